@@ -143,11 +143,11 @@ def test_watching_changes_nothing():
     assert cut.message == "ended by the event 'end' at 0.503 s"
     assert np.array_equal(cut.q[-1], cut.events[-1].q) and np.abs(cut.q[50] - plain.q[50]).max() < 1e-12
     assert cut.trajectory().duration == cut.stopped_at
-    # a guard that is no number from some time on ends what it watches there, and says so
+    # a guard that is NaN from some time on ends what it watches there, and says so
     lost = Event("lost", lambda t, q, v: where(t > 0.305, np.nan, 1.0) + 0.0 * q[0])
     told = arm.simulate(q, v, **{**how, "events": [watched[0], lost]})
     assert not told.success and told.status == "guard_not_finite"
-    assert told.message == "the guard of 'lost' is no number at 0.3 s"
+    assert told.message == "the guard of 'lost' is NaN at 0.3 s"
     assert np.array_equal(told.q[-1], told.q[30]) and not np.array_equal(told.q[30], told.q[29])
 
 
@@ -176,7 +176,7 @@ def test_bad_events(falling):
     for kind, text, wrong in (
         (ValueError, "direction: expected -1, 0 or 1", lambda: Event("x", len, direction=2)),
         (TypeError, "guard: expected a function of t, q and v", lambda: Event("x", 3)),
-        (ValueError, "name: expected a name", lambda: Event("", len)),
+        (ValueError, "name: expected a non-empty string", lambda: Event("", len)),
         (TypeError, "expected linkwork.simulation.Event", lambda: asked(3)),
         (ValueError, "expected distinct names", lambda: asked(bounce(0.5), bounce(0.6))),
         (ValueError, "guard: expected one value, got 2", lambda: asked(Event("x", lambda t, q, v: [*q, *v]))),
@@ -187,7 +187,7 @@ def test_bad_events(falling):
         ),
         (
             ValueError,
-            "no part of what is compiled",
+            "expected a method of linkwork in compiled functions",
             lambda: lw.compile(lambda q: falling.simulate(q, duration=0.1, dt=0.1, method="scipy:RK45").q, q=1),
         ),
     ):

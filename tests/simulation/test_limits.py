@@ -65,7 +65,8 @@ def test_limits_are_held_ignored_or_told_of():
     ignored = robot.simulate([0.2], duration=0.2, method="rk4", joint_limit_mode="ignored")
     assert ignored.q[-1, 0] > 0.35
     with pytest.warns(
-        SimulationWarning, match=r"'rail' passed its upper limit of 0.3 at 0.15 s in environment 1: nothing"
+        SimulationWarning,
+        match=r"'rail' passed its upper limit of 0.3 at 0.15 s in environment 1: joint limits are not enforced",
     ):
         told = robot.simulate([[-0.1], [0.2]], duration=0.2, method="rk4", record_every=10)
     assert np.array_equal(told.q[1, -1], ignored.q[-1])

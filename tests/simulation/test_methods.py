@@ -150,7 +150,10 @@ def test_scipy_solves_the_same():
         found = robot.simulate(q, v, method=method, **how)
         assert np.all(found.success) and np.abs(robot.difference(found.q, own.q)).max() < 1e-8
         assert np.abs(found.v - own.v).max() < 1e-7
-    for text, given in (("takes no record", {"record": ["tau"]}), ("did you mean 'Radau'", {"method": "scipy:Radu"})):
+    for text, given in (
+        ("does not support record", {"record": ["tau"]}),
+        ("did you mean 'Radau'", {"method": "scipy:Radu"}),
+    ):
         with pytest.raises((ValueError, UnknownNameError), match=text):
             robot.simulate(q, v, **{"method": "scipy:Radau", **how, **given})
 

@@ -64,7 +64,7 @@ def test_pictures(run):
     for text, wrong in (
         ("environment: expected 1 indices", lambda: found.plot()),
         ("environment: expected 1 indices", lambda: found.strip(2)),
-        ("count: expected", lambda: found.strip(0, num_frames=0)),
+        ("num_frames: expected", lambda: found.strip(0, num_frames=0)),
         ("speed: expected", lambda: found.animation(0, speed=0.0)),
     ):
         with pytest.raises(ValueError, match=text):

@@ -174,7 +174,7 @@ def test_a_controller_that_fails_stops_its_environment(arm):
     assert found.status.tolist() == ["completed"] * 4 + ["controller_failed"] + ["completed"] * 4
     assert np.isnan(found.stopped_at[others]).all() and abs(found.stopped_at[4] - 0.011) < 1e-12
     assert np.array_equal(found.q[4, 11:], np.broadcast_to(fine.q[4, 11], (20, 3)))
-    assert found.explain(4).startswith("controller_failed: the controller gave") and "0.011 s" in found.explain(4)
+    assert found.explain(4).startswith("controller_failed: the controller returned") and "0.011 s" in found.explain(4)
     assert "1 of 9 stopped" in repr(found)
 
 
@@ -326,16 +326,16 @@ def test_bad_input(arm):
     q = arm.neutral()
     wrong = [
         (ValueError, "dt: expected a finite number > 0", {"dt": 0.0}),
-        (ValueError, "duration: expected whole steps", {"duration": 0.0105, "dt": 1e-3}),
-        (ValueError, "record_every: records are made after whole steps", {"record_every": 3}),
+        (ValueError, "duration: expected a multiple >= 0 of dt", {"duration": 0.0105, "dt": 1e-3}),
+        (ValueError, "record_every: expected a divisor of the number of steps", {"record_every": 3}),
         (UnknownNameError, "did you mean 'rk4'", {"method": "rk5"}),
         (TypeError, "controller: expected a function", {"controller": 3.0}),
         (
             TypeError,
-            "it is called as controller\\(t, q, v, gain\\)",
+            r"expected a function called as \(t, q, v, gain\)",
             {"controller": lambda t, q, v: q, "constants": {"gain": 1.0}},
         ),
-        (ValueError, "expected 3 joint forces", {"controller": lambda t, q, v: q[:2]}),
+        (ValueError, "expected joint forces \\(3,\\)", {"controller": lambda t, q, v: q[:2]}),
         (
             ValueError,
             "time_inputs\\['push'\\]: expected a row for each of 10 steps",
@@ -346,12 +346,12 @@ def test_bad_input(arm):
         (UnknownNameError, "kinetic_energy", {"record": ["kinetic_enrgy"]}),
         (
             ValueError,
-            "PID was made for steps of 0.002 s, and the simulation's are 0.001 s",
+            "expected one for the simulation's dt = 0.001 s, got PID for 0.002 s",
             {"controller": lw.control.PID(arm, kp=1.0, ki=1.0, kd=0.0, dt=0.002)},
         ),
         (
             ValueError,
-            r"constants\['gain'\]: 3 numbers may be one for each .* expected \(3, 1\) .* \(3, 3\)",
+            r"constants\['gain'\]: \(3,\) may be a number for each .* expected \(3, 1\) .* \(3, 3\)",
             {"q": np.zeros((3, 3)), "controller": lambda t, q, v, gain: gain * q, "constants": {"gain": np.ones(3)}},
         ),
     ]

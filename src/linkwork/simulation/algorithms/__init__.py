@@ -1,9 +1,9 @@
 """Time stepping methods over any scalar, on the manifold of configurations."""
 
 from linkwork.simulation.algorithms.event_location import (
-    StepPieces,
+    StepSegments,
     WatchedFunction,
-    adaptive_pieces,
+    adaptive_segments,
     located_step,
     shorter_steps,
 )
@@ -14,9 +14,9 @@ __all__ = [
     "METHODS",
     "MotionSystem",
     "StepMethod",
-    "StepPieces",
+    "StepSegments",
     "WatchedFunction",
-    "adaptive_pieces",
+    "adaptive_segments",
     "located_step",
     "shorter_steps",
 ]

@@ -1,7 +1,7 @@
-"""Dormand and Prince's method with steps as the error allows, and what lies between its points.
+"""Dormand-Prince method with adaptive steps and dense output.
 
-Steps are taken in the chart about where each begins, as wide as keeps the difference of solutions of fifth and fourth
-order within a tolerance; the times that are asked for lie within steps, on a continuous extension of fourth order.
+Each step is in local coordinates at its start.  Its width limits the difference of the solutions of fifth and fourth
+order to a tolerance.  States at requested times follow from a continuous extension of fourth order.
 
 Source: Dormand and Prince, A family of embedded Runge-Kutta formulae, 1980; Hairer, Norsett and Wanner, Solving
 Ordinary Differential Equations I, 2nd ed. 1993, sections II.4 (steps) and II.6 (the extension).
@@ -33,13 +33,13 @@ _DENSE = (
     -1453857185 / 822651844,
     69997945 / 29380423,
 )
-_SAFETY, _LEAST, _MOST = 0.9, 0.2, 5.0  # of what the next step may be, beside the last
+_SAFETY, _LEAST, _MOST = 0.9, 0.2, 5.0  # safety factor, and bounds of the ratio of successive steps
 TOLERANCE, PARTS = 1e-9, 1000
-_TIMES = 1e-12  # of a step: nearer to its end than that is its end
+_TIMES = 1e-12  # relative distance from a time that counts as reached
 
 
 class AdaptiveState(NamedTuple):
-    """A step from q (nq) at ``start`` to ``time``, how φ and v go in it (5 nv each), the next step, and all steps."""
+    """Step from q (nq) at ``start`` to ``time``, coefficients of φ and v (5 nv each), next width, and step count."""
 
     start: Any
     time: Any
@@ -51,14 +51,14 @@ class AdaptiveState(NamedTuple):
 
 
 def dormand_prince(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
-    """A step in as many parts as errors of 10⁻⁹ ask for; infinite where 1000 are not enough, so that it is noticed."""
+    """Step with substeps for errors of 10⁻⁹; infinite if 1000 are not enough."""
     state, (ends, rates) = adaptive(system, begun(q, v, t, h), array([t + h]), TOLERANCE, TOLERANCE, PARTS)
     fine = lt(state.steps, float(PARTS))
     return list(ends[0]), [where(fine, x, math.inf) for x in rates[0]]
 
 
 def begun(q: Scalars, v: Scalars, time: Any, width: Any) -> AdaptiveState:
-    """Before the first step: at q and v, with a first step to try."""
+    """Return the state before the first step, at q and v, with the width of a first trial step."""
     n = len(v)
     return AdaptiveState(time, time, array(list(q)), array([0.0] * (5 * n)), array([*v, *[0.0] * (4 * n)]), width, 0.0)
 
@@ -66,10 +66,10 @@ def begun(q: Scalars, v: Scalars, time: Any, width: Any) -> AdaptiveState:
 def adaptive(
     system: MotionSystem, state: AdaptiveState, times: Any, tolerance: Any, absolute: Any, most: int
 ) -> tuple[AdaptiveState, Any]:
-    """q and v at times (n,) that increase, n rows of q and of v, and where it ended, to go on from.
+    """Return the final state, and q and v at increasing times (n,), n rows each.
 
-    A step's error is measured by the root of the mean of (error/(absolute + tolerance |x|))² over φ and v.  ``steps``
-    is beyond ``most`` where that many were not enough: what follows then is not to be used.
+    The error of a step is the root mean square of error/(absolute + tolerance |x|) over φ and v.  ``steps`` is above
+    ``most`` if that many were not enough; the results are then invalid.
     """
 
     def further(state: AdaptiveState, time: Any) -> tuple[AdaptiveState, Any]:
@@ -85,14 +85,14 @@ def adaptive(
 
 
 def state_at(system: MotionSystem, state: AdaptiveState, time: Any) -> tuple[list[Any], list[Any]]:
-    """q and v at a time within the last step."""
+    """Return q and v at a time within the last step."""
     whole = state.time - state.start
     theta = where(lt(0.0, whole), (time - state.start) / where(lt(0.0, whole), whole, 1.0), 0.0)
     return _at(system, state, fmin(theta, 1.0))
 
 
 def _at(system: MotionSystem, state: AdaptiveState, theta: Any) -> tuple[list[Any], list[Any]]:
-    """q and v at a part of the last step."""
+    """Return q and v at a fraction θ of the last step."""
     phi, v = _extended(list(state.phi), theta), _extended(list(state.v), theta)
     return system.moved(list(state.q), phi), v
 
@@ -107,23 +107,23 @@ def _extended(rows: Scalars, theta: Any) -> list[Any]:
 
 
 def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: Any) -> AdaptiveState:
-    """A step tried: taken where its error is small enough; the next is as wide as the error lets expect."""
+    """Try a step: accept it if its error is small enough, and choose the next width by the error."""
     q, v = _at(system, state, 1.0)
     h, n = state.width, len(v)
     phi_rates, v_rates = stages(system, DORMAND_PRINCE, state.time, q, v, h)
-    still = [0.0] * n
-    phi = plus(still, h, *zip(DORMAND_PRINCE.b, phi_rates, strict=True))
+    zero = [0.0] * n
+    phi = plus(zero, h, *zip(DORMAND_PRINCE.b, phi_rates, strict=True))
     end = plus(v, h, *zip(DORMAND_PRINCE.b, v_rates, strict=True))
     errors = [
         error / (absolute + tolerance * fmax(fabs(before), fabs(after)))
-        for rates, first, last in ((phi_rates, still, phi), (v_rates, v, end))
-        for error, before, after in zip(plus(still, h, *zip(_ERROR, rates, strict=True)), first, last, strict=True)
+        for rates, first, last in ((phi_rates, zero, phi), (v_rates, v, end))
+        for error, before, after in zip(plus(zero, h, *zip(_ERROR, rates, strict=True)), first, last, strict=True)
     ]
     error = sqrt(sum((e * e for e in errors), 0.0) * (1.0 / len(errors)))
     fine = lt(error, 1.0)
     wider = fmin(_MOST, fmax(_LEAST, _SAFETY * fmax(error, 1e-10) ** -0.2))
     taken = (
-        [*_between(still, phi, phi_rates, h)],
+        [*_between(zero, phi, phi_rates, h)],
         [*_between(v, end, v_rates, h)],
     )
 
@@ -142,9 +142,9 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
 
 
 def _between(first: Scalars, last: Scalars, rates: Sequence[Scalars], h: Any) -> list[Any]:
-    """The five rows of the extension: its value, and what θ, 1 − θ, θ, 1 − θ in turn multiply."""
-    way = [b - a for a, b in zip(first, last, strict=True)]
-    bend = [h * a - b for a, b in zip(rates[0], way, strict=True)]
-    other = [b - h * a - c for a, b, c in zip(rates[-1], way, bend, strict=True)]
-    top = plus([0.0] * len(way), h, *zip(_DENSE, rates, strict=True))
-    return [*first, *way, *bend, *other, *top]
+    """Return the five coefficients of the extension: its value, and those of θ, 1 − θ, θ, 1 − θ in nested form."""
+    change = [b - a for a, b in zip(first, last, strict=True)]
+    bend = [h * a - b for a, b in zip(rates[0], change, strict=True)]
+    other = [b - h * a - c for a, b, c in zip(rates[-1], change, bend, strict=True)]
+    top = plus([0.0] * len(change), h, *zip(_DENSE, rates, strict=True))
+    return [*first, *change, *bend, *other, *top]

@@ -1,13 +1,11 @@
-"""Events within a step: where a function of time and state passes zero, found by bisection.
+"""Event location by bisection: zero crossings of functions of time and state within a step, and substeps.
 
-Of all that pass zero in a piece the first is located, by halving the interval in which some has passed; so the state
-that is found is the last in which none has.  What only watches leaves the motion as it is; what has a jump goes on from
-there.
+The first crossing in a segment is located, by halving an interval in which some function crosses zero.  The located
+state is the last one before any crossing.  An event that only watches does not change the motion; after a jump the
+motion continues from the new state.
 
-A step in pieces: what a method's state is at any time within a step.
-
-Methods of one evaluation or a few make shorter steps of themselves, so that what lies within a step is the method's own
-at its order; the adaptive one has its continuous extension.
+Segments give a method's state at any time within a step.  Methods with fixed stages take shorter steps, so the state
+within a step has the method's own order; the adaptive method has its continuous extension.
 """
 
 from __future__ import annotations
@@ -26,19 +24,19 @@ from linkwork.expr.scalar.functions import and_, eq, fmin, le, lt, or_, where
 from linkwork.simulation.algorithms.adaptive_runge_kutta import PARTS, TOLERANCE, begun, state_at, tried
 from linkwork.simulation.algorithms.ode_system import MotionSystem
 
-__all__ = ["LocatedStep", "StepPieces", "WatchedFunction", "adaptive_pieces", "located_step", "shorter_steps"]
+__all__ = ["LocatedStep", "StepSegments", "WatchedFunction", "adaptive_segments", "located_step", "shorter_steps"]
 
 
 _HALVINGS = 60
-_NEAR = 2.0**-52  # of a time: what is nearer is the same
-_END = 1e-12  # of a step: nearer to its end than that is its end
+_NEAR = 2.0**-52  # relative distance of times that are equal
+_END = 1e-12  # distance from a step's end that counts as its end, relative to the step
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedFunction:
-    """``guard(t, q, v)`` that passes zero upward (1), downward (−1) or either way (0), and what happens then.
+    """Watched ``guard(t, q, v)`` that passes zero upward (1), downward (−1) or in both directions (0).
 
-    ``jump(t, q, v)`` gives the q and v that the motion goes on from.
+    ``stop`` ends the motion there; ``jump(t, q, v)`` returns the q and v from which it continues.
     """
 
     guard: Callable[[Any, Any, Any], Any]
@@ -48,15 +46,15 @@ class WatchedFunction:
 
 
 class LocatedStep(NamedTuple):
-    """Up to where a step was looked at [s], q and v there, and what guards were; what happened until then.
+    """Progress of event location in a step: time [s] up to which it was searched, q, v and guards there.
 
-    A row of the ``table`` is an event: 2^k of each function k that passed zero, its time, q and v before it, and q and
-    v after it; ``count`` were found, more than there are rows if they pile up.  ``stopped`` is 1 after one that stops,
-    and ``lost`` is k + 1 where guard k was no number.
+    A row of the ``table`` is an event: the sum of 2^k of functions k that crossed zero, its time, q and v before it,
+    and q and v after it.  ``count`` is the number of events, larger than that of rows if there are too many.
+    ``stopped`` is 1 after an event that stops, and ``lost`` is k + 1 if guard k was NaN.
     """
 
-    piece: StepPiece
-    seen: Any
+    segment: StepSegment
+    time: Any
     q: Any
     v: Any
     guards: Any
@@ -67,9 +65,9 @@ class LocatedStep(NamedTuple):
 
 
 def located_step(
-    pieces: StepPieces, watched: Sequence[WatchedFunction], t: Any, h: Any, q: Any, v: Any, table: Any, count: Any
+    segments: StepSegments, watched: Sequence[WatchedFunction], t: Any, h: Any, q: Any, v: Any, table: Any, count: Any
 ) -> LocatedStep:
-    """A step of h from q and v at t, up to its end, an event that stops, or one more event than the table has rows."""
+    """Search a step of h from q and v at t up to its end, an event that stops, or one event too many for the table."""
     rows = len(table)
 
     def guards(time: Any, q: Any, v: Any) -> Any:
@@ -83,20 +81,20 @@ def located_step(
         return result
 
     def going(s: LocatedStep) -> Any:
-        within = and_(lt(s.seen, h * (1.0 - _END)), lt(s.lost, 0.5))
+        within = and_(lt(s.time, h * (1.0 - _END)), lt(s.lost, 0.5))
         return and_(and_(within, lt(s.stopped, 0.5)), lt(s.count, rows + 0.5))
 
     def further(s: LocatedStep) -> LocatedStep:
-        piece = cond(lt(s.seen, s.piece.end), lambda p: p, pieces.further, s.piece)
-        after = guards(piece.end, piece.q, piece.v)
+        segment = cond(lt(s.time, s.segment.end), lambda p: p, segments.further, s.segment)
+        after = guards(segment.end, segment.q, segment.v)
         none = array([0.0] * len(table[0]))
-        quiet = _Found(piece.end, piece.q, piece.v, after, False, False, none)
+        quiet = _Located(segment.end, segment.q, segment.v, after, False, False, none)
         hit = _any(passed(s.guards, after))
-        result = cond(hit, lambda: happened(s, piece, after), lambda: quiet)
-        again = pieces.begun(result.seen, result.q, result.v)
+        result = cond(hit, lambda: happened(s, segment, after), lambda: quiet)
+        again = segments.begun(result.time, result.q, result.v)
         return LocatedStep(
-            _either(result.jumps, again, piece),
-            result.seen,
+            _either(result.jumps, again, segment),
+            result.time,
             result.q,
             result.v,
             result.guards,
@@ -106,18 +104,18 @@ def located_step(
             _lost(result.guards),
         )
 
-    def happened(s: LocatedStep, piece: StepPiece, after: Any) -> _Found:
-        """The first event in a piece, between what was seen of it and its end."""
+    def happened(s: LocatedStep, segment: StepSegment, after: Any) -> _Located:
+        """Return the first event in a segment, after the time up to which it was searched."""
 
         def halved(x: _Between) -> _Between:
             middle = 0.5 * (x.low + x.high)
-            q, v = pieces.at(piece, middle)
+            q, v = segments.at(segment, middle)
             g = guards(middle, q, v)
             beyond = _any(passed(s.guards, g))
             lower = _Between(x.low, middle, x.q, x.v, q, v, g)
             return _either(beyond, lower, x._replace(low=middle, q=q, v=v))  # type: ignore[no-any-return]
 
-        between = _Between(s.seen, piece.end, s.q, s.v, piece.q, piece.v, after)
+        between = _Between(s.time, segment.end, s.q, s.v, segment.q, segment.v, after)
         apart = _NEAR * (t + h)
         x = while_loop(lambda x: lt(apart, x.high - x.low), halved, between, max_iterations=_HALVINGS).state
         which = passed(s.guards, x.guards)
@@ -129,25 +127,25 @@ def located_step(
         row = array([bits, t + x.low, *x.q, *x.v, *state[0], *state[1]])
         stops = _any([here for w, here in zip(watched, which, strict=True) if w.stop])
         jumps = _any([here for w, here in zip(watched, which, strict=True) if w.jump is not None])
-        # a guard that is zero where a jump ends is still on the side that it came from
+        # a guard that is zero after a jump is still on the side that it came from
         sides = guards(x.low, *state)
         sides = [where(and_(here, eq(a, 0.0)), b, a) for here, a, b in zip(which, sides, s.guards, strict=True)]
-        there = _Found(x.low, *state, array(sides), stops, jumps, row)
-        on = _Found(x.high, x.q_high, x.v_high, x.guards, stops, jumps, row)
+        there = _Located(x.low, *state, array(sides), stops, jumps, row)
+        on = _Located(x.high, x.q_high, x.v_high, x.guards, stops, jumps, row)
         return _either(_any([stops, jumps]), there, on)  # type: ignore[no-any-return]
 
     first = guards(0.0, q, v)
-    start = LocatedStep(pieces.begun(0.0, q, v), 0.0, q, v, first, 0.0, table, count, _lost(first))
+    start = LocatedStep(segments.begun(0.0, q, v), 0.0, q, v, first, 0.0, table, count, _lost(first))
     return while_loop(going, further, start, max_iterations=_MOST).state  # type: ignore[no-any-return]
 
 
-_MOST = 2000  # pieces and events
+_MOST = 2000  # maximum number of segments and events
 
 
-class _Found(NamedTuple):
-    """Where a look into a piece ended, whether an event there stops or jumps, and the row that says which."""
+class _Located(NamedTuple):
+    """End of the search in a segment, with flags of an event that stops or jumps, and its row in the table."""
 
-    seen: Any
+    time: Any
     q: Any
     v: Any
     guards: Any
@@ -157,7 +155,7 @@ class _Found(NamedTuple):
 
 
 class _Between(NamedTuple):
-    """Times between which an event is: q and v before it, and q, v and guards after it."""
+    """Interval of time that contains an event: q and v before it, and q, v and guards after it."""
 
     low: Any
     high: Any
@@ -169,7 +167,7 @@ class _Between(NamedTuple):
 
 
 def _lost(guards: Any) -> Any:
-    """One more than the number of the first guard that is NaN, 0 where none is."""
+    """Return k + 1 for the first guard k that is NaN, 0 if none is."""
     result: Any = 0.0
     for k, x in reversed([*enumerate(guards)]):
         result = where(le(x, math.inf), result, k + 1.0)
@@ -184,7 +182,7 @@ def _any(truths: Sequence[Any]) -> Any:
 
 
 def _either(condition: Any, one: Any, other: Any) -> Any:
-    """One nested value or another of its nesting."""
+    """Return one of two nested values of the same nesting."""
     if condition is False:
         return other
     return mapped(lambda a, b: _chosen(condition, a, b), one, other)
@@ -199,10 +197,10 @@ def _chosen(condition: Any, a: Any, b: Any) -> Any:
 Scalars = Sequence[Any]
 
 
-class StepPiece(NamedTuple):
-    """From ``begin`` to ``end`` [s] after the step's start: ``inside`` is what it needs to know, q and v its end.
+class StepSegment(NamedTuple):
+    """Segment of a step from ``begin`` to ``end`` [s] after its start, with q and v at its end.
 
-    ``more`` is what else a step gives.
+    ``inside`` is the state that evaluation within the segment needs; ``more`` are other results of the step.
     """
 
     begin: Any
@@ -214,37 +212,37 @@ class StepPiece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class StepPieces:
-    """How a step goes on from q and v at a time after its start, what the next piece is, and q and v in a piece."""
+class StepSegments:
+    """Functions of a step's segments: start at a time with q and v, next segment, and q and v within a segment."""
 
-    begun: Callable[[Any, Any, Any], StepPiece]
-    further: Callable[[StepPiece], StepPiece]
-    at: Callable[[StepPiece, Any], tuple[Any, Any]]
+    begun: Callable[[Any, Any, Any], StepSegment]
+    further: Callable[[StepSegment], StepSegment]
+    at: Callable[[StepSegment, Any], tuple[Any, Any]]
 
 
-def shorter_steps(advance: Callable[[Any, Any, Any, Any], tuple[Any, Any, Any]], h: Any, more: Any) -> StepPieces:
-    """One piece to the step's end: ``advance(begin, q, v, width)`` gives q, v and more of a step as wide as asked."""
+def shorter_steps(advance: Callable[[Any, Any, Any, Any], tuple[Any, Any, Any]], h: Any, more: Any) -> StepSegments:
+    """Return segments to the step's end; ``advance(begin, q, v, width)`` returns q, v and more of a shorter step."""
 
-    def further(piece: StepPiece) -> StepPiece:
-        q, v, result = advance(piece.end, piece.q, piece.v, h - piece.end)
-        return StepPiece(piece.end, h, q, v, (piece.q, piece.v), result)
+    def further(segment: StepSegment) -> StepSegment:
+        q, v, result = advance(segment.end, segment.q, segment.v, h - segment.end)
+        return StepSegment(segment.end, h, q, v, (segment.q, segment.v), result)
 
-    def at(piece: StepPiece, time: Any) -> tuple[Any, Any]:
-        start, rates = piece.inside
-        q, v, _ = advance(piece.begin, start, rates, time - piece.begin)
+    def at(segment: StepSegment, time: Any) -> tuple[Any, Any]:
+        start, rates = segment.inside
+        q, v, _ = advance(segment.begin, start, rates, time - segment.begin)
         return q, v
 
-    return StepPieces(lambda time, q, v: StepPiece(time, time, q, v, (q, v), more), further, at)
+    return StepSegments(lambda time, q, v: StepSegment(time, time, q, v, (q, v), more), further, at)
 
 
-def adaptive_pieces(system: MotionSystem, t: Any, h: Any, together: Callable[[Scalars], Any]) -> StepPieces:
-    """Dormand and Prince's steps, as wide as errors of 10⁻⁹ let them be; ``together`` makes arrays of numbers."""
+def adaptive_segments(system: MotionSystem, t: Any, h: Any, together: Callable[[Scalars], Any]) -> StepSegments:
+    """Return segments that are Dormand-Prince steps with errors of 10⁻⁹; ``together`` makes arrays of scalars."""
 
-    def start(time: Any, q: Any, v: Any) -> StepPiece:
-        return StepPiece(time, time, q, v, begun(list(q), list(v), t + time, h - time), ())
+    def start(time: Any, q: Any, v: Any) -> StepSegment:
+        return StepSegment(time, time, q, v, begun(list(q), list(v), t + time, h - time), ())
 
-    def further(piece: StepPiece) -> StepPiece:
-        before = piece.inside
+    def further(segment: StepSegment) -> StepSegment:
+        before = segment.inside
 
         def behind(state: Any) -> Any:
             return and_(le(state.time, before.time), lt(state.steps, float(PARTS)))
@@ -252,11 +250,11 @@ def adaptive_pieces(system: MotionSystem, t: Any, h: Any, together: Callable[[Sc
         state = while_loop(behind, lambda s: tried(system, s, TOLERANCE, TOLERANCE), before, max_iterations=PARTS).state
         end = fmin(state.time - t, h)
         q, v = state_at(system, state, t + end)
-        v = [where(lt(state.steps, float(PARTS)), x, math.inf) for x in v]  # so that it is noticed
-        return StepPiece(before.time - t, end, together(q), together(v), state, ())
+        v = [where(lt(state.steps, float(PARTS)), x, math.inf) for x in v]  # an unfinished step becomes non-finite
+        return StepSegment(before.time - t, end, together(q), together(v), state, ())
 
-    def at(piece: StepPiece, time: Any) -> tuple[Any, Any]:
-        q, v = state_at(system, piece.inside, t + time)
+    def at(segment: StepSegment, time: Any) -> tuple[Any, Any]:
+        q, v = state_at(system, segment.inside, t + time)
         return together(q), together(v)
 
-    return StepPieces(start, further, at)
+    return StepSegments(start, further, at)

@@ -1,13 +1,13 @@
-"""How bodies that hang on nothing go on by themselves, in methods of first order.
+"""Free-floating bodies in steps of first order: an impulse, and a free flight that conserves momentum.
 
-A step of theirs is a push and a flight.  The push changes the velocity u, in the axes of the step's start, which do not
-turn meanwhile, so impulses act on the momentum that is there.  In flight the centre of mass goes straight and the
-body turns by R = exp(h Ω), so that, in its own axes,
+The impulse changes the velocity u in the axes of the step's start, which do not rotate meanwhile.  In the flight the
+centre of mass moves straight and the body rotates by R = exp(h Ω), so that, in its own axes,
 
     I ω⁺ = Rᵀ I ω,     Ω = I⁻¹ exp(−h Ω/2) I ω,
 
-and its momentum in the world is the same to rounding.  Ω, the angular velocity halfway, makes the flight the same
-backward: energy does not drift.  What carries further bodies turns by h ω, and their gyroscopic forces are in the push.
+and its momentum in the world is conserved to rounding.  Ω is the angular velocity at the midpoint, so the flight is
+time-reversible and energy does not drift.  A body that carries others rotates by h ω, and its gyroscopic forces are in
+the impulse.
 
 Source: Simo and Wong, Unconditionally stable algorithms for rigid body dynamics that exactly preserve energy and
 momentum, International Journal for Numerical Methods in Engineering 31, 1991; Hairer, Lubich and Wanner, Geometric
@@ -33,34 +33,32 @@ __all__ = ["FreeBody", "flown", "free_bodies", "pushed_rates"]
 Scalars = Sequence[Any]
 
 _POSITIVE = Symmetric(positive=True)
-_AGAIN = 2  # times that Ω is found anew: what is left is as (h ω)⁴
+_AGAIN = 2  # fixed-point iterations for Ω, with an error of order (h ω)⁴
 
 
 @dataclass(frozen=True, slots=True)
 class FreeBody:
-    """A body that no joint holds, by the place of its numbers, and its inertia in the joint's frame: nothing where it
-    carries others.
-    """
+    """Floating body: its joint's slices of q and v, and its inertia in the joint's frame, None if it carries others."""
 
     place: JointSlice
     inertia: Inertia | None
 
     def flown(self, q: Scalars, u: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
-        """Its q and v after a flight of h [s] with u, in the axes of its start."""
-        spin, way = Vec3.of(u[:3]), Vec3.of(u[3:6])
+        """Return q and v after a flight of h [s] with velocity u, in the axes of its start."""
+        spin, velocity = Vec3.of(u[:3]), Vec3.of(u[3:6])
         if self.inertia is None:
-            turned = Quaternion.exp(spin * h).rotation().inv_act(way)
+            turned = Quaternion.exp(spin * h).rotation().inv_act(velocity)
             return self.place.integrate(q, [h * x for x in u], True), [*spin, *turned]
         c = self.inertia.moment * (1.0 / self.inertia.mass)
         Omega, after = self._turning(self.inertia.shifted(-c).about, spin, h)
         R = Quaternion.exp(Omega * h).rotation()
-        along = way + spin.cross(c)  # of the centre of mass
+        along = velocity + spin.cross(c)  # velocity of the centre of mass
         moved = along * h + c - R @ c
         return self.place.integrate(q, [*(Omega * h), *moved], True), [*after, *(R.inv_act(along) - after.cross(c))]
 
     @staticmethod
     def _turning(about: Any, spin: Vec3, h: Any) -> tuple[Vec3, Vec3]:
-        """Ω, and the angular velocity at the end, of inertia ``about`` the centre of mass."""
+        """Return Ω, and the angular velocity at the end, for the inertia ``about`` the centre of mass."""
         moments, products = (about.xx, about.yy, about.zz), (about.xy, about.xz, about.yz)
         if all(map(is_zero, products)) and all(x.__class__ is float and x == about.xx for x in moments):
             return spin, spin
@@ -77,7 +75,7 @@ class FreeBody:
 
 
 def free_bodies(tree: Tree) -> list[FreeBody]:
-    """Those of a tree whose velocities are twists."""
+    """Return the floating bodies of a tree, whose velocities are twists."""
     carrying = {p for _, p, _ in tree.outward()}
     bodies = {body.joint_name: (i, body) for i, body in tree.stacked() if body.parent == WORLD}
     result = []
@@ -89,17 +87,17 @@ def free_bodies(tree: Tree) -> list[FreeBody]:
 
 
 def pushed_rates(tree: Tree, v: Scalars) -> list[Any]:
-    """The v at which bodies are pushed: without what flight is made of."""
-    seen = list(v)
+    """Return v with the velocities of free bodies set to zero, as the flight has their gyroscopic terms."""
+    result = list(v)
     for body in free_bodies(tree):
         begin = body.place.v + (3 if body.inertia is None else 0)
         end = body.place.v + 6
-        seen[begin:end] = [0.0] * (end - begin)
-    return seen
+        result[begin:end] = [0.0] * (end - begin)
+    return result
 
 
 def flown(tree: Tree, q: Scalars, u: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
-    """q and v after a step of h [s] with u, of free bodies in the axes of its start."""
+    """Return q and v after a step of h [s] with velocity u, for free bodies in the axes of its start."""
     space, v = CurveSpace.of(tree), list(u)
     end = space.integrate(q, [h * x for x in u])
     for body in free_bodies(tree):

@@ -14,7 +14,7 @@ from linkwork.expr.scalar.functions import lt
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.trajectory.trajectory import Trajectory
-from linkwork.simulation.algorithms import adaptive_pieces
+from linkwork.simulation.algorithms import adaptive_segments
 from linkwork.simulation.algorithms.adaptive_runge_kutta import AdaptiveState, begun
 from linkwork.simulation.events import EventRecord
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
@@ -118,12 +118,12 @@ def _parts(setup: SimulationSetup) -> Kernel:
             limits=setup.limits,
             friction=setup.friction,
         )
-        pieces = adaptive_pieces(dynamics.system(list(tau)), 0.0, until, lambda x: array(list(x)))
+        segments = adaptive_segments(dynamics.system(list(tau)), 0.0, until, lambda x: array(list(x)))
 
         def further(state: AdaptiveState, _: Any) -> Any:
             def one(state: AdaptiveState) -> AdaptiveState:
-                begun = pieces.begun(0.0, state.q, state.v[: setup.robot.nv])
-                return pieces.further(begun._replace(inside=state)).inside  # type: ignore[no-any-return]
+                begun = segments.begun(0.0, state.q, state.v[: setup.robot.nv])
+                return segments.further(begun._replace(inside=state)).inside  # type: ignore[no-any-return]
 
             needed = lt(state.time, until * (1.0 - 1e-12))
             start = state.time

@@ -20,8 +20,8 @@ from linkwork.expr.control.loops import watching_while_loop
 from linkwork.expr.scalar.functions import and_, fabs, fmax, lt, where
 from linkwork.simulation.algorithms import (
     METHODS,
-    StepPieces,
-    adaptive_pieces,
+    StepSegments,
+    adaptive_segments,
     located_step,
     shorter_steps,
 )
@@ -158,19 +158,19 @@ def rolled(
             q, v, more = advanced(acting, t + begin, q, v, tau, width, told)
             return array(list(q)), array(list(v)), more
 
-        pieces: StepPieces
+        parts: StepSegments
         adaptive = method.adaptive and not closely and setup.robot.nv > 0
         if adaptive:
-            pieces = adaptive_pieces(acting.system(tau), t, h, lambda x: array(list(x)))
+            parts = adaptive_segments(acting.system(tau), t, h, lambda x: array(list(x)))
         else:
-            pieces = shorter_steps(shorter, h, told)
+            parts = shorter_steps(shorter, h, told)
         guards, table, count = watched(setup.robot, setup.events), known.table, known.count
         begun = state.q, state.v
         if closely:  # events are located without derivatives; the step is then repeated with them
             table, count = no_slots(setup.robot).table, 0.0
             values = still([*state.q, *state.v])
             begun = array(values[: len(state.q)]), array(values[len(state.q) :])
-        result = located_step(pieces, guards, t, h, *begun, table, count)
+        result = located_step(parts, guards, t, h, *begun, table, count)
         ended = where(lt(0.5, result.stopped), ENDED, where(lt(SLOTS + 0.5, result.count), PILED, RUNNING))
         ended = where(lt(0.5, result.lost), GUARD - 1.0 + result.lost, ended)
         if closely:
@@ -178,8 +178,8 @@ def rolled(
             again = replayed(shorter, guards, t, h, state.q, state.v, told, rows, result.count, result.stopped)
             return list(again.q), list(again.v), again.more, ended, EventSlots((), result.count, again.time)
         q, v = dynamics.projected(t + h, result.q, result.v) if adaptive else (result.q, result.v)
-        more = told if adaptive else result.piece.more
-        return list(q), list(v), more, ended, EventSlots(result.table, result.count, result.seen)
+        more = told if adaptive else result.segment.more
+        return list(q), list(v), more, ended, EventSlots(result.table, result.count, result.time)
 
     def noted(
         state: SimulationState,

@@ -125,7 +125,7 @@ class SimulatedDynamics:
         return list(at), list(moving.project_velocity(at, array(list(v)), **timed))
 
     def _damped(self, moving: Any, pushed: Callable[..., Any]) -> Any:
-        """Return v̇ with damping at the step's end, and springs as in `spring_steps`, with their shares g:
+        """Return v̇ with damping at the step's end, and springs as in `spring_steps`, with their shares g.
 
             (M + h D + h² K (1 + 3 g)/4) v̇ = τ + τ_p − b − g h K v.
 

@@ -1,22 +1,22 @@
-"""Velocities after a time step with contacts: impacts that bounce, and derivatives.
+"""Velocities after a time step with contacts: impacts with restitution, and implicit derivatives.
 
-Impacts: a contact that approaches faster than some speed separates with a fraction e of it, by Newton's law.  The
-step is first done without, which shows the impacts; then once more, in which those contacts aim at −e c⁻ plus the
-change by forces during the step.  As all contacts are in one program, resting contacts do not give way.  Bodies that
-separate and reach others within the step, across a gap, strike these in the next step, with the speed that they have:
-chains of impacts are done in order, one link a step.  Meanwhile these bodies may overlap: bouncing contacts are
-pushed apart no faster than others, or that would add energy.  With friction, Newton's law may add energy (Kane and
-Levinson 1985): of all steps between the two, whose impulses are within the same cones, the one that is farthest from
-the first without doing so is taken.
+Impacts: a contact that approaches faster than some speed separates with a fraction e of it, by Newton's law.  The step
+is first solved without restitution, which identifies the impacts.  It is then solved again, with −e c⁻ plus the change
+by forces during the step as the target of those contacts.  All contacts are in one program, so resting contacts do not
+yield.  Bodies that separate and reach others across a gap within the step strike these in the next step, with their
+speed: chains of impacts are resolved in order, one link a step.  Meanwhile these bodies may overlap; bouncing contacts
+are pushed apart no faster than others, as that would add energy.  With friction, Newton's law may add energy (Kane and
+Levinson 1985).  Steps between the two have impulses within the same cones; the result is the one farthest from the
+first that does not add energy.
 
-Derivatives follow from the equation that the velocities solve.  With m(w, p) the change of momentum less the impulses
-of all but contacts, and slips s(w) those of the solution,
+Derivatives follow from the equation that the velocities solve.  With m(w, p) the change of momentum minus the impulses
+of all forces except contacts, and slips s(w) those of the solution,
 
     F(w, p) = m − Σ Jᵀ γ(J w, s(w), p) = 0,     dw = −(∂F/∂w)⁻¹ ∂F/∂p dp,     ∂F/∂w = A + Jᵀ (G + μ G e₃ ∂s/∂c) J.
 
-The last term, of slips that the step ends with, is the only one that is not symmetric.  In reverse λ = −(∂F/∂w)⁻ᵀ w̄
-and p̄ = (∂F/∂p)ᵀ λ.  Such nearly symmetric equations are eliminated from the last to the first, without pivots
-(`UpperLower`): H = U L with ones on U's diagonal, which keeps the zeros that Lᵀ D L keeps, those of bodies that are
+Only the last term, of the slips at the step's end, is not symmetric.  In reverse λ = −(∂F/∂w)⁻ᵀ w̄ and
+p̄ = (∂F/∂p)ᵀ λ.  These nearly symmetric equations are eliminated from the last to the first without pivoting
+(`UpperLower`): H = U L with ones on U's diagonal, which preserves the same zeros as Lᵀ D L, those of bodies that are
 not connected.
 
 Sources: Newton's law for several contacts: Moreau, Unilateral contact and dry friction in finite freedom dynamics, in:
@@ -52,14 +52,14 @@ __all__ = ["ConvexStep", "contact_velocities"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Sequence[Any]]
-_STRIKES = 2e-2  # [m/s] at least, for an impact to bounce
-_TOUCHES = 1e-9  # [m]: what is nearer touches already
-_FAR = 1e3  # [m]: the gap of what is left to the next step
+_STRIKES = 2e-2  # [m/s] least approach speed of an impact with restitution
+_TOUCHES = 1e-9  # [m] gap up to which bodies touch
+_FAR = 1e3  # [m] gap of contacts that are left to the next step
 _POSITIVE = Symmetric(positive=True)
 
 
 class ConvexStep(NamedTuple):
-    """v⁺ (nv), impulses of contacts by tangents and normal [N·s], of intervals, Newton's steps and what is left."""
+    """v⁺ (nv), impulses of contacts by tangents and normal [N·s] and of intervals, Newton iterations and residual."""
 
     v: list[Any]
     impulses: list[list[Any]]
@@ -68,8 +68,8 @@ class ConvexStep(NamedTuple):
     residual: Any
 
 
-class _Found(NamedTuple):
-    """What the program found, as arrays."""
+class _Solved(NamedTuple):
+    """Solution of the program, as arrays."""
 
     w: Any
     impulses: Any
@@ -88,19 +88,18 @@ def contact_velocities(
     varied: Callable[[Scalars], Scalars] | None = None,
     closely: bool = False,
 ) -> ConvexStep:
-    """The velocities after a step h [s] from v (nv), of which A (nv × nv, its lower triangle) and the impulse of all
-    else, ``push`` (nv), say what it would be without contacts.
+    """Return the velocities after a step h [s] from v (nv) with contacts and intervals.
 
-    ``varied`` gives A (w − v) − p, where that is differentiated with less than these.  Slips are found ``closely``
-    where derivatives are asked for, which are those of the exact ones.  ``residual`` is what of the gradient is left,
-    1 being too much, by how each velocity is resisted.
+    A (nv × nv) is given by its lower triangle, and ``push`` (nv) is the impulse of all other forces.  ``varied``
+    computes A (w − v) − p, if its derivative is cheaper.  ``closely`` solves for slips to rounding, for derivatives.
+    ``residual`` is the remaining gradient relative to the inertia of each velocity; from 1 on the step is not solved.
     """
     n = len(v)
     full = [[A[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
     slow = [one if one.restitution is None else recovered(one, _STRIKES, h) for one in contacts]
     contacts = [bounded_contact(one, full, v, push, h) for one in slow]
     program = ContactProgram(full, v, push, contacts, intervals, h, varied=varied)
-    result = _found(program, None, closely)
+    result = _solved(program, None, closely)
     speeds, struck = _struck(program, result)
     if struck:
         strikes = lt(0.0, sum((where(x, 1.0, 0.0) for x in struck), 0.0))
@@ -109,8 +108,8 @@ def contact_velocities(
     return ConvexStep(list(result.w), impulses, list(result.pushes), result.steps, result.residual)
 
 
-def _found(program: ContactProgram, start: Scalars | None, closely: bool) -> _Found:
-    """The velocities, found without derivatives and differentiated by the equation that they solve."""
+def _solved(program: ContactProgram, start: Scalars | None, closely: bool) -> _Solved:
+    """Solve a program without derivatives, and differentiate the velocities by the equation that they solve."""
     known = resting(program)
     result = known.solution(None if start is None else still(start), closely)
     w = implied_velocities(program, still(list(result.at.w)))
@@ -119,11 +118,11 @@ def _found(program: ContactProgram, start: Scalars | None, closely: bool) -> _Fo
         impulses = array(program.impulses(rates, moved_as(still(list(result.used)), program.slips(rates))))
     pushes = array(program.pushes(rates)) if program.intervals else ()
     steps, residual = still([result.steps, 1e-6 * result.left / known.enough])
-    return _Found(array(w), impulses, pushes, steps, residual)
+    return _Solved(array(w), impulses, pushes, steps, residual)
 
 
-def _struck(program: ContactProgram, result: _Found) -> tuple[list[Any], list[Any]]:
-    """Speeds along normals before the step, and which contacts bounce; none where no contact is made to."""
+def _struck(program: ContactProgram, result: _Solved) -> tuple[list[Any], list[Any]]:
+    """Return speeds along normals before the step, and by contact True if it bounces; [] without restitution."""
     if all(contact.restitution is None for contact in program.contacts):
         return [], []
     speeds = [dot(contact.J[2], program.v) for contact in program.contacts]
@@ -133,8 +132,8 @@ def _struck(program: ContactProgram, result: _Found) -> tuple[list[Any], list[An
     ]
 
 
-def _bounced(program: ContactProgram, first: _Found, speeds: Scalars, struck: Scalars, closely: bool) -> _Found:
-    """The step in which contacts that are struck part again, without more energy than it would end with without any."""
+def _bounced(program: ContactProgram, first: _Solved, speeds: Scalars, struck: Scalars, closely: bool) -> _Solved:
+    """Solve the step with restitution of struck contacts, with at most the energy of the step without contacts."""
     A = [list(row[: i + 1]) for i, row in enumerate(program.A)]
     changed = _POSITIVE.solved(_POSITIVE.factors(A, Pivots("contact_velocities")), program.push)
     bounces, contacts = [], []
@@ -148,7 +147,7 @@ def _bounced(program: ContactProgram, first: _Found, speeds: Scalars, struck: Sc
             away = fmax(fmin(dot(contact.J[2], changed), 0.0) - contact.restitution * c, 1e-300)
             bounces.append(where(strikes, away, 0.0))
     w = list(first.w)
-    other = _found(replace(program, bounces=bounces, contacts=contacts), w, closely)
+    other = _solved(replace(program, bounces=bounces, contacts=contacts), w, closely)
     free = [a + b for a, b in zip(program.v, changed, strict=True)]
     apart = [a - b for a, b in zip(list(other.w), w, strict=True)]
     a = 0.5 * _form(program.A, apart, apart)
@@ -162,7 +161,7 @@ def _bounced(program: ContactProgram, first: _Found, speeds: Scalars, struck: Sc
     impulses = between(first.impulses, other.impulses)
     pushes = between(first.pushes, other.pushes) if program.intervals else ()
     residual = fmax(first.residual, other.residual)
-    return _Found(between(first.w, other.w), impulses, pushes, first.steps + other.steps, residual)
+    return _Solved(between(first.w, other.w), impulses, pushes, first.steps + other.steps, residual)
 
 
 def _form(A: Rows, x: Scalars, y: Scalars) -> Any:
@@ -170,28 +169,28 @@ def _form(A: Rows, x: Scalars, y: Scalars) -> Any:
 
 
 def implied_velocities(program: ContactProgram, w: Scalars) -> list[Any]:
-    """w (nv), which solves the program, differentiated by all of its numbers."""
+    """Return w (nv), which solves the program, with derivatives by all of its values."""
     shape = _ProgramShape.of(program)
-    return ruled(_Implied(shape), [*w, *program.momentum(w), *shape.numbers(program)])
+    return ruled(_Implied(shape), [*w, *program.momentum(w), *shape.values(program)])
 
 
 def resting(program: ContactProgram) -> ContactProgram:
-    """The same program without derivatives."""
+    """Return the program without derivatives."""
     shape = _ProgramShape.of(program)
     n = shape.n
-    numbers = still([*program.v, *program.push, *shape.numbers(program)])
-    known = shape.program(numbers[2 * n :])
+    values = still([*program.v, *program.push, *shape.values(program)])
+    known = shape.program(values[2 * n :])
     each = zip(known.contacts, program.contacts, strict=True)
-    contacts = [one if given.limb is None else replace(one, limb=given.limb.resting) for one, given in each]
-    return replace(known, v=numbers[:n], push=numbers[n : 2 * n], contacts=contacts)
+    contacts = [one if own.limb is None else replace(one, limb=own.limb.resting) for one, own in each]
+    return replace(known, v=values[:n], push=values[n : 2 * n], contacts=contacts)
 
 
 @dataclass(frozen=True, slots=True)
 class _ProgramShape:
-    """What a program's numbers are, one after the other."""
+    """Layout of a program's values in one list."""
 
     n: int
-    contacts: tuple[tuple[bool, bool], ...]  # whether each has a stiffness, and a bearing
+    contacts: tuple[tuple[bool, bool], ...]  # True if a contact has a stiffness, and a bearing
     intervals: int
     bounces: bool
 
@@ -200,25 +199,25 @@ class _ProgramShape:
         contacts = tuple((one.stiffness is not None, one.bearing is not None) for one in program.contacts)
         return _ProgramShape(len(program.v), contacts, len(program.intervals), program.bounces is not None)
 
-    def numbers(self, program: ContactProgram) -> list[Any]:
+    def values(self, program: ContactProgram) -> list[Any]:
         result = [program.A[i][j] for i in range(self.n) for j in range(i + 1)]
         for one in program.contacts:
             result += [*(x for row in one.J for x in row), one.gap, one.friction]
             result += [x for x in (one.stiffness, one.bearing) if x is not None]
         for interval in program.intervals:
-            result += [*interval.row, interval.wanted, interval.stiffness, interval.low, interval.high]
+            result += [*interval.row, interval.target, interval.stiffness, interval.low, interval.high]
         return [*result, *(program.bounces or ()), program.h]
 
-    def program(self, numbers: Scalars) -> ContactProgram:
-        """The program of such numbers, but for what its momentum is made of."""
-        n, rest = self.n, iter(numbers)
+    def program(self, values: Scalars) -> ContactProgram:
+        """Return the program of these values, without v and the impulse of other forces."""
+        n, rest = self.n, iter(values)
         lower = [[next(rest) for _ in range(i + 1)] for i in range(n)]
         A = [[lower[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
         contacts = []
         for stiff, bears in self.contacts:
             J = [[next(rest) for _ in range(n)] for _ in range(3)]
-            numbers = next(rest), next(rest), next(rest) if stiff else None
-            contacts.append(ContactAt(J, *numbers, bearing=next(rest) if bears else None))
+            values = next(rest), next(rest), next(rest) if stiff else None
+            contacts.append(ContactAt(J, *values, bearing=next(rest) if bears else None))
         intervals = []
         for _ in range(self.intervals):
             row = [next(rest) for _ in range(n)]
@@ -229,7 +228,7 @@ class _ProgramShape:
 
 @dataclass(frozen=True, slots=True)
 class _Implied(CustomDerivative):
-    """w: inputs are w, the momentum there, and the program's numbers."""
+    """Derivative rule of w: inputs are w, the momentum there, and the program's values."""
 
     shape: _ProgramShape
 
@@ -254,32 +253,32 @@ class _Implied(CustomDerivative):
         gradient = [next(result) if number is None else 0.0 for number in known]
         return [*[0.0] * n, *gradient[n:]]
 
-    def _left(self, numbers: Scalars) -> list[Any]:
-        """F, of w, the momentum and the program's numbers."""
+    def _left(self, values: Scalars) -> list[Any]:
+        """Return F of w, the momentum and the program's values."""
         n = self.shape.n
-        w, momentum, program = numbers[:n], numbers[n : 2 * n], self.shape.program(numbers[2 * n :])
+        w, momentum, program = values[:n], values[n : 2 * n], self.shape.program(values[2 * n :])
         return program.unbalanced(momentum, program.terms(program.slips(program.rates(w))), w)
 
-    def _factors(self, w: Scalars, numbers: Scalars) -> UpperLower:
-        """Of ∂F/∂w."""
-        return UpperLower(self.shape.program(numbers[2 * self.shape.n :]).jacobian(w))
+    def _factors(self, w: Scalars, values: Scalars) -> UpperLower:
+        """Return the factors of ∂F/∂w."""
+        return UpperLower(self.shape.program(values[2 * self.shape.n :]).jacobian(w))
 
 
 @lru_cache(maxsize=32)
 def _pulled(rule: _Implied, known: tuple[float | None, ...]) -> Region:
-    """The gradient by what is not known, of that and the weights."""
+    """Return the gradient by inputs that are not constant, as a region of these inputs and the weights."""
     graph, n = Graph(), rule.shape.n
     varied = graph.inputs("x", (sum(x is None for x in known),))
     weights = graph.inputs("w", (n,))
     rest = iter(varied)
-    numbers = [next(rest) if x is None else x for x in known]
-    pulled = rule._factors(numbers[:n], numbers).solved_transposed(list(weights))
-    gradient = adjoint(rule._left(numbers), list(varied), [-x for x in pulled])
+    values = [next(rest) if x is None else x for x in known]
+    pulled = rule._factors(values[:n], values).solved_transposed(list(weights))
+    gradient = adjoint(rule._left(values), list(varied), [-x for x in pulled])
     return Region.of(gradient, [*varied, *weights])
 
 
 class UpperLower:
-    """Factors of H (n × n)."""
+    """Factors U L of a nearly symmetric matrix H (n × n), without pivoting."""
 
     def __init__(self, H: Sequence[Scalars]) -> None:
         n = len(H)
@@ -297,7 +296,7 @@ class UpperLower:
         self.rows = rows
 
     def solved(self, b: Scalars) -> list[Any]:
-        """H⁻¹ b."""
+        """Return H⁻¹ b."""
         n, x = len(b), list(b)
         for i in range(n - 1, -1, -1):
             x[i] = _less(x[i], self.rows[i][i + 1 :], x[i + 1 :])
@@ -306,7 +305,7 @@ class UpperLower:
         return x
 
     def solved_transposed(self, b: Scalars) -> list[Any]:
-        """H⁻ᵀ b."""
+        """Return H⁻ᵀ b."""
         n, x = len(b), list(b)
         for i in range(n - 1, -1, -1):
             x[i] = _less(x[i], [self.rows[k][i] for k in range(i + 1, n)], x[i + 1 :]) * self.inverse[i]

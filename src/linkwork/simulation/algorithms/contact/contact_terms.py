@@ -1,26 +1,22 @@
-"""What acts on velocities in a step besides masses: contacts, and rows whose impulse is within bounds.
+"""Terms of a step's convex program: contacts with friction cones, and rows with bounded impulses.
 
-A contact asks for a velocity ĉ along its normal, and yields to impulses by R: as rigid as the step can tell, unless it
-has a stiffness.  Its impulse follows from c − ĉ and R alone (`cone`).
+A contact has a target velocity ĉ along its normal, and a compliance R to impulses: as rigid as the step resolves,
+unless it has a stiffness.  Its impulse depends on c − ĉ and R only.
 
-Impulses of contacts from the velocities there: projections onto friction cones and intervals, and how these vary.
-
-A contact's velocity c asks for the impulse y = −(c − ĉ)/R, and gets the γ nearest to it, as R measures, of those that
-friction allows: with a component along the normal that pushes, and ‖γ_t‖ ≤ μ γ_n.  γ is minus the gradient of a convex
+The velocity c of a contact requests the impulse y = −(c − ĉ)/R.  Its impulse γ is the projection of y, in the metric R,
+onto the friction cone: a pushing component along the normal, and ‖γ_t‖ ≤ μ γ_n.  γ is minus the gradient of a convex
 function of c, whose Hessian is G = (∂γ/∂y)/R.
 
 Source: Castro, Permenter and Han, An unconstrained convex formulation of compliant contact, IEEE Transactions on
 Robotics 39(2), 2023, sections V and VI.
 
-What the contacts of one link have in common: the link's motion, of which each sees one point.
-
-With the link's twist T w about some point, in some axes, a contact at r from there along axes a has the velocity
-c = a · (v + ω × r).  So the contacts of a link bend the program's function as one 6×6 matrix does,
+Contacts of one link depend on the link's motion only.  With the link's twist T w about some point, a contact at r from
+there with axes a has the velocity c = a · (v + ω × r).  So the Hessian of a link's contacts is that of one 6×6 matrix,
 
     Σ Jᵀ G J = Tᵀ K T,     K = Σ Sᵀ G S,     S = (r × a; a),
 
-which costs less from two contacts on.  Where T is about the body that a robot floats by, in its axes, the columns of
-that body's twist are those of the identity.
+which costs less from two contacts on.  If T is about the floating body of a robot, in its axes, the columns of that
+body's twist are those of the identity.
 """
 
 from __future__ import annotations
@@ -58,25 +54,25 @@ __all__ = [
 
 Scalars = Sequence[Any]
 Rows = Sequence[Sequence[Any]]
-_RIGID = 1.0 / (4.0 * math.pi**2)  # of the step: within which a contact that is not said to be softer comes to rest
-_LIMIT = 1e-4  # of what a contact yields: limits bear what other bodies press on light links, too
-_SETTLING = 1.0 / math.pi  # steps in which penetration decays
-_SLIP = 1e-3  # of the normal R: what tangential impulses yield while they stick
-_RECOVERY = 0.5  # [m/s, rad/s] at most, out of what is too deep
-_FIRM = 1e-6  # of what would yield as its own inertia does: what holds by itself
-_OWN_APPROACH = 0.5  # of its approach: by how much a contact yields at most by its own R
-_OWN_WANTED = 0.1  # of the velocity that it asks for: the same
-_OWN_FORCE = 0.25  # of the change of speed by other forces in a step: the same
-_STRONG = 40.0  # [m/s²] of these forces at most: a contact at rest sinks by some 15 m/s² h² at most
-FIRMER = 1e6  # times as firm is it beyond
-_STRUCK = 1e-3  # of R, in impacts that bounce: what they fall short of, and what rests gives way meanwhile
+_RIGID = 1.0 / (4.0 * math.pi**2)  # compliance of a rigid contact relative to its inverse inertia
+_LIMIT = 1e-4  # compliance of limits relative to a contact's: light links carry the load of other bodies too
+_SETTLING = 1.0 / math.pi  # number of steps in which penetration decays
+_SLIP = 1e-3  # tangential compliance of sticking contacts relative to the normal one
+_RECOVERY = 0.5  # [m/s, rad/s] maximum speed out of penetration
+_FIRM = 1e-6  # compliance of dry friction and constraints relative to their inverse inertia
+_OWN_APPROACH = 0.5  # part of its approach speed by which a contact yields at most by its own R
+_OWN_WANTED = 0.1  # the same of its target velocity
+_OWN_FORCE = 0.25  # the same of the change of speed by other forces in a step
+_STRONG = 40.0  # [m/s²] maximum of these forces: a contact at rest sinks by at most some 15 m/s² h²
+FIRMER = 1e6  # factor of the firmness beyond
+_STRUCK = 1e-3  # factor of R in impacts with restitution, for the accuracy of the separation speed
 
 
 @dataclass(frozen=True, slots=True)
 class ContactAt:
-    """Rows of a contact's velocity along two tangents and the normal, what parts it (φ, negative inside), its friction;
-    stiffness [N/m], nothing where it is as rigid as the step can tell; and the part of its speed with which it parts
-    after an impact, nothing where it does not bounce.
+    """Contact in a step: rows J of its velocity along two tangents and the normal, gap [m] (negative inside), friction.
+
+    ``stiffness`` [N/m] is None for a contact as rigid as the step resolves, and ``restitution`` None without bounce.
     """
 
     J: Rows
@@ -84,71 +80,68 @@ class ContactAt:
     friction: Any
     stiffness: Any = None
     restitution: Any = None
-    limb: Limb | None = None  # how it hangs on a robot, where that is known
-    bearing: Any = None  # speed [m/s] beyond which it yields no further: nothing where it does without end
+    limb: Limb | None = None  # its point on a link behind a floating body
+    bearing: Any = None  # speed [m/s] beyond which it is firmer, None if it never is
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A row of velocity whose impulse is within bounds: v̂ is the velocity it asks for, 1/R how little it yields."""
+    """Row of velocity with a bounded impulse: target velocity v̂, and stiffness 1/R."""
 
     row: Scalars
-    wanted: Any
+    target: Any
     stiffness: Any
     low: Any
     high: Any
 
     @property
     def is_firm(self) -> bool:
-        """Whether it is bounded both ways: its impulse may change from one bound to the other all at once."""
+        """True if both bounds are finite: the impulse may jump from one to the other."""
         return not any(map(_is_endless, (self.low, self.high)))
 
 
 class ContactTerms(NamedTuple):
-    """Of a contact: R by axis, the velocity it asks for along its normal, how far it yields by R, if that is bounded,
-    and how much firmer it is beyond.
-    """
+    """Terms of a contact: tangential and normal compliance R, target normal velocity, bearing and firmness."""
 
     across: Any
     along: Any
-    wanted: Any
+    target: Any
     bearing: Any
     firmer: Any
 
 
 def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any) -> Interval:
-    """A limit of a coordinate that its velocity leads across a gap to, as rigid as the step can tell."""
-    wanted = gap * _per_settling(h)
-    wanted = fmin(wanted, _RECOVERY) if high == math.inf else fmax(wanted, -_RECOVERY)
-    return Interval(row, wanted, inertia * (1.0 / (_LIMIT * _RIGID)), low, high)
+    """Return the interval of a coordinate's limit at a gap, as rigid as the step resolves."""
+    target = gap * _per_settling(h)
+    target = fmin(target, _RECOVERY) if high == math.inf else fmax(target, -_RECOVERY)
+    return Interval(row, target, inertia * (1.0 / (_LIMIT * _RIGID)), low, high)
 
 
 def dry(k: int, n: int, most: Any, inertia: Any, h: Any) -> Interval:
-    """Dry friction of at most ``most`` [N, N·m] on the k-th of n velocities: what it holds creeps by a millionth of
-    what would move it.
+    """Return the interval of dry friction up to ``most`` [N, N·m] on the k-th of n velocities.
+
+    A joint that it holds creeps with a millionth of the speed that the load would cause.
     """
     return Interval([1.0 if j == k else 0.0 for j in range(n)], 0.0, inertia * (1.0 / _FIRM), -h * most, h * most)
 
 
 def held(row: Scalars, error: Any, drift: Any, A: Rows, h: Any) -> Interval:
-    """A constraint φ = ``error`` with φ̇ = row w + ``drift``, which pulls and pushes; what is left of φ fades within a
-    few steps.
-    """
+    """Return the interval of a constraint φ = ``error`` with φ̇ = row w + ``drift``; φ decays within a few steps."""
     return Interval(row, -drift - error * _per_settling(h), 1.0 / (_FIRM * _moved([row], A)), -math.inf, math.inf)
 
 
 def servo(k: int, n: int, force: Any, slope: Any, most: Any, inertia: Any, h: Any) -> Interval:
-    """A force on the k-th of n velocities that is ``force`` − ``slope`` w, and at most ``most``."""
+    """Return the interval of a force ``force`` − ``slope`` w, at most ``most``, on the k-th of n velocities."""
     slope = slope + 1e-12 * inertia / h
     most = math.inf if most.__class__ is float and math.isinf(most) else h * most
     return Interval([1.0 if j == k else 0.0 for j in range(n)], force / slope, h * slope, -most, most)
 
 
 def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None, firmer: Any = FIRMER) -> ContactTerms:
-    """R of a contact, by the inertia that it meets where each velocity is alone, and the velocity it asks for.
+    """Return R of a contact, from the diagonal inertia A, and its target velocity.
 
-    A cone whose velocities and impulses are dual to each other parts what slides at μ times its ``slip``, which is
-    taken off: where that is the speed with which the step ends, sliding is Coulomb's.
+    By the duality of the cone a sliding contact would separate with μ times its ``slip``, which is subtracted.  If the
+    slip is the speed at the step's end, sliding is Coulomb's.
     """
     moved = _moved(contact.J, A) * (1.0 / 3.0)
     rigid = _RIGID * moved
@@ -156,43 +149,43 @@ def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None,
         along = rigid
     else:
         along = fmax(rigid, 1.0 / (h * contact.stiffness * h * (1.0 + _SETTLING)))
-    wanted = _wanted(contact, h)
+    target = _target(contact, h)
     if bounce is not None:
         struck = lt(0.0, bounce)
         along = _STRUCK * rigid if contact.stiffness is None else where(struck, _STRUCK * rigid, along)
-        wanted = where(struck, bounce, wanted)
-    return ContactTerms(_SLIP * moved, along, wanted - contact.friction * slip, contact.bearing, firmer)
+        target = where(struck, bounce, target)
+    return ContactTerms(_SLIP * moved, along, target - contact.friction * slip, contact.bearing, firmer)
 
 
-def _wanted(contact: ContactAt, h: Any) -> Any:
+def _target(contact: ContactAt, h: Any) -> Any:
     """Return the velocity along the normal that closes the gap within a few steps."""
-    wanted = -contact.gap * _per_settling(h)
-    return wanted if contact.stiffness is not None else fmin(wanted, _RECOVERY)
+    target = -contact.gap * _per_settling(h)
+    return target if contact.stiffness is not None else fmin(target, _RECOVERY)
 
 
 def recovered(contact: ContactAt, speed: float, h: Any) -> ContactAt:
-    """Return a rigid contact whose overlap is pushed apart no faster than ``speed`` [m/s], and any other as it is."""
+    """Return a rigid contact with a recovery speed of at most ``speed`` [m/s], and a soft contact unchanged."""
     if contact.stiffness is not None:
         return contact
     return replace(contact, gap=fmax(contact.gap, -speed * (h * (1.0 + _SETTLING))))
 
 
 def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: Any) -> ContactAt:
-    """Return a rigid contact with its bearing, and any other as it is."""
+    """Return a rigid contact with its bearing, and a soft contact unchanged."""
     if contact.stiffness is not None:
         return contact
-    return replace(contact, bearing=_bearing(contact.J[2], _wanted(contact, h), A, v, push, h))
+    return replace(contact, bearing=_bearing(contact.J[2], _target(contact, h), A, v, push, h))
 
 
-def _bearing(row: Scalars, wanted: Any, A: Rows, v: Scalars, push: Scalars, h: Any) -> Any:
-    """Return the speed [m/s, rad/s] by which the R of its own inertia may yield.
+def _bearing(row: Scalars, target: Any, A: Rows, v: Scalars, push: Scalars, h: Any) -> Any:
+    """Return the speed [m/s, rad/s] up to which a contact may yield by the R of its own inertia.
 
-    What carries no more than itself yields a small part of the speeds at hand: its approach J v, the velocity that it
-    asks for, and Σ |J p|/A, what other forces change.
+    A contact that carries its own weight only yields by a small part of its approach speed J v, of its target velocity,
+    and of Σ |J p|/A, the change by other forces.
     """
     used = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
     forced = sum((fabs(x) * (fabs(push[k]) * (1.0 / A[k][k])) for k, x in used), 0.0)  # the factors are shared
-    return _OWN_APPROACH * fabs(dot(row, v)) + _OWN_WANTED * fabs(wanted) + _OWN_FORCE * fmin(forced, _STRONG * h)
+    return _OWN_APPROACH * fabs(dot(row, v)) + _OWN_WANTED * fabs(target) + _OWN_FORCE * fmin(forced, _STRONG * h)
 
 
 def _is_endless(x: Any) -> bool:
@@ -200,10 +193,10 @@ def _is_endless(x: Any) -> bool:
 
 
 def impulse_of(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list[Any], list[list[Any]]]:
-    """γ, and G = (∂γ/∂y)/R, which is symmetric.
+    """Return γ, and G = (∂γ/∂y)/R, which is symmetric.
 
-    Beyond its bearing b a contact is firmer by K: γ = P(y) + K P(y − b/R e₃), P being the projection onto the cone, of
-    which P(K y) = K P(y).
+    Beyond its bearing b a contact is firmer by K: γ = P(y) + K P(y − b/R e₃), with the projection P onto the cone,
+    which has P(K y) = K P(y).
     """
     gamma, slope = _projected(contact, term, c, None)
     if term.bearing is None:
@@ -214,44 +207,44 @@ def impulse_of(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list
 
 
 def _projected(contact: ContactAt, term: ContactTerms, c: Scalars, bearing: Any) -> tuple[list[Any], list[list[Any]]]:
-    """Return the projection onto the cone of the impulse that a velocity asks for, and its slope by −c."""
-    across, along = 1.0 / term.across, 1.0 / term.along  # which no loop does again
-    normal = (term.wanted - c[2]) * along
+    """Return the projection onto the cone of the requested impulse, and its derivative by −c."""
+    across, along = 1.0 / term.across, 1.0 / term.along  # loop invariant
+    normal = (term.target - c[2]) * along
     y = [-c[0] * across, -c[1] * across, normal if bearing is None else normal - bearing * along]
     gamma, slope = cone_impulse(y, contact.friction, term.across, term.along)
     return gamma, [[x * r for x, r in zip(row, (across, across, along), strict=True)] for row in slope]
 
 
 def is_beyond(contact: ContactAt, term: ContactTerms, c: Scalars, slip: Any) -> Any:
-    """Return whether a contact that slides as fast as ``slip`` is beyond its bearing."""
+    """Return True if a contact that slides with ``slip`` is beyond its bearing."""
     if term.bearing is None:
         return False
-    return lt(term.bearing, term.wanted - c[2] + contact.friction * slip)
+    return lt(term.bearing, term.target - c[2] + contact.friction * slip)
 
 
 def push_of(one: Interval, c: Any) -> tuple[Any, Any]:
-    """An interval's impulse, and how much less it becomes as the velocity c of its row grows."""
-    gamma, slope = interval_impulse((one.wanted - c) * one.stiffness, one.low, one.high)
+    """Return an interval's impulse, and minus its derivative by the velocity c of its row."""
+    gamma, slope = interval_impulse((one.target - c) * one.stiffness, one.low, one.high)
     return gamma, slope * one.stiffness
 
 
 def _per_settling(h: Any) -> Any:
-    """1/s: a reciprocal that all terms share."""
+    """Return the reciprocal [1/s] of the settling time, which all terms share."""
     return 1.0 / (h * (1.0 + _SETTLING))
 
 
 def _moved(rows: Rows, A: Rows) -> Any:
-    """How far rows yield to impulses of one where each velocity is alone: Σ x²/A."""
+    """Return Σ x²/A, the response of rows to unit impulses with the diagonal inertia."""
     return sum((x * x * (1.0 / A[k][k]) for row in rows for k, x in enumerate(row) if not is_zero(x)), 0.0)
 
 
-_LEAST = 1e-30  # of a tangential impulse: what it is divided by is never zero
+_LEAST = 1e-30  # added to the square of a tangential impulse, to avoid division by zero
 
 
 def cone_impulse(y: Scalars, friction: Any, across: Any, along: Any) -> tuple[list[Any], list[list[Any]]]:
-    """γ (3) of y, in axes of which the third is the normal, and ∂γ/∂y by rows.
+    """Return γ (3), the projection of y onto the friction cone, and ∂γ/∂y by rows; the third axis is the normal.
 
-    ``across`` and ``along`` are R of tangential impulses, and of the normal one.
+    ``across`` and ``along`` are R of tangential impulses and of the normal one.
     """
     x, z, n = y
     size = sqrt(x * x + z * z + _LEAST)
@@ -282,7 +275,7 @@ def cone_impulse(y: Scalars, friction: Any, across: Any, along: Any) -> tuple[li
 
 
 def interval_impulse(y: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """γ within bounds nearest to y, and dγ/dy."""
+    """Return y clipped to its bounds, γ, and dγ/dy."""
     if low.__class__ is float and high.__class__ is float and -low == high == math.inf:
         return y, 1.0
     if high.__class__ is float and high == math.inf:
@@ -295,7 +288,7 @@ def interval_impulse(y: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Limb:
-    """A link's ``screws`` (6 × nv), T, and the ``arm`` r and the ``axes`` a (3 × 3) of a contact on it."""
+    """Contact on a link: the link's ``screws`` T (6 × nv), and the ``arm`` r and ``axes`` a (3 × 3) of the contact."""
 
     link: str
     screws: Rows
@@ -304,22 +297,22 @@ class Limb:
 
     @property
     def rows(self) -> list[list[Any]]:
-        """J (3 × nv): the contact's velocity along its axes."""
-        seen = [[*self.arm.cross(Vec3.of(axis)), *axis] for axis in self.axes]
+        """Rows J (3 × nv) of the contact's velocity along its axes."""
+        lines = [[*self.arm.cross(Vec3.of(axis)), *axis] for axis in self.axes]
         columns = list(zip(*self.screws, strict=True))
-        return [[dot(S, column) for column in columns] for S in seen]
+        return [[dot(S, column) for column in columns] for S in lines]
 
     @property
     def resting(self) -> Limb:
-        """The same without derivatives."""
+        """The limb without derivatives."""
         n = len(self.screws[0])
-        numbers = still([*(x for row in self.screws for x in row), *self.arm, *(x for row in self.axes for x in row)])
-        screws, rest = numbers[: 6 * n], numbers[6 * n :]
+        values = still([*(x for row in self.screws for x in row), *self.arm, *(x for row in self.axes for x in row)])
+        screws, rest = values[: 6 * n], values[6 * n :]
         rows = [screws[k * n : k * n + n] for k in range(6)]
         return Limb(self.link, rows, Vec3.of(rest[:3]), [rest[k : k + 3] for k in (3, 6, 9)])
 
     def stiffness(self, G: Rows) -> list[list[Any]]:
-        """Sᵀ G S, the lower triangle (6 rows)."""
+        """Return the lower triangle of Sᵀ G S (6 rows)."""
         a, r = self.axes, self.arm
         turned = [[dot(row, [axis[k] for axis in a]) for k in range(3)] for row in G]
         lower = [[dot([axis[i] for axis in a], [row[j] for row in turned]) for j in range(i + 1)] for i in range(3)]
@@ -331,7 +324,7 @@ class Limb:
 
 
 def bent_by_limbs(H: list[list[Any]], limbs: Sequence[Sequence[tuple[Limb, Rows]]]) -> None:
-    """The lower triangle H, with Σ Tᵀ K T of each limb's contacts and their G."""
+    """Add Σ Tᵀ K T of each limb's contacts and their G to the lower triangle H."""
     for contacts in limbs:
         parts = [limb.stiffness(G) for limb, G in contacts]
         lower = [[sum((part[i][j] for part in parts[1:]), parts[0][i][j]) for j in range(i + 1)] for i in range(6)]

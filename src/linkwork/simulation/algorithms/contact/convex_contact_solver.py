@@ -1,20 +1,20 @@
-"""A step with contacts: the velocities that make a strictly convex function least, by Newton's method.
+"""Convex contact solver: the velocities after a step minimise a strictly convex function, by Newton's method.
 
     ½ (w − v)ᵀ A (w − v) − pᵀ w + Σ ℓ(J w)
 
-A is the mass matrix with what is implicit, p the impulse of all forces but contacts', and −∂ℓ/∂c the impulse of a
-contact whose velocity is c = J w (`cone`).  It has one answer for any contacts, also where they depend on each other.
-J G Jᵀ of contacts with what does not move has the mass matrix's own zeros, so Newton's equations are as sparse.
+A is the mass matrix with implicit terms, p the impulse of all forces except contacts, and −∂ℓ/∂c the impulse of a
+contact with velocity c = J w (`contact_terms`).  The solution is unique for any contacts, also for dependent ones.
+Jᵀ G J of contacts with fixed bodies has the zeros of the mass matrix, so Newton's equations are as sparse.
 
-A contact is as stiff as the step can tell unless it is said to be softer: its impulse then brings it to rest within a
-few steps, whatever it weighs.  How far it yields follows from its own inertia: the lighter of two bodies would be too
-soft for what the heavier one, or a squeeze, makes it bear.  So beyond its bearing, a speed that what bears itself does
-not reach, it is firmer by `FIRMER`.  The program is solved without that first, in a loop of its own; that is the
-answer where no contact is beyond.  Else Newton's method goes on from there, in rounds that other steps do not do.
+A contact without a stiffness is as stiff as the step resolves: its impulse brings it to rest within a few steps,
+whatever its mass.  Its compliance follows from its own inertia.  The lighter of two bodies would then be too soft for
+the load of the heavier one, or for a squeeze.  So beyond its bearing, a speed that a contact which carries its own
+weight does not reach, it is firmer by `FIRMER`.  The program is first solved without that, in its own loop.  This is
+the solution if no contact is beyond its bearing.  Otherwise Newton's method continues from there, in further rounds.
 
 Source: Castro, Permenter and Han, An unconstrained convex formulation of compliant contact, IEEE Transactions on
-Robotics 39(2), 2023; De Saxcé and Feng, The bipotential method, Mathematical and Computer Modelling 28, 1998 (what
-makes sliding and parting dual).
+Robotics 39(2), 2023; De Saxcé and Feng, The bipotential method, Mathematical and Computer Modelling 28, 1998 (duality
+of sliding and separation).
 """
 
 from __future__ import annotations
@@ -49,20 +49,21 @@ Rows = Sequence[Sequence[Any]]
 
 _AT_MOST = 100
 _LEAST = 1e-30  # [m²/s²]
-_AGAIN = 6  # times that slips are found anew at most
-_SAME, _STILL = 1e-2, 1e-4  # by which share of them, and by how much [m/s], they may still move
-_CLOSELY, _CLOSE = 60, 1e-11  # the same where it is to be differentiated: as often as that, and by how much [m/s]
-_FIRM = 1e2  # times as firm beyond bearings as in the round before, up to `FIRMER` times
-_FIRMED = 3  # rounds of it
-_SEARCHED = 12
-_ENOUGH = 1e-9  # of momentum, where it ends
+_AGAIN = 6  # maximum number of rounds for the slips
+_SAME, _STILL = 1e-2, 1e-4  # relative and absolute [m/s] change of slips that ends the rounds
+_CLOSELY, _CLOSE = 60, 1e-11  # maximum number of rounds and absolute change [m/s] for derivatives
+_FIRM = 1e2  # factor of the firmness beyond bearings from round to round, up to `FIRMER`
+_FIRMED = 3  # number of these rounds
+_SEARCHED = 12  # maximum number of iterations of a line search
+_ENOUGH = 1e-9  # relative gradient at which Newton's method ends
 _POSITIVE = Symmetric(positive=True)
-_SHORT = 1e-8  # of the slope along a step, where its length is found
+_SHORT = 1e-8  # relative slope along a step at which the line search ends
 
 
 class ProgramPoint(NamedTuple):
-    """w (nv), the velocities c of the rows of contacts and of intervals, and A (w − v) − p (nv): what is linear in w
-    goes along each step by as much as w does, instead of being found again.
+    """Point w (nv), with the velocities c of the rows of contacts and intervals, and A (w − v) − p (nv).
+
+    These are linear in w, so a step updates them without evaluating them again.
     """
 
     w: Any
@@ -71,18 +72,16 @@ class ProgramPoint(NamedTuple):
 
 
 class ProgramSolution(NamedTuple):
-    """Where it is, the slips to try next, those that it was found with, those that it has, by how much these are apart,
-    Newton's steps, what is left, and how much firmer contacts are beyond their bearings.
-    """
+    """State of the rounds: point, slips, and convergence."""
 
     at: ProgramPoint
-    slips: Any
-    used: Any
-    made: Any
-    moved: Any
-    steps: Any
-    left: Any
-    firmer: Any
+    slips: Any  # slips of the next round
+    used: Any  # slips with which the point was computed
+    made: Any  # slips at the point
+    moved: Any  # excess of the difference of `made` and `used` over its tolerance
+    steps: Any  # Newton iterations
+    left: Any  # square of the gradient
+    firmer: Any  # factor of the firmness of contacts beyond their bearings
 
 
 class _Newton(NamedTuple):
@@ -101,8 +100,10 @@ class _Search(NamedTuple):
 
 @dataclass(frozen=True)
 class ContactProgram:
-    """A (nv × nv), v and p (nv), what touches, and a step of h [s]; velocities with which contacts ``bounces``, 0 where
-    they do not; and, where it is known more cheaply, the change of momentum to w as it is ``varied``.
+    """Convex program of a step of h [s]: A (nv × nv), v and p (nv), contacts and intervals.
+
+    ``bounces`` are separation velocities of bouncing contacts, 0 for others.  ``varied`` computes the change of
+    momentum to w, if that is cheaper to differentiate.
     """
 
     A: Rows
@@ -113,37 +114,37 @@ class ContactProgram:
     h: Any
     bounces: Scalars | None = None
     varied: Callable[[Scalars], Scalars] | None = None
-    firmer: Any = FIRMER  # by how much contacts are, beyond their bearings
+    firmer: Any = FIRMER  # factor of the firmness of contacts beyond their bearings
 
     @property
     def scale(self) -> list[Any]:
-        """By velocity, 1/A: what a momentum is measured by."""
+        """Scale 1/A of momenta, by velocity."""
         return [1.0 / row[k] for k, row in enumerate(self.A)]
 
     def sized(self, x: Scalars) -> Any:
-        """The square of a momentum (nv), by how each velocity is resisted."""
+        """Return the square of a momentum (nv), relative to the inertia of each velocity."""
         return sum((a * a * b for a, b in zip(x, self.scale, strict=True)), 0.0)
 
     @property
     def enough(self) -> Any:
-        """The square of a gradient that is as good as none."""
+        """Square of the gradient at which the program counts as solved."""
         return _ENOUGH * _ENOUGH * (self.sized(self.push) + self.sized([dot(row, self.v) for row in self.A]) + 1e-12)
 
     @property
     def rows(self) -> list[Scalars]:
-        """Those of contacts, by two tangents and the normal, and then those of intervals."""
+        """Rows of contacts, by two tangents and the normal, followed by those of intervals."""
         return [*(row for contact in self.contacts for row in contact.J), *(one.row for one in self.intervals)]
 
     def rates(self, w: Scalars) -> list[Any]:
-        """How fast each row moves at velocities w (nv)."""
+        """Return the velocity of each row at w (nv)."""
         return [dot(row, w) for row in self.rows]
 
     def point(self, w: Scalars) -> ProgramPoint:
-        """Where w (nv) is."""
+        """Return the point of w (nv)."""
         return ProgramPoint(array(list(w)), array(self.rates(w)), array(self.change(w)))
 
     def slips(self, rates: Scalars) -> list[Any]:
-        """How fast each contact slides, by the rows' velocities."""
+        """Return the sliding speed of each contact, from the rows' velocities."""
         return [sqrt(c[0] * c[0] + c[1] * c[1] + _LEAST) for c in self._by_contact(rates)]
 
     def _by_contact(self, rates: Scalars) -> list[Scalars]:
@@ -153,33 +154,35 @@ class ContactProgram:
         return list(zip(self.intervals, rates[3 * len(self.contacts) :], strict=True))
 
     def terms(self, slips: Scalars) -> list[ContactTerms]:
-        """What each contact asks for where it slides as fast as this."""
+        """Return the terms of each contact for these sliding speeds."""
         bounces = [None] * len(slips) if self.bounces is None else self.bounces
         each = zip(self.contacts, slips, bounces, strict=True)
         return [terms_of(contact, self.A, slip, self.h, bounce, self.firmer) for contact, slip, bounce in each]
 
     def impulses(self, rates: Scalars, slips: Scalars) -> list[list[Any]]:
-        """By contact, along two tangents and the normal [N·s]."""
+        """Return the impulse of each contact along two tangents and the normal [N·s]."""
         each = zip(self.contacts, self.terms(slips), self._by_contact(rates), strict=True)
         return [impulse_of(contact, term, c)[0] for contact, term, c in each]
 
     @property
     def has_bearings(self) -> bool:
-        """Whether some contact has a bearing."""
+        """True if some contact has a bearing."""
         return any(contact.bearing is not None for contact in self.contacts)
 
     @property
     def unbounded(self) -> ContactProgram:
-        """The program whose contacts have no bearings."""
+        """Program whose contacts have no bearings."""
         return replace(self, contacts=[replace(contact, bearing=None) for contact in self.contacts])
 
     def pushes(self, rates: Scalars) -> list[Any]:
-        """By interval [N·s, N·m·s]."""
+        """Return the impulse of each interval [N·s, N·m·s]."""
         return [push_of(one, c)[0] for one, c in self._by_interval(rates)]
 
     def solution(self, start: Scalars | None = None, closely: bool = False) -> ProgramSolution:
-        """The velocities at which the function is least, whose slips are those that it is made with: ``closely`` to
-        rounding, or as far as it matters to forces.  It is looked for from a start, v if there is none.
+        """Return the minimum of the function whose slips are those of its solution.
+
+        The slips agree to rounding if ``closely``, else to the accuracy that forces need.  The initial guess is
+        ``start``, v by default.
         """
         point = self.point(self.v if start is None else start)
         first = array(self.slips(list(point.rates)))
@@ -200,27 +203,28 @@ class ContactProgram:
     def _rounds(
         again: Callable[[ProgramSolution], ProgramSolution], begin: ProgramSolution, most: int
     ) -> ProgramSolution:
-        """Return where rounds end that are done until slips move no more."""
+        """Return the state after rounds until the slips no longer change."""
         result: ProgramSolution = while_loop(
             lambda state: lt(0.0, state.moved), again, begin, max_iterations=most
         ).state
         return result
 
     def _round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
-        """Return the solution with the slips to try next, and the slips to try after it."""
-        same, still = (0.0, _CLOSE) if closely else (_SAME, _STILL)
-        asked = list(state.slips)
-        at, count, left = self._least(self.terms(asked), state.at)
+        """Return the solution with the current slips, and the slips of the next round."""
+        relative, absolute = (0.0, _CLOSE) if closely else (_SAME, _STILL)
+        current = list(state.slips)
+        at, count, left = self._least(self.terms(current), state.at)
         made = self.slips(list(at.rates))
-        moved = sum((fmax(fabs(a - b) - same * a - still, 0.0) for a, b in zip(made, asked, strict=True)), 0.0)
-        before = zip(made, asked, list(state.made), list(state.used), strict=True)
+        moved = sum((fmax(fabs(a - b) - relative * a - absolute, 0.0) for a, b in zip(made, current, strict=True)), 0.0)
+        before = zip(made, current, list(state.made), list(state.used), strict=True)
         following = [_secant(*some) for some in before] if closely else made
         steps = state.steps + count
         return ProgramSolution(at, array(following), state.slips, array(made), moved, steps, left, state.firmer)
 
     def _firmer_round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
-        """Return a round's solution where contacts are as firm beyond their bearings as the state says, and how firm
-        they are to be in the next: another round is done as long as that grows.
+        """Return a round's solution with the state's firmness beyond bearings, and the firmness of the next round.
+
+        Rounds continue while the firmness grows.
         """
         program = replace(self, firmer=state.firmer)
         result = program._round(state, closely)
@@ -231,14 +235,14 @@ class ContactProgram:
         return result._replace(moved=moved, firmer=firmer)
 
     def is_overloaded(self, terms: Sequence[ContactTerms], rates: Scalars, slips: Scalars) -> Any:
-        """Return whether some contact is beyond its bearing."""
+        """Return True if some contact is beyond its bearing."""
         result: Any = False
         for contact, term, c, slip in zip(self.contacts, terms, self._by_contact(rates), slips, strict=True):
             result = or_(result, is_beyond(contact, term, c, slip))
         return result
 
     def jacobian(self, w: Scalars) -> list[list[Any]]:
-        """How the gradient (nv) changes with w, the slips being those of w: not symmetric by this alone."""
+        """Return the derivative of the gradient (nv) by w, with the slips of w, by which it is not symmetric."""
         rates = self.rates(w)
         slips = self.slips(rates)
         H = [list(row) for row in self.A]
@@ -252,20 +256,20 @@ class ContactProgram:
         return H
 
     def _least(self, terms: Sequence[ContactTerms], start: ProgramPoint) -> tuple[ProgramPoint, Any, Any]:
-        """Where the function of these terms is least, by Newton's method from a start."""
+        """Return the minimum of the function with these terms by Newton's method, iterations, and squared gradient."""
 
         def step(state: _Newton) -> _Newton:
             w, rates, momentum = (list(x) for x in state.at)
             factors = _POSITIVE.factors(self.hessian(terms, rates), Pivots("contact_velocities"))
-            way = _POSITIVE.solved(factors, [-g for g in state.gradient])
-            carried, moved = [dot(row, way) for row in self.A], self.rates(way)
-            slope = dot(list(state.gradient), way)
-            length = self._length(terms, slope, (dot(momentum, way), dot(way, carried)), rates, moved)
+            direction = _POSITIVE.solved(factors, [-g for g in state.gradient])
+            carried, moved = [dot(row, direction) for row in self.A], self.rates(direction)
+            slope = dot(list(state.gradient), direction)
+            length = self._length(terms, slope, (dot(momentum, direction), dot(direction, carried)), rates, moved)
 
             def along(x: Scalars, d: Scalars) -> list[Any]:
                 return [a + length * b for a, b in zip(x, d, strict=True)]
 
-            after = along(w, way), along(rates, moved), along(momentum, carried)
+            after = along(w, direction), along(rates, moved), along(momentum, carried)
             gradient = self._pulled(after[2], terms, after[1])
             return _Newton(ProgramPoint(*map(array, after)), array(gradient), self.sized(gradient))
 
@@ -276,20 +280,20 @@ class ContactProgram:
         return result.state.at, result.iterations, result.state.left
 
     def gradient(self, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
-        """The function's gradient (nv) at w."""
+        """Return the function's gradient (nv) at w."""
         return self.unbalanced(self.change(w), terms, w)
 
     def change(self, w: Scalars) -> list[Any]:
-        """A (w − v) − p (nv): the change of momentum less the impulses of all but contacts."""
+        """Return A (w − v) − p (nv), the change of momentum minus the impulses of all forces except contacts."""
         apart = [0.0 if x is y else x - y for x, y in zip(w, self.v, strict=True)]
         return [dot(row, apart) - p for row, p in zip(self.A, self.push, strict=True)]
 
     def momentum(self, w: Scalars) -> list[Any]:
-        """The same, as it is to be differentiated."""
+        """Return `change` in the form that is cheaper to differentiate."""
         return self.change(w) if self.varied is None else list(self.varied(w))
 
     def unbalanced(self, momentum: Scalars, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
-        """What is left of a change of momentum after the impulses of contacts and intervals."""
+        """Return a change of momentum minus the impulses of contacts and intervals at w."""
         return self._pulled(momentum, terms, self.rates(w))
 
     def _pulled(self, momentum: Scalars, terms: Sequence[ContactTerms], rates: Scalars) -> list[Any]:
@@ -302,7 +306,7 @@ class ContactProgram:
         return result
 
     def hessian(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[list[Any]]:
-        """The lower triangle of the function's Hessian, by the rows' velocities."""
+        """Return the lower triangle of the function's Hessian, from the rows' velocities."""
         H = [list(row[: i + 1]) for i, row in enumerate(self.A)]
         shared: dict[str | int, list[tuple[ContactAt, Any]]] = {}
         for k, (contact, term, c) in enumerate(zip(self.contacts, terms, self._by_contact(rates), strict=True)):
@@ -318,10 +322,10 @@ class ContactProgram:
     def _length(
         self, terms: Sequence[ContactTerms], begin: Any, masses: tuple[Any, Any], rates: Scalars, moved: Scalars
     ) -> Any:
-        """How far along a step the function falls: a root of its slope, which grows, by Newton's method in brackets.
+        """Return the step length that minimises the function: the root of its slope, by bracketed Newton's method.
 
-        The slope begins with ``begin``, that of masses with the first of ``masses`` and grows by the second; rows have
-        the velocities ``rates``, and by the step ``moved`` more.
+        The slope is ``begin`` at 0.  Its inertial part is the first of ``masses`` there, and grows by the second.  Rows
+        have the velocities ``rates``, and change by ``moved`` over the step.
         """
         first, second = masses
         touching = list(zip(self.contacts, terms, self._by_contact(rates), self._by_contact(moved), strict=True))
@@ -344,7 +348,7 @@ class ContactProgram:
         def going(s: _Search) -> Any:
             return lt(small, fabs(s.value))
 
-        kinks = [(one.wanted - c) / where(eq(d, 0.0), 1e-300, d) for one, c, d in alone if one.is_firm]
+        kinks = [(one.target - c) / where(eq(d, 0.0), 1e-300, d) for one, c, d in alone if one.is_firm]
 
         def closer(s: _Search) -> _Search:
             low, high = where(lt(s.value, 0.0), s.x, s.low), where(lt(s.value, 0.0), s.high, s.x)
@@ -352,7 +356,7 @@ class ContactProgram:
             end = fmin(high, 1e3)
             inside = and_(lt(low, newton), not_(lt(end, newton)))
             x = middle = 0.5 * (low + fmin(high, fmax(2.0 * low, 2.0)))
-            if kinks:  # between whose sides Newton's steps go to and fro
+            if kinks:  # Newton's steps may oscillate between the sides of a kink
                 margin = 1e-6 * (end - low)
                 inside = and_(inside, lt(margin, where(lt(s.value, 0.0), high - newton, newton - low)))
                 nearest: Any = math.inf
@@ -369,7 +373,7 @@ class ContactProgram:
 
 
 def _secant(made: Any, used: Any, made_before: Any, used_before: Any) -> Any:
-    """Where a slip that is made of the one that is used meets it, if it goes on as it did."""
+    """Return the secant estimate of the slip at which the resulting slip equals the one used."""
     apart = used - used_before
     far = lt(1e-14, fabs(apart))
     slope = where(far, (made - made_before) / where(far, apart, 1.0), 0.0)
@@ -378,7 +382,7 @@ def _secant(made: Any, used: Any, made_before: Any, used_before: Any) -> Any:
 
 
 def _pulled(gradient: list[Any], J: Rows, gamma: Scalars) -> None:
-    """The gradient less Jᵀ γ."""
+    """Subtract Jᵀ γ from the gradient."""
     for row, force in zip(J, gamma, strict=True):
         for k, x in enumerate(row):
             if not is_zero(x):
@@ -386,7 +390,7 @@ def _pulled(gradient: list[Any], J: Rows, gamma: Scalars) -> None:
 
 
 def _bent(H: list[list[Any]], J: Rows, G: Rows, whole: bool = False) -> None:
-    """H with Jᵀ G J, on and below its diagonal, or the whole of it."""
+    """Add Jᵀ G J to H, to its lower triangle or the whole matrix."""
     columns = [k for k in range(len(H)) if not all(is_zero(row[k]) for row in J)]
     for j in columns:
         bent = [dot(row, [other[j] for other in J]) for row in G]
