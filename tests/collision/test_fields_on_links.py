@@ -92,7 +92,9 @@ def test_a_function_of_a_cloud_has_a_gradient_in_reverse() -> None:
 
 
 def test_what_nothing_measures_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"a HeightField and a DistanceField: one of them must be convex"):
+    with pytest.raises(
+        TypeError, match=r"a HeightField and a DistanceField is not supported: one of them must be convex"
+    ):
         lw.signed_distance(GROUND, lw.pose(), FIELD, lw.pose())
     with pytest.raises(ValueError, match=r"'hand', a DistanceField, and 'floor', a HalfSpace"):
         robot(FIELD.at((0, 0, 0))).distances(np.zeros(3), lw.Scene().with_half_space("floor", (0, 0, -1)))

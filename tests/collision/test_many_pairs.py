@@ -45,7 +45,7 @@ def _answers(robot: lw.Robot, q0: np.ndarray, q1: np.ndarray, monkeypatch: Any, 
     plain = [pair for pair in pairs if 6 not in pair]  # without the field, of which little is proved
     with monkeypatch.context() as changed:
         changed.setattr(pair_loops, "_MANY", 0 if many else math.inf)
-        changed.setattr(path_bounds, "_MANY_BOUNDS", 0 if many else math.inf)
+        changed.setattr(path_bounds, "_MAX_BOUNDS", 0 if many else math.inf)
 
         def asked(q0: Any, q1: Any) -> Any:
             q, more = [*q0], (pairs, (), {})

@@ -49,7 +49,7 @@ def test_equal_types_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> Non
         joint.transform([0.3])
         joint.transform([0.4])
     assert len(made) == 1
-    monkeypatch.setattr(kernels._of_joints, "most", 2)
+    monkeypatch.setattr(kernels._of_joints, "capacity", 2)
     for k in range(5):
         lw.Joint.of(lw.joints.Revolute((1.0, k, 0.0))).transform([0.1])
     assert len(kernels._of_joints) <= 2

@@ -345,7 +345,7 @@ def answers_without_numbers(robot, functions, batch):
         frame = names_for(robot.tree, row, robot.frames[0])
         arrays = [nothing] * len(row.inputs)
         if robot.mass == 0.0 and row.name.startswith(("center_of_mass", "centroidal", "locked_inertia")):
-            with pytest.raises(ValueError, match="has no mass"):
+            with pytest.raises(ValueError, match="without mass"):
                 getattr(robot, row.name)(*arrays)
             continue
         found = getattr(robot, row.name)(*arrays, *frame)
