@@ -1,8 +1,8 @@
-"""`python -m benchmarks.accuracy`: errors and times of the elementary functions, as a table in Markdown.
+"""Errors and times of the elementary functions, as a table in Markdown: `python -m benchmarks.accuracy`.
 
-Errors are in units in the last place of the result, against mpmath, at the argument where they were largest; times are
-nanoseconds an element, in batches of 4096, beside NumPy's function and the C library's, called one element at a time
-from compiled code.
+Errors are the maximum over arguments, in units in the last place, against mpmath.  Times are nanoseconds per element in
+batches of 4096, compared with NumPy's function and with the C library's function, which compiled code calls once per
+element.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def table(bits: int, samples: int, effort: Effort, codes: Sequence[str] = CODES)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--samples", type=int, default=300, metavar="N", help="arguments a range (default 300)")
+    parser.add_argument("--samples", type=int, default=300, metavar="N", help="arguments per range (default 300)")
     parser.add_argument("--functions", nargs="+", default=CODES, choices=CODES, metavar="NAME")
     chosen = parser.parse_args(arguments)
     out = Stream(sys.stdout)

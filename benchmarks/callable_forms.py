@@ -1,7 +1,7 @@
-"""Other forms of a good argument, which stand for the same: an integer of NumPy, a tuple, an array of names.
+"""Equivalent forms of a valid argument: a NumPy integer, a tuple, an array of names.
 
-`python -m benchmarks.callable_forms` calls every public callable with each, and prints those that are refused though
-the argument is taken as it is: an annotation, or a check, is narrower there than what the function can do.
+`python -m benchmarks.callable_forms` calls every public callable with each form.  It prints the forms that are rejected
+although the original argument is accepted: there, an annotation or a check is narrower than necessary.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _error(subject: Subject, argument: str, value: Any) -> str | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what is refused; returns the exit code."""
+    """Print the rejected forms; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--only", default="", help="callables whose name this expression matches")
     chosen = parser.parse_args(arguments)

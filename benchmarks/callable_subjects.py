@@ -142,7 +142,7 @@ class Subject:
 
     @property
     def has_absent(self) -> bool:
-        """Whether NaN in a result stands for what is not there."""
+        """Return True if NaN in a result means that a quantity does not exist."""
         return self.name in _ABSENT
 
     def declares(self, argument: str, value: Any) -> bool:
@@ -156,7 +156,7 @@ class Subject:
         return value is parameter.default or not is_quick(kind) or fits(kind, value)
 
     def prepared(self) -> tuple[Callable[[str, Any, dict[str, Any]], Any], dict[str, Any]]:
-        """The call, made anew, with an argument's name ("" for none), its value and good arguments; and these."""
+        """Return a function of an argument's name ("" for none), its value and valid arguments; and these."""
         function = self.make()
         given = {
             name: value_of(self.name, name)

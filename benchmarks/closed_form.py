@@ -1,10 +1,10 @@
-"""All branches of arms with a closed form, beside EAIK and ssik: `python -m benchmarks.closed_form`.
+"""All branches of arms with a closed form, compared with EAIK and ssik: `python -m benchmarks.closed_form`.
 
-First the branches are compared, pose by pose: whole turns aside, each that reaches its pose has to be among the
-other's, within 1e-9 rad and what the peer's misses its pose by.  Then a pose is timed: in a batch on one core, and as
-the peers are called, one after the other from Python.  Six-axis arms are files of robots that people have, and
-published tables; of seven-axis arms, which leave an angle open, the time alone is measured.  Times are the processor's:
-what else runs does not count.
+First the branches are compared for each pose, modulo full revolutions.  Each branch that reaches its pose must be among
+the peer's, within 1e-9 rad plus the peer's own error.  Then the time for a pose is measured: in a batch on one core,
+and in single calls from Python as for the peers.  Six-axis arms come from robot files and published tables.  For
+seven-axis arms, which have a free angle, only the time is measured.  Times are processor times, which exclude other
+processes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .machine import machine
 from .pinocchio_peer import CannotCompare
 from .robots import NotInstalled
 
-__all__ = ["PUBLISHED", "BranchesBeside", "ClosedFormFound", "arms_with_closed_form", "closed_form_found", "main"]
+__all__ = ["PUBLISHED", "BranchComparison", "ClosedFormResult", "arms_with_closed_form", "main", "measure_closed_form"]
 
 SAME = 1e-9  # [rad]: branches nearer than this are the same
 REACHED = 1e-7  # what leads to its pose within this is a branch
@@ -67,8 +67,8 @@ PUBLISHED = {name: _of_table(name) for name in TABLES}
 
 
 @dataclass(frozen=True)
-class BranchesBeside:
-    """How a peer's branches compare, and how long one call takes [s]."""
+class BranchComparison:
+    """Comparison with a peer's branches, and the peer's time for one call [s]."""
 
     peer: str
     poses: int
@@ -80,19 +80,19 @@ class BranchesBeside:
 
 
 @dataclass
-class ClosedFormFound:
-    """What was found of an arm: seconds of a pose in a batch and of a call, and the peers."""
+class ClosedFormResult:
+    """Results for an arm: time for a pose in a batch and for a single call [s], and the peers' comparisons."""
 
     arm: str
     family: str
     batch: float
     call: float
-    beside: list[BranchesBeside] = field(default_factory=list)
+    beside: list[BranchComparison] = field(default_factory=list)
     without: list[str] = field(default_factory=list)
 
 
 def arms_with_closed_form(names: Sequence[str] = ()) -> Iterator[Arm]:
-    """Those that are there and have a closed form."""
+    """Yield the installed arms that have a closed form."""
     for name, arm in (PUBLISHED | ARMS).items():
         if names and name not in names:
             continue
@@ -103,7 +103,7 @@ def arms_with_closed_form(names: Sequence[str] = ()) -> Iterator[Arm]:
             continue
 
 
-def closed_form_found(arm: Arm, poses: int = POSES, few: int = FEW, *, beside: bool = True) -> ClosedFormFound:
+def measure_closed_form(arm: Arm, poses: int = POSES, few: int = FEW, *, beside: bool = True) -> ClosedFormResult:
     """Raises AssertionError where a branch does not lead to its pose."""
     form = arm.robot.closed_form(arm.tip, relative_to=arm.base)
     rng = np.random.default_rng(0)
@@ -111,7 +111,7 @@ def closed_form_found(arm: Arm, poses: int = POSES, few: int = FEW, *, beside: b
     X = np.asarray(arm.robot.pose(Q, arm.tip, relative_to=arm.base))
     given = [] if form.redundant is None else [form.redundant_angle(Q)]
     seed = np.zeros(arm.n)
-    found = ClosedFormFound(arm.name, form.family, *_timed(form.kernel, X, seed, given))
+    found = ClosedFormResult(arm.name, form.family, *_timed(form.kernel, X, seed, given))
     if not beside or form.redundant is not None:
         return found
     branches = form.branches(X[:poses], position_limits=False)
@@ -139,7 +139,7 @@ def closed_form_found(arm: Arm, poses: int = POSES, few: int = FEW, *, beside: b
 
 
 def _timed(kernel: lw.Kernel, X: np.ndarray, seed: np.ndarray, given: list[np.ndarray]) -> tuple[float, float]:
-    """Seconds of a pose in a batch on one core, and of one call: the least of some."""
+    """Return the time for a pose in a batch on one core and for one call [s]: minima over repetitions."""
     threads = lw.get_num_threads()
     lw.set_num_threads(1)
     try:
@@ -173,7 +173,7 @@ def _ssik(arm: Arm) -> Callable[[np.ndarray], np.ndarray]:
 
 def _compared(
     peer: str, arm: Arm, X: np.ndarray, ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], seconds: float
-) -> BranchesBeside:
+) -> BranchComparison:
     same = more = 0
     worst = 0.0
     for k, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
@@ -188,7 +188,7 @@ def _compared(
         same += int(close.any(axis=1).sum())
         more += int((~close.any(axis=0)).sum())
         worst = max(worst, away[close].max(initial=0.0))
-    return BranchesBeside(peer, len(ours), sum(map(len, ours)), same, more, worst, seconds)
+    return BranchComparison(peer, len(ours), sum(map(len, ours)), same, more, worst, seconds)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -201,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     terminal = Terminal(Stream(sys.stdout), Stream(sys.stderr))
     poses, few = (40, 5) if chosen.quick else (POSES, FEW)
-    found = [closed_form_found(arm, poses, few) for arm in arms_with_closed_form(chosen.robot)]
+    found = [measure_closed_form(arm, poses, few) for arm in arms_with_closed_form(chosen.robot)]
     header = ["arm", "pose in a batch [µs]", "call [µs]", "family"]
     cells = [[x.arm, f"{1e6 * x.batch:.2f}", f"{1e6 * x.call:.1f}", x.family] for x in found]
     terminal.out.lines([*table(header, cells, left=(0, 3)), ""])

@@ -1,4 +1,4 @@
-"""What is measured of the compiler: float32, instruction sets, threads, calls that write to an array, warm starts."""
+"""Measurements of the compiler: float32, instruction sets, threads, calls that write to an array, warm starts."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _part(found: Comparison) -> Figure:
 
 
 def _speed(found: Comparison, size: int) -> Figure:
-    """How many times as fast as the peer, and the times of one state."""
+    """Return the speed relative to the peer, and both times for one state."""
     assert found.ratio is not None and found.peer is not None
     return Figure(found.ratio, found.ours / size, found.peer / size)
 
@@ -106,7 +106,7 @@ def _levels(robot: lw.Robot, peer: Pinocchio, effort: Effort) -> Iterator[tuple[
 
 
 def _agree(ours: np.ndarray, robot: lw.Robot, function: str, states: dict[str, Any], bound: float) -> None:
-    """What is timed computes what the public method does, up to rounding in its type."""
+    """Check the timed kernel's results against the public method, up to rounding in the kernel's type."""
     expected = getattr(robot, function)(*states.values())
     error = np.abs(ours - expected).max() / np.abs(expected).max()
     assert error < bound, f"{function}: differs by {error}"
@@ -154,7 +154,7 @@ def _fixed_fingers(entry: BenchmarkRobot) -> lw.Robot:
 
 
 def no_op_seconds(effort: Effort) -> dict[str, float]:
-    """What a call costs that has next to nothing to compute: three arrays of 9 in, one of 9 out."""
+    """Return the time for a call with almost no computation: three input arrays of 9 values, one output of 9."""
     kernel = lw.compile(lambda q, v, a: q, q=9, v=9, a=9, name="nothing")
     names = {"kernel": kernel, "ufunc": kernel.ufunc, "out": np.empty(9), **{name: np.ones(9) for name in "qva"}}
     statements = {

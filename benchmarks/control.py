@@ -1,7 +1,7 @@
-"""Loops, solves and functions of a robot in one kernel: what they cost, and what they save.
+"""Cost and savings of loops, linear solves and functions of a robot in one kernel.
 
-Float64, one thread, new arrays out; results are compared before anything is timed.  `python -m benchmarks.control`
-prints this part of the table alone.
+All calls use float64, one thread and new output arrays.  Results are compared before anything is timed.
+`python -m benchmarks.control` prints this part of the table alone.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = ["ControlSizes", "control_figures", "control_verdicts"]
 
 @dataclass(frozen=True, slots=True)
 class ControlSizes:
-    """How many of everything."""
+    """Numbers of samples, steps, roll-outs and processes."""
 
     batch: int = 4096
     steps: int = 1000  # of a roll-out
@@ -59,7 +59,7 @@ class ControlSizes:
 
 
 def control_figures(effort: Effort, sizes: ControlSizes = ControlSizes()) -> dict[str, Figure]:
-    """By the measures of `CONTROL`; what cannot be measured here is left out."""
+    """Return a figure for each measure of `CONTROL`, without those that cannot be measured on this machine."""
     found = dict(_controller(effort, sizes.batch))
     found["iteration"] = _iteration(effort, sizes.batch)
     for level, measure in (("avx512", "refill, AVX-512"), ("avx2", "refill, AVX2")):
@@ -166,7 +166,7 @@ def _refill(effort: Effort, batch: int, mean: float = 8.0) -> Figure:
 
 @contextmanager
 def _tiles_of(vectors: int) -> Iterator[None]:
-    """Kernels made meanwhile let lanes share the samples of so many vectors: those of one vector share nothing."""
+    """Let the lanes of kernels compiled in this context share the samples of `vectors` vectors; 1: no sharing."""
     before = layout._VECTORS
     layout._VECTORS = vectors
     try:
@@ -201,7 +201,7 @@ def _time(seconds: float | None, unit: str) -> str:
 
 
 def _rows(sizes: ControlSizes) -> dict[str, tuple[str, str, str, str]]:
-    """Of each measure: the robot, what it is, the unit of its times, and what it is beside."""
+    """Return for each measure: the robot, a description, the unit of its times, and the peer."""
     lengths = "inverse kinematics, numbers of steps geometric with mean 8, lanes refilled, one sample"
     compiled = "from the function to"
     return {

@@ -1,6 +1,6 @@
-"""What is measured of loops and of functions of a robot: a controller, inverse kinematics, a loop of given lengths.
+"""Functions for the benchmark of loops: a controller, inverse kinematics, a loop with prescribed iteration counts.
 
-`cold` is run in fresh processes: what it takes from a Python function to the first answers.
+`cold` runs in a fresh process and measures the time from a Python function to the first results.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def controller(q: Any, v: Any, target: Any, stiffness: Any, damping: Any) -> Any
 
 
 def definite_controller(q: Any, v: Any, target: Any, stiffness: Any, damping: Any) -> Any:
-    """The same, told that both matrices are positive definite: no rows change places."""
+    """Compute the controller with both matrices declared positive definite: no pivoting."""
     X, J = ARM.pose(q, "hand"), ARM.jacobian(q, "hand")
     mobility = J @ lw.solve(ARM.mass_matrix(q), J.T, assume="pos")
     error = lw.pose_difference(X, target)
@@ -67,14 +67,14 @@ def reach_step(q: Any, target: Any) -> tuple[Any, Any]:
 
 
 def reach(q: Any, target: Any) -> Any:
-    """As many steps as it takes."""
+    """Iterate steps of inverse kinematics until convergence."""
     return while_loop(
         lambda state: state[1] > 1e-20, lambda state: reach_step(state[0], target), (q, 1.0), max_iterations=100
     )
 
 
 def steps_of_reach(q: Any, target: Any, length: Any, max_iterations: int) -> Any:
-    """As many steps as asked for."""
+    """Iterate `length` steps of inverse kinematics."""
 
     def step(state: Any) -> Any:
         q, k = state
@@ -144,7 +144,7 @@ def cold_seconds(name: str) -> dict[str, float]:
 
 
 def cold(name: str) -> dict[str, float]:
-    """What `cold_seconds` gives, of this process."""
+    """Measure in this process what `cold_seconds` returns."""
     function, shapes = {"controller": (controller, CONTROLLER_SHAPES), "reach": (reach, REACH_SHAPES)}[name]
     rng = np.random.default_rng(0)
     batch = {key: rng.uniform(0.1, 1.0, (64, *shape)) for key, shape in shapes.items()}

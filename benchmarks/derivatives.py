@@ -1,8 +1,8 @@
-"""Derivatives beside Pinocchio, and beside the functions themselves: `python -m benchmarks.derivatives`.
+"""Derivatives compared with Pinocchio and with the functions themselves: `python -m benchmarks.derivatives`.
 
-Full derivatives of inverse and forward dynamics are measured as `python -m benchmarks` measures functions; Pinocchio
-has no call for batches of them, and is called in a loop.  What a gradient (`Kernel.vjp`) and a Hessian-vector product
-cost is told in times of the function's own kernel, in the same rounds.
+Full derivatives of inverse and forward dynamics are measured as `python -m benchmarks` measures functions.  Pinocchio
+has no batched call for them and is called in a loop.  The costs of a gradient (`Kernel.vjp`) and of a Hessian-vector
+product are relative to the function's own kernel, timed in the same rounds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["gradients", "main"]
 
 
 def gradients(name: str, effort: Effort) -> Iterator[Verdict]:
-    """What gradients and Hessian-vector products of a robot cost, and whether they are right."""
+    """Yield the cost and the correctness of gradients and Hessian-vector products of a robot."""
     robot = ROBOTS[name].load()
     for (function, what), most in GRADIENTS.items():
         kernel = robot.compile(function)
@@ -91,13 +91,13 @@ def _check_product(robot: Robot, kernel: Kernel, product: Kernel, given: Sequenc
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the tables and, if asked, write the JSON; returns 1 where outputs differ from Pinocchio's."""
+    """Measure, print the tables and, if asked, write the JSON; return 1 if outputs differ from Pinocchio's."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.derivatives", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--robots", nargs="+", default=["panda", "talos", "g1"], choices=list(ROBOTS), metavar="NAME")
     parser.add_argument("--quick", action="store_true", help="one batch, short timings")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
     chosen = parser.parse_args(arguments)
     terminal, about = Terminal(Stream(sys.stdout), Stream(sys.stderr)), machine()

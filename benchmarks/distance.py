@@ -1,12 +1,14 @@
-"""Signed distances beside coal: `python -m benchmarks.distance`.
+"""Signed distances compared with coal: `python -m benchmarks.distance`.
 
-A pair of shapes at 4096 poses: distance, normal and witnesses, by a kernel on one thread, into arrays made before;
-coal as Python calls it, and in its own loop without Python.  Pairs that are searched for are timed apart and in each
-other.  Answers are compared first: the exit code is 1 where coal's direction parts shapes better than ours, or its
-points are nearer; where they differ else, it is coal that is off.  Then a robot against itself and a scene.
-``--edges`` looks at samples on random edges that are certified free.
-``--accuracy`` compares with answers of higher precision instead, see `distance_accuracy`.  ``--write`` measures all of
-it, and puts the figures into docs/distances_figures.md.
+A kernel computes distance, normal and witness points of a pair of shapes at 4096 poses, on one thread into existing
+arrays.  coal is called from Python, and in its own loop without Python.  Pairs with iterative algorithms are timed
+separated and overlapping.  Results are compared first.  The exit code is 1 if coal's direction separates shapes better
+than ours, or its points are nearer; in other cases of disagreement, coal is inaccurate.  Then a robot is measured
+against itself and a scene.
+
+``--edges`` checks samples on random edges that are certified free.  ``--accuracy`` compares with results of higher
+precision instead (see `distance_accuracy`).  ``--write`` measures everything and writes the figures to
+docs/distances_figures.md.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ _TOLERANCE = 1e-5  # [m]: coal's own is 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Of one pair.  Times in seconds, of one of a batch."""
+    """Results for one pair of bodies.  Times in seconds, for one element of a batch."""
 
     pair: str
     seconds: float  # arrays in and out
@@ -60,7 +62,7 @@ class Measured:
 
 
 def chosen_poses(case: Case, peer: Coal | None, count: int = BATCH) -> np.ndarray:
-    """Of poses within reach those on the case's side of touching, by the peer."""
+    """Return random poses within reach that are apart or overlap as the case requires, by the peer's distance."""
     rng = np.random.default_rng(7)
     reach = 1.2 * float(case.a.origin_radius + case.b.origin_radius)
     found = poses(rng, count if case.side == "both" else 6 * count, reach if case.side != "overlap" else 0.5 * reach)
@@ -132,7 +134,7 @@ def _beaten(case: Case, X: np.ndarray, d: np.ndarray, n: np.ndarray, peer: np.nd
 
 
 def _alone(case: Case, X: np.ndarray, effort: Effort) -> float:
-    """What a pair takes besides arrays: of kernels with several copies and with one, the difference."""
+    """Return the time for a pair without reading and writing arrays: kernels with several copies minus one copy."""
     one, many = (marginal(case.a, case.b, copies) for copies in (1, COPIES))
     Y = np.broadcast_to(np.eye(4), X.shape).copy()
     rng = np.random.default_rng(3)
@@ -160,18 +162,16 @@ def pair_verdicts(found: Sequence[Measured], cases: dict[str, Case]) -> Iterator
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the tables and, if asked, write the JSON; returns the exit code."""
+    """Measure, print the tables and, if asked, write the JSON; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distance", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="short timings; of accuracy, fewer poses")
+    parser.add_argument("--quick", action="store_true", help="short timings; with --accuracy: fewer poses")
     parser.add_argument("--accuracy", action="store_true", help="errors against higher precision instead of times")
-    parser.add_argument("--pairs", metavar="NAME", action="append", default=[], help="this pair of shapes alone")
+    parser.add_argument("--pairs", metavar="NAME", action="append", default=[], help="measure only this pair of shapes")
     parser.add_argument("--parts", help=f"of {','.join(PARTS)} (default: times; with --write all)")
-    parser.add_argument(
-        "--edges", metavar="N", type=int, help="look again at so many certified edges, and nothing else"
-    )
-    parser.add_argument("--seed", type=int, default=2, help="of these edges: so a million can be looked at in pieces")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
-    parser.add_argument("--write", action="store_true", help=f"put what was measured into {distance_page.PAGE.name}")
+    parser.add_argument("--edges", metavar="N", type=int, help="only check this number of random edges")
+    parser.add_argument("--seed", type=int, default=2, help="seed of these edges, to check a million in several runs")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
+    parser.add_argument("--write", action="store_true", help=f"write the tables into {distance_page.PAGE.name}")
     chosen = parser.parse_args(arguments)
     default = PARTS[2:] if chosen.accuracy else PARTS if chosen.write else PARTS[:2]
     parts = chosen.parts.split(",") if chosen.parts else list(default)

@@ -1,10 +1,10 @@
-"""How accurate signed distances are: `python -m benchmarks.distance --accuracy`.
+"""Accuracy of signed distances: `python -m benchmarks.distance --accuracy`.
 
-Random pairs of random sizes, both at random poses.  Of pairs apart every answer is held between two bounds in
-longdouble: planes across its normal leave a gap that is no more than the distance, and its points, which are on both
-bodies, are no nearer.  Overlaps of polytopes are compared with the facets of their Minkowski difference, which Qhull
-names and `numpy.longdouble` measures, as are those apart whose bounds differ; points against bodies of revolution with
-a polygon.  Of other overlaps a search over all directions must find none that parts bodies with less.
+The pairs are random, with random sizes and poses.  For separated pairs, each distance is checked against two bounds in
+longdouble.  The lower bound is the gap between planes perpendicular to the normal; the upper bound is the distance of
+the two witness points.  Overlaps of polytopes, and separated polytopes whose bounds differ, are compared with the
+facets of the Minkowski difference from Qhull, evaluated in `numpy.longdouble`.  Points against bodies of revolution
+are compared with a polygon.  For other overlaps, a search over all directions must find no smaller separation.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Of a family."""
+    """Errors for a family of pairs."""
 
     family: str
     apart: Side
@@ -69,7 +69,7 @@ class Errors:
 
 
 def core(kind: str, X: Pose, x: Any) -> Any:
-    """Of sizes that may be symbols."""
+    """Return the core of a body at pose X with sizes x, which may be symbols."""
     z = Vec3(*(row[2] for row in X.rotation.rows()))
     match kind:
         case "point":
@@ -173,7 +173,7 @@ def extent(kind: str, x: Array) -> Array:
 
 
 def _deeper(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: Array, d: Array, size: Array, most: int) -> float:
-    """Of overlaps: the most by which a direction parts the bodies with less than the depth found, relative."""
+    """Return the maximum relative excess of the computed depth over the depth from a search over directions."""
     rng, worst = np.random.default_rng(1), 0.0
     k = np.arange(_DIRECTIONS)
     z, turn = 1.0 - (2.0 * k + 1.0) / _DIRECTIONS, np.pi * (1.0 + 5.0**0.5) * k
@@ -199,7 +199,7 @@ def _deeper(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: Array, d: A
 
 
 def accuracy(terminal: Terminal, quick: bool, families: Sequence[tuple[str, str]] = FAMILIES) -> list[Errors]:
-    """Of all families."""
+    """Return the errors for all families."""
     found = []
     for kinds in families:
         start = time.perf_counter()

@@ -1,6 +1,6 @@
-"""Pairs of shapes at random poses, and the kernels that measure them: what `python -m benchmarks.distance` asks.
+"""Pairs of shapes at random poses, and their kernels, for `python -m benchmarks.distance`.
 
-B is at a pose of A.  Which of two shapes' poses overlap is asked of the shapes' peer, not of ourselves.
+Poses are those of B in the frame of A.  The peer, not linkwork, decides which poses overlap.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Side = Literal["both", "apart", "overlap"]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A pair of shapes, on which side of touching, and the most that it may take [s] and the least times its peer's."""
+    """A pair of shapes, apart or overlapping, with its maximum time [s] and minimum speed relative to the peer."""
 
     name: str
     a: Any
@@ -69,7 +69,7 @@ CASES = {case.name: case for case in _cases()}
 
 
 def numbers(found: Any) -> tuple[Any, ...]:
-    """Of a signed distance, as the outputs of a kernel."""
+    """Return the components of a signed distance as outputs of a kernel."""
     return found.distance, [*found.normal], [*found.on_a], [*found.on_b], found.unique
 
 

@@ -29,7 +29,7 @@ def vertices(kind: str, X: Array, x: Array) -> Array:
 
 
 def round_distance(kind: str, X: Array, Y: Array, y: Array) -> Array:
-    """Of points to cylinders or cones, by what they are turned of: a polygon beside the axis."""
+    """Return the signed distances of points to cylinders or cones, from the polygon of their meridian section."""
     p = np.einsum("kij,ki->kj", Y[:, :3, :3].astype(np.longdouble), X[:, :3, 3].astype(np.longdouble) - Y[:, :3, 3])
     point = np.stack([np.sqrt(p[:, 0] ** 2 + p[:, 1] ** 2), p[:, 2]], axis=-1)
     r, h, zero = y[:, 0].astype(np.longdouble), y[:, 1].astype(np.longdouble), np.zeros(len(y), np.longdouble)
@@ -48,7 +48,7 @@ def round_distance(kind: str, X: Array, Y: Array, y: Array) -> Array:
 
 
 def segments_distance(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: Array) -> Array:
-    """Of the four ends to the other segment, and of the lines where their nearest points lie in both, the least."""
+    """Return the distances of segments: the minimum over end points and over interior points of both."""
     a, b = vertices(kinds[0], X, x), vertices(kinds[1], Y, y)
     tried = [_to_segment(a[:, k], b) for k in (0, 1)] + [_to_segment(b[:, k], a) for k in (0, 1)]
     u, w, r = a[:, 1] - a[:, 0], b[:, 1] - b[:, 0], a[:, 0] - b[:, 0]
@@ -64,7 +64,7 @@ def segments_distance(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: A
 
 
 def difference_distance(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: Array) -> Array:
-    """One by one, of the origin to the boundary of B − A, whose triangles Qhull names: less than zero inside."""
+    """Return the signed distance of the origin to the boundary of B − A (triangles by Qhull): negative inside."""
     from scipy.spatial import ConvexHull
 
     a, b = vertices(kinds[0], X, x), vertices(kinds[1], Y, y)
@@ -78,7 +78,7 @@ def difference_distance(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y:
 
 
 def triangles_distance(corners: Array) -> Array:
-    """Of the origin to triangles (count, 3, 3)."""
+    """Return the distances of the origin to triangles (count, 3, 3)."""
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     found = np.min([_to_segment(np.zeros_like(a), np.stack(edge, axis=1)) for edge in ((a, b), (b, c), (c, a))], axis=0)
     n = np.cross(b - a, c - a)

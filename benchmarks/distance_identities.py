@@ -62,7 +62,7 @@ class Worst:
 def violations(a: Bodies, b: Bodies, searched: int = 0, both: bool = True) -> tuple[Worst, int]:
     """Return the violations of all identities and the count of overlaps, at most ``searched`` of which are searched.
 
-    Unless ``both`` orders are measured, what compares them is 0.
+    Unless ``both`` orders are measured, the identities that compare them are 0.
     """
     d, n, p, q, unique = measured(a, b)
     back, m, q_, p_, also = measured(b, a) if both else (d, -n, q, p, unique)
@@ -89,10 +89,10 @@ def violations(a: Bodies, b: Bodies, searched: int = 0, both: bool = True) -> tu
 
 
 def _slopes(a: Bodies, b: Bodies, d: Array, n: Array, size: Array, smooth: Array) -> Array:
-    """Return how far normals are from central differences where these are to be smooth, elsewhere how far they are out
-    of what is between the differences to both sides; 0 for pairs that all but touch.
+    """Return the deviation of normals from finite differences; 0 for pairs that nearly touch.
 
-    What is beyond the tolerance is measured with a smaller step again, since a kink may be next to a smooth place.
+    Smooth points are compared with the central difference, other points with the interval between both one-sided
+    differences.  Values beyond the tolerance are measured again with a smaller step: a kink may be next to the point.
     """
     worst = _out_of_slopes(a, b, d, n, smooth, SLOPE)
     again = np.flatnonzero(~(worst <= TOLERANCES["slope"]))
@@ -117,8 +117,10 @@ def _out_of_slopes(a: Bodies, b: Bodies, d: Array, n: Array, smooth: Array, step
 
 
 def _deeper(a: Bodies, b: Bodies, d: Array) -> Array:
-    """The most by which a direction parts overlapping bodies with less than the depth: a search that knows support
-    functions alone, from directions everywhere and from those of the bodies' axes, finer and finer about the best."""
+    """Return the maximum excess of the depth over the separation along any direction.
+
+    The search evaluates only support functions: a grid of directions and the bodies' axes, refined around the best.
+    """
     rng = np.random.default_rng(1)
     k = np.arange(400)
     z, turn = 1.0 - (2.0 * k + 1.0) / len(k), np.pi * (1.0 + 5.0**0.5) * k
@@ -150,8 +152,10 @@ def _deeper(a: Bodies, b: Bodies, d: Array) -> Array:
 
 @dataclass(frozen=True)
 class Swept:
-    """Worst violations of a family in a kind of placement: of each identity the largest, how many pairs are beyond its
-    tolerance, and the piece and the index of the worst pair."""
+    """Worst violations of a family in a kind of placement.
+
+    For each identity: the maximum, the number of pairs beyond its tolerance, and the block and index of the worst pair.
+    """
 
     family: str
     placement: str
@@ -168,7 +172,7 @@ def sweep(
     kinds: tuple[str, str], placement: str, count: int, searched: int, seed: int = 0,
     advanced: Callable[[int], None] = lambda count: None,
 ) -> Swept:  # fmt: skip
-    """Measure so many pairs of a family in pieces, and search so many of their overlaps."""
+    """Measure pairs of a family in blocks, and search some of their overlaps."""
     names = [field.name for field in fields(Worst)]
     worst, beyond, index = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0), dict.fromkeys(names, (0, 0))
     start, overlaps, left = time.perf_counter(), 0, searched
@@ -201,11 +205,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     about = (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distance_identities", description=about)
     parser.add_argument("--count", type=int, default=100_000, help="pairs of each family and placement")
-    parser.add_argument("--searched", type=int, default=500, help="overlaps of each that are searched")
+    parser.add_argument("--searched", type=int, default=500, help="overlaps to search per family and placement")
     parser.add_argument("--families", nargs="*", default=[], help="names such as cylinder-hull; all by default")
     parser.add_argument("--placements", nargs="*", choices=PLACEMENTS, default=list(PLACEMENTS))
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured, after each family")
+    parser.add_argument("--json", metavar="FILE", help="file for the results, written after each family")
     chosen = parser.parse_args(arguments)
     names = ["-".join(kinds) for kinds in FAMILIES]
     if unknown := {*chosen.families} - {*names}:

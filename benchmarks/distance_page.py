@@ -1,6 +1,6 @@
-"""The page of figures: `python -m benchmarks.distance --write` puts into it what was measured.
+"""The page of figures, which `python -m benchmarks.distance --write` updates.
 
-`python -m benchmarks.distance_page FILES` does so later, of what ``--json`` wrote.
+`python -m benchmarks.distance_page FILES` updates it from files that ``--json`` wrote.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "distances_figures.md"
 
 
 def tables(data: dict[str, Any]) -> dict[str, str]:
-    """By the names that they have in the page: of what was measured."""
+    """Return the tables of the measured parts, by their names in the page."""
     found = {}
     if data.get("pairs"):
         found["pairs"] = "\n".join([*_pairs(data), "", _where(data["machine"])])
@@ -92,7 +92,7 @@ def _shown(v: float | None) -> str:
 
 
 def write(data: dict[str, Any]) -> None:
-    """Put the tables of what was measured into the page."""
+    """Write the tables of the measured parts into the page."""
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(written(page, tables(data)), encoding="utf-8")
 
@@ -100,7 +100,9 @@ def write(data: dict[str, Any]) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables into the page; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distance_page", description="Put figures in place.")
-    parser.add_argument("files", nargs="+", metavar="FILE", help="what python -m benchmarks.distance --json wrote")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="files that python -m benchmarks.distance --json wrote"
+    )
     for file in parser.parse_args(arguments).files:
         write(json.loads(Path(file).read_text(encoding="utf-8")))
     return 0

@@ -1,4 +1,4 @@
-"""coal beside: its shapes, its distances as Python gets them, and how long its own loop takes without Python.
+"""coal as a peer: its shapes, its distances from Python, and the time of its own loop without Python.
 
 The loop is Pinocchio's `computeDistances` over pairs of a geometry model, which calls coal in C++.
 """
@@ -76,7 +76,7 @@ class Coal:
         return found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:]
 
     def loop_seconds(self, X: np.ndarray, rounds: int = 3) -> float:
-        """Of one pair, in C++: the median of rounds over all poses."""
+        """Return the time for one pair in a C++ loop: the median over rounds through all poses."""
         pin, model = self.pin, self.pin.GeometryModel()
         still = pin.SE3.Identity()
         for k in range(_PAIRS):
@@ -99,7 +99,7 @@ class Coal:
 class CoalRobot:
     """A robot's shapes and a scene's, in the pairs that linkwork measures, in Pinocchio's loop.
 
-    Where shapes are comes from linkwork: kinematics is not what is compared, and is left out of coal's time.
+    linkwork computes the poses of shapes: kinematics is not compared, and not part of coal's time.
     """
 
     def __init__(self, robot: Any, scene: Any, pairs: Any) -> None:
@@ -130,7 +130,7 @@ class CoalRobot:
         return np.array([result.min_distance for result in self.data.distanceResults])
 
     def seconds(self, q: np.ndarray, yes: bool) -> float:
-        """Of a configuration: all distances, or whether anything touches."""
+        """Return the time for one configuration: all distances, or the collision test if `yes`."""
         seconds = []
         for x in q:
             self.place(x)

@@ -94,9 +94,9 @@ _CONSTANT = {"octahedron": (1, 0.2), "wedge": (3, 0.3)}  # hulls whose faces are
 
 
 def families(bounded: Sequence[type] = tuple(SUPPORTS), others: Sequence[tuple[type, type]] = ()) -> list[Any]:
-    """Return all pairs of kinds of the bounded cores, and those of the pairs of cores that have functions of their own.
+    """Return all pairs of kinds of bounded cores, and the pairs of cores with their own functions.
 
-    Raises LookupError for a core of which nothing is drawn.
+    Raises LookupError for a core without random samples.
     """
     cores = [*itertools.combinations_with_replacement(bounded, 2), *others]
     if missing := {core.__name__ for pair in cores for core in pair if core not in CORES}:
@@ -119,11 +119,11 @@ class Bodies:
     beside: Array  # True where the body was moved or turned by 1e-12 or 1e-9
 
     def vertices(self) -> Array:
-        """In their own axes: (count, VERTICES, 3)."""
+        """Return the vertices of hulls in their body frames: (count, VERTICES, 3)."""
         return HULLS[self.shape] * self.scale()[:, None]
 
     def scale(self) -> Array:
-        """Of hulls, along their axes."""
+        """Return the scales of hulls along their axes: (count, 3)."""
         if self.kind in _CONSTANT:
             return np.full((len(self.X), 3), _CONSTANT[self.kind][1])
         return self.sizes
@@ -196,7 +196,7 @@ class Bodies:
 
 
 def core(kind: str, X: Pose, x: Any) -> Any:
-    """Of sizes that may be symbols."""
+    """Return the core of a body at pose X with sizes x, which may be symbols."""
     z = Vec3(*(row[2] for row in X.rotation.rows()))
     match kind:
         case "point":

@@ -1,7 +1,8 @@
-"""Distances of robots: what `python -m benchmarks.distance` measures besides pairs of shapes.
+"""Distances of robots in `python -m benchmarks.distance`.
 
-A Panda of capsules and boxes, against itself and twenty boxes, at configurations drawn within limits; coal measures
-the same pairs in Pinocchio's loop, its kinematics included.  A humanoid of thirty capsules, compiled.
+The robots are a Panda and a humanoid of thirty capsules.  The Panda has capsules and boxes; it is measured against
+itself and twenty boxes at random configurations within limits.  coal measures the same pairs in Pinocchio's loop,
+including its kinematics.  For the humanoid, compilation is measured.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _HUMANOID = 30
 
 
 def panda() -> lw.Robot:
-    """Capsules on the links, a box for the hand, fingers held.  Raises NotInstalled."""
+    """Return a Panda with capsules on the links, a box for the hand, and fixed fingers.  Raises NotInstalled."""
     robot = ROBOTS["panda"].load()
     for frame in robot.tree.frames:
         if frame.collisions:
@@ -74,7 +75,7 @@ def boxes(count: int = 20) -> Any:
 
 
 def humanoid() -> lw.Robot:
-    """Thirty capsules: one on each of so many links of the humanoid inside, and the rest on the torso."""
+    """Return the bundled humanoid with one capsule on each of its first `_HUMANOID` bodies."""
     robot = lw.load("humanoid", floating_base=True)
     links = [body.name for body in robot.tree.bodies][:_HUMANOID]
     for frame in robot.tree.frames:
@@ -86,7 +87,7 @@ def humanoid() -> lw.Robot:
 
 
 def measured(effort: Effort, quick: bool, terminal: Terminal) -> tuple[list[dict[str, Any]], list[Verdict]]:
-    """What was measured, and the rows of the table of targets."""
+    """Return the records of all measurements, and the verdicts for the table of targets."""
     found: list[dict[str, Any]] = []
     rows: list[Verdict] = []
     for part in (_pair, _panda, _hulls, _edges, _compiled):
@@ -145,7 +146,7 @@ def _of_batch(ask: Callable[..., Any], q: np.ndarray, scene: Any, effort: Effort
 
 
 def _beside(robot: lw.Robot, scene: Any, q: np.ndarray, found: Any) -> tuple[CoalRobot | None, float | None]:
-    """coal's robot, and the most by which its distances differ."""
+    """Return coal's robot, and the maximum difference of its distances."""
     try:
         peer = CoalRobot(robot, scene, found.pairs)
     except CannotCompare:
@@ -189,7 +190,7 @@ def _edges(effort: Effort, quick: bool) -> Part:
 
 
 def checked_edges(count: int, seed: int) -> tuple[int, int]:
-    """Of so many random edges of length 1 how many are certified free, and of how many of those samples say no."""
+    """Count the random edges of length 1 that are certified free, and those of them with samples in collision."""
     robot, scene, rng = panda(), boxes(), np.random.default_rng(seed)
     free, wrong = 0, 0
     for start in range(0, count, EDGES):
@@ -204,7 +205,7 @@ def checked_edges(count: int, seed: int) -> tuple[int, int]:
 
 
 def _edges_of(robot: lw.Robot, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Random edges of length 1, or what of them is within limits."""
+    """Return random edges of length 1, clipped to limits."""
     q0 = robot.random_configuration(rng, size=count)
     step = rng.normal(size=q0.shape)
     return q0, np.clip(q0 + step / np.linalg.norm(step, axis=1, keepdims=True), robot.lower, robot.upper)

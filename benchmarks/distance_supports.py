@@ -42,7 +42,7 @@ def support(kind: str, X: Array, x: Array, n: Array, real: Any = np.longdouble) 
 
 
 def outside(kind: str, X: Array, x: Array, p: Array) -> Array:
-    """How far points are off the bodies' surfaces, to first order: (count,); of hulls, how far outside."""
+    """Return the first-order distances of points to the bodies' surfaces: (count,); zero for hulls."""
     x = x.astype(p.dtype)
     z = np.einsum("kij,ki->kj", X[:, :3, :3].astype(p.dtype), p - X[:, :3, 3])
     across = np.sqrt(z[:, 0] ** 2 + z[:, 1] ** 2)

@@ -1,4 +1,4 @@
-"""What a fuzzer finds."""
+"""Failures found by a fuzzer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["Find", "expect"]
 
 
 class Find(AssertionError):
-    """Input for which something else came out than may.  ``kind`` is the same for finds of one cause, as a rule."""
+    """Input with a wrong result.  Failures with one cause usually have the same ``kind``."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -14,6 +14,6 @@ class Find(AssertionError):
 
 
 def expect(condition: object, kind: str, shown: object) -> None:
-    """Raises Find, which shows what was given, unless the condition holds."""
+    """Raise Find, which shows the input, unless the condition holds."""
     if not condition:
         raise Find(kind, f"{kind}\n{shown}")

@@ -1,9 +1,9 @@
-"""Matrices of kinematics and dynamics beside Pinocchio: `python -m benchmarks.functions`.
+"""Matrices of kinematics and dynamics compared with Pinocchio: `python -m benchmarks.functions`.
 
-What `python -m benchmarks` measures of some functions alone, in the same way: the inverse of the mass matrix, the
-Coriolis matrix, the centroidal matrix, the Jacobian of the centre of mass, the rate of a hand's Jacobian, the regressor
-of joint forces; or those that are named.  Pinocchio has no call for batches of these: it is called in a loop.  With
-``--file robot.urdf inverse_dynamics`` it is of a robot of one's own.
+The benchmark measures selected functions as `python -m benchmarks` does.  The default functions are the inverse of the
+mass matrix, the Coriolis matrix, the centroidal momentum matrix, the Jacobian of the center of mass, the time
+derivative of a hand's Jacobian, and the regressor of joint forces.  Pinocchio has no batched calls for them and is
+called in a loop.  ``--file robot.urdf inverse_dynamics`` measures a robot of your own.
 """
 
 from __future__ import annotations
@@ -28,13 +28,19 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the tables and, if asked, write the JSON; returns 1 where outputs differ from Pinocchio's."""
+    """Measure, print the tables and, if asked, write the JSON; return 1 if outputs differ from Pinocchio's."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.functions", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("functions", nargs="*", default=MATRICES, metavar="FUNCTION", help="if not the matrices")
+    parser.add_argument(
+        "functions",
+        nargs="*",
+        default=MATRICES,
+        metavar="FUNCTION",
+        help="functions to measure (default: the matrices)",
+    )
     parser.add_argument("--robots", nargs="+", default=["panda", "talos"], choices=list(ROBOTS), metavar="NAME")
-    parser.add_argument("--file", metavar="URDF", help="a robot of one's own, in the place of those")
+    parser.add_argument("--file", metavar="URDF", help="measure the robot in this file instead")
     parser.add_argument("--quick", action="store_true", help="one batch, short timings")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
     chosen = parser.parse_args(arguments)
     if not set(chosen.functions) <= set(COUNTERPARTS):

@@ -1,11 +1,11 @@
-"""`python -m benchmarks.fuzz reader` and `... arguments`: random input, until the time or the count is over.
+"""Fuzzing with random input: `python -m benchmarks.fuzz reader` and `... arguments`.
 
-``reader`` changes the texts of robots in every way that a damaged, hostile or careless file may be changed, and reads
-them with random options; ``arguments`` calls robots' functions and kernels with arrays of every kind, good and bad.
-Whatever comes in, a robot that is sound or an error that says what is wrong comes out.
+``reader`` modifies model files as damaged, hostile or careless files are, and reads them with random options.
+``arguments`` calls robots' functions and kernels with valid and invalid arrays of every kind.  Every case must end in a
+valid robot or result, or in an error that describes the cause.
 
-A find prints the seed and the number of the case, which repeat it (``--seed S --case N``), and what was given; the exit
-code is then 1.  With ``--go-on`` all cases are run, and finds of one kind are told once.
+A find prints the seed and the number of the case, which repeat it (``--seed S --case N``), and the input.  The exit
+code is then 1.  With ``--go-on`` all cases are run, and finds of one kind are reported once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CASES: dict[str, Case] = {"reader": fuzz_reader.case, "arguments": fuzz_argument
 
 
 def fuzz(what: str, seed: int, cases: Sequence[int] | None, seconds: float, *, go_on: bool = False) -> Counter[str]:
-    """Runs the cases of these numbers, or all from 0 until the time is over; counts what came out.  Raises Find."""
+    """Run the cases with these numbers, or all from 0 until the time is over; count the outcomes.  Raises Find."""
     tally: Counter[str] = Counter()
     found: dict[str, str] = {}
     begin, number = time.monotonic(), 0
@@ -52,11 +52,11 @@ def fuzz(what: str, seed: int, cases: Sequence[int] | None, seconds: float, *, g
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a fuzzer; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz", description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("what", choices=CASES, help="what is given random input")
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long it runs (60)")
-    parser.add_argument("--count", type=int, default=None, help="how many cases it runs instead")
-    parser.add_argument("--seed", type=int, default=None, help="of the random numbers (that of the clock)")
-    parser.add_argument("--case", type=int, default=None, help="run only the case of this number")
+    parser.add_argument("what", choices=CASES, help="what to test with random input")
+    parser.add_argument("--seconds", type=float, default=60.0, help="duration of the run (60)")
+    parser.add_argument("--count", type=int, default=None, help="number of cases instead of a duration")
+    parser.add_argument("--seed", type=int, default=None, help="seed of the random numbers (from the clock)")
+    parser.add_argument("--case", type=int, default=None, help="run only the case with this number")
     parser.add_argument("--go-on", action="store_true", help="do not stop at a find")
     chosen = parser.parse_args(arguments)
     seed = int(time.time()) if chosen.seed is None else chosen.seed

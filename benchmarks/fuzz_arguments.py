@@ -42,7 +42,7 @@ _SAME, _EITHER, _REFUSED = "the same", "either", "refused"
 
 @dataclass(frozen=True)
 class _Subject:
-    """A function that is called: its name, the call, and what it takes."""
+    """A function under test: its name, the call, and its arguments."""
 
     name: str
     call: Callable[..., Any]
@@ -76,7 +76,7 @@ def _subject(floating: bool, function: str, is_kernel: bool) -> _Subject:
 
 @dataclass
 class _Argument:
-    """What is given, the numbers it stands for, and what is to come of it."""
+    """An argument: the passed object, its values as an array, and the expected outcome."""
 
     given: Any
     values: np.ndarray
@@ -188,7 +188,7 @@ def _read_only(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
 
 
 class _Array(np.ndarray):
-    """A subclass that changes nothing."""
+    """A subclass of ndarray without changes."""
 
 
 _ROUNDED = {"float32": np.float32, "float16": np.float16, "int64": np.int64, "int8": np.int8}

@@ -1,20 +1,19 @@
-"""`python -m benchmarks.fuzz_callables`: every public callable, each argument, every kind of garbage.
+"""Every public callable with invalid values for each argument: `python -m benchmarks.fuzz_callables`.
 
-A case is one call with good arguments, but for one.  It ends in one of these classes:
+A case is one call with valid arguments except one.  Its outcome is one of these classes:
 
-- ``accepted``: a result without NaN (functions that compute as NumPy does let a NaN through that they are given);
-- ``refused``: a TypeError or ValueError whose text names the function, before what it says, and the argument, other
-  than as the word that it is in English;
-- ``described``: a ModelError, with code and place, of a function that makes a robot, an OSError with the file's name
-  of an argument that is a path, or a SingularMatrixError, with the pivot;
-- ``own``: an error of a function that was given, or about what it returned, with its line;
-- a fault: ``taken`` (a value that the signature does not declare, without a word), ``listed`` (an error that names all
-  arguments, as it does not know which is wrong), ``unnamed`` (one that does not name function and argument), ``deep``
-  (one from inside NumPy or Python's library that is passed on as it is), ``wrong class`` (AttributeError, IndexError
-  and all others), ``silent NaN``, ``hang``, ``crash``, and ``no call`` (the good arguments are refused).
+- ``accepted``: a result without NaN (functions that compute as NumPy does may pass on a NaN from the argument);
+- ``refused``: a TypeError or ValueError whose text begins with the function's name and names the argument, not merely
+  as an English word;
+- ``described``: a ModelError with code and location from a function that builds a robot, an OSError with the file name
+  for an argument that is a path, or a SingularMatrixError with the pivot;
+- ``own``: an error in a function passed as an argument, or about its return value, with its line;
+- a fault: ``taken`` (an undeclared value accepted silently), ``listed`` (an error that names all arguments instead of
+  the wrong one), ``unnamed`` (an error without function and argument), ``deep`` (an unchanged error from inside NumPy
+  or the standard library), ``wrong class`` (AttributeError, IndexError and all others), ``silent NaN``, ``hang``,
+  ``crash``, and ``no call`` (the valid arguments are rejected).
 
-Cases run in a process of their own, which is started anew where one hangs or crashes.  The seed and the number of a
-case repeat it.
+Cases run in a separate process, which is restarted after a hang or crash.  The seed and the number of a case repeat it.
 """
 
 from __future__ import annotations
@@ -71,15 +70,17 @@ def drawn(seed: int, number: int, of: Sequence[tuple[Subject, str]]) -> tuple[Su
 
 
 def every_case(of: Sequence[tuple[Subject, str]]) -> list[tuple[Subject, str, str]]:
-    """All cases: every function with good arguments alone, then every argument with the most telling kinds of garbage,
-    then with the others."""
+    """Yield all cases: every function with valid arguments, then every argument with invalid values.
+
+    The most informative invalid values come first.
+    """
     others = [kind for kind in GARBAGE if kind not in TELLING]
     good = [(subject, "", "good") for subject in {subject.name: subject for subject, _ in of}.values()]
     return good + [(s, argument, kind) for kinds in (TELLING, others) for s, argument in of for kind in kinds]
 
 
 def outcome(subject: Subject, argument: str, kind: str) -> dict[str, str]:
-    """The class of one call, with what tells its cause."""
+    """Return the outcome class of one call, with a description of its cause."""
     with warnings.catch_warnings(), _bounded():
         warnings.simplefilter("ignore")
         try:
@@ -142,7 +143,7 @@ _ENGLISH = frozenset(
 
 
 def names_function(text: str, names: Sequence[str]) -> bool:
-    """Return True where a text names a function before it says what was expected."""
+    """Return True if a text names a function before it describes the expectation."""
     head = text.partition(": expected")[0] if ": expected" in text else text.rpartition(": ")[0] or text
     return any(re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", head) for name in names)
 
@@ -156,7 +157,7 @@ def names_argument(text: str, name: str) -> bool:
 
 
 def _site(error: Exception) -> str:
-    """Where an error was raised: the innermost place in linkwork, and whether it came from deeper."""
+    """Return the innermost line of linkwork in an error's traceback, marked `below` if a callee raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     inside = [f for f in frames if str(_ROOM) in f.filename]
     if not inside:
@@ -223,7 +224,7 @@ def again(of: Sequence[tuple[Subject, str]], file: Path) -> list[tuple[Subject, 
 
 
 def _work(seed: int, count: int, first: int, only: str, every: bool, earlier: Path | None) -> None:
-    """Writes a line for each case, and one before it, so that what kills the process is known."""
+    """Write a line before and after each case, so that a case that kills the process is known."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     of = [pair for pair in pairs() if re.search(only, pair[0].name)]
     if earlier is not None:
@@ -301,13 +302,15 @@ def run(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the fuzz; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("--seed", type=int, default=0, help="of the cases that are drawn (0)")
-    parser.add_argument("--count", type=int, default=2000, help="how many are drawn (2000)")
-    parser.add_argument("--every", action="store_true", help="all cases instead")
-    parser.add_argument("--again", type=Path, default=None, help="the faults of an earlier run, by its --out file")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random cases (0)")
+    parser.add_argument("--count", type=int, default=2000, help="number of random cases (2000)")
+    parser.add_argument("--every", action="store_true", help="run all cases instead")
+    parser.add_argument(
+        "--again", type=Path, default=None, help="repeat the faults in the --out file of an earlier run"
+    )
     parser.add_argument("--only", default="", help="callables whose name this expression matches")
-    parser.add_argument("--out", type=Path, default=None, help="a file for a line of JSON for each case")
-    parser.add_argument("--show", type=int, default=40, help="how many groups of faults are shown (40)")
+    parser.add_argument("--out", type=Path, default=None, help="file with one line of JSON per case")
+    parser.add_argument("--show", type=int, default=40, help="number of groups of faults to show (40)")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)

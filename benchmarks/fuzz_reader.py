@@ -1,4 +1,4 @@
-"""Random changes of robots' texts, and what reading them may lead to: a sound robot, or an error that is of use."""
+"""Random changes of model files; reading them must give a valid robot or a descriptive error."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp1252", 
 
 @functools.cache
 def _seeds() -> tuple[tuple[str, ...], ...]:
-    """The texts that are changed, in pieces: of markup, values and what is between."""
+    """Return the model files to modify, split into markup, values and the text between."""
     small = [name for name in lw.robots.names() if lw.robots.path(name).stat().st_size < 8000]
     texts = [_RICH, *(lw.robots.path(name).read_text(encoding="utf-8") for name in small)]
     return tuple(tuple(_TOKEN.findall(text)) for text in texts)
@@ -155,7 +155,7 @@ def options(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def check(given: str | bytes, chosen: dict[str, Any], rng: np.random.Generator, tally: Counter[str]) -> None:
-    """Reads a text and looks at what comes out.  Raises Find."""
+    """Read a text and check the result.  Raises Find."""
     shown = f"options {chosen}\n{given!r}"
     robot, told = _read(given, chosen, shown)
     if isinstance(robot, ModelError):

@@ -1,4 +1,4 @@
-"""Values that no argument, or few, can be meant by: what a fuzzer gives to functions."""
+"""Values that are invalid for nearly all arguments, for the fuzzers."""
 
 from __future__ import annotations
 

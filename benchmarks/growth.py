@@ -1,13 +1,18 @@
-"""How cost grows with the number of links: `python -m benchmarks.growth`.
+"""Growth of cost with the number of links: `python -m benchmarks.growth`.
 
-Chains of 5 to 200 hinges, and dynamics of a binary tree of 255 spherical joints, as in `large`.  Of each function, with
-first derivatives among them: operations, the time to trace and compile it and to call it once and with a batch (cold,
-without the cache) and the memory for it, the code's size, the time of one state in a batch on one thread, and of one
-call.  Derivatives in reverse are compared with the matrices.  A power law n^p is fitted to each figure of the chains by
-least squares over logarithms, from `LEAST` links on: in shorter ones it weighs what the links next to the world save.
+The robots are chains of 5 to 200 hinges, and a binary tree of 255 spherical joints for dynamics, as in `large`.  For
+each function and first derivative, the benchmark measures:
 
-Operations grow as the algorithms say.  Times grow by 0.1 to 0.2 more in the exponent where code or results outgrow a
-cache on the way, or the straight line becomes rows: that is a factor once, and no power.
+- the number of operations and the size of the code;
+- the time to trace, compile and call it once and with a batch (cold, without the cache), and the memory for it;
+- the time for one state in a batch on one thread, and for one call.
+
+Reverse-mode derivatives are compared with the matrices.  A power law n^p is fitted to each figure of the chains by
+least squares over logarithms, from `LEAST` links: in shorter chains, the savings at the links next to the world
+dominate.
+
+Operations grow as the algorithms predict.  Exponents of times are 0.1 to 0.2 higher where code or results exceed a
+cache, or straight-line code becomes loops: that is a single factor, not a power.
 """
 
 from __future__ import annotations
@@ -70,7 +75,7 @@ class Growth:
 
 
 def grown(effort: Effort, quick: bool = False) -> list[LargeResult]:
-    """What is measured: quick: short chains, and of long ones and trees what `large` has bounds for."""
+    """Measure all chains and trees; quick: short chains, and the cases with bounds in `large`."""
     if not quick:
         return [*large_robots(effort, _CHAINS, functions=tuple(GROWTH)), *large_robots(effort, _TREES)]
     found = [*large_robots(effort, _QUICK, functions=tuple(GROWTH)), *large_robots(effort, _LONG)]
@@ -108,10 +113,10 @@ def growth_verdicts(found: Sequence[Growth]) -> list[Verdict]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the tables and, if asked, write the JSON.  1 is returned where derivatives do not agree."""
+    """Print the tables and, if asked, write the JSON; return 1 if derivatives disagree."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="short chains, short timings")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     chosen = parser.parse_args(arguments)
     about = machine()
     results = grown((QUICK if chosen.quick else FULL).effort, chosen.quick)

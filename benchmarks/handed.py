@@ -61,7 +61,7 @@ def first_order(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.handed", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--robot", default=NAME, help='another one, such as "chain 200"')
+    parser.add_argument("--robot", default=NAME, help='another robot, such as "chain 200"')
     parser.add_argument("--functions", nargs="+", default=FUNCTIONS, metavar="FUNCTION")
     chosen = parser.parse_args(arguments)
     print("\n".join(result_table(first_order(Effort(), name=chosen.robot, functions=chosen.functions))))

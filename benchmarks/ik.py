@@ -1,11 +1,11 @@
-"""Inverse kinematics beside others: `python -m benchmarks.ik`.
+"""Inverse kinematics compared with other libraries: `python -m benchmarks.ik`.
 
-TRAC-IK's protocol (`ik_protocol`) on arms of robots that people have: success, the time of a call from Python with new
-arrays, failures included, and the time of a pose in a batch on one core; every other library that is installed in the
-same run, each as its documentation has it (`ik_peers`), on the first poses of the same set.  Then the other parts
-(`ik_parts`): warm starts along a path, targets near limits and out of reach, nearest configurations beside IPOPT, a
-humanoid, steps of velocity beside pink and mink.  All answers are checked by Pinocchio's kinematics.
-`python -m benchmarks.quadratic` measures the quadratic programs.
+The main part is TRAC-IK's protocol (`ik_protocol`) on arms of real robots.  It measures the success rate, the time of a
+call from Python with new arrays (including failures), and the time of a pose in a batch on one core.  Every other
+installed library is called as its documentation shows (`ik_peers`), on the first poses of the same set.  The other
+parts (`ik_parts`) are warm starts along a path, targets near limits and out of reach, nearest configurations compared
+with IPOPT, a humanoid, and velocity steps compared with pink and mink.  All results are checked by Pinocchio's
+kinematics.  `python -m benchmarks.quadratic` measures the quadratic programs.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def protocol(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the tables and, if asked, write the JSON.
 
-    Raises AssertionError where a batch answers otherwise.
+    Raises AssertionError if the results of a batch differ from those of single calls.
     """
     chosen = _parser().parse_args(arguments)
     terminal = Terminal(Stream(sys.stdout), Stream(sys.stderr))
@@ -164,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--parts", nargs="+", metavar="PART", choices=parts, default=parts, help=f"of {', '.join(parts)} (default: all)"
     )
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
     return parser
 

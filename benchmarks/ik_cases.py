@@ -1,4 +1,4 @@
-"""What only this package is asked: paths, targets near limits and out of reach."""
+"""Cases beyond the protocol for linkwork alone: paths, targets near limits and out of reach."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .ik_protocol import (
     TOLERANCE,
     Measured,
     Stopwatch,
-    asked,
     brought_in,
     configurations,
     errors,
     path,
     reached,
+    solve_all,
     within,
 )
 from .ik_robots import Arm
@@ -45,7 +45,7 @@ class Linkwork(Peer):
             raise CannotCompare("this linkwork has no inverse_kinematics")
 
     def result(self, X: np.ndarray, seed: np.ndarray) -> Any:
-        """Of one pose, or of a batch."""
+        """Solve for one pose, or for a batch."""
         return self.robot.inverse_kinematics(
             X, self.arm.tip, q_init=seed, position_tolerance=TOLERANCE, orientation_tolerance=TOLERANCE
         )
@@ -62,7 +62,7 @@ class Linkwork(Peer):
 
 @dataclass(frozen=True)
 class Size:
-    """How much is measured."""
+    """Numbers of targets, steps and restarts."""
 
     poses: int = POSES
     peers: int = 100  # of those that are slow
@@ -84,18 +84,18 @@ def measured(arm: Arm, solver: Peer, Q: np.ndarray, seeds: np.ndarray | None = N
     seeds = np.tile(arm.middle, (len(Q), 1)) if seeds is None else seeds
     with quiet():
         solver.solve(X[0], seeds[0])  # whatever is made once
-        q, seconds = asked(arm, solver.solve, X, seeds)
+        q, seconds = solve_all(arm, solver.solve, X, seeds)
     ours = isinstance(solver, Linkwork)
     got = reached(arm, q if ours else brought_in(arm, q), X)
     found = Measured(arm.name, solver.name, version(solver.package), solver.settings, got, seconds)
     if isinstance(solver, Linkwork):
-        _told(solver, found, X, seeds, q)
+        _append_misses(solver, found, X, seeds, q)
         found.batch = _batch(solver, X, seeds, q)
     return found
 
 
-def _told(solver: Linkwork, found: Measured, X: np.ndarray, seeds: np.ndarray, q: np.ndarray) -> None:
-    """What the result says of each miss."""
+def _append_misses(solver: Linkwork, found: Measured, X: np.ndarray, seeds: np.ndarray, q: np.ndarray) -> None:
+    """Append the reported status and the true errors of each missed target to `found.misses`."""
     arm = solver.arm
     for k in np.flatnonzero(~found.reached):
         result = solver.result(X[k], seeds[k])
@@ -150,7 +150,7 @@ def warm(arm: Arm, solver: Linkwork, size: Size) -> tuple[Measured, float]:
             assert answer is not None
             q[k] = seed = answer
     found = Measured(arm.name, solver.name, "", "", reached(arm, q, X), np.median(seconds, axis=0))
-    _told(solver, found, X, np.concatenate([Q[:1], q[:-1]]), q)
+    _append_misses(solver, found, X, np.concatenate([Q[:1], q[:-1]]), q)
     return found, float(np.abs(np.diff(q, axis=0)).max())
 
 
@@ -198,7 +198,7 @@ def out_of_reach(arm: Arm, solver: Linkwork, size: Size) -> Far:
 
 
 def _best(arm: Arm, scale: np.ndarray, goal: Any, starts: np.ndarray) -> float:
-    """The least norm of what is left, by SciPy: L-BFGS-B from all starts, least_squares from where it got nearest."""
+    """Return the minimum residual norm by SciPy: L-BFGS-B from all starts, then least_squares from the best."""
     from scipy.optimize import Bounds, least_squares, minimize
 
     at = arm.reference
@@ -229,7 +229,7 @@ def _best(arm: Arm, scale: np.ndarray, goal: Any, starts: np.ndarray) -> float:
 
 @dataclass
 class Own:
-    """What parts besides the protocol found."""
+    """Results of the cases beyond the protocol."""
 
     rows: list[Verdict] = field(default_factory=list)
     measured: list[Measured] = field(default_factory=list)

@@ -1,8 +1,8 @@
-"""The nearest configuration at a pose, beside IPOPT: min ‖q − q₀‖² subject to the pose and limits.
+"""Nearest configuration at a pose, compared with IPOPT: min ‖q − q₀‖² subject to the pose and limits.
 
-The peer is CasADi's IPOPT on kinematics written out in CasADi from Pinocchio's model, with ten starts: q₀, and nine
-drawn within limits; the best that reaches the pose counts.  The pose is held by six rows, of what is left the position
-and (R − Rᵀ)/(1 + tr R), which are regular but for half turns.
+The peer is CasADi's IPOPT with kinematics expanded in CasADi from Pinocchio's model.  It starts from q₀ and nine random
+configurations within limits; the best result that reaches the pose counts.  Six equations constrain the pose: the
+position error and (R − Rᵀ)/(1 + tr R) of the rotation error, which are regular except at half revolutions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STARTS = 10
 
 
 class Ipopt:
-    """One program for an arm, asked with a pose, a configuration to be near, and a start."""
+    """A nonlinear program for an arm; its parameters are a pose, a reference configuration and a start."""
 
     def __init__(self, arm: Arm) -> None:
         try:
@@ -84,7 +84,7 @@ class Ipopt:
 
 @dataclass
 class Nearest:
-    """What came of it, a number a pose."""
+    """Results for nearest configurations, one entry per pose."""
 
     robot: str
     feasible: np.ndarray
@@ -103,7 +103,7 @@ class Nearest:
 
 
 def nearest(arm: Arm, solver: Any, poses: int, beside: int) -> Nearest:
-    """Poses of configurations drawn within limits, near others that are drawn so; ``beside`` of them by IPOPT too."""
+    """Solve for random reachable poses and reference configurations; the first ``beside`` also with IPOPT."""
     Q, near = configurations(arm, poses, 5), configurations(arm, poses, 6)
     X, q, seconds = arm.reference.pose(Q), np.empty_like(Q), np.empty(poses)
     statuses: Counter[str] = Counter()

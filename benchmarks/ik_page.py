@@ -1,4 +1,4 @@
-"""`python -m benchmarks.ik_page FILES` puts what `python -m benchmarks.ik --json` wrote where the page has it."""
+"""The page of figures: `python -m benchmarks.ik_page FILES` updates it from files of `benchmarks.ik --json`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "inverse_kinematics_figures.md"
 
 
 def tables(data: dict[str, Any]) -> dict[str, str]:
-    """By the names that they have in the page."""
+    """Return the tables by their names in the page."""
     found = data["protocol"]
     about = data["machine"]
     ours = [x for x in found if x["library"] == "linkwork"]
@@ -57,7 +57,7 @@ def _beside(found: Sequence[dict[str, Any]]) -> str:
 
 
 def _others(rows: Sequence[dict[str, Any]]) -> str:
-    """What is not the protocol's: a line a measure, robots in columns' stead."""
+    """Return the table of measures outside the protocol: one line per measure with all its robots."""
     lines, known = ["| | | beside |", "|---|---|---|"], list(dict.fromkeys(x["what"] for x in rows))
     for what in known:
         if what in _PROTOCOL:
@@ -90,7 +90,7 @@ def time_of(seconds: float) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables into the page; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ik_page", description="Put figures into the page.")
-    parser.add_argument("files", nargs="+", metavar="FILE", help="what python -m benchmarks.ik --json wrote, by parts")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files that python -m benchmarks.ik --json wrote")
     read = [json.loads(Path(file).read_text(encoding="utf-8")) for file in parser.parse_args(arguments).files]
     whole = {key: [x for data in read for x in data[key]] for key in ("protocol", "targets")}
     found = tables({"machine": read[0]["machine"], **whole})

@@ -10,7 +10,7 @@ from linkwork._util.progress import ProgressBar
 from linkwork.cli.function_timings import Effort
 from linkwork.cli.output import Terminal
 
-from .closed_form import PUBLISHED, arms_with_closed_form, closed_form_found
+from .closed_form import PUBLISHED, arms_with_closed_form, measure_closed_form
 from .ik_cases import Linkwork, Own, Size, measured, out_of_reach, warm
 from .ik_nearest import nearest
 from .ik_peers import quiet
@@ -31,7 +31,7 @@ HUMANOIDS = ("talos", "g1")
 
 
 def _solvers(arms: Sequence[Arm], what: str, terminal: Terminal) -> Iterator[tuple[Arm, Linkwork]]:
-    """Raises CannotCompare where there is nothing to measure."""
+    """Raises CannotCompare if there is nothing to measure."""
     with ProgressBar(terminal.log, what, len(arms)) as progress:
         for arm in arms:
             yield arm, Linkwork(arm)
@@ -77,7 +77,7 @@ def reach(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> 
 
 
 def near(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> Own:
-    """Nearest configurations, beside IPOPT."""
+    """Measure nearest configurations, compared with IPOPT."""
     own = Own()
     for arm, solver in _solvers([arm for arm in arms if arm.name in NEAREST], "nearest configurations", terminal):
         try:
@@ -98,12 +98,12 @@ def near(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> O
 
 
 def closed(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> Own:
-    """All branches of arms with a closed form, beside EAIK and ssik."""
+    """Measure all branches of arms with a closed form, compared with EAIK and ssik."""
     own = Own()
     known = list(arms_with_closed_form([*PUBLISHED, *(arm.name for arm in arms)]))
     with ProgressBar(terminal.log, "closed forms", len(known)) as progress:
         for arm in known:
-            found = closed_form_found(arm, min(size.poses, 300), min(size.peers, 40), beside=beside)
+            found = measure_closed_form(arm, min(size.poses, 300), min(size.peers, 40), beside=beside)
             told = ", ".join(f"{x.peer} {1e6 * x.seconds:.3g} µs a call" for x in found.beside)
             own.rows.append(row(arm.name, "closed form, pose in a batch", found.batch, told or None))
             for x in found.beside:
@@ -138,7 +138,7 @@ def whole(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> 
 
 
 def steps(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> Own:
-    """Steps of velocity within limits, beside pink and mink."""
+    """Measure velocity steps within limits, compared with pink and mink."""
     own = Own()
     for name in ("panda", *HUMANOIDS):
         try:

@@ -1,7 +1,7 @@
-"""Other libraries' inverse kinematics, each as its documentation has it: one small adapter a library.
+"""Adapters for other libraries' inverse kinematics, each called as its documentation shows.
 
-An adapter takes an arm and answers ``solve(X, seed)`` with a configuration or None; ``settings`` says what it was
-asked.  Raises CannotCompare where the library is not installed or has no answer for the arm.
+An adapter is built for an arm; ``solve(X, seed)`` returns a configuration or None, and ``settings`` describes its
+options.  Raises CannotCompare if the library is not installed or does not support the arm.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["PEERS", "Peer", "version"]
 
 
 class Peer(ABC):
-    """A library that is asked one pose after the other."""
+    """A library that solves one pose per call."""
 
     name, package, settings = "", "", ""
     count = 200  # most poses that it is asked
@@ -38,7 +38,7 @@ class Peer(ABC):
 
     @abstractmethod
     def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
-        """A configuration, or nothing."""
+        """Return a configuration, or None."""
 
 
 def module(name: str) -> Any:
@@ -62,7 +62,7 @@ def version(package: str) -> str:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """What libraries print from C, to nowhere."""
+    """Suppress what libraries print from C."""
     sys.stdout.flush()
     kept, nowhere = [os.dup(1), os.dup(2)], os.open(os.devnull, os.O_WRONLY)
     try:
@@ -224,7 +224,7 @@ class Mink(Peer):
 
 
 class SciPy(Peer):
-    """A bounded least-squares solver on residuals and Jacobians of Pinocchio's, one start."""
+    """SciPy's bounded least squares on residuals and Jacobians from Pinocchio, one start."""
 
     name, package = "SciPy least_squares", "scipy"
     settings = "trf, exact Jacobian of Pinocchio's, bounds, ftol = xtol = gtol = 1e-12, one start"
@@ -302,7 +302,7 @@ class EAIK(Peer):
         self.less = np.linalg.inv(self.tool)
 
     def branches(self, X: np.ndarray) -> np.ndarray:
-        """(count, 6), least-squares answers left out."""
+        """Return all exact solutions (count, 6), without least-squares solutions."""
         found = self.robot.IK(X @ self.less)
         Q, rough = np.asarray(found.Q).reshape(-1, 6), np.asarray(found.is_LS, bool)
         return Q[~rough] if len(rough) == len(Q) else Q
@@ -334,7 +334,7 @@ class SSIK(Peer):
 
 
 def nearest(arm: Arm, Q: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
-    """Of configurations (count, n), brought into limits by whole turns, the nearest to the seed."""
+    """Return the configuration of Q (count, n) nearest to the seed, after shifts by full revolutions into limits."""
     Q = brought_in(arm, Q)
     Q = Q[within(arm, Q)]
     return Q[np.abs(Q - seed).max(axis=1).argmin()] if len(Q) else None

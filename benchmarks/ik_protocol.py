@@ -21,13 +21,13 @@ __all__ = [
     "TOLERANCE",
     "Measured",
     "Stopwatch",
-    "asked",
     "brought_in",
     "configurations",
     "errors",
     "near_limits",
     "path",
     "reached",
+    "solve_all",
     "within",
 ]
 
@@ -43,7 +43,7 @@ Solver = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
 
 @dataclass
 class Measured:
-    """What one solver reached on one set of targets; times in seconds, one a call."""
+    """Results of one solver on one set of targets; times in seconds, one per call."""
 
     robot: str
     solver: str
@@ -60,7 +60,7 @@ class Measured:
         return float(self.reached.mean())
 
     def percentiles(self) -> tuple[float, float, float, float]:
-        """Mean, median, 99th percentile and the most, in seconds."""
+        """Return mean, median, 99th percentile and maximum, in seconds."""
         return float(self.seconds.mean()), *(float(x) for x in np.percentile(self.seconds, (50, 99, 100)))
 
 
@@ -97,22 +97,22 @@ def path(arm: Arm, count: int, seed: int = 2, length: float = 1e-3, angle: float
 
 
 def within(arm: Arm, q: np.ndarray) -> np.ndarray:
-    """Which of configurations (..., n) are within limits, exactly."""
+    """Return True for configurations (..., n) exactly within limits."""
     lower, upper = arm.limits
     return np.all(np.isfinite(q) & (q >= lower) & (q <= upper), axis=-1)
 
 
 def reached(arm: Arm, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Which of configurations (..., n) reach their targets within limits."""
+    """Return True for configurations (..., n) that reach their targets within limits."""
     fine = np.nan_to_num(q)
     close = np.all(np.abs(errors(arm.reference.pose(fine), target)) <= TOLERANCE + _ROUNDING, axis=-1)
     return close & within(arm, q)
 
 
 def brought_in(arm: Arm, q: np.ndarray) -> np.ndarray:
-    """Turning joints by whole turns to within limits where that is possible; what is off by single precision, clipped.
+    """Shift revolute joints by full revolutions into limits if possible; clip violations of single-precision size.
 
-    For peers that know no limits, or keep them in single precision.
+    For peers without limits, or with limits in single precision.
     """
     lower, upper = arm.limits
     turning = np.array([joint.type_name != "prismatic" for joint in arm.robot.joints])
@@ -124,10 +124,10 @@ def brought_in(arm: Arm, q: np.ndarray) -> np.ndarray:
 
 
 class Stopwatch:
-    """Seconds of a call: the shorter of the time that passes and the processor's.
+    """Time of a call [s]: the minimum of elapsed and processor time.
 
-    Each is at least what a call takes on a machine of one's own: what others take of this one is in the first alone,
-    and what it costs to read it in the second.
+    Both are upper bounds of the time on an idle machine: elapsed time includes other processes, and processor time
+    includes the cost of reading the clock.
     """
 
     def __init__(self) -> None:
@@ -141,11 +141,11 @@ class Stopwatch:
         return min(passed, time.process_time() - self._worked)
 
 
-def asked(arm: Arm, solve: Solver, X: np.ndarray, seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Answers (count, n), NaN where there is none, and the seconds that each call took.  All arrays are new.
+def solve_all(arm: Arm, solve: Solver, X: np.ndarray, seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return solutions (count, n), NaN for failures, and the time of each call [s].  All arrays are new.
 
-    Where calls take less than a millisecond all are made three times, and each pose's median counts: what else the
-    machine does interrupts some.
+    Calls shorter than a millisecond are made three times, and each pose's median counts, since other processes
+    interrupt some calls.
     """
     q, seconds = np.full((len(X), arm.n), np.nan), np.empty((_ROUNDS, len(X)))
     watch = Stopwatch()

@@ -1,4 +1,4 @@
-"""Tables of what inverse kinematics reached."""
+"""Tables of the results of inverse kinematics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["measured_data", "misses", "protocol_rows", "protocol_table", "row", 
 
 
 def protocol_rows(found: Iterable[Measured]) -> Iterator[Verdict]:
-    """The targets of the protocol, for what this package reached."""
+    """Return the targets of the protocol with linkwork's results."""
     known = list(found)
     for one in known:
         if one.solver != "linkwork":
@@ -36,7 +36,7 @@ def _row(one: Measured, measure: str, value: float, peer: str | None) -> Verdict
 
 
 def row(robot: str, measure: str, value: float | None, peer: str | None = None, what: str = "") -> Verdict:
-    """A measured number beside its target: a share where the target is one, seconds otherwise."""
+    """Return a measured value with its target: a share if the target is one, seconds otherwise."""
     target: Target = INVERSE_KINEMATICS[measure]
     shown = "-" if value is None else _shown(target, value)
     bound = f"{'>=' if target.at_least else '<='} {_shown(target, target.bound)}"

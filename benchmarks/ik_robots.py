@@ -73,12 +73,12 @@ class Arm:
 
     @cached_property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of its joints; infinite for continuous ones."""
+        """Return the joints' limits; infinite for continuous joints."""
         return self.robot.lower, self.robot.upper
 
     @cached_property
     def ranges(self) -> tuple[np.ndarray, np.ndarray]:
-        """What configurations are drawn from: limits, and one turn of continuous joints."""
+        """Return the ranges of random configurations: limits, and one revolution for continuous joints."""
         lower, upper = self.limits
         return np.where(np.isfinite(lower), lower, -math.pi), np.where(np.isfinite(upper), upper, math.pi)
 
@@ -89,7 +89,7 @@ class Arm:
 
 
 class Reference:
-    """Pinocchio's kinematics of an arm: poses (..., 4, 4) and Jacobians, asked in joint values as they are here."""
+    """Pinocchio's kinematics of an arm: poses (..., 4, 4) and Jacobians, in linkwork's joint values."""
 
     def __init__(self, arm: Arm) -> None:
         self.there = PinocchioModel(arm.robot, arm.text)
@@ -97,7 +97,7 @@ class Reference:
         self.frame = self.there.frame(arm.tip)
 
     def pose(self, q: np.ndarray) -> np.ndarray:
-        """Of configurations (..., n)."""
+        """Return the tip's poses (..., 4, 4) at configurations (..., n)."""
         rows = self.there.q(q.reshape(-1, q.shape[-1]))
         return np.array([self._at(row).homogeneous for row in rows]).reshape(*q.shape[:-1], 4, 4)
 
@@ -106,7 +106,7 @@ class Reference:
         return self.data.oMf[self.frame]
 
     def here(self, q: np.ndarray) -> np.ndarray:
-        """A configuration there, as joint values."""
+        """Return linkwork's joint values of a Pinocchio configuration."""
         return np.concatenate(
             [x if len(x) == 1 else [math.atan2(x[1], x[0])] for x in (q[s] for _, s, _ in self.there.configurations)]
         )

@@ -1,8 +1,10 @@
-"""One step of velocity within limits, beside pink and mink: an arm's hand, and a humanoid's hands, feet and centre.
+"""Velocity steps within limits for an arm and a humanoid, compared with pink and mink.
 
-What is timed is what a controller does each period: a new configuration, its kinematics, and a velocity by a quadratic
-program within limits of positions (that a step of 10 ms must not leave) and of velocities.  Targets are a centimetre
-away.  A step counts as right where it keeps the limits and leaves less of the error than was there.
+The arm moves its hand, the humanoid its hands, feet and center of mass.
+
+The timed work is that of a controller's period: a new configuration, its kinematics, and a velocity from a quadratic
+program.  The program has position limits, which hold after a step of 10 ms, and velocity limits.  Targets are a
+centimetre away.  A step is correct if it satisfies the limits and reduces the error.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ POSTURE = 1e-3  # its cost beside 1 of frames
 
 @dataclass(frozen=True)
 class Scene:
-    """A robot in a state, and what its frames are to reach."""
+    """A robot in a state, and the targets of its frames."""
 
     robot: Any
     there: PinocchioModel
@@ -91,7 +93,7 @@ def pink_step(scene: Scene) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def mink_step(scene: Scene) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
-    """A function of q to v in mink's order, and q there.  Raises CannotCompare."""
+    """Return a function from q to v in mink's order, and q in that order.  Raises CannotCompare."""
     mink, mujoco = module("mink"), module("mujoco")
     module("daqp")
     with quiet():
@@ -216,7 +218,7 @@ def stepped(name: str, effort: Effort) -> Stepped:
 
 
 def _from_mujoco(scene: Scene, v: np.ndarray) -> np.ndarray:
-    """Velocities in our order: a free base first there too, its linear part first and in the world's axes."""
+    """Convert MuJoCo's velocities to our order: its free base has the linear part first, in world axes."""
     found, start = np.empty_like(v), 0
     joints = scene.robot.joints
     if joints and joints[0].nv == 6:
@@ -229,7 +231,7 @@ def _from_mujoco(scene: Scene, v: np.ndarray) -> np.ndarray:
 
 
 def seconds_of(step: Callable[..., Any], *arguments: Any, effort: Effort) -> float:
-    """Of a call, median of rounds."""
+    """Return the time for a call: the median over rounds."""
     step(*arguments)
     rounds = []
     for _ in range(effort.rounds):

@@ -1,8 +1,9 @@
-"""A whole humanoid with a free base: both hands, both feet and the centre of mass at once.
+"""A humanoid with a free base: both hands, both feet and the center of mass together.
 
-Targets are what random configurations within limits have (the base anywhere within a metre, turned anyhow), so all can
-be reached at once; the start is the middle of limits with the base at the origin.  Poses and centres are checked by
-Pinocchio's kinematics, within 1e-5 m and 1e-5 rad on each axis, limits exactly.
+Targets come from random configurations within limits, with random base positions within a metre and random base
+orientations, so all targets are jointly reachable.  The start is the middle of limits with the base at the origin.
+Poses and centers of mass are checked by Pinocchio's kinematics, within 1e-5 m and 1e-5 rad on each axis; limits
+exactly.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Goals:
 
 
 class Humanoid:
-    """A robot with a free base and what Pinocchio says of it."""
+    """A robot with a free base and its Pinocchio model."""
 
     def __init__(self, name: str) -> None:
         self.name, self.frames = name, FRAMES[name]
@@ -50,7 +51,7 @@ class Humanoid:
         self.there = PinocchioModel(self.robot)
 
     def goals(self, q: np.ndarray) -> Goals:
-        """Of configurations (count, nq)."""
+        """Return the poses and centers of mass at configurations (count, nq)."""
         pin, model, data = self.there.pin, self.there.model, self.there.data
         frames = {name: self.there.frame(name) for name in self.frames}
         poses, centers = {name: np.empty((len(q), 4, 4)) for name in frames}, np.empty((len(q), 3))
@@ -62,7 +63,7 @@ class Humanoid:
         return Goals(poses, centers)
 
     def reached(self, q: np.ndarray, goals: Goals) -> np.ndarray:
-        """Which configurations (count, nq) do it all, within limits."""
+        """Return True for configurations (count, nq) that reach all goals within limits."""
         have = self.goals(np.nan_to_num(q))
         most = TOLERANCE + 1e-11
         fine = np.all(np.abs(have.center - goals.center) <= most, axis=-1)
@@ -72,7 +73,7 @@ class Humanoid:
 
     @cached_property
     def problem(self) -> Any:
-        """Raises CannotCompare where this linkwork has no such tasks."""
+        """Raises CannotCompare if this version of linkwork has no such tasks."""
         ik: Any = getattr(lw, "ik", None)
         if ik is None or not hasattr(ik, "CenterOfMassTask"):
             raise CannotCompare("this linkwork has no tasks of frames and of the centre of mass")

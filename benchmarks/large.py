@@ -62,7 +62,7 @@ WAYS = ("straight", "outlined", "chosen")
 
 @dataclass(frozen=True, slots=True)
 class LargeResult:
-    """What was measured of a function of a robot, compiled in one of `WAYS`; times in seconds, of one state."""
+    """Measurements of a robot's function, compiled in one of `WAYS`; times in seconds for one state."""
 
     robot: str
     function: str
@@ -121,7 +121,7 @@ def large_robots(
 def measured(
     robot: lw.Robot, name: str, asked: str | tuple[str, str], way: str, batch: int, effort: Effort
 ) -> tuple[LargeResult, Arrays]:
-    """What a function of a robot takes, or one of a frame; and the results for a batch."""
+    """Measure a function of a robot or of a frame; return the measurements and the results for a batch."""
     function = asked if isinstance(asked, str) else asked[0]
     with environment(LINKWORK_CACHE="off"), threads(1), _forced(way):
         before = _memory(reset=True)
@@ -181,7 +181,7 @@ def _memory(*, reset: bool = False) -> int:
 
 
 def check_derivatives(robot: lw.Robot, function: str, count: int = 3) -> float:
-    """How far the `vjp` of a function is from the products with its named derivatives, relative to their size."""
+    """Return the maximum relative difference between a function's `vjp` and products with its named derivatives."""
     with environment(LINKWORK_CACHE="off"), threads(1):
         pulled, named = kernel_of(robot, VJP + function), robot.compile(f"{function}_derivatives")
         states = states_of(robot, pulled, VJP + function, 5, count)

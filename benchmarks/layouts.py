@@ -1,4 +1,4 @@
-"""The same numbers in memory in many ways: strided, reversed, unaligned, of other byte order, beside and over another.
+"""Arrays with equal values and different memory layouts: strided, reversed, unaligned, other byte order, overlapping.
 
 Arrays have samples in the first dimension.
 """
@@ -33,7 +33,7 @@ def _unaligned(a: np.ndarray) -> np.ndarray:
 
 
 def _half_aligned(a: np.ndarray) -> np.ndarray:
-    """At an address that is a multiple of the number's size, and of nothing more."""
+    """Return a copy at an address aligned only to the size of an element."""
     raw = np.zeros(a.nbytes + 128, np.uint8)
     made: np.ndarray = np.ndarray(a.shape, a.dtype, raw, -raw.ctypes.data % 64 + a.itemsize)
     made[...] = a
@@ -68,7 +68,7 @@ def laid_out(rng: np.random.Generator, a: np.ndarray) -> tuple[str, np.ndarray]:
 
 
 def overlapping(rng: np.random.Generator, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The array, and one of its type and shape that begins anywhere in the same memory; a third of the time, there."""
+    """Return the array and an overlapping one of equal type and shape; in a third of the cases at the same address."""
     offset = 0 if rng.random() < 0.3 else int(rng.integers(a.size + 3))
     memory = np.zeros(a.size + offset, a.dtype)
     first, second = memory[: a.size].reshape(a.shape), memory[offset:].reshape(a.shape)

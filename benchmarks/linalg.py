@@ -1,7 +1,8 @@
-"""Linear algebra of many small matrices beside numpy.linalg, and beside LAPACK called for one after the other.
+"""Linear algebra of many small matrices, compared with numpy.linalg and with LAPACK called for each matrix.
 
-One thread each; results are compared before anything is timed.  Times are those of one matrix in the batch, with the
-call from Python, and memory, in them.  Of large batches, copying a matrix of 30 rows takes about as long as factoring.
+All use one thread; results are compared before anything is timed.  Times are those for one matrix in the batch,
+including the call from Python and memory access.  In large batches, copying a matrix with 30 rows takes about as long
+as factoring.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ BATCH = 4096
 
 @dataclass(frozen=True, slots=True)
 class LinearAlgebraResult:
-    """What was measured of a function of matrices of n rows; times in seconds, of one matrix."""
+    """Measurements of a function of matrices with n rows; times in seconds for one matrix."""
 
     function: str
     n: int
@@ -53,7 +54,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 def linear_algebra(
     effort: Effort, sizes: Sequence[int] = (7, 30), batch: int = BATCH, functions: Sequence[str] = tuple(FUNCTIONS)
 ) -> list[LinearAlgebraResult]:
-    """Every function at every size, beside the peer that its target names."""
+    """Measure every function at every size, compared with the peer of its target."""
     return [_measured(function, n, batch, effort) for n in sizes for function in functions]
 
 

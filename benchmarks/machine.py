@@ -22,7 +22,7 @@ __all__ = ["machine", "named"]
 
 
 def machine() -> dict[str, object]:
-    """What figures depend on, by name."""
+    """Return the properties of the machine and software that figures depend on, by name."""
     target = host()
     load = os.getloadavg() if hasattr(os, "getloadavg") else None
     return {
@@ -42,7 +42,7 @@ def machine() -> dict[str, object]:
 
 
 def named(about: Mapping[str, Any]) -> str:
-    """In the line below a table: the processor, what its code is for, how many cores."""
+    """Return the text below a table: processor, target of the code, number of cores."""
     return f"{about['cpu']} (code for {about['code for']} of float64), {about['cores']} cores that others used too"
 
 

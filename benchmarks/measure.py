@@ -28,7 +28,7 @@ _MAX_BYTES = 400 * 2**20  # of a batch's result
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much is measured."""
+    """Effort, batch sizes, and numbers of compilations and calls."""
 
     effort: Effort
     batches: tuple[int, ...]
@@ -42,7 +42,7 @@ QUICK = Plan(Effort(rounds=3, at_least=0.005), (STANDARD_BATCH,), 1, 500)
 
 @dataclass(slots=True)
 class FunctionResult:
-    """What was measured of a function; times in seconds."""
+    """Measurements of a function; times in seconds."""
 
     function: str
     operations: int
@@ -64,7 +64,7 @@ class FunctionResult:
 
 @dataclass(slots=True)
 class RobotResult:
-    """What was measured of a robot."""
+    """Measurements of a robot."""
 
     robot: str
     nq: int
@@ -76,7 +76,7 @@ class RobotResult:
 
 
 def functions_of(name: str) -> tuple[str, ...]:
-    """What is measured of a robot: what `linkwork bench` measures, and what else it has targets for."""
+    """Return the functions measured for a robot: those of `linkwork bench`, and others with targets."""
     targeted = [function for robot, function, measure in TARGETS if (robot, measure) == (name, "batch")]
     return tuple(dict.fromkeys((*FUNCTIONS, *targeted)))
 
@@ -87,9 +87,9 @@ def measure_robot(
     done: Callable[[str], None] = lambda _: None,
     functions: Sequence[str] | None = None,
 ) -> RobotResult:
-    """Measure some of a robot's functions, by default all of them and what depends on the compiler besides.
+    """Measure functions of a robot, by default all of them and the figures of the compiler.
 
-    ``done`` is told of each.  Raises NotInstalled.
+    ``done`` is called after each.  Raises NotInstalled.
     """
     robot = entry.load()
     result = RobotResult(entry.name, robot.nq, robot.nv, len(robot.bodies))
@@ -147,7 +147,7 @@ def _into(robot: Robot, function: str, asked: Sequence[str], call: Call) -> Call
 
 
 def _asymmetric(robot: Robot, function: str) -> int:
-    """How many elements of a batch of matrices differ from their transposes'."""
+    """Count the elements of a batch of matrices that differ from those of the transposes."""
     matrices = getattr(robot, function)(*random_states(robot, function, 2, STANDARD_BATCH).values())
     return int(np.sum(matrices != np.swapaxes(matrices, -1, -2)))
 

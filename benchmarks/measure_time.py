@@ -11,7 +11,7 @@ __all__ = ["median_seconds", "shown_time"]
 
 
 def median_seconds(call: Callable[[], Any], rounds: int = 7) -> float:
-    """The median of so many calls' seconds, after one that does not count."""
+    """Return the median time of `rounds` calls [s], after an untimed one."""
     call()
     found = []
     for _ in range(rounds):
@@ -22,7 +22,7 @@ def median_seconds(call: Callable[[], Any], rounds: int = 7) -> float:
 
 
 def shown_time(seconds: float | None) -> str:
-    """In the unit that fits: "3.2 ns", "-" for none."""
+    """Return a time with a suitable unit, such as "3.2 ns"; "-" for None."""
     if seconds is None:
         return "-"
     for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):

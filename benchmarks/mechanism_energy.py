@@ -1,14 +1,14 @@
-"""`python -m benchmarks.mechanism_energy`: energy of undamped mechanisms over a minute, by method, step and speed.
+"""Energy of undamped mechanisms over a minute, by method, step and speed: `python -m benchmarks.mechanism_energy`.
 
-Bundled robots with constraints, and random mechanisms with loops: planar chains of three to five links pinned at both
-ends, slider-cranks, and spatial four-bars with ball joints.  Each starts at a random velocity that its constraints
-allow, scaled so that its fastest joint turns at a speed.  Of each run the table has the largest error of the energy,
-the most that was gained and lost, and the drift from the first tenth to the last, as parts of the largest kinetic
-energy; and how far the fastest joint turned in a step at most.  Symplectic methods are bounded by the square of that
-in what they gain.
+The mechanisms are bundled robots with constraints, and random mechanisms with loops: planar chains of three to five
+links pinned at both ends, slider-cranks, and spatial four-bars with ball joints.  Each run starts at a random velocity
+consistent with the constraints, scaled to a prescribed speed of the fastest joint.  The table lists the maximum energy
+error, the maximum gain and loss, and the drift from the first to the last tenth, relative to the maximum kinetic
+energy.  It also lists the maximum rotation of the fastest joint in a step; the square of this bounds the energy gain of
+symplectic methods.
 
-A sweep can be made in pieces: ``--resume FILE`` keeps a line of JSON for each run, does only what is not there yet,
-and prints the tables of everything in the file.
+A sweep can be interrupted: ``--resume FILE`` stores a line of JSON for each run, computes only missing runs, and prints
+the tables of all runs in the file.
 """
 
 from __future__ import annotations
@@ -38,8 +38,11 @@ HINGE = lw.joints.Revolute((0, 1, 0))
 
 @dataclass(frozen=True)
 class EnergyRun:
-    """A mechanism's motion over a duration [s]: its largest error of energy, gain, loss and drift, by kinetic energy,
-    and the largest turn in a step [rad]; ``reason`` is why it stopped, empty where it did not."""
+    """A mechanism's motion over a duration [s].
+
+    Error, gain, loss and drift of the energy are maxima relative to the kinetic energy.  The rotation is the maximum
+    in a step [rad].  ``reason`` says why the run stopped early; empty for a complete run.
+    """
 
     robot: str
     method: str
@@ -191,8 +194,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--steps", nargs="+", type=float, default=STEPS, help="[s]")
     parser.add_argument("--speeds", nargs="+", type=float, default=SPEEDS, help="of the fastest joint [rad/s or m/s]")
     parser.add_argument("--duration", type=float, default=DURATION, help="[s]")
-    parser.add_argument("--resume", type=Path, help="a file of runs: those in it are not done again, others are added")
-    parser.add_argument("--json", type=Path, help="where to write all runs")
+    parser.add_argument("--resume", type=Path, help="file of runs: existing runs are skipped, new ones added")
+    parser.add_argument("--json", type=Path, help="file for all runs")
     chosen = parser.parse_args(arguments)
     runs: list[EnergyRun] = []
     if chosen.resume and chosen.resume.exists():

@@ -16,7 +16,7 @@ from linkwork.joints import Fixed, Revolute
 
 from .pinocchio_peer import CannotCompare, PinocchioModel
 
-__all__ = ["Held", "Mechanism", "Peer", "four_bar", "four_bars", "held_humanoid", "side_by_side"]
+__all__ = ["FrameConstraint", "Mechanism", "Peer", "fixed_feet_humanoid", "four_bar", "four_bars", "side_by_side"]
 
 FEET = ("left_foot", "right_foot")
 STIFF = ("head", "neck_yaw", "neck_pitch", "waist_yaw")  # joints that are fixed, so that 34 degrees of freedom are left
@@ -25,8 +25,8 @@ _TIP = lw.pose((1.0, 0.0, 0.0))
 
 
 @dataclass(frozen=True)
-class Held:
-    """A constraint of Pinocchio's: two frames, and whether their axes are held together too."""
+class FrameConstraint:
+    """A constraint in Pinocchio: two frames, and whether their orientations are constrained, too."""
 
     frame: str
     other: str
@@ -43,7 +43,7 @@ class Mechanism:
     v: np.ndarray
     tau: np.ndarray
     text: str  # URDF
-    held: tuple[Held, ...]
+    constraints: tuple[FrameConstraint, ...]
 
     def batch(self, size: int) -> tuple[np.ndarray, ...]:
         """States about it: joint forces differ."""
@@ -67,9 +67,9 @@ class Peer:
             raise CannotCompare("this Pinocchio has no lcaba")
         self.pin, self.model, self.data = pin, self.there.model, self.there.data
         self.models, self.datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-        for held in mechanism.held:
-            ends = [end for name in (held.frame, held.other) for end in self._end(mechanism.robot, name)]
-            kind = pin.ContactType.CONTACT_6D if held.axes else pin.ContactType.CONTACT_3D
+        for constraint in mechanism.constraints:
+            ends = [end for name in (constraint.frame, constraint.other) for end in self._end(mechanism.robot, name)]
+            kind = pin.ContactType.CONTACT_6D if constraint.axes else pin.ContactType.CONTACT_3D
             self.models.append(pin.RigidConstraintModel(kind, self.model, *ends, pin.ReferenceFrame.LOCAL))
         for model in self.models:
             self.datas.append(model.createData())
@@ -81,7 +81,7 @@ class Peer:
         }
 
     def _end(self, robot: lw.Robot, name: str) -> tuple[int, Any]:
-        """The joint that carries a frame, and the frame's placement there."""
+        """Return the parent joint of a frame, and the frame's placement in it."""
         frame = robot.tree.frame(name)
         matrix = np.array(frame.placement.elements()).reshape(4, 4)
         joint = 0 if frame.body < 0 else self.model.getJointId(_joint_there(robot.tree.bodies[frame.body].joint_name))
@@ -143,11 +143,11 @@ def side_by_side(robot: lw.Robot, angle: float, rate: float) -> tuple[np.ndarray
 
 
 def four_bar() -> Mechanism:
-    """One four-bar; as Pinocchio has it, two points are held together."""
+    """Return a four-bar; Pinocchio's model has a point constraint."""
     robot = four_bars(1)
     q, v = side_by_side(robot, 1.1, 0.7)
     tau = np.array([0.3, -0.2, 0.1])
-    return Mechanism("four-bar", robot, q, v, tau, _four_bar_text(), (Held("end1", "tip1", False),))
+    return Mechanism("four-bar", robot, q, v, tau, _four_bar_text(), (FrameConstraint("end1", "tip1", False),))
 
 
 def _four_bar_text() -> str:
@@ -169,8 +169,8 @@ def _four_bar_text() -> str:
     return f'<robot name="fourbar"><link name="world"/>{links}{joints}</robot>'
 
 
-def held_humanoid() -> Mechanism:
-    """A humanoid of 34 degrees of freedom, both feet held: twelve rows."""
+def fixed_feet_humanoid() -> Mechanism:
+    """Return a humanoid with 34 degrees of freedom and both feet fixed: twelve constraint equations."""
     text = Path(str(lw.load("humanoid").tree.source)).read_text(encoding="utf-8")
     free = lw.load("humanoid", floating_base=True)
     stiff = [joint.name for joint in free.joints if joint.name in STIFF][: free.nv - 34]
@@ -191,5 +191,11 @@ def held_humanoid() -> Mechanism:
     v -= np.linalg.pinv(G) @ (G @ v)
     tau = rng.normal(size=robot.nv)
     return Mechanism(
-        "humanoid, both feet held", robot, q, v, tau, text, tuple(Held(foot, f"{foot}_place", True) for foot in FEET)
+        "humanoid, both feet held",
+        robot,
+        q,
+        v,
+        tau,
+        text,
+        tuple(FrameConstraint(foot, f"{foot}_place", True) for foot in FEET),
     )

@@ -1,9 +1,10 @@
-"""Mechanisms beside Pinocchio: `python -m benchmarks.mechanisms`.
+"""Mechanisms compared with Pinocchio: `python -m benchmarks.mechanisms`.
 
-Forward dynamics and its derivatives of a four-bar, and of a humanoid with both feet held, beside Pinocchio's
-``constraintDynamics`` and ``lcaba`` in the same run, outputs compared first; float64, one thread, new arrays out.  A
-batch of Pinocchio's is its single call in a loop, as it has no other.  Assembly of a four-bar from a guess, a state in
-a batch.  Four-bars side by side, 1 to 40 of them: operations, compile time and times, and the powers of their growth.
+The first part is forward dynamics and its derivatives for a four-bar, and for a humanoid with both feet fixed.  The
+peers are Pinocchio's ``constraintDynamics`` and ``lcaba`` in the same run, with float64, one thread and new output
+arrays.  Outputs are compared first.  Pinocchio has no batched calls and is called in a loop.  The second part is the
+assembly of a four-bar from an initial guess, per state of a batch.  The third part is 1 to 40 four-bars side by side:
+operations, compile time, times, and the exponents of their growth.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from linkwork.cli.output import Stream, Terminal, table
 
 from .machine import machine
 from .measure import FULL, QUICK, STANDARD_BATCH
-from .mechanism_peers import Mechanism, Peer, four_bar, four_bars, held_humanoid, side_by_side
+from .mechanism_peers import Mechanism, Peer, fixed_feet_humanoid, four_bar, four_bars, side_by_side
 from .paired_timing import Comparison, compare
 from .pinocchio_peer import CannotCompare
 from .report import target_table
@@ -41,7 +42,7 @@ _NEAR = {"constraintDynamics": 1e-8, "lcaba": 1e-3}  # how near outputs have to 
 
 def mechanism_verdicts(effort: Effort) -> Iterator[Verdict]:
     """The rows of the table of targets."""
-    for mechanism in (four_bar(), held_humanoid()):
+    for mechanism in (four_bar(), fixed_feet_humanoid()):
         with threads(1):
             yield from _of_mechanism(mechanism, effort)
     yield from _assembly(effort)
@@ -98,7 +99,7 @@ def _derivatives(robot: lw.Robot, state: tuple[np.ndarray, ...]) -> Call:
 
 
 def _cold(mechanism: Mechanism) -> float:
-    """To trace and compile, and call once and with a batch, without the cache [s]."""
+    """Return the time to trace, compile and call once and with a batch, without the cache [s]."""
     with environment(LINKWORK_CACHE="off"):
         fresh = lw.Robot(mechanism.robot.tree)
         start = time.perf_counter()
@@ -108,7 +109,7 @@ def _cold(mechanism: Mechanism) -> float:
 
 
 def _assembly(effort: Effort) -> Iterator[Verdict]:
-    """A four-bar from guesses that are some degrees off, its driver held."""
+    """Measure the assembly of a four-bar from guesses with errors of some degrees, with its driver fixed."""
     robot = four_bar().robot
     rng = np.random.default_rng(0)
     angles = rng.uniform(0.3, 1.2, STANDARD_BATCH)
@@ -145,7 +146,7 @@ def _time(seconds: float) -> str:
 
 
 class Chain(dict[str, float]):
-    """What was measured of so many four-bars side by side; times in seconds."""
+    """Measurements of several four-bars side by side; times in seconds."""
 
 
 def chains(effort: Effort, counts: Sequence[int] = (1, 2, 5, 10, 20, 40)) -> list[Chain]:
@@ -173,7 +174,7 @@ def chains(effort: Effort, counts: Sequence[int] = (1, 2, 5, 10, 20, 40)) -> lis
 
 
 def growths(found: Sequence[Chain], least: int = 5) -> list[Verdict]:
-    """The powers of their number with which figures grow, from so many on."""
+    """Return the exponents with which figures grow with the number of four-bars, from a minimum number."""
     counted = [x for x in found if x["count"] >= least]
     target = Target(MECHANISM_GROWTH + GROWTH_SLACK)
     rows = []
@@ -186,10 +187,10 @@ def growths(found: Sequence[Chain], least: int = 5) -> list[Verdict]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the tables and, if asked, write the JSON.  Raises AssertionError where outputs differ."""
+    """Measure, print the tables and, if asked, write the JSON.  Raises AssertionError if outputs differ."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mechanisms", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="short timings, short chains")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
     chosen = parser.parse_args(arguments)
     effort, about = (QUICK if chosen.quick else FULL).effort, machine()

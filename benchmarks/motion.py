@@ -1,10 +1,10 @@
-"""Reference motion beside others: `python -m benchmarks.motion`.
+"""Reference motion compared with other libraries: `python -m benchmarks.motion`.
 
-Each part is a module with a function ``rows(quick)`` that gives `MotionRow`s: a figure each, with its unit, its target
-and another library's figure, where there are such.  To add a part: name its function in `PARTS`, its targets in
-`targets.MOTION`, and its table in docs/motion_figures.md, between two comments with the part's name (a test asks for
-them).  Outputs are compared before anything is timed.  ``--write`` measures all parts, or those that are named, and
-puts the tables into that page.
+Each part is a module with a function ``rows(quick)`` that returns `MotionRow`s: a figure with its unit and, if
+available, its target and another library's figure.  To add a part, add its function to `PARTS`, its targets to
+`targets.MOTION`, and its table to docs/motion_figures.md between two comments with the part's name (a test checks
+this).  Outputs are compared before anything is timed.  ``--write`` measures all parts, or the named ones, and writes
+the tables into that page.
 """
 
 from __future__ import annotations

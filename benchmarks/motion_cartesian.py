@@ -1,7 +1,7 @@
-"""Paths in space: how long joints for them take, how many are followed, and how far frames are off between.
+"""Cartesian paths: time to compute the joint paths, success rate, and pose errors between waypoints.
 
-A path is a spline through 100 poses that a hand has on a smooth way of the joints; what is off is looked at by forward
-kinematics at 1000 places of each.
+A path is a spline through 100 poses of a hand along a smooth joint path.  Forward kinematics at 1000 parameters of each
+path gives the pose errors.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The page of figures of motion: `python -m benchmarks.motion --write` puts into it what was measured.
+"""The page of figures of motion, which `python -m benchmarks.motion --write` updates.
 
-`python -m benchmarks.motion_page FILES` does so later, of what ``--json`` wrote.
+`python -m benchmarks.motion_page FILES` updates it from files that ``--json`` wrote.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "motion_figures.md"
 
 
 def tables(parts: Mapping[str, Sequence[MotionRow]], about: Mapping[str, Any]) -> dict[str, str]:
-    """By the names that they have in the page: of each part that was measured."""
+    """Return the tables of the measured parts, by their names in the page."""
     where = f"{named(about)}; {str(about['date'])[:10]}."
     return {name: "\n".join([*_table(rows), "", where]) for name, rows in parts.items() if rows}
 
@@ -43,7 +43,7 @@ def as_data(rows: Sequence[MotionRow]) -> list[dict[str, Any]]:
 
 
 def of_data(rows: Sequence[dict[str, Any]]) -> list[MotionRow]:
-    """Rows of what a file has."""
+    """Return the rows in a file's data."""
     found = []
     for row in rows:
         bounds = {x: None if row[x] is None else Target(**row[x]) for x in ("target", "beside")}
@@ -52,14 +52,14 @@ def of_data(rows: Sequence[dict[str, Any]]) -> list[MotionRow]:
 
 
 def write(parts: Mapping[str, Sequence[MotionRow]], about: Mapping[str, Any], page: Path = PAGE) -> None:
-    """Put the tables of what was measured into a page."""
+    """Write the tables of the measured parts into a page."""
     page.write_text(written(page.read_text(encoding="utf-8"), tables(parts, about)), encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables into the page; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.motion_page", description="Put figures in place.")
-    parser.add_argument("files", nargs="+", metavar="FILE", help="what python -m benchmarks.motion --json wrote")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files that python -m benchmarks.motion --json wrote")
     for file in parser.parse_args(arguments).files:
         data = json.loads(Path(file).read_text(encoding="utf-8"))
         write({name: of_data(rows) for name, rows in data["parts"].items()}, data["machine"])

@@ -1,9 +1,9 @@
-"""Path finding: seven kinds of scenes, a Panda, a UR5 and a robot of two arms: a part of `python -m benchmarks.motion`.
+"""Path planning in seven kinds of scenes for a Panda, a UR5 and a robot with two arms: part of `benchmarks.motion`.
 
-A problem is a scene, a free configuration with the hand at the first of its poses, and all free configurations that
-inverse kinematics finds for the second: nothing else says that there is a path.  Every path is looked at again by coal,
-at configurations 1e-3 rad apart.  ``python -m benchmarks.motion_planning --queries 100000`` asks short queries one
-after the other and tells time and memory by tenths.
+A problem is a scene, a free configuration with the hand at the first pose, and all free configurations that inverse
+kinematics finds for the second pose.  A path is not guaranteed to exist.  coal checks every path at configurations
+1e-3 rad apart.  ``python -m benchmarks.motion_planning --queries 100000`` runs short queries one after the other and
+prints time and memory for each tenth of them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _HOME = np.array([0.0, -0.8, 0.0, -2.3, 0.0, 1.6, 0.8])
 
 @dataclass(frozen=True)
 class PlanningArm:
-    """A robot and the frame that reaches; numbers of q after the arm's own stay away from what is reached for."""
+    """A robot and its end-effector frame; elements of q after the arm's own (a second arm) stay away from the goal."""
 
     robot: lw.Robot
     hand: str
@@ -52,7 +52,7 @@ class PlanningArm:
 
 @dataclass(frozen=True)
 class PlanningProblem:
-    """Where from and where to."""
+    """A planning problem: scene, start configuration and goals."""
 
     kind: str
     scene: lw.Scene
@@ -136,7 +136,7 @@ ARMS = {"panda": _panda, "ur5": _ur5, "two arms": _two_arms}
 
 
 def problems(arm: PlanningArm, kind: str, count: int) -> Iterator[PlanningProblem]:
-    """So many of a kind, the same ones always."""
+    """Yield `count` reproducible problems of a kind."""
     robot, made, seed = arm.robot, 0, 0
     while made < count and seed < 40 * count:
         drawn = KINDS[kind](np.random.default_rng([seed, list(KINDS).index(kind)]))
@@ -157,7 +157,7 @@ def problems(arm: PlanningArm, kind: str, count: int) -> Iterator[PlanningProble
 
 
 class _Coal:
-    """Whether anything of a path touches, by coal."""
+    """Collision test of a path by coal."""
 
     def __init__(self, robot: lw.Robot, scene: lw.Scene) -> None:
         self.robot = robot
@@ -187,7 +187,7 @@ class _Coal:
 
 
 def planning_rows(quick: bool) -> list[MotionRow]:
-    """How many are solved, how fast, how long paths are beside the best of ten runs, and what coal finds of them."""
+    """Measure success, time, length relative to the best of ten runs, and collisions of the paths by coal."""
     rows = []
     for name, make in ARMS.items():
         try:
@@ -229,7 +229,7 @@ def planning_rows(quick: bool) -> list[MotionRow]:
 
 @dataclass(frozen=True)
 class Measured:
-    """Of a kind: seconds (runs,), infinite where nothing was found; lengths by problem and run."""
+    """Results for a kind: seconds (runs,), infinite without a path; lengths by problem and run."""
 
     many: int
     seconds: np.ndarray
@@ -249,24 +249,24 @@ class Measured:
 
 
 def _longer(cost: np.ndarray) -> np.ndarray:
-    """By run that found a path: by which part it is longer than the best of the problem."""
+    """Return the relative excess length of each found path over the problem's shortest one."""
     cost = cost[np.isfinite(cost).any(axis=1)]
     ratio = cost / cost.min(axis=1, keepdims=True)
     found: np.ndarray = ratio[np.isfinite(ratio)] - 1.0
     return found
 
 
-def _asked(
+def _timed_plan(
     robot: lw.Robot, problem: PlanningProblem, seed: int, **options: Any
 ) -> tuple[lw.planning.PlanResult, float]:
-    """What is found, and in how many seconds; infinitely many, where nothing is."""
+    """Return the result of planning and its time [s], infinite if it fails."""
     begun = time.perf_counter()
     found = robot.plan(problem.start, problem.goals, problem.scene, seed=seed, time_limit=2.0, **options)
     return found, time.perf_counter() - begun if found.success else np.inf
 
 
 def measured(arm: PlanningArm, kind: str, count: int, runs: int, searches: tuple[int, ...] = ()) -> Measured:
-    """Each problem is asked once before it is timed, so that nothing is compiled then."""
+    """Measure the problems of a kind, each solved once before it is timed, so that no time includes compilation."""
     seconds, cost, touching, many = [], [], 0, 0
     looked, one, ompl = True, [], []
     others: dict[int, list[tuple[float, float]]] = {some: [] for some in searches}
@@ -279,11 +279,11 @@ def measured(arm: PlanningArm, kind: str, count: int, runs: int, searches: tuple
         arm.robot.plan(problem.start, problem.goals, problem.scene)
         costs = []
         for seed in range(runs):
-            found, spent = _asked(arm.robot, problem, seed)
+            found, spent = _timed_plan(arm.robot, problem, seed)
             seconds.append(spent)
             costs.append(found.cost)
             for some in searches:
-                other, spent = _asked(arm.robot, problem, seed, searches=some)
+                other, spent = _timed_plan(arm.robot, problem, seed, searches=some)
                 others[some].append((spent, other.cost))
             if seed == 0 and found.success and looked:
                 try:

@@ -1,6 +1,6 @@
-"""ompl beside: its RRT-Connect and its own simplification, with linkwork's `in_collision` for a state's validity.
+"""ompl as a peer: its RRT-Connect and path simplification, with linkwork's `in_collision` as state validity check.
 
-Edges are looked at 0.05 rad apart, as it does it, so nothing is proved; each state is a call from C++ into Python.
+Its edges are checked at states 0.05 rad apart, without a proof; each state is a call from C++ into Python.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class OmplPlanner:
         self.robot = robot
 
     def seconds(self, start: np.ndarray, goal: np.ndarray, scene: Any, budget: float = 2.0) -> float:
-        """To one goal; infinite where it finds none."""
+        """Return the time to plan to one goal [s]; infinite if no path is found."""
         base, robot, n = self.base, self.robot, self.robot.nq
         space, bounds = base.RealVectorStateSpace(n), base.RealVectorBounds(n)
         for k in range(n):

@@ -1,4 +1,4 @@
-"""Profiles from state to state, beside ruckig where it is installed."""
+"""Profiles from state to state, compared with ruckig if it is installed."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _beside(what: str, moving: bool, quick: bool) -> list[MotionRow]:
 
 
 def _as_short(count: int) -> list[MotionRow]:
-    """One joint between any states: durations beside ruckig's, and limits."""
+    """Compare durations of one joint's profiles between random states with ruckig's, and check limits."""
     arrays = _cases(np.random.default_rng(2), count, 1, True)
     found = profile_kernel(KINDS["jerk"], 1, True, False)(*arrays, np.zeros(1))
     of = f"of {count} states of one joint"
@@ -139,7 +139,7 @@ def _as_short(count: int) -> list[MotionRow]:
 
 
 def _passed(found: Any, arrays: list[np.ndarray]) -> float:
-    """By how much limits are passed at most, and states missed, over what the numbers are of."""
+    """Return the maximum relative violation of limits and of final states."""
     _, q1, _, v1, _, _, V, V_down, A, B, J, _ = (x[:, 0] for x in arrays)
     c = found.coefficients[:, 0]
     h = np.diff(found.times[:, 0], axis=-1)

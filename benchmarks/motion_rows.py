@@ -1,4 +1,4 @@
-"""What benchmarks of motion measure, a row a figure, and how it is shown."""
+"""Rows of the motion benchmarks: one figure with its target and peer, and its text."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["MotionRow"]
 
 @dataclass(frozen=True, slots=True)
 class MotionRow:
-    """A figure of linkwork's, beside its target and another library's.
+    """A figure of linkwork with its target and another library's figure.
 
-    ``unit`` is "s" (shown as a time), "%" of 100, or what a count is of, such as "" or "rad".  ``target`` bounds the
-    value, ``beside`` how many times as long the peer takes; None is none.  A value of None could not be measured.
+    ``unit`` is "s" (shown as a time), "%" of 100, or another unit such as "" or "rad".  ``target`` bounds the value,
+    ``beside`` the ratio of the peer's value to ours; None: no target.  A value of None could not be measured.
     """
 
     what: str
@@ -29,12 +29,12 @@ class MotionRow:
 
     @property
     def times(self) -> float | None:
-        """How many times as much the peer takes."""
+        """Return the ratio of the peer's value to ours."""
         return None if self.peer is None or not self.value else self.peer / self.value
 
     @property
     def met(self) -> bool | None:
-        """Whether the targets that there are are reached; None where there is none, or nothing to compare with."""
+        """Return True if all targets are met; None without a target, or without a peer to compare with."""
         judged = [(self.target, self.value)] if self.target is not None else []
         if self.beside is not None and (self.peer is not None or self.value is None):
             judged.append((self.beside, self.times))
@@ -42,7 +42,7 @@ class MotionRow:
 
     @property
     def verdict(self) -> Literal["", "met", "MISSED", "not measured"]:
-        """In a word."""
+        """Return the verdict as text; empty without a target."""
         if self.met is None:
             return ""
         return "not measured" if self.value is None else "met" if self.met else "MISSED"

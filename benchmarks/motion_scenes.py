@@ -91,7 +91,7 @@ def _shelves(rng: Draw, kind: str, levels: int, gap: float, wide: float, deep: f
 def _from_aside(
     rng: Draw, at: np.ndarray, above: tuple[float, float], aside: tuple[float, float], high: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Poses for the hand: beside the robot, so far aside and so high, and looking down, so far above a place."""
+    """Return poses of the hand: beside the robot at a lateral distance and height, and looking down above a point."""
     inside = _look((at[0], at[1], at[2] + rng.uniform(*above)), (0.0, 0.0, -1.0), rng.uniform(-1.0, 1.0))
     side = rng.choice([-1.0, 1.0])
     outside = _look((rng.uniform(0.3, 0.4), side * rng.uniform(*aside), rng.uniform(*high)), (0.3, side, -0.3), 0.0)

@@ -1,4 +1,4 @@
-"""Splines beside SciPy's, in one run: making them, and q, v and a at many times and at one."""
+"""Splines compared with SciPy's in one run: construction, and q, v and a at many times and at one time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def interleaved(functions: dict[str, Callable[[], Any]], rounds: int = 9) -> dic
 
 
 def spline_rows(quick: bool) -> list[MotionRow]:
-    """Splines of seven numbers beside SciPy's."""
+    """Compare splines of seven joints with SciPy's."""
     many = MOTION["splines", "beside SciPy"]
     return [
         MotionRow(name, ours, "s", peer=theirs, peer_name="SciPy", beside=many if f"{TIMES} times" in name else None)

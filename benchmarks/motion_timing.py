@@ -1,4 +1,4 @@
-"""Timing along paths beside toppra, in one run: how long it takes, how long the motions are, and what passes limits."""
+"""Time scaling along paths compared with toppra in one run: computation time, durations, and violations of limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BY_DEFAULT = "time_optimal, velocity and acceleration, 400 segments in two pass
 
 
 def timing_rows(quick: bool) -> list[MotionRow]:
-    """Of random cubic paths.  Raises AssertionError where a motion is far from toppra's."""
+    """Measure time scaling of random cubic paths.  Raises AssertionError if a trajectory differs from toppra's."""
     from scipy.interpolate import CubicSpline
 
     rng, found = np.random.default_rng(0), []
@@ -38,7 +38,7 @@ def timing_rows(quick: bool) -> list[MotionRow]:
 
 
 def _through_many(quick: bool) -> list[MotionRow]:
-    """By default through many random way points: by how much longer than toppra's of 60 segments a piece."""
+    """Compare durations through many random waypoints, with the default grid, with toppra's (60 segments each)."""
     from scipy.interpolate import CubicSpline
 
     found = []
@@ -92,7 +92,7 @@ def _alone(path: Any, ours: Trajectory) -> list[MotionRow]:
 
 
 def _kernel_call(path: Trajectory, count: int) -> Any:
-    """The kernel on arrays that are there: one path or many."""
+    """Measure the kernel with existing arrays, for one path or many."""
     s = np.linspace(0.0, 1.0, SEGMENTS + 1)
     at = s[:-1, None] + np.diff(s)[:, None] * np.array(NODES[3])
     _, rates, second = path(at)
@@ -113,7 +113,7 @@ def _kernel_call(path: Trajectory, count: int) -> Any:
 
 
 def _toppra(path: Any, segments: int, knots: np.ndarray = _KNOTS) -> Any:
-    """What times a path with toppra's seidel solver, and gives the duration; None where it is not installed."""
+    """Return a function that computes the duration with toppra's seidel solver; None if it is not installed."""
     try:
         import toppra
         from toppra import algorithm, constraint
@@ -134,7 +134,7 @@ def _toppra(path: Any, segments: int, knots: np.ndarray = _KNOTS) -> Any:
 
 
 def _as_short(paths: list[Any], ours: list[Trajectory]) -> list[MotionRow]:
-    """Durations, of what of toppra's at 1000 segments, and by how much limits are passed."""
+    """Return durations relative to toppra's with 1000 segments, and the violations of limits."""
     longer: dict[str, list[float]] = {}
     passed = 0.0
     for path, own in zip(paths, ours, strict=True):

@@ -1,4 +1,4 @@
-"""Regulators of an arm of seven joints, 14 states, beside SciPy; and steps of model-predictive control."""
+"""Linear regulators for an arm of seven joints (14 states) compared with SciPy, and model-predictive control."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""How an optimal path moves with its problem: exact derivatives beside differences of paths, and what they take.
+"""Sensitivity of optimal paths: exact derivatives compared with finite differences, and their time.
 
-Of a motion by forward dynamics, too, by what it carries: a parameter of the robot that comes with each call.
+The cases are a path by its target position and start, and a motion by forward dynamics by its load (a runtime parameter
+of the robot).
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ TIGHT: dict[str, Any] = {"tolerance": 1e-11, "step_tolerance": 1e-11}
 
 
 def derivative_rows(quick: bool) -> list[MotionRow]:
-    """Of a path by the place that is to be reached and by the start, and of a motion by its load."""
+    """Measure derivatives of a path by its target position and start, and of a motion by its load."""
     return [*_of_a_path(quick), *_of_a_motion(quick)]
 
 
 def _of_a_path(quick: bool) -> list[MotionRow]:
-    """Of an arm of seven joints within limits of velocity."""
+    """Measure an arm of seven joints with velocity limits."""
     arm = lw.load("arm7")
     problem = lw.TrajectoryProblem(arm, num_steps=STEPS, duration=DURATION).add("acceleration", "least_squares")
     problem = problem.add(lw.ik.PositionTask(FRAME), "equality", steps=-1, name="reach")
@@ -63,7 +64,7 @@ def _of_a_path(quick: bool) -> list[MotionRow]:
 
 
 def _of_a_motion(quick: bool) -> list[MotionRow]:
-    """Of an arm of six joints by forward dynamics, from rest to rest with a load in its hand."""
+    """Measure an arm of six joints by forward dynamics, from rest to rest with a load in its hand."""
     arm = lw.load("arm6").with_payload("payload", "tool", 0.0)
     problem = lw.TrajectoryProblem(arm, num_steps=STEPS, duration=1.0).add("torque", "least_squares", scale=0.03)
     problem = problem.add("velocity", "least_squares", scale=0.3).add("velocity", "equality", steps=-1, name="rest")
@@ -84,13 +85,13 @@ def _of_a_motion(quick: bool) -> list[MotionRow]:
 
 
 def _difference(of: Callable[[float], np.ndarray], step: float) -> np.ndarray:
-    """By a number at zero, of the fourth order."""
+    """Return the derivative with respect to a scalar at zero by fourth-order central differences."""
     near, far = (of(s * step) - of(-s * step) for s in (1.0, 2.0))
     return np.asarray((8.0 * near - far) / (12.0 * step))
 
 
 def _seconds(found: Any, by: str, quick: bool) -> float:
-    """What a derivative takes, with its kernels made."""
+    """Return the time for a derivative with compiled kernels [s]."""
     seconds = []
     for _ in range(5 if quick else 25):
         begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Robots on legs with contacts by phases: what the first solve takes, whose kernel is made, and a solve after that."""
+"""Legged robots with contact phases: time of the first solve, with its kernel's compilation, and of a later solve."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CASES = {"quadruped trots": ("trot", "trotting"), "humanoid squats": ("squat", "
 
 
 def legged_rows(quick: bool) -> list[MotionRow]:
-    """The problems of the examples, the humanoid's only where there is time."""
+    """Measure the problems of the examples; the humanoid's only in a full run."""
     rows = []
     for name, (script, problem) in list(CASES.items())[: 1 if quick else None]:
         example = runpy.run_path(str(EXAMPLES / f"{script}.py"))

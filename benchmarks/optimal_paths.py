@@ -1,6 +1,6 @@
-"""Paths of a Panda beside IPOPT and others: 32 steps, accelerations squared, the hand's pose at the end.
+"""Paths of a Panda compared with IPOPT and others: 32 steps, squared accelerations, the hand's pose at the end.
 
-Without obstacles, and among five boxes: 45 pairs with the capsules and the box of the arm.
+The paths are without obstacles, and among five boxes: 45 pairs with the capsules and the box of the arm.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def problem_of(case: PathCase) -> lw.TrajectoryProblem:
 
 
 def path_rows(quick: bool) -> list[MotionRow]:
-    """Beside IPOPT, Fatrop and SciPy.  Raises AssertionError where paths or costs are not what others find."""
+    """Compare paths with IPOPT, Fatrop and SciPy.  Raises AssertionError if paths or costs differ."""
     rows = []
     for name, case in cases().items():
         poses = goals(case, 3 if quick else 10)
@@ -92,7 +92,7 @@ def path_rows(quick: bool) -> list[MotionRow]:
 
 
 def _built_anew(case: PathCase, pose: np.ndarray, rounds: int) -> float:
-    """Seconds of a problem that is built again of equal parts, and solved for the first time: the least of some."""
+    """Return the minimum time to build an equal problem again and solve it for the first time [s]."""
     least = np.inf
     for _ in range(rounds):
         begin = time.perf_counter()
@@ -102,7 +102,7 @@ def _built_anew(case: PathCase, pose: np.ndarray, rounds: int) -> float:
 
 
 def _seconds(problem: lw.TrajectoryProblem, poses: np.ndarray, rounds: int) -> dict[int, float]:
-    """Of one problem, by the number of seeds: the median over poses of the least of some rounds, in turns."""
+    """Return the time by number of seeds: the median over poses of the minimum over alternating rounds."""
     found: dict[int, list[float]] = {1: [], 8: []}
     for X in poses:
         least = dict.fromkeys(found, np.inf)

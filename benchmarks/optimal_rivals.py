@@ -1,9 +1,9 @@
-"""A path as CasADi's users write it, by hand and on its own: what `linkwork.TrajectoryProblem` is held against.
+"""Path optimization as CasADi's users formulate it by hand, the reference for `linkwork.TrajectoryProblem`.
 
-Variables are the configurations; accelerations are their second differences, the hand's pose at the end is six
-equations, and distances are inequalities at every step.  Derivatives are CasADi's, exact and sparse, and IPOPT solves
-it with the linear solver that its wheel has.  Fatrop takes the same with velocities as states and accelerations as
-controls, for it wants stages.  SciPy takes the functions and derivatives of the first form, dense.
+Variables are the configurations; accelerations are their second differences.  The hand's pose at the end is six
+equations, and distances are inequalities at every step.  CasADi computes exact, sparse derivatives, and IPOPT solves
+the problem with the linear solver of its wheel.  Fatrop, which requires stages, has velocities as states and
+accelerations as controls.  SciPy uses the functions and derivatives of the first form, dense.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PathCase:
 
 @dataclass(frozen=True)
 class ForeignPath:
-    """What another library found."""
+    """Result of another library."""
 
     q: np.ndarray  # (T, nq)
     cost: float
@@ -47,7 +47,7 @@ class ForeignPath:
 
 
 class CasadiPath:
-    """The path as a nonlinear program of CasADi's, made once and solved for many starts and poses."""
+    """The path as a nonlinear program in CasADi, built once and solved for many starts and poses."""
 
     def __init__(self, case: PathCase, solver: str = "ipopt") -> None:
         ca = module("casadi")
@@ -70,7 +70,7 @@ class CasadiPath:
         self._lower, self._upper = np.tile(case.robot.lower, steps), np.tile(case.robot.upper, steps)
 
     def solve(self, start: np.ndarray, X: np.ndarray, guess: np.ndarray | None = None) -> ForeignPath:
-        """From rest at the start; the first guess (T, nq) is to stay there."""
+        """Solve for a path from rest at the start; the default initial guess (T, nq) is to stay there."""
         steps = self._case.steps
         x0 = np.tile(start, steps) if guess is None else np.asarray(guess).ravel()
         bounds = {"lbx": self._lower, "ubx": self._upper, "lbg": self._low, "ubg": self._high}
@@ -86,7 +86,7 @@ class CasadiPath:
 
 
 class FatropPath:
-    """The same in stages: a state of q and v, a control a, and what leads from one to the next."""
+    """The path in stages for Fatrop: a state of q and v, a control a, and the dynamics between stages."""
 
     def __init__(self, case: PathCase) -> None:
         ca = module("casadi")
@@ -116,7 +116,7 @@ class FatropPath:
         self._case, self._solve = case, ca.nlpsol("path", "fatrop", program, options)
 
     def solve(self, start: np.ndarray, X: np.ndarray) -> ForeignPath:
-        """From rest at the start; the first guess is to stay there."""
+        """Solve for a path from rest at the start; the initial guess is to stay there."""
         n, steps = self._case.robot.nq, self._case.steps
         still = np.concatenate([start, np.zeros(n)])
         x0 = np.concatenate([np.tile(np.concatenate([still, np.zeros(n)]), steps), still])
@@ -140,7 +140,7 @@ class SciPyPath:
         self._first = np.zeros((steps, n))
 
     def solve(self, start: np.ndarray, X: np.ndarray) -> ForeignPath:
-        """From rest at the start; the first guess is to stay there."""
+        """Solve for a path from rest at the start; the initial guess is to stay there."""
         case = self._case
         n, steps = case.robot.nq, case.steps
         resting = np.zeros((steps, n))
@@ -175,7 +175,7 @@ class SciPyPath:
 
 
 def _missed(here: Any, X: Any) -> list[Any]:
-    """How far a pose is from another: sin of the angle along the axis, and the way, both in the world's axes."""
+    """Return the error between poses: sin(angle) · axis, and the displacement, both in the world frame."""
     R, S = here[:3, :3], X[:3, :3]
     W = R @ S.T
     turned = [0.5 * (W[2, 1] - W[1, 2]), 0.5 * (W[0, 2] - W[2, 0]), 0.5 * (W[1, 0] - W[0, 1])]
@@ -183,7 +183,7 @@ def _missed(here: Any, X: Any) -> list[Any]:
 
 
 def _error_of(case: PathCase) -> Any:
-    """The rotation vector and the way from a pose to where the frame is."""
+    """Return the rotation vector and displacement from a pose to the frame's pose."""
     robot, frame = case.robot, case.frame
 
     @lw.compile(q=(robot.nq,), X=(4, 4))
@@ -194,7 +194,7 @@ def _error_of(case: PathCase) -> Any:
 
 
 def _distances_of(case: PathCase) -> Any:
-    """To the scene alone: every part of the robot that moves, and every obstacle."""
+    """Return the distances between all moving bodies of the robot and all obstacles."""
     robot, scene = case.robot, case.scene
     pairs = outer_pairs(robot, scene)
 

@@ -1,7 +1,7 @@
-"""Paths through random scenes: how many are found, from random starts, and looked at again between their steps.
+"""Paths through random scenes: the success rate from random starts, and collisions between steps.
 
-A scene has boxes around a Panda, as many as `BOXES`; the arm goes from one free configuration to the pose that the hand
-has in another.  Whether there is a way at all the planner says: scenes in which it finds none are not asked.
+A scene has `BOXES` boxes around a Panda.  The arm moves from one free configuration to the pose of the hand in another.
+Scenes in which the planner finds no path are skipped.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def random_scenes(robot: lw.Robot, frame: str, count: int) -> Iterator[RandomSce
 
 
 def scene_rows(quick: bool) -> list[MotionRow]:
-    """Of scenes with a way through how many have a path that is solved, and free between its steps.
+    """Measure how many scenes with a feasible path are solved, and are collision-free between steps.
 
-    Raises AssertionError where coal finds another least distance.
+    Raises AssertionError if coal finds another minimum distance.
     """
     robot, frame, count = panda(), "panda_hand", 5 if quick else 100
     problem, solved, free, seconds = None, 0, 0, []
@@ -117,7 +117,7 @@ def scene_rows(quick: bool) -> list[MotionRow]:
 
 
 def collisions(robot: lw.Robot, scene: lw.Scene, q: np.ndarray, peer: CoalRobot | None = None) -> float:
-    """The least distance along straight lines between configurations (T, nq) [m], by coal where it is there."""
+    """Return the minimum distance along straight lines between configurations (T, nq) [m], by coal if installed."""
     least = np.inf
     for a, b in pairwise(q):
         many = max(2, int(np.ceil(np.linalg.norm(b - a) / STEP)))

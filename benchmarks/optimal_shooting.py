@@ -1,5 +1,7 @@
-"""Optimal control by forward dynamics: an iteration of an arm's problem beside crocoddyl's, and random problems within
-limits of torques and velocities."""
+"""Optimal control by forward dynamics: iterations compared with crocoddyl's, and random problems with limits.
+
+The limits are on torques and velocities.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ def shooting_rows(quick: bool) -> list[MotionRow]:
 
 
 def reaching(robot: lw.Robot) -> lw.TrajectoryProblem:
-    """From rest to rest, by squares alone."""
+    """Return the problem of a motion from rest to rest with quadratic costs only."""
     problem = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=STEPS * STEP).add(
         "torque", "least_squares", scale=TORQUE
     )
@@ -125,7 +127,7 @@ def _by_accelerations(quick: bool) -> list[MotionRow]:
 
 
 def random_reaches(count: int) -> tuple[lw.TrajectoryProblem, dict[str, Any], np.ndarray]:
-    """An arm from rest to rest in a second within limits of torques and velocities: what is asked and given, starts."""
+    """Return the problem of an arm from rest to rest in a second within limits, random targets, and starts."""
     robot = lw.load("arm6")
     problem = lw.TrajectoryProblem(robot, num_steps=50, duration=1.0)
     problem = problem.add("torque", "least_squares", scale=TORQUE).add(

@@ -1,9 +1,9 @@
-"""How long calls take beside a peer's, on a machine that does other things too.
+"""Paired timing of calls and a peer's calls on a shared machine.
 
-Two calls are compared in rounds, one right after the other (A B, B A, A B ...), each repeated until it fills a
-stretch of time that the clock resolves well.  What is reported is the median over rounds, and of ratios the median of
-each round's ratio: a disturbance that lasts over a round slows both, and one that does not is outvoted.  Python's
-garbage collector runs as in anyone's program.
+Two calls are compared in rounds, one right after the other (A B, B A, A B ...).  Each call is repeated for a duration
+that the clock resolves well.  The result is the median over rounds; for ratios, the median of each round's ratio.  A
+disturbance longer than a round slows both calls; a shorter one does not affect the median.  Python's garbage collector
+is enabled, as in a user's program.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Comparison", "compare", "percentiles"]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Seconds a call takes, and a peer's where there is one: medians.  ``ratio`` is the median of peer over ours."""
+    """Median times of a call and, if present, of a peer's call [s].  ``ratio`` is the median of peer over ours."""
 
     ours: float
     peer: float | None = None
@@ -29,7 +29,7 @@ class Comparison:
 
 
 def compare(ours: Call, peer: Call | None, effort: Effort) -> Comparison:
-    """Time a call, beside a peer's where there is one."""
+    """Time a call and, if present, a peer's call."""
     timers = [(call.timer(), 0) for call in (ours, peer) if call is not None]
     timers = [(timer, repetitions(timer, effort.at_least)) for timer, _ in timers]
     rounds: list[list[float]] = []

@@ -1,8 +1,8 @@
-"""What it costs to take numbers of a robot as inputs: `python -m benchmarks.parameters`.
+"""Cost of runtime parameters of a robot: `python -m benchmarks.parameters`.
 
-Of each function: the operations of one state and the time of a batch on one thread, with the robot's numbers as
-constants and with some of them as inputs, which all states of the batch share or each has for itself.  Ratios of times
-are medians of rounds in which both run one right after the other.
+For each function, the benchmark measures the operations for one state and the time for a batch on one thread.  The
+robot's parameters are constants, or some are inputs, either shared by all states of the batch or with one value per
+state.  Ratios of times are medians of rounds in which both run one right after the other.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Cost:
 
     @property
     def work(self) -> float:
-        """How many times the operations of the function without parameters."""
+        """Return the operations relative to the function without parameters."""
         return self.operations / self.constant_operations
 
 
 def parameter_sets(robot: lw.Robot, function: str) -> dict[str, tuple[bool, list[str]]]:
-    """What is taken as inputs, in words: whether what is in joints counts, and the parameters."""
+    """Return by description the sets of runtime parameters: whether joint parameters count, and the names."""
     body, joint = robot.bodies[-1], robot.joints[len(robot.joints) // 2].name
     found = {
         "gravity": (False, ["gravity"]),
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.parameters", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("robots", nargs="*", default=["panda", "talos"], help=f"of {', '.join(ROBOTS)}")
     parser.add_argument("--quick", action="store_true", help="short timings")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     chosen = parser.parse_args(arguments)
     about, found = machine(), list[Cost]()
     for name in chosen.robots:

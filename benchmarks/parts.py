@@ -1,4 +1,4 @@
-"""What benchmarks of several parts have in common: arguments, tables, a file of all that was measured, and the page."""
+"""Common code of benchmarks with several parts: arguments, tables, the file of results, and the page."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def run_parts(
 ) -> int:
     """Measure and print.  Raises AssertionError where results differ from another library's."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about.split("\n")[0])
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(parts)}; all, if none is named")
+    parser.add_argument("parts", nargs="*", help=f"names among {', '.join(parts)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="fewer cases and rounds")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
-    parser.add_argument("--write", action="store_true", help=f"put what was measured into {page.name}")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
+    parser.add_argument("--write", action="store_true", help=f"write the tables into {page.name}")
     chosen = parser.parse_args(arguments)
     unknown = [part for part in chosen.parts if part not in parts]
     if unknown:

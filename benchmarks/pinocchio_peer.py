@@ -1,10 +1,13 @@
-"""Pinocchio beside linkwork, where it is installed: its calls in the form that is fastest there, ready to be timed.
+"""Pinocchio as a peer, if installed: its calls in their fastest form, ready to be timed.
 
-A robot as Pinocchio's model: states and results translated between the two conventions.  All of it is here.
+This module contains all conversions of states and results between the two conventions:
 
-Here: joints as `Robot.joints`, (ω; v), unit quaternions (w, x, y, z) before the position, an angle or (sin, cos) for a
-joint without limits.  There: joints in an order of its own, (v; ω), the position before (x, y, z, w), (cos, sin), and
-a free joint called "root_joint".  Pinocchio is no dependency: it is imported when a model is made.
+- linkwork: joints in the order of `Robot.joints`, twists (ω; v), unit quaternions (w, x, y, z) before the position, an
+  angle or (sin, cos) for a joint without limits;
+- Pinocchio: joints in its own order, twists (v; ω), the position before (x, y, z, w), (cos, sin), and a free joint
+  called "root_joint".
+
+Pinocchio is not a dependency: it is imported when a model is built.
 """
 
 from __future__ import annotations
@@ -49,9 +52,9 @@ def pinocchio_version() -> str | None:
 
 
 class PinocchioModel:
-    """A robot as Pinocchio reads it, from the robot's file or from ``text``, asked with arrays (samples, ...) of ours.
+    """Pinocchio's model of a robot, from the robot's file or from ``text``, for linkwork's arrays (samples, ...).
 
-    Where the robot's joints follow others, so do those there.  Raises CannotCompare.
+    Mimic joints of the robot are mimic joints of the model.  Raises CannotCompare.
     """
 
     def __init__(self, robot: Robot, text: str | None = None) -> None:
@@ -85,7 +88,7 @@ class PinocchioModel:
         return self.model.joints[self.model.getJointId(name)]
 
     def _configuration(self, joint: Joint) -> tuple[slice, Callable[[np.ndarray], np.ndarray]]:
-        """Where a joint's configuration is there, and what it is."""
+        """Return the slice of a joint's configuration in Pinocchio, and the function that converts it."""
         there = self._joint(joint)
         translate = _CONFIGURATIONS.get((joint.nq, joint.nv, int(there.nq)))
         if translate is None:
@@ -95,20 +98,20 @@ class PinocchioModel:
     # -- from here to there, and back
 
     def q(self, q: np.ndarray) -> np.ndarray:
-        """Our configurations (..., nq) as they are there."""
+        """Convert our configurations (..., nq) to Pinocchio's."""
         result = np.empty((*q.shape[:-1], self.model.nq))
         for ours, there, translate in self.configurations:
             result[..., there] = translate(q[..., ours])
         return result
 
     def v(self, v: np.ndarray) -> np.ndarray:
-        """Our velocities, accelerations or joint forces (..., nv) as they are there."""
+        """Convert our velocities, accelerations or joint forces (..., nv) to Pinocchio's."""
         result = np.empty_like(v)
         result[..., self._v] = v
         return result
 
     def ours(self, v: np.ndarray) -> np.ndarray:
-        """Velocities (..., nv) from there, or columns of a Jacobian, as they are here."""
+        """Convert Pinocchio's velocities (..., nv), or columns of a Jacobian, to ours."""
         return v[..., self._v]
 
     @staticmethod
@@ -117,7 +120,7 @@ class PinocchioModel:
         return six[_SWAP]
 
     def each(self, function: Callable[..., Any], q: np.ndarray, *v: np.ndarray) -> np.ndarray:
-        """What a function of model, data and a state there gives for each of our states: an independent reference."""
+        """Return a Pinocchio function's results for each of our states: an independent reference."""
         states = zip(self.q(q), *map(self.v, v), strict=True)
         return np.array([np.array(function(self.model, self.data, *state)) for state in states])
 
@@ -142,7 +145,7 @@ class PinocchioModel:
         return self.each(poses, q)
 
     def jacobian(self, q: np.ndarray, frame: str) -> np.ndarray:
-        """In the world's axes, at the frame's origin."""
+        """Return the Jacobian in world axes at the frame's origin."""
         at = self.frame(frame), self.pin.LOCAL_WORLD_ALIGNED
 
         def one(model: Any, data: Any, q: np.ndarray) -> np.ndarray:
@@ -151,7 +154,7 @@ class PinocchioModel:
         return self.ours(self.each(one, q))
 
     def jacobian_derivative(self, q: np.ndarray, v: np.ndarray, frame: str) -> np.ndarray:
-        """In the world's axes, at the frame's origin."""
+        """Return the time derivative of the Jacobian in world axes at the frame's origin."""
         at = self.frame(frame), self.pin.LOCAL_WORLD_ALIGNED
 
         def one(model: Any, data: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -179,13 +182,13 @@ class PinocchioModel:
         return self._square(self.each(self.pin.computeCoriolisMatrix, q, v))
 
     def center_of_mass_jacobian(self, q: np.ndarray) -> np.ndarray:
-        """What is fixed to the world counts here, and not there."""
+        """Return the Jacobian with bodies fixed to the world counted, which Pinocchio leaves out."""
         share = (self.robot.mass - self.robot.tree.fixed_inertia.mass) / self.robot.mass
         found: np.ndarray = share * self.ours(self.each(self.pin.jacobianCenterOfMass, q))
         return found
 
     def centroidal_momentum_matrix(self, q: np.ndarray) -> np.ndarray:
-        """What is fixed to the world counts here, and not there: the momentum is about another point."""
+        """Return the matrix about the center of mass with fixed bodies, which Pinocchio leaves out."""
         fixed, moving = self.robot.tree.fixed_inertia, self.robot.mass - self.robot.tree.fixed_inertia.mass
 
         def one(model: Any, data: Any, q: np.ndarray) -> np.ndarray:
@@ -205,7 +208,7 @@ class PinocchioModel:
         return found
 
     def _symmetric(self, matrices: np.ndarray) -> np.ndarray:
-        """Those of which the upper triangle is given."""
+        """Return symmetric matrices from their upper triangles."""
         upper = np.triu(matrices)
         found: np.ndarray = upper + np.swapaxes(np.triu(upper, 1), -1, -2)
         return found
@@ -216,7 +219,7 @@ class PinocchioModel:
         return found
 
     def frame(self, name: str) -> int:
-        """The index there of a link's frame."""
+        """Return Pinocchio's index of a link's frame."""
         if not self.model.existFrame(name, self.pin.FrameType.BODY):
             raise CannotCompare(f"Pinocchio has no link {name!r}")
         return int(self.model.getFrameId(name, self.pin.FrameType.BODY))
@@ -245,9 +248,9 @@ class Pinocchio(PinocchioModel):
         return {name: self.q(x) if name == "q" else self.v(x) for name, x in states.items()}
 
     def results(self, function: str, states: States, *asked: str) -> np.ndarray | tuple[np.ndarray, ...]:
-        """What Pinocchio computes for each of our states, translated back: an independent reference.
+        """Return Pinocchio's results for each of our states in our conventions: an independent reference.
 
-        ``asked`` is the frame, of functions that have one; those that have several results give several arrays.
+        ``asked`` is the frame, for functions that have one.  Functions with several results return several arrays.
         """
         if function not in COUNTERPARTS:
             raise CannotCompare(f"no counterpart of {function}")
@@ -292,8 +295,7 @@ class Pinocchio(PinocchioModel):
 
 
 def disagreement(ours: np.ndarray | tuple[np.ndarray, ...], reference: np.ndarray | tuple[np.ndarray, ...]) -> float:
-    """The largest difference over samples, relative to the sample's largest number (at least 1); of several results,
-    the largest of theirs."""
+    """Return the maximum difference over samples and results, relative to the sample's largest value (at least 1)."""
     if isinstance(ours, tuple) or isinstance(reference, tuple):
         return max(disagreement(one, other) for one, other in zip(ours, reference, strict=True))
     if ours.shape != reference.shape:
@@ -305,10 +307,10 @@ def disagreement(ours: np.ndarray | tuple[np.ndarray, ...], reference: np.ndarra
 
 
 def agreement(robot: Robot, peer: Pinocchio, function: str, *asked: str, samples: int = 32) -> tuple[float, float]:
-    """The largest relative difference between the two over random states, and how large rounding may make it.
+    """Return the maximum relative difference over random states, and its bound from rounding.
 
-    The bound is 100 roundings for each degree of freedom; solving with the mass matrix multiplies it with its condition
-    number.  Here and below, ``asked`` is the frame, of functions that have one.
+    The bound is 100 rounding errors per degree of freedom, multiplied by the condition number of the mass matrix for
+    functions that solve with it.  Here and below, ``asked`` is the frame, for functions that have one.
     """
     states = random_states(robot, function, 1, samples)
     ours = getattr(robot, function)(*states.values(), *asked)

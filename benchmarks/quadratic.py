@@ -1,9 +1,9 @@
-"""Quadratic programs beside daqp, piqp and quadprog: `python -m benchmarks.quadratic`.
+"""Quadratic programs compared with daqp, piqp and quadprog: `python -m benchmarks.quadratic`.
 
-Random strictly convex programs: 7 variables within a box, and 30 variables with 40 inequalities, of which some hold or
-nearly all that can.  Batches of ours on one thread beside a loop over the peers' single calls, which is all that they
-have, from arrays that are ready; and one call beside one call.  What a peer says that it took inside is shown too.
-Solutions are compared first; peers that are not installed are left out.
+The programs are random and strictly convex: 7 variables within a box, and 30 variables with 40 inequalities, of which a
+few or nearly the maximum number are active.  Our batches on one thread are compared with a loop over the peers' single
+calls from existing arrays, since they have no batched calls; and single calls with single calls.  The solve time that a
+peer reports is shown, too.  Solutions are compared first; peers that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Measured:
 
 
 def programs(batch: int = BATCH) -> list[Program]:
-    """A box; rows of which few hold; rows of which nearly all variables are held."""
+    """Return the programs: a box; inequalities with few active; inequalities with nearly the maximum number active."""
     rng = np.random.default_rng(0)
     found = []
     for name, n, m, slope in (
@@ -213,10 +213,10 @@ def _time(seconds: float | None) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the tables and, if asked, write the JSON.  Raises AssertionError where solutions differ."""
+    """Measure, print the tables and, if asked, write the JSON.  Raises AssertionError if solutions differ."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quadratic", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="short timings, without the hard programs")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     chosen = parser.parse_args(arguments)
     effort, about = (QUICK if chosen.quick else FULL).effort, machine()
     measured = [row for program in programs()[: 2 if chosen.quick else 3] for row in _measured(program, effort)]

@@ -33,7 +33,7 @@ class Control:
     called: list[tuple[Region, int]] = field(default_factory=list)  # bodies that are called, and how much they take
 
     def __call__(self, rng: np.random.Generator, growing: Growing, exact_only: bool) -> bool:
-        """Perhaps an instruction, or some; whether there was an attempt."""
+        """Try to add an instruction or several; return True if it tried."""
         if rng.random() >= self.often:
             return False
         kinds = (self._scan, self._while, self._choice, self._call, self._take, self._put, self._solve)
@@ -52,8 +52,10 @@ class Control:
         condition: bool = False,
         tables: Sequence[tuple[int, int, int]] = (),
     ) -> Region:
-        """A body of random instructions.  Of each of the tables (rows, columns, and where among the inputs its numbers
-        begin) the results, too, have all numbers there, as puts have changed it, or nearly so.
+        """Return a body of random instructions.
+
+        Each table is (rows, columns, index of its first value among the inputs); the results contain its values after
+        most of the writes.
         """
         inside = Growing.of(inputs, rng)
         grown = Control(0.5 * self.often if self.depth < _DEEPEST else 0.0, self.depth + 1, self.called)
@@ -106,7 +108,7 @@ class Control:
         return index
 
     def _add(self, rng: np.random.Generator, growing: Growing, bundle: MultiResult, args: list[int]) -> None:
-        """Add the instruction and its parts, if what it gives is neither huge nor NaN, as a rule."""
+        """Add the instruction and its parts, usually only if its results are neither huge nor NaN."""
         if not bundle.count:
             return
         with np.errstate(all="ignore"):
@@ -206,7 +208,7 @@ class Control:
 
 
 def some_tables(rng: np.random.Generator, start: int) -> list[tuple[int, int, int]]:
-    """Tables (rows, columns, start) that a loop carries behind so many other numbers."""
+    """Return random tables (rows, columns, start) of a loop's state, after its other values."""
     tables = []
     for _ in range(int(rng.choice(3, p=[0.7, 0.25, 0.05]))):
         rows, columns = int(rng.integers(1, 15)), int(rng.integers(1, 4))
@@ -216,5 +218,5 @@ def some_tables(rng: np.random.Generator, start: int) -> list[tuple[int, int, in
 
 
 def several(rng: np.random.Generator, growing: Growing, count: int) -> list[int]:
-    """Numbers that there are already."""
+    """Return several existing values."""
     return [argument(rng, growing, growing.reals) for _ in range(count)]

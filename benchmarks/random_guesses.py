@@ -1,7 +1,7 @@
-"""Swing-ups and a car from random first paths, by each solver: `python -m benchmarks.random_guesses --count 100`.
+"""Swing-ups and a car from random initial guesses, by each solver: `python -m benchmarks.random_guesses --count 100`.
 
-Every solver gets the same guesses.  The table has how many of them each solves, the statuses of the others, and the
-least, median, 90 % and largest cost of what is solved.  All of these problems are feasible: "infeasible" raises
+Every solver gets the same guesses.  The table lists how many of them each solves, the statuses of the others, and the
+minimum, median, 90 % and maximum cost of the solutions.  All of these problems are feasible: "infeasible" raises
 AssertionError, as does "solved" with a violation above tolerance or without a finite cost.
 
 Sources: Tassa, Mansard and Todorov, Control-limited differential dynamic programming, ICRA 2014 (the car); Spong, The
@@ -67,9 +67,9 @@ def cart_pole(rng: np.random.Generator, count: int) -> Case:
 
 
 def car(rng: np.random.Generator, count: int, steps: int = 500) -> Case:
-    """Tassa's car: front wheels that turn by 0.5 rad at most, 2 m/s² at most, from (1, 1, 3π/2) to the origin.
+    """Return Tassa's car: steering within 0.5 rad, acceleration within 2 m/s², from (1, 1, 3π/2) to the origin.
 
-    Its state (x, y, θ, speed) is what the steps reach; the wheel's angle and the acceleration are variables.
+    The states (x, y, θ, speed) follow from the steps; steering angle and acceleration are variables.
     """
     h, base = 0.03, 2.0
     robot = lw.Robot.build(
@@ -139,10 +139,10 @@ CASES: dict[str, Callable[[np.random.Generator, int], Case]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Solve and print.  Raises AssertionError for "solved" of what is not."""
+    """Solve and print.  Raises AssertionError for a wrong "solved"."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.random_guesses", description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(CASES), help="cases: all where none is named")
-    parser.add_argument("--count", type=int, default=100, help="guesses of each")
+    parser.add_argument("names", nargs="*", default=list(CASES), help="cases (default: all)")
+    parser.add_argument("--count", type=int, default=100, help="guesses per case")
     parser.add_argument("--at-most", type=int, default=300, help="iterations")
     parser.add_argument("--solvers", nargs="*", default=["augmented", "ipopt"])
     parser.add_argument("--tolerance", type=float, default=_TOLERANCE)

@@ -1,9 +1,9 @@
-"""Random programs, and what they compute: one operation at a time, to the last bit.
+"""Random programs, and their bit-exact reference evaluation, one operation at a time.
 
-A `Reference` evaluates a program's instructions by themselves, in float64 or float32, for a processor that fuses
-products and sums or one that does not: exact operations as NumPy does them, fused ones by the C library's ``fma``, and
-transcendental functions by a kernel of that one function, each result of which is held against NumPy's.  A kernel of
-the whole program has to agree with it bit for bit, however it cuts, shares and lays out its work.
+A `Reference` evaluates each instruction separately, in float64 or float32, for a processor with or without fused
+multiply-add.  NumPy evaluates exact operations, the C library's ``fma`` fused ones.  A kernel of a single function
+evaluates transcendental functions, and its results are compared with NumPy's.  A kernel of the whole program must agree
+with the reference bit for bit, with any segments, threads and memory layout.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _CLOSE = 8.0  # units in the last place, between a function of ours and NumPy's
 
 
 def bits_equal(a: np.ndarray, b: np.ndarray) -> bool:
-    """Of one type and shape, and equal to the last bit, signs of zeros included; every NaN is like another."""
+    """Return True if type, shape and all bits are equal, with the signs of zeros; all NaN count as equal."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     nan = np.isnan(a)
@@ -72,13 +72,13 @@ def bits_equal(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def exact(operation: Operation) -> bool:
-    """Whether IEEE 754 leaves no choice of its result."""
+    """Return True if IEEE 754 determines the operation's result."""
     lowering = operation.lowering
     return lowering.kind in ("instruction", "intrinsic") or lowering.code in ("sign", "not", "where")
 
 
 def exact_program(program: Program) -> bool:
-    """Whether IEEE 754 leaves no choice of what any of its operations gives."""
+    """Return True if IEEE 754 determines the results of all operations of the program."""
     instructions = [i for listing in listings(program) for i in listing.instructions]
     return all(exact(i.operation) for i in instructions if i.operation.arity > 0 and i.operation is not PART)
 
@@ -88,8 +88,9 @@ def exact_program(program: Program) -> bool:
 
 @dataclass
 class Growing:
-    """A program, or a body in one, that grows: its instructions, which values are numbers or truth values, and some
-    samples of them.
+    """A program or body under construction.
+
+    It has the instructions so far, the indices of real and truth values, and samples of the values.
     """
 
     instructions: list[Instruction]
@@ -137,10 +138,10 @@ More = Callable[[np.random.Generator, Growing, bool], bool]  # adds other instru
 
 
 def random_program(rng: np.random.Generator, length: int, more: More | None = None) -> Program:
-    """A program of about so many instructions, most values of which are neither huge nor NaN.
+    """Return a program of about `length` instructions, with most values neither huge nor NaN.
 
-    Where IEEE 754 leaves the sign of a zero or of a NaN open, no operation gets to see it: the second argument of a
-    minimum, a maximum and of copysign is a constant that is not zero.
+    No result depends on the sign of a zero or of a NaN that IEEE 754 leaves undefined: the second argument of minimum,
+    maximum and copysign is a nonzero constant.
     """
     inputs = tuple(Port(f"x{k}", _shape(rng)) for k in range(rng.integers(1, 5)))
     growing = Growing.of([rng.normal(size=8) for _ in range(sum(port.size for port in inputs))], rng)
@@ -188,7 +189,7 @@ def grow(rng: np.random.Generator, growing: Growing, operation: Operation, const
 
 
 def argument(rng: np.random.Generator, growing: Growing, kind: list[int]) -> int:
-    """A recent value as a rule, now and then one from long ago, and rather one that nothing has used yet."""
+    """Return usually a recent value, sometimes an old one, preferably one that is not used yet."""
     for _ in range(3):
         back = int(rng.integers(len(kind))) if rng.random() < 0.1 else min(int(rng.exponential(12.0)), len(kind) - 1)
         value = kind[len(kind) - 1 - back]

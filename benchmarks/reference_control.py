@@ -1,4 +1,4 @@
-"""What loops, choices, calls and tables compute, step by step on columns of numbers of one type."""
+"""Reference evaluation of loops, choices, calls and tables, step by step on columns of values of one type."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _drawn(header: Sequence[str], cells: Sequence[Sequence[str]], left: Sequence
 
 
 def _finite(value: Any) -> Any:
-    """The same with None for what JSON has no number for."""
+    """Return a copy with None for values that are not finite, which JSON cannot represent."""
     if isinstance(value, dict):
         return {str(key): _finite(x) for key, x in value.items()}
     if isinstance(value, (list, tuple)):

@@ -29,7 +29,7 @@ class BenchmarkRobot:
 
     @property
     def path(self) -> str:
-        """What `linkwork.load` takes.  Raises NotInstalled."""
+        """Return the argument for `linkwork.load`.  Raises NotInstalled."""
         if self.source in lw.robots.names() or Path(self.source).is_absolute():
             return self.source
         file = example_robots() / self.source
@@ -39,7 +39,7 @@ class BenchmarkRobot:
 
     @classmethod
     def of_file(cls, path: str) -> BenchmarkRobot:
-        """A robot of one's own: functions of a frame are asked about its last one."""
+        """Return the robot in a file; functions of a frame are measured at its last frame."""
         robot = cls(Path(path).stem, str(Path(path).resolve()))
         return replace(robot, hand=robot.load().frames[-1])
 
@@ -50,7 +50,7 @@ class BenchmarkRobot:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """What reading a file repairs is no news here."""
+    """Suppress the warnings about repairs when a model file is read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lw.errors.ModelWarning)
         yield

@@ -1,7 +1,7 @@
-"""Roll-outs of a robot: a thousand steps in one kernel, beside calls of a step's kernel, MuJoCo's, and its gradient.
+"""Roll-outs of a robot: a thousand steps in one kernel, compared with calls of a step's kernel and MuJoCo; gradients.
 
-A step is semi-implicit Euler: v ← v + h a(q, v, u), q ← q + h v.  All of it on one thread; times are those of one step
-of one roll-out.
+A step is semi-implicit Euler: v ← v + h a(q, v, u), q ← q + h v.  Everything runs on one thread; times are those for
+one step of one roll-out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STEP = 1e-3  # s
 
 
 class RollOut:
-    """A robot's roll-outs of so many steps under joint forces u (steps, nv): inputs and kernels."""
+    """Inputs and kernels of a robot's roll-outs under joint forces u (steps, nv)."""
 
     def __init__(self, robot: lw.Robot, steps: int, size: int) -> None:
         self.robot, self.steps, self.size = robot, steps, size
@@ -98,7 +98,10 @@ def _beside_calls(rolled: RollOut, end: lw.Kernel, effort: Effort) -> Figure:
 
 
 def _beside_mujoco(rolled: RollOut, peers: int, effort: Effort) -> Figure | None:
-    """Both write the states of all steps to an array that is there.  None where MuJoCo or the robot's file is not."""
+    """Compare with MuJoCo, both writing the states of all steps to an existing array.
+
+    None without MuJoCo or the robot's file.
+    """
     mujoco, rollout = mujoco_module(), mujoco_module("mujoco.rollout")
     if mujoco is None or rollout is None or rolled.robot.tree.source is None:
         return None

@@ -1,8 +1,7 @@
-"""Crocoddyl on an arm's problem, in a process of its own: its wheels bring other versions of NumPy and pinocchio.
+"""Crocoddyl on an arm's problem in a separate process: its wheels need other versions of NumPy and pinocchio.
 
-``python shooting_peer.py URDF`` reads a line of JSON: start (x), goal (q), step, steps and scales, and then lines with
-the number of iterations; it answers each with the cost and the seconds that the solver took.  It imports nothing of
-linkwork's.
+``python shooting_peer.py URDF`` reads a line of JSON: start (x), goal (q), step, steps and scales; and then lines with
+the number of iterations.  For each, it prints the cost and the solver's time [s].  It does not import linkwork.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ INTERPRETER = "CROCODDYL_PYTHON"
 
 
 class Crocoddyl:
-    """The other end.  Raises OSError where there is no crocoddyl."""
+    """The client of the crocoddyl process.  Raises OSError if crocoddyl is not installed."""
 
     def __init__(self, urdf: str, problem: dict[str, Any]) -> None:
         interpreter = os.environ.get(INTERPRETER, sys.executable)
@@ -31,13 +30,13 @@ class Crocoddyl:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=quiet
         )
-        self.version = self._asked(problem)
+        self.version = self._send(problem)
         if self.version is None:
             raise OSError(f"no crocoddyl in {interpreter}; {INTERPRETER} may name another Python")
 
     def solved(self, iterations: int) -> tuple[float, float]:
         """Cost and seconds, from the start."""
-        cost, seconds = self._asked(iterations)
+        cost, seconds = self._send(iterations)
         return float(cost), float(seconds)
 
     def close(self) -> None:
@@ -46,7 +45,7 @@ class Crocoddyl:
         self.process.stdin.close()
         self.process.wait(10.0)
 
-    def _asked(self, question: Any) -> Any:
+    def _send(self, question: Any) -> Any:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
@@ -59,7 +58,7 @@ class Crocoddyl:
 
 
 def serve(urdf: str) -> None:
-    """What the process does."""
+    """Read a problem from standard input; per further line, solve it with crocoddyl and print cost and time."""
     import crocoddyl
     import numpy as np
     import pinocchio

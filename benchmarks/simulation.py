@@ -1,8 +1,8 @@
-"""Simulation beside MuJoCo, and controllers beside Pinocchio: `python -m benchmarks.simulation`.
+"""Simulation compared with MuJoCo, and controllers with Pinocchio: `python -m benchmarks.simulation`.
 
-Each part is a function that gives `MotionRow`s.  Robots stand on the ground under servos, MuJoCo's from the same file
-with a plane and spheres at the same places, on one thread; what both carry is compared with the weight before anything
-is timed.  ``--write`` puts the tables into docs/simulation_figures.md.
+Each part is a function that returns `MotionRow`s.  Robots stand on the ground under servos.  MuJoCo's model comes from
+the same file, with a plane and spheres at the same positions, on one thread.  Before anything is timed, both contact
+forces are compared with the weight.  ``--write`` writes the tables into docs/simulation_figures.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CORNERS = ((-0.05, -0.04), (-0.05, 0.04), (0.12, -0.04), (0.12, 0.04))  # of a s
 
 @dataclass(frozen=True)
 class _Case:
-    """A robot, what of it touches the ground, how its joints are held, and where it stands."""
+    """A robot, its contact points, the gains of its servos, and its initial configuration."""
 
     name: str
     points: tuple[ContactPoint, ...]
@@ -50,7 +50,7 @@ class _Case:
     light: tuple[str, ...] = ()  # parts of names of joints that a twentieth of it holds
 
     def gains(self, robot: Any) -> np.ndarray:
-        """How much of stiffness and damping each joint has (nv − 6,)."""
+        """Return the factor of stiffness and damping for each joint (nv − 6,)."""
         names = [joint.name for joint in robot.joints][1:]
         return np.array([0.05 if any(part in name for part in self.light) else 1.0 for name in names])
 
@@ -202,8 +202,10 @@ def arm_rows(quick: bool) -> list[MotionRow]:
 def _their_arm(
     mujoco: Any, robot: Any, stiffness: np.ndarray, damping: np.ndarray, q: np.ndarray, ended: np.ndarray
 ) -> float:
-    """Seconds of a step of MuJoCo's, with servos as its actuators; the arms of ``q`` (n, nq) have to end where ours
-    did, with what holds the first one there as their aim."""
+    """Return the time of MuJoCo's step [s], with servos as its actuators.
+
+    The arms must reach our final configurations ``q`` (n, nq); the servo targets are those of the first arm.
+    """
     spec = mujoco.MjSpec.from_string(_bare(robot))
     for k, joint in enumerate(robot.joints):
         servo = spec.add_actuator(target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
@@ -247,7 +249,7 @@ PARTS: dict[str, Rows] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print.  Raises AssertionError where what is carried is not the weight."""
+    """Measure and print.  Raises AssertionError if contact forces differ from the weight."""
     return run_parts("simulation", __doc__ or "", PARTS, PAGE, arguments)
 
 

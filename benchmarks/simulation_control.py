@@ -1,5 +1,7 @@
-"""Operational-space and whole-body control, a call and one of a batch, beside Pinocchio with NumPy and with solvers of
-quadratic programs; what both find is compared before anything is timed."""
+"""Operational-space and whole-body control, compared with Pinocchio and solvers of quadratic programs.
+
+Times are for a single call and for an element of a batch.  Results are compared before anything is timed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ _SMALL = 1e-5  # [s] of differences
 
 
 def _pinocchio(robot: Any, floating: bool) -> Any:
-    """Pinocchio, its model of the robot's file, and its data; nothing where it is not installed."""
+    """Return Pinocchio, its model of the robot's file, and its data; None if it is not installed."""
     try:
         pin: Any = importlib.import_module("pinocchio")
     except ImportError:
@@ -85,8 +87,10 @@ def _theirs_opspace(arm: Any, law: Any, kernel: Any, states: tuple[Any, ...], co
     damping = 2.0 * np.sqrt(KP)
 
     def formula(q: np.ndarray, v: np.ndarray, aim: np.ndarray, rest: np.ndarray, turning: bool = True) -> np.ndarray:
-        """ë = −k_p e − k_d ė of e = (Rᵀ (p − p*), log(R*ᵀ R)), whose rate is A V with the hand's own twist V; without
-        ``turning`` what log's Jacobian changes by is left out."""
+        """Compute ë = −k_p e − k_d ė for e = (Rᵀ (p − p*), log(R*ᵀ R)), whose derivative is A V for the hand's twist V.
+
+        Without ``turning``, the derivative of log's Jacobian is left out.
+        """
         pin.computeAllTerms(model, data, q, v)
         pin.updateFramePlacements(model, data)
         J = pin.getFrameJacobian(model, data, frame, pin.LOCAL)
@@ -161,7 +165,7 @@ def wholebody_rows(quick: bool) -> list[MotionRow]:
 def _theirs_wholebody(
     robot: Any, law: Any, kernel: Any, ground: ContactGround, state: tuple[Any, ...], count: int
 ) -> tuple[float | None, str]:
-    """Seconds of the same program put together with Pinocchio's dynamics, by the quickest solver that there is."""
+    """Return the time of the same program with Pinocchio's dynamics and the fastest installed solver [s]."""
     found = _pinocchio(robot, floating=True)
     try:
         qp: Any = importlib.import_module("qpsolvers")
@@ -235,5 +239,5 @@ def _lowest(J: np.ndarray, radius: float) -> np.ndarray:
 
 
 def _length(robot: Any) -> float:
-    """What makes lengths comparable with angles in tasks."""
+    """Return the factor that makes lengths comparable with angles in tasks."""
     return float(2.0 / characteristic_length(robot.tree))

@@ -1,7 +1,8 @@
-"""Derivatives of simulation with contacts: of a step, beside MuJoCo's differences, and of a roll-out by its controls.
+"""Derivatives of simulation with contacts: of a step, compared with MuJoCo, and of a roll-out by its controls.
 
-A quadruped stands on four feet under servos.  What is compared before anything is timed: all derivatives of a step with
-central differences of the same step, and the gradient along a direction with differences of the roll-out.
+A quadruped stands on four feet under servos; MuJoCo's derivatives are finite differences.  Before anything is timed,
+all derivatives of a step are compared with central differences of the same step, and the gradient along a direction
+with differences of the roll-out.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _differences(mujoco: Any, model: Any, robot: Any, q: np.ndarray) -> float:
 
 
 def gradient_rows(robot: Any, q: np.ndarray, ground: ContactGround, quick: bool) -> list[MotionRow]:
-    """The gradient of what is left of the motion at the end by all controls, beside the roll-out alone."""
+    """Compare the time for the gradient of the final motion by all controls with that of the roll-out."""
     steps, size = (100, 16) if quick else (500, 64)
     free = np.zeros(6)
     n = robot.nv

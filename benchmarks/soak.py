@@ -1,13 +1,13 @@
-"""`python -m benchmarks.soak`: random kernels, called in every way there is, until the time is over.
+"""Soak test: random kernels, called in every supported manner until the time is over: `python -m benchmarks.soak`.
 
-Each case is a random program for a random instruction set, cut into segments and shared between threads at random
-sizes, with the cache or without; every other one has loops, choices, calls, tables and linear equations in it.  Its
-kernel is called with float64, float32 and both, on batches of many sizes and arrays of many layouts, into arrays that
-are given and that overlap the inputs, on 1 to 8 threads and from several of Python's at once.  Every result is compared
-with a `Reference` to the last bit.
+Each case is a random program for a random instruction set, with random segment and block sizes, with the cache or
+without.  Every other program contains loops, choices, calls, tables and linear equations.  Its kernel is called with
+float64, float32 and both, on batches of many sizes and arrays of many layouts, into existing arrays and arrays that
+overlap the inputs, on 1 to 8 threads and from several Python threads simultaneously.  Every result is compared with a
+`Reference` to the last bit.
 
-A mismatch prints the seed and the number of the case, which repeat it (``--seed S --case N``), and the program; the
-exit code is then 1.  It is also 1 where memory grows.
+A mismatch prints the seed and the number of the case, which repeat it (``--seed S --case N``), and the program.  The
+exit code is then 1.  It is also 1 if memory grows.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Mismatch(AssertionError):
 
 @dataclass
 class Tally:
-    """What was done."""
+    """Counts of the test run."""
 
     kernels: int = 0
     segmented: int = 0
@@ -85,7 +85,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class _Data:
-    """Samples that a kernel is called with, and what it has to return for them."""
+    """Samples that a kernel is called with, and the expected results."""
 
     label: str
     arrays: list[np.ndarray]
@@ -152,7 +152,7 @@ def _no_cache() -> Iterator[None]:
 
 
 def _called_once(kernel: Kernel) -> None:
-    """So that both types are in the cache."""
+    """Call a kernel once with float32 and with float64, so that both are in the cache."""
     for dtype in (np.float32, np.float64):
         kernel(*(np.ones((4, *port.shape), dtype) for port in kernel.inputs))
 
@@ -256,7 +256,7 @@ def _ranks(kernel: Kernel) -> list[int]:
 
 
 def _expected(kernel: Kernel, data: _Data, chosen: np.ndarray, same: int) -> list[np.ndarray]:
-    """What comes out where one input is the same for all samples."""
+    """Return the reference results with one input equal for all samples."""
     arrays = [x[chosen] for x in data.arrays]
     arrays[same] = np.ascontiguousarray(np.broadcast_to(arrays[same][0], arrays[same].shape))
     real = SINGLE if data.label == "float32" else DOUBLE
@@ -290,7 +290,7 @@ def _call_together(rng: np.random.Generator, kernel: Kernel, data: _Data, tally:
 def soak(
     minutes: float, seed: int, tally: Tally, *, cases: float = math.inf, longest: int = 5000, log: Any = None
 ) -> None:
-    """Run cases until the time is over, or there were so many.  Raises Mismatch at the first."""
+    """Run cases until the time or the count is over.  Raises Mismatch at the first mismatch."""
     begin = said = time.monotonic()
     case = 0
     while (now := time.monotonic()) - begin < 60.0 * minutes and case < cases:
@@ -314,7 +314,7 @@ def resident() -> float:
 
 
 def growth(tally: Tally) -> float:
-    """MiB by which the least memory of the last fifth of the time exceeds the most of the second fifth."""
+    """Return the minimum memory in the last fifth of the time minus the maximum in the second fifth [MiB]."""
     if len(tally.memory) < 10:
         return 0.0
     end = tally.memory[-1][0]
@@ -326,12 +326,14 @@ def growth(tally: Tally) -> float:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the soak; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("--minutes", type=float, default=None, help="how long it runs (10, or as long as --cases take)")
-    parser.add_argument("--cases", type=int, default=None, help="how many cases it runs at the most (any number)")
-    parser.add_argument("--seed", type=int, default=None, help="of the random numbers (that of the clock)")
-    parser.add_argument("--case", type=int, default=None, help="run only the case of this number")
-    parser.add_argument("--longest", type=int, default=5000, help="instructions of a program at the most (5000)")
-    parser.add_argument("--json", type=Path, default=None, help="a file for the figures")
+    parser.add_argument(
+        "--minutes", type=float, default=None, help="duration of the run (10, or unlimited with --cases)"
+    )
+    parser.add_argument("--cases", type=int, default=None, help="maximum number of cases (unlimited)")
+    parser.add_argument("--seed", type=int, default=None, help="seed of the random numbers (from the clock)")
+    parser.add_argument("--case", type=int, default=None, help="run only the case with this number")
+    parser.add_argument("--longest", type=int, default=5000, help="maximum number of instructions of a program (5000)")
+    parser.add_argument("--json", type=Path, default=None, help="file for the results")
     chosen = parser.parse_args(arguments)
     seed = int(time.time()) if chosen.seed is None else chosen.seed
     print(f"soak: seed {seed}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""What a fresh process pays: `import linkwork`, and its first answer."""
+"""Time in a fresh process for `import linkwork`, and to the first result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ print(json.dumps([imported - start, answered - start, unwanted]))
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """Medians over fresh processes [s], and the modules that should not be there."""
+    """Medians over fresh processes [s], and the modules that should not be imported."""
 
     import_seconds: float
     first_answer_seconds: float  # import, load arm7, compile its inverse dynamics, call it
@@ -36,7 +36,7 @@ class Startup:
 
 
 def measure_startup(processes: int) -> Startup:
-    """Time so many fresh processes, after one that only warms the disk's cache."""
+    """Time fresh processes, after one that only warms the disk's cache."""
     runs = [_run() for _ in range(processes + 1)][1:]
     return Startup(
         statistics.median(r[0] for r in runs),

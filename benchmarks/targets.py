@@ -1,4 +1,4 @@
-"""What linkwork is to reach, by robot, function and measure."""
+"""Targets by robot, function and measure."""
 
 from __future__ import annotations
 

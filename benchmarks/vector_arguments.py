@@ -227,9 +227,9 @@ def true_values(code: str, numbers: Numbers) -> list[tuple[mpmath.mpf, ...]]:
 
 
 def error_in_ulp(value: float, true: mpmath.mpf, bits: int = 64) -> float:
-    """How far a result is from the true value, in units of the last place that float64 or float32 has there.
+    """Return the error of a result in units in the last place of the true value in float64 or float32.
 
-    A result that overflows is without error where rounding to nearest gives infinity too.
+    An overflow has no error if rounding to nearest gives infinity, too.
     """
     digits, lowest, highest = (53, -1074, 1024) if bits == 64 else (24, -149, 128)
     value = float(value)

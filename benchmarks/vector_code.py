@@ -46,10 +46,10 @@ def host_fuses() -> bool:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A function for each lane count, from arrays to a tuple of arrays (two for sincos), and the assembly of all.
+    """A function per lane count, from arrays to a tuple of arrays (two for sincos), and the assembly of all.
 
-    `loops` are the addresses of the loops over arrays: two inputs, two outputs (as many as there are, the others any
-    address), and the number of elements, a multiple of the lanes.
+    `loops` are the addresses of the loops over arrays.  Their arguments are two inputs and two outputs (unused ones:
+    any address), and the number of elements, a multiple of the lanes.
     """
 
     functions: dict[int, Callable[..., Arrays]]

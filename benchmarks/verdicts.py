@@ -1,4 +1,4 @@
-"""Measured numbers beside their targets: the rows of the table."""
+"""Measured values with their targets: the rows of the table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Verdict", "verdicts"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A number with a target; ``ours`` and ``peer`` are what it was computed from, as text with units."""
+    """A value with a target; ``ours`` and ``peer`` are the figures it is computed from, as text with units."""
 
     robot: str
     what: str
@@ -69,7 +69,7 @@ def _of_robot(result: RobotResult, asked: Sequence[str] | None) -> Iterator[Verd
 
 
 def _figure(found: FunctionResult | None, measure: str) -> Figure | None:
-    """A figure of what was measured of a function by itself."""
+    """Return a figure of a function's measurements without a peer."""
     if found is None:
         return None
     if measure == "operations":

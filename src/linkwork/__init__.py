@@ -8,60 +8,61 @@
 
 Robots:
 
-- `load` reads a URDF file, or one of the robots inside (`robots.names()`); `Robot.build` makes one of Python, from
-  `Link`, `Joint.of`, the shapes in `shapes` and `pose`.
-- `Robot` has the functions: `help(linkwork.Robot)`.  `Robot.compile` makes one `Kernel` of several.
-- `pose_difference` is what is left from one pose to another, for controllers; `propagate_motion` chains motions of
-  frames, with velocities and accelerations.
-- `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` checks one of your own, and returns
-  a `ContractReport`.
-- `constraints` are what a robot obeys besides its joints, and `Robot.with_constraints` puts them on: `Distance`,
+- `load` reads a URDF file, or a built-in robot (`robots.names()`).  `Robot.build` builds one in Python from `Link`,
+  `Joint.of`, the shapes in `shapes` and `pose`.
+- `Robot` has the functions: `help(linkwork.Robot)`.  `Robot.compile` combines several in one `Kernel`.
+- `pose_difference` is the error between two poses, for controllers; `propagate_motion` composes motions of frames, with
+  velocities and accelerations.
+- `Joint` is a joint, of a robot or alone; `joints` has the joint types; `check_joint` checks a user-defined type and
+  returns a `ContractReport`.
+- `constraints` are equations on a robot's motion, added by `Robot.with_constraints`: `Distance`,
   `PointOnLine`, `PointOnPlane`, `PointOnCurve`, `PointOnSurface`, `Parallel`, `Angle`, `Weld`, `Ball`, `Gear`, `Rack`,
   `Screw`, `Belt`, `Coupling`, `Prescribed`, `CenterOfMass`, `NoSlip`, `KnifeEdge`, `Rolling`, `RollingContact`,
-  `BallRolling`; `Holonomic` and `Pfaffian` are functions of your own.  `Robot.with_loop` closes a loop by a joint of
-  any type.
-- `SpringDamper` and `Bushing` are springs and dampers between points and frames, in `force_elements`;
-  `Robot.with_force_elements` puts them on a robot.
-- `Actuator` is a motor, a servo or another affine actuator on joints or a frame; `Robot.with_actuators` puts them on a
-  robot, and `Robot.with_named_configuration` gives configurations names.
-- `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
-- `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
+  `BallRolling`; `Holonomic` and `Pfaffian` take user functions.  `Robot.with_loop` closes a loop by a joint of any
+  type.
+- `SpringDamper` and `Bushing` in `force_elements` are springs and dampers between points and frames, added by
+  `Robot.with_force_elements`.
+- `Actuator` is a motor, a servo or another affine actuator on joints or a frame, added by `Robot.with_actuators`.
+  `Robot.with_named_configuration` names configurations.
+- `Robot.inverse_kinematics` computes configurations for poses; `ik` has tasks to combine, for `Robot.ik_problem`.
+- `motion` has trajectories: `motion.Trajectory` evaluates q, v and a at times.
 - `Robot.plan` finds collision-free paths; `planning` has its results, regions of poses and roadmaps.
-- `TrajectoryProblem` is trajectory optimisation: features of a path, which are minimised or constrained; see `optimal`.
-- `control` has controllers, from PD to whole bodies, regulators and model-predictive control.
-- `Robot.simulate` gives motion by time, with a controller, and `Simulator` steps for loops of one's own; `simulation`
-  has the ground that is touched.
-- `signed_distance` is that of two shapes, `contact_points` are where they touch; `Robot.distances` has those of a
-  robot, in a `Scene` of obstacles, and `Robot.is_motion_free` looks at straight segments of configurations.
-  `distance_field` makes a grid of distances of shapes.
-- `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
-- `environments` has vector environments for reinforcement learning, with gymnasium's interface.
+- `TrajectoryProblem` is trajectory optimisation: features of a trajectory, minimised or constrained; see `optimal`.
+- `control` has controllers, from PD to whole-body control, LQR and model-predictive control.
+- `Robot.simulate` computes motion over time, with a controller; `Simulator` steps in your own loop; `simulation` has
+  contacts and sensors.
+- `signed_distance` is the distance of two shapes, `contact_points` their contacts; `Robot.distances` is for a robot in
+  a `Scene` of obstacles, and `Robot.is_motion_free` checks straight motions between configurations.
+  `distance_field` computes a grid of distances of shapes.
+- `parameters` has functions of the ten inertial parameters of a body: feasibility, and log-Cholesky parameters.
+- `environments` has vector environments for reinforcement learning, with the interface of gymnasium.
 - `identify` estimates inertias from measured motions and forces, and placements from measured poses.
-- `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
+- `spatial` has the types that algorithms use: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
 
 The compiler:
 
-- `compile` makes a `Kernel` of a Python function of arrays; `expr` has mathematics and derivatives for it.
-- `while_loop`, `scan`, `fori_loop`, `cond`, `call`, `take` and `put` are loops, choices, calls and tables in kernels.
-- `solve` and `lstsq` solve linear equations, in kernels and out of them; `expr.linalg` has more linear algebra.
-- `quadratic_program` minimizes within bounds, in kernels and out of them.
-- `Progress` is what a function given as ``progress`` receives, in every function that takes that.
-- `from_casadi` makes one of a CasADi function, and `Kernel.to_casadi` the other way.
-- `get_num_threads` and `set_num_threads`: how many share a large batch.
+- `compile` compiles a Python function of arrays to a `Kernel`; `expr` has mathematics and derivatives for it.
+- `while_loop`, `scan`, `fori_loop`, `cond`, `call`, `take` and `put` are loops, conditionals, calls and tables in
+  kernels.
+- `solve` and `lstsq` solve linear equations, in kernels and on arrays; `expr.linalg` has more linear algebra.
+- `quadratic_program` solves convex quadratic programs, in kernels and on arrays.
+- `Progress` is the argument of a function that is passed as ``progress``.
+- `from_casadi` converts a CasADi function to a `Kernel`, and `Kernel.to_casadi` a kernel to a CasADi function.
+- `get_num_threads` and `set_num_threads`: number of threads for large batches.
 
-Results have `success`, `status`, `message`, `iterations` and `explain()`: `errors.Result` is their base, and
+Results have `success`, `status`, `message`, `iterations` and `explain()`: `errors.Result` is their base class, and
 `errors.Status` enumerates statuses.  `collision`, `kinematics`, `dynamics`, `mechanisms` and `parts` have the types
 that methods of robots return.  `errors` also has all errors and warnings.  `__version__` is the version.
 
-Pages, in docs/ of the source and in share/doc/linkwork of the environment that linkwork is installed in: README.md
-lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
-other libraries; robots.md, parameters.md, robot_files.md, building.md, shapes.md, distances.md, distances_figures.md,
+Documentation is in docs/ of the source and in share/doc/linkwork of the Python environment: README.md lists the pages;
+howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the terms of other libraries;
+robots.md, parameters.md, robot_files.md, building.md, shapes.md, distances.md, distances_figures.md,
 joints.md, constraints.md, mechanisms.md, force_elements.md, inverse_kinematics.md,
 inverse_kinematics_figures.md, motion.md, motion_figures.md, optimal.md, optimal_figures.md, control.md,
 controllers.md, simulation.md, simulation_figures.md, identification.md, compiler.md, control_flow.md,
-differentiation.md, expressions.md, linear_algebra.md, mathematics.md, casadi.md and results.md have a subject each;
-extending/ says how to
-add a kind of thing to the library, conventions.md what every number means, and ARCHITECTURE.md shows the house.
+differentiation.md, expressions.md, linear_algebra.md, mathematics.md, casadi.md and results.md have one subject each;
+extending/ explains how to extend the library, conventions.md defines all quantities, and ARCHITECTURE.md describes the
+source code.
 
 On the command line: `linkwork --help`.
 """
@@ -178,15 +179,15 @@ __version__ = "0.1.0"
 
 
 def __dir__() -> list[str]:
-    """The documented names, and none of the rooms that they come from.
+    """The documented names, without internal packages.
 
-    `environments`, which needs gymnasium, is not among those that ``import *`` takes.
+    `environments`, which needs gymnasium, is not imported by ``import *``.
     """
     return sorted([*__all__, "environments"])
 
 
 def __getattr__(name: str) -> ModuleType:
-    """What few programs use is imported when it is asked for."""
+    """Import rarely used modules on first access."""
     if name in ("environments", "identify"):
         return import_module(f".{name}", __name__)
     if name.startswith("_"):

@@ -1,4 +1,4 @@
-"""The robot: every function of an articulated system, by its name in the field."""
+"""The class `Robot`, with the methods of all subjects, and `load`."""
 
 from __future__ import annotations
 
@@ -74,20 +74,21 @@ class Robot(
     StructureMethods,
     LimitMethods,
 ):
-    """An articulated system, and its functions as compiled code.
+    """An articulated system, with its functions as compiled code.
 
-    Conventions: SI units and radians; frames are right-handed; 6-vectors have the angular part first; poses are 4 × 4
-    matrices; quaternions are (w, x, y, z).  ``q`` stacks the joints' configurations and ``v`` their velocities in the
-    order of `joints`, but for those that follow others; a floating joint's q is (w x y z, x y z) and its v the body's
-    twist in the body's own axes, so ``q̇ ≠ v`` in general.
+    Conventions: SI units and radians; right-handed frames; 6-vectors have the angular part first; poses are 4 × 4
+    matrices; quaternions are (w, x, y, z).  ``q`` stacks the configurations of the joints and ``v`` their velocities in
+    the order of `joints`, without coupled joints.  The q of a floating joint is (w x y z, x y z) and its v is the
+    body's twist in the body's axes, so ``q̇ ≠ v`` in general.
 
-    Each function takes arrays with any leading dimensions, a batch, which broadcast as NumPy's do: ``q`` has shape
-    (..., nq), ``v``, ``a`` and ``tau`` (..., nv).  A dict by joint name does too; joints that it leaves out are at
-    their zero.  ``out=`` takes an array to write to.  A function is compiled when it is first called (see `compile`).
+    Each function accepts arrays with any leading axes, a batch, which broadcast as in NumPy: ``q`` has shape (..., nq),
+    ``v``, ``a`` and ``tau`` (..., nv).  A dict by joint name is accepted also; missing joints have their zero
+    configuration or value.  ``out=`` is an array for the result.  A function is compiled at its first call (see
+    `compile`).
 
-    They raise ValueError for an array of the wrong shape or type, with a number in it that is not finite, or with a
-    quaternion whose length is off by more than 1e-3 (nearer ones are normalised with a
-    `linkwork.errors.ConfigurationWarning`), and UnknownNameError (a KeyError) for a name that the robot does not have.
+    Functions raise ValueError for an array of wrong shape or type, with non-finite values, or with a quaternion whose
+    length differs from 1 by more than 1e-3 (smaller differences are normalised with a
+    `linkwork.errors.ConfigurationWarning`), and UnknownNameError (a KeyError) for an unknown name.
 
     A robot is an immutable value: equal robots compare and hash equal, and it pickles.
     """
@@ -96,28 +97,28 @@ class Robot(
 
     _functions = ROBOT
 
-    # -- what it is
+    # -- description
 
     @property
     def report(self) -> Report:
-        """What reading the robot's file found odd: everything repaired or ignored is listed in it, and printed."""
+        """The report of reading the robot's file: all repairs and all ignored elements; print it."""
         return self._tree.report
 
     @property
     def gravity(self) -> np.ndarray:
-        """Gravity in the world, (3,) [m/s²]."""
+        """Gravitational acceleration in the world frame, (3,) [m/s²]."""
         return np.array([*self._tree.gravity])
 
     @property
     def mass(self) -> float:
-        """The mass of all links [kg], those fixed to the world included."""
+        """Total mass of all links [kg], including those fixed to the world."""
         self._tree.require_inertias("mass")
         return self._tree.mass
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in FOREIGN_NAMES]
 
-    # -- a value
+    # -- equality, hash and pickle
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and self._tree == other._tree
@@ -129,11 +130,11 @@ class Robot(
         return Robot, (self._tree,)
 
     def __repr__(self) -> str:
-        bodies, dof, held = len(self._tree.bodies), self.nv, len(self._tree.constraints)
+        bodies, dof, constraints = len(self._tree.bodies), self.nv, len(self._tree.constraints)
         moving = f"{bodies} moving {'body' if bodies == 1 else 'bodies'}"
-        if held:  # `mobility` says how many degrees of freedom are left
+        if constraints:  # `mobility` computes the degrees of freedom
             size = f"{dof} joint {'velocity' if dof == 1 else 'velocities'}"
-            return f"<Robot {self.name!r}: {moving}, {size}, {held} constraint{'' if held == 1 else 's'}>"
+            return f"<Robot {self.name!r}: {moving}, {size}, {constraints} constraint{'' if constraints == 1 else 's'}>"
         return f"<Robot {self.name!r}: {moving}, {dof} degree{'' if dof == 1 else 's'} of freedom>"
 
 
@@ -156,36 +157,36 @@ def load(
     inertia: Inertias = "given",
     loops: str | os.PathLike[str] | None = None,
 ) -> Robot:
-    """Return a built-in robot, by its name (`linkwork.robots.names`), or the robot of a file.
+    """Load a robot from a file, or a built-in robot by its name (`linkwork.robots.names`).
 
-    The suffix of the path says which format the file has; where no format has the suffix (".xml"), the root element
-    does.  ``format`` names the format instead ("urdf"), or is a `linkwork.formats.Format` of your own.
+    The format of the file follows from the suffix of the path, or if no format has the suffix (".xml"), from the root
+    element.  ``format`` selects a format by name ("urdf"), or is a `linkwork.formats.Format`.
 
-    ``floating_base`` frees the root link: it moves by a floating joint named "floating_base" instead of being fixed
-    to the world.  ``multi_root`` allows a file several links without a parent, all fixed to the world.  ``gravity`` is
-    in the world's axes [m/s²].  ``robot.report`` lists what the reader repaired or ignored; repairs also emit one
-    `linkwork.errors.ModelWarning`, and ``strict`` makes errors of them.
+    ``floating_base`` connects the root link to the world by a floating joint named "floating_base" instead of fixing
+    it.  ``multi_root`` allows several links without a parent, all fixed to the world.  ``gravity`` is in the axes of
+    the world [m/s²].  ``robot.report`` lists repairs and ignored elements.  Repairs also emit one
+    `linkwork.errors.ModelWarning`; with ``strict`` they are errors.
 
-    ``mimic="coupled"`` binds joints that the file makes follow others exactly (`Robot.with_couplings`): they have no
-    coordinates in q and v.  ``"free"`` leaves them free and keeps what the file says in ``joint.mimic``; ``"ignore"``
-    does not read it.
+    ``mimic`` is for joints that follow others in the file.  ``"coupled"`` couples them exactly
+    (`Robot.with_couplings`), without coordinates in q and v.  ``"free"`` leaves them free and stores the relation in
+    ``joint.mimic``.  ``"ignore"`` does not read it.
 
-    ``continuous`` and ``inertia`` are for URDF.  ``continuous`` says how the configuration of a continuous joint is
-    written: as its ``"angle"``, or as ``"sincos"``, two coordinates (sin, cos).  ``inertia="nearest"`` replaces
-    rotational inertias that no body has by the nearest that one has, where it is near enough, instead of refusing the
-    robot as ``"given"`` does; ``"ignore"`` leaves all inertias out, for kinematics alone.  The page on robot files
-    says more of all of these.
+    ``continuous`` and ``inertia`` are for URDF.  ``continuous`` is the configuration of a continuous joint: its
+    ``"angle"``, or ``"sincos"``, two coordinates (sin, cos).  ``inertia="nearest"`` replaces physically impossible
+    rotational inertias by the nearest possible ones, if these are close enough, instead of raising an error like
+    ``"given"``.  ``inertia="ignore"`` ignores all inertias, for kinematics only.  The page on robot files describes all
+    of these options.
 
-    ``loops`` is a file beside the robot's, JSON or YAML, that closes its loops: frames, joints between them, gears,
-    rolling wheels and further constraints (`Robot.loops_document` writes one).  YAML takes PyYAML:
-    ``pip install "linkwork[yaml]"``.  Built-in robots with loops load them by themselves.
+    ``loops`` is a second file, JSON or YAML, that closes kinematic loops: frames, joints between them, gears, rolling
+    wheels and further constraints (`Robot.loops_document` writes one).  YAML needs PyYAML:
+    ``pip install "linkwork[yaml]"``.  The loops of built-in robots are loaded automatically.
 
     A path may begin with ``~``, the home directory; ``./~`` is a file of that name.
 
-    Raises ModelError (a ValueError) that lists what is wrong in the file and where, also for a file of no known format;
-    FileNotFoundError and PermissionError as the system gives them; UnknownNameError for a name that no built-in robot
-    or format has; TypeError for an option that the format does not take; ImportError for a format whose package is not
-    installed, with the command that installs it.
+    Raises ModelError (a ValueError), which lists the errors of the file and their locations, also for an unknown
+    format; FileNotFoundError and PermissionError of the system; UnknownNameError for an unknown built-in robot or
+    format; TypeError for an option that the format does not accept; ImportError, with the installation command, for a
+    format whose package is not installed.
     """
     options = Options(
         floating_base=floating_base,

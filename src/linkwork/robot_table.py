@@ -1,4 +1,4 @@
-"""Tables of every function of a robot and of a joint, in the order of the reference page."""
+"""Tables of the specifications of all functions of a robot and of a joint, in the order of the reference page."""
 
 from collections.abc import Mapping
 from dataclasses import replace

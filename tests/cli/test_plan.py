@@ -121,13 +121,13 @@ def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
         ((file, "--pose", "hand", "0", "0"), 2, "--pose: expected FRAME"),
         ((file, "--to", "j=1", "--output", "way.txt"), 2, ".npz or .csv"),
         ((file, "--to", "j=1", "--output", "nowhere/way.csv"), 2, "the folder does not exist"),
-        ((file, "--to", "j=1", "--output", str(there)), 2, "exists already: --force replaces it"),
+        ((file, "--to", "j=1", "--output", str(there)), 2, "exists already; pass --force to replace it"),
         ((file, "--to", "j=1", "--plot", str(tmp_path)), 2, "this is a directory"),
         ((file, "--to", "j=1", "--scene", str(tmp_path)), 2, "expected a regular file, this is a directory"),
         ((file, "--to", "j=1", "--scene", os.devnull), 2, "expected a regular file, this is a device"),
         ((file, "--to", "j=1", "--budget", "nan"), 2, ">= 0"),
         ((file, "--to", "j=1", "--scene", "nowhere.json"), 2, "cannot read nowhere.json"),
-        ((bare, "--to", "0"), 2, "expected 0 numbers"),
+        ((bare, "--to", "0"), 2, "expected the 0 coordinates"),
         ((file, "--to", "j=1", "--limits", "jj=0:1"), 2, "did you mean 'j'"),
         ((file, "--to", "j=1", "--limits", "j=0"), 2, "--limits: expected NAME=LOW:HIGH, got 'j=0'"),
         ((file, "--to", "j=1", "--limits", "j=0:x"), 2, "--limits: j: expected a finite number, got 'x'"),
@@ -154,7 +154,7 @@ def test_meshes_collide_by_their_hulls(linkwork, files, tmp_path, urdf):
         ran = linkwork(*command)
         assert ran.code == 2 and "package://arm/hand.stl; pass their folder as --meshes FOLDER" in ran.err
         ran = linkwork(*command, "--meshes", str(tmp_path / "none"))
-        assert ran.code == 3 and "is no folder" in ran.err
+        assert ran.code == 3 and "is not a folder" in ran.err
     ran = linkwork("plan", *asked, "--meshes", str(tmp_path), "--json")
     found = lw.load(file).with_collision_hulls(tmp_path).plan([-1.0, 0.0], [[1.0, 0.0]], obstacles)
     data = json.loads(ran.out)

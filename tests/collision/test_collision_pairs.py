@@ -140,7 +140,7 @@ def test_pairs_are_chosen_and_written() -> None:
     assert arm().with_srdf_document(robot.srdf_document()) == robot
     found = robot.with_collision_pairs(robot.find_collision_pairs(num_samples=100))
     assert 'reason="Never"' in found.srdf_document() and found.collision_pairs == ()
-    with pytest.raises(ValueError, match="no pair"):
+    with pytest.raises(ValueError, match="no enabled collision pair"):
         found.distances(np.zeros(3))
     with pytest.raises(UnknownNameError, match="tip"):
         robot.with_collision_pairs([("base", "tpi")])

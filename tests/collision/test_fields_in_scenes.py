@@ -111,5 +111,5 @@ def test_what_scenes_refuse() -> None:
     with pytest.raises(ValueError, match="height field: spacing"):
         lw.Scene().with_height_field("x", np.zeros((2, 2)), 0.0)
     twice = lw.Scene().with_compound("x", [shapes.Sphere(1.0)])
-    with pytest.raises(ValueError, match=r"'x\[0\]': there is an obstacle of this name"):
+    with pytest.raises(ValueError, match=r"an obstacle 'x\[0\]' exists already"):
         twice.with_compound("x", [shapes.Sphere(1.0)])

@@ -25,7 +25,7 @@ def test_a_scene_is_a_value() -> None:
     assert pickle.loads(pickle.dumps(scene)) == scene != scene.without("lamp")
     assert scene.with_pose("lamp", (0, 0, 1))["lamp"].pose.translation.z == 1.0
     assert scene.only(["can", "table"]).names == ("table", "can")
-    assert sum(capacity for _, capacity in scene.capacities) == 12 and len({*scene.places}) == 3
+    assert sum(capacity for _, capacity in scene.capacities) == 12 and len({*scene.row_indices}) == 3
 
 
 def test_a_scene_is_read_as_it_was_written() -> None:

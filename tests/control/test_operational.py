@@ -251,7 +251,7 @@ def test_what_is_wrong_is_refused() -> None:
         Impedance(robot, "hand", stiffness=1.0, damping=1.0)
     with pytest.raises(UnknownNameError):
         HybridForcePosition(robot, TIP, "w")
-    with pytest.raises(ValueError, match="'x' is among both"):
+    with pytest.raises(ValueError, match="expected axes that are not motion_axes, got 'x' in both"):
         HybridForcePosition(robot, TIP, "x", motion_axes=["x", "y"])
     with pytest.raises(ValueError, match="nullspace_damping: not available with the posture task"):
         OperationalSpace(robot, [PositionTask(TIP), PostureTask(level=1)], nullspace_damping=1.0)

@@ -157,5 +157,7 @@ def test_a_problem_that_says_what_has_no_motor_is_taken_as_it_is() -> None:
     ball = lw.Joint.of(lw.joints.Spherical(), name="ball", parent="world", child="head")
     head = lw.Robot.build("head", lw.Link("head", mass=1.0, inertia=(0.1, 0.1, 0.1)), ball)
     turning = _reach(head)
-    with pytest.raises(ValueError, match=r"actuators: 'ball.wy' is one of several velocities of a joint: name all"):
+    with pytest.raises(
+        ValueError, match=r"actuators: 'ball.wy' is one of several velocities of a joint: name the whole joint"
+    ):
         turning.controller(actuators=["ball.wy"])

@@ -48,7 +48,9 @@ def test_given_when_it_is_made_and_changed_afterwards() -> None:
 def test_friction_at_rest_goes_with_that_of_motion_until_it_is_given() -> None:
     assert HINGE.with_friction(0.3).static_friction.tolist() == [0.3]
     assert FULL.with_friction(0.1).static_friction.tolist() == [0.8]
-    with pytest.raises(ValueError, match=r"joint 'elbow': static_friction: expected at least that of motion, 0.9, got"):
+    with pytest.raises(
+        ValueError, match=r"joint 'elbow': static_friction: expected at least the kinetic friction 0.9, got"
+    ):
         FULL.with_friction(0.9)
 
 
@@ -85,9 +87,9 @@ def test_refused_of_a_joint() -> None:
         for value in (-1.0, np.nan, "high", [1.0, 2.0], True):
             with pytest.raises(ValueError, match=f"joint 'elbow': {key}"):
                 lw.Joint.of(HINGE.type, name="elbow", **{key: value})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="joint 'elbow': gear_ratio: expected turns of the rotor"):
+    with pytest.raises(ValueError, match="joint 'elbow': gear_ratio: expected non-zero rotor revolutions"):
         HINGE.with_gear_ratio(0.0)
-    with pytest.raises(ValueError, match=r'friction_velocity: expected a speed above 0.*friction="coulomb"'):
+    with pytest.raises(ValueError, match=r'friction_velocity: expected a positive speed.*friction="coulomb"'):
         HINGE.with_friction_velocity(0.0)
     for rest in (np.nan, [1.0, 2.0], "far", [[0.0]]):
         with pytest.raises(ValueError, match="joint 'elbow': rest: expected"):
@@ -127,7 +129,7 @@ def test_rotors_behind_gears() -> None:
     robot = ARM.with_joint_dynamics(rotor_inertia=1e-4, gear_ratio={"elbow": -50})
     assert robot.armature.tolist() == pytest.approx([1e-4] * 3 + [0.25] + [1e-4] * (ARM.nv - 4), rel=1e-15)
     assert robot.with_joint_dynamics(rotor_inertia={"elbow": 2e-4}).joint("elbow").armature.tolist() == [0.5]
-    with pytest.raises(TypeError, match="joint 'elbow': armature and rotor_inertia say the same"):
+    with pytest.raises(TypeError, match="joint 'elbow': expected armature or rotor_inertia, got both"):
         ARM.with_joint_dynamics(armature={"elbow": 1.0}, rotor_inertia={"elbow": 1.0})
 
 
@@ -187,7 +189,7 @@ def test_what_is_as_usual_is_not_stated() -> None:
 def test_refused_of_a_robot() -> None:
     for key in ("armature", "damping", "friction", "static_friction", "stiffness", "friction_velocity"):
         for value, message in (
-            (-1.0, f"joint '.*': {key}: expected .*none negative"),
+            (-1.0, f"joint '.*': {key}: expected .*non-negative"),
             ({"elbow": -1.0}, f"joint 'elbow': {key}: expected"),
             ({"elbow": np.inf}, f"joint 'elbow': {key}: expected"),
             ({"elbow": [1.0, 2.0]}, f"joint 'elbow': {key}: expected"),
@@ -201,7 +203,7 @@ def test_refused_of_a_robot() -> None:
             ARM.with_joint_dynamics(**{key: {"elbwo": 1.0}})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="rest: expected an array of shape"):
         ARM.with_joint_dynamics(rest=0.0)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="joint 'elbow': static_friction: expected at least that of motion"):
+    with pytest.raises(ValueError, match="joint 'elbow': static_friction: expected at least the kinetic friction"):
         ARM.with_joint_dynamics(friction={"elbow": 1.0}, static_friction={"elbow": 0.5})
     with pytest.raises(ModelError, match="armature: 1e\\+30 is beyond"):
         ARM.with_joint_dynamics(armature={"elbow": 1e30})

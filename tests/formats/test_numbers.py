@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork._util.messages import printable, quoted
-from linkwork.formats.number_text import BadNumber, number, numbers
+from linkwork.formats.number_text import BadNumber, parse_number, parse_number_list
 
 
 @pytest.mark.parametrize(
@@ -30,11 +30,11 @@ from linkwork.formats.number_text import BadNumber, number, numbers
     ],
 )
 def test_numbers_that_are(text: str, value: float):
-    assert number(text) == value
+    assert parse_number(text) == value
 
 
 def test_zero_has_no_sign():
-    assert math.copysign(1.0, number("-0.0")) == 1.0
+    assert math.copysign(1.0, parse_number("-0.0")) == 1.0
 
 
 NO_NUMBERS = [
@@ -46,35 +46,35 @@ NO_NUMBERS = [
 @pytest.mark.parametrize("text", NO_NUMBERS)
 def test_row_33_no_numbers(text: str):
     with pytest.raises(BadNumber, match=re.escape(repr(text.strip(" ")))) as caught:
-        number(text)
+        parse_number(text)
     assert caught.value.code == "NUMBER"
     with pytest.raises(BadNumber):
-        number(text, infinite=True)
+        parse_number(text, infinite=True)
 
 
 def test_row_33_a_decimal_comma_has_a_hint():
     with pytest.raises(BadNumber) as caught:
-        number("1,5")
+        parse_number("1,5")
     assert caught.value.hint == "the decimal separator is a point"
 
 
 @pytest.mark.parametrize("text", ["nan", "NaN", "-NAN", "INF", "-Infinity", "+inf", "1e400", "-1e400", "9" * 400])
 def test_row_34_not_finite(text: str):
     with pytest.raises(BadNumber) as caught:
-        number(text)
+        parse_number(text)
     assert caught.value.code == "NOT_FINITE" and caught.value.is_word == (text.lstrip("+-")[0] not in "19")
 
 
 def test_infinity_where_it_is_allowed():
-    assert number("inf", infinite=True) == math.inf
-    assert number(" -INF ", infinite=True) == -math.inf
+    assert parse_number("inf", infinite=True) == math.inf
+    assert parse_number(" -INF ", infinite=True) == -math.inf
     for text in ("nan", "1e400"):
         with pytest.raises(BadNumber):
-            number(text, infinite=True)
+            parse_number(text, infinite=True)
 
 
 def test_vectors():
-    assert numbers(" 1\t2\n 3 ", 3) == (1.0, 2.0, 3.0)
+    assert parse_number_list(" 1\t2\n 3 ", 3) == (1.0, 2.0, 3.0)
     for text, code in {
         "1 2": "ARITY",
         "": "ARITY",
@@ -87,20 +87,20 @@ def test_vectors():
         "1\xa02 3 4": "NUMBER",
     }.items():
         with pytest.raises(BadNumber) as caught:
-            numbers(text, 3)
+            parse_number_list(text, 3)
         assert caught.value.code == code, text
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_float_is_read_as_itself(value: float):
-    assert number(repr(value)) == value
-    assert number(f"{value:.17e}") == value
+    assert parse_number(repr(value)) == value
+    assert parse_number(f"{value:.17e}") == value
 
 
 @given(st.text())
 def test_any_text_is_a_finite_number_or_refused(text: str):
     with contextlib.suppress(BadNumber):
-        assert math.isfinite(number(text))
+        assert math.isfinite(parse_number(text))
     assert printable(text).isprintable()
     assert quoted(text).isprintable()
 

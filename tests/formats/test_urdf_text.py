@@ -194,7 +194,7 @@ def test_row_14_many_uses_of_xacro_are_one_error():
         (arm('<origin xyx="1 2 3"/>' + LIMIT), "'xyx'", "did you mean 'xyz'?"),
         (one(visual('<box size="1 1 1" sice=""/>')), "'sice'", "did you mean 'size'?"),
         (arm(LIMIT).replace("<robot", "<robot nam='x'"), "'nam'", "did you mean 'name'?"),
-        (one(INERTIAL.replace("<mass", "2 kg<mass")), "'2 kg'", "values stand in attributes"),
+        (one(INERTIAL.replace("<mass", "2 kg<mass")), "'2 kg'", "write values in attributes"),
     ],
 )
 def test_row_15_what_is_unknown(text: str, what: str, hint: str):

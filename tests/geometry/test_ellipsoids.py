@@ -29,7 +29,7 @@ def test_what_is_proved_is_best() -> None:
     def settled(x: Any, y: Any, start: Any) -> Any:
         a, b = (EllipsoidCore(placed(v), Vec3.of(v[12:15])) for v in (x, y))
         pair = ellipsoids._Pair(Difference.of(a, b))
-        g, n, there = ellipsoids._settled(pair, Vec3.of(start))
+        g, n, there = ellipsoids._stationary(pair, Vec3.of(start))
         proved = ellipsoids._is_best(pair, n, g, ellipsoids._TURNS)
         return g, where(there, 1.0, 0.0), where(proved, 1.0, 0.0)
 

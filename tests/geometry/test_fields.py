@@ -287,7 +287,7 @@ def test_values_and_what_they_refuse() -> None:
         r"height field: capacity: .* got \(3, 3\)": lambda: fields.ground_arrays(GROUND, (3, 3)),
         r"distance field: values: .*at least \(2, 2, 2\)": lambda: shapes.DistanceField(np.zeros((2, 2)), 0.1),
         r"distance field: spacing": lambda: shapes.DistanceField(np.zeros((2, 2, 2)), 0.0),
-        r"distance_field: spacing and margin: expected at most": lambda: lw.distance_field([shapes.Sphere(1.0)], 1e-3),
+        r"distance_field: spacing: expected a grid of at most": lambda: lw.distance_field([shapes.Sphere(1.0)], 1e-3),
         r"distance_field: shapes: expected shapes of a known size": lambda: lw.distance_field(
             [shapes.HalfSpace()], 0.1
         ),

@@ -13,7 +13,7 @@ from benchmarks.distance_identities import PIECE, violations
 from benchmarks.distance_placements import FAMILIES, PLACEMENTS, Bodies, core, families, kernel, measured, pairs
 
 import linkwork as lw
-from linkwork.geometry.pairs.convex.direction_branch_and_bound import deepest, rotational_symmetry
+from linkwork.geometry.pairs.convex.direction_branch_and_bound import rotational_symmetry, search_depth
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference
 from linkwork.spatial import Pose
 
@@ -132,7 +132,7 @@ def test_bodies_of_revolution_about_parallel_axes_are_searched_in_a_lune() -> No
     def searched(X: object, Y: object, x: object, y: object) -> tuple[object, object]:
         rod, cone = core("segment", Pose.of(X), x), core("cone", Pose.of(Y), y)
         difference = Difference.of(rod, cone)
-        found = deepest(difference, [], True, gap=1e-6, revolved=rotational_symmetry(difference))
+        found = search_depth(difference, [], True, gap=1e-6, symmetry=rotational_symmetry(difference))
         return found.depth, found.steps
 
     function = lw.compile(searched, X=(4, 4), Y=(4, 4), x=1, y=2)

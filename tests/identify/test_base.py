@@ -165,7 +165,7 @@ def test_the_table_says_what_is_known_and_what_is_not() -> None:
     lines = str(fit).splitlines()
     assert repr(fit) == "<BaseParameterFit: 6 base parameters from 75 samples>"
     assert lines[0].startswith("6 base parameters from 75 samples, condition number ")
-    marked = [line for line in lines if line.endswith("not told from zero")]
+    marked = [line for line in lines if line.endswith("not distinct from zero")]
     assert len(marked) == 6 - fit.essential.sum() > 0
     assert any(line.startswith("upper_rod.h_x ") for line in lines) and "held-out rms (25)" in str(fit)
 

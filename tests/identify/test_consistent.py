@@ -21,7 +21,7 @@ def test_steps_and_divergences_of_factors() -> None:
     ten = shipped("arm7").inertial_parameters().reshape(-1, 10)
     U, eye = deformed.factors(ten), np.broadcast_to(np.eye(4), (7, 4, 4))
     L = deformed.stepped(eye, deformed.symmetric(0.2 * rng.normal(size=(7, 10))))
-    P_0, P = parameters.pseudo_inertia(ten), parameters.pseudo_inertia(deformed.moved(U @ L))
+    P_0, P = parameters.pseudo_inertia(ten), parameters.pseudo_inertia(deformed.parameters_of_factors(U @ L))
     ratio = np.linalg.solve(P_0, P)
     expected = np.trace(ratio, axis1=1, axis2=2) - np.log(np.linalg.det(ratio)) - 4.0
     assert_close(deformed.divergences(L), expected, 1e-12)
@@ -30,7 +30,7 @@ def test_steps_and_divergences_of_factors() -> None:
         s = np.zeros((7, 10))
         s[:, k] = 1e-5
         ahead, behind = (deformed.stepped(L, deformed.symmetric(x)) for x in (s, -s))
-        rates = (deformed.moved(U @ ahead) - deformed.moved(U @ behind)) / 2e-5
+        rates = (deformed.parameters_of_factors(U @ ahead) - deformed.parameters_of_factors(U @ behind)) / 2e-5
         assert_close(deformed.rates(U @ L)[:, :, k], rates, 1e-9)
         D = [deformed.divergences(x) for x in (ahead, L, behind)]
         assert_close((D[0] - D[2]) / 2e-5, deformed.gradients(L)[:, k], 1e-9)
@@ -88,7 +88,7 @@ def test_held_out_errors_are_smaller_than_those_of_the_robot_as_it_was() -> None
     assert (fit.r_squared[:6] > 0.95).all()
     lines = str(fit).splitlines()
     assert lines[0].startswith("70 parameters from 300 samples, converged after ")
-    assert lines[1] == "the measurements show 43 of 43 base parameters"
+    assert lines[1] == "the measurements determine 43 of 43 base parameters"
     assert repr(fit) == "<InertiaFit: 70 parameters of robot 'arm7' from 300 samples>"
 
 
@@ -170,9 +170,9 @@ def test_what_is_in_joints_is_not_negative() -> None:
     identified = fit.robot
     assert_close(identified.inertial_parameters(passive=True), fit.values, 1e-12)
     assert_close(identified.inverse_dynamics(q, v, a, passive=True), fit.joint_forces(q, v, a), 1e-11, core=1)
-    with pytest.raises(ValueError, match=r"do not show '.*damping'"):
+    with pytest.raises(ValueError, match=r"do not determine '.*damping'"):
         identify.inertias(robot, q, 0.0 * v, a, tau, passive=["damping"])
-    alike = "do not show '.*(armature|stiffness)', '.*(armature|stiffness)'"  # on one sine about the springs' rest
+    alike = "do not determine '.*(armature|stiffness)', '.*(armature|stiffness)'"  # on one sine about the springs' rest
     with pytest.raises(ValueError, match=alike):
         identify.inertias(robot, *pendulum_motion(300), tau, passive=True)
 
@@ -207,7 +207,7 @@ def test_what_a_follower_shares_with_its_master_is_kept() -> None:
     fit = identify.inertias(robot, q, v, a, truth.inverse_dynamics(q, v, a, passive=True), passive=kinds)
     shared = tuple(f"{follower.name}.{kind}" for kind in kinds)
     assert fit.unchanged == shared and not {*shared} & {*fit.names} and fit.success
-    assert f"forces do not tell them from others': {', '.join(shared)}" in str(fit)
+    assert f"not distinguishable from other joints by forces: {', '.join(shared)}" in str(fit)
     found = fit.robot.joint(master.name), fit.robot.joint(follower.name)
     assert_close(found[0].damping, [3.0], 1e-6)
     assert_close(found[1].damping, [0.5], 1e-15)
@@ -259,7 +259,7 @@ def test_what_is_not_shown_stays() -> None:
     fit = identify.inertias(robot, q, still, still, other.inverse_dynamics(q, still, still))
     seen, count = fit.identifiable
     assert 0 < seen < 7 and count == 43 and fit.success
-    assert f"the measurements show {seen} of 43 base parameters; the robot's own" in str(fit)
+    assert f"the measurements determine {seen} of 43 base parameters; the others follow" in str(fit)
     assert fit.inertia_divergence["shoulder"] < 1e-12
     q, v, a = motion(robot, 50)
     fit = identify.inertias(robot, q, v, a, other.inverse_dynamics(q, v, a), bodies=["flange", "wrist"])

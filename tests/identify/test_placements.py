@@ -167,14 +167,14 @@ def test_what_measurements_do_not_show_is_named() -> None:
     q = robot.random_configuration(seed=12, size=60)
     q[:, 2] = 0.4
     with pytest.raises(
-        ValueError, match=r"do not show \d+ of \d+ offsets: .*'placement:.*; 'elbow' stands still in them"
+        ValueError, match=r"do not determine \d+ of \d+ offsets: .*'placement:.*; 'elbow' does not move in them"
     ):
         identify.placements(robot, q, robot.pose(q, "tool"), "tool")
     base = [f"placement:{robot.joints[0].name}"]
     still = np.tile(q[0], (10, 1))
     found = identify.placements(robot, still, robot.pose(still, "tool"), "tool", parameters=base)
     assert len(found.values) == 6  # one pose is enough for the base
-    with pytest.raises(ValueError, match="more measured numbers than the 30 unknowns, got 4 samples of 6"):
+    with pytest.raises(ValueError, match="more measured values than the 30 unknowns, got 4 samples of 6"):
         identify.placements(robot, q[:6], robot.pose(q[:6], "tool"), "tool")
     alone = [f"frame:{robot.bodies[0]}"]
     with pytest.raises(ValueError, match="depends on"):
@@ -189,9 +189,9 @@ def test_bad_input() -> None:
     flipped[3, :3, :3] *= -1.0
     missing[4, 0, 0] = np.nan
     for arguments, problem in (
-        ((q, X[:19], "tool"), r"one for each of q; got shapes \(19, 4, 4\) and, of q, \(20, 6\)"),
+        ((q, X[:19], "tool"), r"one for each sample of q; got shapes \(19, 4, 4\) and, of q, \(20, 6\)"),
         ((q, X[:, 0], "tool"), "expected poses"),
-        ((q, flipped, "tool"), r"poses\[3\] is no pose"),
+        ((q, flipped, "tool"), r"poses\[3\] is not a valid pose"),
         ((q, missing, "tool"), "poses of sample 4 are not finite"),
         ((q[:, :5], X, "tool"), r"q: expected an array of shape \(..., 6\)"),
     ):
@@ -210,17 +210,17 @@ def test_bad_input() -> None:
         identify.placements(robot, q, X, "tol")
     with pytest.raises(ValueError, match="'base' is named twice"):
         identify.placements(robot, q, X, "tool", parameters=["base", "base"])
-    with pytest.raises(ValueError, match="nothing is to be estimated"):
+    with pytest.raises(ValueError, match="to estimate, got none"):
         identify.placements(robot, q, X, "tool", parameters=[])
     for weights in ([1.0], "even", [None] * 6):
-        with pytest.raises(ValueError, match="weights: expected 6 numbers above 0"):
+        with pytest.raises(ValueError, match="weights: expected 6 positive numbers"):
             identify.placements(robot, q, X, "tool", parameters=["base"], weights=weights)
     for at_most in (0, 1.5):
         with pytest.raises(ValueError, match="placements: max_iterations: expected an integer >= 1, got"):
             identify.placements(robot, q, X, "tool", parameters=["base"], max_iterations=at_most)
     with pytest.raises(TypeError, match="expected a list of names, got 'base'"):
         identify.placements(robot, q, X, "tool", parameters="base")
-    with pytest.raises(TypeError, match="expected a robot first"):
+    with pytest.raises(TypeError, match="robot: expected a Robot"):
         identify.placements(q, q, X, "tool")
     coupled = robot_of(TREES["coupled_0"])
     follower = next(body for body in coupled.tree.bodies if body.coupling is not None)

@@ -3,7 +3,7 @@
 import importlib.util
 
 import pytest
-from benchmarks.closed_form import PUBLISHED, closed_form_found
+from benchmarks.closed_form import PUBLISHED, measure_closed_form
 from benchmarks.ik_robots import ARMS
 
 
@@ -12,7 +12,7 @@ def test_the_same_branches(name):
     there = [package for package in ("eaik", "ssik") if importlib.util.find_spec(package)]
     if not there:
         pytest.skip("neither EAIK nor ssik is installed")
-    found = closed_form_found((PUBLISHED | ARMS)[name], 60, 6)
+    found = measure_closed_form((PUBLISHED | ARMS)[name], 60, 6)
     assert len(found.beside) == len(there)
     for peer in found.beside:
         assert peer.ours == peer.same > 0

@@ -432,16 +432,18 @@ def test_what_no_robot_can_have() -> None:
             assert word in str(error.value), error.value
 
     thin = [2.0, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.3]
-    refused({"inertia:hand": thin}, "inertia:hand: no body has these numbers", "principal moment", "from_log_cholesky")
+    refused(
+        {"inertia:hand": thin}, "inertia:hand: unphysical inertial parameters", "principal moment", "from_log_cholesky"
+    )
     whole = ARM.parameters("inertia")["inertia"]
     whole[3, 0] = -1.0
     refused({"inertia": whole}, "row 3, body 'forearm_proximal'", "the mass is -1 kg")
     loaded = ARM.with_payload("payload", "hand", 5.0)
-    with pytest.raises(ValueError, match="leave to link 'flange' is no inertia: the mass is -"):
+    with pytest.raises(ValueError, match="link 'flange' is unphysical: the mass is -"):
         loaded.with_parameters({"inertia": 0.5 * loaded.parameters("inertia")["inertia"]})
     refused({"inertia:hand": np.zeros(9)}, "shape (10,)", "ten inertial parameters")
     refused({"gravity": [0.0, np.nan, 0.0]}, "gravity: expected numbers of shape (3,)")
-    refused({"damping": -np.ones(7)}, "damping", "none negative")
+    refused({"damping": -np.ones(7)}, "damping", "non-negative")
     refused({"point:tip": [0.0, 0.0, 0.0]}, "no point", kind=UnknownNameError)
     refused([1.0], "expected a dict", kind=TypeError)
 
@@ -454,7 +456,7 @@ def test_a_robot_with_symbols_is_of_use_in_a_trace_only() -> None:
         with pytest.raises(TypeError, match="has symbols among its parameters"):
             robot.compile("mass_matrix")
         for edit in (lambda: robot.with_locked_joints(["elbow"]), lambda: robot.with_frame("f", "hand")):
-            with pytest.raises(TypeError, match="has symbols for inertia:tool: edit it first"):
+            with pytest.raises(TypeError, match="has symbols for inertia:tool: edit the robot first"):
                 edit()
         again = robot.with_parameters({"gravity": [0.0, 0.0, -1.62]})
         return again.gravity_force(q), again.center_of_mass(np.zeros(7)), robot.inverse_dynamics(q, q, q)

@@ -108,7 +108,7 @@ def test_progress_goes_to_standard_error(
 
 def test_what_is_wrong_is_said_before_anything_is_compiled(arm: lw.Robot, compiled: Compiled) -> None:
     for wrong in ("mass_matrix", {"mass_matrix": 1}, None, 3):
-        with pytest.raises(TypeError, match="warm_up: expected a list of functions"):
+        with pytest.raises(TypeError, match="warm_up: functions: expected a list of functions"):
             arm.warm_up(wrong)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="mass_matrx"):
         arm.warm_up(["mass_matrix", "mass_matrx"])

@@ -69,7 +69,7 @@ def test_shapes_and_symbols():
 @pytest.mark.parametrize(
     ("parent", "relative", "message"),
     [
-        ((np.eye(4), np.zeros(6)), None, "parent: expected .pose, twist, acceleration., got 2 parts"),
+        ((np.eye(4), np.zeros(6)), None, "parent: expected .pose, twist, acceleration., got 2 values"),
         (
             (np.eye(3), np.zeros(6), np.zeros(6)),
             None,

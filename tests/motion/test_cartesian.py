@@ -370,7 +370,7 @@ def test_what_bounds_how_far_points_move():
     )  # from frame to frame, and a reach of 0
     inner = SMALL.with_collisions("l3", point)
     assert np.allclose(displacement_bounds(inner, tip.lower, tip.upper), [0.7, 0.4, 0.0])  # the last one moves nothing
-    with pytest.raises(ValueError, match=r'has no end.*: use collision_check="sampled"'):
+    with pytest.raises(ValueError, match=r'is unbounded.*: use collision_check="sampled"'):
         displacement_bounds(SMALL.with_collisions("l4", lw.shapes.HalfSpace()), tip.lower, tip.upper)
     # what slides is bounded by the limits that were asked for, and by none where there are none
     slider = chain_text([("revolute", "0 0 1", "0 0 0", -3, 3), ("prismatic", "1 0 0", "0 0 0", 0, 1)], "0.2 0 0")
@@ -378,7 +378,7 @@ def test_what_bounds_how_far_points_move():
     assert np.allclose(displacement_bounds(slider, slider.lower, np.array([3.0, 0.5])), [0.7, 1.0])
     scene = lw.Scene().with_sphere("ball", 0.1, (0.0, 0.0, 2.0))
     path = lw.motion.line(slider.pose([0.0, 0.1], "l3"), slider.pose([0.0, 0.2], "l3"))
-    with pytest.raises(ValueError, match=r'has no end.*: use collision_check="sampled"'):
+    with pytest.raises(ValueError, match=r'is unbounded.*: use collision_check="sampled"'):
         slider.track_cartesian_path(path, "l3", orientation="free", scene=scene, position_limits=False)
     assert slider.track_cartesian_path(
         path, "l3", orientation="free", scene=scene, position_limits=False, collision_check="sampled"
@@ -395,8 +395,8 @@ def test_bad_input_says_what():
         (lambda: motion.polyline([X]), ValueError, "at least two poses"),
         (lambda: motion.pose_spline([X]), ValueError, "at least two poses"),
         (lambda: motion.line(X, X), ValueError, "same pose"),
-        (lambda: motion.pose_spline([X, B, B]), ValueError, "poses 1 and 2 are the same"),
-        (lambda: motion.polyline([X, X]), ValueError, "all poses are the same"),
+        (lambda: motion.pose_spline([X, B, B]), ValueError, "poses 1 and 2 are equal"),
+        (lambda: motion.polyline([X, X]), ValueError, "two different poses"),
         (lambda: motion.line(X, nan), ValueError, "X1"),
         (lambda: motion.polyline([A, nan]), ValueError, "pose 1"),
         (lambda: motion.polyline([A, B, C], blend=np.nan), ValueError, "blend"),

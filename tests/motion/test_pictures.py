@@ -50,7 +50,7 @@ def test_limits_are_shaded_and_joints_named(arm):
         ({"limits": {"velocity": np.nan}}, "velocity"),
         ({"limits": {"velocity": (0.5, 1.0)}}, "velocity of .*: expected a lower limit that permits rest"),
         ({"limits": {"position": (1.0, -1.0)}}, "position: expected lower limits below upper ones"),
-        ({"limits": {"position": "far"}}, "position: expected a number for all, or 2"),
+        ({"limits": {"position": "far"}}, "position: expected a number or an array"),
         ({"limits": 3.0}, "expected True"),
         ({"columns": 0}, "columns"),
     ):

@@ -158,8 +158,8 @@ def test_bad_input_is_told():
         (lambda: Trajectory.polynomial([0.0, np.nan], [[[0.0, 1.0]]]), "finite|increas|NaN|nan"),
         (lambda: time_optimal(path, velocity=[1.0, np.nan], acceleration=1.0), "got nan"),
         (lambda: time_optimal(path, acceleration=(0.5, 1.0)), "permits rest"),
-        (lambda: time_optimal(path, acceleration=1.0, num_points=np.nan), "num_points: expected a whole number"),
-        (lambda: time_optimal(path, acceleration=1.0, num_passes=1.5), "num_passes: expected a whole number"),
+        (lambda: time_optimal(path, acceleration=1.0, num_points=np.nan), "num_points: expected an integer"),
+        (lambda: time_optimal(path, acceleration=1.0, num_passes=1.5), "num_passes: expected an integer"),
         (lambda: time_optimal(path, acceleration=1.0, tolerance=np.nan), "tolerance"),
         (lambda: time_optimal(path, acceleration=1.0, end_speed=np.inf), "end_speed: expected a number"),
     ]

@@ -22,7 +22,7 @@ def test_limits_of_velocity_are_the_files():
     assert arm.profile({}, {joint: 0.2}, acceleration=5.0, jerk=50.0)(0.0).q.tolist() == [0.0] * 6
     with pytest.raises(ValueError, match="needs limits of acceleration"):
         arm.profile(q0, q1)
-    with pytest.raises(ValueError, match=f"q1: {arm.q_names[0]} is .*, outside of its limits"):
+    with pytest.raises(ValueError, match=f"q1: {arm.q_names[0]} is .*, outside its limits"):
         arm.profile(q0, arm.upper + 0.1, acceleration=5.0, jerk=50.0)
 
 

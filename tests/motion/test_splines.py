@@ -354,8 +354,8 @@ def test_what_is_refused():
         "last point": lambda: robot.spline(t, q, boundary="periodic"),
         "degree": lambda: robot.spline(t, q, "bspline", degree=4),
         "floating joint": lambda: robot.spline(t, q, "slerp"),
-        "does not go": lambda: robot.spline(t, q, "screw", floating="decoupled"),
-        "of rotations": lambda: spline(t, np.zeros((4, 1)), "squad"),
+        "sets how floating": lambda: robot.spline(t, q, "screw", floating="decoupled"),
+        "for rotations": lambda: spline(t, np.zeros((4, 1)), "squad"),
         "velocity": lambda: robot.spline(t, q, "hermite", velocity=np.zeros(3)),
     }
     for said, call in wrong.items():

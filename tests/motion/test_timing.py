@@ -273,7 +273,7 @@ def test_what_is_refused():
         ({"acceleration": 1.0, "start_speed": -1.0}, "start_speed: expected a number >= 0"),
         ({"acceleration": float("nan")}, "expected a limit that permits rest, got nan"),
         ({"torque": 1.0}, "torque: expected a path of a robot, or robot="),
-        ({"acceleration": 1.0, "num_points": 0}, "num_points: expected an integer from 1"),
+        ({"acceleration": 1.0, "num_points": 0}, "num_points: expected an integer >= 1"),
         (
             {"motion_limits": [MotionLimit(lambda q, v, a: a + v, -1.0, 1.0, "drag")]},
             "drag: expected a function that is linear",

@@ -283,14 +283,14 @@ def test_limits_have_rows_where_they_are_finite():
     v = robot.difference(path[1], path[0]) / TAU
     assert np.allclose(speed.values(w, []), np.stack([-2.0 - v, v - 2.0], axis=1).ravel())
     for make, told in (
-        (lambda: AccelerationLimits(), "robots have no limits of acceleration: give upper="),
+        (lambda: AccelerationLimits(), "upper: expected a number, .* robots have no own limits of acceleration"),
         (lambda: VelocityLimits([1.0, 2.0], [3.0, 4.0]), "lower: expected a number, or 7, got 2"),
-        (lambda: PositionLimits(1.0, -1.0), "its limits leave nothing: from 1 to -1"),
+        (lambda: PositionLimits(1.0, -1.0), "expected lower <= upper, got 1 > -1"),
         (lambda: PositionLimits(np.nan), "lower: expected a number"),
         (lambda: TorqueFeature("no such joint"), "no such joint"),
         (lambda: TorqueFeature([]), "expected names of joints"),
-        (lambda: UnactuatedFeature(), "every joint of 'arm7' has a motor"),
-        (lambda: FunctionFeature("deep", lambda w: w.jerk()[0], depth=1), "it looks 3 steps back"),
+        (lambda: UnactuatedFeature(), "all joints of 'arm7' are actuated"),
+        (lambda: FunctionFeature("deep", lambda w: w.jerk()[0], depth=1), "it reads 3 steps back"),
         (lambda: FunctionFeature("still", lambda w: 1.0), "which do not depend on the path"),
         (lambda: FunctionFeature("wrong", lambda w: w.pose("hnad")), "hand"),
         (lambda: FunctionFeature("bad", lambda w: w.q()[0] / None), "its function raised TypeError"),

@@ -159,7 +159,7 @@ def test_what_is_no_clearance():
     for make, told in (
         (lambda: Clearance(at_least=np.nan), "at_least: expected a finite number"),
         (lambda: Clearance(near=-1.0), "near: expected a number >= 0"),
-        (lambda: Clearance(sharpness=0.0), "sharpness: expected a finite number above 0"),
+        (lambda: Clearance(sharpness=0.0), "sharpness: expected a finite positive number"),
         (lambda: Clearance(between=-1), "between: expected an integer"),
         (lambda: Clearance(per="joint"), "per: expected one of 'pair', 'link', 'robot', got 'joint'"),
         (lambda: Clearance(scene="table"), "scene: expected a linkwork.Scene"),

@@ -49,7 +49,7 @@ def test_paths_move_as_differences_say(swing):
         found.derivative("ends")
     with pytest.raises(ValueError, match="warm_start: velocity: with free durations"):
         problem.solve(start, targets={"end": end}, velocity=[0.1, 0.0], warm_start=found)
-    with pytest.raises(ValueError, match="'duration' is free"):
+    with pytest.raises(ValueError, match="'duration' is an unknown"):
         found.derivative("duration")
 
 
@@ -138,7 +138,7 @@ def test_by_gravity_and_by_the_velocity_at_the_start():
                 found(gravity + x * way) if by == "gravity" else found(v=v + x * way) for x in (10 * STEP, -10 * STEP)
             )
             assert np.abs(told @ way - (a.q - b.q) / (20 * STEP)).max() < 1e-6
-    with pytest.raises(ValueError, match=r"these are 4, .*: name one"):
+    with pytest.raises(ValueError, match=r"which are 4: "):
         found().derivative("inertia:*")
 
 
@@ -153,12 +153,12 @@ def test_of_what_is_no_optimum_there_is_none():
     told, alone = both.derivative("duration").q, problem.solve(start, targets={"start": ends[0]}, **TIGHT)
     assert np.isfinite(told[0]).all() and np.isnan(told[1]).all()
     assert np.allclose(told[0], alone.derivative("duration").q)
-    with pytest.raises(ValueError, match="it is of optima, and this is none: infeasible"):
+    with pytest.raises(ValueError, match="expected a solved path, got infeasible"):
         problem.solve(start, targets={"start": ends[1]}).derivative("duration")
-    with pytest.raises(ValueError, match="'start' is a feature with a target here, and what the path is given"):
+    with pytest.raises(ValueError, match="'start' is the name of a feature and of another input"):
         alone.derivative("start")
     motion = problem.solve(start, targets={"start": ends[0]}, solver="ilqr", control_limits=False)
-    with pytest.raises(ValueError, match="'start' is a feature with a target here, and what the path is given"):
+    with pytest.raises(ValueError, match="'start' is the name of a feature and of another input"):
         motion.derivative("start")
 
 

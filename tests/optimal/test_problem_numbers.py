@@ -9,11 +9,11 @@ import linkwork as lw
 from linkwork.expr import sqrt
 from linkwork.optimal.algorithms.block_banded import (
     WindowShare,
-    border_solved,
-    eliminated,
-    eliminated_wide,
-    substituted,
-    substituted_wide,
+    eliminate,
+    eliminate_wide,
+    solve_border,
+    substitute,
+    substitute_wide,
 )
 
 
@@ -45,9 +45,9 @@ def test_fronts_are_dense_equations(depth, many):
 
     padded = tuple(np.concatenate([x, *[x[-1:]] * depth]) for x in (blocks, sides, lines, forces))
     exact = np.linalg.solve(H, g)
-    for wide, forward, backward in ((False, eliminated, substituted), (True, eliminated_wide, substituted_wide)):
+    for wide, forward, backward in ((False, eliminate, substitute), (True, eliminate_wide, substitute_wide)):
         found = forward(width, depth, many, windows, partial(added, wide), padded, 0.0)
-        border, _ = border_solved(found.border, found.rest)
+        border, _ = solve_border(found.border, found.rest)
         x = backward(width, depth, found, border)
         assert bool(found.positive) and np.abs(np.ravel(x).astype(float) - exact[: windows * width]).max() < 1e-10
         assert np.abs(np.array(border, dtype=float) - exact[windows * width :]).max(initial=0.0) < 1e-10

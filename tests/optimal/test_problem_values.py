@@ -97,7 +97,9 @@ def test_options_of_other_solvers_are_refused() -> None:
         ("control_limits", False),
         ("actuated", "hinge"),
     ):
-        with pytest.raises(TypeError, match="option: not an option of solver='augmented'; its options are callback, "):
+        with pytest.raises(
+            TypeError, match=f"{option}: not an option of solver='augmented'; its options are callback, "
+        ):
             problem.solve([0.0, 0.0], **{option: value})
     with pytest.raises(ValueError, match="solver: expected one of 'augmented', 'ipopt', 'ilqr', 'shooting', got 'sqp'"):
         problem.solve([0.0, 0.0], solver="sqp")

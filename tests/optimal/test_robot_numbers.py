@@ -83,7 +83,7 @@ def test_optima_move_as_differences_say() -> None:
         for x in (STEP, -STEP)
     ]
     assert np.abs((ends[0] - ends[1]) / (2 * STEP) - told).max() < 1e-6
-    with pytest.raises(ValueError, match=r"in 'inertia:payload' already, as the problem was solved"):
+    with pytest.raises(ValueError, match=r"in 'inertia:payload' already, which the problem was solved with"):
         found.derivative("inertia")
 
 

@@ -82,7 +82,7 @@ def test_what_a_joint_raises_is_told_with_its_line() -> None:
 
 def test_a_zero_elsewhere_is_found() -> None:
     (line,) = [line for line in lw.check_joint(WrongZero(), num_samples=1).failures if line.name == "zero"]
-    assert "X is not the identity there, but it is at q = [" in line.problem
+    assert "X(zero) is not the identity, but X(q) is at q = [" in line.problem
 
 
 def test_the_example_of_every_joint_is_a_value() -> None:

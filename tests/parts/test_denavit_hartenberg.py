@@ -149,16 +149,16 @@ def test_rows_say_what_joints_and_links_are() -> None:
 
 def test_tables_that_are_none() -> None:
     bad: dict[str, Any] = {
-        "'alfa' is no column: did you mean 'alpha'?": {"alfa": 1.0},
-        "'type' is no column: there are a, alpha, d, theta, prismatic, joint, ": {"type": "prismatic"},
+        "'alfa' is not a column: did you mean 'alpha'?": {"alfa": 1.0},
+        "'type' is not a column: there are a, alpha, d, theta, prismatic, joint, ": {"type": "prismatic"},
         "expected a dict such as": (0.1, 0.2, 0.3, 0.4),
-        "the order of columns is not the same": [0.1, 0.2, 0.3, 0.4],
+        "columns are named, since their order": [0.1, 0.2, 0.3, 0.4],
         "d: expected a number [m], got 'x'": {"d": "x"},
         "theta: expected a number [rad], got nan": {"theta": math.nan},
         "prismatic: expected True or False, got 'yes'": {"prismatic": "yes"},
         "joint 'joint8': lower: expected a number, got an array of shape (2,)": {"lower": (1, 2)},
-        "link 'link9': com is given and mass is not": {"com": (0, 0, 1)},
-        "link 'l' says itself what it weighs": {"link": lw.Link("l"), "mass": 1.0},
+        "link 'link9': mass: expected a mass [kg] together with com": {"com": (0, 0, 1)},
+        "link 'l' has its own inertia": {"link": lw.Link("l"), "mass": 1.0},
     }
     with pytest.raises(ModelError) as caught:
         lw.Robot.from_dh("r", [*bad.values()], convention="standard")
@@ -169,7 +169,7 @@ def test_tables_that_are_none() -> None:
         ValueError, match=r"convention: expected 'standard' \(distal\) or 'modified' \(proximal\), got 'dh'"
     ):
         lw.Robot.from_dh("r", UR5, convention="dh")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="rows: expected at least one, got none"):
+    with pytest.raises(ValueError, match="rows: expected at least one row"):
         lw.Robot.from_dh("r", [], convention="standard")
     with pytest.raises(TypeError, match=r"rows: expected a list with a dict for each joint, got \{'a': 1\}"):
         lw.Robot.from_dh("r", {"a": 1}, convention="standard")  # type: ignore[arg-type]

@@ -172,7 +172,7 @@ def test_what_is_no_joint_of_two_links() -> None:
 def test_bounds_damping_and_velocities_that_cannot_be() -> None:
     hinge = lw.joints.Revolute((0, 0, 1))
     for lower, upper in ((1.0, -1.0), (np.inf, np.inf), (-np.inf, -np.inf)):
-        with pytest.raises(ValueError, match=r"joint 'elbow': lower limit .* of number 0 is above upper limit"):
+        with pytest.raises(ValueError, match=r"joint 'elbow': lower limit .* of coordinate 0 exceeds upper limit"):
             lw.Joint.of(hinge, name="elbow", lower=lower, upper=upper)
     for what in ("damping", "friction"):
         for value in (np.inf, np.nan, np.ma.masked_array([1.0], [True])):
@@ -297,5 +297,5 @@ def test_what_is_no_joint() -> None:
         lw.Joint.of(lw.joints.Floating)
     with pytest.raises(ValueError, match="joint 'x': lower: expected a number or 7 of them"):
         lw.Joint.of(lw.joints.Floating(), name="x", lower=[1.0, 2.0])
-    with pytest.raises(ValueError, match="joint 'joint': effort: expected a number, none negative"):
+    with pytest.raises(ValueError, match="joint 'joint': effort: expected a number, non-negative"):
         lw.Joint.of(lw.joints.Revolute((1, 0, 0)), effort=-1.0)

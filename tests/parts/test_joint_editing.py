@@ -48,7 +48,7 @@ def test_velocity_and_effort_limits_by_degree_of_freedom() -> None:
     assert HINGE.with_velocity_limit(3.0).velocity_bounds.upper.tolist() == [3.0]
     assert FREE.with_effort_limit(5.0, dof="vz").effort.tolist() == [np.inf] * 5 + [5.0]
     for edit in (HINGE.with_velocity_limit, HINGE.with_effort_limit, HINGE.with_damping, HINGE.with_friction):
-        with pytest.raises(ValueError, match="none negative, got -1"):
+        with pytest.raises(ValueError, match="non-negative, got -1"):
             edit(-1.0)
 
 

@@ -133,7 +133,7 @@ def test_links_welded_to_a_joints_links() -> None:
         near(joint.link_transform([0.3], parent=child, child="base"), np.linalg.inv(joint.link_transform([0.3])))
         near(joint.reversed().link_transform([0.3], child=child), joint.link_transform([0.3]))
     assert joint.link_torque([0.3], np.ones(6), on="sleeve") == joint.link_torque([0.3], np.ones(6))
-    message = r"joint 'hinge': link 'tool0' is welded to 'arm' in another place: ask for 'arm', and robot.pose"
+    message = r"joint 'hinge': link 'tool0' is welded to 'arm' at another pose: use 'arm', and add robot.pose"
     with pytest.raises(ValueError, match=message):
         joint.link_transform([0.3], child="tool0")
     rest = robot.pose({}, "tool0", relative_to="arm")

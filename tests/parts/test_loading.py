@@ -98,7 +98,7 @@ def test_repairs_are_told_once_where_the_robot_is_loaded(tmp_path: Path):
     file = tmp_path / "odd.urdf"
     file.write_text(ODD, encoding="utf-8")
     for load in (lambda: lw.load(file), lambda: lw.Robot.from_urdf(file), lambda: loaded(ODD)):
-        with pytest.warns(ModelWarning, match=r"reading robot 'r' found 1 thing odd; print\(robot.report\)") as told:
+        with pytest.warns(ModelWarning, match=r"reading robot 'r' found 1 issue; print\(robot.report\)") as told:
             found = load()
         (warning,) = told
         assert warning.filename == __file__
@@ -122,7 +122,7 @@ def test_many_repairs_are_told_in_short():
     with pytest.warns(ModelWarning) as told:
         found = loaded(robot(link("a"), *(link(f"b{k}") for k in range(50)), *joints))
     text = str(told[0].message)
-    assert "found 50 things odd" in text and "... and 47 more" in text and len(text) < 1000
+    assert "found 50 issues" in text and "... and 47 more" in text and len(text) < 1000
     assert len(found.report.repairs) == 50
 
 

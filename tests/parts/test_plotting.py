@@ -59,7 +59,7 @@ def test_a_skeleton_where_meshes_are_not_found_and_meshes_where_they_are(tmp_pat
     trimesh.creation.box((1.0, 1.0, 1.0)).export(tmp_path / "arm" / "box.stl")
     axes = robot.plot([0.0], meshes=tmp_path)
     assert len(axes.collections) == 1 and not axes.lines
-    with pytest.raises(ValueError, match="is no folder"):
+    with pytest.raises(ValueError, match="is not a folder"):
         robot.plot(meshes=tmp_path / "none")
 
 

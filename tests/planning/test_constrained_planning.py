@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.planning.path_constraints import ConstrainedSpace, KeptTasks
+from linkwork.planning.path_constraints import ConstrainedSpace, PathConstraintTasks
 
 UPRIGHT = lw.ik.AlignTask("hand.z", target=(0.0, 0.0, 1.0), name="cup")
 ROOM = (
@@ -16,8 +16,8 @@ NOWHERE = lw.Scene().with_sphere("far", 0.05, (5.0, 0.0, 0.0))
 
 
 def _space(robot, scene=None, keep=(), bound=1e-3, **options):
-    kept = KeptTasks(robot, keep, bound=bound, limits=(robot.lower, robot.upper), caller="plan")
-    return ConstrainedSpace(robot, scene, kept=kept, **options)
+    kept = PathConstraintTasks(robot, keep, bound=bound, limits=(robot.lower, robot.upper), caller="plan")
+    return ConstrainedSpace(robot, scene, tasks=kept, **options)
 
 
 def _plan(robot, start, goal, scene, seed=0, **options):
@@ -60,7 +60,7 @@ def test_a_cup_is_held_upright_around_a_wall():
         found.success
         and np.abs(lw.pose_difference(robot.pose(found.path[-1], "hand"), robot.pose(ends[1], "hand"))).max() < 1e-5
     )
-    # its corners are blended by what keeps it upright, too
+    # its corners are blend_corners by what keeps it upright, too
     smooth, straight = found.trajectory(smooth=True), found.trajectory()
     q = smooth(np.linspace(0.0, smooth.duration, 5001)).q
     assert np.arccos(np.clip(robot.pose(q, "hand")[:, 2, 2], -1.0, 1.0)).max() < 1e-3
@@ -129,8 +129,8 @@ def test_edges_converge_or_are_refused():
     )
     both = np.where(q[:, 1:] < 0.0, -1.0, 1.0)
     assert both[0] == both[1]  # the elbow is on the same side
-    walked = line.walked(q[:1], q[1:])
-    assert walked.kept.all() and np.array_equal(walked.begin[0], q[0]) and np.array_equal(walked.end[-1], q[1])
+    walked = line.discretized(q[:1], q[1:])
+    assert walked.feasible.all() and np.array_equal(walked.begin[0], q[0]) and np.array_equal(walked.end[-1], q[1])
     assert np.array_equal(walked.begin[1:], walked.end[:-1])
     y = (
         robot.point_position(_finely(robot, line.detailed(q)), "tip")[:, 1]
@@ -138,18 +138,20 @@ def test_edges_converge_or_are_refused():
         else robot.pose(_finely(robot, line.detailed(q)), "tip")[:, 1, 3]
     )
     assert 1e-6 < np.abs(y - 1.0).max() < 1e-4
-    back = line.walked(q[1:], q[:1])
+    back = line.discretized(q[1:], q[:1])
     assert np.array_equal(back.begin[::-1], walked.end)
     # the same place with the elbow on either side: both are kept, and nothing leads from one to the other
     place = _space(robot, NOWHERE, [lw.ik.PositionTask("tip", target=(1.0, 1.0, 0.0), tolerance=(1e-9, 1e-9, np.inf))])
     up, down = np.array([[0.0, np.pi / 2]]), np.array([[np.pi / 2, -np.pi / 2]])
-    assert (place.kept.size(np.concatenate([up, down])) <= 1.0).all() and not place.walked(up, down).kept.any()
+    assert (place.constraint_tasks.size(np.concatenate([up, down])) <= 1.0).all() and not place.discretized(
+        up, down
+    ).feasible.any()
     # a range: nothing is projected where it holds
     above = _space(
         robot, NOWHERE, [lw.ik.Within(lw.constraints.PointOnPlane("tip", "world.y", name="above"), 0.2, np.inf)]
     )
     inside = np.array([[1.0, 0.5], [1.4, 0.3]])
-    assert np.array_equal(above.kept.projected(inside)[0], inside) and len(above.detailed(inside)) < 5
+    assert np.array_equal(above.constraint_tasks.projected(inside)[0], inside) and len(above.detailed(inside)) < 5
     assert (robot.pose(above.samples(0).take(30), "tip")[:, 1, 3] > 0.2 - 1e-5).all()
     assert above.dimension() == 2
 
@@ -185,25 +187,25 @@ def test_projection_leads_to_the_nearest():
 def test_what_is_no_way_to_keep_is_told():
     robot = _planar()
     line = lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")
-    kept = _space(robot, NOWHERE, line).kept
+    kept = _space(robot, NOWHERE, line).constraint_tasks
     assert kept.violation(np.array([0.0, np.pi / 2])) is None
-    assert kept.violation(np.zeros(2)) == "'line' is off by 1 m, and 0.001 is allowed"
+    assert kept.violation(np.zeros(2)) == "'line' has error 1 m, 0.001 is allowed"
     for keep, options, said in (
         (lw.ik.Soft(line, 1.0), {}, "soft"),
         (lw.ik.PositionTask("tip"), {}, "target="),
-        (line, {"bound": 1e-6}, "constraint_tolerance: 'line' is held to 1e-06"),
+        (line, {"bound": 1e-6}, "constraint_tolerance: 'line' has tolerance 1e-06"),
         (line, {"bound": np.nan}, "constraint_tolerance: expected a positive number"),
     ):
         with pytest.raises(ValueError, match=said):
             _space(robot, NOWHERE, keep, **options)
     with pytest.raises(TypeError, match="path_constraints: expected tasks"):
         _space(robot, NOWHERE, "line")
-    with pytest.raises(ValueError, match="a constraint of velocities"):
+    with pytest.raises(ValueError, match="velocity constraint"):
         _space(lw.load("differential_drive"), NOWHERE)
     on, off = np.array([0.0, np.pi / 2]), np.zeros(2)
     for start, goal, status in ((off, on, "start_violates_constraints"), (on, off, "goal_violates_constraints")):
         found = robot.plan(start, goal, NOWHERE, path_constraints=line)
-        assert found.status == status and "'line' is off by 1 m, and 0.001 is allowed" in found.message
+        assert found.status == status and "'line' has error 1 m, 0.001 is allowed" in found.message
     drive = lw.load("fourbar")
     found = drive.plan(drive.neutral(), drive.neutral() + 0.2, NOWHERE)
     assert found.status == "goal_violates_constraints" and "'pin: " in found.message

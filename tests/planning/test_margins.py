@@ -79,7 +79,7 @@ def test_what_are_no_margins_or_pairs_is_refused() -> None:
         r"plan: margin: expected 'self', 'scene' or a pair of names .*, got 'slf'": {"margin": {"slf": 0.1}},
         r"plan: margin\['scene'\]: expected a finite number \[m\], got nan": {"margin": {"scene": float("nan")}},
         r"plan: margin: expected a finite number \[m\], got True": {"margin": True},
-        r"plan: margin: \('box', 'hand'\) is no pair that is looked at": {"margin": {("hand", "box"): 0.0}},
+        r"plan: margin: \('box', 'hand'\) is not a checked pair": {"margin": {("hand", "box"): 0.0}},
         r"named 'tabel'; did you mean 'table'": {"touching": [("box", "tabel")]},
         r"plan: touching: expected pairs of names of links and obstacles, got 'box'": {"touching": "box"},
         r"plan: touching: expected two names, got 'box' twice": {"touching": [("box", "box")]},
@@ -87,7 +87,7 @@ def test_what_are_no_margins_or_pairs_is_refused() -> None:
     }.items():
         with pytest.raises((ValueError, KeyError), match=what):
             ROBOT.plan(START, GOAL, SCENE, **how)
-    with pytest.raises(KeyError, match=r"'tabel'.*of obstacles, plan\(touching=\) takes pairs"):
+    with pytest.raises(KeyError, match=r"'tabel'.*obstacles, use plan\(touching=\)"):
         ROBOT.with_attached("bag", "hand", lw.shapes.Sphere(0.1), touching=["tabel"])
 
 
@@ -116,5 +116,5 @@ def test_one_set_of_kernels_serves_any_margins() -> None:
         between = arm.distances(q[:-1] + t * (ends - q[:-1]), scene).distance - every
         worst = between.min(axis=(0, 2))
         assert (worst[free] > 0.0).all() and free[worst > 0.03].all() and free.any() and not free.all()
-        kernels.append((len(space.blocks), space._calls("is_motion_free certified")[0][0]))
+        kernels.append((len(space.blocks), space._kernel_calls("is_motion_free certified")[0][0]))
     assert kernels[0] == kernels[1] == kernels[2] and kernels[0][0] == 1

@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from helpers.gantry import gantry
 from linkwork.planning.planning_space import PlanningSpace
-from linkwork.planning.search.informed_planner import InformedSamples, least_ways
+from linkwork.planning.search.informed_planner import InformedSamples, length_bounds
 from linkwork.planning.search.neighbor_graph import Adjacency, ShortestLengths, components, near_pairs
 
 WIDE, TALL, OWN = 1.0, 1.3, 0.1  # the box, and what moves around it [m]
@@ -65,7 +65,9 @@ def test_samples_are_those_through_which_a_shorter_way_may_lead():
         samples = InformedSamples(space, START[None], GOAL[None], 3)
         q = samples.take(drawn, cost)
         assert (
-            len(q) == drawn and (least_ways(space, q, START[None], GOAL[None]) < cost).all() and space.within(q).all()
+            len(q) == drawn
+            and (length_bounds(space, q, START[None], GOAL[None]) < cost).all()
+            and space.within(q).all()
         )
         assert np.array_equal(q, InformedSamples(space, START[None], GOAL[None], 3).take(drawn, cost))
         scaled = q * [2.0, 1.0]
@@ -97,9 +99,9 @@ def test_shortest_ways_along_edges_are_those_of_brute_force():
     begin = np.full(12, np.inf)
     begin[[0, 5]] = 0.0, 0.3
     shortest, graph = ShortestLengths(12, edges), Adjacency(12, edges, lengths)
-    found = shortest.found(begin, lengths)
+    found = shortest.distances(begin, lengths)
     assert np.allclose(found, np.minimum(table[0], 0.3 + table[5]))
-    by = shortest.by(begin, found, lengths)
+    by = shortest.last_edges(begin, found, lengths)
     assert (by[np.isfinite(found) & (found < begin)] >= 0).all() and by[0] == -1
     for target in range(12):
         ahead = np.linalg.norm(q - q[target], axis=1) * 0.999
@@ -107,5 +109,5 @@ def test_shortest_ways_along_edges_are_those_of_brute_force():
         if way is None:
             assert np.isinf(found[target])
         else:
-            length = lengths[graph.numbers(way)].sum() + (0.3 if way[0] == 5 else 0.0)
+            length = lengths[graph.edge_indices(way)].sum() + (0.3 if way[0] == 5 else 0.0)
             assert length == pytest.approx(found[target])

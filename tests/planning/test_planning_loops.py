@@ -11,9 +11,9 @@ import linkwork as lw
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import and_, fabs, lt, or_, where
 from linkwork.kinematics.algorithms.low_discrepancy import kronecker_point, kronecker_rates
-from linkwork.planning.algorithms.multi_start_search import SearchWanted, searched
-from linkwork.planning.algorithms.path_shortcuts import Ways, cut_short, touching
-from linkwork.planning.algorithms.rrt_connect import DEAD, Sampling, Trees, grown
+from linkwork.planning.algorithms.multi_start_search import SearchRequest, search_paths
+from linkwork.planning.algorithms.path_shortcuts import PathMetric, segment_check, shorten
+from linkwork.planning.algorithms.rrt_connect import DEAD, Sampling, Trees, grow
 
 ROOM, SPACING, WALL = 96, 0.05, 2.0
 START, GOALS = np.array([-2.0, 0.1]), np.array([[2.0, 0.0], [2.2, 0.5]])
@@ -32,7 +32,7 @@ def _looks(wall: float = 0.0) -> Any:
         in_wall = and_(lt(fabs(q[0] - 1.5), 0.05 + margin), lt(fabs(q[1]), wall + margin))
         return where(or_(in_disc, in_wall), 1.0, 0.0)
 
-    return touching(touches)
+    return segment_check(touches)
 
 
 def _sampling() -> Sampling:
@@ -41,30 +41,30 @@ def _sampling() -> Sampling:
 
 
 def _grow(nodes: Any, links: Any, numbers: Any) -> tuple[Any, Any, Any]:
-    ways, trees = Ways([1.0, 1.0], (False, False)), Trees(nodes, links, 3.0, (1.0, 2.0))
-    found = grown(ways, _looks()(0.0), trees, _sampling(), numbers[0], numbers[1], max_iterations=1000)
-    told = [*found.trees.counts, *found.met, found.number, found.rounds]
+    ways, trees = PathMetric([1.0, 1.0], (False, False)), Trees(nodes, links, 3.0, (1.0, 2.0))
+    found = grow(ways, _looks()(0.0), trees, _sampling(), numbers[0], numbers[1], max_iterations=1000)
+    told = [*found.trees.counts, *found.meeting_nodes, found.sample_index, found.rounds]
     return found.trees.nodes, found.trees.links, array(told)
 
 
 def _cut(nodes: Any, links: Any, numbers: Any) -> tuple[Any, Any, Any]:
-    ways, (count, length) = Ways([1.0, 1.0], (False, False)), (numbers[0], numbers[1])
+    ways, (count, length) = PathMetric([1.0, 1.0], (False, False)), (numbers[0], numbers[1])
     hope = (1e30, 1.0)
     looks = _looks()(0.0)
-    found = cut_short(
+    found = shorten(
         ways, looks, nodes, links, count, length, [0.3, 0.7], SPACING, numbers[2], hope, max_iterations=1000
     )
-    return found.nodes, found.links, array([found.length, found.tried, found.looks])
+    return found.nodes, found.links, array([found.length, found.trials_done, found.num_checks])
 
 
 def _search(nodes: Any, links: Any, path: Any, after: Any, best: Any, numbers: Any) -> tuple[Any, ...]:
     """Numbers: searches, rounds of all, whether trees grow on, rows of them, and of each, the last sample's number."""
     searches, max_iterations, growing, *sizes, first = list(numbers)
     roots = np.column_stack([[START, *GOALS], [0.0, 1.0, 1.0], [LENGTHS.min(), *LENGTHS]])
-    wanted = SearchWanted(roots, 3.0, 1.01, 0.2, SPACING, searches, 60.0, max_iterations, [0.3, 0.7], 60.0, 1.0)
+    wanted = SearchRequest(roots, 3.0, 1.01, 0.2, SPACING, searches, 60.0, max_iterations, [0.3, 0.7], 60.0, 1.0)
     trees, looks = Trees(nodes, links, sizes[0], (sizes[1], sizes[2])), _looks(WALL)
-    ways = Ways([1.0, 1.0], (False, False))
-    found = searched(
+    ways = PathMetric([1.0, 1.0], (False, False))
+    found = search_paths(
         ways,
         looks(0.0),
         looks(0.01),

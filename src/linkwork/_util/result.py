@@ -116,12 +116,12 @@ class Result(Made):
         if words.ndim and isinstance(index, tuple) and not index:
             failed = [Status(word) for word in np.unique(words[~np.asarray(self.success, dtype=bool)])]
             return "\n".join([self.message, *(f"{status}: {status.advice}" for status in failed if status.advice)])
-        place = _checked_index(index, words.shape)
-        status = Status(words[place])
-        advice = "" if np.asarray(self.success)[place] or not status.advice else f". {status.advice}"
-        return f"{status}: {self._sentence(place)}{advice}"
+        entry = _checked_index(index, words.shape)
+        status = Status(words[entry])
+        advice = "" if np.asarray(self.success)[entry] or not status.advice else f". {status.advice}"
+        return f"{status}: {self._sentence(entry)}{advice}"
 
-    def _sentence(self, place: tuple[int, ...]) -> str:
+    def _sentence(self, entry: tuple[int, ...]) -> str:
         """Return the message of one entry; its index has one integer per axis of the batch."""
         raise NotImplementedError
 
@@ -144,12 +144,12 @@ def counted(words: np.ndarray) -> str:
 
 def _checked_index(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return an index of a batch as non-negative integers.  Raises ValueError and IndexError."""
-    place = index if isinstance(index, tuple) else (index,)
-    if len(place) != len(shape) or not all(map(_is_integer, place)):
+    entry = index if isinstance(index, tuple) else (index,)
+    if len(entry) != len(shape) or not all(map(_is_integer, entry)):
         raise ValueError(f"explain: index: expected {len(shape)} integers, for a batch of {shape}, got {index!r}")
-    if not all(-n <= k < n for k, n in zip(place, shape, strict=True)):
+    if not all(-n <= k < n for k, n in zip(entry, shape, strict=True)):
         raise IndexError(f"explain: index: expected integers within the batch {shape}, got {index!r}")
-    return tuple(int(k) % n for k, n in zip(place, shape, strict=True))
+    return tuple(int(k) % n for k, n in zip(entry, shape, strict=True))
 
 
 def _is_integer(x: object) -> bool:

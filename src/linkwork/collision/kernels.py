@@ -253,7 +253,7 @@ def _selection(
     used = {name for _, name in with_scene}
     if len(used) < len(scene):
         scene = scene.only(used)
-    row = dict(zip(scene.names, scene.places, strict=True))
+    row = dict(zip(scene.names, scene.row_indices, strict=True))
     indices = tuple(sorted({k for k, _ in with_scene}))
     spec = DistanceSpec(tree, tuple(own), indices, scene.capacities if indices else ())
     columns = [*range(len(own)), *(len(own) + indices.index(k) + row[name] * len(indices) for k, name in with_scene)]

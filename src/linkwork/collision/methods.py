@@ -178,7 +178,9 @@ class DistanceMethods(RobotBase):
             positive("is_motion_free", unused, other)
         if is_traced(step) or not minimum <= step < math.inf or not step > 0.0:
             expected = f"a number >= {minimum:g} [m]" if certified else "a positive number [rad, m]"
-            raise ValueError(f"is_motion_free: {name}: expected {expected}, got {step!r}")
+            raise ValueError(
+                f"is_motion_free: {name}: expected {expected}, got {tolerance if certified else resolution!r}"
+            )
         selection = self._pair_selection("is_motion_free", scene, pairs)
         calls = []
         for block in selection.blocks:
@@ -192,7 +194,7 @@ class DistanceMethods(RobotBase):
             inputs = block.inputs(block.scene.rows_by_distance)
             calls.append((kernel, (_finite_number("margin", margin), step, *inputs)))
         plain = all(q.__class__ is np.ndarray and q.dtype == float and q.shape == (self.nq,) for q in (q0, q1))
-        if plain and not self._subject.unfit and len(calls) == 1:
+        if plain and not self._subject.checked_joints and len(calls) == 1:
             result = _call_if_finite(calls[0][0], q0, q1, *calls[0][1])
             if result is not None:
                 return MotionCheck._of(collision_check, result)
@@ -289,7 +291,7 @@ class DistanceMethods(RobotBase):
                 return self._on_symbols(function, selection, q, rows, arguments)
             plain = q.__class__ is np.ndarray and q.dtype in _REAL and q.shape[-1:] == (self._tree.nq,)
             arrays: Sequence[Any] = inputs
-            if plain and not self._subject.unfit:
+            if plain and not self._subject.checked_joints:
                 if q.dtype != float:
                     arrays = [np.asarray(x, dtype=q.dtype) for x in inputs]  # float32 throughout if q is float32
                 result = _call_if_finite(kernel, q, *arrays)
@@ -297,7 +299,7 @@ class DistanceMethods(RobotBase):
                     return result
             return kernel(read_configuration(self, function.split()[0], "q", q), *arrays)
 
-        call = otherwise if self._subject.unfit else single_call(kernel, otherwise)
+        call = otherwise if self._subject.checked_joints else single_call(kernel, otherwise)
         return (lambda q, *arguments: call(q, *arguments, *scene)) if scene else call
 
     def _on_symbols(

@@ -53,7 +53,7 @@ class DistanceResult(Made):
 
     @property
     def unique(self) -> Any:
-        """1 where the points and the normal are unique, else 0 (...)."""
+        """Uniqueness of the points and the normal (...): 1, or 0 if there are others."""
         return self._values[..., 10]
 
     def __repr__(self) -> str:

@@ -175,8 +175,8 @@ class PointOnSurface(Constraint):
     def _relative_point(self, state: Kinematics) -> RelativePoint:
         return relative_point(state, self.point, self.frame)
 
-    def _of(self, place: list[Any]) -> list[Any]:
-        return over_any_scalar(f"constraint {self.name!r}", self.function, place, count=self.rows)
+    def _of(self, position: list[Any]) -> list[Any]:
+        return over_any_scalar(f"constraint {self.name!r}", self.function, position, count=self.rows)
 
 
 @public_constructor

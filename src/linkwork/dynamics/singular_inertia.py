@@ -36,7 +36,7 @@ def refuse_singular_inertia(subject: KernelOwner, request: Request) -> None:
         and not _depends_on_parameters(subject, request)
     ):
         key = _inertia_key(subject, request)
-        result = subject.singular_joints.get(key, lambda: _singular_joints(subject.felt, *key))
+        result = subject.singular_joints.get(key, lambda: _singular_joints(subject.joint_space_tree, *key))
         if result:
             raise SingularInertiaError(result[0], joints=result)
 
@@ -60,7 +60,7 @@ def inertia_guards(subject: KernelOwner, request: Request, walked: Any, q: Seque
     weak = _weak_velocities(subject, armature, fixed, some)
     if not weak:
         return []
-    sizes, pivots = mass_sizes(subject.felt, some, armature), mass_pivots(walked, q, armature, fixed)
+    sizes, pivots = mass_sizes(subject.joint_space_tree, some, armature), mass_pivots(walked, q, armature, fixed)
     return [NEARLY * sizes[k] - pivots[k] for k in weak]
 
 
@@ -75,13 +75,13 @@ def warn_of_singular_inertia(subject: KernelOwner, request: Request, label: str,
     q = np.asarray(arguments[request.inputs.index("q")], dtype=float)
     columns = [q[..., k] for k in range(subject.tree.nq)]
     with np.errstate(all="ignore"):
-        sizes = mass_sizes(subject.felt, columns, armature)
-        pivots = mass_pivots(subject.felt, columns, armature, fixed, _inverse)
+        sizes = mass_sizes(subject.joint_space_tree, columns, armature)
+        pivots = mass_pivots(subject.joint_space_tree, columns, armature, fixed, _inverse)
     for k in weak:
         part = np.broadcast_to(np.asarray(pivots[k] - SINGULAR * sizes[k], dtype=float), q.shape[:-1])
         if not (part > 0.0).all():
             at = q[np.unravel_index(np.argmin(part), part.shape)]
-            names = unfelt_joints(subject.felt, at.tolist(), armature, fixed)
+            names = unfelt_joints(subject.joint_space_tree, at.tolist(), armature, fixed)
             joint = subject.tree.bodies[owners(subject.tree)[k]].joint_name
             warnings.warn(
                 f"{label}: joint {joint!r}: {_clause(names or [joint])} no inertia at q = {at.tolist()}: the mass "

@@ -1,7 +1,4 @@
-"""Five small tasks: each is made when it is first asked for.
-
-What is to be done: a robot, how it begins, what is seen, what is paid for, and when it has failed.
-"""
+"""Control tasks for reinforcement learning: robot, initial states, observations and rewards; five examples."""
 
 from __future__ import annotations
 
@@ -33,29 +30,29 @@ Random = np.random.Generator
 
 
 def _rod(name: str, length: float, mass: float, *frames: str) -> Link:
-    """Along −z, from the origin of its frame."""
+    """Return a rod along −z from the origin of its frame."""
     capsule = shapes.Capsule(0.03, length).at((0.0, 0.0, -0.5 * length))
     return Link(name, capsule, mass=mass, frames={x: pose((0.0, 0.0, -length)) for x in frames})
 
 
 def _hinge(name: str, parent: str, child: str, down: float, damping: float = 0.0, **limits: Any) -> Joint:
-    """About y, at a distance below the parent's origin."""
-    turning = joints.Revolute((0.0, 1.0, 0.0))
-    result = Joint.of(turning, name=name, parent=parent, child=child, placement=pose((0.0, 0.0, -down)), **limits)
+    """Return a hinge about y, at the distance ``down`` below the parent's origin."""
+    axis = joints.Revolute((0.0, 1.0, 0.0))
+    result = Joint.of(axis, name=name, parent=parent, child=child, placement=pose((0.0, 0.0, -down)), **limits)
     return result.with_damping(damping) if damping else result
 
 
-def _wrapped(angle: Any) -> tuple[Any, Any]:
+def _sin_cos(angle: Any) -> tuple[Any, Any]:
     return sin(angle), cos(angle)
 
 
 @cache
 def _pendulum() -> ControlTask:
-    """A pendulum swings up and stays up; its motor alone cannot lift it."""
+    """Pendulum swing-up and balance; the motor is too weak to lift it directly."""
     robot = Robot.build("pendulum", Link("post", mass=1.0), _hinge("hinge", "post", "rod", 0.0), _rod("rod", 1.0, 1.0))
 
     def observe(q: Any, v: Any, goal: Any) -> list[Any]:
-        return [*_wrapped(q[0]), 0.2 * v[0]]
+        return [*_sin_cos(q[0]), 0.2 * v[0]]
 
     def reward(q: Any, v: Any, action: Any, goal: Any) -> Any:
         return 0.5 - 0.5 * cos(q[0]) - 0.01 * v[0] * v[0] - 0.005 * action[0] * action[0]
@@ -68,7 +65,7 @@ def _pendulum() -> ControlTask:
 
 @cache
 def _cart_pole() -> ControlTask:
-    """A pole stands on a cart, and is not to fall."""
+    """Balance of a pole on a cart."""
     rail, along = joints.Prismatic((1.0, 0.0, 0.0)), Link("cart", shapes.Box((0.3, 0.2, 0.1)), mass=1.0)
     robot = Robot.build(
         "cart_pole",
@@ -107,11 +104,11 @@ def _two_rods(name: str, first: float, second: float, damping: float, tip: str) 
 
 @cache
 def _acrobot() -> ControlTask:
-    """Two rods swing up, driven between them alone."""
+    """Swing-up of two rods with a motor only between them."""
     robot: Any = _two_rods("acrobot", 0.5, 0.5, 0.01, "tip")
 
     def observe(q: Any, v: Any, goal: Any) -> list[Any]:
-        return [*_wrapped(q[0]), *_wrapped(q[1]), 0.1 * v[0], 0.1 * v[1]]
+        return [*_sin_cos(q[0]), *_sin_cos(q[1]), 0.1 * v[0], 0.1 * v[1]]
 
     def reward(q: Any, v: Any, action: Any, goal: Any) -> Any:
         return robot.pose(q, "tip")[2, 3]
@@ -124,7 +121,7 @@ def _acrobot() -> ControlTask:
 
 @cache
 def _reacher() -> ControlTask:
-    """An arm of two joints in a plane without gravity brings its tip to a point, and keeps it there."""
+    """Reach and hold a point with a planar arm of two joints, without gravity."""
     robot: Any = _two_rods("reacher", 0.5, 0.5, 0.1, "tip").with_gravity((0.0, 0.0, 0.0))
 
     def off(q: Any, goal: Any) -> tuple[Any, Any]:
@@ -132,7 +129,7 @@ def _reacher() -> ControlTask:
         return X[0, 3] - goal[0], X[2, 3] - goal[1]
 
     def observe(q: Any, v: Any, goal: Any) -> list[Any]:
-        return [*_wrapped(q[0]), *_wrapped(q[1]), 0.2 * v[0], 0.2 * v[1], goal[0], goal[1], *off(q, goal)]
+        return [*_sin_cos(q[0]), *_sin_cos(q[1]), 0.2 * v[0], 0.2 * v[1], goal[0], goal[1], *off(q, goal)]
 
     def reward(q: Any, v: Any, action: Any, goal: Any) -> Any:
         x, z = off(q, goal)
@@ -151,7 +148,7 @@ def _reacher() -> ControlTask:
 
 @cache
 def _hopper() -> ControlTask:
-    """A body on one leg, in a plane, gets on as fast as it can without falling."""
+    """Fast planar locomotion of a body on one leg, without falling."""
     robot = Robot.build(
         "hopper",
         Link("ground", mass=1.0),
@@ -169,7 +166,7 @@ def _hopper() -> ControlTask:
         Link("sole", shapes.Box((0.24, 0.08, 0.04)).at((0.03, 0.0, -0.02)), mass=0.3),
     )
     ends = tuple(ContactPoint("sole", (x, 0.0, -0.04)) for x in (-0.09, 0.15))
-    height = 0.89  # of the body's middle over what it stands on, with a straight leg
+    height = 0.89  # [m] of the body's center above the ground, with a straight leg
 
     def observe(q: Any, v: Any, goal: Any) -> list[Any]:
         return [q[1], *q[2:], *(0.1 * x for x in v)]
@@ -181,9 +178,9 @@ def _hopper() -> ControlTask:
         return where(or_(lt(q[1], 0.6), lt(0.5, fabs(q[2]))), 1.0, 0.0)
 
     def start(rng: Random) -> tuple[Any, Any]:
-        bent = np.array([0.0, 0.0, 0.0, 0.2, -0.4, 0.2]) + rng.uniform(-0.02, 0.02, 6) * [0, 0, 1, 1, 1, 1]
-        bent[1] = height - 0.7 * (1.0 - math.cos(0.2)) + 0.02
-        return bent, np.zeros(6)
+        q = np.array([0.0, 0.0, 0.0, 0.2, -0.4, 0.2]) + rng.uniform(-0.02, 0.02, 6) * [0, 0, 1, 1, 1, 1]
+        q[1] = height - 0.7 * (1.0 - math.cos(0.2)) + 0.02
+        return q, np.zeros(6)
 
     return ControlTask(
         robot,
@@ -207,29 +204,30 @@ TASKS: Mapping[str, Callable[[], ControlTask]] = {
     "reacher": _reacher,
     "hopper": _hopper,
 }
-"""An entry a task."""
+"""Functions that return the example tasks, by name."""
 
 
-def _nothing(rng: np.random.Generator) -> np.ndarray:
+def _no_goal(rng: np.random.Generator) -> np.ndarray:
     return np.zeros(0)
 
 
-def _never(q: Any, v: Any, goal: Any) -> Any:
+def _never_fails(q: Any, v: Any, goal: Any) -> Any:
     return 0.0
 
 
 @public
 @dataclass(frozen=True)
 class ControlTask:
-    """A task of a robot, for one environment; all functions but ``start`` and ``goal`` are of symbols.
+    """A control task of a robot, for one environment; all functions except ``start`` and ``goal`` are of symbols.
 
-    ``start(rng)`` gives q (nq,) and v (nv,) at the beginning, ``goal(rng)`` numbers (k,) that stay the same until the
-    end.  An action (m,), between −1 and 1, moves the ``joints`` of one degree of freedom with the ``efforts`` (m,)
-    [N m, N].  ``observe(q, v, goal)`` gives what is seen, ``reward(q, v, action, goal)`` what the state after an action
-    is worth, and ``failed(q, v, goal)`` is not 0 where all is over.  An action is held for ``steps_per_action`` steps
-    of ``dt`` [s], and after ``horizon`` actions an environment ends.  ``contacts`` are those of `Robot.simulate`.
+    ``start(rng)`` returns the initial q (nq,) and v (nv,), ``goal(rng)`` values (k,) that are constant in an episode.
+    An action (m,), within −1 and 1, scales the ``efforts`` (m,) [N·m, N] of the ``joints``, each of one degree of
+    freedom.  ``observe(q, v, goal)`` returns the observation and ``reward(q, v, action, goal)`` the reward of the state
+    after an action.  ``failed(q, v, goal)`` is nonzero where the episode fails.  An action is constant for
+    ``steps_per_action`` steps of ``dt`` [s]; an episode is truncated after ``horizon`` actions.  ``contacts`` are those
+    of `Robot.simulate`.
 
-    Raises ValueError and UnknownNameError for joints and efforts that do not go with the robot.
+    Raises ValueError and UnknownNameError for joints and efforts that do not fit the robot.
     """
 
     robot: RobotBase
@@ -238,8 +236,8 @@ class ControlTask:
     reward: Callable[[Any, Any, Any, Any], Any]
     joints: tuple[str, ...]
     efforts: tuple[float, ...]
-    failed: Callable[[Any, Any, Any], Any] = _never
-    goal: Callable[[np.random.Generator], Any] = _nothing
+    failed: Callable[[Any, Any, Any], Any] = _never_fails
+    goal: Callable[[np.random.Generator], Any] = _no_goal
     dt: float = 2e-3
     steps_per_action: int = 10
     horizon: int = 500
@@ -251,7 +249,7 @@ class ControlTask:
         for name in self.joints:
             if robot.joint(name).nv != 1:
                 raise ValueError(
-                    f"ControlTask: joints: {name!r} has {robot.joint(name).nv} degrees of freedom, not one"
+                    f"ControlTask: joints: {name!r} has {robot.joint(name).nv} degrees of freedom, expected 1"
                 )
         if len(self.efforts) != len(self.joints):
             raise ValueError(
@@ -262,7 +260,7 @@ class ControlTask:
         ContactSet.of(self.contacts, "convex", "ControlTask")
 
     def forces(self, action: Any) -> Any:
-        """τ (nv) of an action (m), which is held within −1 and 1."""
+        """Return τ (nv) of an action (m), which is clipped to −1 and 1."""
         robot: Any = self.robot
         tau: list[Any] = [0.0] * robot.nv
         for name, effort, u in zip(self.joints, self.efforts, [*action], strict=True):

@@ -1,4 +1,4 @@
-"""Many environments of a task, as gymnasium's vector environments, with their kernels and rendered frames."""
+"""Vector environments of a control task with gymnasium's interface, their kernels and rendered frames."""
 
 from __future__ import annotations
 
@@ -28,20 +28,19 @@ try:
     from gymnasium.vector.utils import batch_space
 except ImportError as error:  # pragma: no cover - depends on what is installed
     raise ImportError(
-        'linkwork.environments takes gymnasium, which is not installed: pip install "linkwork[environments]"'
+        'linkwork.environments needs gymnasium, which is not installed: pip install "linkwork[environments]"'
     ) from error
-NAMESPACE = "linkwork"  # of the names by which gymnasium makes them
-_FAR = np.inf
+NAMESPACE = "linkwork"  # of the names registered with gymnasium
+_UNBOUNDED = np.inf
 
 
 @public
 class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
-    """So many environments of a `ControlTask`, or of one of `TASKS` by name, side by side in one kernel.
+    """A batch of environments of a `ControlTask`, or of one of `TASKS` by name, in one kernel.
 
-    Actions (n, m) are between −1 and 1, observations (n, k) float64.  An environment that has ended, failed or at its
-    horizon, begins anew with the next action, which is not looked at: gymnasium's ``AutoresetMode.NEXT_STEP``.  What
-    an environment is given by chance depends on the ``seed`` of `reset` and its number alone, so it goes the same way
-    among any others.
+    Actions (n, m) are within −1 and 1, observations (n, k) are float64.  An environment whose episode has ended is
+    reset by the next step, which ignores its action: gymnasium's ``AutoresetMode.NEXT_STEP``.  Random values of an
+    environment depend only on the ``seed`` of `reset` and its index, not on the number of environments.
 
     >>> from linkwork.environments import VectorEnvironment
     >>> envs = VectorEnvironment("cart_pole", num_envs=4)
@@ -50,11 +49,11 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     >>> observations.shape, rewards.shape, terminated.any()
     ((4, 4), (4,), np.False_)
 
-    With ``render_mode="rgb_array"`` `render` draws them.  ``gymnasium.make_vec("linkwork/cart_pole-v0", num_envs=4)``
-    makes the same, once `linkwork.environments` is imported.
+    With ``render_mode="rgb_array"``, `render` draws them.  After `linkwork.environments` is imported,
+    ``gymnasium.make_vec("linkwork/cart_pole-v0", num_envs=4)`` creates the same.
 
-    Raises UnknownNameError for a name of no task or render mode, ValueError for actions of another shape or that are
-    not finite.
+    Raises UnknownNameError for an unknown task or render mode, ValueError for actions of a wrong shape or that are not
+    finite.
     """
 
     def __init__(self, task: str | ControlTask, num_envs: int = 1, render_mode: str | None = None) -> None:
@@ -68,12 +67,15 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if render_mode is not None and render_mode not in MODES:
             raise UnknownNameError("render mode of VectorEnvironment", str(render_mode), MODES)
         self.task, self.num_envs, self.render_mode = task, num_envs, render_mode
-        frames = round(1.0 / (task.dt * task.steps_per_action))  # a second
+        frames = round(1.0 / (task.dt * task.steps_per_action))  # [1/s]
         self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": [*MODES], "render_fps": frames}
-        q, v, goal = begun(task, np.random.default_rng(0))
-        self._observing, self._moving = observer(task, len(goal)), mover(task, len(goal))
-        seen = self._observing(q, v, goal)
-        self.single_observation_space = gymnasium.spaces.Box(-_FAR, _FAR, seen.shape, np.float64)
+        q, v, goal = initial_state(task, np.random.default_rng(0))
+        self._observation_kernel, self._action_kernel = (
+            observation_kernel(task, len(goal)),
+            action_kernel(task, len(goal)),
+        )
+        observation = self._observation_kernel(q, v, goal)
+        self.single_observation_space = gymnasium.spaces.Box(-_UNBOUNDED, _UNBOUNDED, observation.shape, np.float64)
         self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (len(task.joints),), np.float64)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -81,70 +83,70 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._goal = np.zeros((num_envs, len(goal)))
         self._count = np.zeros(num_envs, dtype=int)
         self._over = np.ones(num_envs, dtype=bool)
-        self._chance: list[np.random.Generator] = []
+        self._generators: list[np.random.Generator] = []
 
     @property
     def state(self) -> tuple[np.ndarray, np.ndarray]:
-        """q (n, nq) and v (n, nv)."""
+        """States q (n, nq) and v (n, nv) of the environments."""
         return self._q.copy(), self._v.copy()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """All environments from the start: what is seen (n, k), and nothing else."""
-        if seed is not None or not self._chance:
+        """Reset all environments; return observations (n, k) and an empty dict."""
+        if seed is not None or not self._generators:
             first = int(np.random.default_rng().integers(2**63)) if seed is None else seed
-            self._chance = [np.random.default_rng([first, k]) for k in range(self.num_envs)]
+            self._generators = [np.random.default_rng([first, k]) for k in range(self.num_envs)]
         self._begin(np.ones(self.num_envs, dtype=bool))
-        return self._seen(), {}
+        return self._observations(), {}
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """What is seen (n, k), rewards (n,), and whether environments failed and came to their horizon (n,)."""
+        """Apply actions (n, m); return observations (n, k), rewards, terminated (failed) and truncated (n,), and {}."""
         expected = f"VectorEnvironment.step: actions: expected numbers of shape {self.action_space.shape}"
-        given = np.asarray(real_array(expected, actions), dtype=float)
-        if given.shape != self.action_space.shape:
-            raise ValueError(f"{expected}, got shape {given.shape}")
-        if not np.isfinite(given).all():
-            k, joint = np.argwhere(~np.isfinite(given))[0]
+        values = np.asarray(real_array(expected, actions), dtype=float)
+        if values.shape != self.action_space.shape:
+            raise ValueError(f"{expected}, got shape {values.shape}")
+        if not np.isfinite(values).all():
+            k, joint = np.argwhere(~np.isfinite(values))[0]
             name = self.task.joints[joint]
             raise ValueError(
-                f"VectorEnvironment.step: actions: expected finite numbers, got {given[k, joint]} for {name!r} of "
+                f"VectorEnvironment.step: actions: expected finite numbers, got {values[k, joint]} for {name!r} of "
                 f"environment {k}"
             )
-        if not self._chance:
-            raise RuntimeError("VectorEnvironment.step: reset comes first")
-        fresh = self._over.copy()
-        result = self._moving(self._q, self._v, self._goal, given)
+        if not self._generators:
+            raise RuntimeError("VectorEnvironment.step: call reset() first")
+        restarted = self._over.copy()
+        result = self._action_kernel(self._q, self._v, self._goal, values)
         self._q, self._v = np.array(result.q), np.array(result.v)
         self._count += 1
-        seen, rewards = np.array(result.observation), np.where(fresh, 0.0, result.reward)
-        if fresh.any():
-            self._begin(fresh)
-            seen[fresh] = self._seen()[fresh]
-        terminated = (result.over > 0.5) & ~fresh
+        observations, rewards = np.array(result.observation), np.where(restarted, 0.0, result.reward)
+        if restarted.any():
+            self._begin(restarted)
+            observations[restarted] = self._observations()[restarted]
+        terminated = (result.over > 0.5) & ~restarted
         truncated = (self._count >= self.task.horizon) & ~terminated
         self._over = terminated | truncated
-        return seen, rewards, terminated, truncated, {}
+        return observations, rewards, terminated, truncated, {}
 
     def render(self) -> tuple[np.ndarray, ...]:
-        """Draw every environment as it is now: pictures (height, width, 3) of uint8, with ``render_mode="rgb_array"``.
+        """Draw every environment; return images (height, width, 3) of uint8, with ``render_mode="rgb_array"``.
 
-        Raises RuntimeError where no render mode was given, ImportError where matplotlib is not installed.
+        Raises RuntimeError without a render mode, ImportError if matplotlib is not installed.
         """
         if self.render_mode is None:
             raise RuntimeError(
-                'VectorEnvironment.render: render_mode: expected "rgb_array", got None: give it where they are made'
+                'VectorEnvironment.render: render_mode: expected "rgb_array", got None: pass it to the constructor'
             )
         return robot_frames(self.task.robot, self._q)
 
     def _begin(self, which: np.ndarray) -> None:
         for k in np.flatnonzero(which):
-            self._q[k], self._v[k], self._goal[k] = begun(self.task, self._chance[k])
+            self._q[k], self._v[k], self._goal[k] = initial_state(self.task, self._generators[k])
         self._count[which] = 0
         self._over[which] = False
 
-    def _seen(self) -> np.ndarray:
-        return np.array(self._observing(self._q, self._v, self._goal))
+    def _observations(self) -> np.ndarray:
+        return np.array(self._observation_kernel(self._q, self._v, self._goal))
 
 
 def register_tasks() -> None:
@@ -156,8 +158,8 @@ def register_tasks() -> None:
             gymnasium.register(result, vector_entry_point=entry, kwargs={"task": name})
 
 
-def begun(task: ControlTask, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q, v and the goal of an environment that begins.  Raises ValueError for what is no state of the robot."""
+def initial_state(task: ControlTask, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return q, v and goal of a new episode.  Raises ValueError for an invalid state of the robot."""
     robot: Any = task.robot
     result = task.start(rng)
     if not isinstance(result, tuple | list) or len(result) != 2:
@@ -170,20 +172,20 @@ def begun(task: ControlTask, rng: np.random.Generator) -> tuple[np.ndarray, np.n
     return q, v, goal
 
 
-def observer(task: ControlTask, goals: int) -> Kernel:
-    """q, v, goal to what is seen."""
+def observation_kernel(task: ControlTask, goal_size: int) -> Kernel:
+    """Return the kernel from q, v, goal to the observation."""
 
-    def seen(q: Any, v: Any, goal: Any) -> Any:
+    def observation(q: Any, v: Any, goal: Any) -> Any:
         return array(list(task.observe(q, v, goal)))
 
-    return compile(seen, name="observe", **_shapes(task, goals))
+    return compile(observation, name="observe", **_shapes(task, goal_size))
 
 
-def mover(task: ControlTask, goals: int) -> Kernel:
-    """q, v, goal, action to all that an action leads to."""
+def action_kernel(task: ControlTask, goal_size: int) -> Kernel:
+    """Return the kernel from q, v, goal and action to the next state, observation, reward and failure."""
     robot: Any = task.robot
 
-    def moved(q: Any, v: Any, goal: Any, action: Any) -> Any:
+    def act(q: Any, v: Any, goal: Any, action: Any) -> Any:
         tau = task.forces(action)
         result = robot.simulate(
             q,
@@ -205,12 +207,12 @@ def mover(task: ControlTask, goals: int) -> Kernel:
             "over": where(over, 1.0, 0.0),
         }
 
-    return compile(moved, name="act", **_shapes(task, goals), action=(len(task.joints),))
+    return compile(act, name="act", **_shapes(task, goal_size), action=(len(task.joints),))
 
 
-def _shapes(task: ControlTask, goals: int) -> Mapping[str, Any]:
+def _shapes(task: ControlTask, goal_size: int) -> Mapping[str, Any]:
     robot: Any = task.robot
-    return {"q": robot.configuration_space, "v": (robot.nv,), "goal": (goals,)}
+    return {"q": robot.configuration_space, "v": (robot.nv,), "goal": (goal_size,)}
 
 
 MODES = ("rgb_array",)
@@ -218,8 +220,8 @@ _SIZE, _DOTS = 4.0, 80.0  # [inch], [1/inch]: 320 pixels a side
 
 
 def robot_frames(robot: Any, q: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Draw the robot at each of q (n, nq), and return the pictures (height, width, 3) of uint8."""
-    pyplot()  # raises ImportError, with what to install, where matplotlib is not
+    """Draw the robot at each of q (n, nq) and return images (height, width, 3) of uint8."""
+    pyplot()  # raises ImportError with the install command if matplotlib is missing
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,6 +1,7 @@
-"""Reading values of plain data: names, numbers, poses, joint types, and whatever a class is made from.
+"""Readers of values in data files: names, numbers, poses, joint types, and arguments of constructors.
 
-A value that cannot be read is an error to be raised in the end; until then a harmless one stands in for it.
+A value that cannot be read is recorded as an error, which is raised at the end; a harmless value replaces it until
+then.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from linkwork.spatial.arguments import LARGEST, RIGID
 
 __all__ = ["BOUNDS", "RESISTING", "PlainReader"]
 
-_AXES = Vec3(1.0, 0.0, 0.0)
+_FALLBACK_AXIS = Vec3(1.0, 0.0, 0.0)
 
 
 class PlainReader:
-    """Reads values of a document, and collects what is wrong in ``findings``."""
+    """Reader of values of a document that collects errors in ``findings``."""
 
     def __init__(self, file: str | None, findings: Findings) -> None:
         self.file, self.findings = file, findings
@@ -39,28 +40,28 @@ class PlainReader:
 
     # -- objects and their keys
 
-    def is_object(self, value: Value, what: str) -> bool:
-        """Whether it is an object with keys: DATA_TYPE where it is not."""
+    def is_object(self, value: Value, name: str) -> bool:
+        """Return True for an object with keys; otherwise record DATA_TYPE."""
         if isinstance(value.content, dict):
             return True
-        self.error(value, "DATA_TYPE", f"{what}: expected an object with keys, got {value.kind}")
+        self.error(value, "DATA_TYPE", f"{name}: expected an object with keys, got {value.kind}")
         return False
 
     def known(self, value: Value, keys: Collection[str]) -> None:
-        """UNKNOWN_KEY for every key of an object that is none of these."""
+        """Record UNKNOWN_KEY for each key of an object that is not among ``keys``."""
         for key, inner in value.content.items():
             if key not in keys:
                 self.error(inner, "UNKNOWN_KEY", f"unknown key {quoted(key)}", nearest(key, list(keys)))
 
     def required(self, value: Value, key: str) -> Value | None:
-        """What stands under a key.  KEY_MISSING where nothing does."""
+        """Return the value of a key; None and KEY_MISSING if it is missing."""
         result: Value | None = value.content.get(key)
         if result is None:
             self.error(value, "KEY_MISSING", f"the key {quoted(key)} is missing")
         return result
 
     def text(self, value: Value, key: str) -> str:
-        """The name that stands under a key.  KEY_MISSING, BAD_NAME."""
+        """Return the name under a key.  KEY_MISSING, BAD_NAME."""
         result = self.required(value, key)
         if result is None:
             return ""
@@ -73,11 +74,11 @@ class PlainReader:
     # -- numbers
 
     def number(self, value: Value) -> float:
-        """A number of at most 1e20.  NUMBER, MAGNITUDE."""
+        """Return a number of at most 1e20 in magnitude.  NUMBER, MAGNITUDE."""
         if not isinstance(value.content, float):
             hint = None
             if isinstance(value.content, str):
-                hint = "a number stands without quotes; the decimal separator is a point"
+                hint = "write numbers without quotes, with a decimal point"
             self.error(value, "NUMBER", f"{value.step}: expected a number, got {value.kind}", hint)
             return 0.0
         if abs(value.content) > LARGEST:
@@ -86,8 +87,8 @@ class PlainReader:
             return 0.0
         return value.content
 
-    def numbers(self, value: Value, count: int) -> tuple[float, ...]:
-        """So many numbers in a list.  ARITY, DATA_TYPE, NUMBER."""
+    def number_list(self, value: Value, count: int) -> tuple[float, ...]:
+        """Return a list of ``count`` numbers.  ARITY, DATA_TYPE, NUMBER."""
         if not isinstance(value.content, list):
             self.error(value, "DATA_TYPE", f"{value.step}: expected {count} numbers in a list, got {value.kind}")
         elif len(value.content) != count:
@@ -99,25 +100,29 @@ class PlainReader:
     # -- poses
 
     def pose(self, value: Value) -> Pose:
-        """A placement: ``xyz`` [m], and one of ``rpy`` [rad], ``quaternion_wxyz`` and ``rotation``, a matrix."""
+        """Return a placement: ``xyz`` [m], and one of ``rpy`` [rad], ``quaternion_wxyz`` and ``rotation``, a matrix."""
         if not self.is_object(value, str(value.step)):
             return Pose.identity()
-        self.known(value, ("xyz", *_WAYS))
+        self.known(value, ("xyz", *_ROTATIONS))
         given = value.content
-        ways = [key for key in _WAYS if key in given]
-        if len(ways) > 1:
-            self.error(given[ways[1]], "DUPLICATE_ELEMENT", f"the rotation is given twice, as {' and as '.join(ways)}")
-        place = Vec3.of(self.numbers(given["xyz"], 3)) if "xyz" in given else Vec3.zero()
-        turned = getattr(self, f"_{ways[0]}")(given[ways[0]]) if ways else Rotation.identity()
-        if turned == Rotation.identity() and not any(place):
+        rotations = [key for key in _ROTATIONS if key in given]
+        if len(rotations) > 1:
+            self.error(
+                given[rotations[1]],
+                "DUPLICATE_ELEMENT",
+                f"the rotation is stated twice, as {' and as '.join(rotations)}",
+            )
+        translation = Vec3.of(self.number_list(given["xyz"], 3)) if "xyz" in given else Vec3.zero()
+        rotation = getattr(self, f"_{rotations[0]}")(given[rotations[0]]) if rotations else Rotation.identity()
+        if rotation == Rotation.identity() and not any(translation):
             return Pose.identity()
-        return Pose(turned, place)
+        return Pose(rotation, translation)
 
     def _rpy(self, value: Value) -> Rotation:
-        return Rotation.from_rpy(*self.numbers(value, 3))
+        return Rotation.from_rpy(*self.number_list(value, 3))
 
     def _quaternion_wxyz(self, value: Value) -> Rotation:
-        wxyz = self.numbers(value, 4)
+        wxyz = self.number_list(value, 4)
         norm = math.hypot(*wxyz)
         if abs(norm - 1.0) > 1e-6:
             self.error(value, "QUAT_NORM", f"expected a unit quaternion (w, x, y, z), its norm is {norm:.9g}")
@@ -127,19 +132,19 @@ class PlainReader:
 
     def _rotation(self, value: Value) -> Rotation:
         if not isinstance(value.content, list) or len(value.content) != 3:
-            self.error(value, "ROTATION", f"rotation: expected the three rows of a matrix, got {value.kind}")
+            self.error(value, "ROTATION", f"rotation: expected three rows of a matrix, got {value.kind}")
             return Rotation.identity()
-        rows = [self.numbers(row, 3) for row in value.content]
+        rows = [self.number_list(row, 3) for row in value.content]
         R = np.array(rows)
         if not (np.abs(R @ R.T - np.eye(3)).max() <= RIGID and np.linalg.det(R) > 0.0):
             self.error(value, "ROTATION", "rotation: expected orthonormal rows of a right-handed frame")
             return Rotation.identity()
         return Pose.of([[*row, 0.0] for row in rows] + [[0.0, 0.0, 0.0, 1.0]]).rotation
 
-    # -- joint types, and what else is made from arguments
+    # -- joint types and other classes
 
     def joint(self, value: Value, key: str = "type", more: Collection[str] = ()) -> JointType | None:
-        """The joint type that an object names, with its parameters; ``more`` are keys that are others'."""
+        """Return the joint type that an object names, with its parameters; ``more`` are keys with other uses."""
         given = self.required(value, key)
         if given is None:
             taken = {argument.name for kind in TYPES.values() for argument in arguments(kind)}
@@ -168,11 +173,11 @@ class PlainReader:
             return None
 
     def vector(self, value: Value) -> Vec3:
-        """Three numbers that are not all zero.  AXIS_ZERO."""
-        vector = Vec3.of(self.numbers(value, 3))
+        """Return three numbers that are not all zero.  AXIS_ZERO."""
+        vector = Vec3.of(self.number_list(value, 3))
         if not any(vector) and not any(issue.where == self.where(value) for issue in self.findings.errors):
             self.error(value, "AXIS_ZERO", f"{value.step}: a direction must not be zero")
-            return _AXES
+            return _FALLBACK_AXIS
         return vector
 
     def arguments(
@@ -199,7 +204,7 @@ class PlainReader:
         return result
 
     def converted(self, value: Value, hint: Any) -> Any:
-        """A value as an annotation says.  DATA_TYPE where it is another."""
+        """Convert a value to the type of an annotation.  DATA_TYPE for another type."""
         origin, inner = get_origin(hint), get_args(hint)
         if origin in (Union, UnionType):
             return self._one_of(value, inner)
@@ -222,13 +227,13 @@ class PlainReader:
             return value.content
         if origin in (tuple, list, Sequence):
             return self._several(value, inner)
-        return _as_it_is(value)
+        return _plain_value(value)
 
     def _one_of(self, value: Value, hints: tuple[Any, ...]) -> Any:
-        """As the first annotation that fits what the value is."""
+        """Convert a value to the first annotation that fits its type."""
         if value.content is None and NoneType in hints:
             return None
-        wanted = {
+        types_of_hints = {
             float: float,
             str: str,
             bool: bool,
@@ -237,12 +242,12 @@ class PlainReader:
         }
         options = [hint for hint in hints if hint is not NoneType]
         for hint in options:
-            made = get_origin(hint) or hint
-            kinds = wanted.get(type(value.content), ())
+            hint_type = get_origin(hint) or hint
+            kinds = types_of_hints.get(type(value.content), ())
             if (
-                made is Any
-                or made in (kinds if isinstance(kinds, tuple) else (kinds,))
-                or (made is int and isinstance(value.content, float))
+                hint_type is Any
+                or hint_type in (kinds if isinstance(kinds, tuple) else (kinds,))
+                or (hint_type is int and isinstance(value.content, float))
             ):
                 return self.converted(value, hint)
         return self.converted(value, options[0])
@@ -257,8 +262,8 @@ class PlainReader:
     def _several(self, value: Value, hints: tuple[Any, ...]) -> tuple[Any, ...]:
         if isinstance(value.content, dict) and hints == (Any, ...):
             return tuple(
-                [(key, _as_it_is(item)) for key, item in value.content.items()]
-            )  # as Python's dict makes pairs
+                [(key, _plain_value(item)) for key, item in value.content.items()]
+            )  # as pairs of Python's dict
         if not isinstance(value.content, list):
             self.error(value, "DATA_TYPE", f"{value.step}: expected a list, got {value.kind}")
             return ()
@@ -269,10 +274,10 @@ class PlainReader:
             return ()
         return tuple([self.converted(item, hint) for item, hint in zip(value.content, hints, strict=True)])
 
-    # -- what a loop has beside its joint
+    # -- limits and resistance of loops
 
     def loop_values(self, value: Value, joint: JointType) -> dict[str, tuple[float, ...]]:
-        """A loop's ``limits``, and what resists in it: numbers, or one for each number of q or v.
+        """Return a loop's ``limits`` and resistance: numbers, or one for each coordinate of q or v.
 
         ARITY, LIMIT_ORDER, NEGATIVE.
         """
@@ -293,10 +298,10 @@ class PlainReader:
         return result
 
     def _each(self, value: Value, count: int, any_sign: bool, none: float | None = None) -> tuple[float, ...]:
-        """A number for all, or a list of one for each; null is ``none`` where there may be none."""
+        """Return a number for all coordinates, or a list with one for each; null is ``none``, if permitted."""
         items = value.content if isinstance(value.content, list) else [value] * count
         if len(items) != count:
-            self.error(value, "ARITY", f"{value.step}: expected a number, or {count} in a list, got {len(items)}")
+            self.error(value, "ARITY", f"{value.step}: expected a number or a list of {count}, got {len(items)}")
             return ()
         numbers = [none if none is not None and x.content is None else self.number(x) for x in items]
         if not any_sign and any(x < 0.0 for x in numbers):
@@ -305,16 +310,16 @@ class PlainReader:
         return tuple(numbers)
 
 
-def _as_it_is(value: Value) -> Any:
-    """Plain data: lists are tuples."""
+def _plain_value(value: Value) -> Any:
+    """Return plain data, with lists as tuples."""
     if isinstance(value.content, list):
-        return tuple([_as_it_is(item) for item in value.content])
+        return tuple([_plain_value(item) for item in value.content])
     if isinstance(value.content, dict):
-        return {key: _as_it_is(item) for key, item in value.content.items()}
+        return {key: _plain_value(item) for key, item in value.content.items()}
     return value.content
 
 
-_WAYS = ("rpy", "quaternion_wxyz", "rotation")
-BOUNDS = {"lower": "lower", "upper": "upper", "velocity": "velocity_bound", "effort": "effort"}  # as a loop has them
+_ROTATIONS = ("rpy", "quaternion_wxyz", "rotation")
+BOUNDS = {"lower": "lower", "upper": "upper", "velocity": "velocity_bound", "effort": "effort"}  # LoopJoint's names
 RESISTING = ("damping", "friction", "static_friction", "friction_velocity", "stiffness", "rest")
-OF_Q = ("lower", "upper", "rest")  # what is of numbers of q; the others are of v, and not negative
+OF_Q = ("lower", "upper", "rest")  # have values for q; the others have nonnegative values for v

@@ -1,7 +1,7 @@
-"""Values of the library as plain data, and back: joint types and constraints by the arguments that make them.
+"""Values of the library as plain data, and back: joint types and constraints by their constructors' arguments.
 
-What a file may say of a type is what the type's constructor takes, by the annotations of its arguments, so a new type
-or a new kind of constraint is in files without another word.  What holds a function is in none.
+A file states of a type what the type's constructor takes, by the annotations of its arguments, so a new type or kind of
+constraint can be in files without further code.  Types that hold a function cannot.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def in_words(kind: type) -> str:
-    """The word for a class in files: ``PointOnLine`` is point_on_line, ``SphericalMRP`` is spherical_mrp."""
+    """Return the word for a class in files: ``PointOnLine`` is point_on_line, ``SphericalMRP`` is spherical_mrp."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
 
 
@@ -50,7 +50,7 @@ ELEMENTS: dict[str, type[ForceElement]] = {in_words(kind): kind for kind in FORC
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What a constructor takes: its name, what it is annotated with, and whether it may be left out."""
+    """An argument of a constructor: its name, annotation, and default."""
 
     name: str
     hint: Any
@@ -61,7 +61,7 @@ class Argument:
 @cache
 def arguments(kind: Callable[..., Any]) -> tuple[Argument, ...]:
     """Return the arguments of a constructor: a class, or a function that creates values."""
-    hints = _hints(kind.__dict__.get("__init__")) | _hints(kind)  # arguments that are no fields, and fields
+    hints = _hints(kind.__dict__.get("__init__")) | _hints(kind)  # arguments other than fields, and fields
     result = []
     for name, parameter in inspect.signature(kind).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -74,33 +74,33 @@ def arguments(kind: Callable[..., Any]) -> tuple[Argument, ...]:
 def _hints(annotated: Any) -> dict[str, Any]:
     try:
         return get_type_hints(annotated) if annotated is not None else {}
-    except NameError:  # of what is imported for type checkers alone
+    except NameError:  # names imported only for type checkers
         return {}
 
 
 @cache
 def is_plain(kind: type[Constraint]) -> bool:
-    """Whether all that a kind is made from can stand in a file: no function, of time or of anything else."""
+    """Return True if all arguments of a kind can be in a file: no function of time or of other variables."""
     return not kind.time_dependent and not any(
         argument.required and is_function(argument.hint) for argument in arguments(kind)
     )
 
 
 def is_function(hint: Any) -> bool:
-    """Whether an annotation is that of functions, or of none."""
+    """Return True if an annotation permits functions only, or None."""
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     return all((get_origin(option) or option) in (Callable, NoneType) for option in options) and hint is not NoneType
 
 
-def plain(value: Any, what: str) -> Any:
-    """A value as what JSON has.  Raises TypeError, with ``what``, for what no file can say."""
+def plain(value: Any, owner: str) -> Any:
+    """Return a value as JSON data.  Raises TypeError, with ``owner``, for a value that a file cannot represent."""
     match value:
         case None | bool() | str():
             return value
         case int() | float():
             return float(value) if isinstance(value, float) else value
         case JointType():
-            return _joint(value, what)
+            return _joint(value, owner)
         case Pose():
             return _pose(value)
         case Rotation():
@@ -108,31 +108,32 @@ def plain(value: Any, what: str) -> Any:
         case Vec3():
             return [*value]
         case Mapping():
-            return {str(key): plain(item, what) for key, item in value.items()}
+            return {str(key): plain(item, owner) for key, item in value.items()}
         case Sequence():
-            return [plain(item, what) for item in value]
-    raise TypeError(f"{what}: {value!r} can stand in no file")
+            return [plain(item, owner) for item in value]
+    raise TypeError(f"{owner}: {value!r} cannot be written to a file")
 
 
-def constructor_arguments(value: Any, kind: type, what: str) -> dict[str, Any]:
-    """The arguments that a value is made from, as plain data, but for those that are their defaults."""
+def constructor_arguments(item: Any, kind: type, owner: str) -> dict[str, Any]:
+    """Return the arguments of a value's constructor as plain data, without defaults."""
     result = {}
     for argument in arguments(kind):
         try:
-            given = getattr(value, argument.name)
+            value = getattr(item, argument.name)
         except AttributeError:
-            raise TypeError(f"{what}: {kind.__name__} does not keep its {argument.name!r}") from None
-        if argument.required or given != argument.default:
-            result[argument.name] = plain(given, what)
+            raise TypeError(f"{owner}: {kind.__name__} does not store its {argument.name!r}") from None
+        if argument.required or value != argument.default:
+            result[argument.name] = plain(value, owner)
     return result
 
 
-def _joint(joint: JointType, what: str) -> dict[str, Any]:
+def _joint(joint: JointType, owner: str) -> dict[str, Any]:
     if TYPES.get(in_words(type(joint))) is not type(joint):
         raise TypeError(
-            f"{what}: joint type {type(joint).__name__} is none of linkwork.joints, and can stand in no file"
+            f"{owner}: joint type {type(joint).__name__} is not one of linkwork.joints, so it cannot be written to "
+            f"a file"
         )
-    return {"type": in_words(type(joint)), **constructor_arguments(joint, type(joint), what)}
+    return {"type": in_words(type(joint)), **constructor_arguments(joint, type(joint), owner)}
 
 
 def _pose(pose: Pose) -> dict[str, Any]:

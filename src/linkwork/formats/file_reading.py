@@ -1,4 +1,4 @@
-"""Reading the file of a path that a user gives: regular files only, and no more bytes than allowed."""
+"""Reading of files by path: regular files only, up to a size limit."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from linkwork._util.file_access import NotRegularError, opened_regular
 from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError
 
-__all__ = ["path_text", "read_regular", "read_start", "refuse_what_is_no_path"]
+__all__ = ["path_text", "read_regular", "read_start", "require_path"]
 
 
 def read_regular(path: str | os.PathLike[str], max_bytes: int) -> bytes:
-    """The content of a regular file, or of the one that a symbolic link leads to.
+    """Return the content of a regular file, or of the file that a symbolic link leads to.
 
-    Raises ModelError (NOT_A_FILE, TOO_LARGE); FileNotFoundError, PermissionError and the like as they come.
+    Raises ModelError (NOT_A_FILE, TOO_LARGE), and the operating system's errors.
     """
     data = _read(path, max_bytes + 1, max_bytes)
     if len(data) > max_bytes:
@@ -23,7 +23,7 @@ def read_regular(path: str | os.PathLike[str], max_bytes: int) -> bytes:
 
 
 def read_start(path: str | os.PathLike[str], count: int) -> bytes:
-    """Return the first ``count`` bytes of a regular file.  Raises as `read_regular` does, but for its size."""
+    """Return the first ``count`` bytes of a regular file.  Raises as `read_regular`, except TOO_LARGE."""
     return _read(path, count)
 
 
@@ -35,12 +35,12 @@ def _read(path: str | os.PathLike[str], count: int, max_bytes: int | None = None
                 _refuse_large(where, max_bytes)
             return file.read(count)
     except NotRegularError as error:
-        hint = "give the file inside it" if os.path.isdir(path) else None
+        hint = "name a file inside it" if os.path.isdir(path) else None
         raise ModelError(Issue("NOT_A_FILE", str(error), where, hint)) from None
 
 
-def refuse_what_is_no_path(path: object) -> None:
-    """Raise TypeError for what cannot be a path, and ModelError (NOT_A_PATH) for the text of a document."""
+def require_path(path: object) -> None:
+    """Raise TypeError for a value that is not a path, and ModelError (NOT_A_PATH) for a document's text."""
     if isinstance(path, os.PathLike):
         return
     if not isinstance(path, (str, bytes)):
@@ -52,7 +52,7 @@ def refuse_what_is_no_path(path: object) -> None:
 
 
 def path_text(path: str | bytes | os.PathLike[str]) -> str:
-    """A path as text.  Raises ModelError (NOT_A_FILE) where it can name no file: NUL, or what no encoding has."""
+    """Return a path as a string.  Raises ModelError (NOT_A_FILE) for NUL and code points that cannot be encoded."""
     text = os.fsdecode(path)
     problem = "NUL" if "\0" in text else ""
     try:

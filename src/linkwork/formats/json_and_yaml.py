@@ -1,8 +1,8 @@
-"""Strict reading of JSON (RFC 8259) and YAML into a light tree of values that know their position.
+"""Strict reading of JSON (RFC 8259) and YAML into a tree of values with their positions in the file.
 
-JSON's strings and numbers are decoded by the standard library; the structure is read here, because its reader reports
-no lines.  YAML is read from PyYAML's events.  Its plain scalars follow YAML 1.2, so that ``on`` is a text and
-``1e-3`` a number.  Anchors, aliases, tags and several documents are refused: the result is plain data.
+JSON's strings and numbers are decoded by the standard library; the structure is parsed here, because the standard
+parser reports no lines.  YAML is read from PyYAML's events.  Its plain scalars follow YAML 1.2, so that ``on`` is a
+string and ``1e-3`` a number.  Anchors, aliases, tags and several documents are refused: the result is plain data.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from linkwork._util.messages import printable, quoted
 from linkwork.errors import Findings, Issue, Location, ModelError
-from linkwork.formats.number_text import BadNumber, number
+from linkwork.formats.number_text import BadNumber, parse_number
 from linkwork.formats.xml_document import Budget
 
 __all__ = ["Builder", "Value", "parse_json", "parse_yaml"]
@@ -27,43 +27,44 @@ _LITERALS = {"true": True, "false": False, "null": None}
 
 
 def parse_json(document: bytes | str, file: str | None, findings: Findings, budget: Budget) -> Value:
-    """The value of a JSON document.  Raises ModelError: DATA_EMPTY, DATA_SYNTAX, DATA_ENCODING, DATA_DEPTH, TOO_LARGE.
+    """Return the value of a JSON document.
 
-    Findings are DUPLICATE_KEY and NOT_FINITE.
+    Raises ModelError: DATA_EMPTY, DATA_SYNTAX, DATA_ENCODING, DATA_DEPTH, TOO_LARGE.  Findings are DUPLICATE_KEY and
+    NOT_FINITE.
     """
     return _Reader(decoded(document, file, budget), Builder(file, findings, budget)).read()
 
 
 class _Reader:
-    """Reads a text from left to right, without recursion."""
+    """Parser of a text from left to right, without recursion."""
 
     def __init__(self, text: str, builder: Builder) -> None:
         self.text, self.builder, self.at = text, builder, 0
-        self.line, self.start = 1, 0  # the line that ``seen`` is in, and where that begins
-        self.seen = 0  # the place that was asked for last
+        self.line, self.start = 1, 0  # the line of ``counted``, and its start
+        self.counted = 0  # the last position for which lines were counted
 
     def read(self) -> Value:
         root: Value | None = None
         open_: list[Value] = []
-        key, key_place = None, (1, 1)
+        key, key_position = None, (1, 1)
         self.skip()
         while True:
-            line, column = self.place()
+            line, column = self.position()
             value = self.begun(len(open_) + 1)
             if root is None:
                 root = value
             if open_:
-                self.builder.put(open_[-1], key, value, *(key_place if key is not None else (line, column)))
+                self.builder.put(open_[-1], key, value, *(key_position if key is not None else (line, column)))
             key = None
             if isinstance(value.content, (list, dict)):
                 open_.append(value)
                 self.skip()
                 if not self.closes(open_[-1]):
                     if isinstance(value.content, dict):
-                        key, key_place = self.key()
+                        key, key_position = self.key()
                     continue
                 open_.pop()
-            while open_:  # what stands after a value
+            while open_:  # after a value
                 self.skip()
                 inside = open_[-1]
                 if self.closes(inside):
@@ -75,7 +76,7 @@ class _Reader:
                 self.at += 1
                 self.skip()
                 if isinstance(inside.content, dict):
-                    key, key_place = self.key()
+                    key, key_position = self.key()
                 elif self.peek() == "]":
                     self.refuse("expected a value after ','", "JSON has no comma after the last value")
                 break
@@ -86,8 +87,8 @@ class _Reader:
                 return root
 
     def begun(self, depth: int) -> Value:
-        """The value that begins here: of a list or an object, its opening bracket alone."""
-        line, column = self.place()
+        """Return the value that begins here; for a list or an object only its opening bracket is read."""
+        line, column = self.position()
         first = self.peek()
         if first in "[{" and first:
             self.at += 1
@@ -107,13 +108,13 @@ class _Reader:
         if word is not None and word[0].lstrip("+-").lower() in ("nan", "inf", "infinity"):
             fail("NOT_FINITE", f"expected a finite number, got {word[0]!r}", Location(self.builder.file, line, column))
         if first == "'":
-            self.refuse("expected a value", 'put strings in double quotes: "..."')
+            self.refuse("expected a value", 'write strings in double quotes: "..."')
         return self.refuse("expected a value", "JSON has no comments" if first in ("#", "/") else None)
 
     def key(self) -> tuple[str, tuple[int, int]]:
-        place = self.place()
+        position = self.position()
         if self.peek() != '"':
-            hint = "JSON has no comma after the last value" if self.peek() == "}" else 'keys stand in quotes: "name"'
+            hint = "JSON has no comma after the last value" if self.peek() == "}" else 'write keys in quotes: "name"'
             self.refuse("expected a key", hint)
         key = self.string()
         self.skip()
@@ -121,7 +122,7 @@ class _Reader:
             self.refuse(f"expected ':' after the key {key!r}")
         self.at += 1
         self.skip()
-        return key, place
+        return key, position
 
     def string(self) -> str:
         try:
@@ -130,17 +131,17 @@ class _Reader:
             self.at = error.pos
             self.refuse(error.msg.lower())
         if any("\ud800" <= c <= "\udfff" for c in text):
-            self.refuse("a text with a surrogate code point")
+            self.refuse("a string with a surrogate code point")
         result: str = text
         return result
 
     def closes(self, inside: Value) -> bool:
-        """Whether the innermost one ends here: then it is passed."""
+        """Return True if the innermost value ends here, and skip its closing bracket."""
         ends = self.peek() == ("]" if isinstance(inside.content, list) else "}")
         self.at += ends
         return ends
 
-    # -- where it is
+    # -- position
 
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -148,18 +149,18 @@ class _Reader:
     def skip(self) -> None:
         self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
 
-    def place(self) -> tuple[int, int]:
-        """Line and column.  Only what was passed since the last call is looked at, unless the reader went back."""
-        if self.at < self.seen:
-            self.line, self.start, self.seen = 1, 0, 0
-        self.line += self.text.count("\n", self.seen, self.at)
-        self.start = max(self.start, self.text.rfind("\n", self.seen, self.at) + 1)
-        self.seen = self.at
+    def position(self) -> tuple[int, int]:
+        """Return line and column, counting only the text since the last call unless the reader went back."""
+        if self.at < self.counted:
+            self.line, self.start, self.counted = 1, 0, 0
+        self.line += self.text.count("\n", self.counted, self.at)
+        self.start = max(self.start, self.text.rfind("\n", self.counted, self.at) + 1)
+        self.counted = self.at
         return self.line, self.at - self.start + 1
 
     def refuse(self, expected: str, hint: str | None = None) -> NoReturn:
         got = "the document ends" if self.at >= len(self.text) else f"got {self.text[self.at : self.at + 20]!r}"
-        where = Location(self.builder.file, *self.place())
+        where = Location(self.builder.file, *self.position())
         fail("DATA_SYNTAX", f"not well-formed JSON: {expected}, {got}", where, hint)
 
 
@@ -169,41 +170,41 @@ _WORDS = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
 def parse_yaml(document: bytes | str, file: str | None, findings: Findings, budget: Budget) -> Value:
-    """The value of a YAML document.  Raises ImportError without PyYAML; ModelError: DATA_EMPTY, DATA_SYNTAX,
-    DATA_ENCODING, DATA_DEPTH, TOO_LARGE, DATA_ALIAS.
+    """Return the value of a YAML document.
 
-    Findings are DUPLICATE_KEY and NOT_FINITE.
+    Raises ImportError without PyYAML; ModelError: DATA_EMPTY, DATA_SYNTAX, DATA_ENCODING, DATA_DEPTH, TOO_LARGE,
+    DATA_ALIAS.  Findings are DUPLICATE_KEY and NOT_FINITE.
     """
     try:
         import yaml
     except ImportError as error:
         raise ImportError(
-            'reading YAML takes PyYAML, which is not installed: pip install "linkwork[yaml]", or write JSON instead'
+            'reading YAML needs PyYAML, which is not installed: pip install "linkwork[yaml]", or use JSON'
         ) from error
     text = decoded(document, file, budget)
     builder = Builder(file, findings, budget)
     try:
-        return _built(yaml, text, builder)
+        return _build(yaml, text, builder)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = (mark.line + 1, mark.column + 1) if mark is not None else (None, None)
+        position = (mark.line + 1, mark.column + 1) if mark is not None else (None, None)
         message = printable(" ".join(filter(None, (error.context, error.problem))))
         fail(
             "DATA_SYNTAX",
             f"not well-formed YAML: {message}",
-            Location(file, *place),
+            Location(file, *position),
             _TABS if "\\t" in message else None,
         )
     except yaml.YAMLError as error:
-        at = getattr(error, "position", 0)  # of a character that YAML does not allow
+        at = getattr(error, "position", 0)  # position of an invalid character
         message = f"not well-formed YAML: {getattr(error, 'reason', error)}, {text[at : at + 1]!r}"
         fail("DATA_SYNTAX", message, Location(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)))
 
 
-def _built(yaml: Any, text: str, builder: Builder) -> Value:
+def _build(yaml: Any, text: str, builder: Builder) -> Value:
     root: Value | None = None
     open_: list[Value] = []
-    keys: list[tuple[str, int, int] | None] = []  # of the open ones: the key that waits for its value
+    keys: list[tuple[str, int, int] | None] = []  # the pending key of each open value
     documents = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
@@ -211,7 +212,7 @@ def _built(yaml: Any, text: str, builder: Builder) -> Value:
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
-                fail("DATA_SYNTAX", "a second document in the file, which may have one", where)
+                fail("DATA_SYNTAX", "a second document in the file; only one is permitted", where)
         elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
             open_.pop()
             keys.pop()
@@ -245,7 +246,7 @@ def _empty(yaml: Any, event: Any) -> list[Any] | dict[str, Any]:
 
 def _scalar(builder: Builder, event: Any, line: int, column: int) -> Any:
     text: str = event.value
-    if event.style is not None:  # quoted, or a block of text
+    if event.style is not None:  # a quoted or block scalar
         return text
     if text in _NULL:
         return None
@@ -264,45 +265,45 @@ def _refuse_references(yaml: Any, event: Any, where: Location) -> None:
     return
 
 
-_TABS = "indent by spaces, not by tabs"
+_TABS = "indent with spaces, not tabs"
 
 
 @dataclass(slots=True, eq=False)
 class Value:
-    """A value of a document: ``content`` is None, a truth value, a float, a text, a list or a dict of values."""
+    """A value of a document: ``content`` is None, a bool, a float, a string, a list or a dict of values."""
 
     content: Any
     line: int | None
     column: int | None
     parent: Value | None = None
-    step: str | int = ""  # the key or the place under which the parent has it
+    step: str | int = ""  # its key or index in the parent
 
     @property
     def path(self) -> str:
-        """Where it stands, for messages: ``loops[pin]/axis``, things in lists by their names or places."""
+        """Path in the document, for messages: ``loops[pin]/axis``, with names or indices of list entries."""
         steps: list[str] = []
         value: Value = self
         while value.parent is not None:
-            steps.append(f"[{value._called()}]" if isinstance(value.step, int) else f"/{printable(value.step)}")
+            steps.append(f"[{value._label()}]" if isinstance(value.step, int) else f"/{printable(value.step)}")
             value = value.parent
         return "".join(reversed(steps)).lstrip("/")
 
-    def _called(self) -> str:
+    def _label(self) -> str:
         name = self.content.get("name") if isinstance(self.content, dict) else None
         return printable(name.content) if name is not None and isinstance(name.content, str) else str(self.step)
 
     @property
     def kind(self) -> str:
-        """What it is, for messages."""
+        """Description for messages."""
         match self.content:
             case None:
-                return "nothing (null)"
+                return "null"
             case bool():
                 return "true" if self.content else "false"
             case float():
                 return f"the number {self.content!r}"
             case str():
-                return f"the text {quoted(self.content)}"
+                return f"the string {quoted(self.content)}"
             case list():
                 return f"a list of {len(self.content)}"
             case _:
@@ -310,9 +311,9 @@ class Value:
 
 
 class Builder:
-    """Makes values, and looks after what they may be: keys once, numbers finite, no more values and depth than allowed.
+    """Builder of values: unique keys, finite numbers, and limits of size and depth.
 
-    What is wrong with a value is collected in ``findings``; beyond the budget reading ends at once.
+    Problems of a value are collected in ``findings``; exceeding the budget ends reading immediately.
     """
 
     def __init__(self, file: str | None, findings: Findings, budget: Budget) -> None:
@@ -329,7 +330,7 @@ class Builder:
         return Value(content, line, column)
 
     def put(self, inside: Value, key: str | None, value: Value, line: int, column: int) -> None:
-        """Puts a value into a list, or under a key into a dict."""
+        """Add a value to a list, or to a dict under a key."""
         value.parent = inside
         if isinstance(inside.content, list):
             value.step = len(inside.content)
@@ -339,20 +340,21 @@ class Builder:
         value.step = key
         first = inside.content.setdefault(key, value)
         if first is not value:
-            message = f"key {quoted(key)} is given twice; the first is on line {first.line}"
+            message = f"key {quoted(key)} is stated twice; the first is on line {first.line}"
             self.findings.error(Issue("DUPLICATE_KEY", message, Location(self.file, line, column, value.path)))
 
     def number(self, text: str, line: int, column: int) -> float:
         try:
-            return number(text)
+            return parse_number(text)
         except BadNumber as bad:
             self.findings.error(Issue(bad.code, bad.message, Location(self.file, line, column), bad.hint))
             return 0.0
 
 
 def decoded(document: bytes | str, file: str | None, budget: Budget) -> str:
-    """The text of a document in UTF-8, without its byte-order mark.  Raises ModelError: TOO_LARGE, DATA_ENCODING,
-    DATA_EMPTY.
+    """Return the text of a UTF-8 document, without its byte-order mark.
+
+    Raises ModelError: TOO_LARGE, DATA_ENCODING, DATA_EMPTY.
     """
     size = len(document) if isinstance(document, bytes) else len(document.encode("utf-8", "surrogatepass"))
     if size > budget.max_bytes:

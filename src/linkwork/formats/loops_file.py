@@ -1,8 +1,6 @@
-"""Reading the file beside a robot's that closes its loops: frames, loops and constraints as plain data.
+"""Loops files: loops, constraints, force elements, actuators, named configurations and frames next to a robot's file.
 
-The page docs/robot_files.md says what may stand in it.
-
-Writing what a robot obeys besides its joints: the file of loops, as JSON text.
+The page docs/robot_files.md describes their content.  They are read from JSON or YAML, and written as JSON.
 """
 
 from __future__ import annotations
@@ -55,26 +53,26 @@ __all__ = ["BUDGET", "loops_text", "parse_loops", "read_loops"]
 
 
 VERSION = 1
-LOOP = "loop"  # the kind of a loop where it stands among constraints
+LOOP = "loop"  # the kind of a loop among constraints
 BUDGET = Budget(max_bytes=8 * 2**20, max_elements=200_000, max_depth=64)
 _YAML, _JSON = (".yaml", ".yml"), (".json",)
 
 
 def read_loops(path: str | os.PathLike[str], *, budget: Budget = BUDGET) -> Attachments:
-    """What a file says: YAML where its name ends in .yaml or .yml, JSON where it ends in .json.
+    """Read a file: YAML if its name ends in .yaml or .yml, JSON if it ends in .json.
 
-    Raises ModelError with all that is wrong, the operating system's error where it cannot be read, and ImportError for
-    YAML without PyYAML.
+    Raises ModelError with all errors, the operating system's error if it cannot be read, and ImportError for YAML
+    without PyYAML.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"loops: expected the path of a file, got {path!r}")
     text = path_text(path)
     if text.lstrip().startswith(("{", "version:")):
         message = f"expected the path of a file, got its text ({quoted(text.lstrip())})"
-        raise ModelError(Issue("NOT_A_PATH", message, hint="Robot.with_loops_document takes a text"))
+        raise ModelError(Issue("NOT_A_PATH", message, hint="use Robot.with_loops_document for the text of a file"))
     ending = os.path.splitext(text)[1].lower()
     if ending not in (*_YAML, *_JSON):
-        message = f"expected a file of loops, .yaml, .yml or .json, got {quoted(os.path.basename(text))}"
+        message = f"expected a loops file (.yaml, .yml or .json), got {quoted(os.path.basename(text))}"
         raise ModelError(Issue("WRONG_FORMAT", message, Location(text)))
     data = read_regular(path, budget.max_bytes)
     return parse_loops(data, source=text, form="json" if ending in _JSON else "yaml", budget=budget)
@@ -83,7 +81,7 @@ def read_loops(path: str | os.PathLike[str], *, budget: Budget = BUDGET) -> Atta
 def parse_loops(
     text: str | bytes, *, source: str | None = None, form: str = "json", budget: Budget = BUDGET
 ) -> Attachments:
-    """What the text of such a file says, in ``form`` "json" or "yaml".  Raises ModelError."""
+    """Read the text of a loops file, in ``form`` "json" or "yaml".  Raises ModelError."""
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"loops: expected a string, got {text!r}")
     findings = Findings()
@@ -94,7 +92,7 @@ def parse_loops(
 
 
 class _Document:
-    """Reads the document's own keys; what joints and constraints are made of is the `PlainReader`'s."""
+    """Reader of the document's own keys; a `PlainReader` reads joints and arguments."""
 
     def __init__(self, reader: PlainReader) -> None:
         self.reader = reader
@@ -108,7 +106,7 @@ class _Document:
             got = ", ".join(quoted(key) for key in [*root.content][:5]) or "none"
             hint = 'it begins with "version": 1'
             reader.error(
-                root, "WRONG_FORMAT", f"expected a file of loops, with {', '.join(_KEYS)}: got the keys {got}", hint
+                root, "WRONG_FORMAT", f"expected a loops file, with keys {', '.join(_KEYS)}; got the keys {got}", hint
             )
             reader.findings.raise_errors()
         reader.known(root, _KEYS)
@@ -129,18 +127,18 @@ class _Document:
     def _version(self, root: Value) -> None:
         version = self.reader.required(root, "version")
         if version is not None and (isinstance(version.content, bool) or version.content != float(VERSION)):
-            message = f"expected version {VERSION} of files of loops, got {version.kind}"
+            message = f"expected version {VERSION} of loops files, got {version.kind}"
             self.reader.error(version, "VERSION", message)
 
     def _each(self, root: Value, key: str, read: Callable[[Value], Any]) -> tuple[Any, ...]:
-        """What stands in a list, but for what is wrong."""
-        given = root.content.get(key)
-        if given is None or given.content is None:
+        """Return the entries of a list that were read without errors."""
+        values = root.content.get(key)
+        if values is None or values.content is None:
             return ()
-        if not isinstance(given.content, list):
-            self.reader.error(given, "DATA_TYPE", f"{key}: expected a list, got {given.kind}")
+        if not isinstance(values.content, list):
+            self.reader.error(values, "DATA_TYPE", f"{key}: expected a list, got {values.kind}")
             return ()
-        result = [read(item) for item in given.content if self.reader.is_object(item, key)]
+        result = [read(item) for item in values.content if self.reader.is_object(item, key)]
         return tuple(item for item in result if item is not None)
 
     # -- frames, points and directions
@@ -161,11 +159,11 @@ class _Document:
     def _mark(self, value: Value, key: str) -> MarkDescription:
         reader = self.reader
         reader.known(value, ("name", "on", key))
-        numbers = reader.required(value, key)
-        vector = reader.numbers(numbers, 3) if numbers is not None else (0.0, 0.0, 1.0)
+        components = reader.required(value, key)
+        vector = reader.number_list(components, 3) if components is not None else (0.0, 0.0, 1.0)
         return MarkDescription(reader.text(value, "name"), reader.text(value, "on"), vector, reader.where(value))
 
-    # -- what closes loops
+    # -- loops, constraints and force elements
 
     def _loop(self, value: Value, *more: str) -> ConstraintDescription | None:
         reader = self.reader
@@ -175,7 +173,9 @@ class _Document:
         values = reader.loop_values(value, joint) if joint is not None else {}
         if len(reader.findings.errors) > errors or joint is None:
             return None
-        return self._made(value, LoopJoint, dict(name=name, joint=joint, frame=other, relative_to=frame, **values))
+        return self._constructed(
+            value, LoopJoint, dict(name=name, joint=joint, frame=other, relative_to=frame, **values)
+        )
 
     def _constraint(self, value: Value) -> ConstraintDescription | None:
         reader = self.reader
@@ -188,21 +188,21 @@ class _Document:
             if word:
                 expected = "expected one of " + ", ".join(sorted([LOOP, *(k for k in KINDS if is_plain(KINDS[k]))]))
                 where = value.content["kind"]
-                hint = "a joint closes a loop under loops" if word in TYPES else nearest(word, [*KINDS, LOOP])
+                hint = "write joints that close loops under loops" if word in TYPES else nearest(word, [*KINDS, LOOP])
                 reader.error(where, "CONSTRAINT_KIND", f"unknown kind {quoted(word)}: {expected}", hint)
             return None
         if not is_plain(kind):
-            hint = f"put it on in Python: robot.with_constraints(linkwork.constraints.{kind.__name__}(...))"
-            message = f"a constraint of kind {quoted(word)} is made from a function, which no file can say"
+            hint = f"add it in Python: robot.with_constraints(linkwork.constraints.{kind.__name__}(...))"
+            message = f"a constraint of kind {quoted(word)} needs a function, which a file cannot represent"
             reader.error(value.content["kind"], "CONSTRAINT_KIND", message, hint)
             return None
-        given = reader.arguments(value, kind, more=("kind",))
+        values = reader.arguments(value, kind, more=("kind",))
         if len(reader.findings.errors) > errors:
             return None
-        return self._made(value, kind, given)
+        return self._constructed(value, kind, values)
 
     def _element(self, value: Value) -> ForceElementDescription | None:
-        """A spring, a damper or a bushing between bodies."""
+        """Return a spring, a damper or a bushing between bodies; None after an error."""
         reader = self.reader
         errors = len(reader.findings.errors)
         word = reader.text(value, "kind")
@@ -212,18 +212,20 @@ class _Document:
                 message = f"unknown kind {quoted(word)}: expected one of {', '.join(sorted(ELEMENTS))}"
                 reader.error(value.content["kind"], "FORCE_ELEMENT", message, nearest(word, [*ELEMENTS]))
             return None
-        given = reader.arguments(value, kind, more=("kind",))
+        values = reader.arguments(value, kind, more=("kind",))
         if len(reader.findings.errors) > errors:
             return None
         try:
-            return ForceElementDescription(kind(**given), reader.where(value))
+            return ForceElementDescription(kind(**values), reader.where(value))
         except (TypeError, ValueError) as error:
             reader.error(value, "FORCE_ELEMENT", f"{in_words(kind)}: {error}")
             return None
 
-    def _made(self, value: Value, kind: type[Constraint], given: dict[str, Any]) -> ConstraintDescription | None:
+    def _constructed(
+        self, value: Value, kind: type[Constraint], values: dict[str, Any]
+    ) -> ConstraintDescription | None:
         try:
-            return ConstraintDescription(kind(**given), self.reader.where(value))
+            return ConstraintDescription(kind(**values), self.reader.where(value))
         except (TypeError, ValueError) as error:
             self.reader.error(value, "CONSTRAINT", f"{in_words(kind)}: {error}")
             return None
@@ -245,14 +247,16 @@ def loops_text(tree: Tree) -> str:
     """
     document: dict[str, Any] = {
         "version": VERSION,
-        "frames": [_frame(tree, frame) for frame in tree.frames if _is_mark(frame)],
+        "frames": [_frame(tree, frame) for frame in tree.frames if _is_added_frame(frame)],
         "points": [{"name": p.name, "on": p.frame, "xyz": [*p.position]} for p in tree.points],
         "directions": [{"name": d.name, "on": d.frame, "vector": [*d.vector]} for d in tree.directions],
     }
-    own = _own(tree)
+    own = _own_constraints(tree)
     first = next((i for i, c in enumerate(own) if not isinstance(c, LoopJoint)), len(own))
     document["loops"] = [_loop(c) for c in own[:first] if isinstance(c, LoopJoint)]
-    document["constraints"] = [_constraint(c) for c in own[first:]]  # loops among them: rows keep their order
+    document["constraints"] = [
+        _constraint(c) for c in own[first:]
+    ]  # including later loops, to preserve the order of equations
     document["force_elements"] = [_element(element) for element in tree.force_elements]
     document["actuators"] = [actuator_entry(actuator) for actuator in tree.actuators]
     document["named_configurations"] = [named_configuration_entry(state) for state in tree.named_configurations]
@@ -260,8 +264,8 @@ def loops_text(tree: Tree) -> str:
     return lines + "\n"
 
 
-def _own(tree: Tree) -> list[Constraint]:
-    """The constraints but for companions of others, which come with them; without those that were taken off."""
+def _own_constraints(tree: Tree) -> list[Constraint]:
+    """Return the constraints without companions that others imply, and without removed ones."""
     by_name = {c.name: c for c in tree.constraints}
     companions = {companion.name: companion for c in tree.constraints for companion in c.implied_constraints}
     own = [c for c in tree.constraints if companions.get(c.name) != c]
@@ -271,13 +275,13 @@ def _own(tree: Tree) -> list[Constraint]:
     return own
 
 
-def _is_mark(frame: Frame) -> bool:
-    """Whether a frame is one of a user's own: no link, which has a joint before it or is a root."""
+def _is_added_frame(frame: Frame) -> bool:
+    """Return True if a user added the frame: it is not a link, which has a joint or is a root."""
     return frame.fixed_joint is None and frame.welded_to is not None
 
 
 def _frame(tree: Tree, frame: Frame) -> dict[str, Any]:
-    """By its pose on the frame that it was put on, where that gives the same numbers, or else on its body."""
+    """Return a frame by its pose on its carrier if that reproduces it exactly, or else on its body."""
     assert frame.welded_to is not None
     carrier = tree.frame(frame.welded_to)
     X = frame.placement if carrier.placement.is_identity else (carrier.placement.inv() @ frame.placement)
@@ -289,43 +293,46 @@ def _frame(tree: Tree, frame: Frame) -> dict[str, Any]:
 
 
 def _loop(loop: LoopJoint) -> dict[str, Any]:
-    what = f"loop {loop.name!r}"
-    result = {"name": loop.name, **plain(loop.joint, what), "frame": loop.relative_to, "other": loop.frame}
+    owner = f"loop {loop.name!r}"
+    result = {"name": loop.name, **plain(loop.joint, owner), "frame": loop.relative_to, "other": loop.frame}
     limits = {key: _each(getattr(loop, name)) for key, name in BOUNDS.items() if getattr(loop, name)}
     resisting = {key: _each(getattr(loop, key)) for key in RESISTING if getattr(loop, key)}
     return result | ({"limits": limits} if limits else {}) | resisting
 
 
-def _each(numbers: tuple[float, ...]) -> Any:
-    """A number, or one for each; null where there is none."""
-    result = [None if math.isinf(x) else x for x in numbers]
+def _each(components: tuple[float, ...]) -> Any:
+    """Return a number, or a list with one for each coordinate; null for infinity."""
+    result = [None if math.isinf(x) else x for x in components]
     return result[0] if len(result) == 1 else result
 
 
 def _constraint(constraint: Constraint) -> dict[str, Any]:
     if isinstance(constraint, LoopJoint):
         return {"kind": LOOP, **_loop(constraint)}
-    what, kind = f"constraint {constraint.name!r}", type(constraint)
+    owner, kind = f"constraint {constraint.name!r}", type(constraint)
     if KINDS.get(in_words(kind)) is not kind:
-        raise TypeError(f"{what}: its kind {kind.__name__} is none of linkwork.constraints, and can stand in no file")
+        raise TypeError(
+            f"{owner}: its kind {kind.__name__} is not one of linkwork.constraints, so it cannot be written to a file"
+        )
     result = {"kind": in_words(kind), "name": constraint.name}
     if not any(argument.name == "name" for argument in arguments(kind)):
         result.pop("name")
-    return result | constructor_arguments(constraint, kind, what)
+    return result | constructor_arguments(constraint, kind, owner)
 
 
 def _element(element: ForceElement) -> dict[str, Any]:
-    """A force element as plain data.  Raises TypeError for a kind that is none of linkwork's own."""
-    what, kind = f"force element {element.name!r}", type(element)
+    """Return a force element as plain data.  Raises TypeError for a kind that is not linkwork's."""
+    owner, kind = f"force element {element.name!r}", type(element)
     if ELEMENTS.get(in_words(kind)) is not kind:
         raise TypeError(
-            f"{what}: its kind {kind.__name__} is none of linkwork.force_elements, and can stand in no file"
+            f"{owner}: its kind {kind.__name__} is not one of linkwork.force_elements, so it cannot be written to "
+            f"a file"
         )
-    return {"kind": in_words(kind)} | constructor_arguments(element, kind, what)
+    return {"kind": in_words(kind)} | constructor_arguments(element, kind, owner)
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
-    """A line an entry, as people would write it."""
+    """Yield the lines of a document, one line for each entry."""
     yield "{"
     keys = [*document]
     for key, value in document.items():

@@ -1,6 +1,6 @@
-"""Numbers as text: the lexical forms of XML Schema's double, and nothing else.
+"""Numbers in text: the lexical forms of XML Schema's double.
 
-Neither the locale nor Python's own extensions (``1_0``, other scripts' digits, ``0x10``) have a say.
+Neither the locale nor Python's extensions (``1_0``, digits of other scripts, ``0x10``) have an influence.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import re
 
 from linkwork._util.messages import quoted
 
-__all__ = ["BadNumber", "number", "numbers"]
+__all__ = ["BadNumber", "parse_number", "parse_number_list"]
 
 
 class BadNumber(ValueError):
-    """Text that is not the number, or the numbers, it should be.
+    """An error for text that is not the expected number or numbers.
 
-    ``code`` is NUMBER, NOT_FINITE or ARITY; ``is_word`` tells the words nan and inf.
+    ``code`` is NUMBER, NOT_FINITE or ARITY; ``is_word`` marks the words nan and inf.
     """
 
     def __init__(self, code: str, message: str, hint: str | None = None, *, is_word: bool = False) -> None:
@@ -24,8 +24,8 @@ class BadNumber(ValueError):
         self.code, self.message, self.hint, self.is_word = code, message, hint, is_word
 
 
-def number(text: str, *, infinite: bool = False) -> float:
-    """The number in a text, white space around it allowed; −0 is read as 0.
+def parse_number(text: str, *, infinite: bool = False) -> float:
+    """Return the number in a text, with optional surrounding white space; −0 is read as 0.
 
     Raises BadNumber: NUMBER, or NOT_FINITE for nan, for a number beyond float64, and for ±inf unless ``infinite``.
     """
@@ -43,17 +43,17 @@ def number(text: str, *, infinite: bool = False) -> float:
     raise BadNumber("NUMBER", f"expected a number, got {quoted(word)}", hint)
 
 
-def numbers(text: str, count: int) -> tuple[float, ...]:
-    """So many numbers, with white space between them.  Raises BadNumber: ARITY, NUMBER or NOT_FINITE.
+def parse_number_list(text: str, count: int) -> tuple[float, ...]:
+    """Return ``count`` numbers separated by white space.  Raises BadNumber: ARITY, NUMBER or NOT_FINITE.
 
-    Here the words nan and inf are no numbers (NUMBER).
+    Here the words nan and inf are not numbers (NUMBER).
     """
     words = text.strip(_SPACE)
     parts = _SPACES.split(words) if words else []
     if len(parts) != count:
         raise BadNumber("ARITY", f"expected {count} numbers, got {len(parts)} in {quoted(text)}")
     try:
-        return tuple([number(part) for part in parts])
+        return tuple([parse_number(part) for part in parts])
     except BadNumber as bad:
         code = "NUMBER" if bad.is_word else bad.code
         raise BadNumber(code, bad.message, bad.hint, is_word=bad.is_word) from None

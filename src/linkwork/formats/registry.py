@@ -1,9 +1,8 @@
-"""The formats of robot files that linkwork reads, and the choice of the format of a file.
+"""Registry of the robot file formats that linkwork reads, and the choice of a file's format.
 
-A format is one entry in `FORMATS`, whose text names the reader's module: it is imported when a file is read.
-`find_format` chooses by the suffix of the path.  Where no format has the suffix, or several have it, the content
-decides: the root element of XML, or the first bytes.  A file whose content is that of another format than its suffix
-is an error.
+A format is one entry in `FORMATS`, with the name of its reader's module, which is imported when a file is read.
+`find_format` chooses by the suffix of the path.  If no format or several have the suffix, the content decides: the root
+element of XML, or the first bytes.  A file whose content and suffix are of different formats is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any
 
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Issue, Location, ModelError, UnknownNameError
-from linkwork.formats.file_reading import path_text, read_start, refuse_what_is_no_path
+from linkwork.formats.file_reading import path_text, read_start, require_path
 from linkwork.formats.xml_document import parse
 from linkwork.model.description import Description
 
@@ -106,10 +105,10 @@ def format_named(name: str | Format, caller: str = "load") -> Format:
 def find_format(path: str | os.PathLike[str]) -> Format:
     """Return the format of a file, by its suffix and its content.
 
-    Raises ModelError for a file of no known format (UNKNOWN_FORMAT) and for one whose content is that of another format
-    than its suffix (WRONG_FORMAT), and what opening the file raises.
+    Raises ModelError for a file of unknown format (UNKNOWN_FORMAT) and for one whose content and suffix are of
+    different formats (WRONG_FORMAT), and the errors of opening the file.
     """
-    refuse_what_is_no_path(path)
+    require_path(path)
     suffix = os.path.splitext(path_text(path))[1].lower()
     by_suffix = [one for one in FORMATS if suffix in one.suffixes]
     start = read_start(path, _START)
@@ -148,7 +147,7 @@ def _contradiction(where: Location, suffix: str, root: str, named: Format, conte
 
 def _unknown_format(where: Location, suffix: str, start: bytes, root: str) -> ModelError:
     if not root and (not start.strip() or start.lstrip(_BLANK).startswith(b"<")):
-        parse(start, where.file)  # raises ModelError with the place where the document is not well formed
+        parse(start, where.file)  # raises ModelError with the position of the syntax error
     formats = "; ".join(map(str, FORMATS))
     hint = None
     if root.lower() in FOREIGN_ROOTS:

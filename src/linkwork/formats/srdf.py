@@ -1,7 +1,7 @@
-"""SRDF: pairs of links that are not looked at, read strictly and written, and named configurations, read.
+"""SRDF reader and writer: disabled collision pairs are read and written, named configurations are read.
 
-Source: http://wiki.ros.org/srdf.  Of a file its <disable_collisions>, <enable_collisions> and <group_state> are read:
-groups and end effectors are other matters, and what no SRDF has is an error.
+Source: http://wiki.ros.org/srdf.  The elements <disable_collisions>, <enable_collisions> and <group_state> are read.
+Groups and end effectors are ignored; unknown elements are errors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from linkwork.model.tree_actuators import with_named_configurations, without_nam
 
 __all__ = ["parse_srdf", "srdf_text"]
 
-MAX_PAIRS = 200_000  # that are written: some 15 MB
+MAX_PAIRS = 200_000  # pairs that are written: some 15 MB
 _PAIRS = ("disable_collisions", "enable_collisions")
 _OTHERS = (
     "group",
@@ -38,13 +38,13 @@ _OTHERS = (
 
 
 def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budget: Budget | None = None) -> Tree:
-    """The tree of which the pairs that an SRDF says are not looked at, or are although a joint connects them.
+    """Return the tree with the collision pairs that an SRDF disables, or enables although a joint connects them.
 
-    What was said of pairs before is forgotten.  Links without collision shapes are in no pair.  A <group_state> becomes
-    a named configuration: of its name, or "group/name" where several groups have one of this name; it takes the place
-    of one that the tree has.  Raises ModelError with all that is wrong: WRONG_FORMAT, UNKNOWN_ELEMENT,
-    UNKNOWN_ATTRIBUTE, ATTRIBUTE_MISSING, BAD_NAME, UNKNOWN_LINK, SAME_LINK, DUPLICATE_PAIR, UNKNOWN_JOINT,
-    DUPLICATE_NAME, NUMBER, ARITY, CONFIGURATION, and those of XML.
+    Earlier settings of pairs are replaced.  Links without collision shapes are in no pair.  A <group_state> becomes a
+    named configuration: with its name, or "group/name" if several groups have one of this name; it replaces one that
+    the tree has.  Raises ModelError with all errors: WRONG_FORMAT, UNKNOWN_ELEMENT, UNKNOWN_ATTRIBUTE,
+    ATTRIBUTE_MISSING, BAD_NAME, UNKNOWN_LINK, SAME_LINK, DUPLICATE_PAIR, UNKNOWN_JOINT, DUPLICATE_NAME, NUMBER, ARITY,
+    CONFIGURATION, and those of XML.
     """
     _expect_text(text, source)
     root = parse(text, source, budget=budget)
@@ -61,7 +61,9 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
         if element.tag not in _PAIRS:
             if element.tag not in (*_OTHERS, "group_state"):
                 hint = nearest(element.tag, [*_PAIRS, "group_state", *_OTHERS])
-                reader.error(element, "UNKNOWN_ELEMENT", f"no SRDF has a <{element.tag}> in its <robot>", hint)
+                reader.error(
+                    element, "UNKNOWN_ELEMENT", f"unknown element <{element.tag}> in the <robot> of an SRDF", hint
+                )
             continue
         for attribute in element.attributes:
             if attribute not in ("link1", "link2", "reason"):
@@ -75,7 +77,7 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
         pair = frozenset((a, b))
         if pair in seen:
             line = seen[pair].line
-            reader.error(element, "DUPLICATE_PAIR", f"{quoted(a)} and {quoted(b)} are a pair on line {line} already")
+            reader.error(element, "DUPLICATE_PAIR", f"{quoted(a)} and {quoted(b)} are already a pair on line {line}")
             continue
         seen[pair] = element
         if not pair <= shaped:
@@ -94,8 +96,8 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
         bodies = frozenset((tree.frame(pair.a).body, tree.frame(pair.b).body))
         return pair.reason == "Adjacent" and (len(bodies) == 1 or bodies in touching)
 
-    kept = [pair for pair in disabled if not is_adjacent(pair)]
-    return replace(tree, disabled_collisions=tuple(kept), enabled_collisions=tuple(enabled))
+    used = [pair for pair in disabled if not is_adjacent(pair)]
+    return replace(tree, disabled_collisions=tuple(used), enabled_collisions=tuple(enabled))
 
 
 def _expect_text(text: object, source: str | None) -> None:
@@ -110,9 +112,9 @@ def _expect_text(text: object, source: str | None) -> None:
 
 
 def srdf_text(tree: Tree) -> str:
-    """The SRDF that says which pairs of a tree are not looked at, those that a joint connects among them.
+    """Return the SRDF of a tree's disabled collision pairs, including those that a joint connects.
 
-    Raises ValueError where more than `MAX_PAIRS` pairs never move: all pairs of links that are welded together.
+    Raises ValueError if more than `MAX_PAIRS` pairs never move: all pairs of links that are welded together.
     """
     disabled = {frozenset((pair.a, pair.b)): pair for pair in tree.disabled_collisions}
     enabled = {frozenset(pair) for pair in tree.enabled_collisions}
@@ -123,7 +125,7 @@ def srdf_text(tree: Tree) -> str:
             if len(adjacent) > MAX_PAIRS:
                 raise ValueError(
                     f"srdf_document: more than {MAX_PAIRS} pairs of links that never move relative to each other; "
-                    f"put the shapes of links that are welded together on one of them, by with_collisions"
+                    f"move the shapes of welded links to one of them, by with_collisions"
                 )
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(tree.name)}>"]
     for pair in (*adjacent, *tree.disabled_collisions):
@@ -135,9 +137,9 @@ def srdf_text(tree: Tree) -> str:
 
 
 def _group_states(reader: Reader, root: Element, tree: Tree) -> list[NamedState]:
-    """The named configurations of an SRDF.
+    """Return the named configurations of an SRDF.
 
-    Joints that are fixed or follow others here, and virtual joints, which no robot has, are passed over.
+    Joints that are fixed or follow others in the tree, and virtual joints, which robots do not have, are skipped.
     """
     elements = [element for element in root.children if element.tag == "group_state"]
     virtual = {element.attributes.get("name") for element in root.children if element.tag == "virtual_joint"}
@@ -157,7 +159,7 @@ def _group_states(reader: Reader, root: Element, tree: Tree) -> list[NamedState]
         for child in element.children:
             if child.tag != "joint":
                 hint = nearest(child.tag, ["joint"])
-                reader.error(child, "UNKNOWN_ELEMENT", f"no <group_state> has a <{child.tag}>", hint)
+                reader.error(child, "UNKNOWN_ELEMENT", f"unknown element <{child.tag}> in a <group_state>", hint)
                 continue
             joint = reader.name(child)
             if joint is None or joint in virtual or joint in tree.fixed_joints:
@@ -173,7 +175,7 @@ def _group_states(reader: Reader, root: Element, tree: Tree) -> list[NamedState]
 
 
 def _stated(reader: Reader, element: Element, joint: str, tree: Tree) -> tuple[float, ...] | None:
-    """The configuration of a joint; None for one that follows another, and where something is wrong."""
+    """Return the configuration of a joint; None for a joint that follows another, and after an error."""
     try:
         body = tree.bodies[tree.joint_index(joint)]
     except UnknownNameError as error:
@@ -183,7 +185,7 @@ def _stated(reader: Reader, element: Element, joint: str, tree: Tree) -> tuple[f
     if body.coupling is not None:
         return None
     counts_angles = body.joint.nv == 1
-    values = reader.numbers(element, "value", 1 if counts_angles else body.joint.nq)
+    values = reader.number_list(element, "value", 1 if counts_angles else body.joint.nq)
     if counts_angles:  # the sine and cosine of a continuous joint are written as its angle
         return tuple(map(float, body.call_joint("integrate", body.call_joint("zero"), values)))
     try:

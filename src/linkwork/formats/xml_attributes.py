@@ -1,7 +1,7 @@
-"""What the readers of XML formats have in common: values of attributes, with an error where one is not as it should be.
+"""Readers of XML attributes: names, numbers and poses, with errors at their position.
 
-A value that cannot be read is an error to be raised in the end; until then a harmless one stands in for it, so that one
-pass over a file finds as many of its errors as it can.
+A value that cannot be read is recorded as an error, which is raised at the end; a harmless value replaces it until
+then, so that one pass finds as many errors of a file as possible.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwork.errors import Findings, Issue, Location
-from linkwork.formats.number_text import BadNumber, number, numbers
+from linkwork.formats.number_text import BadNumber, parse_number, parse_number_list
 from linkwork.formats.xml_document import Element
 from linkwork.spatial import Pose, Rotation, Vec3
 
@@ -17,9 +17,9 @@ __all__ = ["Reader"]
 
 
 class Reader:
-    """Reads the attributes of elements, and collects what is wrong or odd in ``findings``.
+    """Reader of elements' attributes that collects errors and warnings in ``findings``.
 
-    ``version`` is the version of the format that the document says it is written in.
+    ``version`` is the version of the format that the document declares.
     """
 
     def __init__(self, file: str | None, findings: Findings, version: str = "1.0") -> None:
@@ -40,16 +40,16 @@ class Reader:
     # -- elements
 
     def required(self, element: Element, tag: str) -> Element | None:
-        """The child with this tag.  ELEMENT_MISSING where there is none."""
+        """Return the child with this tag; None and ELEMENT_MISSING if there is none."""
         child = element.first(tag)
         if child is None:
-            self.error(element, "ELEMENT_MISSING", f"<{element.tag}> needs a <{tag}>, and has none")
+            self.error(element, "ELEMENT_MISSING", f"<{element.tag}> needs a <{tag}>")
         return child
 
     # -- text
 
     def text(self, element: Element, attribute: str) -> str | None:
-        """The attribute's text.  ATTRIBUTE_MISSING where it is not there."""
+        """Return the attribute's text; None and ATTRIBUTE_MISSING if it is missing."""
         text = element.attributes.get(attribute)
         if text is None:
             hint = f'write <{element.tag} {attribute}="..."/>' if element.text else None
@@ -57,7 +57,7 @@ class Reader:
         return text
 
     def name(self, element: Element, attribute: str = "name") -> str | None:
-        """A name, verbatim.  BAD_NAME where it is missing or empty."""
+        """Return a name, verbatim; None and BAD_NAME if it is missing or empty."""
         name = element.attributes.get(attribute)
         if name is None or not name.strip():
             got = "has none" if name is None else f"it is {name!r}"
@@ -68,30 +68,30 @@ class Reader:
     # -- numbers
 
     def number(self, element: Element, attribute: str, default: float | None = None) -> float:
-        """The attribute's number; where it is not there, the default, or ATTRIBUTE_MISSING where there is none."""
+        """Return the attribute's number, or the default; ATTRIBUTE_MISSING without either."""
         if attribute not in element.attributes and default is not None:
             return default
         text = self.text(element, attribute)
         if text is None:
             return 0.0
         try:
-            return number(text)
+            return parse_number(text)
         except BadNumber as bad:
             self.bad_number(element, attribute, bad)
             return 0.0 if default is None else default
 
     def at_least_zero(self, element: Element, attribute: str, default: float) -> float:
-        """Like `number`.  NEGATIVE where it is below zero."""
+        """Return a number as `number`.  NEGATIVE if it is below zero."""
         value = self.number(element, attribute, default)
         if value < 0.0:
             self.error(element, "NEGATIVE", f"{attribute} must not be negative, got {value!r}")
             return default
         return value
 
-    def numbers(
+    def number_list(
         self, element: Element, attribute: str, count: int, default: Sequence[float] | None = None
     ) -> tuple[float, ...]:
-        """The attribute's numbers; where it is not there, the default, or ATTRIBUTE_MISSING where there is none."""
+        """Return the attribute's ``count`` numbers, or the default; ATTRIBUTE_MISSING without either."""
         fallback = tuple(default) if default is not None else (0.0,) * count
         if attribute not in element.attributes and default is not None:
             return fallback
@@ -99,7 +99,7 @@ class Reader:
         if text is None:
             return fallback
         try:
-            return numbers(text, count)
+            return parse_number_list(text, count)
         except BadNumber as bad:
             self.bad_number(element, attribute, bad)
             return fallback
@@ -110,30 +110,30 @@ class Reader:
     # -- poses
 
     def pose(self, element: Element | None) -> Pose:
-        """The pose of an ``<origin xyz rpy>``; the identity where there is none.
+        """Return the pose of an ``<origin xyz rpy>``; the identity without one.
 
-        Instead of rpy it may give ``quat_xyzw`` (URDF 1.1), which must be a unit quaternion (QUAT_NORM).  VERSION is
-        the warning where the document is older.
+        Instead of rpy it may have ``quat_xyzw`` (URDF 1.1), which must be a unit quaternion (QUAT_NORM).  VERSION is
+        the warning for an older document.
         """
         if element is None:
             return Pose.identity()
-        translation = Vec3.of(self.numbers(element, "xyz", 3, _ZEROS))
+        translation = Vec3.of(self.number_list(element, "xyz", 3, _ZEROS))
         if "quat_xyzw" in element.attributes:
             return Pose(self._quaternion(element), translation)
-        rpy = self.numbers(element, "rpy", 3, _ZEROS)
+        rpy = self.number_list(element, "rpy", 3, _ZEROS)
         if rpy == _ZEROS and tuple(translation) == _ZEROS:
             return Pose.identity()
         return Pose(Rotation.from_rpy(*rpy), translation)
 
     def _quaternion(self, element: Element) -> Rotation:
         if "rpy" in element.attributes:
-            self.error(element, "DUPLICATE_ELEMENT", "the rotation is given twice, as rpy and as quat_xyzw")
+            self.error(element, "DUPLICATE_ELEMENT", "the rotation is stated twice, as rpy and as quat_xyzw")
         if self.version in ("1", "1.0"):
             message = (
-                "quat_xyzw is of URDF 1.1, and this file says it is of 1.0: read all the same, as not every reader does"
+                "quat_xyzw requires URDF 1.1, but this file declares 1.0: read anyway, unlike in some other readers"
             )
             self.warn(element, "VERSION", message, 'write version="1.1" in <robot>')
-        x, y, z, w = self.numbers(element, "quat_xyzw", 4, (0.0, 0.0, 0.0, 1.0))
+        x, y, z, w = self.number_list(element, "quat_xyzw", 4, (0.0, 0.0, 0.0, 1.0))
         largest = max(abs(x), abs(y), abs(z), abs(w))
         norm = sum((a / largest) ** 2 for a in (w, x, y, z)) ** 0.5 * largest if largest else 0.0
         if abs(norm - 1.0) >= 1e-3:

@@ -1,9 +1,9 @@
-"""Strict and safe reading of XML into a light tree that knows where each element stands.
+"""Strict and safe reading of XML into a tree of elements with their positions in the file.
 
-The parser is the standard library's expat, which opens no file and fetches nothing.  What an untrusted document could
-misuse is refused: a document type (and with it every entity of one's own), a document beyond the budget of bytes,
-elements or depth, and bytes that are not in the declared encoding.  Nothing is recovered: a document is well formed or
-an error.  Every error is a `ModelError` with file, line and column (counted from 1).
+The parser is the standard library's expat, which opens no files and fetches nothing.  Constructs that untrusted
+documents could misuse are refused: a document type (and with it all custom entities), a document beyond the budget of
+bytes, elements or depth, and bytes that are invalid in the declared encoding.  There is no error recovery: a document
+is well formed or an error.  Every error is a `ModelError` with file, line and column (counted from 1).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Budget", "Element", "parse"]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How large a document may be."""
+    """Size limits of a document."""
 
     max_bytes: int = 64 * 2**20
     max_elements: int = 2_000_000
@@ -32,11 +32,11 @@ class Budget:
 
 
 class Element:
-    """An element: its tag, attributes, children and place.
+    """An element: its tag, attributes, children and position.
 
-    Tags are local names: the prefix of the root element, if it has one, is stripped from every tag.  A tag with another
-    prefix keeps it (``"drake:joint"``), bound or not.  Attributes keep theirs; declarations of namespaces, and the
-    attributes of XML itself, are left out.
+    Tags are local names: the prefix of the root element, if it has one, is removed from every tag.  A tag with another
+    prefix keeps it (``"drake:joint"``), bound or not.  Attributes keep theirs; namespace declarations and the
+    attributes of XML itself are left out.
     """
 
     __slots__ = ("_text", "attributes", "children", "column", "line", "parent", "tag")
@@ -54,12 +54,12 @@ class Element:
 
     @property
     def text(self) -> str:
-        """The character data directly inside; empty where there is nothing but white space."""
+        """The character data directly inside; empty if it is only white space."""
         return "".join(self._text) if self._text else ""
 
     @property
     def path(self) -> str:
-        """Where it stands, for messages: ``robot/joint[elbow]/axis``."""
+        """Path in the document, for messages: ``robot/joint[elbow]/axis``."""
         steps = []
         element: Element | None = self
         while element is not None:
@@ -70,11 +70,11 @@ class Element:
         return "/".join(reversed(steps))
 
     def all(self, tag: str) -> Iterator[Element]:
-        """The children with this tag."""
+        """Return the children with this tag."""
         return (child for child in self.children if child.tag == tag)
 
     def first(self, tag: str) -> Element | None:
-        """The first child with this tag, or None."""
+        """Return the first child with this tag, or None."""
         for child in self.children:
             if child.tag == tag:
                 return child
@@ -85,16 +85,16 @@ class Element:
 
 
 def parse(document: bytes | str, file: str | None = None, *, budget: Budget | None = None) -> Element:
-    """The root element of a document given as bytes, or as text (whose declared encoding then counts for nothing).
+    """Return the root element of a document in bytes or as a string, whose declared encoding is then ignored.
 
-    ``file`` is the name that messages use.  Raises ModelError: XML_EMPTY, XML_SYNTAX, XML_ENCODING, XML_DTD,
-    XML_DEPTH or TOO_LARGE.
+    ``file`` is the name used in messages.  Raises ModelError: XML_EMPTY, XML_SYNTAX, XML_ENCODING, XML_DTD, XML_DEPTH
+    or TOO_LARGE.
     """
     budget = budget or Budget()
     if isinstance(document, str):
         text = document.removeprefix("\ufeff")
         size = len(text)
-        if size > budget.max_bytes // 4:  # only then can the bytes of its characters be too many
+        if size > budget.max_bytes // 4:  # only then can its bytes be too many
             size = len(text.encode("utf-8", "surrogatepass"))
         _within(size, budget, file)
     else:
@@ -102,13 +102,13 @@ def parse(document: bytes | str, file: str | None = None, *, budget: Budget | No
         text = _decoded(document, file)
     if not text or text.isspace():
         _fail("XML_EMPTY", "the file is empty", Location(file))
-    _refuse_what_is_no_xml(text, file)
+    _require_xml(text, file)
     _refuse_doctype(text, file)
     return _Builder(file, budget).build(text)
 
 
 class _Builder:
-    """Builds the tree from expat's events, without recursion."""
+    """Builder of the tree from expat's events, without recursion."""
 
     def __init__(self, file: str | None, budget: Budget) -> None:
         self.file, self.budget = file, budget
@@ -133,7 +133,7 @@ class _Builder:
             self.explain(problem)
         if problem is not None:  # a lone surrogate in text
             message = f"the text contains a surrogate code point, {text[problem.start]!r}"
-            _fail("XML_ENCODING", message, _place(text, problem.start, self.file))
+            _fail("XML_ENCODING", message, _location(text, problem.start, self.file))
         assert self.root is not None
         return self.root
 
@@ -179,7 +179,7 @@ class _Builder:
         _refuse_dtd(Location(self.file, self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1))
 
     def explain(self, error: expat.ExpatError) -> NoReturn:
-        """Raises the ModelError that says what expat found."""
+        """Raise the ModelError that describes expat's error."""
         message, hint = expat.ErrorString(error.code) or "not well formed", None
         inside = self.open
         if error.code in _TRUNCATED:
@@ -189,9 +189,9 @@ class _Builder:
         elif error.code == _MISMATCH and inside is not None:
             hint = f"<{printable(inside.tag)}> opened on line {inside.line} is still open here"
         elif error.code == _MISPLACED_DECLARATION:
-            hint = "nothing may stand before <?xml ... ?>, not even white space"
+            hint = "<?xml ... ?> must be first, without white space before it"
         elif error.code == _UNDEFINED_ENTITY:
-            hint = "XML knows &amp; &lt; &gt; &quot; &apos; and &#...; only"
+            hint = "only &amp; &lt; &gt; &quot; &apos; and &#...; are defined in XML"
         path = inside.path if inside is not None else None
         _fail("XML_SYNTAX", message, Location(self.file, error.lineno, error.offset + 1, path), hint)
 
@@ -200,11 +200,11 @@ class _Builder:
 
 
 def _decoded(data: bytes, file: str | None) -> str:
-    """The document as text, without its byte-order mark."""
+    """Return the document as a string, without its byte-order mark."""
     for magic, kind in _MAGIC:
         if data.startswith(magic):
             message = f"not XML: the file is {kind}"
-            _fail("XML_SYNTAX", message, Location(file, 1, 1), "give the XML file that is inside")
+            _fail("XML_SYNTAX", message, Location(file, 1, 1), "unpack the XML file")
     mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", "utf-8"))
     body = data[len(mark) :]
     if encoding == "utf-32":
@@ -212,7 +212,7 @@ def _decoded(data: bytes, file: str | None) -> str:
     if not mark and b"\0" in data:
         at = data.index(b"\0")
         where = Location(file, data.count(b"\n", 0, at) + 1, at - data.rfind(b"\n", 0, at))
-        _fail("XML_SYNTAX", "not XML: NUL byte", where, "a binary file, or UTF-16 without its byte-order mark")
+        _fail("XML_SYNTAX", "not XML: NUL byte", where, "the file is binary, or UTF-16 without its byte-order mark")
     if declared := _DECLARED.search(_declaration(body, encoding)):
         encoding = _agreed(declared[1].decode("ascii"), encoding if mark else "", file)
     try:
@@ -223,31 +223,31 @@ def _decoded(data: bytes, file: str | None) -> str:
 
 
 def _declaration(body: bytes, encoding: str) -> bytes:
-    """The XML declaration that a document begins with, if it does, however long it is; without the zeros of UTF-16."""
+    """Return the XML declaration at the beginning of a document, of any length; without the zeros of UTF-16."""
     end = "?>".encode(encoding)
     if not body.startswith("<?xml".encode(encoding)):
         return b""
-    declaration = body[: body.find(end) + len(end)]  # a part of the whole document where it has no end
+    declaration = body[: body.find(end) + len(end)]  # part of the document if unterminated
     return declaration.replace(b"\0", b"") if encoding.startswith("utf-16") else declaration
 
 
 def _refuse_bytes(body: bytes, at: int, encoding: str, file: str | None) -> NoReturn:
-    """Says what is wrong with the bytes that an encoding does not have."""
+    """Raise the error for bytes that are invalid in an encoding."""
     before = body[:at].decode(encoding, "replace")
     shown = body[at : at + 4].hex(" ")
-    where = _place(before, len(before), file)
+    where = _location(before, len(before), file)
     if not before.lstrip(" \t\r\n").startswith("<"):
         _fail("XML_SYNTAX", f"not XML: binary data ({shown} ...)", where)
     _fail("XML_ENCODING", f"not valid {encoding.upper()}: bytes {shown}", where, "save the file as UTF-8")
 
 
 def _agreed(declared: str, marked: str, file: str | None) -> str:
-    """The encoding that the XML declaration names and the byte-order mark, if there is one, agrees with."""
+    """Return the encoding named by the XML declaration, which a byte-order mark must agree with."""
     name, problem = declared.lower(), ""
     if name not in _ENCODINGS:
         problem = "which is not supported"
     elif name == "utf-16" and not marked:
-        problem = "but there is no byte-order mark"
+        problem = "but the byte-order mark is missing"
     elif marked and not marked.startswith(name.replace("utf8", "utf-8")):
         problem = f"but the byte-order mark is that of {marked.upper()}"
     if problem:
@@ -256,18 +256,18 @@ def _agreed(declared: str, marked: str, file: str | None) -> str:
     return marked or name
 
 
-def _refuse_what_is_no_xml(text: str, file: str | None) -> None:
+def _require_xml(text: str, file: str | None) -> None:
     start = len(text) - len(text.lstrip(" \t\r\n"))
     if text[start] != "<":
         shown = text[start : start + 30]
-        _fail("XML_SYNTAX", f"not XML: expected '<', got {shown!r}", _place(text, start, file))
+        _fail("XML_SYNTAX", f"not XML: expected '<', got {shown!r}", _location(text, start, file))
     at = text.find("\0")
     if at >= 0:
-        _fail("XML_SYNTAX", "NUL character", _place(text, at, file))
+        _fail("XML_SYNTAX", "NUL character", _location(text, at, file))
 
 
 def _refuse_doctype(text: str, file: str | None) -> None:
-    """Refuses a document type before the parser sees it: expat reads on after a handler has raised."""
+    """Refuse a document type before parsing, because expat continues after a handler has raised."""
     at = 0
     while space := _SPACES.match(text, at):
         at = space.end()
@@ -276,7 +276,7 @@ def _refuse_doctype(text: str, file: str | None) -> None:
         elif text.startswith("<!--", at):
             end = text.find("-->", at + 4) + 1
         elif text.startswith("<!DOCTYPE", at):
-            _refuse_dtd(_place(text, at, file))
+            _refuse_dtd(_location(text, at, file))
         else:
             return
         if end <= 0:
@@ -293,7 +293,7 @@ def _within(size: int, budget: Budget, file: str | None) -> None:
         _fail("TOO_LARGE", f"{size} bytes, more than the limit of {budget.max_bytes} bytes", Location(file))
 
 
-def _place(text: str, at: int, file: str | None) -> Location:
+def _location(text: str, at: int, file: str | None) -> Location:
     return Location(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
 
 
@@ -303,7 +303,7 @@ def _fail(code: str, message: str, where: Location, hint: str | None = None) -> 
 
 _SPACES = re.compile(r"[ \t\r\n]*")
 _NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
-_OF_XML = ("xmlns", "xml:", "xsi:")  # names that begin with xml are XML's own
+_OF_XML = ("xmlns", "xml:", "xsi:")  # names that begin with xml are reserved
 _CODES = expat.errors.codes
 _TRUNCATED = {
     _CODES[getattr(expat.errors, f"XML_ERROR_{name}")]

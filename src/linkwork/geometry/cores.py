@@ -1,24 +1,19 @@
-"""Cores: what is left of shapes without the radius that rounds them, placed somewhere, over any scalar.
+"""Cores: shapes at poses without their rounding radius, over any scalar, and changes of their coordinates.
 
-A sphere is a point that is rounded, a capsule a segment.  Pairs are measured between cores: see `SignedDistance`.  All
-numbers may be symbols: a scene's shapes come as arrays.
-
-Cores and distances in other coordinates.
+A sphere is a rounded point, a capsule a rounded segment.  Distances of pairs are computed between cores: see
+`SignedDistance`.  All values may be symbols, since a scene's shapes are arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from linkwork.expr.scalar.functions import where
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import InversePose, Pose, Vec3
-
-if TYPE_CHECKING:
-    from linkwork.geometry.distance import SignedDistance
 
 __all__ = [
     "BoxCore",
@@ -40,14 +35,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class PointCore:
-    """A point."""
+    """Point."""
 
     point: Vec3
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentCore:
-    """From center − half to center + half; half may be zero."""
+    """Segment from center − half to center + half; half may be zero."""
 
     center: Vec3
     half: Vec3
@@ -55,7 +50,7 @@ class SegmentCore:
 
 @dataclass(frozen=True, slots=True)
 class BoxCore:
-    """A box about a pose's origin, by half of its edges, any of which may be zero."""
+    """Box about a pose's origin with its half edges, which may be zero."""
 
     pose: Pose
     half: Vec3
@@ -63,7 +58,7 @@ class BoxCore:
 
 @dataclass(frozen=True, slots=True)
 class CylinderCore:
-    """A cylinder about a pose's origin, its axis along z: radius and half of its length."""
+    """Cylinder about a pose's origin along z: radius and half of its length."""
 
     pose: Pose
     radius: Any
@@ -72,7 +67,7 @@ class CylinderCore:
 
 @dataclass(frozen=True, slots=True)
 class ConeCore:
-    """A cone about a pose's origin, its axis along z: the base of that radius at z = −half, the apex at z = half."""
+    """Cone about a pose's origin along z: base of the radius at z = −half, apex at z = half."""
 
     pose: Pose
     radius: Any
@@ -81,22 +76,19 @@ class ConeCore:
 
 @dataclass(frozen=True, slots=True)
 class EllipsoidCore:
-    """An ellipsoid about a pose's origin, by its radii along x, y and z."""
+    """Ellipsoid about a pose's origin with radii along x, y and z."""
 
     pose: Pose
     radii: Vec3
 
     def stretched(self, v: Vec3) -> Vec3:
-        """E v, E being diagonal with the radii, in its own axes."""
+        """Return E v in the ellipsoid's axes, with E = diag(radii)."""
         return Vec3(*(r * x for r, x in zip(self.radii, v, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class PolytopeCore:
-    """The convex hull of vertices in a pose's coordinates.
-
-    Vertices may repeat: so hulls of different sizes fit into arrays of one size.
-    """
+    """Convex hull of vertices in a pose's coordinates; vertices may repeat, to pad hulls to one size."""
 
     pose: Pose
     vertices: Sequence[Vec3]
@@ -104,7 +96,7 @@ class PolytopeCore:
 
 @dataclass(frozen=True, slots=True)
 class HalfSpaceCore:
-    """All that lies behind a plane through a point; the normal, of length 1, points out of it."""
+    """Half-space behind a plane through a point; the normal, of length 1, points outward."""
 
     point: Vec3
     normal: Vec3
@@ -112,9 +104,9 @@ class HalfSpaceCore:
 
 @dataclass(frozen=True, slots=True)
 class FieldCore:
-    """What is no convex body, about a pose's origin, and knows how far a bounded convex core is from it: see `fields`.
+    """Non-convex body about a pose's origin with a function of its distance to a bounded convex core: see `fields`.
 
-    What is points knows their least distance too, by the function that measures one of them.
+    A set of points also has ``points``, which returns the minimum over its points of a function of one point.
     """
 
     pose: Pose
@@ -137,31 +129,31 @@ Core: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Solid:
-    """A core that is grown by a radius [m]."""
+    """Core grown by a radius [m]."""
 
     core: Core
     radius: Any = 0.0
 
 
 def core_in(X: Pose | InversePose, core: Core) -> Core:
-    """A core given in b, in the coordinates of a, by X_ab."""
-    turned = X.rotation.inv_act if isinstance(X, InversePose) else lambda v: X.rotation @ v
+    """Transform a core from the coordinates of b to those of a, by X_ab."""
+    rotated = X.rotation.inv_act if isinstance(X, InversePose) else lambda v: X.rotation @ v
     if isinstance(core, PointCore):
         return PointCore(X.point(core.point))
     if isinstance(core, SegmentCore):
-        return SegmentCore(X.point(core.center), turned(core.half))
+        return SegmentCore(X.point(core.center), rotated(core.half))
     if isinstance(core, HalfSpaceCore):
-        return HalfSpaceCore(X.point(core.point), turned(core.normal))
+        return HalfSpaceCore(X.point(core.point), rotated(core.normal))
     return replace(core, pose=X @ core.pose)
 
 
 def distance_in(X: Pose, result: SignedDistance) -> SignedDistance:
-    """What was measured in b, in the coordinates of a, by X_ab."""
+    """Transform a distance from the coordinates of b to those of a, by X_ab."""
     return replace(result, normal=X.rotation @ result.normal, on_a=X.point(result.on_a), on_b=X.point(result.on_b))
 
 
 def chosen(condition: Any, yes: SignedDistance, no: SignedDistance) -> SignedDistance:
-    """One of two."""
+    """Return one of two distances by a condition."""
     return SignedDistance(
         where(condition, yes.distance, no.distance),
         choose(condition, yes.normal, no.normal),

@@ -1,4 +1,4 @@
-"""What lies between two bodies: the signed distance, the direction, and where it is measured."""
+"""Signed distance of two bodies, with its normal and witness points."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["SignedDistance"]
 
 @dataclass(frozen=True, slots=True)
 class SignedDistance:
-    """The signed distance of bodies A and B, over any scalar, in the coordinates that they were given in.
+    """Signed distance of bodies A and B, over any scalar, in the bodies' coordinates.
 
-    Apart, ``distance`` is the least between their points; where they overlap, it is less than zero by the least
-    translation that parts them.  ``normal`` is of length 1 and points from A to B: moving B by d · normal changes the
-    distance by d, to first order.  ``on_a`` and ``on_b`` lie on the surfaces, and on_b − on_a = distance · normal.
-    ``unique`` is 1 where these are the only such points and the only such normal, and 0 where others are as good: then
-    the distance may have a kink, and one of them is given.
+    For separate bodies, ``distance`` is the minimum between their points.  For overlapping bodies it is minus the
+    length of the shortest translation that separates them.  ``normal`` has length 1 and points from A to B: moving B by
+    d · normal changes the distance by d, to first order.  The witness points ``on_a`` and ``on_b`` are on the surfaces:
+    on_b − on_a = distance · normal.  ``unique`` is 1 if the points and the normal are unique.  If it is 0, they are one
+    of several choices, and the distance may have a kink.
     """
 
     distance: Any  # [m]
@@ -28,13 +28,13 @@ class SignedDistance:
     unique: Any
 
     def flipped(self) -> SignedDistance:
-        """The same of B and A."""
+        """Return the signed distance with A and B swapped."""
         return SignedDistance(self.distance, -self.normal, self.on_b, self.on_a, self.unique)
 
     def rounded(self, a: Any, b: Any) -> SignedDistance:
-        """That of the bodies grown by radii a and b [m].
+        """Return the signed distance of the bodies grown by radii a and b [m].
 
-        It holds for overlaps too: to part grown bodies takes their radii more, in every direction.
+        It holds for overlaps too: separating the grown bodies takes a + b more in every direction.
         """
         n = self.normal
         return SignedDistance(self.distance - a - b, n, self.on_a + n * a, self.on_b - n * b, self.unique)

@@ -1,4 +1,4 @@
-"""A scene: named obstacles around a robot, an immutable value that kernels take as arrays."""
+"""Class `Scene`: named obstacles around a robot, an immutable value that kernels receive as arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.messages import listed, repeated
 from linkwork.errors import UnknownNameError
 from linkwork.geometry.fields import FIELDS, field_row
-from linkwork.geometry.scene_document import check_keys, read_document, said_of, shape_of
+from linkwork.geometry.scene_document import check_keys, obstacle_document, read_document, shape_of
 from linkwork.geometry.solids import KINDS, SOLIDS, SolidKind, anchor, kind_of, reach_of, solid, solid_row
 from linkwork.shapes import (
     Box,
@@ -35,13 +35,13 @@ from linkwork.spatial.arguments import LARGEST, given_pose, given_text
 
 __all__ = ["Obstacle", "Scene"]
 
-_LEAST = 4  # the capacity of a kind that is there at all: all others are multiples of it
+_MIN_CAPACITY = 4  # of a kind with obstacles; all capacities are multiples of it
 _VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """A convex shape at a pose in the world, and what it is called."""
+    """Named convex shape or field at a pose in the world."""
 
     name: str
     shape: Shape
@@ -50,11 +50,11 @@ class Obstacle:
 
 @public
 class Scene:
-    """Named obstacles: boxes, spheres, cylinders and whatever else is convex, where they stand in the world.
+    """Named obstacles in the world: convex shapes, fields and compounds.
 
-    A scene is a value: `with_box` and the like give a new one, and equal scenes compare and hash equal.  Kernels take
-    it as arrays, by kind, whose capacities are 4, 8, 12, 16, 24, 32, 48 and so on: what is compiled for a robot serves
-    every scene of the same capacities.
+    A scene is immutable: `with_box` and similar methods return a new one, and equal scenes compare and hash equal.
+    Kernels receive it as arrays by kind of shape with capacities 4, 8, 12, 16, 24, 32, 48 and so on, so one kernel of
+    a robot serves all scenes of the same capacities.
 
     >>> import linkwork as lw
     >>> scene = lw.Scene().with_box("table", (1.2, 0.8, 0.05), (0.5, 0, 0.4)).with_sphere("lamp", 0.1, (0.5, 0, 1.2))
@@ -68,23 +68,23 @@ class Scene:
         result = tuple(obstacles)
         for one in result:
             if not isinstance(one, Obstacle):
-                raise TypeError(f"Scene: expected obstacles, as Scene().with_box(...) makes them, got {one!r}")
+                raise TypeError(f"Scene: obstacles: expected obstacles, as of Scene().with_box(...), got {one!r}")
             _check(one, "Scene")
-        twice = repeated([one.name for one in result])
-        if twice is not None:
-            raise ValueError(f"Scene: two obstacles are called {twice!r}")
+        duplicate = repeated([one.name for one in result])
+        if duplicate is not None:
+            raise ValueError(f"Scene: two obstacles are called {duplicate!r}")
         self._obstacles = result
 
-    # -- what is in it
+    # -- contents
 
     @property
     def obstacles(self) -> tuple[Obstacle, ...]:
-        """All of them, in the order in which they were added."""
+        """Obstacles in the order in which they were added."""
         return self._obstacles
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What they are called."""
+        """Names of the obstacles."""
         return tuple(one.name for one in self._obstacles)
 
     @cached_property
@@ -105,75 +105,72 @@ class Scene:
     def __len__(self) -> int:
         return len(self._obstacles)
 
-    # -- others made of it
+    # -- edits
 
     def with_shape(self, name: str, shape: Shape, pose: Any = None) -> Self:
-        """The scene with an obstacle more: any convex shape of `linkwork.shapes`, or a field, or a compound.
+        """Return the scene with a further obstacle: a convex shape of `linkwork.shapes`, a field or a compound.
 
-        ``pose`` is that of the shape's frame in the world, (4, 4) or the place (3,) of its origin [m].
+        ``pose`` is the pose of the shape's frame in the world, (4, 4), or the position (3,) of its origin [m].
 
-        Raises ValueError for a name that is taken and what is no pose, TypeError for what is no convex shape.
+        Raises ValueError for a name that exists already and an invalid pose, TypeError for an unsupported shape.
         """
         added = _obstacles_of(name, shape, pose, self._by_name)
         return self._of((*self._obstacles, *added))
 
     def with_box(self, name: str, size: Sequence[float], pose: Any = None) -> Self:
-        """With a box about a pose: its edges along x, y and z [m].  As `with_shape`."""
+        """Add a box centred at the pose, with edges along its x, y and z [m]: see `with_shape`."""
         return self.with_shape(name, Box(size), pose)  # type: ignore[arg-type]
 
     def with_sphere(self, name: str, radius: float, pose: Any = None) -> Self:
-        """With a sphere [m].  As `with_shape`."""
+        """Add a sphere [m]: see `with_shape`."""
         return self.with_shape(name, Sphere(radius), pose)
 
     def with_cylinder(self, name: str, radius: float, length: float, pose: Any = None) -> Self:
-        """With a cylinder, its axis along z [m].  As `with_shape`."""
+        """Add a cylinder about the pose's z axis [m]: see `with_shape`."""
         return self.with_shape(name, Cylinder(radius, length), pose)
 
     def with_capsule(self, name: str, radius: float, length: float, pose: Any = None) -> Self:
-        """With a capsule, its axis along z, its length between the centres of its ends [m].  As `with_shape`."""
+        """Add a capsule along the pose's z axis, its length between the centres of its ends [m]: see `with_shape`."""
         return self.with_shape(name, Capsule(radius, length), pose)
 
     def with_ellipsoid(self, name: str, radii: Sequence[float], pose: Any = None) -> Self:
-        """With an ellipsoid, by its radii along x, y and z [m].  As `with_shape`."""
+        """Add an ellipsoid with radii along the pose's x, y and z [m]: see `with_shape`."""
         return self.with_shape(name, Ellipsoid(radii), pose)  # type: ignore[arg-type]
 
     def with_half_space(self, name: str, pose: Any = None) -> Self:
-        """With all that is below the plane z = 0 of a pose: a floor, a wall.  As `with_shape`."""
+        """Add the half-space z ≤ 0 of the pose, a floor or a wall: see `with_shape`."""
         return self.with_shape(name, HalfSpace(), pose)
 
     def with_height_field(self, name: str, heights: Any, spacing: Any, pose: Any = None) -> Self:
-        """With ground: heights (m, n) [m] of a grid about a pose's origin, so many metres apart along x and y.
+        """Add terrain: heights (m, n) [m] on a grid centred at the pose, with a spacing [m] along x and y.
 
-        `linkwork.shapes.HeightField` says what it is.  As `with_shape`.
+        See `linkwork.shapes.HeightField` and `with_shape`.
         """
         return self.with_shape(name, HeightField(heights, spacing), pose)
 
     def with_point_cloud(self, name: str, points: Any, radius: float = 0.0, pose: Any = None) -> Self:
-        """With points (n, 3) [m] in a pose's coordinates, each a ball of that radius.  As `with_shape`."""
+        """Add points (n, 3) [m] in the pose's coordinates, each a ball of the radius: see `with_shape`."""
         return self.with_shape(name, PointCloud(points, radius), pose)
 
     def with_distance_field(self, name: str, field: DistanceField, pose: Any = None) -> Self:
-        """With what `linkwork.distance_field` gives: distances from it are less by its `error`, to be on the safe side.
-
-        As `with_shape`.
-        """
+        """Add a result of `linkwork.distance_field`; its `error` is subtracted from distances: see `with_shape`."""
         if not isinstance(field, DistanceField):
             raise TypeError(f"Scene: {name!r}: expected a linkwork.shapes.DistanceField, got {field!r}")
         return self.with_shape(name, field, pose)
 
     def with_compound(self, name: str, parts: Any, pose: Any = None) -> Self:
-        """With the parts of a `linkwork.shapes.Compound` as obstacles: "name[0]", "name[1]" ...  As `with_shape`."""
+        """Add the components of a `linkwork.shapes.Compound` as "name[0]", "name[1]", ...: see `with_shape`."""
         return self.with_shape(name, parts if isinstance(parts, Compound) else Compound(parts), pose)
 
     def without(self, name: str) -> Self:
-        """The scene without an obstacle.  Raises UnknownNameError."""
-        gone = self[name]
-        return self._of(tuple(one for one in self._obstacles if one is not gone))
+        """Return the scene without an obstacle.  Raises UnknownNameError."""
+        removed = self[name]
+        return self._of(tuple(one for one in self._obstacles if one is not removed))
 
     def with_pose(self, name: str, pose: Any) -> Self:
         """Return the scene with an obstacle at another pose.
 
-        Raises UnknownNameError for an obstacle that the scene does not have, ValueError for what is no pose.
+        Raises UnknownNameError for an unknown obstacle, ValueError for an invalid pose.
         """
         old = self[name]
         new = Obstacle(name, old.shape, given_pose(pose, f"Scene: {name!r}: pose"))
@@ -181,22 +178,22 @@ class Scene:
         return self._of(tuple(new if one is old else one for one in self._obstacles))
 
     def only(self, names: Iterable[str]) -> Self:
-        """The scene of some of the obstacles, in their order here.  Raises UnknownNameError."""
-        kept = {self[name].name for name in names}
-        return self._of(tuple(one for one in self._obstacles if one.name in kept))
+        """Return the scene with only the named obstacles, in their order in this scene.  Raises UnknownNameError."""
+        selected = {self[name].name for name in names}
+        return self._of(tuple(one for one in self._obstacles if one.name in selected))
 
     def _of(self, obstacles: tuple[Obstacle, ...]) -> Self:
-        made = object.__new__(type(self))
-        made._obstacles = obstacles
-        return made
+        result = object.__new__(type(self))
+        result._obstacles = obstacles
+        return result
 
-    # -- as arrays
+    # -- arrays
 
     @property
     def rows(self) -> Mapping[SolidKind, np.ndarray]:
-        """By kind, in the order of `geometry.rows.KINDS`: rows (capacity, size), those after the last are not there.
+        """Arrays of rows (capacity, size) by kind, in the order of `geometry.solids.KINDS`; the last rows are unused.
 
-        Rows of a kind stand in the order of obstacles.
+        Rows of a kind are in the order of obstacles.
         """
         return self._rows
 
@@ -210,7 +207,7 @@ class Scene:
 
     @property
     def rows_by_distance(self) -> Mapping[SolidKind, np.ndarray]:
-        """The same, those nearest to the world's origin first."""
+        """Arrays as in `rows`, with the obstacles nearest to the world's origin first."""
         return self._rows_by_distance
 
     @cached_property
@@ -223,29 +220,31 @@ class Scene:
 
     @property
     def capacities(self) -> tuple[tuple[SolidKind, int], ...]:
-        """How many rows there are of each kind that there is."""
+        """Number of rows of each kind with obstacles."""
         return tuple((kind, len(rows)) for kind, rows in self.rows.items())
 
     @property
-    def places(self) -> tuple[int, ...]:
-        """By obstacle: where its row is, the rows of all kinds one after the other."""
-        return self._places
+    def row_indices(self) -> tuple[int, ...]:
+        """Index of each obstacle's row, with the rows of all kinds stacked."""
+        return self._row_indices
 
     @cached_property
-    def _places(self) -> tuple[int, ...]:
-        return self._placed(range(len(self._obstacles)))
+    def _row_indices(self) -> tuple[int, ...]:
+        return self._indices_in_order(range(len(self._obstacles)))
 
     @property
-    def places_by_distance(self) -> tuple[int, ...]:
-        """The same of `rows_by_distance`."""
-        return self._places_by_distance
+    def row_indices_by_distance(self) -> tuple[int, ...]:
+        """Index of each obstacle's row in `rows_by_distance`."""
+        return self._row_indices_by_distance
 
     @cached_property
-    def _places_by_distance(self) -> tuple[int, ...]:
-        return self._placed(sorted(range(len(self._obstacles)), key=lambda k: _from_origin(self._obstacles[k])))
+    def _row_indices_by_distance(self) -> tuple[int, ...]:
+        return self._indices_in_order(
+            sorted(range(len(self._obstacles)), key=lambda k: _from_origin(self._obstacles[k]))
+        )
 
-    def _placed(self, order: Iterable[int]) -> tuple[int, ...]:
-        """Where rows are by obstacle, if those of a kind stand in this order."""
+    def _indices_in_order(self, order: Iterable[int]) -> tuple[int, ...]:
+        """Return each obstacle's row index if the rows of a kind are in this order."""
         starts: dict[SolidKind, int] = {}
         count = 0
         for kind, capacity in self.capacities:
@@ -258,47 +257,49 @@ class Scene:
             starts[kind] += 1
         return tuple(result)
 
-    # -- as text
+    # -- text
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as what JSON has: `from_dict` gives an equal scene."""
-        return {"version": _VERSION, "obstacles": [said_of(one) for one in self._obstacles]}
+        """Return the scene as a dict of JSON values; `from_dict` is the inverse."""
+        return {"version": _VERSION, "obstacles": [obstacle_document(one) for one in self._obstacles]}
 
     def to_json(self) -> str:
-        """A JSON document, as it is written into a file."""
-        lines = ",\n    ".join(json.dumps(said_of(one), allow_nan=False) for one in self._obstacles)
+        """Return the scene as a JSON document."""
+        lines = ",\n    ".join(json.dumps(obstacle_document(one), allow_nan=False) for one in self._obstacles)
         body = f"[\n    {lines}\n  ]" if lines else "[]"
         return f'{{\n  "version": {_VERSION},\n  "obstacles": {body}\n}}\n'
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """The scene that `to_dict` says: ``{"version": 1, "obstacles": [{"name": "table", "shape": {"type": "box",
-        "size": [1.2, 0.8, 0.05]}, "pose": [0.5, 0, 0.4]}]}``; a pose is a matrix (4, 4) or a place (3,).
+        """Create a scene from a dict as returned by `to_dict`.
 
-        Raises ValueError for anything else, saying where.
+        An example is ``{"version": 1, "obstacles": [{"name": "table", "shape": {"type": "box", "size": [1.2, 0.8,
+        0.05]}, "pose": [0.5, 0, 0.4]}]}``.  A pose is a matrix (4, 4) or a position (3,).
+
+        Raises ValueError for an invalid document, with the location of the error.
         """
         check_keys(document, "scene", ("version", "obstacles"))
         if document["version"] != _VERSION or isinstance(document["version"], bool):
             raise ValueError(f"scene: version: expected {_VERSION}, got {document['version']!r}")
         if not isinstance(document["obstacles"], (list, tuple)):
             raise ValueError(f"scene: obstacles: expected a list, got {document['obstacles']!r}")
-        made: dict[str, Obstacle] = {}
-        for k, said in enumerate(document["obstacles"]):
+        result: dict[str, Obstacle] = {}
+        for k, entry in enumerate(document["obstacles"]):
             where = f"scene: obstacles[{k}]"
-            check_keys(said, where, ("name", "shape"), ("pose",))
+            check_keys(entry, where, ("name", "shape"), ("pose",))
             try:
-                added = _obstacles_of(said["name"], shape_of(said["shape"], where), said.get("pose"), made)
+                added = _obstacles_of(entry["name"], shape_of(entry["shape"], where), entry.get("pose"), result)
             except (TypeError, ValueError) as error:
                 raise ValueError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
-            made |= {one.name: one for one in added}
-        return cls(made.values())
+            result |= {one.name: one for one in added}
+        return cls(result.values())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The scene of a JSON document, as `to_json` gives it.  Raises ValueError, saying where."""
+        """Create a scene from a JSON document as of `to_json`.  Raises ValueError with the location of the error."""
         return cls.from_dict(read_document(text))
 
-    # -- a value
+    # -- equality
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Scene) and self._obstacles == other._obstacles)
@@ -317,10 +318,10 @@ class Scene:
         return f"<Scene of {len(self)}: {listed(self.names)}>" if self._obstacles else "<Scene without obstacles>"
 
 
-def _obstacles_of(name: str, shape: Shape, pose: Any, taken: Container[str]) -> list[Obstacle]:
-    """An obstacle, or those of a compound's parts, "name[0]", "name[1]" ...
+def _obstacles_of(name: str, shape: Shape, pose: Any, existing: Container[str]) -> list[Obstacle]:
+    """Return an obstacle, or those of a compound's components, "name[0]", "name[1]", ...
 
-    Raises ValueError for a name that is taken and what is no pose, TypeError for what is no convex shape.
+    Raises ValueError for a name that exists already and an invalid pose, TypeError for an unsupported shape.
     """
     caller = f"Scene: {given_text(name, 'Scene: name')!r}"
     X = given_pose(pose, f"{caller}: pose")
@@ -328,9 +329,9 @@ def _obstacles_of(name: str, shape: Shape, pose: Any, taken: Container[str]) -> 
     if isinstance(shape, Compound):
         parts = [(f"{name}[{k}]", part.shape, X @ part.origin) for k, part in enumerate(shape.parts)]
     for own in (name, *(part[0] for part in parts)):
-        if own in taken:
+        if own in existing:
             raise ValueError(
-                f"Scene: {own!r}: there is an obstacle of this name already: take another, or without({own!r})"
+                f"Scene: an obstacle {own!r} exists already: use another name, or remove it by without({own!r})"
             )
     added = [Obstacle(*part) for part in parts]
     for obstacle in added:
@@ -339,19 +340,19 @@ def _obstacles_of(name: str, shape: Shape, pose: Any, taken: Container[str]) -> 
 
 
 def _check(obstacle: Obstacle, caller: str) -> None:
-    """Raises TypeError for what is no convex shape, ValueError for what is too far away."""
+    """Raise TypeError for an unsupported shape, ValueError for an obstacle that is too far away."""
     if type(obstacle.shape) not in SOLIDS and type(obstacle.shape) not in FIELDS:
         kinds = ", ".join(sorted(kind.__name__ for kind in (*SOLIDS, *FIELDS)))
         expected = f"{caller}: {obstacle.name!r}: expected a convex shape or a field of linkwork.shapes ({kinds})"
         remedy = ""
         if isinstance(obstacle.shape, Mesh):
             remedy = (
-                "; a mesh is a file: linkwork.shapes.load_mesh(path).convex_hull() is its hull, convex_pieces() what "
-                "keeps its hollows"
+                "; load the mesh file: linkwork.shapes.load_mesh(path).convex_hull() returns its hull, "
+                "convex_pieces() also preserves hollows"
             )
         raise TypeError(f"{expected}, got {obstacle.shape!r}{remedy}")
     if any(abs(x) > LARGEST for x in obstacle.pose.translation):
-        raise ValueError(f"{caller}: {obstacle.name!r}: expected a place of at most {LARGEST:.0e} m")
+        raise ValueError(f"{caller}: {obstacle.name!r}: expected a position within {LARGEST:.0e} m of the origin")
 
 
 def _row(obstacle: Obstacle) -> tuple[SolidKind, list[float]]:
@@ -370,26 +371,26 @@ def _from_origin(obstacle: Obstacle) -> float:
 
 
 def _padded(rows: Mapping[SolidKind, list[list[float]]]) -> dict[SolidKind, np.ndarray]:
-    """Arrays of whole capacities: what is not there repeats the last row that is, but says so.
+    """Return arrays padded to their capacities; unused rows repeat the last used one with the flag 0.
 
-    Fields come last, and as many as there are.
+    Fields come last and are not padded.
     """
     result = {}
     for kind in sorted(rows, key=_order):
         some = rows[kind]
         capacity = _capacity(len(some)) if kind.in_loops else len(some)
-        nothing = [0.0, *some[-1][1:]]
-        array = np.array([*some, *([nothing] * (capacity - len(some)))], dtype=float)
+        unused = [0.0, *some[-1][1:]]
+        array = np.array([*some, *([unused] * (capacity - len(some)))], dtype=float)
         array.setflags(write=False)
         result[kind] = array
     return result
 
 
 def _capacity(count: int) -> int:
-    """The least that has room for so many: of the powers of two, and what is half way between them, from 4 on."""
-    result = max(_LEAST, 1 << (count - 1).bit_length())
+    """Return the smallest capacity for ``count`` rows: powers of two and the midpoints between them, from 4 on."""
+    result = max(_MIN_CAPACITY, 1 << (count - 1).bit_length())
     between = result // 4 * 3
-    return between if count <= between and between % _LEAST == 0 else result
+    return between if count <= between and between % _MIN_CAPACITY == 0 else result
 
 
 def _order(kind: SolidKind) -> tuple[int, int, str]:

@@ -1,4 +1,4 @@
-"""What a scene is as text: obstacles as what JSON has, and back."""
+"""Conversion of a scene's obstacles to JSON values and back."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from linkwork.geometry.fields import FIELDS
 from linkwork.geometry.solids import SOLIDS
 from linkwork.shapes import Shape
 
-__all__ = ["check_keys", "read_document", "said_of", "shape_of"]
+__all__ = ["check_keys", "obstacle_document", "read_document", "shape_of"]
 
 
 def read_document(text: str) -> Any:
-    """What a JSON document says, every key once and all numbers finite.  Raises ValueError."""
+    """Parse a JSON document with unique keys and finite numbers.  Raises ValueError."""
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) < len(pairs):
-            raise ValueError(f"scene: {repeated(key for key, _ in pairs)!r} is there twice")
+            raise ValueError(f"scene: {repeated(key for key, _ in pairs)!r} occurs twice")
         return result
 
-    def refused(word: str) -> Any:
-        raise ValueError(f"scene: {word} is no number of JSON")
+    def refuse(word: str) -> Any:
+        raise ValueError(f"scene: {word} is not a JSON number")
 
     try:
-        return json.loads(text, object_pairs_hook=once, parse_constant=refused)
+        return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
     except json.JSONDecodeError as error:
-        raise ValueError(f"scene: no JSON: {error}") from None
+        raise ValueError(f"scene: invalid JSON: {error}") from None
     except RecursionError:
-        raise ValueError("scene: nested too deep") from None
+        raise ValueError("scene: nested too deeply") from None
 
 
-def said_of(obstacle: Any) -> dict[str, Any]:
-    """An obstacle as what JSON has."""
+def obstacle_document(obstacle: Any) -> dict[str, Any]:
+    """Return an obstacle as JSON values."""
     pose = obstacle.pose.elements()
     return {
         "name": obstacle.name,
@@ -58,37 +58,37 @@ def _plain(value: Any) -> Any:
     return [_plain(x) for x in value] if isinstance(value, (tuple, list)) else value
 
 
-def shape_of(said: Any, where: str) -> Shape:
-    """The shape that is said.  Raises ValueError."""
+def shape_of(entry: Any, where: str) -> Shape:
+    """Return the shape of a JSON entry.  Raises ValueError."""
     kinds = {_word(kind): kind for kind in (*SOLIDS, *FIELDS)}
-    if not isinstance(said, Mapping) or "type" not in said:
-        raise ValueError(f'{where}: shape: expected {{"type": "box", "size": [...]}} or the like, got {said!r}')
-    kind = kinds.get(said["type"]) if isinstance(said["type"], str) else None
+    if not isinstance(entry, Mapping) or "type" not in entry:
+        raise ValueError(f'{where}: shape: expected an object such as {{"type": "box", "size": [...]}}, got {entry!r}')
+    kind = kinds.get(entry["type"]) if isinstance(entry["type"], str) else None
     if kind is None:
-        raise ValueError(f"{where}: shape: {UnknownNameError('type of shape', said['type'], kinds)}")
-    parts = {key: value for key, value in said.items() if key != "type"}
-    check_keys(parts, f"{where}: {said['type']}", _arguments(kind))
-    made: Shape = kind(**{key: shape_of(x, where) if isinstance(x, Mapping) else x for key, x in parts.items()})
-    return made
+        raise ValueError(f"{where}: shape: {UnknownNameError('type of shape', entry['type'], kinds)}")
+    values = {key: value for key, value in entry.items() if key != "type"}
+    check_keys(values, f"{where}: {entry['type']}", _arguments(kind))
+    shape: Shape = kind(**{key: shape_of(x, where) if isinstance(x, Mapping) else x for key, x in values.items()})
+    return shape
 
 
 def _word(kind: type) -> str:
-    """The word for a type of shape: "half_space" of HalfSpace."""
+    """Return the word for a type of shape: "half_space" for HalfSpace."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
 
 
 def _arguments(kind: Any) -> list[str]:
-    """What a type of shape is made of."""
+    """Return the names of the arguments of a type of shape."""
     return [field.name for field in fields(kind) if field.init]
 
 
-def check_keys(said: Any, where: str, required: Sequence[str], more: Sequence[str] = ()) -> None:
-    """Raises ValueError where a mapping has not these keys."""
-    if not isinstance(said, Mapping):
-        raise ValueError(f"{where}: expected an object with {listed(required)}, got {said!r}")
-    for key in said:
+def check_keys(entry: Any, where: str, required: Sequence[str], more: Sequence[str] = ()) -> None:
+    """Raise ValueError unless the entry is a mapping with the required keys and at most ``more``."""
+    if not isinstance(entry, Mapping):
+        raise ValueError(f"{where}: expected an object with {listed(required)}, got {entry!r}")
+    for key in entry:
         if key not in (*required, *more):
             raise ValueError(f"{where}: {UnknownNameError('key', key, (*required, *more))}")
     for key in required:
-        if key not in said:
+        if key not in entry:
             raise ValueError(f"{where}: {key!r} is missing")

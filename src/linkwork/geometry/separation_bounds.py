@@ -1,7 +1,7 @@
-"""What keeps two solids apart for sure, at the price of a point or two.
+"""Bounding spheres and axis-aligned extents of cores: cheap lower bounds on the distance of two solids.
 
-Of spheres around cores, ‖c' − c‖ − r − r' is never above the distance.  A ball that meets a core is, along each of the
-world's axes, no farther from its middle than it reaches along that.
+For bounding spheres, ‖c' − c‖ − r − r' never exceeds the distance.  A ball intersects a core only if, along each of the
+world's axes, it is within the core's extent.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ __all__ = ["BOUNDS", "EXTENTS", "BoundingSphere", "bounding_sphere"]
 
 
 class BoundingSphere(NamedTuple):
-    """A sphere around a core; radius in metres."""
+    """Sphere that contains a core; radius in metres."""
 
     center: Vec3
     radius: Any
 
 
 def bounding_sphere(core: Core) -> BoundingSphere:
-    """The smallest sphere around a core; of a polytope, that about the middle of its vertices' ranges.
+    """Return the smallest sphere that contains a core; for a polytope, the one about its bounding box's centre.
 
-    Raises TypeError for what is not bounded, as a half-space.
+    Raises TypeError for an unbounded core, such as a half-space.
     """
     try:
         around = BOUNDS[type(core)]
@@ -46,7 +46,7 @@ def bounding_sphere(core: Core) -> BoundingSphere:
 
 
 def _cone(core: ConeCore) -> BoundingSphere:
-    """Through apex and rim, if the base is no wider than the cone is high: (r² + l²)/(2 l); else the base's."""
+    """Return the sphere through apex and rim, of radius (r² + l²)/(2 l), if r ≤ l; else that of the base circle."""
     length = 2.0 * core.half
     slender = lt(core.radius, length)
     square = core.radius * core.radius + length * length
@@ -84,7 +84,7 @@ BOUNDS: Mapping[type, Callable[[Any], BoundingSphere]] = {
     EllipsoidCore: lambda core: BoundingSphere(core.pose.translation, fmax(fmax(*list(core.radii)[:2]), core.radii.z)),
     PolytopeCore: _polytope,
 }
-"""An entry a type of core."""
+"""Bounding sphere by type of core."""
 
 
 def _extents(R: Rotation, half: Vec3) -> Vec3:
@@ -97,4 +97,4 @@ EXTENTS: Mapping[type, Callable[[Any], Vec3]] = {
     BoxCore: lambda core: _extents(core.pose.rotation, core.half),
     CylinderCore: lambda core: _extents(core.pose.rotation, Vec3(0.0, 0.0, core.half)) + Vec3(*[core.radius] * 3),
 }
-"""By type of core: how far it reaches from its middle along each of the world's axes, or a little farther [m]."""
+"""Bounds [m] on the half extents along the world's axes about the core's anchor, by type of core."""

@@ -1,10 +1,8 @@
-"""Shapes at poses as solids: what each is without the radius that rounds it.
+"""Shapes at poses as solids (a core and a rounding radius), and solids as rows of arrays.
 
-Solids as rows of numbers, so that many of a kind are an array: a scene's obstacles, the shapes of a robot.
-
-A row is (whether it is there, reach, radius, numbers of the core).  Reach [m] is the radius of a sphere about the
-core's `anchor` that the solid fits into.  A row that is not there is never near anything: whoever measures asks
-`there` first.
+Many solids of a kind form an array: a scene's obstacles, the shapes of a robot.  A row is (there, reach, radius, values
+of the core).  ``there`` is 1, or 0 for an unused row, which is never near anything; it is checked first.  Reach [m] is
+the radius of a sphere about the core's `anchor` that contains the solid.
 """
 
 from __future__ import annotations
@@ -67,11 +65,11 @@ SOLIDS: Mapping[type, Callable[[Any, Pose], Solid]] = {
     HalfSpace: lambda shape, X: Solid(HalfSpaceCore(X.translation, _z_axis(X))),
     Rounded: lambda shape, X: _grown(solid(shape.shape, X), shape.radius),
 }
-"""An entry a type of shape."""
+"""Function that converts a shape at a pose to a solid, by type of shape."""
 
 
 def solid(shape: Shape, X: Pose) -> Solid:
-    """A shape whose frame is at a pose.  Raises TypeError for one that is no convex solid, such as a mesh's file."""
+    """Return the solid of a shape at a pose.  Raises TypeError for a shape that is not convex, such as a mesh file."""
     try:
         return SOLIDS[type(shape)](shape, X)
     except KeyError:
@@ -88,47 +86,47 @@ def _grown(result: Solid, radius: Any) -> Solid:
 
 
 Scalars = Sequence[Any]
-EVERYWHERE = 1e30  # the reach of what has no end [m]
-HEAD = 3
+EVERYWHERE = 1e30  # [m] reach of an unbounded solid
+HEAD = 3  # values of a row before those of the core
 
 
 @dataclass(frozen=True, slots=True)
 class SolidKind:
-    """A type of core, and of how many vertices where it has any: what has rows of one length."""
+    """Type of core, with the number of vertices of polytopes; rows of a kind have the same length."""
 
     core: type
     vertices: int = 0
 
     @property
     def name(self) -> str:
-        """A word for it, such as "box" or "polytope16"."""
+        """Name of the kind, such as "box" or "polytope16"."""
         word = self.core.__name__.removesuffix("Core").lower()
         return f"{word}{self.vertices}" if self.vertices else word
 
     @property
     def size(self) -> int:
-        """How many numbers a row has."""
-        return HEAD + sum(_SIZES[part] for part in _PARTS[self.core]) + 3 * self.vertices
+        """Number of values of a row."""
+        return HEAD + sum(_SIZES[field] for field in _FIELDS[self.core]) + 3 * self.vertices
 
     @property
     def in_loops(self) -> bool:
-        """Whether rows are short enough to be many: else code is written out for each."""
+        """True if loops iterate over rows; False if code is unrolled for each row."""
         return True
 
     def solid(self, row: Scalars) -> SolidRow:
-        """What a row says, over any scalar."""
-        numbers = iter([*row][HEAD:])
+        """Return the solid of a row, over any scalar."""
+        values = iter([*row][HEAD:])
 
         def vector() -> Vec3:
-            return Vec3(next(numbers), next(numbers), next(numbers))
+            return Vec3(next(values), next(values), next(values))
 
         fields: list[Any] = []
-        for part in _PARTS[self.core]:
-            if part == "number":
-                fields.append(next(numbers))
-            elif part == "vector":
+        for field in _FIELDS[self.core]:
+            if field == "number":
+                fields.append(next(values))
+            elif field == "vector":
                 fields.append(vector())
-            elif part == "pose":
+            elif field == "pose":
                 fields.append(Pose(Rotation(vector(), vector(), vector()), vector()))
             else:
                 fields.append(tuple(vector() for _ in range(self.vertices)))
@@ -136,7 +134,7 @@ class SolidKind:
 
 
 _SIZES = {"vector": 3, "pose": 12, "number": 1, "vertices": 0}
-_PARTS: dict[type, tuple[str, ...]] = {
+_FIELDS: dict[type, tuple[str, ...]] = {
     PointCore: ("vector",),
     SegmentCore: ("vector", "vector"),
     BoxCore: ("pose", "vector"),
@@ -146,16 +144,16 @@ _PARTS: dict[type, tuple[str, ...]] = {
     HalfSpaceCore: ("vector", "vector"),
     PolytopeCore: ("pose", "vertices"),
 }
-"""By type of core: what its fields are, in their order."""
-KINDS = tuple(_PARTS)
-"""The types of cores in the order in which arrays of them stand side by side."""
+"""Kinds of the fields of each type of core, in their order."""
+KINDS = tuple(_FIELDS)
+"""Types of cores in the order of their arrays."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolidRow:
-    """What a row says, over any scalar."""
+    """Solid of a row, over any scalar."""
 
-    there: Any  # 1, or 0 where nothing is
+    there: Any  # 1, or 0 for an unused row
     reach: Any  # [m]
     solid: Solid
 
@@ -165,30 +163,30 @@ class SolidRow:
 
 
 def kind_of(core: Core) -> SolidKind:
-    """The kind of a core; polytopes get the next power of two of vertices, 8 at least."""
+    """Return the kind of a core; a polytope's number of vertices is rounded up to a power of two, at least 8."""
     if isinstance(core, PolytopeCore):
         return SolidKind(PolytopeCore, max(8, 1 << (len(core.vertices) - 1).bit_length()))
     return SolidKind(type(core))
 
 
 def solid_row(solid: Solid, kind: SolidKind, reach: Any) -> list[Any]:
-    """The row of a solid that is there."""
+    """Return the row of a solid."""
     result: list[Any] = [1.0, reach, solid.radius]
-    for part, value in zip(_PARTS[kind.core], _fields(solid.core), strict=True):
-        if part == "number":
+    for field, value in zip(_FIELDS[kind.core], _fields(solid.core), strict=True):
+        if field == "number":
             result.append(value)
-        elif part == "vector":
+        elif field == "vector":
             result += [*value]
-        elif part == "pose":
+        elif field == "pose":
             result += [*value.rotation.x, *value.rotation.y, *value.rotation.z, *value.translation]
         else:
-            given = [*value, *([value[0]] * (kind.vertices - len(value)))]
-            result += [x for vertex in given for x in vertex]
+            padded = [*value, *([value[0]] * (kind.vertices - len(value)))]
+            result += [x for vertex in padded for x in vertex]
     return result
 
 
 def anchor(core: Core) -> Vec3:
-    """The point of a core that its reach is about."""
+    """Return the centre of the sphere of a core's reach."""
     if isinstance(core, SegmentCore):
         return core.center
     if isinstance(core, (PointCore, HalfSpaceCore)):
@@ -197,7 +195,7 @@ def anchor(core: Core) -> Vec3:
 
 
 def reach_of(solid: Solid) -> float:
-    """The radius of a sphere about the anchor that a solid of floats fits into [m]."""
+    """Return the radius [m] of a sphere about the anchor that contains a solid of floats."""
     core = solid.core
     if isinstance(core, (HalfSpaceCore, FieldCore)):
         return EVERYWHERE
@@ -211,7 +209,7 @@ def reach_of(solid: Solid) -> float:
         result = max(map(_length, core.vertices))
     else:
         result = math.hypot(core.radius, core.half)
-    return float(result + solid.radius) * (1.0 + 1e-12)  # rounding shall not make it less than it is
+    return float(result + solid.radius) * (1.0 + 1e-12)  # a bound in spite of rounding
 
 
 def _length(v: Iterable[float]) -> float:

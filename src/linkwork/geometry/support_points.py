@@ -1,7 +1,7 @@
 """Support points: the farthest point of a core in a direction, over any scalar.
 
-Directions may be of any length.  Where several points are as far, one of them is given (`support_is_one` tells): the
-choice depends on the direction's signs alone, so it is the same for a direction and any positive multiple of it.
+Directions may have any length.  If several points are equally far, the result is one of them (see `support_is_one`).
+The choice depends only on the direction's signs, so it is the same for all positive multiples of a direction.
 
 Source: van den Bergen, Collision Detection in Interactive 3D Environments, 2004, section 4.3.4.
 """
@@ -22,19 +22,19 @@ from linkwork.geometry.cores import (
     PolytopeCore,
     SegmentCore,
 )
-from linkwork.geometry.unit_vectors import NOTHING, choose, radial
+from linkwork.geometry.unit_vectors import TINY, choose, radial
 from linkwork.spatial import Vec3
 
 __all__ = ["SUPPORTS", "support", "support_is_line", "support_is_one"]
 
-_OFF = 1e-20  # sin² of angles of lines that are one
-_LEVEL = 1e-13  # sines of angles below which a direction is taken to be across an edge
+_COLLINEAR = 1e-20  # sin² of the angle of collinear lines
+_LEVEL = 1e-13  # sine of the angle below which a direction counts as orthogonal to an edge
 
 
 def support(core: Core, direction: Vec3) -> Vec3:
-    """The point p of a core for which p · direction is largest, in the coordinates that both are given in.
+    """Return the point p of a core that maximises p · direction, in the coordinates of both.
 
-    Raises TypeError for what has no such point, as a half-space.
+    Raises TypeError for an unbounded core, such as a half-space.
     """
     try:
         farthest = SUPPORTS[type(core)]
@@ -65,7 +65,7 @@ def _cylinder(core: CylinderCore, direction: Vec3) -> Vec3:
 
 
 def _cone(core: ConeCore, direction: Vec3) -> Vec3:
-    """The apex, where 2 half d_z > radius √(d_x² + d_y²), else a point of the base's rim."""
+    """Return the apex if 2 half d_z > radius √(d_x² + d_y²), else a point of the base's rim."""
     d = core.pose.rotation.inv_act(direction)
     x, y, length = radial(d.x, d.y)
     apex = lt(core.radius * length, 2.0 * core.half * d.z)
@@ -74,17 +74,17 @@ def _cone(core: ConeCore, direction: Vec3) -> Vec3:
 
 
 def _ellipsoid(core: EllipsoidCore, direction: Vec3) -> Vec3:
-    """E² d/‖E d‖, E being diagonal with the radii."""
+    """Return E² d/‖E d‖ with E = diag(radii)."""
     d = core.pose.rotation.inv_act(direction)
     scaled = core.stretched(d)
     square = scaled.dot(scaled)
-    known = lt(NOTHING, square)
+    known = lt(TINY, square)
     scale = where(known, 1.0 / sqrt(where(known, square, 1.0)), 0.0)
     return core.pose.point(core.stretched(scaled) * scale)
 
 
 def _polytope(core: PolytopeCore, direction: Vec3) -> Vec3:
-    """Rounds two by two: of vertices that are as far, the first."""
+    """Return the first of the farthest vertices, by a tournament of pairs."""
     d = core.pose.rotation.inv_act(direction)
 
     def best(vertices: Sequence[Vec3]) -> tuple[Any, Vec3]:
@@ -107,11 +107,11 @@ SUPPORTS: Mapping[type, Callable[[Any, Vec3], Vec3]] = {
     EllipsoidCore: _ellipsoid,
     PolytopeCore: _polytope,
 }
-"""An entry a type of core."""
+"""Support function by type of core."""
 
 
 def support_is_one(core: Core, direction: Vec3) -> Any:
-    """Whether no other point of a core is as far in a direction of length 1: 1 or 0."""
+    """Return 1 if the farthest point of a core in a direction of length 1 is unique, else 0."""
     if isinstance(core, PointCore):
         return 1.0
     if isinstance(core, SegmentCore):
@@ -141,8 +141,9 @@ def support_is_one(core: Core, direction: Vec3) -> Any:
 
 
 def support_is_line(core: Core, direction: Vec3) -> tuple[Any, Vec3]:
-    """Return whether the points of a core that are as far in a direction of length 1 lie on a line (1 or 0; points that
-    are one do not), and the line's direction, of any length.
+    """Return 1 if the farthest points of a core in a direction of length 1 form a segment, else 0, and its direction.
+
+    A unique farthest point is not a segment.  The segment's direction has any length.
     """
     zero = Vec3.zero()
     if isinstance(core, (PointCore, EllipsoidCore)):
@@ -158,7 +159,7 @@ def support_is_line(core: Core, direction: Vec3) -> tuple[Any, Vec3]:
     if isinstance(core, (CylinderCore, ConeCore)):
         x, y, length = radial(d.x, d.y)
         side = z if isinstance(core, CylinderCore) else R @ Vec3(core.radius * x, core.radius * y, -2.0 * core.half)
-        end = or_(lt(_LEVEL, length), le(core.radius, 0.0))  # else it is a disc, or the apex
+        end = or_(lt(_LEVEL, length), le(core.radius, 0.0))  # else a disc or the apex
         return where(end, 1.0 - one, 0.0), side
     if isinstance(core, PolytopeCore):
         line, along = _line_of_vertices(core.vertices, d)
@@ -167,26 +168,24 @@ def support_is_line(core: Core, direction: Vec3) -> tuple[Any, Vec3]:
 
 
 def _line_of_vertices(vertices: Sequence[Vec3], d: Vec3) -> tuple[Any, Vec3]:
-    """Whether all vertices that are farthest in a direction lie on a line or are one, and the direction from one of
-    them to the farthest other one.
-    """
+    """Return 1 if all farthest vertices in a direction are collinear, else 0, and the longest edge between them."""
     far = _farthest(vertices, d)[0]
     first = vertices[0]
     for one, vertex in zip(far[1:], vertices[1:], strict=True):
         first = choose(one, vertex, first)
-    ways = [choose(one, vertex - first, Vec3.zero()) for one, vertex in zip(far, vertices, strict=True)]
-    line = ways[0]
-    for way in ways[1:]:
-        line = choose(lt(line.dot(line), way.dot(way)), way, line)
+    edges = [choose(one, vertex - first, Vec3.zero()) for one, vertex in zip(far, vertices, strict=True)]
+    line = edges[0]
+    for edge in edges[1:]:
+        line = choose(lt(line.dot(line), edge.dot(edge)), edge, line)
     square, off = line.dot(line), 0.0 * d.x
-    for way in ways:
-        across = way.cross(line)
+    for edge in edges:
+        across = edge.cross(line)
         off = fmax(off, across.dot(across))
-    return where(le(off, _OFF * (square * square)), 1.0, 0.0), line
+    return where(le(off, _COLLINEAR * (square * square)), 1.0, 0.0), line
 
 
 def _farthest(vertices: Sequence[Vec3], d: Vec3) -> tuple[list[Any], Any]:
-    """Which vertices are as far as any in a direction, and the largest of their heights and depths."""
+    """Return masks of the farthest vertices in a direction, and the largest absolute height of all vertices."""
     heights = [vertex.dot(d) for vertex in vertices]
     highest, lowest = heights[0], heights[0]
     for h in heights[1:]:
@@ -196,29 +195,29 @@ def _farthest(vertices: Sequence[Vec3], d: Vec3) -> tuple[list[Any], Any]:
 
 
 def _is_one_vertex(vertices: Sequence[Vec3], d: Vec3) -> Any:
-    """Whether all vertices that are farthest in a direction are one; then, being corners, their mean is one of them."""
+    """Return True if all farthest vertices in a direction coincide, that is, if their mean is one of them."""
     far, size = _farthest(vertices, d)
-    many: Any = 0.0
+    count: Any = 0.0
     for one in far:
-        many = many + where(one, 1.0, 0.0)
+        count = count + where(one, 1.0, 0.0)
     known = all(isinstance(x, (float, int)) for v in vertices for x in v)
     if known and len({tuple(v) for v in vertices}) == len(vertices):
-        return lt(many, 1.5)
+        return lt(count, 1.5)
     top, total = vertices[0], Vec3.zero()
     for one, vertex in zip(far, vertices, strict=True):
         top = Vec3(*(where(one, x, y) for x, y in zip(vertex, top, strict=True)))
         total = total + Vec3(*(where(one, x, 0.0) for x in vertex))
-    away = total - top * many
-    return le(away.dot(away), (_LEVEL * size) * (_LEVEL * size) * many)
+    away = total - top * count
+    return le(away.dot(away), (_LEVEL * size) * (_LEVEL * size) * count)
 
 
 def _zero(v: Vec3) -> Any:
-    """1 for a vector of no length, else 0."""
+    """Return 1 for a zero vector, else 0."""
     return where(le(v.dot(v), 0.0), 1.0, 0.0)
 
 
 def _flat(radii: Vec3, d: Vec3) -> Any:
-    """Whether an ellipsoid is seen from its flat side: a radius is zero, the others are not, and d is along it."""
+    """Return True if d is along the only zero radius of a flat ellipsoid, so that its farthest points are a face."""
     flat: Any = False
     for k in range(3):
         r, u, v = (tuple(radii)[(k + i) % 3] for i in range(3))

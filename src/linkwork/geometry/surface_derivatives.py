@@ -1,16 +1,16 @@
-"""What a core is near a point of its surface, to first order: which points and normals are next to these.
+"""First-order geometry of a core's surface near a point: relation of changes of the point and of the normal.
 
-There the changes of a point p and of the normal n, which points out of the core, obey two equations in the plane across
-n, one a direction:
+The changes of a surface point p and of the outward normal n obey two equations, one for each of two directions
+orthogonal to n:
 
     P · δn = Q · δp.
 
-What is curved by a radius r along t has P = r t, Q = t; a corner, where the point stays, P = 0, and what is flat along
-t, where the normal stays, Q = 0.  So a face, an edge, the side of a cylinder and a rim are one thing.  Which of them it
-is follows from point and normal alone: where a normal could move, the point lies at an end of what is flat, and where
-the point could, the normal is across it, so of the sine of the one and the way to the other, relative to what is flat,
-one is zero and the larger one decides.  Where both are zero, the next points of both kinds differ in their curvature:
-`Surface.clear` is 0 there.
+A surface of radius of curvature r along t has P = r t, Q = t.  A corner, where the point is constant, has P = 0.  A
+surface that is flat along t, where the normal is constant, has Q = 0.  Faces, edges, cylinder sides and rims are thus
+described alike.  Point and normal determine which applies.  If the normal can change, the point is at an end of a flat
+region; if the point can move, the normal is orthogonal to the region.  So one of two quantities is zero and the larger
+one decides: the sine of the normal's angle, and the distance to the end relative to the region's size.  If both are
+zero, neighbouring points differ in curvature, and `Surface.clear` is 0.
 
 Source: Montana, The Kinematics of Contact and Grasp, 1988 (what curvature does where bodies touch).
 """
@@ -33,19 +33,19 @@ from linkwork.geometry.cores import (
     PolytopeCore,
     SegmentCore,
 )
-from linkwork.geometry.unit_vectors import NOTHING, across, choose, unit
+from linkwork.geometry.unit_vectors import TINY, across, choose, unit
 from linkwork.spatial import Vec3
 
 __all__ = ["SURFACES", "Across", "Surface", "surface"]
 
-_BOTH = 1e-9  # of sines and of relative lengths: below it both are zero
-_SAME = 1e-9  # of the size of a hull, by which vertices are one, or as far along a normal
-_OFF = 1e-10  # sin² of angles of lines that are one
+_BOTH = 1e-9  # sines and relative lengths below it count as zero
+_SAME = 1e-9  # relative to the hull's size: vertices that coincide, or are equally far along a normal
+_COLLINEAR = 1e-10  # sin² of the angle of collinear lines
 _FAR = 1e18  # [m]
 
 
 class Across(NamedTuple):
-    """P · δn = Q · δp; P in metres where Q is not zero."""
+    """Equation P · δn = Q · δp; P is in metres if Q is not zero."""
 
     P: Vec3
     Q: Vec3
@@ -53,16 +53,16 @@ class Across(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """Two rows in independent directions across the normal, and whether it is clear what is there: 1 or 0."""
+    """Two equations in independent tangent directions; ``clear`` is 1 if the curvature is unambiguous, else 0."""
 
     rows: tuple[Across, Across]
     clear: Any
 
 
 def surface(core: Core, p: Vec3, n: Vec3) -> Surface:
-    """Of a core near a point of its surface, with a normal of length 1 that points out of it.
+    """Return the surface of a core near a point p of it with the outward normal n of length 1.
 
-    Raises TypeError for what is no convex core.
+    Raises TypeError for a core that is not convex.
     """
     try:
         return SURFACES[type(core)](core, p, n)
@@ -71,9 +71,9 @@ def surface(core: Core, p: Vec3, n: Vec3) -> Surface:
 
 
 def _flat(n: Vec3, along: Vec3, one: Any, both: Any, clear: Any) -> Surface:
-    """Flat along a line, if one direction is free, or along all."""
+    """Return a surface that is flat along a line if ``one`` direction is free, and along all if ``both`` are."""
     line = along - n * n.dot(along)
-    t = unit(choose(and_(one, lt(NOTHING, line.dot(line))), line, across(n)))
+    t = unit(choose(and_(one, lt(TINY, line.dot(line))), line, across(n)))
     return Surface((_free(one, t), _free(both, n.cross(t))), where(clear, 1.0, 0.0))
 
 
@@ -94,16 +94,16 @@ def _half_space(core: HalfSpaceCore, p: Vec3, n: Vec3) -> Surface:
 
 def _segment(core: SegmentCore, p: Vec3, n: Vec3) -> Surface:
     square = core.half.dot(core.half)
-    scale = 1.0 / where(lt(NOTHING, square), square, 1.0)
+    scale = 1.0 / where(lt(TINY, square), square, 1.0)
     end = 1.0 - fabs((p - core.center).dot(core.half)) * scale
     sine = fabs(n.dot(core.half)) * sqrt(scale)
-    known = lt(NOTHING, square)
+    known = lt(TINY, square)
     free = and_(known, lt(sine, end))
     return _flat(n, core.half, free, lt(1.0, 0.0 * square), or_(not_(known), lt(_BOTH, fmax(sine, end))))
 
 
 def _box(core: BoxCore, p: Vec3, n: Vec3) -> Surface:
-    """By coordinates: each is at an end, or free."""
+    """Determine for each coordinate if it is at its end or free."""
     R = core.pose.rotation
     x, m = R.inv_act(p - core.pose.translation), R.inv_act(n)
     count: Any = 0.0
@@ -114,17 +114,17 @@ def _box(core: BoxCore, p: Vec3, n: Vec3) -> Surface:
         axis = Vec3(*(1.0 if i == k else 0.0 for i in range(3)))
         along = choose(free, axis, along)
         count = count + where(free, 1.0, 0.0)
-        sure = or_(le(half, 0.0), lt(_BOTH * half, fmax(fabs(sine) * half, half - fabs(here))))
-        clear = sure if clear is None else and_(clear, sure)
+        decided = or_(le(half, 0.0), lt(_BOTH * half, fmax(fabs(sine) * half, half - fabs(here))))
+        clear = decided if clear is None else and_(clear, decided)
     return _flat(n, R @ along, lt(0.5, count), lt(1.5, count), clear)
 
 
 def _polytope(core: PolytopeCore, p: Vec3, n: Vec3) -> Surface:
-    """By the vertices that are as far as any along the normal: one, some on a line, or more.
+    """Determine corner, edge or face from the farthest vertices along the normal.
 
-    The first is a vertex as far as any, the nearest one of these, the second the farthest of the others along the
-    normal, the third that of those off the line of the two: the point is at the first, or the second is as far; it is
-    on their line, or the third is as far.
+    The first vertex is the nearest of the farthest ones.  The second is the farthest of the others along the normal,
+    the third the farthest of those off the line through both.  The point is at the first vertex, or the second is
+    equally far; it is on the line, or the third is equally far.
     """
     R = core.pose.rotation
     m = R.inv_act(n)
@@ -156,11 +156,11 @@ def _polytope(core: PolytopeCore, p: Vec3, n: Vec3) -> Surface:
     third: Any = -_FAR
     for height, e in zip(others, edges, strict=True):
         area = e.cross(line)
-        third = fmax(third, where(lt(_OFF * size * length, area.dot(area)), height, -_FAR))
+        third = fmax(third, where(lt(_COLLINEAR * size * length, area.dot(area)), height, -_FAR))
     near = first.dot(first)
     corner = or_(le(near, level * level), lt(near, (top - second) * (top - second)))
     off = first.cross(line)
-    across = sqrt(off.dot(off) / where(lt(NOTHING, length), length, 1.0))
+    across = sqrt(off.dot(off) / where(lt(TINY, length), length, 1.0))
     edge = not_(corner)
     face = and_(edge, lt(top - third, fmax(across, level)))
     return _flat(n, R @ line, edge, face, not_(and_(corner, le(top - second, level))))
@@ -188,19 +188,20 @@ def _cone(core: ConeCore, p: Vec3, n: Vec3) -> Surface:
 def _round(
     core: CylinderCore | ConeCore, p: Vec3, n: Vec3, profile: Callable[[Any, Any, Any, Any], tuple[Any, Any]]
 ) -> Surface:
-    """Of revolution: around it, the point at the distance r from the axis turns with the normal, ρ δp = r δn, where ρ
-    is the normal's part across the axis.  Along the profile it is at a corner, or free.
+    """Return the surface of a body of revolution.
 
-    ``profile`` gives the way to the nearest corner and the least sine of the normal's angle to what is across a side,
-    of the point's distance from the axis and its height, and of the normal's.
+    Around the axis, a point at the distance r rotates with the normal: ρ δp = r δn, with ρ the normal's radial
+    component.  Along the profile, the point is at a corner, or free.  ``profile`` (radius and height of the point,
+    radial and axial component of the normal) returns the distance to the nearest corner and the smallest sine of the
+    angle between the normal and the normals of the sides.
     """
     R = core.pose.rotation
     x, m = R.inv_act(p - core.pose.translation), R.inv_act(n)
     size = core.radius + core.half
     rho, wide = sqrt(m.x * m.x + m.y * m.y), sqrt(x.x * x.x + x.y * x.y)
-    turned = lt(1e-9, rho)  # else the point tells which way is out
-    out = choose(turned, Vec3(m.x, m.y, 0.0), Vec3(x.x, x.y, 0.0))
-    out = choose(lt(NOTHING, out.dot(out)), out, Vec3(1.0, 0.0, 0.0))
+    radial = lt(1e-9, rho)  # else the point determines the radial direction
+    out = choose(radial, Vec3(m.x, m.y, 0.0), Vec3(x.x, x.y, 0.0))
+    out = choose(lt(TINY, out.dot(out)), out, Vec3(1.0, 0.0, 0.0))
     out = unit(out)
     radius = x.x * out.x + x.y * out.y
     corner, sine = profile(wide, x.z, rho, m.z)
@@ -214,15 +215,15 @@ def _round(
 
 
 def _ellipsoid(core: EllipsoidCore, p: Vec3, n: Vec3) -> Surface:
-    """c(n) = E² n/‖E n‖ varies by (E² − c cᵀ)/‖E n‖."""
+    """Return the surface of an ellipsoid: the derivative of c(n) = E² n/‖E n‖ is (E² − c cᵀ)/‖E n‖."""
     R = core.pose.rotation
     c, m = R.inv_act(p - core.pose.translation), R.inv_act(n)
     scaled = core.stretched(m)
     square = scaled.dot(scaled)
-    known = lt(NOTHING, square)
+    known = lt(TINY, square)
     scale = where(known, 1.0, 0.0) / sqrt(where(known, square, 1.0))
 
-    def bent(v: Vec3) -> Vec3:
+    def point_rate(v: Vec3) -> Vec3:
         x = R.inv_act(v)
         grown = core.stretched(core.stretched(x))
         result: Vec3 = R @ ((grown - c * c.dot(x)) * scale)
@@ -230,7 +231,7 @@ def _ellipsoid(core: EllipsoidCore, p: Vec3, n: Vec3) -> Surface:
 
     t = unit(across(n))
     u = n.cross(t)
-    return Surface((Across(bent(t), t), Across(bent(u), u)), where(known, 1.0, 0.0))
+    return Surface((Across(point_rate(t), t), Across(point_rate(u), u)), where(known, 1.0, 0.0))
 
 
 SURFACES: Mapping[type, Callable[[Any, Vec3, Vec3], Surface]] = {
@@ -243,4 +244,4 @@ SURFACES: Mapping[type, Callable[[Any, Vec3, Vec3], Surface]] = {
     PolytopeCore: _polytope,
     HalfSpaceCore: _half_space,
 }
-"""An entry a type of core."""
+"""Surface function by type of core."""

@@ -1,13 +1,13 @@
 """Identification of inertial parameters and calibration of placements from measurements.
 
-- `base_parameters`: the combinations of inertial parameters that joint forces show, by weighted least squares.
-- `inertias`: a robot whose bodies' inertias are as measured, and such that bodies can have them.
-- `excitation`: what a motion shows of the parameters; `exciting_trajectory`: a motion that shows them well.
-- `placements`: geometric calibration, where joints and frames really sit, from measured poses.
+- `base_parameters`: the combinations of inertial parameters that joint forces determine, by weighted least squares.
+- `inertias`: a robot with physically consistent inertias fitted to measurements.
+- `excitation`: how well a motion determines the parameters; `exciting_trajectory`: a motion that excites them well.
+- `placements`: geometric calibration of joints and frames from measured poses.
 - `differentiate`: velocities and accelerations of measured positions; `low_pass`: the same filter for forces.
 
-Results are immutable values with arrays, standard deviations and errors at samples that were held out; printed, they
-are tables.  `inertias` of joints, `differentiate` and `low_pass` take SciPy: ``pip install "linkwork[identify]"``.
+Results are immutable values with arrays, standard deviations and errors at held-out samples; printed, they are tables.
+`inertias` with joint parameters, `differentiate` and `low_pass` need SciPy: ``pip install "linkwork[identify]"``.
 
 >>> import linkwork as lw
 >>> from linkwork import identify

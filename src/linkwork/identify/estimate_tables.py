@@ -1,4 +1,4 @@
-"""Estimates as tables that people read."""
+"""Tables of estimates."""
 
 from __future__ import annotations
 
@@ -16,16 +16,25 @@ __all__ = ["body_lines", "error_lines", "estimate_lines", "joint_lines", "pose_l
 def estimate_lines(
     names: Sequence[str], values: np.ndarray, deviations: np.ndarray, nominal: np.ndarray, essential: np.ndarray
 ) -> list[str]:
-    """A row for each estimate; what is not told from zero is marked."""
+    """Return a row for each estimate; estimates not distinct from zero are marked."""
     rows = []
-    for name, x, s, own, told in zip(names, values, deviations, nominal, essential, strict=True):
+    for name, x, s, robot_value, is_significant in zip(names, values, deviations, nominal, essential, strict=True):
         percent = f"{100.0 * s / abs(x):.3g} %" if x and s < 10.0 * abs(x) else "> 1000 %"
-        rows.append([label(name), number(x), f"{s:.3g}", percent, number(own), "" if told else "not told from zero"])
+        rows.append(
+            [
+                label(name),
+                number(x),
+                f"{s:.3g}",
+                percent,
+                number(robot_value),
+                "" if is_significant else "not distinct from zero",
+            ]
+        )
     return table(["parameter", "estimate", "σ", "σ relative", "robot", ""], rows, left=(0, 5))
 
 
 def error_lines(names: Sequence[str], residual: np.ndarray, r_squared: np.ndarray, held_out: Any) -> list[str]:
-    """A row for each joint force: residuals, and errors where the estimate was not made."""
+    """Return a row for each joint force: residuals, and errors at held-out samples."""
     header = ["joint force [N·m, N]", "residual rms", "R²"]
     if held_out is not None:
         header += [f"held-out rms ({held_out.samples})", "robot's", "ratio"]
@@ -45,7 +54,7 @@ def _fraction(x: float) -> str:
 def body_lines(
     names: Sequence[str], values: np.ndarray, deviations: np.ndarray, nominal: np.ndarray, divergence: dict[str, float]
 ) -> list[str]:
-    """A row for each body: mass and first moments with their deviations, and how far it is from what it was."""
+    """Return a row for each body: mass and first moments with deviations, and the divergence."""
     rows = []
     for k, (body, distance) in enumerate(divergence.items()):
         at = slice(10 * k, 10 * k + 4)
@@ -58,27 +67,27 @@ def body_lines(
 def joint_lines(
     names: Sequence[str], values: np.ndarray, deviations: np.ndarray, nominal: np.ndarray, at_bound: Sequence[str]
 ) -> list[str]:
-    """A row for each parameter of a joint, after an empty line; nothing where there are none."""
+    """Return a row for each joint parameter, after an empty line; an empty list if there are none."""
     rows = [
-        [label(name), number(x), f"{s:.3g}", number(own), "at its bound" if name in at_bound else ""]
-        for name, x, s, own in zip(names, values, deviations, nominal, strict=True)
+        [label(name), number(x), f"{s:.3g}", number(robot_value), "at its bound" if name in at_bound else ""]
+        for name, x, s, robot_value in zip(names, values, deviations, nominal, strict=True)
         if name.rpartition(".")[2] in JOINT_PARAMETERS
     ]
     return ["", *table(["joint", "estimate", "σ", "robot", ""], rows, left=(0, 4))] if rows else []
 
 
 def pose_lines(fit: Any) -> list[str]:
-    """A row for each offset, with what is grouped with it; then the errors of poses, before and after."""
+    """Return a row for each offset, with those grouped with it, and then the errors of poses before and after."""
     rows = []
-    for name, x, s, told in zip(
+    for name, x, s, expression in zip(
         fit.names, fit.values, fit.standard_deviations, fit.identifiable.expressions(), strict=True
     ):
-        rows.append([label(name), f"{x:.6f}", f"{s:.2g}", label(told) if told != name else ""])
+        rows.append([label(name), f"{x:.6f}", f"{s:.2g}", label(expression) if expression != name else ""])
     lines = table(["offset [rad, m]", "estimate", "σ", "stands for"], rows, left=(0, 3))
     header = ["error [rad, m]", "before", "after"]
     header += [f"held-out ({fit.held_out.samples})"] if fit.held_out is not None else []
     rows = []
     for k, name in enumerate(("phi_x", "phi_y", "phi_z", "d_x", "d_y", "d_z")[-len(fit.residual) :]):
-        held = [f"{fit.held_out.error[k]:.3g}"] if fit.held_out is not None else []
-        rows.append([name, f"{fit.initial_residual[k]:.3g}", f"{fit.residual[k]:.3g}", *held])
+        errors = [f"{fit.held_out.error[k]:.3g}"] if fit.held_out is not None else []
+        rows.append([name, f"{fit.initial_residual[k]:.3g}", f"{fit.residual[k]:.3g}", *errors])
     return [*lines, "", *table(header, rows)]

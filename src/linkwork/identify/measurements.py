@@ -1,4 +1,4 @@
-"""Measurements of a moving robot as arrays of samples, and which of them are held out."""
+"""Measurements of a moving robot as arrays of samples; training and held-out samples."""
 
 from __future__ import annotations
 
@@ -22,45 +22,45 @@ from linkwork.robot_table import robot_owner
 __all__ = [
     "HeldOut",
     "Measurements",
+    "integer_at_least",
     "is_plain",
     "joint_weights",
+    "name_list",
     "number",
     "read",
     "read_array",
-    "refuse_what_cannot_move",
+    "require_motion",
     "rms",
     "split",
-    "told",
-    "whole",
 ]
 
-_LARGEST_WEIGHT = 1e100  # from which on squares of weighted numbers overflow
-_CHUNK = 2**22  # numbers of a regressor that are made at once
-_NOT_MEASURED = object()  # what None, given by mistake, is not
+_LARGEST_WEIGHT = 1e100  # squares of larger weighted values overflow
+_CHUNK = 2**22  # values of a regressor that are computed together
+_NOT_MEASURED = object()  # distinguishes a missing argument from None
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """Samples (n, ...) of a robot's state and joint forces; forces from outside are in ``tau`` already."""
+    """Samples (n, ...) of a robot's state and joint forces; external wrenches are included in ``tau``."""
 
     robot: Robot
     q: np.ndarray  # (n, nq)
     v: np.ndarray  # (n, nv)
     a: np.ndarray  # (n, nv)
     tau: np.ndarray  # (n, nv): τ + Σ Jᵀ w
-    leading: tuple[int, ...]  # the dimensions before nq, nv in what was given
+    leading: tuple[int, ...]  # dimensions of the arguments before nq, nv
 
     def __len__(self) -> int:
         return len(self.q)
 
     def at(self, where: np.ndarray) -> Measurements:
-        """Those samples alone."""
+        """Return the selected samples."""
         return Measurements(
             self.robot, self.q[where], self.v[where], self.a[where], self.tau[where], (int(where.sum()),)
         )
 
     def regressors(self, passive: bool, friction: str | FrictionLaw) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Y (k, nv, npi) and τ (k, nv) of the samples, as many at a time as memory likes."""
+        """Yield Y (k, nv, npi) and τ (k, nv) of the samples, in chunks of limited memory."""
         columns = len(self.robot.parameter_names(passive=passive))
         step = max(1, _CHUNK // max(1, self.robot.nv * columns))
         for start in range(0, len(self), step):
@@ -72,18 +72,18 @@ class Measurements:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """How wrong an estimate is at samples that took no part in it: root mean squares, number by number.
+    """Root mean square errors of an estimate at samples that it does not use, for each component.
 
-    Of joint forces there are nv numbers [N·m, N], of poses six [rad, m], of positions three [m].
+    Joint forces have nv components [N·m, N], poses six [rad, m], positions three [m].
     """
 
     samples: int
     error: np.ndarray  # of the estimate
-    nominal_error: np.ndarray  # of the robot as it was
+    nominal_error: np.ndarray  # of the original robot
 
     @property
     def relative(self) -> np.ndarray:
-        """The estimate's error by that of the robot as it was; NaN where that one has none."""
+        """The estimate's errors divided by those of the original robot; NaN where these are zero."""
         with np.errstate(invalid="ignore", divide="ignore"):
             result: np.ndarray = np.where(self.nominal_error > 0.0, self.error / self.nominal_error, np.nan)
         return result
@@ -99,55 +99,57 @@ def read(
     wrenches: Mapping[str, ArrayLike] | None = None,
     expressed_in: str | Mapping[str, str] = "world",
 ) -> Measurements:
-    """What was measured, looked at.  Raises ValueError and TypeError that say what is wrong with it."""
+    """Check measurements.  Raises ValueError and TypeError."""
     if not isinstance(robot, Robot):
-        raise TypeError(f"{caller}: expected a robot first, got {robot!r}")
+        raise TypeError(f"{caller}: robot: expected a Robot, got {robot!r}")
     robot.tree.require_inertias(caller)
-    refuse_what_cannot_move(caller, robot)
-    given = {"q": q, "v": v, "a": a} | ({} if tau is _NOT_MEASURED else {"tau": tau})
-    arrays = {name: read_array(caller, robot, name, value) for name, value in given.items()}
+    require_motion(caller, robot)
+    values = {"q": q, "v": v, "a": a} | ({} if tau is _NOT_MEASURED else {"tau": tau})
+    arrays = {name: read_array(caller, robot, name, value) for name, value in values.items()}
     leading = arrays["q"].shape[:-1]
     for name, array in arrays.items():
         if array.shape[:-1] != leading:
             raise ValueError(
-                f"{caller}: {name}: expected as many samples as of q, shape {(*leading, array.shape[-1])}, got shape "
+                f"{caller}: {name}: expected as many samples as q, shape {(*leading, array.shape[-1])}, got shape "
                 f"{array.shape}"
             )
     if not leading or math.prod(leading) < 2:
-        raise ValueError(f"{caller}: expected samples of a motion, q of shape (n, {robot.nq}), got shape {np.shape(q)}")
+        raise ValueError(f"{caller}: q: expected samples of a motion, shape (n, {robot.nq}), got shape {np.shape(q)}")
     flat = {name: array.reshape(-1, array.shape[-1]) for name, array in arrays.items()}
     forces = flat.get("tau", np.zeros_like(flat["v"]))
     if wrenches:
         acting = {name: _wrench(caller, name, w, leading) for name, w in wrenches.items()}
-        still = np.zeros_like(flat["v"])
+        zeros = np.zeros_like(flat["v"])
         zero = (0.0, 0.0, 0.0)
         forces = forces - robot.inverse_dynamics(
-            flat["q"], still, still, gravity=zero, wrenches=acting, expressed_in=expressed_in
+            flat["q"], zeros, zeros, gravity=zero, wrenches=acting, expressed_in=expressed_in
         )
     return Measurements(robot, flat["q"], flat["v"], flat["a"], forces, leading)
 
 
-def refuse_what_cannot_move(caller: str, robot: Robot) -> None:
-    """Raises ValueError for a robot without degrees of freedom."""
+def require_motion(caller: str, robot: Robot) -> None:
+    """Raise ValueError for a robot without degrees of freedom."""
     if robot.nv == 0:
-        raise ValueError(f"{caller}: robot {robot.name!r} has no degrees of freedom: nothing of it can be seen to move")
+        raise ValueError(
+            f"{caller}: robot {robot.name!r} has no degrees of freedom, so it cannot be identified from motions"
+        )
 
 
 def number(expected: str, value: Any) -> float:
-    """One real number, NaN too.  Raises ValueError, which begins with what is expected, for what is none."""
+    """Return a real number, possibly NaN.  Raises ValueError that begins with ``expected``."""
     result = real_array(expected, value)
     if result.ndim:
         raise ValueError(f"{expected}; got an array of shape {result.shape}")
     return float(result)
 
 
-def whole(caller: str, name: str, value: Any, least: int) -> int:
-    """A whole number that is not below the least.  Raises ValueError for what is none."""
-    return integer(caller, name, value, least=least, what="an integer")
+def integer_at_least(caller: str, name: str, value: Any, least: int) -> int:
+    """Return an integer >= ``least``.  Raises ValueError."""
+    return integer(caller, name, value, least=least)
 
 
 def read_array(caller: str, robot: Robot, name: str, value: Any) -> np.ndarray:
-    """A float64 array (..., nq) or (..., nv), of finite numbers, of what may be a dict by joint."""
+    """Return a finite float64 array (..., nq) or (..., nv), from an array or a dict by joint."""
     quantity = quantity_of(name)
     if isinstance(value, Mapping):
         array = stacked(robot_owner(robot.tree), quantity, value)
@@ -158,24 +160,24 @@ def read_array(caller: str, robot: Robot, name: str, value: Any) -> np.ndarray:
         if array.ndim == 0 or array.shape[-1] != size:
             follow = ""
             if robot.tree.has_couplings and array.ndim and array.shape[-1] == len(robot.tree.bodies):
-                follow = "; joints that follow others have no numbers of their own"
+                follow = "; joints that follow others have no entries"
             raise ValueError(f"{expected}; got shape {array.shape}{follow}")
     array = array.astype(np.float64)
     if not np.isfinite(array).all():
         at = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
         names = robot.q_names if name == "q" else robot.v_names
         raise ValueError(
-            f"{caller}: {name}[{', '.join(map(str, at))}] ({names[at[-1]]!r}) is {array[at]}: leave out samples that "
+            f"{caller}: {name}[{', '.join(map(str, at))}] ({names[at[-1]]!r}) is {array[at]}; leave out samples that "
             f"were not measured"
         )
     return array
 
 
 def split(caller: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
-    """Which samples (n,) are held out: the last part of the first dimension, or those of it that are named."""
+    """Return a mask (n,) of held-out samples: the last share of the first dimension, or given indices in it."""
     count = leading[0]
     mask = np.zeros(count, dtype=bool)
-    expected = f"{caller}: held_out: expected a fraction from 0 to below 1, or places in the first dimension ({count})"
+    expected = f"{caller}: held_out: expected a fraction >= 0 and < 1, or indices in the first dimension ({count})"
     if held_out is not None:
         real_array(expected, held_out)
     if held_out is None or np.ndim(held_out) == 0:
@@ -184,23 +186,24 @@ def split(caller: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
             raise ValueError(f"{expected}; got {held_out!r}")
         mask[count - math.ceil(fraction * count) :] = fraction > 0.0
     else:
-        places = np.asarray(held_out)
-        if places.dtype == bool and places.shape == (count,):
-            mask |= places
-        elif places.dtype.kind in "iu" and places.ndim == 1 and (np.abs(places + 0.5) < count + 0.5).all():
-            mask[places] = True
+        indices = np.asarray(held_out)
+        if indices.dtype == bool and indices.shape == (count,):
+            mask |= indices
+        elif indices.dtype.kind in "iu" and indices.ndim == 1 and (np.abs(indices + 0.5) < count + 0.5).all():
+            mask[indices] = True
         else:
             raise ValueError(f"{expected}; got {held_out!r}")
     if mask.all():
         raise ValueError(
-            f"{caller}: held_out: all of the first dimension ({count}) is held out, and nothing left to estimate from: "
-            f"leave out the dimension of a single motion, or hold out nothing, held_out=0.0"
+            f"{caller}: held_out: all of the first dimension ({count}) is held out, with no samples left for the "
+            f"estimate; "
+            f"drop the dimension of a single motion, or pass held_out=0.0"
         )
     return np.repeat(mask, math.prod(leading[1:]))
 
 
 def joint_weights(caller: str, robot: Robot, weights: Any) -> np.ndarray | None:
-    """Return a weight 1 / σ for each coordinate of v, 0 where it was not measured; None: from the residuals."""
+    """Return a weight 1 / σ for each coordinate of v, 0 if not measured; None: to be computed from residuals."""
     if weights is None:
         return None
     result = by_joint(caller, "weights", robot.tree, weights, default=0.0, least=0.0)
@@ -213,26 +216,26 @@ def joint_weights(caller: str, robot: Robot, weights: Any) -> np.ndarray | None:
 
 
 def rms(errors: np.ndarray) -> np.ndarray:
-    """Root mean squares (k,) of errors (n, k)."""
+    """Return the root mean squares (k,) of errors (n, k)."""
     result: np.ndarray = np.sqrt((errors * errors).mean(axis=0))
     return result
 
 
 def is_plain(joint: JointType) -> bool:
-    """Whether the configuration of a joint is numbers whose rates are its velocity, as it is found to be at two."""
+    """Return True if a joint's configuration is plain coordinates with v their rates, as tested at two points."""
     if joint.nq != joint.nv:
         return False
     rng = np.random.default_rng(0)
     zero, v = np.array(joint.zero(), dtype=float), rng.normal(size=joint.nv).tolist()
-    places = zero, zero + rng.uniform(0.1, 0.5, joint.nq)
-    return all(np.allclose(joint.q_dot(q.tolist(), v), v, rtol=0.0, atol=1e-12) for q in places)
+    indices = zero, zero + rng.uniform(0.1, 0.5, joint.nq)
+    return all(np.allclose(joint.q_dot(q.tolist(), v), v, rtol=0.0, atol=1e-12) for q in indices)
 
 
-def told(names: Any, most: int = 6) -> str:
-    """Names in a message: the first of many."""
+def name_list(names: Any, limit: int = 6) -> str:
+    """Return names for a message, the first of many."""
     names = list(names)
-    shown = ", ".join(repr(x) for x in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    shown = ", ".join(repr(x) for x in names[:limit])
+    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
 def _wrench(caller: str, frame: str, w: Any, leading: tuple[int, ...]) -> np.ndarray:

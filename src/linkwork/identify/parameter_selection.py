@@ -1,4 +1,4 @@
-"""Which parameters are estimated: those of some bodies and of some kinds in the joints; the others are known."""
+"""Selection of estimated parameters: those of some bodies and some kinds in joints; the others are known."""
 
 from __future__ import annotations
 
@@ -18,77 +18,75 @@ __all__ = ["Columns", "Passive", "columns_of", "structural"]
 
 Passive = bool | Sequence[str]
 
-_APART = (
-    1e-5  # of a column's length: what others leave of it is less where forces do not tell it from theirs in practice
-)
+_DEPENDENT = 1e-5  # of a column's length: a smaller remainder after projecting out others is not distinguishable
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a regressor: those that are estimated, and what the others add at the robot's own numbers."""
+    """The estimated columns of a regressor, and the known parameters of the others."""
 
-    names: tuple[str, ...]  # of all
-    pi: np.ndarray  # (npi,): the robot's own
-    estimated: np.ndarray  # (p,) places of those that are
-    bodies: tuple[int, ...]  # bodies whose ten are estimated, in their order: first in ``estimated``
-    passive: bool  # whether the regressor has the joints' too
+    names: tuple[str, ...]  # of all parameters
+    pi: np.ndarray  # (npi,): the robot's own values
+    estimated: np.ndarray  # (p,) indices of the estimated ones
+    bodies: tuple[int, ...]  # bodies whose ten are estimated, in order: first in ``estimated``
+    passive: bool  # True if the regressor includes the joints' parameters
     friction: str | FrictionLaw
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The names of those that are estimated."""
+        """Names of the estimated parameters."""
         return tuple(self.names[k] for k in self.estimated)
 
     @property
     def known(self) -> np.ndarray:
-        """π with zeros for what is estimated."""
+        """Parameters π with zeros for estimated ones."""
         result = self.pi.copy()
         result[self.estimated] = 0.0
         return result
 
     @property
     def options(self) -> dict[str, Any]:
-        """What inverse dynamics with these parameters is called with."""
+        """Options of inverse dynamics with these parameters."""
         return {"passive": True, "friction": self.friction} if self.passive else {}
 
 
 def columns_of(
     caller: str, robot: Robot, bodies: Iterable[str] | None, passive: Passive, friction: Friction
 ) -> Columns:
-    """The columns of what was asked for.  Raises UnknownNameError and ValueError for what there is not."""
+    """Return the columns of a selection.  Raises UnknownNameError and ValueError."""
     if len(robot.constraints):
         raise ValueError(
-            f"{caller}: robot {robot.name!r} has constraints, whose forces are not among what is measured: identify "
-            f"robot.without_constraints(), from motions in which nothing is closed"
+            f"{caller}: robot {robot.name!r} has constraints, whose forces are not measured; identify "
+            f"robot.without_constraints(), from motions without closed loops"
         )
     if len(robot.force_elements):
         raise ValueError(
-            f"{caller}: robot {robot.name!r} has force elements, whose forces are not among what is measured: identify "
-            f"robot.without_force_elements(), from motions in which they are taken off"
+            f"{caller}: robot {robot.name!r} has force elements, whose forces are not measured; identify "
+            f"robot.without_force_elements(), from motions without them"
         )
     kinds = _kinds(caller, passive)
     law = read_friction(caller, friction)
     names = robot.parameter_names(passive=bool(kinds))
     chosen = _bodies(caller, robot, bodies)
-    places = [10 * i + k for i in chosen for k in range(10)]
+    indices = [10 * i + k for i in chosen for k in range(10)]
     first = 10 * len(robot.bodies)
-    places += [k for k in range(first, len(names)) if names[k].rpartition(".")[2] in kinds]
-    if not places:
+    indices += [k for k in range(first, len(names)) if names[k].rpartition(".")[2] in kinds]
+    if not indices:
         raise ValueError(
-            f"{caller}: bodies and passive: nothing is to be estimated: no bodies, and no kind of `passive` parameters"
+            f"{caller}: bodies and passive: expected bodies or a kind of `passive` parameters to estimate, got none"
         )
     pi = robot.inertial_parameters(passive=bool(kinds))
-    return Columns(names, pi, np.array(places), chosen, bool(kinds), law)
+    return Columns(names, pi, np.array(indices), chosen, bool(kinds), law)
 
 
 def structural(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[BaseParameters, np.ndarray]:
-    """The base parameters that the measured joint forces (nv,) show at random states, and how long columns are there.
+    """Return the base parameters that the measured joint forces (nv,) determine, and typical lengths of columns.
 
-    Axes that are parallel but for a file's last digit (1.5708 for π/2) count as parallel: what tells parameters apart
-    there no measurement does.
+    Random states are used.  Axes that are parallel up to a file's last digit (1.5708 for π/2) count as parallel, since
+    no measurement distinguishes parameters by such differences.
 
-    The second (p,) are root mean squares by row [N·m, N by π], a scale that tells a column that is zero in
-    measurements from a small one.
+    The lengths (p,) are root mean squares by row [N·m, N by π], a scale to tell a zero column in measurements from a
+    small one.
     """
     rows = int(measured.sum())
     count = max(20, -(-3 * len(columns.estimated) // max(rows, 1)))
@@ -97,7 +95,7 @@ def structural(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[Ba
     v, a = rng.normal(size=(2, count, robot.nv))
     Y = robot.inverse_dynamics_regressor(q, v, a, **columns.options)[:, measured][..., columns.estimated]
     Y = Y.reshape(-1, len(columns.estimated))
-    return base_parameters_of(Y, columns.chosen, 1e-9, _APART), np.sqrt((Y * Y).mean(axis=0))
+    return base_parameters_of(Y, columns.chosen, 1e-9, _DEPENDENT), np.sqrt((Y * Y).mean(axis=0))
 
 
 def _kinds(caller: str, passive: Any) -> tuple[str, ...]:

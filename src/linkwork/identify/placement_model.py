@@ -1,4 +1,4 @@
-"""Errors of poses by offsets of placements, zeros and the base, and the descent to their least squares."""
+"""Model of pose errors by offsets of placements, zeros and the base, with its Gauss–Newton method."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkwork._util.progress import Reporter
 from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
 from linkwork.errors import UnknownNameError
 from linkwork.expr import jacobian
-from linkwork.identify.linear_least_squares import LinearFit, Reduced, fitted, triangular
+from linkwork.identify.linear_least_squares import LinearFit, Reduced, fit_linear, triangular
 from linkwork.identify.measurements import rms
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.model.body import WORLD
@@ -25,18 +25,18 @@ from linkwork.spatial.arguments import matrix_of
 
 __all__ = ["SIX", "PlacementDescent", "PlacementModel"]
 
-_APART = 1e-3  # of what others leave of a column, relative: below, poses do not show it by itself
+_DEPENDENT = 1e-3  # relative remainder of a column after projecting out others: below, poses do not determine it
 SIX = ("phi_x", "phi_y", "phi_z", "d_x", "d_y", "d_z")
-_SETTLED = 1e-6  # standard deviations: a step that is of no account
+_CONVERGED = 1e-6  # standard deviations: smaller steps are negligible
 
 
 @dataclass(frozen=True, eq=False)
 class PlacementDescent:
-    """Where a descent ended."""
+    """Result of a descent."""
 
     x: np.ndarray
-    fit: LinearFit  # the last
-    rows: Reduced  # what that was of
+    fit: LinearFit  # the last linear fit
+    rows: Reduced  # the reduced equations of that fit
     identifiable: BaseParameters
     residual: np.ndarray
     steps: int
@@ -44,42 +44,42 @@ class PlacementDescent:
 
 
 class PlacementModel:
-    """Errors of poses and their derivatives, by unknowns x that stand at the places of their names."""
+    """Pose errors and their derivatives by unknowns x, which are grouped in slices by name."""
 
     def __init__(
-        self, caller: str, robot: Robot, frame: str, parameters: Iterable[str] | None, given: tuple[int, ...]
+        self, caller: str, robot: Robot, frame: str, parameters: Iterable[str] | None, shape_of_poses: tuple[int, ...]
     ) -> None:
         self.robot, self.frame = robot, frame
         if not isinstance(robot, Robot):
-            raise TypeError(f"{caller}: expected a robot first, got {robot!r}")
-        self.shape = (4, 4) if given[-2:] == (4, 4) else (3,)
+            raise TypeError(f"{caller}: robot: expected a Robot, got {robot!r}")
+        self.shape = (4, 4) if shape_of_poses[-2:] == (4, 4) else (3,)
         self.rows = 6 if self.shape == (4, 4) else 3
         if self.rows == 6:
             robot.tree.frame(frame)
-        asked = _by_default(robot, frame) if parameters is None else parameters
-        if isinstance(asked, str):
-            raise TypeError(f"{caller}: parameters: expected a list of names, got {asked!r}")
-        self.zero_places: dict[str, np.ndarray] = {}
+        requested = _by_default(robot, frame) if parameters is None else parameters
+        if isinstance(requested, str):
+            raise TypeError(f"{caller}: parameters: expected a list of names, got {requested!r}")
+        self.zero_indices: dict[str, np.ndarray] = {}
         self.all: dict[str, slice] = {}
         names: list[str] = []
-        expanded = [name for text in asked for name in self._meant(caller, text)]
+        expanded = [name for text in requested for name in self._expanded(caller, text)]
         read_parameters(robot.tree, caller, [name for name in expanded if name.startswith(("placement:", "frame:"))])
         for name in expanded:
             if name in self.all:
                 raise ValueError(f"{caller}: parameters: {name!r} is named twice")
-            numbers = self._numbers(name)
-            self.all[name] = slice(len(names), len(names) + len(numbers))
-            names += numbers
+            components = self._component_names(name)
+            self.all[name] = slice(len(names), len(names) + len(components))
+            names += components
         if not names:
-            raise ValueError(f"{caller}: parameters: nothing is to be estimated")
+            raise ValueError(f"{caller}: parameters: expected at least one parameter to estimate, got none")
         self.names = tuple(names)
-        self.places = {name: place for name, place in self.all.items() if not name.startswith("zero:")}
+        self.slices = {name: own for name, own in self.all.items() if not name.startswith("zero:")}
         self.kernel = self._compiled()
 
-    def _meant(self, caller: str, text: Any) -> list[str]:
-        """The names of the parameters that one text stands for: several where it is a pattern, or a kind alone."""
+    def _expanded(self, caller: str, text: Any) -> list[str]:
+        """Return the parameters of a name: several for a pattern, or a kind alone."""
         tree = self.robot.tree
-        kind, _, whose = text.partition(":") if isinstance(text, str) else (text, "", "")
+        kind, _, joint = text.partition(":") if isinstance(text, str) else (text, "", "")
         if text == "base":
             return [text]
         if text == "placement":
@@ -88,68 +88,70 @@ class PlacementModel:
             return [str(parameter) for parameter in read_parameters(tree, caller, text)]
         if kind == "zero":
             names = [body.joint_name for body in tree.bodies]
-            if whose not in names and (text == "zero" or any(c in whose for c in "*?[")):
+            if joint not in names and (text == "zero" or any(c in joint for c in "*?[")):
                 free = [body.joint_name for _, body in tree.stacked() if body.joint.nv]
-                fitting = [f"zero:{name}" for name in free if fnmatchcase(name, whose or "*")]
+                fitting = [f"zero:{name}" for name in free if fnmatchcase(name, joint or "*")]
                 if not fitting:
-                    raise UnknownNameError("joint", whose, free)
+                    raise UnknownNameError("joint", joint, free)
                 return fitting
-            coupling = tree.bodies[tree.joint_index(whose)].coupling
+            coupling = tree.bodies[tree.joint_index(joint)].coupling
             if coupling is not None:
-                raise ValueError(f"{caller}: {text}: it follows joint {coupling.joint!r}, whose zero is its own")
+                raise ValueError(
+                    f"{caller}: {text}: it follows joint {coupling.joint!r}; estimate the zero of that joint"
+                )
             return [text]
         raise UnknownNameError("offset", text, ["placement:<joint>", "frame:<frame>", "zero:<joint>", "base"])
 
-    def _numbers(self, name: str) -> list[str]:
-        """The names of the numbers of one parameter."""
-        kind, _, whose = name.partition(":")
+    def _component_names(self, name: str) -> list[str]:
+        """Return the names of the components of one parameter."""
+        kind, _, joint = name.partition(":")
         if kind != "zero":
             return [f"{name}.{number}" for number in SIX]
-        result = self.zero_places[name] = self.robot.v_index([whose])
+        result = self.zero_indices[name] = self.robot.v_index([joint])
         return [name] if len(result) == 1 else [f"{name}.{k}" for k in range(len(result))]
 
     def _compiled(self) -> Kernel:
-        robot, frame, offsets = self.robot, self.frame, [*self.places.items()]
+        robot, frame, offsets = self.robot, self.frame, [*self.slices.items()]
 
         def error_of_pose(q: Any, measured: Any, x: Any) -> Any:
-            moved = robot.with_parameters({name: x[place] for name, place in offsets if name != "base"})
-            if self.zero_places:
+            parameters_of_factors = robot.with_parameters({name: x[own] for name, own in offsets if name != "base"})
+            if self.zero_indices:
                 v: list[Any] = [0.0] * robot.nv
-                for name, rows in self.zero_places.items():
+                for name, rows in self.zero_indices.items():
                     for row, number in zip(rows.tolist(), x[self.all[name]].tolist(), strict=True):
                         v[row] = number
-                q = moved.integrate(q, v)
-            base = offset(x[self.places["base"]].tolist()) if "base" in self.places else Pose.identity()
+                q = parameters_of_factors.integrate(q, v)
+            base = offset(x[self.slices["base"]].tolist()) if "base" in self.slices else Pose.identity()
             if self.rows == 6:
-                X = base @ Pose.of_elements(moved.pose(q, frame).ravel().tolist())
+                X = base @ Pose.of_elements(parameters_of_factors.pose(q, frame).ravel().tolist())
                 error = X.difference(Pose.of_elements(measured.ravel().tolist())).elements()
             else:
-                r = base.point(Vec3.of(moved.point_position(q, frame).tolist()))
+                r = base.point(Vec3.of(parameters_of_factors.point_position(q, frame).tolist()))
                 error = tuple(Vec3.of(measured.tolist()) - r)
             return list(error), jacobian(error, x.tolist())
 
         return compile(error_of_pose, q=(robot.nq,), measured=self.shape, x=(len(self.names),))
 
     def errors(self, q: np.ndarray, measured: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(n, rows) [rad, m] and derivatives (n, rows, k)."""
+        """Return errors (n, rows) [rad, m] and derivatives (n, rows, k)."""
         error, J = self.kernel(q, measured, x)
         return np.asarray(error), np.asarray(J)
 
     def identifiable(self, x: np.ndarray) -> tuple[BaseParameters, np.ndarray]:
-        """What poses show about x at random configurations, and how long columns are there."""
+        """Return the identifiable combinations of x at random configurations, and typical column lengths."""
         count = max(20, -(-3 * len(self.names) // self.rows))
         q = self.robot.random_configuration(np.random.default_rng(0), size=count)
         X = self.robot.pose(q, self.frame) if self.rows == 6 else self.robot.point_position(q, self.frame)
         J = self.errors(q, X, x)[1].reshape(-1, len(self.names))
-        return base_parameters_of(J, self.names, 1e-9, _APART), np.sqrt((J * J).mean(axis=0))
+        return base_parameters_of(J, self.names, 1e-9, _DEPENDENT), np.sqrt((J * J).mean(axis=0))
 
-    def solved(
+    def solve(
         self, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, max_iterations: int, report: Reporter
     ) -> PlacementDescent:
-        """From no offsets, and again from where that ends if more is shown there."""
-        result = self._descended(np.zeros(len(self.names)), q, measured, weights, max_iterations, report)
+        """Descend from zero offsets, and again from the result if more offsets are identifiable there."""
+        result = self._descend(np.zeros(len(self.names)), q, measured, weights, max_iterations, report)
         while result.converged:
-            other = self._descended(result.x, q, measured, weights, max_iterations, report)
+            other = self._descend(result.x, q, measured, weights, max_iterations, report)
             added = other.identifiable.rank - result.identifiable.rank
             if added <= 0 or not other.converged:
                 break
@@ -159,7 +161,7 @@ class PlacementModel:
             result = replace(other, steps=result.steps + other.steps)
         return result
 
-    def _descended(
+    def _descend(
         self,
         x: np.ndarray,
         q: np.ndarray,
@@ -168,49 +170,49 @@ class PlacementModel:
         max_iterations: int,
         report: Reporter,
     ) -> PlacementDescent:
-        """Gauss and Newton's steps, halved where the errors would grow, by what is shown at x."""
-        shown, typical = self.identifiable(x)
-        same = np.zeros_like(x)  # poses, to first order
-        same[shown.columns] = shown.values(x)
-        x = same
-        places = measured[:, :3, 3] if self.rows == 6 else measured
-        size = np.full(self.rows, places.var(axis=0).mean())
+        """Do Gauss–Newton steps on the offsets identifiable at x, halved if errors would increase."""
+        observable, typical = self.identifiable(x)
+        equivalent = np.zeros_like(x)  # the same poses to first order
+        equivalent[observable.columns] = observable.values(x)
+        x = equivalent
+        slices = measured[:, :3, 3] if self.rows == 6 else measured
+        size = np.full(self.rows, slices.var(axis=0).mean())
         error, J = self.errors(q, measured, x)
         for step in range(1, max_iterations + 1):
             report.advance()
-            rows = np.concatenate([-J[..., shown.columns], error[..., None]], axis=-1).swapaxes(0, 1)
+            rows = np.concatenate([-J[..., observable.columns], error[..., None]], axis=-1).swapaxes(0, 1)
             force = np.repeat(np.arange(self.rows), rows.shape[-1])
             flat = triangular(rows).reshape(len(force), -1)
             triangles = Reduced(flat, force, len(error), error.mean(axis=0), size)
-            fit = fitted(triangles, np.ones(self.rows, dtype=bool), weights, typical[shown.columns])
-            if fit.unseen.shape[1]:
+            fit = fit_linear(triangles, np.ones(self.rows, dtype=bool), weights, typical[observable.columns])
+            if fit.unobservable.shape[1]:
                 break
             change, part, before = np.zeros_like(x), 1.0, np.sum((error / fit.sigma) ** 2)
-            change[shown.columns] = fit.x
+            change[observable.columns] = fit.x
             error, J = self.errors(q, measured, x + change)
             while np.sum((error / fit.sigma) ** 2) > before * (1.0 + 1e-9) and part > 1e-6:
                 part *= 0.5
                 error, J = self.errors(q, measured, x + part * change)
             x = x + part * change
-            small = np.abs(fit.x) <= _SETTLED * np.sqrt(np.diag(fit.covariance))
+            small = np.abs(fit.x) <= _CONVERGED * np.sqrt(np.diag(fit.covariance))
             if (small | (np.abs(fit.x) <= 1e-13)).all():
-                return PlacementDescent(x, fit, triangles, shown, rms(error), step, True)
-        return PlacementDescent(x, fit, triangles, shown, rms(error), step, False)
+                return PlacementDescent(x, fit, triangles, observable, rms(error), step, True)
+        return PlacementDescent(x, fit, triangles, observable, rms(error), step, False)
 
     def zeros(self, x: np.ndarray) -> np.ndarray:
-        """(nv,): what readings have to be moved by."""
+        """Return the offsets of readings (nv,)."""
         result = np.zeros(self.robot.nv)
-        for name, rows in self.zero_places.items():
+        for name, rows in self.zero_indices.items():
             result[rows] = x[self.all[name]]
         return result
 
     def base(self, x: np.ndarray) -> np.ndarray:
-        """(4, 4): the base, the identity if it is not asked for."""
-        return matrix_of(offset(x[self.places["base"]].tolist())) if "base" in self.places else np.eye(4)
+        """Return the base's pose (4, 4), the identity if it is not estimated."""
+        return matrix_of(offset(x[self.slices["base"]].tolist())) if "base" in self.slices else np.eye(4)
 
 
 def _by_default(robot: Robot, frame: str) -> list[str]:
-    """The placements of the joints that carry a frame, from the base, and the frame where it is no body's own."""
+    """Return the placements of the joints that carry a frame, from the base, and the frame if it is no body's."""
     tree = robot.tree
     points = {point.name: point.frame for point in tree.points}
     carrier = tree.frame(points.get(frame, frame))

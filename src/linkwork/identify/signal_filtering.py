@@ -1,8 +1,8 @@
-"""Velocities and accelerations of measured positions: a low-pass filter without delay, and central differences.
+"""Velocities and accelerations from measured positions: a zero-phase low-pass filter, and central differences.
 
 Source: Gautier, Dynamic identification of robots with power model, IEEE ICRA 1997 (Butterworth, forward and backward).
 
-SciPy, which is imported where it is used.
+SciPy is imported where it is used.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork.identify.measurements import is_plain, number, read_array, whole
+from linkwork.identify.measurements import integer_at_least, is_plain, number, read_array
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import Array
 from linkwork.robot import Robot
 
-__all__ = ["Signals", "differentiate", "low_pass", "scipy_part"]
+__all__ = ["Signals", "differentiate", "low_pass", "scipy_module"]
 
 
 class Signals(NamedTuple):
-    """A motion at equal steps."""
+    """A motion at equal time steps."""
 
     q: np.ndarray  # (n, nq), filtered where q̇ is v
     v: np.ndarray  # (n, nv)
@@ -32,27 +32,27 @@ class Signals(NamedTuple):
 
 @public
 def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order: int = 4) -> Signals:
-    """q, v and a from positions measured at equal steps, low-passed below ``cutoff`` [Hz] without delay.
+    """Return q, v and a from measured positions, low-pass filtered without delay.
 
-    t (n,) [s], q (n, nq).  Velocities are central differences in the tangent space (`Robot.difference` of neighbours),
-    so all joint types are taken; accelerations are those of the filtered velocities.  The filter is Butterworth's of an
-    ``order``, run forward and backward; where a joint's configuration is numbers whose rate is v, q is filtered alike,
-    and stays as measured elsewhere.  Joint forces that belong to them want the same filter: `low_pass`.  The first and
-    last few periods of the cutoff are less exact: leave them out.
+    t (n,) [s] are equal time steps, q (n, nq), and the ``cutoff`` is in [Hz].  Velocities are central differences in
+    the tangent space (`Robot.difference` of neighbours), for all joint types; accelerations are those of the filtered
+    velocities.  The filter is a Butterworth filter of an ``order``, run forward and backward.  If a joint's
+    configuration is plain coordinates, with v their rates, q is filtered too; otherwise it is unchanged.  Joint forces
+    should be filtered in the same way: `low_pass`.  The first and last few periods of the cutoff are less accurate:
+    leave them out.
 
-    Needs SciPy: ``pip install "linkwork[identify]"``.  Raises ValueError for times that are not at equal steps, for
-    angles that jump by more than half a turn from sample to sample, as those that were wrapped do, and for a cutoff
-    that is not below half the sampling rate.
+    Needs SciPy: ``pip install "linkwork[identify]"``.  Raises ValueError for unequal time steps, for angles that jump
+    by more than half a revolution between samples, as wrapped angles do, and for a cutoff that is not below half the
+    sampling rate.
     """
     caller = "differentiate"
     if not isinstance(robot, Robot):
-        raise TypeError(f"{caller}: expected a robot first, got {robot!r}")
+        raise TypeError(f"{caller}: robot: expected a Robot, got {robot!r}")
     positions = read_array(caller, robot, "q", q)
     if positions.ndim != 2:
         raise ValueError(
             f"{caller}: q: expected the samples of one motion, shape (n, {robot.nq}), got shape "
-            f"{positions.shape}: take "
-            f"several motions one by one"
+            f"{positions.shape}; differentiate motions one by one"
         )
     step = _step(caller, t, positions, "q")
     _refuse_wrapped_angles(caller, robot, positions)
@@ -63,18 +63,19 @@ def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order:
     v = _filtered(caller, v, 1.0 / step, cutoff, order)
     smooth = positions.copy()
     for _, body in robot.tree.stacked():
-        place = robot.q_index([body.joint_name])
+        index = robot.q_index([body.joint_name])
         if is_plain(body.joint):
-            smooth[:, place] = _filtered(caller, positions[:, place], 1.0 / step, cutoff, order)
+            smooth[:, index] = _filtered(caller, positions[:, index], 1.0 / step, cutoff, order)
     a: Any = np.gradient(v, step, axis=0)
     return Signals(smooth, v, a)
 
 
 @public
 def low_pass(t: ArrayLike, x: ArrayLike, *, cutoff: float, order: int = 4) -> np.ndarray:
-    """Measurements x (n, ...) at equal steps t (n,) [s], low-passed below ``cutoff`` [Hz] without delay.
+    """Return measurements low-pass filtered without delay.
 
-    Needs SciPy, and raises as `differentiate`.
+    x (n, ...) are at equal time steps t (n,) [s]; the ``cutoff`` is in [Hz].  Needs SciPy, and raises as
+    `differentiate`.
     """
     caller = "low_pass"
     values = real_array(f"{caller}: x: expected an array of measurements, (n, ...)", x).astype(np.float64)
@@ -84,56 +85,55 @@ def low_pass(t: ArrayLike, x: ArrayLike, *, cutoff: float, order: int = 4) -> np
 
 
 def _step(caller: str, t: ArrayLike, x: np.ndarray, name: str) -> float:
-    """The time between samples."""
+    """Return the time step between samples."""
     times = real_array(f"{caller}: t: expected times (n,) [s]", t).astype(np.float64)
     if times.ndim != 1 or x.ndim < 1 or len(times) != len(x) or len(times) < 16:
         raise ValueError(
-            f"{caller}: {name}: expected 16 samples or more of one motion, a time for each: t (n,), got shapes "
+            f"{caller}: {name}: expected at least 16 samples of one motion with times t (n,), got shapes "
             f"{times.shape} of t and {x.shape} of {name}"
         )
     steps = np.diff(times)
     mean = float(steps.mean())
     if not np.isfinite(steps).all() or not mean > 0.0 or np.abs(steps - mean).max() > 1e-3 * mean:
         raise ValueError(
-            f"{caller}: t: expected times at equal steps, got steps from {steps.min():.6g} to {steps.max():.6g} s: "
+            f"{caller}: t: expected times at equal steps, got steps from {steps.min():.6g} to {steps.max():.6g} s; "
             f"interpolate first"
         )
     return mean
 
 
 def _refuse_wrapped_angles(caller: str, robot: Robot, q: np.ndarray) -> None:
-    """Raises ValueError where an angle jumps by more than half a turn: its differences know of no turns."""
+    """Raise ValueError if an angle jumps by more than half a revolution."""
     for _, body in robot.tree.stacked():
-        for place, unit in zip(robot.q_index([body.joint_name]).tolist(), body.joint.q_units, strict=True):
-            jumps = np.abs(np.diff(q[:, place]))
+        for index, unit in zip(robot.q_index([body.joint_name]).tolist(), body.joint.q_units, strict=True):
+            jumps = np.abs(np.diff(q[:, index]))
             if unit == "rad" and jumps.max() > np.pi:
                 k = int(np.argmax(jumps > np.pi))
                 raise ValueError(
-                    f"{caller}: q[{k + 1}, {place}] ({robot.q_names[place]!r}): expected an angle within "
-                    f"half a turn of "
-                    f"that of the sample before, got {q[k + 1, place]:.6g} after {q[k, place]:.6g} rad: unwrap an "
-                    f"encoder's, q[:, {place}] = np.unwrap(q[:, {place}]), or sample more often"
+                    f"{caller}: q[{k + 1}, {index}] ({robot.q_names[index]!r}): expected an angle within "
+                    f"half a revolution of the sample before, got {q[k + 1, index]:.6g} after {q[k, index]:.6g} rad; "
+                    f"unwrap angles, q[:, {index}] = np.unwrap(q[:, {index}]), or sample more often"
                 )
 
 
 def _filtered(caller: str, x: np.ndarray, rate: float, cutoff: float, order: int) -> np.ndarray:
-    expected = f"{caller}: cutoff: expected a frequency above 0 and below half the sampling rate, {0.5 * rate:.6g} Hz"
+    expected = f"{caller}: cutoff: expected a positive frequency below half the sampling rate, {0.5 * rate:.6g} Hz"
     frequency = number(expected, cutoff)
     if not 0.0 < frequency < 0.5 * rate:
         raise ValueError(f"{expected}, got {cutoff!r}")
-    count = whole(caller, "order", order, 1)
-    signal = scipy_part(caller, "signal")
+    count = integer_at_least(caller, "order", order, 1)
+    signal = scipy_module(caller, "signal")
     sections = signal.butter(count, frequency, fs=rate, output="sos")
     pad = min(len(x) - 1, int(3.0 * rate / frequency))
     result: np.ndarray = signal.sosfiltfilt(sections, x, axis=0, padlen=pad)
     return result
 
 
-def scipy_part(caller: str, part: str) -> Any:
-    """A module of SciPy's.  Raises ImportError, with the remedy, where it is not installed."""
+def scipy_module(caller: str, part: str) -> Any:
+    """Import a module of SciPy.  Raises ImportError, with the remedy, if it is not installed."""
     try:
         return importlib.import_module(f"scipy.{part}")
     except ImportError as error:
         raise ImportError(
-            f'identify.{caller} takes SciPy, which is not installed: pip install "linkwork[identify]"'
+            f'identify.{caller} needs SciPy, which is not installed: pip install "linkwork[identify]"'
         ) from error

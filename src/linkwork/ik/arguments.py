@@ -24,6 +24,7 @@ from linkwork.spatial.arguments import given_pose
 
 __all__ = [
     "check_tasks",
+    "flat_states",
     "freed",
     "mid_range",
     "raise_for_inputs",
@@ -250,6 +251,13 @@ def read_target(
             _check_rotation(
                 f"{caller}: {task.name}" + (f"[{', '.join(map(str, index))}]" if index else ""), kind, result[index]
             )
+    return result
+
+
+def flat_states(x: np.ndarray, rank: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Broadcast an array to the batch ``shape`` and flatten it; its last ``rank`` axes belong to one state."""
+    own = x.shape[x.ndim - rank :]
+    result: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)
     return result
 
 

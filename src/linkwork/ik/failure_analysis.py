@@ -100,10 +100,10 @@ class _Failures:
         targets: Mapping[str, np.ndarray],
         tolerances: np.ndarray,
         diagnostics: Mapping[str, np.ndarray],
-        seed: np.ndarray,
+        q_init: np.ndarray,
         errors: np.ndarray,
     ) -> None:
-        self.problem, self.q, self.targets, self.diagnostics, self.seed = problem, q, targets, diagnostics, seed
+        self.problem, self.q, self.targets, self.diagnostics, self.q_init = problem, q, targets, diagnostics, q_init
         self.tolerances = np.broadcast_to(tolerances, (len(q), tolerances.shape[-1]))
         self.reasons = [Reason(starts=1 + int(x)) for x in diagnostics["restarts"]]
         for reason, reached in zip(self.reasons, diagnostics["reached"], strict=True):
@@ -184,7 +184,7 @@ class _Failures:
         if problem.solver in NEAR:
             return np.zeros(len(states))
         result = problem.kernel(
-            self.seed[states],
+            self.q_init[states],
             self.tolerances[states],
             problem.weights,
             *problem.finite_bounds,

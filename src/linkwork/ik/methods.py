@@ -58,7 +58,7 @@ class InverseKinematicsMethods(RobotBase):
         squared joint motions [rad, m], as far as several starts find it.  Joints without limits, or with a range above
         a revolution, take the shorter direction.
         ``posture`` (..., nq): among the configurations with the pose, keep the joints near this one.  The result is a
-        local minimum, found from where the pose is first reached.  It cannot be combined with ``nearest_to`` or
+        local minimum, found from where the pose is first reached.  It excludes ``nearest_to`` and
         ``num_solutions``.
         ``position_tolerance`` [m], ``orientation_tolerance`` [rad]: permitted distance and angle, a number or one each
         for x, y and z, infinite for a free coordinate.
@@ -75,9 +75,8 @@ class InverseKinematicsMethods(RobotBase):
         (1 or 0) and ``iterations``, and q is differentiated by the implicit-function theorem.
 
         The result has ``q`` (..., nq), ``success``, ``status``, ``position_error``, ``orientation_error``,
-        ``iterations``,
-        ``restarts``.  Raises ValueError for invalid poses, frames without a joint in between and empty limits, and
-        UnknownNameError for unknown names.
+        ``iterations``, ``restarts``.  Raises ValueError for invalid poses, frames without a joint in between and empty
+        limits, and UnknownNameError for unknown names.
         """
         plain = (
             position_limits is None
@@ -123,7 +122,7 @@ class InverseKinematicsMethods(RobotBase):
                 )
             pose = PoseTask(frame, relative_to=relative_to, axes=axes, tolerance=tolerance, name="X_target")
             both = [pose, PostureTask(weight=1.0, name="posture")]
-            asked = IKProblem(
+            problem = IKProblem(
                 self,
                 both,
                 position_limits=position_limits,
@@ -133,7 +132,7 @@ class InverseKinematicsMethods(RobotBase):
                 caller="inverse_kinematics",
             )
             q_init = posture if q_init is None else q_init
-            return asked.solve(q_init, time_limit=time_limit, X_target=X_target, posture=posture)
+            return problem.solve(q_init, time_limit=time_limit, X_target=X_target, posture=posture)
         task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_target")
         problem = IKProblem(
             type(self)(self._subject.tree) if traced else self,
@@ -199,10 +198,12 @@ class InverseKinematicsMethods(RobotBase):
 
         It is the solution of a quadratic program, for one state or a batch.
 
-        ``q`` (..., nq): current configuration.  ``dt`` [s]: time step; the next configuration is ``integrate(q, v *
-        dt)``.  Targets are passed by task name.  A step removes the fraction ``gain`` of the errors, 1 by default, or
-        the fraction that corresponds to a ``time_constant`` [s]; both are numbers, or dicts by task.  Hard tasks have
-        priority, and their ranges act as barriers.  Soft tasks follow by level, and by weight within a level.
+        ``q`` (..., nq): current configuration.  Targets are passed by task name.
+        ``dt`` [s]: time step; the next configuration is ``integrate(q, v * dt)``.
+        ``gain``: fraction of the errors that a step removes, 1 by default, or the fraction that corresponds to a
+        ``time_constant`` [s]; both are numbers, or dicts by task.
+        Hard tasks have priority, and their ranges act as barriers.  Soft tasks follow by level, and by weight within a
+        level.
         ``damping``: factor of the sum of squared weighted errors that bounds steps at singularities.
         ``motion_limits``: the robot's position and velocity limits (True), none (False), or a dict with ``position``
         (True, False or (lower, upper)), ``velocity`` and ``acceleration`` (a number, (nv,) numbers, or a dict by joint,

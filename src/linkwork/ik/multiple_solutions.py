@@ -20,6 +20,7 @@ import numpy as np
 
 from linkwork._util.validation import integer
 from linkwork.errors import Status
+from linkwork.ik.arguments import flat_states
 from linkwork.ik.failure_analysis import Reason, proofs
 from linkwork.ik.kernels import DIAGNOSTICS
 from linkwork.ik.problem_protocol import ProblemView
@@ -48,36 +49,35 @@ def several_solutions(
     n = integer(problem.caller, "num_solutions", num_solutions, least=1, most=_MOST, what="an integer")
     ranks = {name: len(shape) for name, shape in problem.shapes.items()}
     shape = np.broadcast_shapes(q_init.shape[:-1], *(x.shape[: x.ndim - ranks[name]] for name, x in targets.items()))
-    flat = {
-        name: np.broadcast_to(x, (*shape, *problem.shapes[name])).reshape(-1, *problem.shapes[name])
-        for name, x in targets.items()
-    }
-    seeds = np.broadcast_to(q_init, (*shape, q_init.shape[-1])).reshape(-1, q_init.shape[-1])
+    flat = {name: flat_states(x, ranks[name], shape) for name, x in targets.items()}
+    initial_q = flat_states(q_init, 1, shape)
     if problem.solver != "levenberg":
         raise ValueError(
             f"{problem.caller}: num_solutions: expected a problem of hard tasks, got solver {problem.solver!r}"
         )
-    if not len(seeds):
+    if not len(initial_q):
         sizes = q_init.shape[-1], len(problem.scales), len(DIAGNOSTICS)
         empty = [np.zeros((n, *shape, size)) for size in sizes]
         return IKResult._make(problem, empty[0], empty[1], empty[2], q_init, targets, tolerances)
-    q, errors, diagnostics = _candidates(problem, n, seeds, tolerances, flat)
+    q, errors, diagnostics = _candidates(problem, n, initial_q, tolerances, flat)
     periodic, scale = _coordinate_scales(problem)
-    q = _nearest_revolution(problem, q, seeds[:, None], periodic)
-    distances = _largest_difference(q, seeds[:, None], scale, 0.0 * periodic)
-    spread = _is_redundant(problem, tolerances, seeds, flat)
+    q = _nearest_revolution(problem, q, initial_q[:, None], periodic)
+    distances = _largest_difference(q, initial_q[:, None], scale, 0.0 * periodic)
+    spread = _is_redundant(problem, tolerances, initial_q, flat)
     selections = [
         _select_solutions(n, done, x, y, scale, periodic, spread)
         for done, x, y in zip(diagnostics[..., _DONE] == 1.0, q, distances, strict=True)
     ]
     searches = q.shape[1]
     steps, restarts = diagnostics[..., _ITERATIONS].sum(axis=1), diagnostics[..., _RESTARTS].sum(axis=1) + searches - 1
-    indices, reasons = np.zeros((len(seeds), n), dtype=int), {}
+    indices, reasons = np.zeros((len(initial_q), n), dtype=int), {}
     for k, selection in enumerate(selections):
         best = int(np.argmin((errors[k] * problem.scales * (errors[k] * problem.scales)).sum(axis=-1)))
         indices[k] = [*selection, *(selection[:1] or [best]) * (n - len(selection))]
         for missing in range(len(selection), n) if selection else ():
-            reasons[missing * len(seeds) + k] = Reason(Status.NO_OTHER_SOLUTION, starts=searches, others=len(selection))
+            reasons[missing * len(initial_q) + k] = Reason(
+                Status.NO_OTHER_SOLUTION, starts=searches, others=len(selection)
+            )
 
     def select(x: np.ndarray) -> np.ndarray:
         rows = np.take_along_axis(x, indices[..., None], axis=1)
@@ -95,7 +95,7 @@ def several_solutions(
 
 
 def _candidates(
-    problem: ProblemView, n: int, seeds: np.ndarray, tolerances: np.ndarray, targets: dict[str, np.ndarray]
+    problem: ProblemView, n: int, initial_q: np.ndarray, tolerances: np.ndarray, targets: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return q, errors and diagnostics (states, searches, ...) of all searches."""
     starts = np.arange(_STARTS + _EACH * n, dtype=float)
@@ -112,11 +112,11 @@ def _candidates(
             *(x[:, None] for x in targets.values()),
         )
 
-    searches_done = [search(seeds[:, None], starts)]
-    branches = _branches(problem, tolerances, targets, seeds)
+    searches_done = [search(initial_q[:, None], starts)]
+    branches = _branches(problem, tolerances, targets, initial_q)
     if branches is not None:
         searches_done.append(search(branches, np.array(0.0)))
-    problem.refuse_unless_poses(searches_done[0], seeds, targets)
+    problem.refuse_unless_poses(searches_done[0], initial_q, targets)
     return tuple(
         np.concatenate([getattr(part, name) for part in searches_done], axis=1)
         for name in ("q", "errors", "diagnostics")
@@ -124,7 +124,7 @@ def _candidates(
 
 
 def _branches(
-    problem: ProblemView, tolerances: np.ndarray, targets: dict[str, np.ndarray], seeds: np.ndarray
+    problem: ProblemView, tolerances: np.ndarray, targets: dict[str, np.ndarray], initial_q: np.ndarray
 ) -> np.ndarray | None:
     """Return the closed-form branches (states, 8, nq) of a single pose task on a six-axis arm, else None."""
     task = problem.tasks[0]
@@ -133,8 +133,8 @@ def _branches(
     form = problem.robot.closed_form(task.frame, relative_to=task.relative_to)
     if form is None or form.redundant is not None:
         return None
-    result: np.ndarray = form.branches(targets[task.name], q_init=seeds).q
-    return np.where(np.isfinite(result), result, seeds[:, None])
+    result: np.ndarray = form.branches(targets[task.name], q_init=initial_q).q
+    return np.where(np.isfinite(result), result, initial_q[:, None])
 
 
 def _coordinate_scales(problem: ProblemView) -> tuple[np.ndarray, np.ndarray]:
@@ -148,9 +148,9 @@ def _coordinate_scales(problem: ProblemView) -> tuple[np.ndarray, np.ndarray]:
     return periodic, scale
 
 
-def _nearest_revolution(problem: ProblemView, q: np.ndarray, seeds: np.ndarray, periodic: np.ndarray) -> np.ndarray:
+def _nearest_revolution(problem: ProblemView, q: np.ndarray, initial_q: np.ndarray, periodic: np.ndarray) -> np.ndarray:
     """Shift revolute coordinates by full revolutions as near to the initial guess as limits allow."""
-    turns = periodic * np.round((seeds - q) / math.tau)
+    turns = periodic * np.round((initial_q - q) / math.tau)
     for _ in range(3):
         moved = q + math.tau * turns
         out = ((moved < problem.lower) | (moved > problem.upper)) & (turns != 0.0)
@@ -170,10 +170,10 @@ def _largest_difference(a: np.ndarray, b: np.ndarray, scale: np.ndarray, periodi
 
 
 def _is_redundant(
-    problem: ProblemView, tolerances: np.ndarray, seeds: np.ndarray, targets: dict[str, np.ndarray]
+    problem: ProblemView, tolerances: np.ndarray, initial_q: np.ndarray, targets: dict[str, np.ndarray]
 ) -> bool:
     """Return True if more joints move the tasks than there are hard residual components."""
-    rows = problem.residual_kernel(seeds, *targets.values()).rows
+    rows = problem.residual_kernel(initial_q, *targets.values()).rows
     moving = int((np.abs(rows).max(axis=(0, 1)) > 0.0).sum())
     hard = [task.hard for task in problem.tasks for _ in task.component_names]
     return moving > int((np.isfinite(np.broadcast_to(tolerances, (len(hard),))) & hard).sum())
@@ -240,9 +240,7 @@ def _failed_states(result: Any) -> tuple[np.ndarray, Callable[[np.ndarray, int],
     failed = np.flatnonzero(result.diagnostics[..., 0].ravel() != 1.0)
 
     def rows(x: np.ndarray, rank: int) -> np.ndarray:
-        own = x.shape[x.ndim - rank :]
-        spread: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
-        return spread
+        return flat_states(x, rank, shape)[failed]
 
     return failed, rows
 

@@ -21,7 +21,7 @@ from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork._util.validation import floats
 from linkwork.errors import Status, UnknownNameError
-from linkwork.ik.arguments import read_target
+from linkwork.ik.arguments import flat_states, read_target
 from linkwork.ik.differential import DifferentialIK
 from linkwork.ik.kernels import DIAGNOSTICS
 from linkwork.ik.problem_protocol import ProblemView
@@ -59,17 +59,12 @@ def follow(
         )
     except ValueError as error:
         raise ValueError(f"{caller}: q_init and paths do not broadcast together: {error}") from None
-    paths = {
-        name: np.broadcast_to(x, (*batch, *x.shape[x.ndim - ranks[name] - 1 :])).reshape(
-            -1, *x.shape[x.ndim - ranks[name] - 1 :]
-        )
-        for name, x in target_arrays.items()
-    }
+    paths = {name: flat_states(x, ranks[name] + 1, batch) for name, x in target_arrays.items()}
     walker = _Walker(problem, jump)
     walker.check_values(caller, paths)
     q = np.empty((math.prod(batch), count, robot.nq))
     success, changed = np.empty(q.shape[:2], dtype=bool), np.zeros(q.shape[:2], dtype=bool)
-    starts = np.broadcast_to(q_init, (*batch, robot.nq)).reshape(-1, robot.nq)
+    starts = flat_states(q_init, 1, batch)
     begin: dict[str, Any] = {name: x[:, 0] for name, x in paths.items()}
     first = problem.solve(starts, **begin)
     q[:, 0], success[:, 0] = first.q, first.success

@@ -11,6 +11,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS
 from linkwork.errors import Status
+from linkwork.ik.arguments import flat_states
 from linkwork.ik.failure_analysis import Reason, analyse_failures
 from linkwork.ik.kernels import DIAGNOSTICS
 from linkwork.ik.problem_protocol import ProblemView
@@ -35,8 +36,8 @@ class IKResult(Result):
         "_diagnostics",
         "_known_reasons",
         "_near",
+        "_q_init",
         "_reason_cache",
-        "_seed",
         "_targets",
         "_tolerances",
         "errors",
@@ -49,7 +50,7 @@ class IKResult(Result):
     q: np.ndarray  # (..., nq)
     errors: np.ndarray  # (..., rows): errors of all tasks outside their ranges [rad, m]
     row_multipliers: np.ndarray | None  # (..., rows), None for solvers without multipliers
-    _seed: np.ndarray
+    _q_init: np.ndarray
     _tolerances: np.ndarray | None
     _diagnostics: Any
     _targets: Any
@@ -64,13 +65,13 @@ class IKResult(Result):
         q: np.ndarray,
         errors: np.ndarray,
         diagnostics: Any,
-        seed: np.ndarray,
+        q_init: np.ndarray,
         value: Any,
         tolerances: np.ndarray | None = None,
         row_multipliers: np.ndarray | None = None,
     ) -> Self:
         result = object.__new__(cls)
-        result.problem, result.q, result.errors, result._seed = problem, q, errors, seed
+        result.problem, result.q, result.errors, result._q_init = problem, q, errors, q_init
         result._tolerances, result.row_multipliers = tolerances, row_multipliers
         result._diagnostics, result._targets = diagnostics, value
         result._near = None
@@ -86,12 +87,7 @@ class IKResult(Result):
     @property
     def feasible(self) -> Any:
         """True where all hard tasks are within tolerance, whatever the soft cost; bool or array (...)."""
-        diagnostics = self._diagnostics
-        return (
-            diagnostics[_INDEX["reached"]] == 1.0
-            if diagnostics.__class__ is list
-            else diagnostics[..., _INDEX["reached"]] == 1.0
-        )
+        return self._diagnostic("reached") == 1.0
 
     @property
     def iterations(self) -> Any:
@@ -287,16 +283,14 @@ class IKResult(Result):
     def _analyse_failures(self, failed: np.ndarray, diagnostics: np.ndarray) -> list[Reason]:
         problem, shape = self.problem, np.shape(self._diagnostics)[:-1]
 
-        def rows(x: np.ndarray, rank: int) -> np.ndarray:
-            own = x.shape[x.ndim - rank :]
-            result: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
-            return result
+        def rows(x: Any, rank: int) -> np.ndarray:
+            return np.asarray(flat_states(np.asarray(x), rank, shape)[failed])
 
-        given = {name: rows(np.asarray(x), len(problem.shapes[name])) for name, x in self.targets.items()}
+        given = {name: rows(x, len(problem.shapes[name])) for name, x in self.targets.items()}
         tolerances = problem.tolerances if self._tolerances is None else self._tolerances
         facts = {name: diagnostics[failed, index] for name, index in _INDEX.items()}
-        seed, errors = rows(np.asarray(self._seed), 1), rows(np.asarray(self.errors), 1)
-        return analyse_failures(problem, rows(self.q, 1), given, rows(tolerances, 1), facts, seed, errors)
+        q_init, errors = rows(self._q_init, 1), rows(self.errors, 1)
+        return analyse_failures(problem, rows(self.q, 1), given, rows(tolerances, 1), facts, q_init, errors)
 
     def derivative(self, by: str) -> np.ndarray:
         """Compute the derivative (..., nv, n) of the solution with respect to a target or a robot parameter.
@@ -323,7 +317,7 @@ class IKResult(Result):
         diagnostics = list(self._diagnostics)
         diagnostics[_INDEX["iterations"]], diagnostics[_INDEX["restarts"]] = float(iterations), float(restarts)
         known = (self._targets, self._tolerances, self.row_multipliers)
-        return IKResult._make(self.problem, self.q, self.errors, diagnostics, self._seed, *known)
+        return IKResult._make(self.problem, self.q, self.errors, diagnostics, self._q_init, *known)
 
     def _diagnostic(self, name: str) -> Any:
         diagnostics = self._diagnostics

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.ik.arguments import flat_states
 from linkwork.ik.kernels import DIAGNOSTICS
 from linkwork.ik.problem_protocol import ProblemView
 
@@ -81,22 +82,17 @@ def restart_soft_tasks(
     arrays = [getattr(result, x).reshape(len(diagnostics), -1) for x in ("q", "errors", "multipliers")]
     shape = result.diagnostics.shape[:-1]
 
-    def rows(x: np.ndarray, rank: int) -> np.ndarray:
-        own = x.shape[x.ndim - rank :]
-        spread: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)
-        return spread
-
-    seeds, tolerance = rows(q_init, 1), rows(tolerances, 1)
+    initial_q, tolerance = flat_states(q_init, 1, shape), flat_states(tolerances, 1, shape)
     satisfied = soft.done(arrays[1], tolerance) & (diagnostics[:, _DONE] == 1.0)
     open_ = np.flatnonzero((diagnostics[:, _REACHED] == 1.0) & ~satisfied)
     ranks = {name: len(problem.shapes[name]) for name in targets}
-    target_arrays = [rows(x, ranks[name]) for name, x in targets.items()]
+    target_arrays = [flat_states(x, ranks[name], shape) for name, x in targets.items()]
     times_reached = np.ones(len(diagnostics), dtype=int)
     start = 1
     while len(open_) and start < starts:
         count = min(_CHUNK, starts - start)
         more = problem.kernel(
-            seeds[open_][:, None],
+            initial_q[open_][:, None],
             tolerance[open_][:, None],
             problem.weights,
             *problem.finite_bounds,

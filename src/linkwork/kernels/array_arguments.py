@@ -39,7 +39,7 @@ class ArgumentReader:
         self, subject: KernelOwner, function: str, inputs: tuple[Port, ...], outputs: tuple[Port, ...]
     ) -> None:
         self.subject, self.inputs, self.outputs = subject, inputs, outputs
-        self.label = f"{subject.says}{function}"
+        self.label = f"{subject.message_prefix}{function}"
 
     def prepared_scalars(self, arguments: Arrays) -> list[np.ndarray]:
         """Return arguments with symbols or other scalars of linkwork as arrays of objects."""
@@ -134,10 +134,14 @@ class ArgumentReader:
                 index = tuple(int(k) for k in wrong_indices[0])
                 value = "NaN" if np.isnan(array[index]) else str(array[index])
                 many = "NaN" if np.isnan(array).sum() == len(wrong_indices) else "elements that are not finite"
-                parts = self.subject.parts(quantity_of(port.name)) if self.subject.says == "" else ()
+                parts = self.subject.parts(quantity_of(port.name)) if self.subject.message_prefix == "" else ()
                 owners = [part.joint for part in parts if part.indices.start <= index[-1] < part.indices.stop]
                 joint = f" (joint {owners[0]!r})" if owners else ""
-                kernel = "" if self.subject.says else ".  A kernel from Robot.compile accepts them, sample by sample"
+                kernel = (
+                    ""
+                    if self.subject.message_prefix
+                    else ".  A kernel from Robot.compile accepts them, sample by sample"
+                )
                 raise ValueError(
                     f"{self.label}: {port.name}[{', '.join(map(str, index))}] is {value}{joint}; "
                     f"{len(wrong_indices)} {many} in this argument{kernel}"
@@ -180,7 +184,7 @@ class ArgumentReader:
         self._refuse_out_of_bounds(arguments)
         by_name = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
         result = dict(by_name)
-        unfit = self.subject.unfit
+        unfit = self.subject.checked_joints
         for name in [name for name in by_name if unfit and quantity_of(name).configuration]:
             result[name] = np.array(by_name[name])
             for part in unfit:

@@ -31,9 +31,8 @@ def check_function(robot: Any, name: str, *options: Any, tolerance: float = 1e-9
     a result and at least to 1.  The report prints as a table; ``check_function(robot, name).raise_if_failed()`` is a
     test.
     """
-    trial = _Trial(robot, name, options, np.random.default_rng(seed))
-    requirements = _requirements(tolerance)
-    return check_requirements(f"function {name} of {robot.name}", requirements, trial, type(robot), object)
+    trial, kind = _Trial(robot, name, options, np.random.default_rng(seed)), type(robot)
+    return check_requirements(f"function {name} of {robot.name}", _requirements(tolerance), trial, kind, kind)
 
 
 class _Trial:
@@ -170,12 +169,12 @@ def _requirements(tolerance: float) -> Sequence[Requirement[_Trial]]:
     return (
         Requirement(
             "compiled",
-            "compiled code gives what the algorithm gives on floats",
+            "compiled code equals the algorithm on floats",
             tolerance,
             lambda t: _compiled(t, tolerance),
         ),
         Requirement("batches", "a state has the same result alone and in a batch", 0.0, _batches),
-        Requirement("float32", "float32 gives nearly what float64 gives", _FLOAT32, _float32),
-        Requirement("derivative", "the directional derivative is that of differences", _DIFFERENCES, _derivative),
-        Requirement("method", "the robot's method of this name, if any, gives what the kernel gives", 0.0, _method),
+        Requirement("float32", "float32 results agree with float64 results", _FLOAT32, _float32),
+        Requirement("derivative", "the directional derivative equals finite differences", _DIFFERENCES, _derivative),
+        Requirement("method", "the robot's method of this name, if any, equals the kernel", 0.0, _method),
     )

@@ -88,7 +88,7 @@ def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
                     row.inertia_check.warn(subject, request, reader.label, arguments)
         return result
 
-    if row.any_configuration and subject.unfit and configurations(subject, request.inputs):
+    if row.any_configuration and subject.checked_joints and configurations(subject, request.inputs):
         return _without_ambiguity(reader, call)
     return call if unchecked else single_call(kernel, call)
 
@@ -124,7 +124,7 @@ def composed(subject: KernelOwner, request: Request, arguments: Sequence[Any]) -
     if row.inertia_check is not None:
         row.inertia_check.refuse(subject, request)
     reader = ArgumentReader(subject, row.name, inputs, outputs)
-    walked = subject.walked(row)
+    walked = subject.algorithm_input(row)
 
     def sample(*elements: list[Any]) -> list[Sequence[Any]]:
         symbol = next((x for part in elements for x in part if isinstance(x, Symbol)), None)

@@ -45,7 +45,7 @@ def compile_requests(subject: KernelOwner, name: str, requests: Mapping[str, Req
     """
     if has_symbols(subject):
         raise TypeError(
-            f"{name}: robot {subject.about!r} has symbols among its parameters: call its methods in the compiled "
+            f"{name}: robot {subject.label!r} has symbols among its parameters: call its methods in the compiled "
             f"function, or pass them as parameters: robot.compile(..., parameters=[...])"
         )
     ruled = any(is_ruled(subject, request) for request in requests.values())
@@ -55,7 +55,7 @@ def compile_requests(subject: KernelOwner, name: str, requests: Mapping[str, Req
         output_ports(subject, requests),
         lambda: trace_requests(subject, name, requests),
         _content(subject, requests),
-        ((subject.kind, subject.about),),
+        ((subject.kind, subject.label),),
         (lambda: trace_ruled(subject, name, requests)) if ruled else None,
         any(is_in_double(subject, request.spec) for request in requests.values()),
     )
@@ -86,7 +86,7 @@ def joint_kernel(subject: JointOwner, request: Request) -> Kernel:
     def make() -> Kernel:
         return compile_requests(subject, request.spec.name, {request.spec.name: request})
 
-    site = subject.walked(request.spec)
+    site = subject.algorithm_input(request.spec)
     try:
         key = (request, _code(site.type), repr(placement_of(site)))
         hash(key)
@@ -141,7 +141,7 @@ def configuration_space(subject: KernelOwner) -> Space:
     placed = zip(subject.parts(QUANTITIES["q"]), subject.parts(QUANTITIES["v"]), strict=True)
     nq, nv = range(subject.sizes["nq"]), range(subject.sizes["nv"])
     parts = [(at_q.joint, at_q.type, nq[at_q.indices], nv[at_v.indices]) for at_q, at_v in placed]
-    return _space(f"of configurations of {subject.about!r}", subject.kind, len(nq), len(nv), parts)
+    return _space(f"of configurations of {subject.label!r}", subject.kind, len(nq), len(nv), parts)
 
 
 def _space(name: str, kind: str, nq: int, nv: int, parts: Iterable[tuple[str, JointType, range, range]]) -> Space:

@@ -78,7 +78,7 @@ def parameter_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> di
 
 
 def output_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[Port, ...]:
-    """Return the results by name; a function with several results is the prefix of their names."""
+    """Return the results by name; those of a function with several results begin with its name."""
     return tuple(port for key, request in requests.items() for port in _outputs(subject, key, request, len(requests)))
 
 
@@ -181,7 +181,7 @@ def traced(
             row.inertia_check.refuse(subject, request)
         walked = with_parameters.get(row.joint_space) if parameters else None
         if walked is None:
-            walked = with_parameters[row.joint_space] = subject.walked(row, parameters)
+            walked = with_parameters[row.joint_space] = subject.algorithm_input(row, parameters)
         plain = walked
         if watched is not None:
             walked = watched(walked, graph)
@@ -194,7 +194,8 @@ def traced(
             elements = elements_of(part)
             if len(elements) != port.size:
                 raise ValueError(
-                    f"{subject.says}{row.name}: expected {port.size} elements of {port.name}, got {len(elements)}"
+                    f"{subject.message_prefix}{row.name}: "
+                    f"expected {port.size} elements of {port.name}, got {len(elements)}"
                 )
             outputs.append((port, elements))
     _refuse_unused(requests, parameters, [x for _, values in outputs for x in values])
@@ -243,7 +244,7 @@ def _guards(subject: KernelOwner, requests: Mapping[str, Request], symbols: Mapp
     for request in requests.values():
         check = request.spec.inertia_check
         if check is not None and not request.parameters:  # only methods check the reason of a guard
-            result += check.guards(subject, request, subject.walked(request.spec), symbols.get("q", ()))
+            result += check.guards(subject, request, subject.algorithm_input(request.spec), symbols.get("q", ()))
     return [guard for guard in result if isinstance(guard, Symbol)]
 
 

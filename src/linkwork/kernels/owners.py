@@ -53,11 +53,11 @@ class KernelOwner(Protocol):
     kind: str  # "robot" or "joint"
 
     @property
-    def says(self) -> str:
+    def message_prefix(self) -> str:
         """Prefix of messages."""
 
     @property
-    def about(self) -> str:
+    def label(self) -> str:
         """Name in lists of the cache's entries."""
 
     @property
@@ -72,10 +72,10 @@ class KernelOwner(Protocol):
         """Return the joints whose elements an array consists of; () for other arrays."""
 
     @property
-    def unfit(self) -> Sequence[Part]:
+    def checked_joints(self) -> Sequence[Part]:
         """The joints that have invalid configurations, such as quaternions off the unit sphere."""
 
-    def walked(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> Any:
+    def algorithm_input(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> Any:
         """Return the first argument of an algorithm, with ``parameter_values`` for the robot's own parameters."""
 
     def check_row(self, row: FunctionSpec) -> None:
@@ -109,7 +109,7 @@ def configurations(subject: KernelOwner, inputs: Iterable[str]) -> list[tuple[st
     return [(quantity.name, part) for quantity in result for part in subject.parts(quantity)]
 
 
-def unfit(subject: KernelOwner) -> list[Part]:
+def _checked_joints(subject: KernelOwner) -> list[Part]:
     """Return the joints that have invalid configurations."""
     return [part for part in subject.parts(QUANTITIES["q"]) if has_manifold(part.type, part.joint)]
 
@@ -122,10 +122,10 @@ class RobotOwner:
     rows: Mapping[str, FunctionSpec] = field(repr=False, compare=False)
     parameter_values: ParameterValues = field(default_factory=dict)
     kind = "robot"
-    says = ""
+    message_prefix = ""
 
     @property
-    def about(self) -> str:
+    def label(self) -> str:
         return self.tree.name
 
     @cached_property
@@ -151,16 +151,16 @@ class RobotOwner:
         return [Part(body.joint_name, body.joint, slices[i]) for i, body in self.tree.stacked()]
 
     @cached_property
-    def unfit(self) -> Sequence[Part]:
-        return unfit(self)
+    def checked_joints(self) -> Sequence[Part]:
+        return _checked_joints(self)
 
     @cached_property
-    def felt(self) -> Tree:
+    def joint_space_tree(self) -> Tree:
         """The tree on which joint-space functions are traced."""
-        return self.tree if self.weighed else simplify_tree(self.tree)
+        return self.tree if self.constraints_use_inertia else simplify_tree(self.tree)
 
     @property
-    def weighed(self) -> bool:
+    def constraints_use_inertia(self) -> bool:
         """True if constraints depend on mass distribution, which a simplified tree does not preserve."""
         return any(constraint.uses_inertia for constraint in self.tree.constraints)
 
@@ -169,11 +169,11 @@ class RobotOwner:
         """Joints that move no inertia, by whether armature counts and by the fixed bodies."""
         return LazyCache()
 
-    def walked(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> Tree:
+    def algorithm_input(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> Tree:
         if not (parameter_values or self.parameter_values):
-            return self.felt if row.joint_space else self.tree
+            return self.joint_space_tree if row.joint_space else self.tree
         parameter_values = {**self.parameter_values, **parameter_values}
-        light = row.joint_space and not self.weighed
+        light = row.joint_space and not self.constraints_use_inertia
         return (
             simplify_parametrized(self.tree, parameter_values) if light else parametrized(self.tree, parameter_values)
         )
@@ -235,8 +235,8 @@ class RobotOwner:
         named = [frame for frame in tree.frames if frame.name in used]
         frames = [(frame.name, frame.body, _elements(frame.placement)) for frame in named]
         joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies) if body.joint_name in used]
-        felt = "passive" in used or any(row.needs_passive_forces for row in rows)
-        resisting = [(b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies] if felt else []
+        passive = "passive" in used or any(row.needs_passive_forces for row in rows)
+        resisting = [(b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies] if passive else []
         return (
             repr((tree.gravity, bodies, tree.q_slices, tree.v_slices)),
             repr((frames, points, joints, resisting, tree.fixed_inertia)),
@@ -256,11 +256,11 @@ class JointOwner:
     kind = "joint"
 
     @property
-    def says(self) -> str:
+    def message_prefix(self) -> str:
         return f"joint {self.name!r}: "
 
     @property
-    def about(self) -> str:
+    def label(self) -> str:
         return self.site.type.type_name()
 
     @cached_property
@@ -272,10 +272,10 @@ class JointOwner:
         return [Part(self.name, self.site.type, slice(None))] if quantity.stacked else ()
 
     @cached_property
-    def unfit(self) -> Sequence[Part]:
-        return unfit(self)
+    def checked_joints(self) -> Sequence[Part]:
+        return _checked_joints(self)
 
-    def walked(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> PlacedJoint:
+    def algorithm_input(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> PlacedJoint:
         return self.site if row.needs_placement else PlacedJoint(self.site.type)
 
     def check_row(self, row: FunctionSpec) -> None:
@@ -291,7 +291,7 @@ class JointOwner:
         joint = self.site.type
         if not is_own_joint(joint):
             return None
-        return type(joint).__qualname__, repr(joint), *(str(placement_of(self.walked(row))) for row in rows)
+        return type(joint).__qualname__, repr(joint), *(str(placement_of(self.algorithm_input(row))) for row in rows)
 
 
 def placement_of(site: PlacedJoint) -> tuple[Any, ...]:

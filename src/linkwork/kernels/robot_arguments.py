@@ -23,7 +23,7 @@ __all__ = ["by_joint", "read_configuration"]
 def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.ndarray:
     """Return a configuration, or a batch, on the manifold. Raises ValueError as methods of robots do."""
     is_array = type(q) is np.ndarray and q.dtype == float and q.shape[-1:] == (robot.nq,)
-    if is_array and not robot._subject.unfit and np.isfinite(q).all():  # the usual case
+    if is_array and not robot._subject.checked_joints and np.isfinite(q).all():  # the usual case
         return np.array(q)
     reader = ArgumentReader(robot._subject, caller, (Port("q", (robot.nq,)),), ())
     try:

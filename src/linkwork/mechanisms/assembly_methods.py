@@ -259,7 +259,7 @@ class IntegrabilityMethods(RobotBase):
         try:
             at = np.asarray(
                 self._call_method("integrate", (q, np.zeros(self.nv)), {}, {}, None)
-            )  # looked at, normalised
+            )  # checked and normalised
         except UnknownNameError as error:
             raise error.at("integrability: q") from None
         except ValueError as error:

@@ -119,10 +119,10 @@ class ConstrainedDynamicsMethods(RobotBase):
 
         q (..., nq), v, tau (..., nv) -> da_dq (..., nv, nv) [1/s², m/(rad·s²)], da_dv (..., nv, nv) [1/s], da_dtau
         (..., nv, nv) [1/(kg·m²), 1/(kg·m), 1/kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv)
-        [N·m·s, N·s, N·s/m], dforces_dtau (..., nc, nv) [1, m, 1/m]; and for each of ``wrenches`` one more, ∂a/∂w
-        (..., nv, 6), such as ``da_dwrench_hand``.  Wrenches keep to the axes that they are expressed in.  Where rows
-        depend on each other, wherever the robot goes, ∂a is exact, and of ∂λ what it does to the robot, Gᵀ ∂λ.
-        ``friction`` is a law that does not stick.  Raises SingularInertiaError as `forward_dynamics` does.
+        [N·m·s, N·s, N·s/m], dforces_dtau (..., nc, nv) [1, m, 1/m]; for each of ``wrenches`` also ∂a/∂w (..., nv, 6),
+        for example ``da_dwrench_hand``.  Wrenches are constant in the axes in which they are expressed.  If rows of G
+        are redundant in all configurations, ∂a and Gᵀ ∂λ are exact, but ∂λ is one of many.  ``friction`` is a law that
+        does not stick.  Raises SingularInertiaError as `forward_dynamics` does.
         """
 
     @can_be_induced
@@ -178,9 +178,9 @@ class ConstrainedDynamicsMethods(RobotBase):
 
         q (..., nq), v, a (..., nv) -> dtau_dq (..., nv, nv) [N·m/rad, N/m], dtau_dv (..., nv, nv) [N·m·s/rad, N·s/m],
         dtau_da (..., nv, nv) [kg·m², kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv)
-        [N·m·s, N·s, N·s/m], dforces_da (..., nc, nv) [kg·m, kg].  They are exact where the actuators can do all that is
-        asked for, there and nearby, which is not looked at: `constrained_inverse_dynamics` does.  Of ∂λ, where rows
-        depend on each other, what it does to the robot is.  ``friction`` is a law that does not stick.
+        [N·m·s, N·s, N·s/m], dforces_da (..., nc, nv) [kg·m, kg].  They are exact if the actuators can induce a in this
+        state and nearby, which is not checked here, but in `constrained_inverse_dynamics`.  If rows of G are redundant,
+        Gᵀ ∂λ is exact, but ∂λ is one of many.  ``friction`` is a law that does not stick.
         """
 
     @computed

@@ -351,7 +351,7 @@ REQUIREMENTS: tuple[Requirement[list[_Case]], ...] = (
     Requirement("odd", "F(-v) is -F(v)", 1e-12, _odd),
     Requirement("far from rest", "F tends to the sliding friction f", 1e-3, _far),
     Requirement("uses", "F depends only on the parameters that `uses` names", 0.0, _uses),
-    Requirement("slope", "it is the derivative of F", 1e-5, _slope),
+    Requirement("slope", "the slope is the derivative of F", 1e-5, _slope),
     Requirement("rest", "F is continuous at rest, unless the law sticks", 1e-6, _rest),
 )
 

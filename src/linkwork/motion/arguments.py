@@ -75,8 +75,7 @@ def times_within(caller: str, t: Any, first: float, last: float, outside: Outsid
     if low < first - room or high > last + room:
         bad = low if low < first - room else high
         raise ValueError(
-            f'{caller}: t = {bad:.9g} s is outside of [{first:.9g}, {last:.9g}] s; with outside="hold" it '
-            f"stands still there"
+            f'{caller}: t = {bad:.9g} s is outside of [{first:.9g}, {last:.9g}] s; with outside="hold" it rests there'
         )
     return np.clip(times, first, last) if low < first or high > last else times
 

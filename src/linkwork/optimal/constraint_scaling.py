@@ -1,9 +1,8 @@
-"""Factors of constraints before a search, which make it independent of the units of constraints.
+"""Scaling of constraints, which makes a search independent of the units of constraints and costs.
 
-With costs whose second derivatives are H, a constraint with rows J moves by C λ, C = J H⁻¹Jᵀ, as multipliers λ pull,
-and a penalty ρ leaves 1/(1 + ρ C) of a violation.  With the same ρ C for all constraints, problems in other units, and
-those whose costs are of another size, are one.  How large C is is found for paths in even motion, the same rows in all
-steps.
+Let H be the Hessian of the costs and J the Jacobian of a constraint.  Multipliers λ move the constraint by C λ with the
+compliance C = J H⁻¹ Jᵀ, and a penalty ρ leaves 1/(1 + ρ C) of a violation.  Scaling makes ρ C the same for all
+constraints.  C is computed for paths of uniform motion, with the same rows in all steps.
 
 Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, section 17.3.
 """
@@ -14,62 +13,66 @@ import numpy as np
 
 from linkwork.errors import UnknownNameError
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathProgram
+from linkwork.optimal.algorithms.path_nlp import PathInputs, PathProgram
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.algorithms.stage_terms import TermRequest, columns_of, second_derivatives
 
 __all__ = ["scale_factors"]
 
-STIFF = 300.0  # ρ C of a first penalty
-_LEAST = 1e-7  # of H's largest element: what everything costs at least
-_FARTHEST = 10.0  # of how equations of many steps, as of dynamics, give way in their own: what others may add
-_SPEED = 0.3  # [rad/s, m/s]
+INITIAL_STIFFNESS = 300.0  # ρ C with the initial penalty
+_MIN_COST = 1e-7  # regularisation of H, relative to its largest diagonal element
+_COUPLING = 10.0  # largest compliance of equalities over several steps, relative to that of their own step
+_SPEED = 0.3  # [rad/s, m/s] of the uniform motion
 
 Array = np.ndarray
 
 
 def scale_factors(
-    program: PathProgram, numbers: OptimalNumbers, places: Array, u: Array, p: Array, penalty: float
+    program: PathProgram, inputs: PathInputs, configurations: Array, u: Array, p: Array, penalty: float
 ) -> Array:
-    """Return factors of scales by row (rows,): 1 of costs, and of constraints without a known compliance.
+    """Return factors of the scales by row (rows,): 1 for costs, and for constraints of unknown compliance.
 
-    As constraints give way least at some configurations ``places`` (n, nq), where a robot may be near to falling over;
-    with variables ``u`` of a step and parameters ``p``.
+    Compliances are the smallest over the ``configurations`` (n, nq), with variables ``u`` of a step and parameters
+    ``p``.
     """
     factors = np.ones(program.rows)
     if not program.hard:
         return factors
-    weights = np.asarray(numbers.weights, dtype=float)
+    weights = np.asarray(inputs.weights, dtype=float)
     some = [k for k, term in enumerate(program.terms) if not term.hard and weights[:, k].any()]
-    least = dict.fromkeys(program.hard, np.inf)
+    smallest = dict.fromkeys(program.hard, np.inf)
     with np.errstate(all="ignore"):
-        for q in places:
-            window = _even_window(program, numbers, q, u, p)
-            costs = [_curvature(program, window, _asked(program, numbers, k)) for k in some]
+        for q in configurations:
+            window = _uniform_motion_window(program, inputs, q, u, p)
+            costs = [_curvature(program, window, _term_request(program, inputs, k)) for k in some]
             if not all(np.isfinite(H).all() for H in costs):
                 continue
-            least_cost = sum((_of_parameters(program, window, numbers, p, k) for k in some), 0.0)
+            least_cost = sum((_parameter_cost(program, window, inputs, p, k) for k in some), 0.0)
             parts = [(weights[:, k], H) for k, H in zip(some, costs, strict=True)]
             stiffness = _Stiffness(program, parts, least_cost or 1.0)
             for k in program.hard:
                 steps = np.flatnonzero(weights[:, k])
                 two = sorted({int(steps[len(steps) // 2]), int(steps[-1])}) if len(steps) else []
-                J = _jacobian(program, window, _asked(program, numbers, k))[:, : (program.depth + 1) * program.width]
-                compliance = float(np.mean([stiffness.yielding(t, J) for t in two])) if two else np.nan
+                J = _jacobian(program, window, _term_request(program, inputs, k))[
+                    :, : (program.depth + 1) * program.width
+                ]
+                compliance = float(np.mean([stiffness.compliance(t, J) for t in two])) if two else np.nan
                 if len(steps) > 1 and program.terms[k].kind == "equality":
-                    compliance = min(compliance, _FARTHEST * float(np.mean([stiffness.alone(t, J) for t in two])))
-                if np.isfinite(J).all() and 0.0 < compliance < least[k]:
-                    least[k] = compliance
-    for k, compliance in least.items():
+                    compliance = min(
+                        compliance, _COUPLING * float(np.mean([stiffness.step_compliance(t, J) for t in two]))
+                    )
+                if np.isfinite(J).all() and 0.0 < compliance < smallest[k]:
+                    smallest[k] = compliance
+    for k, compliance in smallest.items():
         if np.isfinite(compliance):
-            factors[program.rows_of[k]] = np.sqrt(STIFF / (penalty * compliance))
+            factors[program.rows_of[k]] = np.sqrt(INITIAL_STIFFNESS / (penalty * compliance))
     return factors
 
 
-def _even_window(program: PathProgram, numbers: OptimalNumbers, q: Array, u: Array, p: Array) -> PathWindow:
+def _uniform_motion_window(program: PathProgram, inputs: PathInputs, q: Array, u: Array, p: Array) -> PathWindow:
     m, tree = program.depth, program.tree
-    clock = program.clocks(numbers)[program.steps // 2]
-    velocity = _SPEED * np.cos(1.0 + np.arange(tree.nv))  # none of which is another's multiple
+    clock = program.clocks(inputs)[program.steps // 2]
+    velocity = _SPEED * np.cos(1.0 + np.arange(tree.nv))  # components without rational ratios
     path = [[float(x) for x in q]]
     window = program.window(path * (m + 1), [u.tolist()] * (m + 1), p.tolist(), [float(x) for x in clock])
     for back in range(m):
@@ -77,13 +80,13 @@ def _even_window(program: PathProgram, numbers: OptimalNumbers, q: Array, u: Arr
     return program.window(path, [u.tolist()] * (m + 1), p.tolist(), [float(x) for x in clock])
 
 
-def _asked(program: PathProgram, numbers: OptimalNumbers, k: int) -> TermRequest:
+def _term_request(program: PathProgram, inputs: PathInputs, k: int) -> TermRequest:
     term, rows = program.terms[k], program.rows_of[k]
-    target = np.asarray(numbers.targets[k], dtype=float)
+    target = np.asarray(inputs.targets[k], dtype=float)
     if term.has_target_per_step:
         target = target[program.steps // 2]
     scales, lower, upper = (
-        [float(x) for x in np.asarray(part)[rows]] for part in (numbers.scales, numbers.lower, numbers.upper)
+        [float(x) for x in np.asarray(part)[rows]] for part in (inputs.scales, inputs.lower, inputs.upper)
     )
     return TermRequest(term, 1.0, scales, target.tolist(), lower, upper)
 
@@ -95,7 +98,7 @@ def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest) -> Arra
         jacobian = request.term.feature.exact_jacobian(w, request.target)
     except UnknownNameError:
         raise
-    except (ArithmeticError, ValueError):  # what is asked for does not exist there
+    except (ArithmeticError, ValueError):  # the feature is undefined there
         return np.full(J.shape, np.nan)
     for k, scale in enumerate(request.scales):
         for i, x in columns_of(program, w, jacobian, k).items():
@@ -104,11 +107,11 @@ def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest) -> Arra
 
 
 def _curvature(program: PathProgram, w: PathWindow, request: TermRequest) -> Array:
-    """Return a term's share of H in a window, positive semidefinite also where its second derivatives are not."""
+    """Return a term's share of H in a window, made positive semidefinite."""
     J = _jacobian(program, w, request)[:, : (program.depth + 1) * program.width]
     H = J.T @ J
     if request.term.kind == "cost" and np.isfinite(J).all():
-        H = np.diag(np.abs(J).sum(axis=0))  # of so much in a radian
+        H = np.diag(np.abs(J).sum(axis=0))  # a first-order estimate per radian
         for (i, j), x in second_derivatives(program, w, request, request.scales).items():
             if i < len(H):
                 H[i, j] = H[j, i] = H[i, j] + float(x)
@@ -118,21 +121,24 @@ def _curvature(program: PathProgram, w: PathWindow, request: TermRequest) -> Arr
     return np.asarray(H)
 
 
-def _of_parameters(program: PathProgram, w: PathWindow, numbers: OptimalNumbers, p: Array, k: int) -> float:
-    """Return roughly what the path's parameters cost, to first order."""
-    J = _jacobian(program, w, _asked(program, numbers, k))[:, (program.depth + 1) * program.width :]
+def _parameter_cost(program: PathProgram, w: PathWindow, inputs: PathInputs, p: Array, k: int) -> float:
+    """Return a first-order estimate of the cost of the path's parameters."""
+    J = _jacobian(program, w, _term_request(program, inputs, k))[:, (program.depth + 1) * program.width :]
     return float((np.abs(J) @ np.abs(p)).sum()) if program.terms[k].kind == "cost" else 0.0
 
 
 class _Stiffness:
-    """H of all steps with the same rows in each, as blocks: m steps are one, next to which there is another."""
+    """H of all steps as a block-tridiagonal matrix, factored; each block has m steps, with the same rows in each."""
 
     def __init__(self, program: PathProgram, costs: list[tuple[Array, Array]], otherwise: float) -> None:
         self._m, self._width, T = max(program.depth, 1), program.width, program.steps
         m, n, deep = self._m, self._width, program.depth + 1
         self._blocks = -(-T // m)
         size, count = m * n, self._blocks
-        own, below = np.zeros((count, size, size)), np.zeros((count, size, size))  # below: by the block before
+        own, below = (
+            np.zeros((count, size, size)),
+            np.zeros((count, size, size)),
+        )  # below: coupling to the previous block
         largest = 0.0
         for weights, H in costs:
             largest = max(largest, float(np.abs(np.diag(H)).max(initial=0.0)))
@@ -148,23 +154,23 @@ class _Stiffness:
                                 own[i][there[::-1]] += part.T
                         else:
                             below[i][there] += part
-        own += (_LEAST * largest if largest else otherwise) * np.eye(size)  # where steps cost nothing, all alike
+        own += (_MIN_COST * largest if largest else otherwise) * np.eye(size)  # regularisation of steps without cost
         self._diagonal = np.diagonal(own, axis1=1, axis2=2).reshape(count * m, n)
         self._roots: list[Array] = []
-        self._ways: list[Array] = []
-        for D, E in zip(own, below, strict=True):  # the first has none before it
-            way = np.linalg.solve(self._roots[-1], E.T).T if self._roots else E
-            self._roots.append(np.linalg.cholesky(D - way @ way.T))
-            self._ways.append(way)
+        self._couplings: list[Array] = []
+        for D, E in zip(own, below, strict=True):  # the first block has no predecessor
+            coupling = np.linalg.solve(self._roots[-1], E.T).T if self._roots else E
+            self._roots.append(np.linalg.cholesky(D - coupling @ coupling.T))
+            self._couplings.append(coupling)
 
-    def alone(self, t: int, J: Array) -> Array:
+    def step_compliance(self, t: int, J: Array) -> Array:
         """Return the diagonal of J D⁻¹ Jᵀ, with H's diagonal D."""
         n = self._width
         backs = range(min(J.shape[1] // n, t + 1))
         parts = [J[:, back * n : (back + 1) * n] ** 2 / self._diagonal[t - back] for back in backs]
         return np.asarray(sum(part.sum(axis=1) for part in parts))
 
-    def yielding(self, t: int, J: Array) -> Array:
+    def compliance(self, t: int, J: Array) -> Array:
         """Return the diagonal of J H⁻¹ Jᵀ of rows in the window of a step."""
         m, n = self._m, self._width
         right = np.zeros((self._blocks, m * n, len(J)))
@@ -173,7 +179,7 @@ class _Stiffness:
             right[i, x * n : (x + 1) * n] = J[:, back * n : (back + 1) * n].T
         total = np.zeros(len(J))
         before: Array | None = None
-        for b, L, E in zip(right, self._roots, self._ways, strict=True):
+        for b, L, E in zip(right, self._roots, self._couplings, strict=True):
             y = np.linalg.solve(L, b if before is None else b - E @ before)
             total += (y * y).sum(axis=0)
             before = y

@@ -1,15 +1,14 @@
-"""Proofs that the constraints of a problem cannot hold together near a path.
+"""Proofs of infeasibility: the constraints of a problem cannot hold together near a path (Farkas certificates).
 
 Let r be the scaled violations at a path, positive above an upper bound, negative below a lower one and zero elsewhere,
-and J their derivatives.  Every step d that meets all constraints, linearised at the path, has
+and J their Jacobian.  Every step d that satisfies all constraints, linearised at the path, has
 
     rᵀ (r + J d) ≤ 0,    hence    max |d| ≥ rᵀ r / Σ |Jᵀ r|,
 
-so r are Farkas multipliers: no such step is shorter than this *reach*.  Where it is long beside the path, and
-violations do not fall any more, the path is a stationary point of what is violated.  Where all constraints are linear,
-this proves that they cannot hold within the reach.  Levenberg and Marquardt's method minimises ½ rᵀ r from where a
-search ended, costs left out.  A path that keeps all constraints refutes every such claim, also the one with which the
-search began.
+so r are Farkas multipliers, and no such step is shorter than this *reach*.  If the reach is large relative to the path,
+and violations no longer decrease, the path is a stationary point of the violations.  For linear constraints this proves
+that they cannot hold within the reach.  The Levenberg-Marquardt method minimises ½ rᵀ r from the end of a search,
+without costs.  A path that satisfies all constraints refutes the claim, also the initial path of the search.
 
 Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, sections 10.3 and 12.9.
 """
@@ -31,16 +30,13 @@ from linkwork.optimal.kernels import point_of, shapes_of, state_shapes, sweeps_o
 
 __all__ = ["ConflictProof", "conflict_of", "conflict_proof"]
 
-FAR, _VERY_FAR = (
-    20.0,
-    1e7,
-)  # times the range of the path: the least reach of a proof, and one beyond which none is sought
-_WELL_ABOVE = 10.0  # tolerances: less is no conflict
-_AT_MOST = 200  # iterations
-_SETTLED = 10, 0.99  # iterations in which violations fall to no less than this part
-_ROUNDING = 1e-14  # of what is minimised
-_PULLS = 1e-3  # of the strongest pull of a constraint: those that pull more take part in a conflict
-_AT_BOUND = 1e-9
+MIN_REACH, _AMPLE_REACH = 20.0, 1e7  # relative to the range of the path: of a proof, and to end the search early
+_MIN_VIOLATION = 10.0  # tolerances: smaller violations are no conflict
+_MAX_ITERATIONS = 200
+_SETTLED = 10, 0.99  # iterations in which violations decrease to no less than this fraction
+_ROUNDING = 1e-14  # of the objective
+_MIN_GRADIENT = 1e-3  # relative to the largest gradient of a constraint: smaller ones take no part in a conflict
+_AT_BOUND = 1e-9  # relative distance of a parameter from its bound
 _kernels: LazyCache[Kernel] = LazyCache(64)
 
 Array = np.ndarray[Any, Any]
@@ -51,18 +47,16 @@ class ConflictProof:
     """Constraints that cannot hold together near a path, with Farkas multipliers."""
 
     reach: float  # no step shorter than this meets all constraints, linearised
-    everywhere: Array  # multipliers, the largest 1: of what is looked at in all steps (T, rows)
-    alone: Array  # and of what has a step of its own (rows,)
+    everywhere: Array  # multipliers, scaled to the maximum 1: of terms of all steps (T, rows)
+    alone: Array  # and of terms of single steps (rows,)
     violations: dict[str, float]  # of the constraints that take part, by name, the most violated first
-    pressing: tuple[str, ...] = ()  # limits that are no constraints of the path: those of motors
+    pressing: tuple[str, ...] = ()  # active limits that are no constraints of the path: motor limits
 
 
 def conflict_of(
     reach: float, everywhere: Array, alone: Array, violations: dict[str, float], pressing: tuple[str, ...] = ()
 ) -> ConflictProof | None:
-    """Return the proof with multipliers in proportion to these, the largest 1; None where all of them are zero or one
-    is not finite, which prove nothing.
-    """
+    """Return the proof with these multipliers, scaled to the maximum 1; None if they are all zero or not finite."""
     largest = float(np.abs(np.concatenate([np.ravel(everywhere), alone])).max(initial=0.0))
     if not (0.0 < largest < np.inf and violations):
         return None
@@ -71,45 +65,45 @@ def conflict_of(
 
 @dataclass(frozen=True)
 class _Rows:
-    """The violated rows of a path."""
+    """The violated components of a path."""
 
     residual: Array  # scaled
-    natural: Array  # as features measure them
+    natural: Array  # in the units of features
     scale: Array
     J: Array  # scaled rows by scaled columns
-    term: Array  # by row: the number of its term
-    place: Array  # and its place: (step, column) where it is looked at in all steps, (−1, column) of one alone
+    term: Array  # index of the term, by row
+    place: Array  # (step, column) for terms of all steps, (−1, column) for those of single steps
 
     @property
     def value(self) -> float:
         return 0.5 * float(self.residual @ self.residual)
 
 
-def conflict_proof(result: Any, place: int) -> ConflictProof | None:
-    """The proof that a problem of a batch is infeasible near where its search ended, or None where there is none."""
-    search = _Search(result, place)
+def conflict_proof(result: Any, index: int) -> ConflictProof | None:
+    """Return the proof that one entry of a batch is infeasible near the end of its search, or None."""
+    search = _Search(result, index)
     first = search.first
-    if first is not None and search.kept(search.rows(first)):
+    if first is not None and search.satisfied(search.rows(first)):
         return None
     return search.proof()
 
 
 class _Search:
-    """Levenberg and Marquardt's method on violations, of one problem of a batch."""
+    """Levenberg-Marquardt method on the violations of one entry of a batch."""
 
-    def __init__(self, result: Any, place: int) -> None:
+    def __init__(self, result: Any, flat_index: int) -> None:
         self.prepared, self.program = result._prepared, result._prepared.program
         lead = result._state["scalars"].shape[:-1]
-        index = np.unravel_index(place, lead) if lead else ()
+        index = np.unravel_index(flat_index, lead) if lead else ()
 
-        def own(given: Mapping[str, Array], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
-            shaped = {name: np.asarray(given[name], dtype=float) for name in shapes}
+        def own(arrays: Mapping[str, Array], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+            shaped = {name: np.asarray(arrays[name], dtype=float) for name in shapes}
             return {name: np.broadcast_to(x, (*lead, *shapes[name]))[index] for name, x in shaped.items()}
 
         shapes = {name: x for name, x in state_shapes(self.program).items() if name in ("q", "u", "p")}
         self.point = own(result._state, shapes)
         self.first = own(result._first_state, shapes) if result._first_state is not None else None
-        self.numbers = own(
+        self.inputs = own(
             result._inputs | {"scales": self.prepared.scaled_constants["scales"]}, shapes_of(self.program)
         )
         self.tolerances = dict(zip(self.program.hard, result._tolerances[1:], strict=True))
@@ -118,16 +112,16 @@ class _Search:
         columns = np.arange(T)[:, None, None] - np.arange(m + 1)[:, None]  # step of each column of a window
         steps = (columns * width + np.arange(width)).reshape(T, -1)
         border = np.broadcast_to(T * width + np.arange(program.many), (T, program.many))
-        self.columns = np.concatenate([steps, border], axis=1)  # (T, columns of a window): below 0 there is none
+        self.columns = np.concatenate([steps, border], axis=1)  # (T, columns of a window), < 0 before the first step
 
     def proof(self) -> ConflictProof | None:
-        """The proof, or None where all constraints hold somewhere near, or violations could be less."""
+        """Return the proof, or None if all constraints hold nearby or violations can decrease."""
         point, rows = self.point, self.rows(self.point)
         damping, growth, extent = 1e-3, 2.0, 1.0 + self._range(point)
         values: list[float] = []
-        reach, still = 0.0, False
-        for _ in range(_AT_MOST):
-            if not np.isfinite(rows.J).all() or self.kept(rows, _WELL_ABOVE):
+        reach, stationary = 0.0, False
+        for _ in range(_MAX_ITERATIONS):
+            if not np.isfinite(rows.J).all() or self.satisfied(rows, _MIN_VIOLATION):
                 return None
             values.append(rows.value)
             gradient = rows.J.T @ rows.residual
@@ -139,8 +133,8 @@ class _Search:
                 d[free] = -J.T @ np.linalg.solve(J @ J.T + level * np.eye(len(J)), rows.residual)
             promised = -0.5 * float(gradient @ d) + 0.5 * level * float(d @ d)
             reach = 2.0 * rows.value / max(float(np.abs(gradient[free]).sum()), 1e-300)
-            still = promised <= _ROUNDING * rows.value
-            if still or (_settled(values) and reach >= _VERY_FAR * extent):
+            stationary = promised <= _ROUNDING * rows.value
+            if stationary or (_settled(values) and reach >= _AMPLE_REACH * extent):
                 break
             there = self._moved(point, d)
             new = self.rows(there)
@@ -153,25 +147,27 @@ class _Search:
                 damping, growth = damping * growth, 2.0 * growth
                 if damping > 1e15:
                     break
-        return self._certificate(rows, reach) if reach >= FAR * extent and (still or _settled(values)) else None
+        return (
+            self._certificate(rows, reach) if reach >= MIN_REACH * extent and (stationary or _settled(values)) else None
+        )
 
     def _range(self, point: Mapping[str, Array]) -> float:
-        """The longest way between configurations of a path [rad, m]."""
+        """Return the largest coordinate distance between configurations of the path [rad, m]."""
         robot, q = self.prepared.problem.robot, point["q"]
         return float(
             np.abs(robot.difference(self.point["q"][:1], np.concatenate([self.point["q"], q]))).max(initial=0.0)
         )
 
-    def kept(self, rows: _Rows, times: float = 1.0) -> bool:
-        """Whether all constraints hold within so many times their tolerances."""
+    def satisfied(self, rows: _Rows, times: float = 1.0) -> bool:
+        """Return True if all constraints hold within ``times`` their tolerances."""
         return all(abs(x) <= times * self.tolerances[k] for x, k in zip(rows.natural, rows.term, strict=True))
 
     def rows(self, point: Mapping[str, Array]) -> _Rows:
-        """What is violated at a path."""
+        """Return the violated components at a path."""
         program = self.program
         kernel = _kernels.get(program, lambda: _compiled(program))
-        outputs = kernel(*point.values(), *self.numbers.values())
-        weights, size, T = self.numbers["weights"], self.columns.shape[1], program.steps
+        outputs = kernel(*point.values(), *self.inputs.values())
+        weights, size, T = self.inputs["weights"], self.columns.shape[1], program.steps
         residuals, naturals, some_scales, lines, terms, places = [], [], [], [], [], []
         column = {True: 0, False: 0}
         unit = self._unit(point)
@@ -181,7 +177,7 @@ class _Search:
             single = term.at is not None
             steps = [term.at] if single else range(T)
             c, J = c.reshape(len(steps), term.count), J.reshape(len(steps), term.count, size)
-            scale = self.numbers["scales"][rows_of]
+            scale = self.inputs["scales"][rows_of]
             beyond = self.prepared.beyond(k, c).copy()
             for i, t in enumerate(steps):
                 beyond[i, program.counted(k, t) :] = 0.0
@@ -199,11 +195,11 @@ class _Search:
                 places.append((-1 if single else t, column[single] + row))
             column[single] += term.count
         lines_of = np.array(lines).reshape(len(lines), T * program.width + program.many)
-        numbers = [np.array(x) for x in (residuals, naturals, some_scales)]
-        return _Rows(numbers[0], numbers[1], numbers[2], lines_of, np.array(terms), np.array(places))
+        arrays = [np.array(x) for x in (residuals, naturals, some_scales)]
+        return _Rows(arrays[0], arrays[1], arrays[2], lines_of, np.array(terms), np.array(places))
 
     def _unit(self, point: Mapping[str, Array]) -> Array:
-        """By column: how much one is, of variables and parameters so much of what they are."""
+        """Return the scale of each column: 1 for coordinates, the magnitude for variables and parameters."""
         program = self.program
         unit = np.ones((program.steps, program.width))
         if "u" in point:
@@ -212,12 +208,12 @@ class _Search:
         return np.concatenate([unit.ravel(), p])
 
     def _free(self, point: Mapping[str, Array], gradient: Array) -> Array:
-        """Columns, but for parameters at a bound beyond which violations would fall."""
+        """Return a mask of the free columns: all but parameters at a bound that blocks a decrease."""
         free = np.ones(len(gradient), dtype=bool)
         if "p" in point:
             p, last = point["p"], gradient[len(gradient) - self.program.many :]
             near = _AT_BOUND * (np.abs(p) + SMALL)
-            low, high = p - self.numbers["floor"] <= near, self.numbers["ceiling"] - p <= near
+            low, high = p - self.inputs["floor"] <= near, self.inputs["ceiling"] - p <= near
             free[len(gradient) - self.program.many :] = ~((low & (last > 0.0)) | (high & (last < 0.0)))
         return free
 
@@ -230,7 +226,7 @@ class _Search:
             moved["u"] = point["u"] + path[:, nv:]
         if "p" in point:
             p = point["p"] + step[T * program.width :]
-            moved["p"] = np.clip(p, self.numbers["floor"], self.numbers["ceiling"])
+            moved["p"] = np.clip(p, self.inputs["floor"], self.inputs["ceiling"])
         return moved
 
     def _certificate(self, rows: _Rows, reach: float) -> ConflictProof | None:
@@ -242,15 +238,17 @@ class _Search:
                 alone[column] = x
             else:
                 everywhere[t, column] = x
-        pulls, worst = {}, {}
+        gradients, worst = {}, {}
         for k in program.hard:
             own = rows.term == k
-            pulls[k] = float(np.linalg.norm(rows.J[own].T @ rows.residual[own]))
+            gradients[k] = float(np.linalg.norm(rows.J[own].T @ rows.residual[own]))
             worst[k] = float(np.abs(rows.natural[own]).max(initial=0.0))
-        strongest = max(pulls.values())  # what nothing moves pulls with nothing: it is violated at most
-        part = [k for k in program.hard if worst[k] > self.tolerances[k] or pulls[k] > _PULLS * strongest]
-        part.sort(key=lambda k: -worst[k])
-        return conflict_of(reach, everywhere, alone, {program.terms[k].name: worst[k] for k in part})
+        strongest = max(gradients.values())  # constraints without a gradient count by their violation
+        involved = [
+            k for k in program.hard if worst[k] > self.tolerances[k] or gradients[k] > _MIN_GRADIENT * strongest
+        ]
+        involved.sort(key=lambda k: -worst[k])
+        return conflict_of(reach, everywhere, alone, {program.terms[k].name: worst[k] for k in involved})
 
 
 def _settled(values: list[float]) -> bool:

@@ -1,12 +1,9 @@
-"""IPOPT on a problem of optimal motion, through CasADi: what other solvers are held against.
+"""IPOPT for trajectory problems, through CasADi: the reference for the other solvers.
 
-It takes the place of the kernel that searches: a state of a search in, and out again when IPOPT has ended.
-
-A path as a nonlinear program of CasADi's: variables, features as functions, exact sparse derivatives.
-
-Each feature is traced once, as it is in a window on symbols, and is a `casadi.Function` from then on, called at the
-steps where it counts.  Configurations are q̄_t ⊕ x_t with q̄ the first guess, and x_t the variables, so that nothing
-leaves the joints' manifolds.  Numbers of a call are parameters of the program.
+It replaces the kernel of the path search: from the state of a search to its final state.  The path is a nonlinear
+program of CasADi with exact sparse derivatives.  Each feature is traced once, in a window of symbols, as a
+`casadi.Function` that is called at its steps.  Configurations are q̄_t ⊕ x_t with the initial guess q̄ and unknowns x_t,
+so they stay on the joints' manifolds.  Inputs of a call are parameters of the program.
 """
 
 from __future__ import annotations
@@ -26,14 +23,14 @@ from linkwork.model.kernel_parameters import inputs_of
 from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, STUCK, VIOLATED
-from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathPoint, PathProgram, PathTerm
-from linkwork.optimal.kernels import SEARCH_SCALARS, numbers_of, point_of, shapes_of, state_shapes
+from linkwork.optimal.algorithms.path_nlp import PathInputs, PathPoint, PathProgram, PathTerm
+from linkwork.optimal.kernels import SEARCH_SCALARS, path_inputs, point_of, shapes_of, state_shapes
 
 __all__ = ["solve_by_casadi", "solve_by_ipopt"]
 
 
 Array = np.ndarray[Any, Any]
-_made: LazyCache[NonlinearPath] = LazyCache(32)
+_programs: LazyCache[NonlinearPath] = LazyCache(32)
 
 
 def solve_by_ipopt(
@@ -43,9 +40,9 @@ def solve_by_ipopt(
     tolerances: Array,
     max_iterations: int,
 ) -> dict[str, Array]:
-    """The state of a search after IPOPT has ended, one sample after the other where there are several.
+    """Return the final state of a search by IPOPT; the entries of a batch are solved one by one.
 
-    Raises ImportError where CasADi is not installed, and ValueError for a feature that CasADi has no counterpart of.
+    Raises ImportError if CasADi is not installed, and ValueError for a feature without a counterpart in CasADi.
     """
     shapes = state_shapes(program)
     needed = shapes | shapes_of(program)
@@ -53,20 +50,23 @@ def solve_by_ipopt(
     lead = np.broadcast_shapes(*(x.shape[: x.ndim - len(needed[name])] for name, x in arrays.items()))
     states = {name: np.empty((*lead, *shape)) for name, shape in shapes.items()}
     wide = {name: np.broadcast_to(x, (*lead, *needed[name])) for name, x in arrays.items()}
-    for place in np.ndindex(lead):
-        own = {name: x[place] for name, x in wide.items()}
+    for index in np.ndindex(lead):
+        own = {name: x[index] for name, x in wide.items()}
         result = solve_by_casadi(
-            _on_numbers(program, own), numbers_of(program, own), point_of(program, own), max_iterations=max_iterations
+            _with_parameter_values(program, own),
+            path_inputs(program, own),
+            point_of(program, own),
+            max_iterations=max_iterations,
         )
         for name, x in _state(program, result, tolerances[1:]).items():
             if name in states:
-                states[name][place] = x
+                states[name][index] = x
     states["penalties"] = np.array(wide["penalties"]) if "penalties" in wide else np.empty((*lead, 0))
     return {name: states[name] for name in shapes}
 
 
-def _on_numbers(program: PathProgram, arrays: Mapping[str, Array]) -> PathProgram:
-    """The program of a robot of these numbers, which is made anew for each."""
+def _with_parameter_values(program: PathProgram, arrays: Mapping[str, Array]) -> PathProgram:
+    """Return the program of a robot with the parameter values of a call."""
     if not program.robot_parameters:
         return program
     own = {p: arrays[name].tolist() for p, name in inputs_of(program.robot_parameters).items()}
@@ -93,29 +93,29 @@ def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> 
 
 def solve_by_casadi(
     program: PathProgram,
-    numbers: OptimalNumbers,
+    inputs: PathInputs,
     guess: PathPoint,
     *,
     max_iterations: int = 3000,
     method: str = "ipopt",
 ) -> NonlinearResult:
-    """From a guess on, with exact sparse first and second derivatives.  Made once for features and their schedule.
+    """Solve from a guess, with exact sparse derivatives; programs are cached by features and their steps.
 
-    Raises ImportError where CasADi is not installed, and ValueError for a feature that CasADi has no counterpart of.
+    Raises ImportError if CasADi is not installed, and ValueError for a feature without a counterpart in CasADi.
     """
     try:
         casadi = importlib.import_module("casadi")
     except ImportError as error:
-        raise ImportError(f'solver {method!r} takes CasADi: pip install "linkwork[casadi]"') from error
-    counts = weights_of(program, numbers) != 0.0
+        raise ImportError(f'solver {method!r} needs CasADi: pip install "linkwork[casadi]"') from error
+    counts = weights_of(program, inputs) != 0.0
     own = {"print_level": 0, "sb": "yes", "tol": 1e-9, "bound_relax_factor": 0.0, "max_iter": max_iterations}
     key = program, counts.tobytes(), method, max_iterations
-    made = _made.get(key, lambda: NonlinearPath(casadi, program, counts, method, {"print_time": False, method: own}))
-    return made.solve(numbers, guess)
+    nlp = _programs.get(key, lambda: NonlinearPath(casadi, program, counts, method, {"print_time": False, method: own}))
+    return nlp.solve(inputs, guess)
 
 
 class NonlinearResult(NamedTuple):
-    """What was found.  By constraint: multipliers (T, rows) of its scaled rows, and its largest violation."""
+    """Result of a solver; by constraint the multipliers (T, rows) of scaled rows and the largest violation."""
 
     point: PathPoint
     cost: float
@@ -127,16 +127,16 @@ class NonlinearResult(NamedTuple):
 
 
 class NonlinearPath:
-    """A problem whose terms count at certain steps, for one of CasADi's solvers of nonlinear programs."""
+    """The nonlinear program of a problem, for one of CasADi's solvers."""
 
     def __init__(
         self, casadi: Any, program: PathProgram, counts: Array, method: str, options: Mapping[str, Any]
     ) -> None:
-        """``counts`` (T, E) says where terms count."""
+        """Build the program; ``counts`` (T, E) is True where a term applies."""
         self.program, self.counts = program, counts
         tree, T = program.tree, program.steps
         functions = [_function(program, term) for term in program.terms]
-        self._moved = _moved(tree)
+        self._integrate = _integration(tree)
         symbols = casadi.SX if all(f.is_a("SXFunction") for f in functions) else casadi.MX
         x, u = symbols.sym("x", tree.nv, T), symbols.sym("u", program.extra, T)
         p = symbols.sym("p", program.many)
@@ -146,12 +146,12 @@ class NonlinearPath:
         weights = symbols.sym("weights", len(program.terms), T)
         scales, lower, upper = (symbols.sym(name, program.rows) for name in ("scales", "lower", "upper"))
         targets = [symbols.sym(f"target{k}", size, T) for k, size in enumerate(sizes)]
-        steps = [self._moved(about[:, t], x[:, t]) for t in range(T)]
+        steps = [self._integrate(about[:, t], x[:, t]) for t in range(T)]
         configurations = [past[:, k] for k in range(program.depth)] + steps
         before = [symbols(program.extra, 1)] * program.depth  # of steps before the first: zeros
         variables = before + [u[:, t] for t in range(T)]
         cost, rows = symbols(0), []
-        self._places: list[tuple[int, int]] = []  # term and step of each group of rows
+        self._groups: list[tuple[int, int]] = []  # term and step of each group of rows
         for k, (term, function) in enumerate(zip(program.terms, functions, strict=True)):
             for t in np.flatnonzero(counts[:, k]).tolist():
                 window, count = slice(t, t + program.depth + 1), program.counted(k, t)
@@ -173,39 +173,39 @@ class NonlinearPath:
                     cost += 0.5 * casadi.sumsqr(r)
                 else:
                     rows.append(s * c)
-                    self._places.append((k, t))
+                    self._groups.append((k, t))
         unknowns = casadi.vertcat(casadi.vec(casadi.vertcat(x, u)), p)
-        given = (about, past, clocks, weights, scales, lower, upper, *targets)
+        arguments = (about, past, clocks, weights, scales, lower, upper, *targets)
         nlp = {
             "x": unknowns,
             "f": cost,
             "g": casadi.vertcat(*rows) if rows else symbols(0, 1),
-            "p": casadi.vertcat(*map(casadi.vec, given)),
+            "p": casadi.vertcat(*map(casadi.vec, arguments)),
         }
         self._solver = casadi.nlpsol("path", method, nlp, dict(options))
 
-    def solve(self, numbers: OptimalNumbers, guess: PathPoint) -> NonlinearResult:
-        """From a first guess on."""
+    def solve(self, inputs: PathInputs, guess: PathPoint) -> NonlinearResult:
+        """Solve from an initial guess."""
         program, T = self.program, self.program.steps
-        weights, scales = weights_of(program, numbers), np.asarray(numbers.scales, float)
-        about, past = np.asarray(guess.q, float), np.asarray(numbers.past, float)
+        weights, scales = weights_of(program, inputs), np.asarray(inputs.scales, float)
+        about, past = np.asarray(guess.q, float), np.asarray(inputs.past, float)
         if not program.started:
             past = np.repeat(about[:1], program.depth, axis=0)
         columns = [
-            about, past, np.array(program.clocks(numbers), float), weights, scales, _finite(numbers.lower),
-            _finite(numbers.upper),
+            about, past, np.array(program.clocks(inputs), float), weights, scales, _finite(inputs.lower),
+            _finite(inputs.upper),
         ]  # fmt: skip
         for k, term in enumerate(program.terms):
-            target = np.asarray(numbers.targets[k], float)
+            target = np.asarray(inputs.targets[k], float)
             columns.append(target if term.has_target_per_step else np.broadcast_to(target.ravel(), (T, target.size)))
         low, high, sizes = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
-        for k, t in self._places:
+        for k, t in self._groups:
             term, count = program.terms[k], program.counted(k, t)
             own = slice(program.rows_of[k].start, program.rows_of[k].start + count)
             s = weights[t, k] * scales[own]
             bounds = (np.zeros(count), np.zeros(count))
             if term.bounded:
-                bounds = np.asarray(numbers.lower, float)[own], np.asarray(numbers.upper, float)[own]
+                bounds = np.asarray(inputs.lower, float)[own], np.asarray(inputs.upper, float)[own]
             elif term.kind == "inequality":
                 bounds = np.full(count, -np.inf), np.zeros(count)
             low.append(s * bounds[0])
@@ -213,58 +213,58 @@ class NonlinearPath:
             sizes.append(s)
         free = np.full(T * program.width, np.inf)
         start = np.hstack([np.zeros((T, program.tree.nv)), np.reshape(guess.u, (T, program.extra))])
-        answer = self._solver(
+        solution = self._solver(
             x0=np.concatenate([start.ravel(), np.ravel(guess.p)]),
             p=np.concatenate([np.ravel(x) for x in columns]),
-            lbx=np.concatenate([-free, np.ravel(numbers.floor)]),
-            ubx=np.concatenate([free, np.ravel(numbers.ceiling)]),
+            lbx=np.concatenate([-free, np.ravel(inputs.floor)]),
+            ubx=np.concatenate([free, np.ravel(inputs.ceiling)]),
             lbg=np.concatenate(low),
             ubg=np.concatenate(high),
         )
-        g = np.array(answer["g"]).ravel()
-        missed = np.maximum(np.maximum(np.concatenate(low) - g, g - np.concatenate(high)), 0.0)
-        return self._read(answer, about, missed / np.concatenate(sizes))
+        g = np.array(solution["g"]).ravel()
+        violation = np.maximum(np.maximum(np.concatenate(low) - g, g - np.concatenate(high)), 0.0)
+        return self._read(solution, about, violation / np.concatenate(sizes))
 
-    def _read(self, answer: Mapping[str, Any], about: Array, missed: Array) -> NonlinearResult:
+    def _read(self, solution: Mapping[str, Any], about: Array, violation: Array) -> NonlinearResult:
         program, T = self.program, self.program.steps
-        unknowns, forces = (np.array(answer[name]).ravel() for name in ("x", "lam_g"))
+        unknowns, forces = (np.array(solution[name]).ravel() for name in ("x", "lam_g"))
         steps = unknowns[: T * program.width].reshape(T, program.width)
         q = np.array(
-            [np.array(self._moved(a, x)).ravel() for a, x in zip(about, steps[:, : program.tree.nv], strict=True)]
+            [np.array(self._integrate(a, x)).ravel() for a, x in zip(about, steps[:, : program.tree.nv], strict=True)]
         )
         multipliers = {k: np.zeros((T, program.terms[k].count)) for k in program.hard}
         violations = dict.fromkeys(program.hard, 0.0)
         start = 0
-        for k, t in self._places:
+        for k, t in self._groups:
             count = program.counted(k, t)
             multipliers[k][t, :count] = forces[start : start + count]
-            violations[k] = max(violations[k], float(missed[start : start + count].max()))
+            violations[k] = max(violations[k], float(violation[start : start + count].max()))
             start += count
         stats = self._solver.stats()
         point = PathPoint(q, steps[:, program.tree.nv :], unknowns[T * program.width :])
-        status, success, cost = str(stats.get("return_status", "")), bool(stats["success"]), float(answer["f"])
+        status, success, cost = str(stats.get("return_status", "")), bool(stats["success"]), float(solution["f"])
         return NonlinearResult(point, cost, multipliers, violations, status, success, int(stats["iter_count"]))
 
 
-def weights_of(program: PathProgram, numbers: OptimalNumbers) -> Array:
-    """By step and term (T, E): how much it counts; terms with a step of their own count there."""
+def weights_of(program: PathProgram, inputs: PathInputs) -> Array:
+    """Return the weights (T, E) of terms by step; terms of single steps have weight 1 there."""
     weights = np.zeros((program.steps, len(program.terms)))
     for k, term in enumerate(program.terms):
         if term.at is None:
-            weights[:, k] = np.asarray(numbers.weights, float)[:, k]
+            weights[:, k] = np.asarray(inputs.weights, float)[:, k]
         else:
             weights[term.at, k] = 1.0
     return weights
 
 
 def _finite(x: Any) -> Array:
-    """Bounds that an expression may have in it: where there is none, a number beyond all."""
+    """Return bounds with infinities replaced by ±1e20, for use in expressions."""
     clipped: Array = np.clip(np.asarray(x, float), -1e20, 1e20)
     return clipped
 
 
 def _function(program: PathProgram, term: PathTerm) -> Any:
-    """A term's values in a window: by configurations, variables, parameters, clock and target."""
+    """Return the CasADi function of a term's values, of configurations, variables, parameters, clock and target."""
     deep = program.depth + 1
 
     def values(Q: Any, U: Any, P: Any, clock: Any, target: Any) -> Any:
@@ -282,21 +282,21 @@ def _function(program: PathProgram, term: PathTerm) -> Any:
 
 
 def _clock(program: PathProgram) -> int:
-    """How many numbers `PathProgram.clocks` has for a step."""
+    """Return the number of values of `PathProgram.clocks` per step."""
     return (program.depth + 2) * (1 + program.durations)
 
 
 def _size(tree: Tree, term: PathTerm) -> int:
-    """How many numbers a term aims at."""
-    aim = term.feature.target_of
+    """Return the size of a term's target."""
+    target = term.feature.target_of
     sizes = {"nq": tree.nq, "nv": tree.nv}
-    return 0 if aim is None else math.prod(sizes[n] if isinstance(n, str) else n for n in aim.shape)
+    return 0 if target is None else math.prod(sizes[n] if isinstance(n, str) else n for n in target.shape)
 
 
-def _moved(tree: Tree) -> Any:
-    """q ⊕ v."""
+def _integration(tree: Tree) -> Any:
+    """Return the CasADi function q ⊕ v."""
 
-    def moved(q: Sequence[Any], v: Sequence[Any]) -> Any:
+    def integrated(q: Sequence[Any], v: Sequence[Any]) -> Any:
         return np.array(integrate(tree, list(q), list(v)))
 
-    return compile(moved, name="moved", q=(tree.nq,), v=(tree.nv,)).to_casadi()
+    return compile(integrated, name="integrated", q=(tree.nq,), v=(tree.nv,)).to_casadi()

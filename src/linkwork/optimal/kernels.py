@@ -13,11 +13,11 @@ from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import inputs_of
 from linkwork.optimal.algorithms.gauss_newton_system import PathSweeps
 from linkwork.optimal.algorithms.path_augmented_lagrangian import PathSearch, Tolerances, search
-from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathPoint, PathProgram
+from linkwork.optimal.algorithms.path_nlp import PathInputs, PathPoint, PathProgram
 from linkwork.optimal.algorithms.path_steps import Duals
 from linkwork.optimal.robot_parameters import with_inputs
 
-__all__ = ["SEARCH_SCALARS", "numbers_of", "search_kernel", "shapes_of", "sweeps_of"]
+__all__ = ["SEARCH_SCALARS", "path_inputs", "search_kernel", "shapes_of", "sweeps_of"]
 
 SEARCH_SCALARS = (
     "damping", "status", "iterations", "cost", "merit", "length", "stale", "bent", "straight", "share", "former",
@@ -73,13 +73,13 @@ def state_shapes(program: PathProgram) -> dict[str, tuple[int, ...]]:
     return {name: shape for name, shape in shapes.items() if 0 not in shape}
 
 
-def numbers_of(program: PathProgram, arrays: dict[str, Any]) -> OptimalNumbers:
+def path_inputs(program: PathProgram, arrays: dict[str, Any]) -> PathInputs:
     """Return the inputs of a call from arrays by name."""
     T, free, m = program.steps, program.durations, program.depth
     empty = np.zeros(0)
     rates = np.zeros((free,) if program.uniform else (T, free))
     sizes = target_sizes(program)
-    return OptimalNumbers(
+    return PathInputs(
         arrays.get("past", np.zeros((m, program.tree.nq))),
         arrays["step"],
         arrays.get("step_rates", rates),
@@ -97,7 +97,7 @@ def numbers_of(program: PathProgram, arrays: dict[str, Any]) -> OptimalNumbers:
 def sweeps_of(program: PathProgram, arrays: dict[str, Any]) -> PathSweeps:
     """Return the program with the inputs of a call and the robot's parameters, from arrays by name."""
     changed = program.on(with_inputs(program.tree, program.robot_parameters, arrays))
-    return PathSweeps(changed, numbers_of(program, arrays))
+    return PathSweeps(changed, path_inputs(program, arrays))
 
 
 def point_of(program: PathProgram, arrays: dict[str, Any]) -> PathPoint:
@@ -163,7 +163,7 @@ def value_kernel(program: PathProgram) -> Kernel:
 
 def slope_kernel(program: PathProgram) -> Kernel:
     """Return the kernel of sums of absolute derivatives of these values; they are finite where all derivatives are."""
-    return _value_kernels.get((program, "slopes"), lambda: _compiled_values(program, "slopes"))
+    return _value_kernels.get((program, "derivative_sizes"), lambda: _compiled_values(program, "derivative_sizes"))
 
 
 _value_kernels: LazyCache[Kernel] = LazyCache(256)

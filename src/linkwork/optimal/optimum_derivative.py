@@ -1,4 +1,4 @@
-"""How an optimal path moves where its problem changes: by the implicit function theorem, exactly."""
+"""Derivatives of optimal paths by inputs of their problem, by the implicit function theorem."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from linkwork.optimal.algorithms.path_kkt import PathConditions
 from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.kernels import (
     duals_of,
-    numbers_of,
+    path_inputs,
     point_of,
     shapes_of,
     state_shapes,
@@ -30,28 +30,28 @@ from linkwork.optimal.kernels import (
 )
 
 __all__ = [
-    "HELD",
+    "ACTIVE_MULTIPLIER",
     "VELOCITY",
     "PathDerivative",
-    "asked_parameter",
+    "by_all_steps",
     "durations_of",
-    "moved_numbers",
+    "input_size",
+    "named_parameter",
     "optima",
-    "own_numbers",
     "path_derivative",
-    "spread",
+    "value_of_call",
 ]
 
 _kernels: LazyCache[Kernel] = LazyCache(64)
-HELD = 1e-9  # multipliers above this share of the largest hold a motion at an inequality
+ACTIVE_MULTIPLIER = 1e-9  # relative to the largest: multipliers above belong to active inequalities
 VELOCITY = "start velocity"
-_ASKED = ("q", "u", "p", "everywhere", "alone", "penalties")
+_USED_STATE = ("q", "u", "p", "everywhere", "alone", "penalties")
 
 
 class PathDerivative(NamedTuple):
-    """By n numbers of what changes: the path in tangent vectors (..., T, nv, n), variables of steps, parameters.
+    """Derivatives by n values: of the path as tangent vectors (..., T, nv, n), of variables and of parameters.
 
-    Of motions by forward dynamics also velocities (..., T, nv, n), and forces of motors (..., T, m, n).
+    Motions by "ilqr" and "shooting" also have those of velocities (..., T, nv, n) and of motor forces (..., T, m, n).
     """
 
     q: np.ndarray
@@ -65,35 +65,37 @@ class PathDerivative(NamedTuple):
 
 
 def path_derivative(result: Any, by: str) -> PathDerivative:
-    """See `OptimalResult.derivative`."""
+    """Return the derivative of a path by one of its inputs: see `OptimalResult.derivative`."""
     prepared = result._prepared
     program: PathProgram = prepared.program
     state, numbers = result._state, result._inputs
     solved = optima(result)
     if program.moves_at_start:
-        raise ValueError("OptimalResult.derivative: with a velocity at the start and free durations it is not told")
-    parameter = asked_parameter(prepared, by)
+        raise ValueError(
+            "OptimalResult.derivative: not supported for a path with an initial velocity and free durations"
+        )
+    parameter = named_parameter(prepared, by)
     bends = _kernels.get((program, ""), lambda: _bends(program))
     shares = prepared.shares_of(durations_of(prepared)[by]) if by in durations_of(prepared) else np.zeros(0)
     slopes = _kernels.get((program, by, *shares.tolist()), lambda: _slopes(prepared, by, parameter))
-    inputs = [state[name] for name in state_shapes(program) if name in _ASKED]
+    inputs = [state[name] for name in state_shapes(program) if name in _USED_STATE]
     inputs += [numbers[name] for name in shapes_of(program)]
     moving = by in prepared.targets and prepared.problem.terms[prepared.targets[by][1]].has_target_per_step
     steps = prepared.problem.terms[prepared.targets[by][1]].steps if moving else ()
-    own = np.zeros(moved_numbers(prepared, by, parameter))
+    own = np.zeros(input_size(prepared, by, parameter))
     if parameter is not None:
-        own = own_numbers(program, numbers, parameter)
+        own = value_of_call(program, numbers, parameter)
     second, first = bends(*inputs), slopes(*inputs, own)
     second = {name: np.asarray(getattr(second, name)) for name in second._fields}
     first = {name[2:].partition("_d_")[0]: np.asarray(getattr(first, name)) for name in first._fields}
     lead = state["scalars"].shape[:-1]
     columns = []
-    for place in np.ndindex(lead):
-        at, bent, sloped = ({name: x[place] for name, x in some.items()} for some in (state, second, first))
-        if not solved[place]:
+    for index in np.ndindex(lead):
+        at, bent, sloped = ({name: x[index] for name, x in some.items()} for some in (state, second, first))
+        if not solved[index]:
             columns.append(np.full((program.steps * program.width + program.many, _columns(sloped, steps)), np.nan))
             continue
-        columns.append(_moved(program, prepared, at, bent, sloped, steps))
+        columns.append(_solution_derivative(program, prepared, at, bent, sloped, steps))
     step = np.array(columns).reshape(*lead, *columns[0].shape)
     T, width, nv = program.steps, program.width, program.tree.nv
     path = step[..., : T * width, :].reshape(*lead, T, width, -1)
@@ -109,39 +111,39 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
 
 
 def optima(result: Any) -> np.ndarray:
-    """Which problems are solved (...).  Raises ValueError where none is."""
+    """Return a mask (...) of the solved problems.  Raises ValueError if none is solved."""
     solved = np.asarray(result.success)
     if not solved.any():
         raise ValueError(
-            f"OptimalResult.derivative: it is of optima, and this is none: {result.explain((0,) * solved.ndim)}"
+            f"OptimalResult.derivative: expected a solved path, got {result.explain((0,) * solved.ndim)}"
             if solved.size
-            else "OptimalResult.derivative: there is no problem"
+            else "OptimalResult.derivative: expected at least one problem, got an empty batch"
         )
     return solved
 
 
-def own_numbers(program: PathProgram, numbers: Mapping[str, np.ndarray], parameter: Parameter) -> np.ndarray:
-    """What a robot's parameter is in a call, row by row (..., numbers)."""
-    given = inputs_of(program.robot_parameters)
-    if parameter in given:
-        return numbers[given[parameter]]
+def value_of_call(program: PathProgram, inputs: Mapping[str, np.ndarray], parameter: Parameter) -> np.ndarray:
+    """Return the value of a robot's parameter in a call, flattened (..., size)."""
+    ports = inputs_of(program.robot_parameters)
+    if parameter in ports:
+        return inputs[ports[parameter]]
     return np.array(parameter.nominal(program.tree), dtype=float)
 
 
-def asked_parameter(prepared: Any, by: str) -> Parameter | None:
-    """The robot's parameter that is meant, if it is one.  Raises ValueError for what no path depends on."""
+def named_parameter(prepared: Any, by: str) -> Parameter | None:
+    """Return the robot's parameter that ``by`` names, else None.  Raises ValueError for an unknown input."""
     durations = durations_of(prepared)
     others = [*(["start", VELOCITY] if prepared.started else []), *durations]
     names = [*prepared.targets, *others]
     if by in prepared.targets and by in others:
         raise ValueError(
-            f"OptimalResult.derivative: {by!r} is a feature with a target here, and what the path is given, too: give "
-            f"the feature another name="
+            f"OptimalResult.derivative: {by!r} is the name of a feature and of another input: rename the feature with "
+            f"name="
         )
     if by in names:
         return None
     if by in prepared.problem.parameters:
-        raise ValueError(f"OptimalResult.derivative: {by!r} is free: the problem finds it, and does not depend on it")
+        raise ValueError(f"OptimalResult.derivative: {by!r} is an unknown of the problem, not an input")
     expected = (
         f"OptimalResult.derivative: by: expected one of {', '.join(map(quoted, names))}, or a parameter of the robot "
         f"as in 'placement:elbow' or 'gravity', got {by!r}"
@@ -155,14 +157,12 @@ def asked_parameter(prepared: Any, by: str) -> Parameter | None:
             raise
         raise ValueError(expected) from None
     if len(parameters) != 1:
-        raise ValueError(
-            f"{expected}: these are {len(parameters)}, {', '.join(map(repr, map(str, parameters)))}: name one"
-        )
-    return of_a_call(prepared.problem.robot.tree, prepared.program.robot_parameters, parameters[0])
+        raise ValueError(f"{expected}, which are {len(parameters)}: {', '.join(map(repr, map(str, parameters)))}")
+    return parameter_of_call(prepared.problem.robot.tree, prepared.program.robot_parameters, parameters[0])
 
 
-def of_a_call(tree: Tree, value: tuple[Parameter, ...], parameter: Parameter) -> Parameter:
-    """The parameter as a call has it.  Raises ValueError for one that is a part of another that was given."""
+def parameter_of_call(tree: Tree, value: tuple[Parameter, ...], parameter: Parameter) -> Parameter:
+    """Return the parameter as the call has it.  Raises ValueError for a part of another parameter of the call."""
     known = {str(p): p for p in value}
     if str(parameter) in known:
         return known[str(parameter)]
@@ -170,77 +170,78 @@ def of_a_call(tree: Tree, value: tuple[Parameter, ...], parameter: Parameter) ->
         read_parameters(tree, "OptimalResult.derivative", [*known, str(parameter)])
     except ValueError as error:
         raise ValueError(
-            f"{error}, as the problem was solved: expected one of {', '.join(map(quoted, known))}"
+            f"{error}, which the problem was solved with: expected one of {', '.join(map(quoted, known))}"
         ) from None
     return parameter
 
 
 def durations_of(prepared: Any) -> dict[str, str]:
-    """Durations that are given, by what they are called here: their phases."""
+    """Return the phases of fixed durations, by the names of their derivatives."""
     known = prepared.problem.durations
     return {f"duration of {x}" if x else "duration": x for x, y in known.items() if not isinstance(y, tuple)}
 
 
-def moved_numbers(prepared: Any, by: str, parameter: Parameter | None) -> int:
-    asked = {}
+def input_size(prepared: Any, by: str, parameter: Parameter | None) -> int:
+    """Return the number n of values of an input, as tangent vectors."""
+    features = {}
     if by in durations_of(prepared) and by not in prepared.targets:
         return 1
     if by in prepared.targets:
-        asked[by] = prepared.problem.terms[prepared.targets[by][1]].feature
-    return tangent_size(prepared.problem.robot.tree, by, parameter, asked)
+        features[by] = prepared.problem.terms[prepared.targets[by][1]].feature
+    return tangent_size(prepared.problem.robot.tree, by, parameter, features)
 
 
 def _inputs(program: PathProgram) -> dict[str, Any]:
-    state = {name: shape for name, shape in state_shapes(program).items() if name in _ASKED}
+    state = {name: shape for name, shape in state_shapes(program).items() if name in _USED_STATE}
     return {**state, **shapes_of(program)}
 
 
 def _bends(program: PathProgram) -> Kernel:
     def bent(**inputs: Any) -> Any:
         conditions = PathConditions(sweeps_of(program, inputs))
-        return conditions.bends(point_of(program, inputs), duals_of(program, inputs))
+        return conditions.hessians(point_of(program, inputs), duals_of(program, inputs))
 
     return compile(bent, name="optimal_bends", **_inputs(program))
 
 
 def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
     program: PathProgram = prepared.program
-    size = moved_numbers(prepared, by, parameter)
+    size = input_size(prepared, by, parameter)
 
     def sloped(**inputs: Any) -> Any:
         direction = inputs.pop("direction")
         if parameter is not None:
             own = {p: [*inputs[name]] for p, name in inputs_of(program.robot_parameters).items()}
             tree = parametrized(program.tree, own | {parameter: scalars(direction).ravel().tolist()})
-            sweeps = PathSweeps(program.on(tree), numbers_of(program, inputs))
-            return PathConditions(sweeps).slopes(point_of(program, inputs), duals_of(program, inputs))
+            sweeps = PathSweeps(program.on(tree), path_inputs(program, inputs))
+            return PathConditions(sweeps).gradients(point_of(program, inputs), duals_of(program, inputs))
         if by in prepared.targets:
             port, k, _ = prepared.targets[by]
             feature = program.terms[k].feature
             rows = (
                 inputs[port] if program.terms[k].has_target_per_step else [inputs[port]]
-            )  # in all steps by the same way
+            )  # all steps move by the same tangent vector
             moved = [moved_target(program.tree, feature, [*row], [*direction]) for row in rows]
             inputs[port] = array(moved if program.terms[k].has_target_per_step else moved[0])
         elif by == "start":
-            inputs["past"] = _elsewhere(program, inputs["past"], direction)
+            inputs["past"] = _past_of_moved_start(program, inputs["past"], direction)
         elif by == VELOCITY:
-            inputs["past"] = _faster(program, inputs, direction)
+            inputs["past"] = _past_of_velocity(program, inputs, direction)
         else:
             rates = prepared.shares_of(durations_of(prepared)[by])
             if prepared.started:
-                inputs["past"] = _longer(program, inputs, rates[0] * direction[0])
+                inputs["past"] = _past_of_duration(program, inputs, rates[0] * direction[0])
             inputs["step"] = inputs["step"] + (rates[0] * direction[0] if program.uniform else rates * direction[0])
         conditions = PathConditions(sweeps_of(program, inputs))
-        return conditions.slopes(point_of(program, inputs), duals_of(program, inputs))
+        return conditions.gradients(point_of(program, inputs), duals_of(program, inputs))
 
     return compile(sloped, name="optimal_slopes", **_inputs(program), direction=(size,)).jacobian("direction")
 
 
-def _elsewhere(program: PathProgram, inputs: Any, direction: Any) -> Any:
-    """What was before a start that is moved so, at the same velocity in its own axes.
+def _past_of_moved_start(program: PathProgram, inputs: Any, direction: Any) -> Any:
+    """Return the past of a start that is moved by a tangent vector, with the same velocity in its own axes.
 
-    Configurations before it do not move alike: where axes turn, (q ⊕ way) ⊖ τ v is not (q ⊖ τ v) ⊕ way.
+    Earlier configurations do not move by the same vector: with rotating axes, (q ⊕ d) ⊖ τ v is not (q ⊖ τ v) ⊕ d.
     """
     past, tree = [[*q] for q in inputs], program.tree
     if not past:
@@ -251,8 +252,8 @@ def _elsewhere(program: PathProgram, inputs: Any, direction: Any) -> Any:
     return array([*(integrate(tree, start, [age * x for x in back]) for age in ages), start])
 
 
-def _faster(program: PathProgram, inputs: dict[str, Any], direction: Any) -> Any:
-    """What was before the start, at a velocity that is so much more."""
+def _past_of_velocity(program: PathProgram, inputs: dict[str, Any], direction: Any) -> Any:
+    """Return the past of a start whose velocity is changed by ``direction``."""
     past, tree = [[*q] for q in inputs.get("past", ())], program.tree
     if len(past) < 2:
         return array(past) if past else np.zeros((0, tree.nq))
@@ -264,19 +265,19 @@ def _faster(program: PathProgram, inputs: dict[str, Any], direction: Any) -> Any
     return array([*(integrate(tree, past[-1], [age * x for x in back]) for age in ages), past[-1]])
 
 
-def _longer(program: PathProgram, inputs: dict[str, Any], more: Any) -> Any:
-    """What was before the start, at the same velocity, where steps are so much longer."""
+def _past_of_duration(program: PathProgram, inputs: dict[str, Any], more: Any) -> Any:
+    """Return the past of a start with the same velocity and a time step that is longer by ``more``."""
     past, tree = [[*q] for q in inputs["past"]], program.tree
     if len(past) < 2:
         return inputs["past"]
     step = inputs["step"] if program.uniform else inputs["step"][0]
-    way = [x * more / step for x in difference(tree, past[-2], past[-1])]
+    change = [x * more / step for x in difference(tree, past[-2], past[-1])]
     ages = range(len(past) - 1, -1, -1)
-    return array([integrate(tree, q, [-age * x for x in way]) for q, age in zip(past, ages, strict=True)])
+    return array([integrate(tree, q, [-age * x for x in change]) for q, age in zip(past, ages, strict=True)])
 
 
-def spread(x: np.ndarray, own: Sequence[int], steps: tuple[int, ...]) -> np.ndarray:
-    """Derivatives of the steps ``own`` (steps, ..., n), where each of ``steps`` has n numbers: by all of these."""
+def by_all_steps(x: np.ndarray, own: Sequence[int], steps: tuple[int, ...]) -> np.ndarray:
+    """Return derivatives (steps, ..., len(steps) n) by the values of all ``steps``, from those by each step's own n."""
     if not steps:
         return x
     result = np.zeros((*x.shape[:-1], len(steps), x.shape[-1]))
@@ -287,12 +288,12 @@ def spread(x: np.ndarray, own: Sequence[int], steps: tuple[int, ...]) -> np.ndar
 
 
 def _columns(slopes: dict[str, Any], steps: tuple[int, ...]) -> int:
-    """By how many numbers paths move."""
+    """Return the number of columns of the derivative."""
     each: int = next(iter(slopes.values())).shape[-1]
     return each * (len(steps) or 1)
 
 
-def _moved(
+def _solution_derivative(
     program: PathProgram,
     prepared: Any,
     state: dict[str, np.ndarray],
@@ -300,10 +301,9 @@ def _moved(
     slopes: dict[str, Any],
     steps: tuple[int, ...] = (),
 ) -> np.ndarray:
-    """dx/dθ of one problem, the columns of all steps and then the parameters', by dense algebra.
+    """Return dx/dθ of one problem by dense algebra: the columns of all steps, then those of the parameters.
 
-    Of what moves in some ``steps`` by itself, θ are the numbers of all of them, step by step, and what slopes say of a
-    step is of its own.
+    For a target per step, θ are the values of all ``steps``, step by step, and ``slopes`` are by each step's own.
     """
     T, m, width, many = program.steps, program.depth, program.width, program.many
     count, size = T * width + many, (m + 1) * width + many
@@ -314,35 +314,35 @@ def _moved(
     weights = prepared.constants["weights"]
 
     def put(t: int, triangle: Any, slope: Any) -> tuple[np.ndarray, np.ndarray]:
-        places = np.concatenate(
+        columns = np.concatenate(
             [np.arange(width) + (t - back) * width for back in range(m + 1)] + [T * width + np.arange(many)]
         ).astype(int)
-        there = np.flatnonzero(places >= 0)
+        there = np.flatnonzero(columns >= 0)
         local = np.zeros((size, size))
         local[lower] = triangle
         local = local + local.T - np.diag(np.diag(local))
-        H[np.ix_(places[there], places[there])] += local[np.ix_(there, there)]
-        g[places[there]] += slope[there]
-        return places, there
+        H[np.ix_(columns[there], columns[there])] += local[np.ix_(there, there)]
+        g[columns[there]] += slope[there]
+        return columns, there
 
-    def hold(t: int, k: int, J: np.ndarray, c: np.ndarray, forces: np.ndarray, where: Any) -> None:
-        """Rows of a constraint that hold the path."""
+    def add_active(t: int, k: int, J: np.ndarray, c: np.ndarray, forces: np.ndarray, where: Any) -> None:
+        """Append the rows of an active constraint."""
         term = program.terms[k]
-        places, there = where
+        columns, there = where
         equal = term.kind == "equality" and not term.bounded
         largest = np.abs(forces).max(initial=0.0)
         bounds = prepared.problem.terms[k]
         for row in range(program.counted(k, t)):
             same = equal or (term.bounded and bounds.lower[row] == bounds.upper[row])
-            if same or abs(forces[row]) > HELD * max(1.0, largest):
+            if same or abs(forces[row]) > ACTIVE_MULTIPLIER * max(1.0, largest):
                 line = np.zeros(count)
-                line[places[there]] = J[row, there]
+                line[columns[there]] = J[row, there]
                 rows.append(line)
                 sides.append(c[row])
 
     if program.everywhere:
         places = program.forces_of(program.everywhere)
-        first, second = (spread(slopes[name], range(T), steps) for name in ("first", "second"))
+        first, second = (by_all_steps(slopes[name], range(T), steps) for name in ("first", "second"))
         for t in range(T):
             there = put(t, bends["first"][t], first[t])
             start = 0
@@ -352,17 +352,17 @@ def _moved(
                 start += term.count
                 if term.hard and weights[t, k]:
                     J = bends["second"][t].reshape(-1, size)[rows_of]
-                    hold(t, k, J, second[t][rows_of], state["everywhere"][t, places[k]], there)
+                    add_active(t, k, J, second[t][rows_of], state["everywhere"][t, places[k]], there)
     single = program.forces_of(program.alone)
     for number, k in enumerate(program.alone):
         own_step = program.terms[k].at
         assert own_step is not None
-        first, second = (spread(slopes[f"{x}{number}"][None], (own_step,), steps)[0] for x in ("first", "second"))
+        first, second = (by_all_steps(slopes[f"{x}{number}"][None], (own_step,), steps)[0] for x in ("first", "second"))
         there = put(own_step, bends[f"first{number}"], first)
         if program.terms[k].hard:
             J = bends[f"second{number}"].reshape(-1, size)
-            hold(own_step, k, J, second, state["alone"][single[k]], there)
-    # parameters at their bounds stay there
+            add_active(own_step, k, J, second, state["alone"][single[k]], there)
+    # parameters at their bounds are fixed
     constants = prepared.constants
     for j in range(many):
         p, low, high = state["p"][j], constants["floor"][j], constants["ceiling"][j]
@@ -381,6 +381,6 @@ def _moved(
         fine = np.isfinite(solution).all() and np.abs(K @ solution + right).max() <= 1e-8 * (1.0 + np.abs(right).max())
     except np.linalg.LinAlgError:
         fine = False
-    if not fine:  # what nothing determines moves least
+    if not fine:  # undetermined directions: the solution of least norm
         solution = np.linalg.lstsq(K, -right, rcond=1e-12)[0]
     return np.asarray(solution[:count])

@@ -17,13 +17,13 @@ from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.arguments import SOLVE, read_velocity
 from linkwork.optimal.constraint_scaling import scale_factors
 from linkwork.optimal.features import StickingContact, VelocityConstraint
-from linkwork.optimal.kernels import SEARCH_SCALARS, numbers_of, search_kernel, shapes_of, state_shapes
+from linkwork.optimal.kernels import SEARCH_SCALARS, path_inputs, search_kernel, shapes_of, state_shapes
 from linkwork.optimal.problem_terms import PerStep, default_target, read_target, target_shape
 
 __all__ = ["PENALTY", "PreparedProblem", "prepared"]
 
-PENALTY = 1e3  # to begin with
-_OF_ITSELF = (VelocityConstraint, StickingContact)  # what says nothing of a path of one configuration
+PENALTY = 1e3  # initial penalty
+_SATISFIED_ALONE = (VelocityConstraint, StickingContact)  # trivially satisfied by a path of one configuration
 
 _SCALE_FACTORS: LazyCache[np.ndarray] = LazyCache(512)
 
@@ -34,8 +34,8 @@ class PreparedProblem:
 
     problem: Any
     started: bool
-    moves_at_start: bool = False  # whether it moves at the start, and durations are free
-    robot_parameters: tuple[Parameter, ...] = ()  # those that come with a call
+    moves_at_start: bool = False  # with an initial velocity and free durations
+    robot_parameters: tuple[Parameter, ...] = ()  # inputs of each call
 
     @cached_property
     def program(self) -> PathProgram:
@@ -65,13 +65,12 @@ class PreparedProblem:
         weights = np.zeros((T, len(problem.terms)))
         scales, lower, upper = (np.zeros(program.rows) for _ in range(3))
         for k, (term, rows) in enumerate(zip(problem.terms, program.rows_of, strict=True)):
-            without = self.started or term.feature.rows_without_past > 0  # some rows look at no step before
+            without = self.started or term.feature.rows_without_past > 0  # some components depend on no earlier step
             early = [] if without else [t for t in term.steps if t < term.feature.depth]
-            some = len(term.steps) < T or (term.kind == "equality" and not isinstance(term.feature, _OF_ITSELF))
+            some = len(term.steps) < T or (term.kind == "equality" and not isinstance(term.feature, _SATISFIED_ALONE))
             if early and some and len(early) == len(term.steps):
                 raise ValueError(
-                    f"{SOLVE}: {term.name!r} looks at {term.feature.depth} steps before step {early[0]}, and without "
-                    f"start= there are none"
+                    f"{SOLVE}: {term.name!r} needs {term.feature.depth} steps before step {early[0]}: pass start="
                 )
             for t in term.steps:
                 weights[t, k] = 0.0 if t in early else 1.0
@@ -90,8 +89,8 @@ class PreparedProblem:
     def scaled_constants(self) -> dict[str, np.ndarray]:
         """The constants with the scales of the search, which do not depend on the units of constraints.
 
-        Factors are derived once for equal problems: the key is all that they depend on, the program with its features
-        and every number.  So a problem that is built anew takes them from the cache.
+        Factors are computed once for equal problems.  The cache key has all that they depend on: the program with its
+        features, and all values.  So a problem that is rebuilt uses the cached factors.
         """
         program, begin = self.program, self.begin
         arrays = {**self.constants, **self.nominal_targets}
@@ -103,11 +102,11 @@ class PreparedProblem:
 
     def _scale_factors(self, arrays: Mapping[str, np.ndarray], u: np.ndarray, p: np.ndarray) -> np.ndarray:
         configurations = self.problem.robot.random_configuration(seed=0, size=4)
-        return scale_factors(self.program, numbers_of(self.program, dict(arrays)), configurations, u, p, PENALTY)
+        return scale_factors(self.program, path_inputs(self.program, dict(arrays)), configurations, u, p, PENALTY)
 
     @cached_property
     def nominal_targets(self) -> dict[str, np.ndarray]:
-        """Targets by input: those of the problem, and default ones where they come with each call."""
+        """Targets by input: those of the problem, and default ones for those that come with each call."""
         problem, targets = self.problem, dict(self.own_targets)
         for port, k, shape in self.targets.values():
             if port not in targets:
@@ -116,7 +115,7 @@ class PreparedProblem:
 
     @property
     def _clock(self) -> tuple[np.ndarray, np.ndarray]:
-        """τ by step without free durations, and its derivatives by these."""
+        """Return τ by step without free durations, and its derivatives by these."""
         problem, T = self.problem, self.program.steps
         free = self.program.durations
         base, rates, column = np.zeros(T), np.zeros((T, free)), 0
@@ -142,8 +141,8 @@ class PreparedProblem:
         base, rates = self._clock
         free = self.program.durations
         T = self.program.steps
-        made = np.asarray(p)[..., :free] @ np.broadcast_to(rates, (T, free)).T
-        return np.asarray(np.broadcast_to(base, (T,)) + made)
+        free_time = np.asarray(p)[..., :free] @ np.broadcast_to(rates, (T, free)).T
+        return np.asarray(np.broadcast_to(base, (T,)) + free_time)
 
     @cached_property
     def begin(self) -> dict[str, np.ndarray]:
@@ -164,7 +163,7 @@ class PreparedProblem:
         return state
 
     def beyond(self, k: int, values: np.ndarray) -> np.ndarray:
-        """By how much a term's values (..., rows) violate it, with their sign: 0 where they keep it."""
+        """Return the signed violation of a term's values (..., rows); 0 where it is satisfied."""
         term, rows = self.program.terms[k], self.program.rows_of[k]
         if term.bounded:
             result: np.ndarray = values - np.clip(values, self.constants["lower"][rows], self.constants["upper"][rows])
@@ -174,7 +173,7 @@ class PreparedProblem:
     def past(self, start: np.ndarray, velocity: Any) -> np.ndarray:
         """Return configurations before the first step, oldest first (..., depth, nq).  Raises ValueError."""
         m, robot = self.program.depth, self.problem.robot
-        if velocity is None or self.moves_at_start:  # which is moved back in the kernel
+        if velocity is None or self.moves_at_start:  # the kernel computes the past
             return np.repeat(start[..., None, :], m, axis=-2)
         v = read_velocity(robot, velocity)
         step = float(np.ravel(self.constants["step"])[0])
@@ -185,7 +184,7 @@ class PreparedProblem:
         )
 
     def ends(self, count: int, seed: int) -> np.ndarray:
-        """Return configurations at the ends of first guesses (count, nq), drawn once by seed."""
+        """Return the final configurations of further guesses (count, nq), drawn once per seed."""
         known = self._drawn.get((count, seed))
         if known is None:
             self._drawn.clear()
@@ -199,7 +198,7 @@ class PreparedProblem:
 
     @cached_property
     def targets(self) -> dict[str, tuple[str, int, tuple[int, ...]]]:
-        """By the name of a term with a target: the name of its input, its number, and the shape of the target."""
+        """Name of the input, index of the term and shape of the target, by the name of each term with a target."""
         ports = {}
         for k, term in enumerate(self.problem.terms):
             shape = target_shape(self.problem.robot.tree, term.feature)
@@ -220,7 +219,7 @@ class PreparedProblem:
         return targets
 
     def flat(self, name: str, value: Any) -> np.ndarray:
-        """Return a target as an input of the kernel: (..., numbers), or (..., T, numbers) with one per step."""
+        """Return a target as an input of the kernel: (..., size), or (..., T, size) for a target per step."""
         _, k, shape = self.targets[name]
         term = self.problem.terms[k]
         caller = f"TrajectoryProblem.solve: targets: {name!r}"
@@ -229,9 +228,9 @@ class PreparedProblem:
             raise ValueError(
                 f"{caller}: "
                 + (
-                    "expected linkwork.optimal.PerStep, as it was added with one"
+                    "expected linkwork.optimal.PerStep, as the feature was added with one"
                     if term.has_target_per_step
-                    else "PerStep is for features that were added with a target= PerStep"
+                    else "expected an array: PerStep is for features that were added with a PerStep"
                 )
             )
         tree, values = self.problem.robot.tree, value.values if term.has_target_per_step else value
@@ -250,23 +249,23 @@ class PreparedProblem:
 
     def read_targets(self, targets: Any) -> dict[str, np.ndarray]:
         """Return targets of a call by input.  Raises ValueError and UnknownNameError."""
-        numbers = dict(self.own_targets)
+        arrays = dict(self.own_targets)
         if targets is not None and not isinstance(targets, Mapping):
             raise TypeError(
-                f"TrajectoryProblem.solve: targets: expected a dict of names to what is aimed at, got {targets!r}"
+                f"TrajectoryProblem.solve: targets: expected a dict of feature names to targets, got {targets!r}"
             )
         for name, x in (targets or {}).items():
             if name not in self.targets:
                 raise UnknownNameError("feature with a target", name, tuple(self.targets))
-            numbers[self.targets[name][0]] = self.flat(name, x)
+            arrays[self.targets[name][0]] = self.flat(name, x)
         for name, (port, k, shape) in self.targets.items():
-            if port not in numbers:
+            if port not in arrays:
                 spec = self.problem.terms[k].feature.target_of
                 raise ValueError(
-                    f"TrajectoryProblem.solve: {name!r} aims at nothing: give targets={{{name!r}: an array {shape}}}: "
-                    f"{spec.doc if spec is not None else ''}"
+                    f"TrajectoryProblem.solve: targets: {name!r} has no target: pass "
+                    f"targets={{{name!r}: an array {shape}}}: {spec.doc if spec is not None else ''}"
                 )
-        return numbers
+        return arrays
 
 
 def prepared(

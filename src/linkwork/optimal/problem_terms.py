@@ -313,5 +313,5 @@ def read_target(tree: Tree, caller: str, feature: Feature, value: Any, batch: bo
 
 
 def _has_core(x: Array, shape: Sequence[int]) -> bool:
-    """Whether the last axes of an array have this shape."""
+    """Return True if the last axes of an array have this shape."""
     return x.ndim >= len(shape) and x.shape[x.ndim - len(shape) :] == tuple(shape)

@@ -46,7 +46,7 @@ class OptimalResult(Result):
         self,
         prepared: Any,
         state: dict[str, np.ndarray],
-        numbers: dict[str, np.ndarray],
+        inputs: dict[str, np.ndarray],
         tolerances: np.ndarray,
         lead: tuple[int, ...] = (),
         num_guesses: int | None = None,
@@ -54,13 +54,13 @@ class OptimalResult(Result):
         running: bool = False,
         first: dict[str, np.ndarray] | None = None,
     ) -> None:
-        self._prepared, self._inputs, self._tolerances = prepared, numbers, tolerances
+        self._prepared, self._inputs, self._tolerances = prepared, inputs, tolerances
         self._first_state = first  # at the beginning of the search
         self._late, self._running = late, running  # the search was stopped; the search is running
         self.attempts: OptimalResult | None = None
         if num_guesses is not None:
             self.attempts = OptimalResult._make(
-                prepared, state, numbers, tolerances, (*lead, num_guesses), None, late, running, first
+                prepared, state, inputs, tolerances, (*lead, num_guesses), None, late, running, first
             )
             best = self.attempts._best()
             state = {name: _best_entries(x, best) for name, x in state.items()}
@@ -73,7 +73,7 @@ class OptimalResult(Result):
             shapes = prepared.shapes | {"velocity": (prepared.problem.robot.nv,)}
             self._inputs = {
                 name: x if x.ndim <= len(shapes.get(name, x.shape)) else x.squeeze(x.ndim - len(shapes[name]) - 1)
-                for name, x in numbers.items()
+                for name, x in inputs.items()
             }
             self._best_guess: Any = int(best) if not best.shape else best
         self._state = state
@@ -382,9 +382,9 @@ def _plain(x: np.ndarray) -> Any:
     return float(x) if not np.shape(x) else x
 
 
-def _best_entries(x: np.ndarray, place: np.ndarray) -> np.ndarray:
+def _best_entries(x: np.ndarray, best: np.ndarray) -> np.ndarray:
     """Return the best attempt of each problem."""
-    if not place.ndim:
-        return np.array(x[int(place)])
-    index = place[(..., *[None] * (x.ndim - place.ndim))]
-    return np.take_along_axis(x, index, axis=place.ndim).squeeze(axis=place.ndim)
+    if not best.ndim:
+        return np.array(x[int(best)])
+    index = best[(..., *[None] * (x.ndim - best.ndim))]
+    return np.take_along_axis(x, index, axis=best.ndim).squeeze(axis=best.ndim)

@@ -220,14 +220,14 @@ def _with_axis(x: np.ndarray, rank: int) -> np.ndarray:
     return x if x.ndim == rank else np.expand_dims(x, x.ndim - rank)
 
 
-def _lead(own: PreparedProblem, state: dict[str, np.ndarray], numbers: dict[str, np.ndarray]) -> tuple[int, ...]:
+def _lead(own: PreparedProblem, state: dict[str, np.ndarray], inputs: dict[str, np.ndarray]) -> tuple[int, ...]:
     """Return the common leading axes of all arrays.  Raises ValueError if they do not broadcast."""
     labels = {port: f"targets: {name!r}" for name, (port, *_) in own.targets.items()}
     labels |= {"past": "start", "rate": "velocity", "q": "initial_guess"}
     labels |= {name: f"parameters: {p}" for p, name in inputs_of(own.program.robot_parameters).items()}
     axes = {
         labels.get(name, name): some[name].shape[: some[name].ndim - len(shape)]
-        for some, known in ((state, own.state_shapes), (numbers, own.shapes))
+        for some, known in ((state, own.state_shapes), (inputs, own.shapes))
         for name, shape in known.items()
     }
     return broadcast_axes(axes) if any(axes.values()) else ()

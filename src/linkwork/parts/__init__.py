@@ -1,4 +1,4 @@
-"""Values that describe a robot, its joints and its links, as `linkwork.Robot` and `linkwork.Joint` return them."""
+"""Views of a robot's joints, links and limits, as `linkwork.Robot` and `linkwork.Joint` return them."""
 
 from linkwork.model.tree import Report
 from linkwork.parts.actuation_methods import NamedConfiguration

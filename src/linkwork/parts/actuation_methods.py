@@ -1,4 +1,4 @@
-"""Actuators and named configurations of a robot."""
+"""Methods of `Robot` for actuators and named configurations."""
 
 from __future__ import annotations
 
@@ -28,55 +28,55 @@ __all__ = ["ActuationMethods", "NamedConfiguration", "named_state"]
 
 @dataclass(frozen=True, eq=False)
 class NamedConfiguration:
-    """A configuration of a robot that has a name, such as "home": ``robot.named_configurations["home"].q``.
+    """Named configuration of a robot, such as "home": ``robot.named_configurations["home"].q``.
 
-    Joints that it says nothing of are at their zero.
+    Joints that it does not state are at their zero configuration.
     """
 
     name: str
     q: np.ndarray  # (nq,)
-    v: np.ndarray | None  # (nv,); None where none is stated
-    controls: np.ndarray | None  # (number of actuators,), in their order; None where none are stated
-    joints: tuple[str, ...]  # those that it says something of
+    v: np.ndarray | None  # (nv,); None if not stated
+    controls: np.ndarray | None  # (number of actuators,), in their order; None if not stated
+    joints: tuple[str, ...]  # names of the joints whose configuration is stated
 
 
 class ActuationMethods(RobotBase):
-    """The actuators of a robot, and configurations that have names."""
+    """Actuators and named configurations of a robot."""
 
     __slots__ = ()
 
     @property
     def actuators(self) -> Named[Actuator]:
-        """The actuators, by name, in the order of controls."""
+        """Actuators, by name, in the order of controls."""
         return Named(self._tree.actuators, "actuator")
 
     @property
     def named_configurations(self) -> Named[NamedConfiguration]:
-        """The configurations that have names: ``robot.named_configurations["home"].q`` is one, (nq,)."""
+        """Named configurations: ``robot.named_configurations["home"].q`` is an array (nq,)."""
         return Named([_viewed(self._tree, state) for state in self._tree.named_configurations], "named configuration")
 
     @edits
     def with_actuators(self, *actuators: Actuator) -> Self:
-        """Return the robot with further actuators, after those that it has.
+        """Return the robot with further actuators, after the existing ones.
 
         >>> import linkwork as lw
         >>> motor = lw.Actuator.motor("elbow_motor", "elbow", gear=100.0, force_range=(-0.8, 0.8))
         >>> lw.load("arm7").with_actuators(motor).actuators["elbow_motor"].kind
         'motor'
 
-        Functions of dynamics take joint forces as before; `linkwork.simulation.actuator_servos` makes servos of
-        controls.
+        The functions of dynamics still use joint forces; `linkwork.simulation.actuator_servos` creates servos that
+        follow controls.
 
-        Raises TypeError for what is no actuator, UnknownNameError for a joint or a frame that is not there, ValueError
-        for a name that is taken, a fixed joint, and gears of another number than the joint has velocities.
+        Raises TypeError for an argument that is not an actuator, UnknownNameError for an unknown joint or frame,
+        ValueError for a name that exists already, a fixed joint, and gears that do not match the joint's nv.
         """
         return type(self)(with_actuators(self._tree, actuators))
 
     @edits
     def without_actuators(self, *names: str) -> Self:
-        """Return the robot without the named actuators, or without any where none is named.
+        """Return the robot without the named actuators, or without all of them if no name is passed.
 
-        Their controls leave the named configurations.  Raises UnknownNameError for a name that no actuator has.
+        Their controls are removed from the named configurations.  Raises UnknownNameError for an unknown actuator.
         """
         return type(self)(without_actuators(self._tree, names or [x.name for x in self._tree.actuators]))
 
@@ -91,40 +91,40 @@ class ActuationMethods(RobotBase):
     ) -> Self:
         """Return the robot with a further named configuration.
 
-        ``q`` is an array (nq,) or a dict by joint name, of which the others are at their zero; so is ``v`` (nv,).
-        ``controls`` are numbers in the order of `actuators`, or a dict by actuator.
+        ``q`` is an array (nq,) or a dict by joint name, with the other joints at zero; the same holds for ``v`` (nv,).
+        ``controls`` is an array in the order of `actuators`, or a dict by actuator.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm7").with_named_configuration("bent", {"elbow": -1.2})
         >>> arm.named_configurations["bent"].q.tolist()
         [0.0, 0.0, 0.0, -1.2, 0.0, 0.0, 0.0]
 
-        Raises UnknownNameError for a joint or an actuator that is not there, ValueError for a name that is taken,
-        numbers that are not finite or too many or few, and what is no configuration of a joint.
+        Raises UnknownNameError for an unknown joint or actuator, ValueError for a name that exists already, arrays of a
+        wrong size, values that are not finite and an invalid configuration of a joint.
         """
         state = named_state(self._tree, name, {"q": q, "v": v, "controls": controls})
         return type(self)(with_named_configurations(self._tree, [state]))
 
     @edits
     def without_named_configurations(self, *names: str) -> Self:
-        """Return the robot without the named configurations of these names, or without any where none is named.
+        """Return the robot without these named configurations, or without all of them if no name is passed.
 
-        Raises UnknownNameError for a name that none has.
+        Raises UnknownNameError for an unknown name.
         """
-        left = names or [state.name for state in self._tree.named_configurations]
-        return type(self)(without_named_configurations(self._tree, left))
+        removed = names or [state.name for state in self._tree.named_configurations]
+        return type(self)(without_named_configurations(self._tree, removed))
 
 
-def named_state(tree: Tree, name: str, given: Mapping[str, Any]) -> NamedState:
-    """A named configuration as users write it, of its ``q``, ``v`` and ``controls``.
+def named_state(tree: Tree, name: str, values: Mapping[str, Any]) -> NamedState:
+    """Return a named configuration from a user's ``q``, ``v`` and ``controls``.
 
-    Raises UnknownNameError for a joint or an actuator that is not there, TypeError and ValueError for what are no
-    numbers, and arrays of another shape.
+    Raises UnknownNameError for an unknown joint or actuator, TypeError and ValueError for invalid numbers and arrays of
+    a wrong shape.
     """
     caller = f"with_named_configuration: {name!r}"
-    q = _by_joint(tree, caller, "q", given["q"])
-    v = None if given.get("v") is None else _by_joint(tree, caller, "v", given["v"])
-    controls = given.get("controls")
+    q = _by_joint(tree, caller, "q", values["q"])
+    v = None if values.get("v") is None else _by_joint(tree, caller, "v", values["v"])
+    controls = values.get("controls")
     if controls is None:
         return NamedState(name, q, v)
     names = [actuator.name for actuator in tree.actuators]
@@ -138,11 +138,11 @@ def named_state(tree: Tree, name: str, given: Mapping[str, Any]) -> NamedState:
 
 
 def _by_joint(tree: Tree, caller: str, key: str, value: Any) -> ByJoint:
-    count, places = (tree.nq, tree.q_slices) if key == "q" else (tree.nv, tree.v_slices)
+    count, slices = (tree.nq, tree.q_slices) if key == "q" else (tree.nv, tree.v_slices)
     if not isinstance(value, Mapping):
         expected = f"{caller}: {key}: expected {count} numbers, or a dict by joint name"
-        numbers = given_numbers(value, expected, (count,)).tolist()
-        return tuple((body.joint_name, tuple(numbers[places[i]])) for i, body in tree.stacked())
+        values = given_numbers(value, expected, (count,)).tolist()
+        return tuple((body.joint_name, tuple(values[slices[i]])) for i, body in tree.stacked())
     pairs = []
     for joint, own in value.items():
         body = tree.bodies[tree.joint_index(joint)]
@@ -154,11 +154,11 @@ def _by_joint(tree: Tree, caller: str, key: str, value: Any) -> ByJoint:
 
 
 def _viewed(tree: Tree, state: NamedState) -> NamedConfiguration:
-    """The named configuration as arrays."""
-    stated, moved, set_to = dict(state.q), dict(state.v or ()), dict(state.controls or ())
-    q = [x for _, body in tree.stacked() for x in stated.get(body.joint_name) or body.call_joint("zero")]
-    v = [x for _, body in tree.stacked() for x in moved.get(body.joint_name) or (0.0,) * body.joint.nv]
-    controls = [set_to.get(actuator.name, 0.0) for actuator in tree.actuators]
+    """Return the named configuration as arrays."""
+    positions, velocities, settings = dict(state.q), dict(state.v or ()), dict(state.controls or ())
+    q = [x for _, body in tree.stacked() for x in positions.get(body.joint_name) or body.call_joint("zero")]
+    v = [x for _, body in tree.stacked() for x in velocities.get(body.joint_name) or (0.0,) * body.joint.nv]
+    controls = [settings.get(actuator.name, 0.0) for actuator in tree.actuators]
     return NamedConfiguration(
         state.name,
         fixed_array(q),

@@ -1,6 +1,4 @@
-"""Methods of `Robot` that add, remove and list constraints and force elements, and read and write its loops as
-text.
-"""
+"""Methods of `Robot` for constraints and force elements: add, remove, list, evaluate, read and write."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ from linkwork.model.tree_attachments import (
     without_force_elements,
 )
 from linkwork.parts.joint.joint import Joint
-from linkwork.parts.joint.loop_joint_view import LoopJointView, closing_joints, loop_of
+from linkwork.parts.joint.loop_joint_view import LoopJointView, loop_joints, loop_of
 from linkwork.spatial.arguments import given_text
 
 __all__ = ["ConstraintMethods", "ForceElementMethods", "LoopFileMethods"]
@@ -41,25 +39,23 @@ computed = computed_from(MECHANISMS)
 
 
 class ConstraintMethods(RobotBase):
-    """What a robot obeys besides its joints: loops, couplings, rolling ... (see `linkwork.constraints`).
+    """Constraints in addition to the joints: loops, couplings, rolling, ... (see `linkwork.constraints`).
 
-    Rows of all constraints stand one after the other, ``nc`` of them, ``ne`` of those that have an error; G is their
-    matrix.  ``time`` (...) [s] is for constraints that depend on it, 0 if left out.
+    The equations of all constraints are stacked: ``nc`` velocity constraints with the Jacobian G, ``ne`` of which are
+    holonomic and have an error.  ``time`` (...) [s] is used by time-dependent constraints; 0 by default.
     """
 
     __slots__ = ()
 
     @property
     def constraints(self) -> Named[Constraint]:
-        """The constraints, by name, in the order in which they were put on."""
+        """Constraints, by name, in the order in which they were added."""
         return Named(self._tree.constraints, "constraint")
 
     @property
     def loops(self) -> Named[LoopJointView]:
-        """The joints that close loops, by name, in the order of their numbers in `loop_configuration` and
-        `loop_velocity`.
-        """
-        return Named(closing_joints(cast(Any, self)), "loop")
+        """Joints that close loops, by name, in the order of `loop_configuration` and `loop_velocity`."""
+        return Named(loop_joints(cast(Any, self)), "loop")
 
     @edits
     def with_loop(
@@ -82,64 +78,66 @@ class ConstraintMethods(RobotBase):
     ) -> Self:
         """Return the robot with a joint of any type between two of its frames, which closes a loop.
 
-        The joint's frame F is ``frame`` and its frame M is ``other``, as a tree's joint leads from parent to child.
-        ``robot.joint(name)`` is the joint.  It has what a joint of the tree has, in the words of `Joint.of`: bounds,
-        damping, dry friction and springs, numbers or one for each number of q (``lower``, ``upper``, ``rest``) or v.
-        Damping, friction and springs act on the robot with ``passive=True``.
+        The joint's frame F is ``frame`` and its frame M is ``other``, like parent and child of a joint in the tree.
+        ``robot.joint(name)`` is the joint.  Limits, damping, dry friction and springs are those of `Joint.of`: numbers
+        or arrays (nq,) (``lower``, ``upper``, ``rest``) or (nv,).  Damping, friction and springs act on the robot with
+        ``passive=True``.
 
-        Raises UnknownNameError for a frame that is not there, TypeError for what is no joint type, ValueError for a
-        name that is taken, for frames of one rigid body, and for what a joint cannot have.
+        Raises UnknownNameError for an unknown frame, TypeError for an invalid joint type, ValueError for a name that
+        exists already, frames of the same rigid body and invalid joint parameters.
         """
         if not isinstance(joint, JointType):
-            raise TypeError(f"with_loop: expected a joint type, as in linkwork.joints, got {joint!r}")
+            raise TypeError(f"with_loop: joint: expected a joint type of linkwork.joints, got {joint!r}")
         bounds = {"lower": lower, "upper": upper, "velocity": velocity, "effort": effort}
-        resisting = {"damping": damping, "friction": friction, "static_friction": static_friction}
-        resisting |= {"friction_velocity": friction_velocity, "stiffness": stiffness, "rest": rest}
+        passive = {"damping": damping, "friction": friction, "static_friction": static_friction}
+        passive |= {"friction_velocity": friction_velocity, "stiffness": stiffness, "rest": rest}
         given_text(name, "with_loop: name")
-        made = Joint.of(joint, name=name, parent="F", child="M", **cast(Any, bounds | resisting))
-        return type(self)(with_constraints(self._tree, [loop_of(made, other, frame)]))
+        result = Joint.of(joint, name=name, parent="F", child="M", **cast(Any, bounds | passive))
+        return type(self)(with_constraints(self._tree, [loop_of(result, other, frame)]))
 
     @edits
     def with_constraints(self, *constraints: Constraint) -> Self:
-        """The robot with further constraints, after those that it has.
+        """Return the robot with further constraints, after the existing ones.
 
-        Raises UnknownNameError for a name that the robot does not have, TypeError for what is no constraint, ValueError
-        for a name that is taken, for what cannot be of this robot, and for a function that raises or gives no numbers.
+        Raises UnknownNameError for a name that the robot does not have, TypeError for an argument that is not a
+        constraint, ValueError for a name that exists already, a constraint that does not fit the robot, and a
+        user-defined function that raises or does not return numbers.
         """
         return type(self)(with_constraints(self._tree, [bind_constraints(self._tree, c) for c in constraints]))
 
     @edits
     def without_constraints(self, *names: str) -> Self:
-        """The robot without the named constraints, or without any where none is named.
+        """Return the robot without the named constraints, or without all constraints if no name is passed.
 
-        Raises UnknownNameError for a name that no constraint has.
+        Raises UnknownNameError for an unknown constraint.
         """
         return type(self)(without_constraints(self._tree, names or [c.name for c in self._tree.constraints]))
 
     def _kinematic_state(self, q: Any, v: Any, time: float) -> KinematicState:
-        """Return the robot in a state, as constraints query it: `Constraint.error` and the like take it."""
+        """Return the robot in a state, the argument of `Constraint.error` and similar methods."""
         return KinematicState(self._tree, list(q), list(v), time)
 
-    # -- what they rule out
+    # -- constraint equations
 
     @computed
     def constraint_error(self, q: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None) -> np.ndarray:
-        """φ(q, t): what is left to where the constraints hold, those that are of configurations.
+        """Compute φ(q, t), the error of the holonomic constraints, zero exactly where they hold.
 
-        q (..., nq) -> (..., ne) [m, rad].  All are zero where they hold, and nowhere else.
+        q (..., nq) -> (..., ne) [m, rad].
         """
 
     @computed
     def constraint_jacobian(
         self, q: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """G(q): velocities that obey all constraints have G v + σ = 0, σ what time adds.  q (..., nq) -> (..., nc, nv)
-        [m, 1].
+        """Compute the constraint Jacobian G(q): admissible velocities have G v + σ = 0, σ the `constraint_drift`.
+
+        q (..., nq) -> (..., nc, nv) [m, 1].
         """
 
     @computed
     def constraint_drift(self, q: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None) -> np.ndarray:
-        """σ(q, t): velocities that obey all constraints have G v + σ = 0; 0 but where these move by themselves.
+        """Compute the drift σ(q, t): admissible velocities have G v + σ = 0; zero without prescribed motion.
 
         q (..., nq) -> (..., nc) [m/s, rad/s].
         """
@@ -148,34 +146,34 @@ class ConstraintMethods(RobotBase):
     def constraint_bias(
         self, q: Array, v: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """γ(q, v): accelerations that obey all constraints have G a + γ = 0.
+        """Compute the bias γ(q, v): admissible accelerations have G a + γ = 0.
 
         q (..., nq), v (..., nv) -> (..., nc) [m/s², rad/s²].
         """
 
-    # -- the joints that close loops
+    # -- joints that close loops
 
     @computed
     def loop_configuration(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """q of the joints that close loops, one after the other: the nearest, where they are not closed.
+        """Compute the stacked configurations of the joints that close loops; the nearest ones for open loops.
 
         q (..., nq) -> (..., nlq) [rad, m].
         """
 
     @computed
     def loop_velocity(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """v of the joints that close loops, one after the other: the nearest, where v does not obey them.
+        """Compute the stacked velocities of the joints that close loops; the nearest ones for inadmissible v.
 
         q (..., nq), v (..., nv) -> (..., nl) [rad/s, m/s].
         """
 
     @computed
     def loop_wrenches(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """W: the wrench (moment; force) that a unit of each row of the joints that close loops exerts on M.
+        """Compute W, the wrench (moment; force) on M of a unit constraint force of each row of loop joints.
 
-        It is in M's coordinates, F feels the opposite, and rows of other constraints are zero; with the rows' forces
-        λ of `constrained_forward_dynamics` a joint exerts Σ λ W, which its `wrench_of` gives.
-        q (..., nq) -> (..., nc, 6) [m, 1].
+        W is in M's coordinates; the opposite wrench acts on F.  Rows of other constraints are zero.  With the
+        constraint forces λ of `constrained_forward_dynamics`, a joint exerts Σ λ W, which its `wrench_of` returns.  q
+        (..., nq) -> (..., nc, 6) [m, 1].
         """
 
     @computed
@@ -187,7 +185,7 @@ class ConstraintMethods(RobotBase):
         friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """What springs, damping and dry friction exert on the joints that close loops, as `passive_force` on others.
+        """Compute the forces of springs, damping and dry friction in the joints that close loops: see `passive_force`.
 
         q (..., nq), v (..., nv) -> (..., nl) [N·m, N].
         """
@@ -211,20 +209,20 @@ class ConstraintMethods(RobotBase):
         friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """a and λ, the accelerations under joint forces τ and what each row exerts: M a + h = τ + Gᵀ λ, G a + γ = 0.
+        """Compute accelerations a and constraint forces λ under joint forces τ: M a + h = τ + Gᵀ λ, G a + γ = 0.
 
-        ``loop_forces`` (..., nl) [N·m, N] are forces of the joints that close loops, of motors in them, in the order of
-        `loop_velocity`; with ``passive`` those of their damping, friction and springs come to them.
-        q (..., nq), v, tau (..., nv) -> a (..., nv) [rad/s², m/s²], constraint_forces (..., nc) [N, N·m].  Where rows
-        depend on each other, λ is the one of least Σ Λ_ii λ_i², with Λ = G M⁻¹ Gᵀ.  `forward_dynamics` gives a alone.
+        ``loop_forces`` (..., nl) [N·m, N] are actuator forces in the joints that close loops, in the order of
+        `loop_velocity`; with ``passive`` their damping, friction and springs are added.  q (..., nq), v, tau (..., nv)
+        -> a (..., nv) [rad/s², m/s²], constraint_forces (..., nc) [N, N·m].  For dependent constraints, λ minimises Σ
+        Λ_ii λ_i², with Λ = G M⁻¹ Gᵀ.  `forward_dynamics` returns a only.
 
-        With ``stabilization`` (...) [s], a time constant T, G a + γ + 2/T (G v + σ) + φ/T² = 0: what a motion is off
-        the constraints fades as e^(−t/T).  Nothing of the kind is done unless asked for: `project` is exact.
+        ``stabilization`` (...) [s] is a time constant T of Baumgarte stabilization, G a + γ + 2/T (G v + σ) + φ/T² = 0:
+        constraint errors decay as e^(−t/T).  It is off by default; `project` is exact.
         """
 
 
 class LoopFileMethods(RobotBase):
-    """What a file beside the robot's says of it: see the page on robot files."""
+    """Methods for a file of loops next to the robot's file: see the page on robot files."""
 
     __slots__ = ()
 
@@ -239,13 +237,13 @@ class LoopFileMethods(RobotBase):
         >>> lw.load(lw.robots.path("fourbar")).with_loops_document(robot.loops_document()) == robot
         True
 
-        Raises TypeError for a constraint or force element that no file can say: one made from a function, or of a kind
-        of one's own.
+        Raises TypeError for a constraint or force element that a file cannot represent: one of a function, or of a
+        user-defined kind.
         """
         return loops_text(self._tree)
 
     def save_loops(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write `loops_document` to a file.  Raises FileExistsError for one that is there, unless ``overwrite``."""
+        """Write `loops_document` to a file.  Raises FileExistsError if the file exists, unless ``overwrite``."""
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError(f"save_loops: path: expected the path of a file, got {path!r}")
         text = self.loops_document()
@@ -258,7 +256,7 @@ class LoopFileMethods(RobotBase):
 
         These are frames, points, directions, constraints, force elements, actuators and named configurations.
 
-        Raises ModelError that lists all that is wrong with it, with lines; ImportError for YAML without PyYAML.
+        Raises ModelError that lists all errors of the text with their lines; ImportError for YAML without PyYAML.
         """
         if form not in ("json", "yaml"):
             raise ValueError(f"with_loops_document: form: expected 'json' or 'yaml', got {form!r}")
@@ -271,19 +269,19 @@ computed_dynamics = computed_from(DYNAMICS)
 class ForceElementMethods(RobotBase):
     """Springs, dampers and bushings between bodies (see `linkwork.force_elements`).
 
-    They act where functions are asked with ``passive=True``, and in simulations, as springs and damping in joints do.
+    Like springs and damping in joints, they act in functions with ``passive=True`` and in simulations.
     """
 
     __slots__ = ()
 
     @property
     def force_elements(self) -> Named[ForceElement]:
-        """The force elements, by name, in the order in which they were put on."""
+        """Force elements, by name, in the order in which they were added."""
         return Named(self._tree.force_elements, "force element")
 
     @edits
     def with_force_elements(self, *elements: ForceElement) -> Self:
-        """Return the robot with further force elements, after those that it has.
+        """Return the robot with further force elements, after the existing ones.
 
         >>> import linkwork as lw
         >>> rail = lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="mass")
@@ -293,24 +291,24 @@ class ForceElementMethods(RobotBase):
         >>> robot.passive_force([0.1], [0.2]).round(3)
         array([-5.2])
 
-        Raises TypeError for what is no force element, UnknownNameError for a frame or point that is not there, and
-        ValueError for a name that is taken, and for ends on one rigid body.
+        Raises TypeError for an argument that is not a force element, UnknownNameError for an unknown frame or point,
+        and ValueError for a name that exists already and for ends on the same rigid body.
         """
         return type(self)(with_force_elements(self._tree, elements))
 
     @edits
     def without_force_elements(self, *names: str) -> Self:
-        """Return the robot without the named force elements, or without any where none is named.
+        """Return the robot without the named force elements, or without all of them if no name is passed.
 
-        Raises UnknownNameError for a name that no force element has.
+        Raises UnknownNameError for an unknown force element.
         """
         return type(self)(without_force_elements(self._tree, names or [e.name for e in self._tree.force_elements]))
 
     @computed_dynamics
     def force_element_wrenches(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Return the wrench of each force element on its body.
+        """Compute the wrench (moment; force) of each force element, in the order of `force_elements`.
 
-        In the order of `force_elements`, of each the wrench (moment; force) on the frame of point b, or on the frame M
-        of a bushing, at its origin in its axes; the other end feels the opposite wrench.
+        It acts on the frame of point b, or on the frame M of a bushing, at its origin in its axes.  The opposite wrench
+        acts on the other end.
         q (..., nq), v (..., nv) -> (..., nfe, 6) [N·m, N].
         """

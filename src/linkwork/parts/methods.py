@@ -1,10 +1,7 @@
-"""What a robot is made of: joints, links and frames by name, the names of its numbers, and how it is shown.
+"""Methods of `Robot` for its structure, limits, display and compilation.
 
-Kernels of a robot's functions, one or several together.
-
-A robot as notebooks show it: its tree, and a table of its joints.  Every name is escaped.
-
-The limits of a whole robot, and what damping and friction exert on it, joints that follow others included.
+They look up joints, links and frames by name, name the coordinates of q and v, and compile kernels of several
+functions.  Notebooks show a robot as its tree and a table of its joints, with all names escaped.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ from linkwork.model.coupled_joints import bounds
 from linkwork.model.kernel_parameters import read_parameters
 from linkwork.model.tree import Tree
 from linkwork.parts.joint.joint import Bounds, Joint, joint_of
-from linkwork.parts.joint.loop_joint_view import closing_joints
+from linkwork.parts.joint.loop_joint_view import loop_joints
 from linkwork.parts.joint.passive_parameters import resistance
 from linkwork.parts.placed_link import PlacedLink, fixed_joints_of, links_of, placed_link
 from linkwork.parts.tree_drawing import axis_text, constraint_lines, follows_text, slice_text, tree_lines
@@ -41,26 +38,25 @@ __all__ = ["CompilingMethods", "LimitMethods", "StructureMethods"]
 
 
 class StructureMethods(RobotBase):
-    """A robot's parts, looked up by name."""
+    """Joints, links and frames of a robot by name, and the names of its coordinates."""
 
     __slots__ = ()
 
     @property
     def joints(self) -> Named[Joint]:
-        """The moving joints, in the order of their numbers in q and v; a follower's are its master's.
+        """Moving joints, in the order of their coordinates in q and v; a follower has its master's coordinates.
 
-        A tuple that is looked into by name too: ``robot.joints["elbow"]``.
+        The tuple also accepts names: ``robot.joints["elbow"]``.
         """
         return Named([joint_of(self._tree, i) for i in self._tree.order], "joint")
 
     @property
     def fixed_joints(self) -> Named[Joint]:
-        """The fixed joints, of type `linkwork.joints.Fixed`, with no numbers in q and v: what is welded to what."""
+        """Fixed joints, of type `linkwork.joints.Fixed`, which have no coordinates in q and v."""
         return Named(fixed_joints_of(self._tree), "fixed joint")
 
     def joint(self, name: str) -> Joint:
-        """The named joint, a `Joint`, a fixed one too; or where it closes a loop the `LoopJointView`
-        of ``robot.loops``.
+        """Return the named joint: a `Joint`, fixed or moving, or the `LoopJointView` of a joint that closes a loop.
 
         Raises UnknownNameError.
         """
@@ -70,7 +66,7 @@ class StructureMethods(RobotBase):
             for joint in self.fixed_joints:
                 if joint.name == name:
                     return joint
-            loops = closing_joints(self)
+            loops = loop_joints(self)
             for loop in loops:
                 if loop.name == name:
                     return cast(Any, loop)  # type: ignore[no-any-return]
@@ -79,56 +75,56 @@ class StructureMethods(RobotBase):
 
     @property
     def bodies(self) -> Named[str]:
-        """The names of the moving bodies, in the order of `forward_kinematics`."""
+        """Names of the moving bodies, in the order of `forward_kinematics`."""
         return Named([body.name for body in self._tree.bodies], "body")
 
     @property
     def frames(self) -> Named[str]:
-        """The names of all frames: every link, whether it moves or is fixed to another, then further frames.  "world"
-        is one besides.
+        """Names of all frames: those of all links, moving or fixed, then further frames.
 
-        ``robot.frames["hand"]`` is the name itself, which editors complete.
+        "world" is a valid frame that is not listed.  ``robot.frames["hand"]`` is the name itself, for completion in
+        editors.
         """
         return Named([frame.name for frame in self._tree.frames], "frame")
 
     @property
     def links(self) -> Named[PlacedLink]:
-        """The links, in the order of the file: what each weighs, and what it moves on or is welded to."""
+        """Links in the order of the file, with their inertia, shapes and parent joint."""
         return Named(links_of(self._tree), "link")
 
     def link(self, name: str) -> PlacedLink:
-        """The named link, or further frame.  Raises UnknownNameError."""
+        """Return the named link, or further frame.  Raises UnknownNameError."""
         return placed_link(self._tree, name)
 
-    # -- the numbers' names
+    # -- names of coordinates
 
     @property
     def q_names(self) -> tuple[str, ...]:
-        """A name for each number of q: the joint's, or, where it has several, ``"floating_base.qw"``."""
+        """Names of the coordinates of q: the joint's name, or ``"floating_base.qw"`` for joints with several."""
         return names_of(self._tree, "q")
 
     @property
     def v_names(self) -> tuple[str, ...]:
-        """A name for each number of v, accelerations and joint forces: ``"elbow"``, ``"floating_base.wx"``."""
+        """Names of the coordinates of v, accelerations and joint forces: ``"elbow"``, ``"floating_base.wx"``."""
         return names_of(self._tree, "v")
 
     def q_index(self, names: Iterable[str]) -> np.ndarray:
-        """Where these numbers are in q: ``q[..., robot.q_index(names)]`` has them in the order of ``names``.
+        """Return the indices of coordinates in q: ``q[..., robot.q_index(names)]`` has them in the order of ``names``.
 
-        A name is one of `q_names`, or a joint's for all of its numbers.  With another library's order for ``names``
-        this is the map between the two (docs/coming_from.md).  Raises UnknownNameError, and ValueError where a number
-        comes twice.
+        A name is one of `q_names`, or that of a joint for all of its coordinates.  With another library's order as
+        ``names``, the result is the map between the two orders (docs/coming_from.md).  Raises UnknownNameError, and
+        ValueError for repeated coordinates.
         """
         return index_of(self._tree, "q", names)
 
     def v_index(self, names: Iterable[str]) -> np.ndarray:
-        """Where these numbers are in v, accelerations and joint forces: as `q_index`, with names of `v_names`."""
+        """Return the indices of coordinates in v, accelerations and joint forces by `v_names`: see `q_index`."""
         return index_of(self._tree, "v", names)
 
-    # -- how it is shown
+    # -- display
 
     def __str__(self) -> str:
-        """The tree with its joints, then its constraints, in characters that standard output can print."""
+        """Return the tree with its joints, then its constraints, in characters that standard output can print."""
         return Stream(sys.stdout).fitting("\n".join([*tree_lines(self._tree), *constraint_lines(self._tree)]))
 
     def _repr_html_(self) -> str:
@@ -136,65 +132,64 @@ class StructureMethods(RobotBase):
 
 
 class CompilingMethods(RobotBase):
-    """What makes kernels before they are needed, or of several functions."""
+    """Methods that compile kernels of several functions, or ahead of their first use."""
 
     __slots__ = ()
 
     def compile(self, functions: Any, *, parameters: str | Iterable[str] = (), name: str | None = None) -> Kernel:
-        """A kernel for one or several of the robot's functions, which then share all common work.
+        """Compile a kernel of one or several of the robot's functions, which share all common computations.
 
-        ``functions`` is a name (``"mass_matrix"``), a name with a frame (``("jacobian", "hand")``, and options as
-        ``("jacobian", "hand", {"expressed_in": "hand"})``), a list of such, or a dict of such that names the outputs.
-        The kernel takes the inputs that any of them take, in the order q, v, a, tau; several results come as a named
-        tuple.  In a list, a function asked for once is named as it is, and otherwise with its frame:
+        ``functions`` is a name (``"mass_matrix"``), a name with a frame (``("jacobian", "hand")``, or with options
+        ``("jacobian", "hand", {"expressed_in": "hand"})``), a list of these, or a dict of these by output name.  The
+        kernel's inputs are those of all functions, in the order q, v, a, tau; several results are returned as a named
+        tuple.  In a list, a function that occurs once names its output; otherwise the frame is appended:
         ``jacobian_left_foot``.
 
-        ``parameters`` are numbers of the robot that the kernel takes as inputs too, after the others and in this order:
-        ``["inertia:forearm", "gravity"]`` gives it the inputs ``inertia_forearm`` and ``gravity``.  They broadcast and
-        are differentiated as all inputs are; `parameters` lists what there is, and gives the robot's own numbers.
+        ``parameters`` become further inputs of the kernel, after the others and in this order: ``["inertia:forearm",
+        "gravity"]`` adds the inputs ``inertia_forearm`` and ``gravity``.  They broadcast and can be differentiated like
+        all inputs.  The method `parameters` lists the available ones and returns the robot's own values.
 
-        Unlike the robot's methods, a kernel lets NaN and infinity pass through as IEEE 754 has it.
+        Unlike the robot's methods, a kernel propagates NaN and infinity according to IEEE 754.
         """
         requests = read_requests(self._subject, "compile", functions)
-        asked = read_parameters(self._tree, "compile", parameters)
-        if asked:
-            requests = {key: replace(request, parameters=asked) for key, request in requests.items()}
+        symbols = read_parameters(self._tree, "compile", parameters)
+        if symbols:
+            requests = {key: replace(request, parameters=symbols) for key, request in requests.items()}
         if name is not None and not name.isidentifier():
             raise ValueError(f"compile: name: expected an identifier as the name of the kernel, got {name!r}")
         return self._kernel(name or "_".join(requests), requests)
 
     def warm_up(self, functions: Sequence[Any], *, progress: bool | Callable[[Progress], Any] | None = None) -> None:
-        """Compile functions before they are needed, several at a time.
+        """Compile functions ahead of their first use, several in parallel.
 
-        ``functions`` is a list of what `compile` takes one of: ``["inverse_dynamics", ("jacobian", "hand")]``.  The
-        robot's methods are then ready for use.  What the cache on disk holds is not compiled.  ``progress`` shows
-        a bar on standard error, by default if that is a terminal, or is a function of a `linkwork.Progress`.
+        ``functions`` is a list of requests as in `compile`: ``["inverse_dynamics", ("jacobian", "hand")]``.  The
+        robot's methods are then ready for use.  Functions in the cache on disk are not compiled again.  ``progress``
+        True shows a bar on standard error (the default on a terminal); a function receives a `linkwork.Progress`.
 
-        Raises what `compile` raises for a function that it does not know, before anything is compiled, and
-        SingularInertiaError as the functions do.
+        Raises the errors of `compile` for unknown functions, before anything is compiled, and SingularInertiaError.
         """
         if isinstance(functions, (str, Mapping)) or not isinstance(functions, Iterable):
-            raise TypeError(f"warm_up: expected a list of functions, got {functions!r}")
-        requests = list(dict.fromkeys(read_request(self._subject, asked) for asked in functions))
-        in_parallel("warm_up", [partial(self._warmed_up, request) for request in requests], "compiling", progress)
+            raise TypeError(f"warm_up: functions: expected a list of functions, got {functions!r}")
+        requests = list(dict.fromkeys(read_request(self._subject, function) for function in functions))
+        in_parallel("warm_up", [partial(self._warm_up_one, request) for request in requests], "compiling", progress)
 
-    def _warmed_up(self, request: Request) -> None:
-        """A method's code, for single calls and for batches."""
+    def _warm_up_one(self, request: Request) -> None:
+        """Compile the code of a method for single calls and for batches."""
         self._prepared(request)
         make_ready(self._kernel(request.label, {request.label: request}))
 
 
-_MOST = 200  # lines of the tree and rows of the table that are shown
+_MAX_LINES = 200  # of the tree, and rows of the table
 
 
 def robot_html(tree: Tree) -> str:
-    """The tree in a <pre>, and below it a <table> with a row for each joint."""
+    """Return HTML of the tree in a <pre> and a <table> with a row for each joint."""
     joints = f"{len(tree.bodies)} moving joint{'' if len(tree.bodies) == 1 else 's'}"
     mass = "" if tree.inertias_ignored else f", {number(tree.mass)} kg"
     head = f"<b>{escape(label(tree.name))}</b>: {joints}, nq {tree.nq}, nv {tree.nv}{mass}"
     lines = tree_lines(tree)
-    drawn = escape("\n".join([*lines[:_MOST], *_more(len(lines), "links")]))
-    rows = [_row(tree, i) for i in tree.order[:_MOST]]
+    drawn = escape("\n".join([*lines[:_MAX_LINES], *_more(len(lines), "links")]))
+    rows = [_row(tree, i) for i in tree.order[:_MAX_LINES]]
     table = _tag("tr", *(_tag("th", escape(name)) for name in _HEADER)) + "".join(rows) if rows else ""
     rest = "".join(_tag("div", escape(text)) for text in _more(len(tree.bodies), "joints"))
     return _tag("div", _tag("div", head), f'<pre style="line-height: 1.2">{drawn}</pre>', _tag("table", table), rest)
@@ -218,8 +213,8 @@ def _row(tree: Tree, i: int) -> str:
     return _tag("tr", *(_tag("td", escape(cell)) for cell in cells))
 
 
-def _more(count: int, what: str) -> Sequence[str]:
-    return [f"… and more: {count} {what} in all"] if count > _MOST else []
+def _more(count: int, kind: str) -> Sequence[str]:
+    return [f"… and more: {count} {kind} in all"] if count > _MAX_LINES else []
 
 
 def _tag(name: str, *inner: str) -> str:
@@ -227,27 +222,27 @@ def _tag(name: str, *inner: str) -> str:
 
 
 class LimitMethods(RobotBase):
-    """Bounds of the numbers of q, v and τ, in their order; there are none where they are infinite."""
+    """Limits of q, v and τ as arrays; an infinite entry means no limit."""
 
     __slots__ = ()
 
     @property
     def lower(self) -> np.ndarray:
-        """The least configuration (nq,) that the joints' limits allow [rad, m]; −inf where there is none.
+        """Lower joint position limits (nq,) [rad, m]; −inf where there is no limit.
 
-        Limits that are switched off do not count.  Where joints follow others, all of them are within theirs.  Raises
-        ValueError, with the joints' names, where they nowhere are.
+        Disabled limits are ignored.  The limits of followers restrict their master.  Raises ValueError, with the
+        joints' names, if no position satisfies them all.
         """
         return self._positions(0)
 
     @property
     def upper(self) -> np.ndarray:
-        """The greatest configuration (nq,) that the joints' limits allow [rad, m], as `lower`."""
+        """Upper joint position limits (nq,) [rad, m]; inf where there is no limit: see `lower`."""
         return self._positions(1)
 
     @property
     def position_limits(self) -> Bounds:
-        """The pair of `lower` and `upper`, each (nq,) [rad, m]; −inf and inf where there is no limit.
+        """Joint position limits: the pair of `lower` and `upper`, (nq,) each [rad, m]; −inf and inf for no limit.
 
         >>> import linkwork as lw
         >>> lower, upper = lw.load("double_pendulum").position_limits
@@ -258,40 +253,39 @@ class LimitMethods(RobotBase):
 
     @property
     def velocity_limits(self) -> np.ndarray:
-        """The greatest speeds (nv,) of the joints [rad/s, m/s]: |v| is not to be more; inf where there is none.
+        """Joint speed limits (nv,) on |v| [rad/s, m/s]; inf where there is no limit.
 
-        A joint that follows another with a ratio bounds its speed to its own limit divided by |ratio|.
+        A follower limits its master's speed to its own limit divided by |ratio|.
         """
         tree = self._tree
         limits = np.full(tree.nv, np.inf)
-        for body, place in zip(tree.bodies, tree.v_slices, strict=True):
+        for body, columns in zip(tree.bodies, tree.v_slices, strict=True):
             ratio = 1.0 if body.coupling is None else abs(body.coupling.ratio)
             if ratio > 0.0:
-                limits[place] = np.minimum(limits[place], np.array(body.limits.velocity) / ratio)
+                limits[columns] = np.minimum(limits[columns], np.array(body.limits.velocity) / ratio)
         return limits
 
     @property
     def effort_limits(self) -> np.ndarray:
-        """The greatest joint forces (nv,) [N·m, N]: |τ| is not to be more; inf where there is none.
+        """Joint force limits (nv,) on |τ| [N·m, N]; inf where there is no limit.
 
-        They are those of the joints that have numbers of their own: a joint that follows another is not driven itself.
+        Only joints with their own coordinates count; a follower is not driven itself.
         """
         return np.array([x for _, body in self._tree.stacked() for x in body.limits.effort], dtype=float)
 
     def passive_torque(self, v: Array) -> np.ndarray:
-        """τ = −damping · v − friction · sign(v), what damping and dry friction of all joints exert at velocity v.
+        """Compute the joint forces of damping and dry friction, τ = −damping · v − friction · sign(v), sign(0) = 0.
 
-        What they exert on joints that follow others counts for their masters, times the ratio; nothing comes from
-        joints whose ``dynamics`` is "none".  sign(0) is 0.  The functions of dynamics include it with ``passive=True``
-        alone, springs and armature too: see `passive_force`.
-        v (..., nv) -> (..., nv) [N·m, N].
+        Forces on followers act on their masters, times the ratio.  Joints whose ``dynamics`` is "none" do not
+        contribute.  The functions of dynamics include these forces, springs and armature only with ``passive=True``:
+        see `passive_force`.  v (..., nv) -> (..., nv) [N·m, N].
         """
         damping, friction = np.zeros((2, self.nv))
-        for body, place in zip(self._tree.bodies, self._tree.v_slices, strict=True):
+        for body, columns in zip(self._tree.bodies, self._tree.v_slices, strict=True):
             if body.dynamics != "none":
                 ratio = 1.0 if body.coupling is None else body.coupling.ratio
-                damping[place] += ratio * ratio * np.array(body.damping)
-                friction[place] += abs(ratio) * np.array(body.friction)
+                damping[columns] += ratio * ratio * np.array(body.damping)
+                friction[columns] += abs(ratio) * np.array(body.friction)
         return resistance(self._subject, v, damping, friction)
 
     def _positions(self, side: int) -> np.ndarray:

@@ -1,7 +1,4 @@
-"""A robot's own numbers as parameters: what they are, and robots with others.
-
-What is in the joints: armature, damping, dry friction, springs.
-"""
+"""Methods of `Robot` for its parameters: inertias, placements, gravity, armature, damping, friction and springs."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from linkwork.model.tree import Tree
 from linkwork.model.value_check import check_joint_values
 from linkwork.parts.construction.link import joint_description
 from linkwork.parts.joint.joint import Joint, body_with, joint_of
-from linkwork.parts.joint.passive_parameters import DRIVE, dof_values, given_drive
+from linkwork.parts.joint.passive_parameters import DRIVE, dof_values, read_drive
 from linkwork.spatial.arguments import LARGEST, given_numbers
 from linkwork.spatial.inertia_vector import parameters_of
 
@@ -32,23 +29,23 @@ __all__ = ["ParameterMethods"]
 
 
 class ResistanceMethods(RobotBase):
-    """What is in the joints: armature, damping, dry friction, springs.
+    """Passive joint parameters: armature, damping, dry friction and springs.
 
-    The functions of dynamics count it with ``passive=True``; `passive_force` is what it exerts.  Arrays are those of
-    the joints that have numbers of their own, in their order in v and q.  A joint that follows another keeps its own,
-    in ``robot.joint(name)``; what they do is felt by its master, times the ratio, of armature and damping its square.
+    The functions of dynamics include them with ``passive=True``; `passive_force` is their force.  Arrays have the
+    joints with their own coordinates, in the order of v and q.  A follower has its own values, in
+    ``robot.joint(name)``; they act on its master, times the ratio (armature and damping: times its square).
     """
 
     __slots__ = ()
 
     @property
     def armature(self) -> np.ndarray:
-        """Inertia (nv,) of what turns with the joints alone [kg·m², kg]."""
+        """Armature (nv,), the reflected inertia of rotors [kg·m², kg]."""
         return self._stacked("armature")
 
     @property
     def gear_ratio(self) -> np.ndarray:
-        """Turns (nv,) of the rotors for one of the joints."""
+        """Gear ratio (nv,), rotor revolutions per joint revolution."""
         return self._stacked("gear_ratio")
 
     @property
@@ -58,17 +55,17 @@ class ResistanceMethods(RobotBase):
 
     @property
     def friction(self) -> np.ndarray:
-        """Dry friction (nv,) of joints that move [N·m, N]."""
+        """Kinetic dry friction (nv,) [N·m, N]."""
         return self._stacked("friction")
 
     @property
     def static_friction(self) -> np.ndarray:
-        """Dry friction (nv,) that holds joints at rest [N·m, N]; at least `friction`."""
+        """Static dry friction (nv,) [N·m, N]; at least `friction`."""
         return self._stacked("static_friction")
 
     @property
     def friction_velocity(self) -> np.ndarray:
-        """Speeds v_s (nv,) of the smooth law of friction, f tanh(v / v_s) [rad/s, m/s]."""
+        """Speeds v_s (nv,) of the smooth friction law f tanh(v / v_s) [rad/s, m/s]."""
         return self._stacked("friction_velocity")
 
     @property
@@ -78,7 +75,7 @@ class ResistanceMethods(RobotBase):
 
     @property
     def rest_configuration(self) -> np.ndarray:
-        """The configuration (nq,) at which the joints' springs exert nothing [rad, m]."""
+        """Rest configuration (nq,) of the joints' springs, where their force is zero [rad, m]."""
         return self._stacked("rest")
 
     @edits
@@ -95,207 +92,207 @@ class ResistanceMethods(RobotBase):
         stiffness: Array | None = None,
         rest: Array | None = None,
     ) -> Self:
-        """The robot with other armature, damping, friction or springs in its joints; what is left out stays.
+        """Return the robot with other armature, damping, friction or springs in its joints.
 
-        Each is an array (nv,), of ``rest`` (nq,), in the order of v and q; or a dict by joint name, of a number or one
-        for each of the joint's; or, but for ``rest``, a number for all joints except those that float, followers too.
-        ``rotor_inertia`` [kg·m², kg] stands for the armature N² · rotor_inertia, N the gear ratio.  Static friction
-        that was as friction stays so.  Units are those of the properties of these names.
+        Each argument is an array (nv,), for ``rest`` (nq,), in the order of v and q; or a dict by joint name of numbers
+        or arrays; or, except for ``rest``, a number for all joints but floating ones, followers included.
+        ``rotor_inertia`` [kg·m², kg] sets the armature to N² · rotor_inertia, with the gear ratio N.  Static friction
+        that was equal to the friction changes with it.  Units are those of the properties of these names.  Arguments
+        left out do not change.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm7").with_joint_dynamics(gear_ratio={"elbow": 100}, rotor_inertia={"elbow": 2e-5})
         >>> arm.joint("elbow").armature.round(6).tolist()
         [0.2]
 
-        Raises ValueError, with the joint's name, for numbers that are negative or not finite, a gear ratio or a
-        friction_velocity of zero, static friction below that of motion, a rest that is no configuration, and sizes that
-        do not fit; UnknownNameError for a joint that is not there; TypeError where armature and rotor inertia are given
-        for one joint.
+        Raises ValueError, with the joint's name, for negative or non-finite values, a zero gear ratio or friction
+        velocity, static friction below kinetic friction, an invalid rest configuration and wrong sizes;
+        UnknownNameError for an unknown joint; TypeError for armature and rotor inertia of the same joint.
         """
-        given = {"armature": armature, "gear_ratio": gear_ratio, "rotor_inertia": rotor_inertia, "damping": damping}
-        given |= {"friction": friction, "static_friction": static_friction, "friction_velocity": friction_velocity}
-        given |= {"stiffness": stiffness, "rest": rest}
-        said: dict[int, dict[str, Any]] = {}
-        for key, value in given.items():
+        arguments = {"armature": armature, "gear_ratio": gear_ratio, "rotor_inertia": rotor_inertia, "damping": damping}
+        arguments |= {"friction": friction, "static_friction": static_friction, "friction_velocity": friction_velocity}
+        arguments |= {"stiffness": stiffness, "rest": rest}
+        by_joint: dict[int, dict[str, Any]] = {}
+        for key, value in arguments.items():
             if value is not None:
-                for index, part in self._by_joint(key, value).items():
-                    said.setdefault(index, {})[key] = part
+                for index, own in self._by_joint(key, value).items():
+                    by_joint.setdefault(index, {})[key] = own
         bodies, findings = list(self._tree.bodies), Findings()
-        for index, values in said.items():
-            joint = _resisting(joint_of(self._tree, index), values)
+        for index, values in by_joint.items():
+            joint = _with_passive(joint_of(self._tree, index), values)
             check_joint_values(findings, joint_description(self._tree.name, joint))
             bodies[index] = body_with(joint, bodies[index])
         findings.raise_errors()
         return type(self)(replace(self._tree, bodies=tuple(bodies)))
 
     def _by_joint(self, key: str, value: Any) -> dict[int, Any]:
-        """What is said of joints, by the index of the body that each carries."""
+        """Return the values of each joint, by the index of the body that it carries."""
         tree = self._tree
         if isinstance(value, Mapping):
-            return {tree.joint_index(name): part for name, part in value.items()}
+            return {tree.joint_index(name): own for name, own in value.items()}
         whole = (tree.nq,) if key == "rest" else (tree.nv,)
         expected = f"{key}: expected an array of shape {whole} or a dict by joint name"
         expected += "" if key == "rest" else ", or a number"
         shapes = [whole] if key == "rest" else [(), whole]
-        numbers = given_numbers(value, expected, *shapes)
-        if numbers.ndim == 0:
-            return {i: float(numbers) for i, body in enumerate(tree.bodies) if not body.joint.is_floating}
-        places = tree.q_slices if key == "rest" else tree.v_slices
-        return {i: numbers[places[i]] for i, _ in tree.stacked()}
+        array = given_numbers(value, expected, *shapes)
+        if array.ndim == 0:
+            return {i: float(array) for i, body in enumerate(tree.bodies) if not body.joint.is_floating}
+        slices = tree.q_slices if key == "rest" else tree.v_slices
+        return {i: array[slices[i]] for i, _ in tree.stacked()}
 
     def _stacked(self, key: str) -> np.ndarray:
-        parts = [getattr(joint_of(self._tree, i), key) for i, _ in self._tree.stacked()]
-        return np.concatenate([np.zeros(0), *parts])
+        arrays = [getattr(joint_of(self._tree, i), key) for i, _ in self._tree.stacked()]
+        return np.concatenate([np.zeros(0), *arrays])
 
 
-def _resisting(joint: Joint, said: dict[str, Any]) -> Joint:
-    """The joint with what is said of it."""
+def _with_passive(joint: Joint, values: dict[str, Any]) -> Joint:
+    """Return the joint with other passive parameters."""
     caller, nv = joint.name, joint.nv
-    if "rotor_inertia" in said and "armature" in said:
-        raise TypeError(f"joint {caller!r}: armature and rotor_inertia say the same: give one of them")
+    if "rotor_inertia" in values and "armature" in values:
+        raise TypeError(f"joint {caller!r}: expected armature or rotor_inertia, got both")
     result: dict[str, Any] = {key: getattr(joint, key) for key in DRIVE}
-    resisting: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     for key in ("damping", "friction"):
-        if key in said:
-            resisting[key] = dof_values(caller, key, said[key], nv, least=0.0, infinite=False)
-    dry = np.asarray(resisting.get("friction", joint.friction))
+        if key in values:
+            changes[key] = dof_values(caller, key, values[key], nv, least=0.0, infinite=False)
+    dry = np.asarray(changes.get("friction", joint.friction))
     result["static_friction"] = np.where(joint.static_friction == joint.friction, dry, joint.static_friction)
-    result |= {key: value for key, value in said.items() if key in DRIVE}
-    if "rotor_inertia" in said:
-        rotor = dof_values(caller, "rotor_inertia", said["rotor_inertia"], nv, least=0.0, infinite=False)
-        turns = dof_values(caller, "gear_ratio", result["gear_ratio"], nv, infinite=False)
-        result["armature"] = turns * turns * rotor
-    return replace(joint, **resisting, **given_drive(caller, joint.type, dry, result))
+    result |= {key: value for key, value in values.items() if key in DRIVE}
+    if "rotor_inertia" in values:
+        rotor = dof_values(caller, "rotor_inertia", values["rotor_inertia"], nv, least=0.0, infinite=False)
+        ratio = dof_values(caller, "gear_ratio", result["gear_ratio"], nv, infinite=False)
+        result["armature"] = ratio * ratio * rotor
+    return replace(joint, **changes, **read_drive(caller, joint.type, dry, result))
 
 
-_FILE = 1e-5  # relative: what is left of a file's six digits
+_FILE_ROUNDING = 1e-5  # relative rounding of six digits in files
 
 
 class ParameterMethods(ResistanceMethods):
-    """The robot's own numbers, by the names under which kernels take them."""
+    """Parameters of the robot by the names of kernel inputs."""
 
     __slots__ = ()
 
     def parameters(self, names: str | Iterable[str]) -> dict[str, np.ndarray]:
-        """The robot's own numbers for parameters, by the names of the inputs of a kernel that has them.
+        """Return the robot's values of parameters, by the names of the inputs of a kernel with these parameters.
 
-        ``kernel(q, v, a, **robot.parameters(names))`` is what the robot's method gives.  Names are texts, one or
-        several, as `compile` takes them; one with ``*``, ``?`` or ``[`` stands for all that fit:
+        ``kernel(q, v, a, **robot.parameters(names))`` equals the result of the robot's method.  ``names`` is a string
+        or several, as in `compile`; a name with ``*``, ``?`` or ``[`` matches all names of the pattern:
 
         - ``inertia:<link>`` (10,): a link's own mass [kg], first moments of mass [kg·m] and rotational inertia J_xx,
-          J_xy, J_xz, J_yy, J_yz, J_zz [kg·m²], about its origin in its axes; ``inertia`` (nb, 10): of each body as a
-          whole, in the order of `bodies`, as `inertial_parameters` has them;
+          J_xy, J_xz, J_yy, J_yz, J_zz [kg·m²] about its origin in its axes; ``inertia`` (nb, 10): the total of each
+          body in the order of `bodies`, as in `inertial_parameters`;
         - ``armature``, ``damping``, ``friction``, ``static_friction``, ``friction_velocity``, ``stiffness``:``<joint>``
-          (nv of the joint,), a follower's too, or alone (nv,); ``rest:<joint>`` and ``rest`` of q's numbers.  Units are
-          those of the properties of these names; they count where ``passive=True``;
+          (nv of the joint,), followers included, or without a joint (nv,); ``rest:<joint>`` (nq of the joint,) and
+          ``rest`` (nq,).  Units are those of the properties of these names; they act with ``passive=True``;
         - ``gravity`` (3,) [m/s²];
-        - ``placement:<joint>`` (6,): an offset (φ; d) of the joint from its place on the link before it, turned by the
-          rotation vector φ [rad] and moved by d [m] in its own axes, a fixed joint's too; ``placement`` (nb, 6): of
-          each moving joint, in the order of `bodies`.  ``frame:<frame>`` (6,): the same of a frame on what carries it,
-          with all that is fixed to it.  The robot's own offsets are zero;
+        - ``placement:<joint>`` (6,): an offset (φ; d) of a moving or fixed joint from its placement on the parent link,
+          a rotation vector φ [rad] and a displacement d [m] in the joint's axes; ``placement`` (nb, 6): of each moving
+          joint in the order of `bodies`.  ``frame:<frame>`` (6,): the same offset of a frame and all that is fixed to
+          it.  The robot's own offsets are zero;
         - ``point:<point>`` (3,) [m] and ``direction:<direction>`` (3,), of unit length, in their frames.
 
-        Raises UnknownNameError for a kind and a name that are not there, ValueError for what is named twice.
+        Raises UnknownNameError for an unknown kind or name, ValueError for a repeated parameter.
         """
-        asked = inputs_of(read_parameters(self._tree, "parameters", names))
+        inputs = inputs_of(read_parameters(self._tree, "parameters", names))
         return {
-            key: np.array(p.nominal(self._tree), dtype=float).reshape(p.shape(self._tree)) for p, key in asked.items()
+            key: np.array(p.nominal(self._tree), dtype=float).reshape(p.shape(self._tree)) for p, key in inputs.items()
         }
 
     def with_parameters(self, values: Mapping[str, Any]) -> Self:
-        """The robot with other numbers, by the names of parameters or of their inputs: see `parameters`.
+        """Return the robot with other parameter values, by parameter or kernel input: see `parameters`.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm7").with_parameters({"inertia:hand": [0.5, 0, 0, 0.02, 2e-3, 0, 0, 2e-3, 0, 1e-3]})
         >>> arm.link("hand").mass
         0.5
 
-        In a function that is compiled, numbers may be symbols: the robot's methods then are functions of them, and it
-        is of use in that function only.
+        In a compiled function, values may be symbols: the robot's methods are then functions of them, and the robot is
+        valid in that function only.
 
-        Raises ValueError for another shape, for numbers that are not finite, and for inertias that no body has, which
-        says why; what the robot's own are is taken as it is.
+        Raises ValueError for a wrong shape, values that are not finite and unphysical inertias, with the reason.  The
+        robot's own values are always accepted.
         """
         if not isinstance(values, Mapping):
-            raise TypeError(f"with_parameters: expected a dict by parameter, got {values!r}")
-        given = {p: x for key, x in values.items() for p in read_parameters(self._tree, _WHO, key)}
-        read_parameters(self._tree, _WHO, [*values])  # refuses what is given twice
-        if has_symbols(self._subject) or any(map(is_traced, given.values())):
-            return self._with_symbols({p: _scalars(self._tree, p, x) for p, x in given.items()})
-        numbers = {p: _numbers(self._tree, p, x) for p, x in given.items()}
+            raise TypeError(f"with_parameters: values: expected a dict by parameter, got {values!r}")
+        arguments = {p: x for key, x in values.items() for p in read_parameters(self._tree, _CALLER, key)}
+        read_parameters(self._tree, _CALLER, [*values])  # raises for repeated parameters
+        if has_symbols(self._subject) or any(map(is_traced, arguments.values())):
+            return self._with_symbols({p: _scalars(self._tree, p, x) for p, x in arguments.items()})
+        arrays = {p: _checked_values(self._tree, p, x) for p, x in arguments.items()}
         in_joints: dict[str, dict[str, Any]] = {}
-        for p in [p for p in numbers if isinstance(KINDS[p.kind].size, str)]:
-            in_joints.setdefault(p.kind, {}).update(_by_joint(self._tree, p, numbers.pop(p)))
-        tree = with_parameter_values(self._tree, {p: x.ravel().tolist() for p, x in numbers.items()})
-        if any(p.kind == "inertia" and not p.name for p in numbers):
+        for p in [p for p in arrays if isinstance(KINDS[p.kind].size, str)]:
+            in_joints.setdefault(p.kind, {}).update(_by_joint(self._tree, p, arrays.pop(p)))
+        tree = with_parameter_values(self._tree, {p: x.ravel().tolist() for p, x in arrays.items()})
+        if any(p.kind == "inertia" and not p.name for p in arrays):
             _check_own_links(self._tree, tree)
         robot = type(self)(tree)
         return robot.with_joint_dynamics(**in_joints) if in_joints else robot
 
-    def _with_symbols(self, numbers: Mapping[Parameter, list[Any]]) -> Self:
-        """A robot some of whose numbers are symbols: what it is made of is known, and its functions take them."""
-        subject = replace(self._subject, parameter_values={**self._subject.parameter_values, **numbers})
+    def _with_symbols(self, values: Mapping[Parameter, list[Any]]) -> Self:
+        """Return a robot with symbolic parameters, which its functions use."""
+        subject = replace(self._subject, parameter_values={**self._subject.parameter_values, **values})
         robot = type(self)(subject.tree)
         robot._subject, robot._tree = subject, parametrized(subject.tree, subject.parameter_values)
         return robot
 
 
-_WHO = "with_parameters"
+_CALLER = "with_parameters"
 
 
 def _expected(tree: Tree, p: Parameter) -> str:
     shape = p.shape(tree)
-    return f"{_WHO}: {p}: expected numbers of shape {shape}, {KINDS[p.kind].doc}"
+    return f"{_CALLER}: {p}: expected numbers of shape {shape}, {KINDS[p.kind].doc}"
 
 
 def _scalars(tree: Tree, p: Parameter, value: Any) -> list[Any]:
-    """Numbers and symbols, row by row."""
+    """Return numbers and symbols as a flat list."""
     array = scalars(value)
     if array.shape != p.shape(tree):
         raise ValueError(f"{_expected(tree, p)}, got an array of shape {array.shape}")
     return array.ravel().tolist()
 
 
-def _numbers(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
-    """Numbers that a robot can have."""
+def _checked_values(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
+    """Return physically possible values of a parameter.  Raises ValueError."""
     expected = _expected(tree, p)
-    numbers = given_numbers(value, expected, p.shape(tree))
-    if np.abs(numbers).max(initial=0.0) > LARGEST:
+    array = given_numbers(value, expected, p.shape(tree))
+    if np.abs(array).max(initial=0.0) > LARGEST:
         raise ValueError(f"{expected} of at most {LARGEST:.0e}, got {value!r}")
     own = np.reshape(p.nominal(tree), p.shape(tree))
-    if np.array_equal(numbers, own):
-        return numbers
+    if np.array_equal(array, own):
+        return array
     if p.kind == "direction":
-        return np.array([*unit_axis(numbers.tolist(), f"{_WHO}: {p}", "direction")])
+        return np.array([*unit_axis(array.tolist(), f"{_CALLER}: {p}", "direction")])
     if p.kind == "inertia":
-        for k, (x, known) in enumerate(zip(numbers.reshape(-1, 10), own.reshape(-1, 10), strict=True)):
-            why = () if np.array_equal(x, known) else explain(x, tolerance=_FILE)
-            if why:
-                whose = "" if p.name else f": row {k}, body {tree.bodies[k].name!r}"
+        for k, (x, known) in enumerate(zip(array.reshape(-1, 10), own.reshape(-1, 10), strict=True)):
+            reasons = () if np.array_equal(x, known) else explain(x, tolerance=_FILE_ROUNDING)
+            if reasons:
+                body = "" if p.name else f": row {k}, body {tree.bodies[k].name!r}"
                 raise ValueError(
-                    f"{_WHO}: {p}{whose}: no body has these numbers: {'; '.join(why)}; "
-                    f"linkwork.parameters.from_log_cholesky gives what a body can have, whatever it is given"
+                    f"{_CALLER}: {p}{body}: unphysical inertial parameters: {'; '.join(reasons)}; "
+                    f"linkwork.parameters.from_log_cholesky always returns physical ones"
                 )
-    return numbers
+    return array
 
 
 def _check_own_links(before: Tree, after: Tree) -> None:
-    """Raises ValueError where bodies as a whole are lighter than the other links on them."""
+    """Raise ValueError if a body's inertia less that of its welded links is unphysical."""
     known = {frame.name: frame.inertia for frame in frames_with_inertias(before.bodies, before.frames)}
     own = {body.name for body in after.bodies}
     for frame in after.frames:
         if frame.name in own and frame.inertia != known.get(frame.name):
-            why = explain(parameters_of(frame.inertia), tolerance=_FILE)
-            if why:
+            reasons = explain(parameters_of(frame.inertia), tolerance=_FILE_ROUNDING)
+            if reasons:
                 raise ValueError(
-                    f"{_WHO}: inertia: body {frame.name!r}: what its other links leave to link {frame.name!r} is no "
-                    f"inertia: {'; '.join(why)}; give links' own, as inertia:{frame.name}"
+                    f"{_CALLER}: inertia: body {frame.name!r}: less the inertia of its welded links, link "
+                    f"{frame.name!r} is unphysical: {'; '.join(reasons)}; set the links' own, as inertia:{frame.name}"
                 )
 
 
-def _by_joint(tree: Tree, p: Parameter, numbers: np.ndarray) -> dict[str, np.ndarray]:
-    """What joints are given, by name."""
+def _by_joint(tree: Tree, p: Parameter, values: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the values of each joint by name."""
     if p.name:
-        return {p.name: numbers}
-    places = tree.q_slices if p.kind == "rest" else tree.v_slices
-    return {body.joint_name: numbers[places[i]] for i, body in tree.stacked() if body.joint.nv}
+        return {p.name: values}
+    slices = tree.q_slices if p.kind == "rest" else tree.v_slices
+    return {body.joint_name: values[slices[i]] for i, body in tree.stacked() if body.joint.nv}

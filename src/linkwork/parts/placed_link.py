@@ -1,4 +1,4 @@
-"""A link of a robot: where it is, what it weighs, what it looks like, and what holds it."""
+"""View of a robot's link: pose, inertia, shapes and parent joint."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ __all__ = ["PlacedLink", "fixed_joints_of", "link_frame", "links_of", "placed_li
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlacedLink:
-    """A link of a robot: an immutable value, equal and hashable by content.
+    """Link of a robot: an immutable value, equal and hashable by content.
 
-    It moves with ``body``, the body that it is or that fixed joints weld it to.
+    It moves with ``body``: its own body, or the body that fixed joints weld it to.
     """
 
     name: str
-    body: str  # the name of the body that it moves with; "world" where it is fixed
+    body: str  # name of the body that it moves with; "world" if it is fixed
     placement: Pose  # X_body_link
-    inertia_at_origin: Inertia | None  # about its origin, in its axes; None in a robot that was loaded without
+    inertia_at_origin: Inertia | None  # about its origin, in its axes; None for a robot loaded without inertias
     visuals: tuple[Geometry, ...]
     collisions: tuple[Geometry, ...]
-    joint: str | None  # the name of the joint between it and ``parent``; None for a root that is fixed to the world
-    parent: str  # the link, by name, that its joint hangs from; "world" for a root
-    is_welded: bool  # whether that joint is a fixed one
+    joint: str | None  # name of the joint between it and ``parent``; None for a root that is fixed to the world
+    parent: str  # name of the parent link; "world" for a root
+    is_welded: bool  # True if that joint is fixed
 
     @property
     def pose(self) -> np.ndarray:
-        """X_body_link (4, 4), where its frame is in the frame of its body: p_body = X p_link [1, m]."""
+        """Pose X_body_link (4, 4) of its frame in the frame of its body: p_body = X p_link [1, m]."""
         return matrix_of(self.placement)
 
     @property
     def mass(self) -> float:
-        """Its own mass [kg]; nothing else on its body is in it."""
+        """Mass of the link itself [kg], without other links on its body."""
         return float(self._own.mass)
 
     @property
     def com(self) -> np.ndarray:
-        """Its centre of mass from its origin, in its axes (3,) [m]; zeros where it has no mass."""
+        """Centre of mass (3,) relative to its origin, in its axes [m]; zero for a massless link."""
         return fixed_array([*mass_properties(self._own)[1]])
 
     @property
     def inertia(self) -> np.ndarray:
-        """Its rotational inertia about its centre of mass, in its axes (3, 3) [kg·m²]."""
+        """Rotational inertia (3, 3) about its centre of mass, in its axes [kg·m²]."""
         about = mass_properties(self._own)[2]
         return fixed_array([[*row] for row in (about.x, about.y, about.z)])
 
@@ -74,12 +74,12 @@ class PlacedLink:
 
 
 def placed_link(tree: Tree, name: str) -> PlacedLink:
-    """The named link, or frame.  Raises UnknownNameError."""
+    """Return the named link or frame.  Raises UnknownNameError."""
     return _placed(tree, link_frame(tree, tree.frames, name))
 
 
 def link_frame(tree: Tree, frames: Iterable[Frame], name: str) -> Frame:
-    """The one of these frames with this name.  Raises UnknownNameError, for the world too unless it is a link."""
+    """Return the frame of a name.  Raises UnknownNameError, also for "world" unless it is a link."""
     known = {frame.name: frame for frame in frames}
     try:
         return known[name]
@@ -88,22 +88,22 @@ def link_frame(tree: Tree, frames: Iterable[Frame], name: str) -> Frame:
 
 
 def links_of(tree: Tree) -> tuple[PlacedLink, ...]:
-    """The links: frames but for those that were only put on a link."""
+    """Return the links, without frames that were only added to a link."""
     return tuple(_placed(tree, frame) for frame in tree.links)
 
 
 def fixed_joints_of(tree: Tree) -> tuple[Joint, ...]:
-    """The fixed joints, in the order of the links that they weld: each is at the pose of its link in the link before.
+    """Return the fixed joints in the order of their child links, each placed at the child's pose in its parent link.
 
-    The world is a place to hang from, and needs to be no link.
+    The parent "world" does not need to be a link.
     """
-    places = {"world": Pose.identity(), **{frame.name: frame.placement for frame in tree.frames}}
+    poses = {"world": Pose.identity(), **{frame.name: frame.placement for frame in tree.frames}}
     result = []
     for frame in tree.frames:
         if frame.fixed_joint is not None:
             link = _placed(tree, frame)
-            held = places[link.parent]
-            placement = frame.placement if held == Pose.identity() else held.inv() @ frame.placement
+            carrier = poses[link.parent]
+            placement = frame.placement if carrier == Pose.identity() else carrier.inv() @ frame.placement
             name, parent = frame.fixed_joint, link.parent
             result.append(Joint.of(Fixed(), name=name, parent=parent, child=frame.name, placement=placement))
     return tuple(result)
@@ -116,12 +116,12 @@ def _placed(tree: Tree, frame: Frame) -> PlacedLink:
     if body is not None and body.name == frame.name:
         joint, parent = body.joint_name, _parent(tree, frame.body)
     inertia = None if tree.inertias_ignored else frame.inertia
-    parts = frame.placement, inertia, frame.visuals, frame.collisions
-    return PlacedLink(frame.name, carrier, *parts, joint, parent, frame.fixed_joint is not None)
+    own = frame.placement, inertia, frame.visuals, frame.collisions
+    return PlacedLink(frame.name, carrier, *own, joint, parent, frame.fixed_joint is not None)
 
 
 def _parent(tree: Tree, i: int) -> str:
-    """The link that the joint of a body hangs from."""
+    """Return the parent link of a body's joint."""
     body = tree.bodies[i]
     if body.links is not None:
         return body.links[0]

@@ -1,4 +1,4 @@
-"""Plots in space: robots, frames and their paths, and scenes; and `Robot.plot`."""
+"""3D plots of robots, frames, paths of frames and scenes; `Robot.plot`."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.shapes.mesh_files import load_mesh
 from linkwork.spatial.arguments import matrix_of
 
-__all__ = ["PlottingMethods", "draw_robot", "draw_scene", "draw_ways", "frames_to_draw", "plot_ways"]
+__all__ = ["PlottingMethods", "draw_paths", "draw_robot", "draw_scene", "frames_to_draw", "plot_paths"]
 
 
-_AROUND, _ACROSS = 16, 9  # directions of a shape's farthest points
-_POINTS = 2000  # of a cloud
-_FLOOR = 1.0  # [m]: half of what is drawn of a plane
-_AXIS = 0.1  # [m], of a frame that is drawn
+_AROUND, _ACROSS = 16, 9  # directions of a shape's support points
+_MAX_POINTS = 2000  # of a cloud
+_FLOOR = 1.0  # [m] half width of the drawn section of a plane
+_AXIS = 0.1  # [m] length of a frame's axes
 Folders = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def frames_to_draw(robot: Any, frame: str | Sequence[str] | None) -> tuple[str, ...]:
-    """One, several, or the robot's last.  Raises UnknownNameError."""
+    """Return the names of frames: one, several, or by default the robot's last.  Raises UnknownNameError."""
     names = (robot.frames[-1],) if frame is None else (frame,) if isinstance(frame, str) else tuple(frame)
     for name in names:
         if name not in robot.frames:
@@ -38,26 +38,26 @@ def frames_to_draw(robot: Any, frame: str | Sequence[str] | None) -> tuple[str, 
     return names
 
 
-def plot_ways(
+def plot_paths(
     robot: Any,
-    ways: Sequence[np.ndarray],
+    paths: Sequence[np.ndarray],
     frame: str | Sequence[str] | None = None,
     axes: Any = None,
     *,
     scene: Scene | None = None,
     shapes: int = 0,
 ) -> Any:
-    """The ways of frames' origins through configurations (n, nq) each, obstacles, and so many times the robot."""
+    """Plot the paths of frames' origins for configurations (n, nq) each, obstacles, and the robot ``shapes`` times."""
     if robot is None:
-        raise ValueError("plot_path: expected a trajectory of a robot: plain numbers have no frames")
-    shapes = integer("plot_path", "shapes", shapes, least=0, what="how often to draw the robot, an integer")
+        raise ValueError("plot_path: expected a trajectory of a robot; plain coordinates have no frames")
+    shapes = integer("plot_path", "shapes", shapes, least=0)
     names = frames_to_draw(robot, frame)
     axes = space_axes() if axes is None else axes
     for name in names:
-        draw_ways(axes, robot, ways, name)
+        draw_paths(axes, robot, paths, name)
     if scene is not None:
         draw_scene(axes, scene)
-    every = np.concatenate([np.empty((0, robot.nq)), *ways])
+    every = np.concatenate([np.empty((0, robot.nq)), *paths])
     if len(every):
         for q in every[np.round(np.linspace(0, len(every) - 1, int(shapes))).astype(int)]:
             draw_robot(axes, robot, q)
@@ -65,15 +65,15 @@ def plot_ways(
     return axes
 
 
-def draw_ways(axes: Any, robot: Any, ways: Sequence[np.ndarray], frame: str, **style: Any) -> None:
-    """Where a frame's origin goes."""
-    for way in ways:
-        if len(way):
-            axes.plot(*np.asarray(robot.pose(way, frame))[:, :3, 3].T, **({"linewidth": 2.0, "label": frame} | style))
+def draw_paths(axes: Any, robot: Any, paths: Sequence[np.ndarray], frame: str, **style: Any) -> None:
+    """Draw the paths of a frame's origin."""
+    for path in paths:
+        if len(path):
+            axes.plot(*np.asarray(robot.pose(path, frame))[:, :3, 3].T, **({"linewidth": 2.0, "label": frame} | style))
 
 
 def draw_scene(axes: Any, scene: Scene, color: Any = "0.6") -> None:
-    """All obstacles."""
+    """Draw all obstacles."""
     for obstacle in scene.obstacles:
         _draw(axes, obstacle.shape, matrix_of(obstacle.pose), color, 0.35)
 
@@ -89,13 +89,13 @@ def plot_robot(
     color: Any,
     alpha: float,
 ) -> Any:
-    """See `Robot.plot`."""
-    given = np.asarray(robot.neutral()) if q is None else read_configuration(robot, "plot", "q", q)
+    """Draw a robot: see `Robot.plot`."""
+    configurations = np.asarray(robot.neutral()) if q is None else read_configuration(robot, "plot", "q", q)
     names = () if frames is None else frames_to_draw(robot, frames)
     axes = space_axes() if axes is None else axes
     if scene is not None:
         draw_scene(axes, scene)
-    for one in given.reshape(-1, robot.nq):
+    for one in configurations.reshape(-1, robot.nq):
         draw_robot(axes, robot, one, color, alpha, meshes=meshes)
         for name in names:
             _draw_frame(axes, np.asarray(robot.pose(one, name)), name)
@@ -105,11 +105,11 @@ def plot_robot(
 
 
 def _widen(axes: Any) -> None:
-    """Widen the space along flat directions, so that its labels have room."""
+    """Widen the axes along flat directions to make room for labels."""
     limits = [np.array(getattr(axes, f"get_{x}lim")()) for x in "xyz"]
-    least = 0.3 * max(high - low for low, high in limits)
+    minimum = 0.3 * max(high - low for low, high in limits)
     for x, (low, high) in zip("xyz", limits, strict=True):
-        more = 0.5 * max(least - (high - low), 0.0)
+        more = 0.5 * max(minimum - (high - low), 0.0)
         getattr(axes, f"set_{x}lim")(low - more, high + more)
 
 
@@ -122,22 +122,22 @@ def draw_robot(
     *,
     meshes: Folders | None = None,
 ) -> None:
-    """Draw the collision shapes in a configuration, of meshes those that are found in the folders ``meshes``.
+    """Draw the collision shapes in a configuration; mesh files are searched in the folders ``meshes``.
 
-    Where there are no shapes, or some that cannot be drawn, lines between the bodies' frames are drawn as well.
+    If there are no shapes, or some cannot be drawn, lines between the bodies' frames are drawn in addition.
     """
     X = np.asarray(robot.forward_kinematics(q))
     shapes = link_shapes(robot.tree)
     drawn = 0
     for shape in shapes:
-        at = matrix_of(shape.placement)
-        drawn += _draw(axes, shape.shape, X[shape.body] @ at if shape.body >= 0 else at, color, alpha, meshes)
+        pose = matrix_of(shape.placement)
+        drawn += _draw(axes, shape.shape, X[shape.body] @ pose if shape.body >= 0 else pose, color, alpha, meshes)
     if drawn < len(shapes) or not shapes:
         _draw_skeleton(axes, robot, X, color)
 
 
 def _draw_skeleton(axes: Any, robot: Any, X: np.ndarray, color: Any) -> None:
-    """Draw lines from each body's frame to its children's, to frames that constraints hold, and to the last links."""
+    """Draw lines from each body's frame to its children's, to frames of constraints, and to the last links."""
     tree = robot.tree
     named = {name for constraint in tree.constraints for name in constraint.references.frames}
     carrying = {body.parent for body in tree.bodies}
@@ -156,12 +156,12 @@ def _draw_frame(axes: Any, X: np.ndarray, name: str) -> None:
 
 
 def _draw(axes: Any, shape: Shape, X: np.ndarray, color: Any, alpha: float, meshes: Folders | None = None) -> bool:
-    """Draw a shape at a pose, and return whether it can be drawn."""
+    """Draw a shape at a pose and return True, or return False if it cannot be drawn."""
     if isinstance(shape, Compound):
         drawn = [_draw(axes, part.shape, X @ matrix_of(part.origin), color, alpha, meshes) for part in shape.parts]
         return all(drawn)
     if isinstance(shape, PointCloud):
-        points = np.asarray(shape.points)[:: max(len(shape.points) // _POINTS, 1)]
+        points = np.asarray(shape.points)[:: max(len(shape.points) // _MAX_POINTS, 1)]
         axes.scatter(*(points @ X[:3, :3].T + X[:3, 3]).T, color=color, s=2)
         return True
     if isinstance(shape, Mesh):
@@ -177,16 +177,16 @@ def _draw(axes: Any, shape: Shape, X: np.ndarray, color: Any, alpha: float, mesh
     else:
         try:
             around = shape.support(_directions())
-        except ValueError:  # what has no farthest points, such as terrain
+        except ValueError:  # shapes without support points, such as terrain
             return False
         ends = [np.repeat(row.mean(axis=0, keepdims=True), len(row), axis=0) for row in around[[0, -1]]]
-        surface = np.concatenate([ends[:1], around, ends[1:]])  # flat ends are closed in their middle
+        surface = np.concatenate([ends[:1], around, ends[1:]])  # closes flat ends at their centres
     axes.plot_surface(*np.moveaxis(surface @ X[:3, :3].T + X[:3, 3], -1, 0), color=color, alpha=alpha, linewidth=0.0)
     return True
 
 
 def _directions() -> np.ndarray:
-    """Over the sphere (across, around, 3), not along the axes, where farthest points are not one."""
+    """Return directions (across, around, 3) that avoid the axes, where support points are not unique."""
     around = np.linspace(0.0, 2.0 * np.pi, _AROUND + 1) + 0.1
     across = np.linspace(0.0, np.pi, _ACROSS)
     ring = np.stack([np.cos(around), np.sin(around)], axis=-1)
@@ -199,7 +199,7 @@ def _directions() -> np.ndarray:
 
 
 class PlottingMethods(RobotBase):
-    """Pictures, by matplotlib (the `figures` extra)."""
+    """Plots with matplotlib (the `figures` extra)."""
 
     __slots__ = ()
 
@@ -214,20 +214,19 @@ class PlottingMethods(RobotBase):
         color: Any = "tab:blue",
         alpha: float = 0.3,
     ) -> Any:
-        """Draw the robot in a configuration with matplotlib, and return the axes in space [m].
+        """Draw the robot in a configuration with matplotlib, and return the 3D axes [m].
 
-        ``q`` (nq,), or (..., nq) for several configurations in one picture, is the neutral one if it is left out.
-        Collision shapes are drawn; lines between the bodies' frames are drawn where there are none, or where some are
-        mesh files.  Meshes are drawn if ``meshes`` names the folders in which they are (`linkwork.shapes.load_mesh`,
-        the `mesh` extra).  ``frames`` are drawn by their axes, x red, y green, z blue, and their names, and ``scene``
-        by its obstacles.
+        ``q`` (nq,), or (..., nq) for several configurations in one plot, is the neutral configuration by default.
+        Collision shapes are drawn, and lines between the bodies' frames if there are none or some are mesh files.
+        Meshes are drawn if ``meshes`` names their folders (`linkwork.shapes.load_mesh`, the `mesh` extra).  ``frames``
+        are drawn as axes, x red, y green, z blue, with their names; ``scene`` by its obstacles.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm7")
         >>> axes = arm.plot({"elbow": -1.2}, frames="hand")         # doctest: +SKIP
         >>> axes.figure.savefig("arm7.png")                         # doctest: +SKIP
 
-        Raises ValueError for what is no configuration, UnknownNameError for a frame that is not there, what `load_mesh`
-        raises, and ImportError without matplotlib.
+        Raises ValueError for an invalid configuration, UnknownNameError for an unknown frame, the errors of
+        `load_mesh`, and ImportError without matplotlib.
         """
         return plot_robot(self, q, scene=scene, frames=frames, meshes=meshes, axes=axes, color=color, alpha=alpha)

@@ -1,9 +1,4 @@
-"""Editing a robot: every method gives a new robot, and the old one stays as it is.
-
-A robot's meshes as hulls that distances can be measured of.
-
-Which joints to lock, and where: what users say, looked at, with all that follows.
-"""
+"""Methods of `Robot` that return an edited robot: joints, inertias, payloads, hulls, locked joints."""
 
 from __future__ import annotations
 
@@ -18,7 +13,7 @@ from numpy.typing import ArrayLike
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import edits
-from linkwork.mechanisms.algorithms.constraint_rows import settled_anew
+from linkwork.mechanisms.algorithms.constraint_rows import rebind_constraints
 from linkwork.model.body import Body, Frame
 from linkwork.model.composite_body import frames_with_inertias, with_summed_inertias
 from linkwork.model.coupled_joints import coupling_text
@@ -40,38 +35,40 @@ __all__ = ["CollisionHullMethods", "EditingMethods"]
 
 
 class EditingMethods(Constructors):
-    """How a robot with something changed is made of a robot."""
+    """Methods that return an edited robot and leave the original unchanged."""
 
     __slots__ = ()
 
     @edits
     def with_joint(self, joint: Joint) -> Self:
-        """The robot with one of its joints, by name, as it is given: with other limits, damping, type, placement ...
+        """Return the robot with the joint of the same name replaced by ``joint``: other limits, type, placement, ...
 
-        ``robot.with_joint(robot.joint("knee").with_type(Knee(...)))`` puts a joint type of your own in a robot.  Raises
-        UnknownNameError for a joint that the robot does not have, ValueError where it connects other links or takes
-        part in following another and its sizes change, for a fixed joint, and where a constraint, an actuator or a
-        named configuration cannot be of a joint of the new type, ModelError for numbers that no robot may have (beyond
-        1e20), TypeError for what is no joint.
+        ``robot.with_joint(robot.joint("knee").with_type(Knee(...)))`` sets a user-defined joint type.
+
+        Raises UnknownNameError for a joint that the robot does not have; ValueError if it connects other links, is
+        fixed, has other sizes while it follows or is followed by a joint, or does not fit a constraint, an actuator or
+        a named configuration; ModelError for values beyond 1e20; TypeError for an argument that is not a joint.
         """
         if not isinstance(joint, Joint):
-            edited = 'as in robot.with_joint(robot.joint("elbow").with_damping(0.5))'
-            raise TypeError(f"with_joint: expected a joint, {edited}, got {joint!r}")
+            example = 'as in robot.with_joint(robot.joint("elbow").with_damping(0.5))'
+            raise TypeError(f"with_joint: joint: expected a joint, {example}, got {joint!r}")
         if joint.name in self._tree.fixed_joints:
-            raise ValueError(f"with_joint: joint {joint.name!r} is a fixed joint, and cannot be another")
+            raise ValueError(f"with_joint: joint {joint.name!r} is fixed and cannot be replaced")
         index = self._tree.joint_index(joint.name)
         old = joint_of(self._tree, index)
         if joint.links != old.links:
-            raise ValueError(f"joint {joint.name!r} connects {old.links} in the robot, not {joint.links}")
+            raise ValueError(f"with_joint: joint {joint.name!r} connects {old.links} in the robot, not {joint.links}")
         follows = old.mimic is not None or any(b.mimic and b.mimic.joint == joint.name for b in self._tree.bodies)
         if follows and (joint.nq, joint.nv) != (old.nq, old.nv):
-            raise ValueError(f"joint {joint.name!r} follows a joint or is followed: its type cannot get other sizes")
+            raise ValueError(
+                f"with_joint: joint {joint.name!r} follows a joint or is followed: its nq and nv cannot change"
+            )
         findings = Findings()
         check_joint_values(findings, joint_description(self._tree.name, joint))
         findings.raise_errors()
         bodies = list(self._tree.bodies)
         bodies[index] = body_with(joint, bodies[index])
-        return type(self)(check_actuation(settled_anew(replace(self._tree, bodies=tuple(bodies)))))
+        return type(self)(check_actuation(rebind_constraints(replace(self._tree, bodies=tuple(bodies)))))
 
     @edits
     def with_inertia(
@@ -82,22 +79,22 @@ class EditingMethods(Constructors):
         com: ArrayLike | None = None,
         inertia: ArrayLike | Inertia | None = None,
     ) -> Self:
-        """The robot with another mass [kg], centre of mass or rotational inertia of one link; what is left out stays.
+        """Return the robot with another mass [kg], centre of mass or rotational inertia of one link.
 
-        ``com`` (3,) is the centre of mass from the link's origin, in the link's axes [m]; ``inertia`` is about the
-        centre of mass, in the link's axes [kg·m²]: a symmetric matrix (3, 3) or the three numbers of its diagonal.  A
-        `linkwork.spatial.Inertia`, which is about the link's origin, stands for all three.  The link is any of
-        `links`, one that is welded to another too: what moves with it gets heavier in every function.
+        ``com`` (3,) is the centre of mass relative to the link's origin, in the link's axes [m].  ``inertia`` is about
+        the centre of mass in the link's axes [kg·m²], a symmetric matrix (3, 3) or its diagonal (3,).  A
+        `linkwork.spatial.Inertia`, which is about the link's origin, replaces all three.  Arguments left out do not
+        change.  The link may be any of `links`, also one welded to another; all functions use the new inertia.
 
-        Raises UnknownNameError for a link that is not there, and ValueError for numbers that no body has, by the rules
-        of the reader; what these rules find odd is added to the warnings of `report`.
+        Raises UnknownNameError for an unknown link, and ValueError for an unphysical inertia, by the rules of the file
+        reader.  Their warnings are added to `report`.
         """
         self._tree.require_inertias("with_inertia")
         frame = link_frame(self._tree, frames_with_inertias(self._tree.bodies, self._tree.frames), link)
         caller = f"with_inertia: link {link!r}"
         whole = inertia if isinstance(inertia, Inertia) else None
         if whole is not None and (mass is not None or com is not None):
-            raise TypeError(f"{caller}: an Inertia has its mass and its centre: leave out mass and com")
+            raise TypeError(f"{caller}: an Inertia includes mass and com; leave these out")
         old_mass, old_com, about = mass_properties(frame.inertia if whole is None else whole)
         if whole is None and inertia is not None:
             about = given_inertia(inertia, caller)
@@ -105,17 +102,17 @@ class EditingMethods(Constructors):
         result, findings = _checked(caller, mass, com, about, (*frame.visuals, *frame.collisions))
         frames = frames_with_inertias(self._tree.bodies, self._tree.frames)
         frames = tuple(replace(f, inertia=result) if f.name == link else f for f in frames)
-        return type(self)(_weighed(self._tree, frames, findings))
+        return type(self)(_with_links(self._tree, frames, findings))
 
     @edits
     def with_gravity(self, gravity: Sequence[float]) -> Self:
-        """The robot under another gravity, three numbers in the world's axes [m/s²]; ``(0, 0, 0)`` is none.
+        """Return the robot with another gravitational acceleration (3,) in the world's axes [m/s²].
 
         >>> import linkwork as lw
         >>> lw.load("arm7").with_gravity((0, 0, 0)).gravity_force({"elbow": -1.2}).tolist()
         [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
 
-        Raises ValueError for what is no three finite numbers.
+        Raises ValueError unless the argument is three finite numbers.
         """
         return type(self)(replace(self._tree, gravity=read_gravity(gravity)))
 
@@ -132,17 +129,16 @@ class EditingMethods(Constructors):
 
         ``com`` (3,) is the load's centre of mass relative to the frame's origin, in the frame's axes [m].  ``inertia``
         is about the centre of mass, in the same axes [kg·m²], as in `with_inertia`; the default is a point mass.  The
-        load is a link called ``name`` whose frame coincides with ``frame``.  It hangs on a fixed joint called
-        ``{name}_joint``.
+        load is a link called ``name`` whose frame coincides with ``frame``; a fixed joint ``{name}_joint`` attaches it.
 
-        Raises UnknownNameError for a frame that is not there, and ValueError for numbers that no body has and for a
-        name that is taken.
+        Raises UnknownNameError for an unknown frame, and ValueError for an unphysical inertia and a name that exists
+        already.
         """
         tree, joint = self._tree, f"{name}_joint"
         tree.require_inertias("with_payload")
         carrier = tree.frame(frame)
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"with_payload: name: expected a string, got {name!r}")
+            raise ValueError(f"with_payload: name: expected a non-empty string, got {name!r}")
         if name == "world" or any(f.name == name for f in tree.frames):
             raise ValueError(f"with_payload: the robot has a link {name!r} already: give the load another name")
         if joint in tree.carried:
@@ -150,56 +146,52 @@ class EditingMethods(Constructors):
         caller = f"with_payload: {name!r}"
         result, findings = _checked(caller, mass, com, given_inertia(inertia, caller), ())
         load = Frame(name, carrier.body, carrier.placement, result, fixed_joint=joint, welded_to=frame)
-        return type(self)(_weighed(tree, (*frames_with_inertias(tree.bodies, tree.frames), load), findings))
+        return type(self)(_with_links(tree, (*frames_with_inertias(tree.bodies, tree.frames), load), findings))
 
     @edits
     def with_locked_joints(self, joints: Mapping[str, ArrayLike] | Iterable[str]) -> Self:
-        """Return the robot with some joints fixed at given configurations; their coordinates leave q and v.
+        """Return the robot with some joints locked at fixed configurations; their coordinates are removed from q and v.
 
-        ``joints`` is a dict of configurations by joint name, ``{"elbow": 1.2}``, a number or as many as the joint's nq
-        [rad, m], or a list of names, whose joints are held at their zero.  What a joint carries is welded to what
-        carries it; links and joints keep their names, and all else stays as it was.  Joints that follow a locked one
-        are locked with it, where their couplings have them.  Actuators of locked joints alone go; named configurations
-        say nothing of locked joints any more.
+        ``joints`` is a dict of configurations by joint name, ``{"elbow": 1.2}``, each a number or an array (nq of the
+        joint,) [rad, m]; or a list of names of joints to lock at their zero configuration.  The child link is welded to
+        the parent; links and joints keep their names.  Followers of a locked joint are locked at the positions of their
+        couplings.  Actuators that act on locked joints only are removed, and named configurations lose these joints.
 
         >>> import linkwork as lw
         >>> lw.load("arm7").with_locked_joints({"elbow": -1.2, "wrist_roll": 0.0}).nq
         5
 
-        Raises UnknownNameError for a joint that is not there, and ValueError, naming the joint, for a configuration
-        that is none or is outside of the joint's limits, for a joint that follows another which is not locked, or is
-        locked elsewhere, and where a constraint is of a joint that would be locked.
+        Raises UnknownNameError for an unknown joint; ValueError, with the joint's name, for an invalid configuration or
+        one outside the limits, for a follower whose master is not locked or is locked at another position, and if a
+        constraint refers to a joint that would be locked.
         """
-        return type(self)(lock_joints(self._tree, held_configurations(self._tree, joints)))
+        return type(self)(lock_joints(self._tree, locked_configurations(self._tree, joints)))
 
 
-# -- inertias as people write them
 def _checked(
     caller: str, mass: Any, com: Any, about: Symmetric3, shapes: Sequence[Geometry]
 ) -> tuple[Inertia, Findings]:
-    """The inertia about the link's origin, and what the reader's rules find odd about it.  Raises ValueError."""
+    """Return the inertia about the link's origin, and the warnings of the reader's rules.  Raises ValueError."""
     weight = real_array(f"{caller}: mass: expected a number [kg]", mass)
     center = real_array(f"{caller}: com: expected three numbers [m]", com)
     if weight.shape != () or center.shape != (3,):
-        raise ValueError(
-            f"{caller}: mass and com: expected a mass and a com of three numbers, got {mass!r} and {com!r}"
-        )
+        raise ValueError(f"{caller}: mass, com: expected a number and three numbers, got {mass!r} and {com!r}")
     findings = Findings()
     result = check_inertial(findings, Location(caller), float(weight), Vec3.of(center.tolist()), about, shapes)
     if findings.errors:
-        raise ModelError([replace(issue, hint=None) for issue in findings.errors])  # hints are for those of files
+        raise ModelError([replace(issue, hint=None) for issue in findings.errors])  # hints apply to files only
     return result, findings
 
 
-def _weighed(tree: Tree, frames: tuple[Frame, ...], findings: Findings) -> Tree:
-    """The tree with these links, and bodies that weigh what they do."""
+def _with_links(tree: Tree, frames: tuple[Frame, ...], findings: Findings) -> Tree:
+    """Return the tree with these links, and bodies with the sums of their links' inertias."""
     bodies = with_summed_inertias(tree.bodies, frames)
     report = Report((*tree.report.warnings, *findings.warnings))
     return replace(tree, bodies=bodies, frames=frames, report=report)
 
 
 class CollisionHullMethods(Constructors):
-    """How a robot whose shapes are known is made of one with files of meshes."""
+    """Method that replaces mesh files by convex hulls."""
 
     __slots__ = ()
 
@@ -212,16 +204,16 @@ class CollisionHullMethods(Constructors):
         pieces: bool = False,
         unit: float | None = None,
     ) -> Self:
-        """The robot with the convex hull of each mesh that collides in the mesh's place; this opens the files.
+        """Return the robot with each collision mesh replaced by its convex hull; this opens the mesh files.
 
-        The files are looked for in ``folders`` and are opened nowhere else (`linkwork.shapes.load_mesh`, which takes
-        the `mesh` extra).  A hull of more than ``max_vertices`` vertices becomes an outer hull of so many, which holds
-        the mesh; by how much it is too large is said by its ``overestimate`` [m], and by `report`: an issue MESH_HULL a
-        mesh, and MESH_OPEN for a surface that is open or inside out.  With ``pieces``, the mesh is taken apart into
-        convex pieces first (`LoadedMesh.convex_pieces`, the `decompose` extra), and hollows stay hollow.  ``unit`` [m]
-        is that of the files' numbers.  Other shapes, and what links look like, stay as they are.
+        Files are opened only inside ``folders`` (`linkwork.shapes.load_mesh`, the `mesh` extra).  A hull of more than
+        ``max_vertices`` vertices becomes an outer hull that contains the mesh.  Its ``overestimate`` [m] bounds its
+        excess; `report` has an issue MESH_HULL for each mesh, and MESH_OPEN for an open or inside-out surface.  With
+        ``pieces``, the mesh is decomposed into convex pieces first, which preserves hollows
+        (`LoadedMesh.convex_pieces`, the `decompose` extra).  ``unit`` [m] is the length unit of the files.  Other
+        shapes and visuals do not change.
 
-        Raises what `load_mesh` does, with the link's name before it.
+        Raises the errors of `load_mesh`, preceded by the link's name.
         """
         known: dict[Mesh, tuple[Polytope, ...]] = {}
         issues: list[Issue] = []
@@ -234,8 +226,8 @@ class CollisionHullMethods(Constructors):
                     result.append(geometry)
                     continue
                 if mesh not in known:
-                    known[mesh], told = _hulls(frame.name, mesh, folders, max_vertices, pieces, unit)
-                    issues += told
+                    known[mesh], found = _hulls(frame.name, mesh, folders, max_vertices, pieces, unit)
+                    issues += found
                 result += [replace(geometry, shape=hull) for hull in known[mesh]]
             frames.append(replace(frame, collisions=tuple(result)))
         report = Report((*self._tree.report.warnings, *issues))
@@ -251,66 +243,70 @@ def _hulls(
         hulls = loaded.convex_pieces(max_vertices) if pieces else (loaded.convex_hull(max_vertices),)
     except (ValueError, OSError) as error:
         raise type(error)(f"with_collision_hulls: link {link!r}: {error}") from error
-    issues = [Issue("MESH_OPEN", f"{loaded.file.name}: {odd}: its hull stands for it", where) for odd in loaded.issues]
-    most = max(hull.overestimate for hull in hulls)
+    file = loaded.file.name
+    issues = [Issue("MESH_OPEN", f"{file}: {issue}; the hull is used instead", where) for issue in loaded.issues]
+    excess = max(hull.overestimate for hull in hulls)
     count = max(len(hull.vertices) for hull in hulls)
-    message = f"{loaded.file.name}: {len(hulls)} hull(s) of at most {count} vertices, {most:.3g} m too large at most"
+    message = f"{file}: {len(hulls)} hull(s) of at most {count} vertices, at most {excess:.3g} m too large"
     return hulls, [*issues, Issue("MESH_HULL", message, where)]
 
 
-_ROUNDING = 1e-9  # [rad, m] how far beyond a limit, or off what it follows, a locked joint may be
+_ROUNDING = 1e-9  # [rad, m] tolerance of a locked joint's limits and coupling
 
 
-def held_configurations(tree: Tree, joints: Mapping[str, Any] | Iterable[str]) -> dict[int, list[float]]:
+def locked_configurations(tree: Tree, joints: Mapping[str, Any] | Iterable[str]) -> dict[int, list[float]]:
     """Return the configurations of the joints to lock and of their followers, by body: see `with_locked_joints`."""
     if isinstance(joints, str) or not isinstance(joints, Iterable):
         raise TypeError(
-            f"with_locked_joints: expected a dict of configurations by joint, or a list of joints, got {joints!r}"
+            f"with_locked_joints: joints: expected a dict of configurations by joint or a list of names, got {joints!r}"
         )
     caller = "with_locked_joints"
-    given = list(joints.items()) if isinstance(joints, Mapping) else [(name, None) for name in joints]
-    for name, _ in given:
+    pairs = list(joints.items()) if isinstance(joints, Mapping) else [(name, None) for name in joints]
+    for name, _ in pairs:
         if not isinstance(name, str):
-            raise TypeError(f"with_locked_joints: expected names of joints, got {name!r}")
+            raise TypeError(f"with_locked_joints: joints: expected names of joints, got {name!r}")
         if name in tree.fixed_joints:
             raise ValueError(f"with_locked_joints: joint {name!r} is a fixed joint already")
-    values = {tree.joint_index(name): value for name, value in given}
-    held = {i: _held(tree.bodies[i], x) for i, x in values.items() if tree.bodies[i].coupling is None}
+    values = {tree.joint_index(name): value for name, value in pairs}
+    fixed = {i: _configuration(tree.bodies[i], x) for i, x in values.items() if tree.bodies[i].coupling is None}
     for i, body in enumerate(tree.bodies):
         if body.coupling is None:
             continue
         master = tree.joint_index(body.coupling.joint)
         equation = coupling_text(body.joint_name, body.coupling)
-        if master in held:
-            held[i] = _within(body, body.coupling.q(held[master]))
+        if master in fixed:
+            fixed[i] = _within_limits(body, body.coupling.q(fixed[master]))
         elif i in values:
             raise ValueError(
-                f"with_locked_joints: joint {body.joint_name!r} follows another, {equation}: lock that one"
+                f"with_locked_joints: joint {body.joint_name!r} follows another joint, {equation}; lock that one"
             )
-        if values.get(i) is not None and np.max(np.abs(np.subtract(_held(body, values[i]), held[i]))) > _ROUNDING:
+        if (
+            values.get(i) is not None
+            and np.max(np.abs(np.subtract(_configuration(body, values[i]), fixed[i]))) > _ROUNDING
+        ):
             raise ValueError(
-                f"{caller}: joint {body.joint_name!r} cannot be at {values[i]!r}, because {equation} is {held[i]}"
+                f"{caller}: joint {body.joint_name!r} cannot be at {values[i]!r}, because {equation} is {fixed[i]}"
             )
-    return held
+    return fixed
 
 
-def _held(body: Body, value: Any) -> list[float]:
-    """The configuration that a joint is locked at: None stands for its zero."""
+def _configuration(body: Body, value: Any) -> list[float]:
+    """Return the configuration at which a joint is locked; None means its zero configuration."""
     if value is None:
-        return _within(body, body.call_joint("zero"))
+        return _within_limits(body, body.call_joint("zero"))
     array = real_array(f"with_locked_joints: joint {body.joint_name!r}: expected {body.joint.nq} numbers", value)
-    numbers = array[np.newaxis] if array.ndim == 0 else array
-    if numbers.shape != (body.joint.nq,):
+    q = array[np.newaxis] if array.ndim == 0 else array
+    if q.shape != (body.joint.nq,):
         expected = "a number" if body.joint.nq == 1 else f"{body.joint.nq} numbers"
         raise ValueError(f"with_locked_joints: joint {body.joint_name!r}: expected {expected}, got shape {array.shape}")
-    return _within(body, body.joint.checked(numbers, body.joint_name).tolist())
+    return _within_limits(body, body.joint.checked(q, body.joint_name).tolist())
 
 
-def _within(body: Body, q: Sequence[float]) -> list[float]:
+def _within_limits(body: Body, q: Sequence[float]) -> list[float]:
     for x, low, high in zip(q, *body.limits.positions, strict=True):
         if not low - _ROUNDING <= x <= high + _ROUNDING:
             raise ValueError(
-                f"with_locked_joints: joint {body.joint_name!r} at {x:.6g} is outside of its limits "
-                f"[{low:.6g}, {high:.6g}]; joint.with_position_limits_enabled(False) switches them off"
+                f"with_locked_joints: joint {body.joint_name!r} at {x:.6g} is outside its limits "
+                f"[{low:.6g}, {high:.6g}]; joint.with_position_limits_enabled(False) disables them"
             )
     return list(q)

@@ -1,4 +1,4 @@
-"""A robot's tree, drawn with box characters: one line a link, with the joint that carries it."""
+"""Text drawing of a robot's tree with box characters: a line for each link, with its joint."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from linkwork.spatial import Vec3
 
 __all__ = ["axis_text", "constraint_lines", "constraint_rows", "follows_text", "parameters", "slice_text", "tree_lines"]
 
-_DEEPEST = 24  # levels that are drawn; deeper ones show their number instead of all lines on the left
-_NARROWEST = 6  # columns that each of link, joint, type and axis has, however narrow the terminal is
-_WIDEST = 72  # columns that the links may take before the joints stop to be aligned
+_MAX_DEPTH = 24  # drawn levels; deeper ones show their depth instead of all lines on the left
+_MIN_WIDTH = 6  # columns of each of link, joint, type and axis in a narrow terminal
+_MAX_WIDTH = 72  # columns of the links; joints after longer ones are not aligned
 
 
 def tree_lines(tree: Tree, columns: int | None = None) -> list[str]:
-    """The drawing.  What is fixed to a link follows it, before what moves on it: links, frames, points, directions.
+    """Return the lines of the drawing: after a link, first what is fixed to it, then its moving children.
 
-    Where it takes more than so many ``columns``, fewer levels are drawn and texts are cut.
+    If the drawing is wider than ``columns``, fewer levels are drawn and texts are truncated.
     """
-    rows: list[tuple[str, ...]] = _rows(tree, _DEEPEST)
+    rows: list[tuple[str, ...]] = _rows(tree, _MAX_DEPTH)
     if columns is not None and max((len("  ".join(row)) for row in rows), default=0) > columns:
-        rows = _rows(tree, max(2, min(_DEEPEST, columns // 8)))
-    widest = [min(max((width(row[k]) for row in rows), default=0), _WIDEST) for k in range(4)]
+        rows = _rows(tree, max(2, min(_MAX_DEPTH, columns // 8)))
+    widest = [min(max((width(row[k]) for row in rows), default=0), _MAX_WIDTH) for k in range(4)]
     if columns is not None:
-        while sum(widest) + 2 * 3 > max(columns, 4 * _NARROWEST + 2 * 3):
+        while sum(widest) + 2 * 3 > max(columns, 4 * _MIN_WIDTH + 2 * 3):
             widest[widest.index(max(widest))] -= 1
         rows = [tuple(map(cut, row, widest)) for row in rows]
     lines = [""] * len(rows)
@@ -41,7 +41,7 @@ def tree_lines(tree: Tree, columns: int | None = None) -> list[str]:
 
 
 def constraint_lines(tree: Tree) -> list[str]:
-    """A line for each constraint, under a heading: its name, its kind and what it names; none without constraints."""
+    """Return a heading and a line for each constraint: name, kind and references; [] without constraints."""
     if not tree.constraints:
         return []
     rows = [row[:3] for row in constraint_rows(tree)]
@@ -51,9 +51,9 @@ def constraint_lines(tree: Tree) -> list[str]:
 
 
 def constraint_rows(tree: Tree) -> list[list[str]]:
-    """A row of a table for each constraint: its name, its kind, what it names, and how many rows it has."""
+    """Return a table row for each constraint: name, kind, references and number of equations."""
     return [
-        [label(c.name), _kind(c), ", ".join(map(label, _named(c))) or "-", str(len(c.component_names))]
+        [label(c.name), _kind(c), ", ".join(map(label, _references(c))) or "-", str(len(c.component_names))]
         for c in tree.constraints
     ]
 
@@ -62,13 +62,13 @@ def _kind(constraint: Constraint) -> str:
     return escaped(constraint.joint.type_name() if isinstance(constraint, LoopJoint) else type(constraint).__name__)
 
 
-def _named(constraint: Constraint) -> tuple[str, ...]:
-    said = constraint.references
-    return tuple(dict.fromkeys((*said.joints, *said.frames, *said.points, *said.directions)))
+def _references(constraint: Constraint) -> tuple[str, ...]:
+    names = constraint.references
+    return tuple(dict.fromkeys((*names.joints, *names.frames, *names.points, *names.directions)))
 
 
 def parameters(joint: JointType) -> dict[str, Any]:
-    """What a joint type is given: its fields, vectors as lists of numbers."""
+    """Return the fields of a joint type, with vectors as lists of numbers."""
     values = {}
     for field in _fields(joint):
         value = getattr(joint, field.name)
@@ -79,11 +79,11 @@ def parameters(joint: JointType) -> dict[str, Any]:
 
 
 def axis_text(joint: JointType) -> str:
-    """A joint's parameters for people, but for those at their default: an axis of the frame by its letter."""
-    usual = {field.name: field.default for field in _fields(joint)}
+    """Return a joint's parameters that differ from their defaults as text; a frame's axis is shown by its letter."""
+    defaults = {field.name: field.default for field in _fields(joint)}
     shown = []
     for name, value in parameters(joint).items():
-        if getattr(joint, name) == usual[name]:
+        if getattr(joint, name) == defaults[name]:
             continue
         if isinstance(value, list):
             text = _LETTERS.get(tuple(value)) or f"({', '.join(map(number, value))})"
@@ -93,23 +93,23 @@ def axis_text(joint: JointType) -> str:
     return ", ".join(shown)
 
 
-def slice_text(place: slice) -> str:
-    """Where a joint's numbers are: "3", or "3:6"."""
-    return str(place.start) if place.stop == place.start + 1 else f"{place.start}:{place.stop}"
+def slice_text(indices: slice) -> str:
+    """Return a slice as text: "3", or "3:6"."""
+    return str(indices.start) if indices.stop == indices.start + 1 else f"{indices.start}:{indices.stop}"
 
 
 def follows_text(coupling: Following) -> str:
-    """What a joint follows, as tables have it: "2 × elbow + 0.1"."""
+    """Return a coupling as text: "2 × elbow + 0.1"."""
     return f"{number(coupling.ratio)} × {label(coupling.joint)} + {number(coupling.offset)}"
 
 
 def _fields(joint: JointType) -> tuple[dataclasses.Field[Any], ...]:
-    """The fields of a type that is a dataclass; of another, one of a user's, none are known."""
+    """Return the fields of a type that is a dataclass; () for other types."""
     return dataclasses.fields(joint) if dataclasses.is_dataclass(joint) else ()
 
 
-def _rows(tree: Tree, deepest: int) -> list[tuple[str, ...]]:
-    """(drawn link, joint, type, axis) for every link, depth first."""
+def _rows(tree: Tree, max_depth: int) -> list[tuple[str, ...]]:
+    """Return (drawn link, joint, type, axis) for every link, depth first."""
     children: dict[int, list[_Child]] = {WORLD: []}
     for i in range(len(tree.bodies)):
         children[i] = []
@@ -126,23 +126,23 @@ def _rows(tree: Tree, deepest: int) -> list[tuple[str, ...]]:
     while stack:
         child, before, last, depth = stack.pop()
         line = before + ("└─ " if last else "├─ ")
-        if depth > deepest:
+        if depth > max_depth:
             line = f"…{depth}… {line[-3:]}"
         if isinstance(child, int):
             body = tree.bodies[child]
             rows.append((line + label(body.name), *_carried(body)))
-            below = (before + ("   " if last else "│  "))[-3 * deepest :]
+            below = (before + ("   " if last else "│  "))[-3 * max_depth :]
             stack += reversed(_placed(children[child], below, depth + 1))
         elif isinstance(child, (Point, Direction)):
             rows.append((line + label(child.name), "-", *_marked(child)))
         else:
             is_root = child.body == WORLD and child.welded_to is None
-            how = "welded" if child.fixed_joint is not None else "root" if is_root else "frame"
-            rows.append((line + label(child.name), label(child.fixed_joint or "-"), how, ""))
+            kind = "welded" if child.fixed_joint is not None else "root" if is_root else "frame"
+            rows.append((line + label(child.name), label(child.fixed_joint or "-"), kind, ""))
     return rows
 
 
-_Child = int | Frame | Point | Direction  # a body that moves, by its index, or what is fixed
+_Child = int | Frame | Point | Direction  # index of a moving body, or an item fixed to the parent
 
 
 def _placed(children: Sequence[_Child], before: str, depth: int) -> list[tuple[_Child, str, bool, int]]:
@@ -154,13 +154,13 @@ def _carried(body: Body) -> tuple[str, str, str]:
 
 
 def _marked(mark: Point | Direction) -> tuple[str, str]:
-    """What a point or direction is, and where."""
+    """Return the kind of a point or direction, and its vector with its frame."""
     kind, vector = ("point", mark.position) if isinstance(mark, Point) else ("direction", mark.vector)
     return kind, f"{numbers(vector)} in {label(mark.frame)}"
 
 
 def _is_body(tree: Tree, frame: Frame) -> bool:
-    """Whether a frame is the body's own, and not one welded to it."""
+    """Return True if a frame is the body's own, and not welded to it."""
     return frame.body != WORLD and tree.bodies[frame.body].name == frame.name
 
 

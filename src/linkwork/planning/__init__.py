@@ -1,4 +1,4 @@
-"""Collision-free paths: results of `Robot.plan`, goals that are regions of poses, and roadmaps for many queries."""
+"""Collision-free path planning: results of `Robot.plan`, pose regions as goals, and roadmaps."""
 
 from linkwork.planning.goals import PoseRegion
 from linkwork.planning.result import CostSoFar, PlanResult, PlanTree
@@ -8,5 +8,5 @@ __all__ = ["CostSoFar", "PlanResult", "PlanTree", "PoseRegion", "Roadmap"]
 
 
 def __dir__() -> list[str]:
-    """The documented names."""
+    """Return the documented names."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""Why a configuration cannot be planned from or to, in words."""
+"""Explanations why a configuration cannot be a start or a goal."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from linkwork.spatial.arguments import matrix_of
 
 __all__ = ["base_inside", "collisions_of", "limits_of"]
 
-_POINT = 1e-6  # [m]: the radius of what stands for a point
-_CONTACT = 2e-3  # [m]: depth of what is meant to touch, at most
-_NAMED = 3  # pairs that a sentence names
+_POINT = 1e-6  # [m] radius of a sphere that represents a point
+_CONTACT = 2e-3  # [m] maximum depth of intended contacts
+_NAMED = 3  # maximum number of pairs in a message
 
 
 def collisions_of(space: PlanningSpace, q: np.ndarray) -> str:
-    """Which pairs collide at q, the deepest first, and how deep.  What is no pair, but keeps q from being free, the
-    space's own checks say.
+    """Return the colliding pairs at q, deepest first, with depths.
+
+    If no pair collides, the configuration violates another check of the space.
     """
     result = space.robot.distances(q, space.scene, pairs=space.pairs)
     margins = space.margins.of(space.robot, space.robot._pair_selection("plan", space.scene, space.pairs))
     order = np.argsort(result.distance - margins, kind="stable")
     order = order[result.distance[order] <= margins[order] + TOLERANCE]
     if not len(order):
-        return "what is to be kept is not"
+        return "the configuration violates the path constraints"
     texts = [_pair(result.pairs[k], float(result.distance[k]), float(margins[k])) for k in order[:_NAMED]]
     more = len(order) - len(texts)
-    told = ", ".join(texts) + (f", and {more} more pair{'s' if more > 1 else ''}" if more > 0 else "")
+    text = ", ".join(texts) + (f", and {more} more pair{'s' if more > 1 else ''}" if more > 0 else "")
     touching = [result.pairs[k] for k in order if result.distance[k] > -_CONTACT]
     if len(touching) == len(order) and margins[order].max() <= 0.0:
-        told += f": touching={touching!r} lets them touch"
-    return told
+        text += f": touching={touching!r} lets them touch"
+    return text
 
 
 def _pair(names: tuple[str, str], distance: float, margin: float) -> str:
@@ -50,23 +51,23 @@ def _pair(names: tuple[str, str], distance: float, margin: float) -> str:
 
 
 def limits_of(space: PlanningSpace, q: np.ndarray) -> str:
-    """Which numbers of q are beyond which limits."""
+    """Return the coordinates of q outside their limits."""
     texts = []
     for k, name in enumerate(space.robot.q_names):
         for beyond, bound in ((space.lower[k] - q[k], space.lower[k]), (q[k] - space.upper[k], space.upper[k])):
             if beyond > 0.0:
-                texts.append(f"{name!r} is {q[k]:.6g}, {beyond:.4g} beyond its limit of {bound:.6g}")
+                texts.append(f"{name!r} is {q[k]:.6g}, {beyond:.4g} outside its limit {bound:.6g}")
     return ", ".join(texts)
 
 
 def base_inside(robot: Any, scene: Any) -> str:
-    """Which obstacle contains the robot's base, in a sentence; nothing where none does."""
+    """Return a sentence on the obstacle that contains the robot's base, or an empty string."""
     if scene is None:
         return ""
-    for one in link_shapes(robot.tree):
-        if one.body != WORLD:
+    for shape in link_shapes(robot.tree):
+        if shape.body != WORLD:
             continue
-        X = matrix_of(one.placement)
+        X = matrix_of(shape.placement)
         for obstacle in scene.obstacles:
             Y = matrix_of(obstacle.pose)
             try:
@@ -75,6 +76,6 @@ def base_inside(robot: Any, scene: Any) -> str:
                 continue
             depth = _POINT - float(result.distance)
             if depth > 0.0:
-                deep = f"the middle of {one.name!r} is {depth:.4g} m deep in it"
+                deep = f"the middle of {shape.name!r} is {depth:.4g} m deep in it"
                 return f"obstacle {obstacle.name!r} contains the robot's base: {deep}"
     return ""

@@ -1,7 +1,4 @@
-"""Where a path may end: configurations, poses, regions, sets of any, as configurations that can be planned to.
-
-A box of poses that a frame may end in.
-"""
+"""Goals of a planner: configurations, poses, pose regions and lists of them, resolved to configurations."""
 
 from __future__ import annotations
 
@@ -21,80 +18,87 @@ from linkwork.planning.collision_space import collisions_of, limits_of
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.spatial.arguments import given_pose, matrix_of
 
-__all__ = ["GoalsFound", "PoseRegion", "WantedGoal", "goals_found", "read_goals"]
+__all__ = ["GoalConfigurations", "GoalSpec", "PoseRegion", "read_goals", "resolve_goals"]
 
 
-_POSES = 48  # that are drawn from a region at once
-_DRAWS = 4  # times, where none of them will do
+_POSES = 48  # poses drawn from a region at a time
+_DRAWS = 4  # attempts if none of the poses is valid
 
 
 @dataclass(frozen=True)
-class WantedGoal:
-    """One of what people wrote: a configuration, or poses of frames, any of which will do."""
+class GoalSpec:
+    """Goal specification: a configuration, or poses of frames of which any may be reached."""
 
     label: str
     q: np.ndarray | None = None
-    poses: Mapping[str, np.ndarray] | None = None  # by frame (n, 4, 4)
-    drawn: tuple[Mapping[str, np.ndarray], ...] = ()  # other poses, where none of these will do
+    poses: Mapping[str, np.ndarray] | None = None  # (n, 4, 4) of each frame
+    drawn: tuple[Mapping[str, np.ndarray], ...] = ()  # alternatives if none of the poses is valid
 
 
 @dataclass(frozen=True)
-class GoalsFound:
-    """Configurations (n, nq), the index of the goal of each, and status and message of the goals that have none."""
+class GoalConfigurations:
+    """Goal configurations (n, nq), the index of each one's goal, and status and message of goals without any."""
 
     q: np.ndarray
-    of: np.ndarray
+    goal_indices: np.ndarray
     reasons: list[tuple[Status, str]]
 
 
-def read_goals(robot: Any, goal: Any, frame: str | None, seed: int) -> list[WantedGoal]:
-    """What ``goal`` of `Robot.plan` is.  Raises ValueError, TypeError and UnknownNameError."""
+def read_goals(robot: Any, goal: Any, frame: str | None, seed: int) -> list[GoalSpec]:
+    """Return the goals of the argument ``goal`` of `Robot.plan`.
+
+    Raises ValueError, TypeError and UnknownNameError.
+    """
     if frame is not None:
         _check_frame(robot, frame)
     result = _read(robot, goal, frame, seed, "goal")
     if not result:
-        raise ValueError("plan: goal: expected one at least, got none")
-    if frame is not None and all(one.q is not None for one in result):
+        raise ValueError("plan: goal: expected at least one goal, got none")
+    if frame is not None and all(spec.q is not None for spec in result):
         raise ValueError(f"plan: goal: expected a pose (4, 4) of frame {frame!r} among them, got configurations alone")
     return result
 
 
-def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> list[WantedGoal]:
+def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> list[GoalSpec]:
     if isinstance(goal, PoseRegion):
         _check_frame(robot, goal.frame)
         X = goal.sampled(_DRAWS * _POSES, seed=seed).reshape(_DRAWS, _POSES, 4, 4)
         first, *more = ({goal.frame: some} for some in X)
-        return [WantedGoal(label, poses=first, drawn=tuple(more))]
+        return [GoalSpec(label, poses=first, drawn=tuple(more))]
     if isinstance(goal, Mapping):
         if goal and all(np.shape(x) == (4, 4) for x in goal.values()):
             for name in goal:
                 _check_frame(robot, name)
-            return [WantedGoal(label, poses={name: _poses(f"{label}[{name!r}]", x) for name, x in goal.items()})]
-        return [WantedGoal(label, q=read_configuration(robot, "plan", label, goal))]
+            return [GoalSpec(label, poses={name: _poses(f"{label}[{name!r}]", x) for name, x in goal.items()})]
+        return [GoalSpec(label, q=read_configuration(robot, "plan", label, goal))]
     shape = _shape(goal)
     if shape[-2:] == (4, 4) and len(shape) <= 3 and (frame is not None or robot.nq != 4):
         if frame is None:
-            raise ValueError(f"plan: {label}: of a pose (4, 4) say the frame: frame={robot.frames[-1]!r}")
+            raise ValueError(
+                f"plan: {label}: expected frame= with a pose (4, 4), got None; for example frame={robot.frames[-1]!r}"
+            )
         if len(shape) == 2:
-            return [WantedGoal(label, poses={frame: _poses(label, goal)})]
-        return [WantedGoal(f"{label}[{k}]", poses={frame: _poses(f"{label}[{k}]", x)}) for k, x in enumerate(goal)]
-    if isinstance(goal, (list, tuple)) and any(_shape(one) or isinstance(one, (PoseRegion, Mapping)) for one in goal):
-        parts = [_read(robot, one, frame, seed, f"{label}[{k}]") for k, one in enumerate(goal)]
-        return [one for part in parts for one in part]
+            return [GoalSpec(label, poses={frame: _poses(label, goal)})]
+        return [GoalSpec(f"{label}[{k}]", poses={frame: _poses(f"{label}[{k}]", x)}) for k, x in enumerate(goal)]
+    if isinstance(goal, (list, tuple)) and any(
+        _shape(spec) or isinstance(spec, (PoseRegion, Mapping)) for spec in goal
+    ):
+        parts = [_read(robot, spec, frame, seed, f"{label}[{k}]") for k, spec in enumerate(goal)]
+        return [spec for part in parts for spec in part]
     if frame is not None and shape[-1:] != (robot.nq,):
         raise ValueError(
             f"plan: {label}: expected a pose (4, 4) of frame {frame!r} or several (n, 4, 4), got shape {shape}"
         )
     q = read_configuration(robot, "plan", label, goal)
     if q.ndim == 1:
-        return [WantedGoal(label, q=q)]
+        return [GoalSpec(label, q=q)]
     if q.ndim != 2:
         raise ValueError(f"plan: {label}: expected one configuration or several (n, {robot.nq}), got shape {q.shape}")
-    return [WantedGoal(f"{label}[{k}]", q=one) for k, one in enumerate(q)]
+    return [GoalSpec(f"{label}[{k}]", q=spec) for k, spec in enumerate(q)]
 
 
 def _shape(goal: Any) -> tuple[int | None, ...]:
-    """That of an array; (None,) of a list whose parts have several."""
+    """Return the shape of an array; (None,) for a ragged list."""
     try:
         result: tuple[int, ...] = np.shape(goal)
     except ValueError:
@@ -111,84 +115,97 @@ def _poses(label: str, X: Any) -> np.ndarray:
     return np.array(given_pose(X, f"plan: {label}").elements(), dtype=float).reshape(1, 4, 4)
 
 
-def goals_found(space: PlanningSpace, wanted: list[WantedGoal], seed: np.ndarray, answers: int) -> GoalsFound:
-    """Configurations within limits that are free, of all goals: of poses several answers of inverse kinematics."""
-    q, of, reasons = [], [], []
-    for k, one in enumerate(wanted):
-        result = _free_of(space, one, seed, answers)
-        for poses in one.drawn:
+def resolve_goals(
+    space: PlanningSpace, specs: list[GoalSpec], q_init: np.ndarray, max_solutions: int
+) -> GoalConfigurations:
+    """Return collision-free configurations within limits for all goals; several IK solutions for poses."""
+    q, goal_indices, reasons = [], [], []
+    for k, spec in enumerate(specs):
+        result = _valid_configurations(space, spec, q_init, max_solutions)
+        for poses in spec.drawn:
             if isinstance(result, np.ndarray):
                 break
-            result = _free_of(space, replace(one, poses=poses), seed, answers)
+            result = _valid_configurations(space, replace(spec, poses=poses), q_init, max_solutions)
         if isinstance(result, np.ndarray):
             q.append(result)
-            of += [k] * len(result)
+            goal_indices += [k] * len(result)
         else:
             reasons.append(result)
-    every = np.concatenate(q) if q else np.empty((0, space.robot.nq))
-    return GoalsFound(every, np.array(of, dtype=int), reasons)
+    configurations = np.concatenate(q) if q else np.empty((0, space.robot.nq))
+    return GoalConfigurations(configurations, np.array(goal_indices, dtype=int), reasons)
 
 
-def _free_of(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: int) -> np.ndarray | tuple[Status, str]:
-    """Return configurations of a goal (n, nq), or status and message where there are none."""
-    if one.q is not None:
-        candidates, what = one.q[None], one.label
+def _valid_configurations(
+    space: PlanningSpace, spec: GoalSpec, q_init: np.ndarray, max_solutions: int
+) -> np.ndarray | tuple[Status, str]:
+    """Return valid configurations of a goal (n, nq), or status and message if there are none."""
+    if spec.q is not None:
+        candidates, description = spec.q[None], spec.label
     else:
-        candidates, why = _solved(space, one, seed, answers)
-        what = f"{one.label}: none of the {len(candidates)} configurations that inverse kinematics found is free"
+        candidates, why = _solve_poses(space, spec, q_init, max_solutions)
+        description = f"{spec.label}: none of the {len(candidates)} inverse kinematics solutions is collision-free"
         if not len(candidates):
-            return Status.GOAL_UNREACHABLE, f"{one.label} is unreachable: {why}"
+            return Status.GOAL_UNREACHABLE, f"{spec.label} is unreachable: {why}"
     within = space.within(candidates)
     if not within.any():
-        return Status.GOAL_OUTSIDE_LIMITS, f"{one.label}: {limits_of(space, candidates[0])}"
+        return Status.GOAL_OUTSIDE_LIMITS, f"{spec.label}: {limits_of(space, candidates[0])}"
     candidates = candidates[within]
     free = space.free_ends(candidates)
     if free.any():
         return np.asarray(candidates[free])
-    told = space.violation(candidates[0])
-    if told is not None:
-        return Status.GOAL_VIOLATES_CONSTRAINTS, f"at {one.label} {told}"
-    told = collisions_of(space, candidates[0])
+    violation = space.violation(candidates[0])
+    if violation is not None:
+        return Status.GOAL_VIOLATES_CONSTRAINTS, f"at {spec.label} {violation}"
+    violation = collisions_of(space, candidates[0])
     return (
         Status.GOAL_IN_COLLISION,
-        f"{what} is in collision: {told}" if one.q is not None else f"{what}; of the first: {told}",
+        f"{description} is in collision: {violation}"
+        if spec.q is not None
+        else f"{description}; of the first: {violation}",
     )
 
 
-def _solved(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: int) -> tuple[np.ndarray, str]:
-    """Configurations at which frames have poses, and why there is none."""
-    robot, poses = space.robot, one.poses or {}
+def _solve_poses(
+    space: PlanningSpace, spec: GoalSpec, q_init: np.ndarray, max_solutions: int
+) -> tuple[np.ndarray, str]:
+    """Return configurations at which frames have poses, and the reason if there are none."""
+    robot, poses = space.robot, spec.poses or {}
     limits = (space.lower, space.upper) if space.limited else None
-    kept = space.tasks
-    if len(poses) == 1 and not kept:
+    constraint_tasks = space.tasks
+    if len(poses) == 1 and not constraint_tasks:
         ((frame, X),) = poses.items()
         if len(X) == 1:
-            result = robot.inverse_kinematics(X[0], frame, q_init=seed, num_solutions=answers, position_limits=limits)
+            result = robot.inverse_kinematics(
+                X[0], frame, q_init=q_init, num_solutions=max_solutions, position_limits=limits
+            )
         else:
-            result = robot.inverse_kinematics(X, frame, q_init=seed, position_limits=limits)
+            result = robot.inverse_kinematics(X, frame, q_init=q_init, position_limits=limits)
     else:
-        at = [PoseTask(frame, name=f"at {frame}") for frame in poses]
-        problem, many = robot.ik_problem([*at, *kept], position_limits=limits), len(next(iter(poses.values()))) > 1
-        targets = {f"at {frame}": X if many else X[0] for frame, X in poses.items()}
-        result = problem.solve(seed, num_solutions=None if many else answers, **targets)
+        pose_tasks = [PoseTask(frame, name=f"at {frame}") for frame in poses]
+        problem, is_batch = (
+            robot.ik_problem([*pose_tasks, *constraint_tasks], position_limits=limits),
+            len(next(iter(poses.values()))) > 1,
+        )
+        targets = {f"at {frame}": X if is_batch else X[0] for frame, X in poses.items()}
+        result = problem.solve(q_init, num_solutions=None if is_batch else max_solutions, **targets)
     q = np.atleast_2d(result.q)[np.atleast_1d(result.success)]
-    why = "" if len(q) else _why(result)
+    why = "" if len(q) else _failure_message(result)
     return q, why
 
 
-def _why(result: Any) -> str:
-    many = max(np.ndim(X) for X in result.targets.values()) > 2
-    place = (0,) if np.ndim(result.success) else ()
-    first = f"{np.asarray(result.status)[place]}: {result._sentence(place)}"
-    return f"none of {len(result.success)} poses has an answer; of the first: {first}" if many else first
+def _failure_message(result: Any) -> str:
+    is_batch = max(np.ndim(X) for X in result.targets.values()) > 2
+    index = (0,) if np.ndim(result.success) else ()
+    first = f"{np.asarray(result.status)[index]}: {result._sentence(index)}"
+    return f"none of {len(result.success)} poses has an answer; of the first: {first}" if is_batch else first
 
 
 @public
 class PoseRegion:
-    """Poses X · (a pose within bounds) of a frame: a task-space region.
+    """Task-space region: poses X · (a pose within bounds) of a frame.
 
-    ``lower`` and ``upper`` are of six numbers in X's axes: roll, pitch and yaw [rad], x, y and z [m]; equal bounds fix
-    one.  A cup that may stand anywhere on a board, turned anyhow about its axis, has z, roll and pitch fixed.
+    ``lower`` and ``upper`` are six numbers in X's axes: roll, pitch and yaw [rad], x, y and z [m]; equal bounds fix
+    one.  For a cup that may be placed anywhere on a board, at any angle about its axis, z, roll and pitch are fixed.
 
     Source: Berenson, Srinivasa and Kuffner, Task space regions, 2011.
 
@@ -202,19 +219,21 @@ class PoseRegion:
     __slots__ = ("X", "frame", "lower", "upper")
 
     def __init__(self, frame: str, X: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
-        """Raises ValueError for what is no pose, and bounds that are no numbers or leave nothing."""
+        """Raise ValueError for an invalid pose, and for bounds that are not numbers or are empty."""
         self.frame = frame
         self.X = matrix_of(given_pose(X, "PoseRegion: X"))
         self.lower, self.upper = _six("lower", lower), _six("upper", upper)
         if (self.lower > self.upper).any():
             k = int(np.flatnonzero(self.lower > self.upper)[0])
-            raise ValueError(f"PoseRegion: expected lower ≤ upper, got {self.lower[k]} and {self.upper[k]} at {k}")
+            raise ValueError(
+                f"PoseRegion: lower: expected lower <= upper, got {self.lower[k]} and {self.upper[k]} at {k}"
+            )
 
     def sampled(self, count: int, *, seed: int = 0) -> np.ndarray:
-        """Poses (count, 4, 4) drawn evenly from it, by its six numbers; the same for a seed."""
+        """Draw poses (count, 4, 4) uniformly in the six numbers; reproducible by seed."""
         u = np.random.default_rng([seed, 5]).uniform(size=(count, 6))
         x = self.lower + u * (self.upper - self.lower)
-        result: np.ndarray = self.X @ _poses_region(x)
+        result: np.ndarray = self.X @ _region_poses(x)
         return result
 
     def __repr__(self) -> str:
@@ -229,8 +248,8 @@ def _six(name: str, x: Any) -> np.ndarray:
     return result
 
 
-def _poses_region(x: np.ndarray) -> np.ndarray:
-    """Of (n, 6) numbers: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+def _region_poses(x: np.ndarray) -> np.ndarray:
+    """Return poses from (n, 6) numbers: R = Rz(yaw) Ry(pitch) Rx(roll)."""
     result = np.tile(np.eye(4), (len(x), 1, 1))
     (a, b, c), (i, j, k) = np.cos(x[:, :3]).T, np.sin(x[:, :3]).T
     result[:, 0, :3] = np.stack([c * b, c * j * i - k * a, c * j * a + k * i], axis=-1)

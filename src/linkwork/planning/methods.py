@@ -1,4 +1,4 @@
-"""Paths of a robot among obstacles."""
+"""Methods of `Robot` for collision-free path planning."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["PlanningMethods"]
 
 
 class PlanningMethods(RobotBase):
-    """Paths among obstacles (see the page on motion)."""
+    """Methods for paths among obstacles (see the page on motion)."""
 
     __slots__ = ()
 
@@ -50,45 +50,50 @@ class PlanningMethods(RobotBase):
         max_goal_solutions: int = 8,
         progress: bool | Callable[[Progress], Any] = False,
     ) -> PlanResult:
-        """A path from a configuration to a goal that is free of collisions, with the scene and with itself.
+        """Plan a collision-free path from a configuration to a goal, in a scene and with the robot itself.
 
-        ``start`` is a configuration, or several (n, nq) of which any will do.  ``goal`` is
+        ``start`` is a configuration, or several (n, nq), of which any may be used.  ``goal`` is
 
         - a configuration, or several (n, nq);
-        - a pose (4, 4) of ``frame``, or several (n, 4, 4); or a dict of poses by frame, all at once: inverse kinematics
-          finds up to so many ``max_goal_solutions`` for each, and those that are free are goals;
-        - a `linkwork.planning.PoseRegion`, whose poses are drawn;
+        - a pose (4, 4) of ``frame``, or several (n, 4, 4); or a dict of poses by frame that must hold together.
+          Inverse kinematics computes up to ``max_goal_solutions`` configurations for each; those without
+          collisions are goals;
+        - a `linkwork.planning.PoseRegion`, from which poses are drawn;
         - a list of any of these.
 
-        ``collision_check`` says what free means: ``"certified"``, which is proved of all of the path, or
-        ``"sampled"``, free at configurations ``resolution`` apart [rad, m], where nothing is said of what lies
-        between.  Planar and floating joints go straight while they turn, so positions are within limits all along.
+        ``collision_check``: ``"certified"``, a proof for the whole path, or ``"sampled"``, a check at configurations
+        ``resolution`` apart [rad, m] without any statement about those in between.  Planar and floating joints move
+        straight while they rotate, so positions stay within limits along the path.
 
-        All distances are more than ``margin`` [m].  It is a number, or a mapping from "self" (pairs of the robot's
-        links), "scene" (links and obstacles) and single pairs, as ``{"scene": 0.02, ("box", "table"): -0.001}``; what
-        is not in it keeps 0, and a pair whose margin is negative may overlap so far.  ``pairs`` are the pairs of names
-        of links and obstacles that are looked at; all of `collision_pairs` and of the scene by default.  Pairs of names
-        that are ``touching`` may touch, as a held box and the table that it is lifted from: they may be 0.1 mm deeper
-        than at the start and at goals that are configurations, and no deeper.
+        ``margin`` [m]: all distances are larger.  It is a number, or a mapping from "self" (pairs of the robot's
+        links), "scene" (links and obstacles) and single pairs, as in ``{"scene": 0.02, ("box", "table"): -0.001}``;
+        missing entries are 0.  A pair with a negative margin may overlap by that much.
+        ``pairs``: pairs of names of links and obstacles that are checked; default: all of `collision_pairs` and of the
+        scene.
+        ``touching``: pairs of names that may touch, such as a held box and the table from which it is lifted.  They may
+        be 0.1 mm deeper than at the start and at goal configurations, but no deeper.
 
-        The path is the shortest of so many ``max_searches`` at most, those after the first for
-        what may be shorter, and each cut short; or the first one as it was found if ``simplify`` is false.  Its length
-        is that of differences, times ``weights`` (nv,).  ``position_limits`` are (lower, upper) or a dict of pairs by
-        name, besides the robot's; lengths that nothing bounds need some.  The same ``seed`` gives the same path, to
-        the bit, unless the ``time_limit`` [s] ends the search, which looks at the clock between rounds and between
-        searches; the inverse kinematics of goals before it takes its time besides.  ``progress`` shows a bar on
-        standard error, or is a function of a `linkwork.Progress`, in seconds of the time budget.
+        ``max_searches``: the path is the shortest of at most this number of searches.  Later searches look for shorter
+        paths only, and each path is shortened.  ``simplify=False`` returns the first path as it is found.
+        ``weights`` (nv,): weights of the differences of configurations whose norms sum to the path length.
+        ``position_limits``: (lower, upper) or a dict of pairs by name, in addition to the robot's; unbounded lengths
+        need limits.
+        ``seed``: the same seed gives the same path, bit by bit, unless ``time_limit`` ends the search.
+        ``time_limit`` [s]: checked between iterations and between searches.  The preceding inverse kinematics of goals
+        is not included.
+        ``progress``: True shows a bar on standard error; or a function of a `linkwork.Progress`, in seconds of the time
+        limit.
 
-        ``path_constraints`` are tasks and constraints that hold along the way, as
-        ``[lw.ik.AlignTask("hand.z", target=(0, 0, 1))]``; what closes a robot's loops holds without being named.  The
-        path then has as many way points as that needs: all holds at them, and between them, on straight ways, within
-        the ``constraint_tolerance`` [m, rad].
+        ``path_constraints``: tasks and constraints that hold along the path, as in
+        ``[lw.ik.AlignTask("hand.z", target=(0, 0, 1))]``.  Loop closures of the robot always hold.  The path then has
+        as many waypoints as needed: constraints hold at waypoints, and within ``constraint_tolerance`` [m, rad] on the
+        straight segments between them.
 
-        ``method="optimal"`` goes on where ``"connect"`` ends, until the time budget is spent, or after so many
-        ``max_iterations``: it looks for shorter and shorter paths, and ``history`` of the result has their lengths.
+        ``method="optimal"`` continues after ``"connect"`` until the time limit or ``max_iterations``.  It searches for
+        shorter paths, whose lengths are in the ``history`` of the result.
 
-        What is not found is told, not raised: see `linkwork.planning.PlanResult`.  Raises ValueError and TypeError for
-        what is no configuration, pose, scene or option, UnknownNameError for names.
+        A failed search does not raise: see `linkwork.planning.PlanResult`.  Raises ValueError and TypeError for invalid
+        configurations, poses, scenes and options, UnknownNameError for unknown names.
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7")

@@ -1,15 +1,13 @@
-"""What is to hold along a way: tasks, constraints and a robot's own loops, as errors and as a projection.
+"""Path constraints: tasks and loop closures that hold along a path, and the space they define.
 
-A configuration is brought to where all holds by steps of least length, q ⊕ −Jᵀ(JJᵀ + μ)⁻¹ e, within limits: inverse
-kinematics of the solver "projection".
+A configuration is projected onto the constraints by minimum-norm steps, q ⊕ −Jᵀ(JJᵀ + μ)⁻¹ e, within limits: IK with
+the solver "projection".
 
-A space in which something holds along every way: configurations are projected, edges are walked in small steps.
-
-An edge from q0 to q1 is halved until it is straight enough: the middle of a piece is projected to where all holds, and
-the two halves are looked at again, all pieces of all edges side by side.  A piece is done where what is to hold is off
-by no more than its bound between its ends, looked at in three places.  Both halves of a piece have to be shorter than
-the piece by a factor: so pieces shrink, and what the edge converges to is one continuous way that does not jump.
-Certified edges are then proofs of the straight pieces, which are the way that is given out.
+An edge from q0 to q1 is bisected until it is straight enough: the midpoint of a segment is projected onto the
+constraints, and both halves are checked again, for all segments of all edges together.  A segment is accepted if the
+constraint error between its ends, checked at three points, is within the bound.  Both halves must be shorter than the
+segment by a factor, so segments shrink, and an edge converges to a continuous path without jumps.  Certified edge
+checks then apply to the straight segments, which are the returned path.
 
 Sources: Berenson, Srinivasa, Ferguson and Kuffner, Manipulation planning on constraint manifolds, 2009; Hauser, Fast
 interpolation and time-optimization on implicit contact submanifolds, 2013 (halving, and how much halves may grow);
@@ -34,16 +32,16 @@ from linkwork.model.tree import Tree
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.search.halton_samples import Samples
 
-__all__ = ["ConstrainedSpace", "KeptTasks"]
+__all__ = ["ConstrainedSpace", "PathConstraintTasks"]
 
 
-_STEPS = 40  # of a projection
+_STEPS = 40  # maximum iterations of a projection
 
 
-class KeptTasks:
-    """Errors that have to vanish along a way, or stay within ranges, and the nearest configurations where they do.
+class PathConstraintTasks:
+    """Errors that must vanish along a path, or stay within ranges, and projection onto them.
 
-    ``bound`` [m, rad] is what may be left of them between way points; at way points it is the tasks' own tolerance.
+    ``bound`` [m, rad] is the permitted error between waypoints; at waypoints it is the tasks' own tolerance.
     """
 
     def __init__(
@@ -51,7 +49,7 @@ class KeptTasks:
     ) -> None:
         self.robot, self.caller = robot, caller
         self.bound = _bound(caller, bound)
-        tasks = _asked(caller, robot, keep)
+        tasks = _read_constraints(caller, robot, keep)
         self.problem = IKProblem(
             robot, tasks, solver="projection", max_iterations=_STEPS, position_limits=limits, caller=caller
         )
@@ -65,25 +63,24 @@ class KeptTasks:
         if (tolerances > 0.5 * self.bounds)[np.isfinite(tolerances)].any():
             k = int(np.argmax(np.where(np.isfinite(tolerances), tolerances / self.bounds, 0.0)))
             raise ValueError(
-                f"{caller}: constraint_tolerance: {self.names[k]!r} is held to {tolerances[k]:.3g} at way "
-                f"points: between them "
-                f"expected at least {2.0 * tolerances[k]:.3g}, got {self.bounds[k]:.3g}"
+                f"{caller}: constraint_tolerance: {self.names[k]!r} has tolerance {tolerances[k]:.3g} at "
+                f"waypoints; expected at least {2.0 * tolerances[k]:.3g}, got {self.bounds[k]:.3g}"
             )
 
     def size(self, q: np.ndarray) -> np.ndarray:
-        """The largest error by its bound (...), of configurations (..., nq): up to 1 all is kept."""
+        """Return the largest error relative to its bound (...) of configurations (..., nq); up to 1 all hold."""
         result: np.ndarray = (np.abs(self.problem.residual_and_jacobian(q)[0]) / self.bounds).max(axis=-1)
         return result
 
     def projected(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Configurations near those (..., nq) in which all holds, and whether there are such."""
+        """Return configurations near q (..., nq) that satisfy the constraints, and where the projection succeeded."""
         if not q.size:
             return q, np.ones(q.shape[:-1], dtype=bool)
         result = self.problem.solve(q)
         return result.q, np.asarray(result.success)
 
     def dimension(self, q: np.ndarray) -> int:
-        """How many directions of velocity are left in a configuration (nq,)."""
+        """Return the number of free directions of velocity at a configuration (nq,)."""
         rows = self.problem.residual_and_jacobian(q)[1][self._equalities]
         return int(self.robot.nv - np.linalg.matrix_rank(rows, tol=1e-9)) if len(rows) else int(self.robot.nv)
 
@@ -93,13 +90,14 @@ class KeptTasks:
         return np.array([low == high for low, high in ranges]) & np.isfinite(self.bounds)
 
     def violation(self, q: np.ndarray) -> str | None:
-        """What a configuration (nq,) violates most, by how much; nothing where all is kept."""
+        """Return a description of the largest violation at a configuration (nq,), or None."""
         errors = np.abs(self.problem.residual_and_jacobian(q)[0])
-        worst = int(np.argmax(errors / self.bounds))
-        if errors[worst] <= self.bounds[worst]:
+        component = int(np.argmax(errors / self.bounds))
+        if errors[component] <= self.bounds[component]:
             return None
-        unit = "" if self.units[worst] == "1" else f" {self.units[worst]}"
-        return f"{self.names[worst]!r} is off by {errors[worst]:.3g}{unit}, and {self.bounds[worst]:.3g} is allowed"
+        unit = "" if self.units[component] == "1" else f" {self.units[component]}"
+        error, bound = errors[component], self.bounds[component]
+        return f"{self.names[component]!r} has error {error:.3g}{unit}, {bound:.3g} is allowed"
 
 
 def _bound(caller: str, bound: Any) -> float:
@@ -112,16 +110,19 @@ def _bound(caller: str, bound: Any) -> float:
     return result
 
 
-def _asked(caller: str, robot: Any, keep: Any) -> list[Any]:
-    """What to keep, or what the robot obeys of itself, where nothing more is said.  Raises ValueError, TypeError."""
+def _read_constraints(caller: str, robot: Any, keep: Any) -> list[Any]:
+    """Return the path constraints, or the robot's own constraints if none are specified.
+
+    Raises ValueError, TypeError.
+    """
     for constraint in robot.tree.constraints:
         if not constraint.holonomic:
             raise ValueError(
-                f"{caller}: robot {robot.name!r} obeys {constraint.name!r}, a constraint of velocities, which straight "
-                f"ways of configurations do not keep: plan for the robot without_constraints({constraint.name!r})"
+                f"{caller}: robot {robot.name!r}: expected holonomic constraints, got velocity constraint "
+                f"{constraint.name!r}; plan for the robot without_constraints({constraint.name!r})"
             )
         if constraint.time_dependent:
-            raise ValueError(f"{caller}: constraint {constraint.name!r} depends on time, and a way has none yet")
+            raise ValueError(f"{caller}: expected constraints independent of time, got {constraint.name!r}")
     if isinstance(keep, (Task, Constraint)):
         keep = (keep,)
     if not isinstance(keep, Iterable) or isinstance(keep, (str, bytes, dict)):
@@ -131,173 +132,173 @@ def _asked(caller: str, robot: Any, keep: Any) -> list[Any]:
             raise TypeError(f"{caller}: path_constraints: expected tasks and constraints, got {shown(task)}")
     result = [*keep] or [ConstraintTask(one, tolerance=OWN, own=True) for one in robot.tree.constraints]
     if not result:
-        raise ValueError(f"{caller}: path_constraints: expected a task at least, got none")
+        raise ValueError(f"{caller}: path_constraints: expected at least one task, got none")
     return result
 
 
 def _check(caller: str, task: Task) -> None:
-    """Raises ValueError for a task that nothing can hold to."""
+    """Raise ValueError for a task that cannot be a path constraint."""
     if not task.hard:
-        raise ValueError(
-            f"{caller}: path_constraints: task {task.name!r} is soft, with a weight: what is kept along the way is hard"
-        )
+        raise ValueError(f"{caller}: path_constraints: expected hard tasks, got soft task {task.name!r} with a weight")
     if task.target_of is not None and task.target is None:
         raise ValueError(
-            f"{caller}: path_constraints: task {task.name!r} has no {task.target_of.doc}: give it a constant target="
+            f"{caller}: path_constraints: task {task.name!r} has no target; set target={task.target_of.doc}"
         )
 
 
-_PLACES = np.array([0.25, 0.5, 0.75])  # of a piece, where it is looked at
-_ROOM = 0.8  # of the bound, which is what may be left there: between these places is a little more
-_SHRINK = 0.75  # halves are no longer than this part of a piece; straight ones are half
-_LONGEST = 0.5  # a piece, in the space's lengths
-_DEEPEST = 14  # halvings
-_DRAWS = 20  # times that samples are drawn again, for those that could not be projected
+_FRACTIONS = np.array([0.25, 0.5, 0.75])  # positions on a segment where it is checked
+_SHARE = 0.8  # permitted error at these positions relative to the bound; it is slightly larger in between
+_SHRINK = 0.75  # maximum length of a half relative to its segment; ½ for straight ones
+_MAX_LENGTH = 0.5  # of a segment, in lengths of the space
+_MAX_BISECTIONS = 14  # maximum bisections
+_DRAWS = 20  # attempts to replace samples whose projection failed
 
 
-class WalkedEdges(NamedTuple):
-    """Edges as straight pieces, in their order along each edge; none of edges along which not all can be kept."""
+class DiscretizedEdges(NamedTuple):
+    """Edges as straight segments, in order along each edge; none for edges that violate constraints."""
 
-    kept: np.ndarray  # (n,) by edge
-    edge: np.ndarray  # (m,) by piece: which edge it is of
+    feasible: np.ndarray  # (n,) of each edge
+    edge: np.ndarray  # (m,) index of each segment's edge
     begin: np.ndarray  # (m, nq)
     end: np.ndarray
 
 
 class ProjectedSamples(Samples):
-    """Samples, each brought to where all holds; those that cannot be are left out."""
+    """Samples projected onto the constraints; failed projections are omitted."""
 
-    def __init__(self, tree: Tree, lower: np.ndarray, upper: np.ndarray, seed: int, kept: KeptTasks) -> None:
+    def __init__(self, tree: Tree, lower: np.ndarray, upper: np.ndarray, seed: int, tasks: PathConstraintTasks) -> None:
         super().__init__(tree, lower, upper, seed)
-        self._kept = kept
+        self._tasks = tasks
 
     def take(self, count: int) -> np.ndarray:
-        """The next ones (count, nq); fewer, where hardly any could be projected."""
+        """Return the next samples (count, nq); fewer if most projections fail."""
         result: list[np.ndarray] = []
-        left = count
+        remaining = count
         for _ in range(_DRAWS):
-            q, fine = self._kept.projected(super().take(left))
-            result.append(q[fine])
-            left -= int(fine.sum())
-            if not left:
+            q, valid = self._tasks.projected(super().take(remaining))
+            result.append(q[valid])
+            remaining -= int(valid.sum())
+            if not remaining:
                 break
         return np.concatenate(result)
 
 
 class ConstrainedSpace(PlanningSpace):
-    """Configurations of a robot in a scene in which what is ``kept`` holds."""
+    """Configurations of a robot in a scene that satisfy path constraints."""
 
-    def __init__(self, *args: Any, kept: KeptTasks, **options: Any) -> None:
+    def __init__(self, *args: Any, tasks: PathConstraintTasks, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.kept = kept
+        self.constraint_tasks = tasks
 
     def integrate(self, q: np.ndarray, phi: np.ndarray) -> np.ndarray:
-        """q ⊕ φ, and from there the nearest where all holds; where none is near, what edges to are not free."""
-        return self.kept.projected(super().integrate(q, phi))[0]
+        """Return q ⊕ φ projected onto the constraints; if the projection fails, edges to it are not free."""
+        return self.constraint_tasks.projected(super().integrate(q, phi))[0]
 
     def free(self, q: np.ndarray) -> np.ndarray:
-        result: np.ndarray = super().free(q) & (self.kept.size(q) <= 1.0)
+        result: np.ndarray = super().free(q) & (self.constraint_tasks.size(q) <= 1.0)
         return result
 
     def free_ends(self, q: np.ndarray) -> np.ndarray:
-        result: np.ndarray = super().free_ends(q) & (self.kept.size(q) <= 1.0)
+        result: np.ndarray = super().free_ends(q) & (self.constraint_tasks.size(q) <= 1.0)
         return result
 
     def keeps(self, q: np.ndarray) -> np.ndarray:
-        result: np.ndarray = self.kept.size(q) <= _ROOM
+        result: np.ndarray = self.constraint_tasks.size(q) <= _SHARE
         return result
 
     def edges_are_free(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        walked = self.walked(q0, q1)
-        result = walked.kept.copy()
-        if len(walked.edge):
-            free = super().edges_are_free(walked.begin, walked.end)
-            result[walked.edge[~free]] = False
+        discretized = self.discretized(q0, q1)
+        result = discretized.feasible.copy()
+        if len(discretized.edge):
+            free = super().edges_are_free(discretized.begin, discretized.end)
+            result[discretized.edge[~free]] = False
         return result
 
-    def walked(self, q0: np.ndarray, q1: np.ndarray) -> WalkedEdges:
-        """Edges (n, nq) halved until they are straight enough."""
-        kept = (self.kept.size(q0) <= 1.0) & (self.kept.size(q1) <= 1.0)
-        back = _later(q0, q1)  # an edge is walked from the same end, whichever way it is asked for
-        q0, q1 = np.where(back[:, None], q1, q0), np.where(back[:, None], q0, q1)
-        edge: np.ndarray = np.flatnonzero(kept)
-        place: np.ndarray = np.zeros(len(edge))
+    def discretized(self, q0: np.ndarray, q1: np.ndarray) -> DiscretizedEdges:
+        """Bisect edges (n, nq) until their segments are straight enough."""
+        feasible = (self.constraint_tasks.size(q0) <= 1.0) & (self.constraint_tasks.size(q1) <= 1.0)
+        reversed_ = _later(q0, q1)  # an edge is bisected from the same end in both directions
+        q0, q1 = np.where(reversed_[:, None], q1, q0), np.where(reversed_[:, None], q0, q1)
+        edge: np.ndarray = np.flatnonzero(feasible)
+        position: np.ndarray = np.zeros(len(edge))
         begin, end = q0[edge], q1[edge]
         done: list[tuple[np.ndarray, ...]] = []
         width = 1.0
-        for _ in range(_DEEPEST):
+        for _ in range(_MAX_BISECTIONS):
             phi = self.difference(begin, end)
             length = self.length(phi)
-            between = super().integrate(begin[:, None], _PLACES[:, None] * phi[:, None])
-            straight = (self.kept.size(between) <= _ROOM).all(axis=-1) & (length <= _LONGEST)
-            done.append((edge[straight], place[straight], begin[straight], end[straight]))
-            edge, place, begin, end, length = (x[~straight] for x in (edge, place, begin, end, length))
+            between = super().integrate(begin[:, None], _FRACTIONS[:, None] * phi[:, None])
+            straight = (self.constraint_tasks.size(between) <= _SHARE).all(axis=-1) & (length <= _MAX_LENGTH)
+            done.append((edge[straight], position[straight], begin[straight], end[straight]))
+            edge, position, begin, end, length = (x[~straight] for x in (edge, position, begin, end, length))
             if not len(edge):
                 break
-            middle, fine = self.kept.projected(between[~straight, 1])
+            middle, valid = self.constraint_tasks.projected(between[~straight, 1])
             for half in (self.difference(begin, middle), self.difference(middle, end)):
-                fine &= self.length(half) <= _SHRINK * length
-            kept[edge[~fine]] = False
-            fine = kept[edge]
+                valid &= self.length(half) <= _SHRINK * length
+            feasible[edge[~valid]] = False
+            valid = feasible[edge]
             width *= 0.5
-            edge, place = np.tile(edge[fine], 2), np.concatenate([place[fine], place[fine] + width])
-            begin, end = np.concatenate([begin[fine], middle[fine]]), np.concatenate([middle[fine], end[fine]])
-        kept[edge] = False  # of those that are still being halved
-        edge, place, begin, end = (np.concatenate(parts) for parts in zip(*done, strict=True))
-        swap = back[edge]
-        order = np.lexsort((np.where(swap, -place, place), edge))
-        order = order[kept[edge[order]]]
+            edge, position = np.tile(edge[valid], 2), np.concatenate([position[valid], position[valid] + width])
+            begin, end = np.concatenate([begin[valid], middle[valid]]), np.concatenate([middle[valid], end[valid]])
+        feasible[edge] = False  # edges that are still being bisected
+        edge, position, begin, end = (np.concatenate(parts) for parts in zip(*done, strict=True))
+        swap = reversed_[edge]
+        order = np.lexsort((np.where(swap, -position, position), edge))
+        order = order[feasible[edge[order]]]
         begin, end = np.where(swap[:, None], end, begin), np.where(swap[:, None], begin, end)
-        return WalkedEdges(kept, edge[order], begin[order], end[order])
+        return DiscretizedEdges(feasible, edge[order], begin[order], end[order])
 
     def detailed(self, path: np.ndarray) -> np.ndarray:
-        """Way points (k, nq) of a path of edges: between neighbours all holds within the bound."""
+        """Return waypoints (k, nq) of a path of edges, between which the constraints hold within the bound."""
         if len(path) < 2:
             return path
-        walked = self.walked(path[:-1], path[1:])
-        if not walked.kept.all():
-            raise ValueError(f"detailed: edge {int(np.argmin(walked.kept))} of the path cannot be kept")
-        return np.concatenate([walked.begin, path[-1:]])
+        discretized = self.discretized(path[:-1], path[1:])
+        if not discretized.feasible.all():
+            raise ValueError(
+                f"detailed: edge {int(np.argmin(discretized.feasible))} of the path violates the constraints"
+            )
+        return np.concatenate([discretized.begin, path[-1:]])
 
     @property
     def tasks(self) -> tuple[Any, ...]:
-        return tuple(task for task in self.kept.problem.tasks if not task.own)
+        return tuple(task for task in self.constraint_tasks.problem.tasks if not task.own)
 
     @property
     def is_flat(self) -> bool:
         return False
 
     def edge_lengths(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        walked = self.walked(q0, q1)
+        discretized = self.discretized(q0, q1)
         result: np.ndarray = np.bincount(
-            walked.edge, self.length(self.difference(walked.begin, walked.end)), minlength=len(q0)
+            discretized.edge, self.length(self.difference(discretized.begin, discretized.end)), minlength=len(q0)
         )
         return result
 
     def samples(self, seed: int) -> ProjectedSamples:
-        """Configurations in which all holds, near such as are spread over the limits."""
-        far = 2.0 * characteristic_length(self.robot.tree)
-        length = np.array([unit == "m" for body, _, _ in self._places() for unit in body.joint.q_units])
-        lower = np.where(length & np.isneginf(self.lower), np.minimum(-far, self.upper - far), self.lower)
-        upper = np.where(length & np.isposinf(self.upper), np.maximum(far, lower + far), self.upper)
-        return ProjectedSamples(self.straight.tree, lower, upper, seed, self.kept)
+        """Return samples of the limits projected onto the constraints."""
+        reach = 2.0 * characteristic_length(self.robot.tree)
+        length = np.array([unit == "m" for body, _, _ in self._joint_slices() for unit in body.joint.q_units])
+        lower = np.where(length & np.isneginf(self.lower), np.minimum(-reach, self.upper - reach), self.lower)
+        upper = np.where(length & np.isposinf(self.upper), np.maximum(reach, lower + reach), self.upper)
+        return ProjectedSamples(self.straight.tree, lower, upper, seed, self.constraint_tasks)
 
     def _check_lengths(self) -> None:
-        """What closes a robot's loops bounds lengths as well."""
+        """Check lengths unless loop closures bound them."""
         if not self.robot.constraints:
             super()._check_lengths()
 
     def dimension(self) -> int:
-        """How many directions of velocity are left, where nothing special happens."""
+        """Return the generic number of free directions of velocity."""
         q = self.samples(0).take(3)
-        return max((self.kept.dimension(one) for one in q), default=int(self.robot.nv))
+        return max((self.constraint_tasks.dimension(one) for one in q), default=int(self.robot.nv))
 
     def violation(self, q: np.ndarray) -> str | None:
-        return self.kept.violation(q)
+        return self.constraint_tasks.violation(q)
 
 
 def _later(q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-    """Whether q0 (n, nq) comes after q1, by the first number in which they differ."""
+    """Return True where q0 (n, nq) is after q1 in lexicographic order."""
     differ = q0 != q1
     first = differ.argmax(axis=-1)[:, None]
     result: np.ndarray = np.take_along_axis(q0, first, -1)[:, 0] > np.take_along_axis(q1, first, -1)[:, 0]

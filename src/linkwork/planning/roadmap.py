@@ -1,6 +1,6 @@
-"""A roadmap as people hold it: made once for a robot and a scene, asked often, kept in files.
+"""Roadmap for repeated queries of a robot in a scene, with storage in files.
 
-A name for all that a roadmap depends on: a digest that is the same in every process, for equal robots and scenes.
+A roadmap is identified by a digest of all that it depends on, equal in every process for equal robots and scenes.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from linkwork.geometry.scene import Scene
 from linkwork.model.collision_pairs import collision_pairs, link_shapes
 from linkwork.planning.plan_path import PlanQuery, read_space
 from linkwork.planning.result import PlanResult
-from linkwork.planning.roadmap_graph import WayGraph
+from linkwork.planning.roadmap_graph import RoadmapGraph
 from linkwork.planning.search.neighbor_graph import BLOCKED, FREE, UNKNOWN
-from linkwork.planning.search.path_smoothing import shortened
+from linkwork.planning.search.path_smoothing import shorten_path
 from linkwork.planning.search.rrt_connect_batch import SearchOptions
 
 __all__ = ["Roadmap"]
@@ -44,17 +44,17 @@ _STATES = sorted((BLOCKED, FREE, UNKNOWN))
 
 @public
 class Roadmap:
-    """Free configurations of a robot in a scene, and free ways between them: for many queries in one scene.
+    """Probabilistic roadmap of a robot in a scene: collision-free configurations and edges, for many queries.
 
-    So many ``num_nodes`` are spread over the limits, each joined to its k nearest: ``num_neighbors`` of them, or
-    k = e (1 + 1/d) log n, with which ways tend to the shortest as nodes become many.  Edges are looked at when the
-    roadmap is made, or, where it is ``lazy``, when a way would use them.  ``collision_check``, ``resolution``,
-    ``margin``, ``pairs``, ``weights``, ``position_limits``, ``path_constraints`` and ``constraint_tolerance`` are those
-    of `Robot.plan`, and so is what `plan` gives.  The same ``seed`` gives the same roadmap.  ``progress`` shows a bar
-    on standard error, by default if that is a terminal, or is a function of a `linkwork.Progress`, in edges.
+    ``num_nodes`` nodes cover the limits, each connected to ``num_neighbors`` nearest ones.  The default is k = e (1 +
+    1/d) log n, with which paths converge to the shortest for many nodes.  Edges are checked at construction, or, if
+    ``lazy``, when a path would use them.  ``collision_check``, ``resolution``, ``margin``, ``pairs``, ``weights``,
+    ``position_limits``, ``path_constraints`` and ``constraint_tolerance`` are those of `Robot.plan`, and so is the
+    result of `plan`.  The same ``seed`` gives the same roadmap.  ``progress`` shows a bar on standard error, by default
+    on a terminal, or is a function of a `linkwork.Progress`, in edges.
 
-    It is a value: `extended` gives a larger one, it pickles, several threads may ask it, and `save` keeps it in a file.
-    (What a lazy one has learned of its edges stays with it.)
+    A roadmap is a value: `extended` returns a larger one, it can be pickled and used by several threads, and `save`
+    writes it to a file.  (A lazy roadmap stores the results of its edge checks.)
 
     >>> import numpy as np
     >>> import linkwork as lw
@@ -65,7 +65,7 @@ class Roadmap:
     >>> found.status
     <Status.SOLVED: 'solved'>
 
-    Raises ValueError and TypeError as `Robot.plan` does, and ValueError where hardly any configuration is free.
+    Raises ValueError and TypeError as `Robot.plan`, and ValueError if hardly any configuration is collision-free.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Roadmap:
         constraint_tolerance: float = 1e-3,
         progress: bool | Callable[[Progress], Any] | None = None,
     ) -> None:
-        count = _whole("num_nodes", num_nodes, 1)
+        count = _read_integer("num_nodes", num_nodes, 1)
         self._options: dict[str, Any] = {
             "collision_check": collision_check,
             "resolution": resolution,
@@ -99,70 +99,71 @@ class Roadmap:
             "constraint_tolerance": constraint_tolerance,
         }
         space = read_space(robot, scene, **self._options)
-        joined = None if num_neighbors is None else _whole("num_neighbors", num_neighbors, 1)
-        self._graph = WayGraph(space, seed=_whole("seed", seed, 0), neighbours=joined, lazy=bool(lazy))
+        neighbours = None if num_neighbors is None else _read_integer("num_neighbors", num_neighbors, 1)
+        self._graph = RoadmapGraph(space, seed=_read_integer("seed", seed, 0), neighbours=neighbours, lazy=bool(lazy))
         self._graph = self._graph.grown(count, progress)
 
-    # -- what is in it
+    # -- properties
 
     @property
     def robot(self) -> Any:
-        """The robot that it is of."""
+        """Robot of the roadmap."""
         return self._graph.space.robot
 
     @property
     def scene(self) -> Scene | None:
-        """The scene that it is of."""
+        """Scene of the roadmap."""
         scene: Scene | None = self._graph.space.scene
         return scene
 
     @property
     def nodes(self) -> np.ndarray:
-        """Free configurations (n, nq)."""
+        """Collision-free configurations (n, nq)."""
         return self._graph.q
 
     @property
     def edges(self) -> np.ndarray:
-        """Pairs (m, 2) of nodes that are joined; of a lazy one, those that are not known to be blocked."""
+        """Pairs (m, 2) of connected nodes; for a lazy roadmap, those not known to be blocked."""
         return self._graph.joined
 
     @property
     def components(self) -> np.ndarray:
-        """By node (n,), the least number of a node that edges join it with: equal where there is a way."""
+        """Smallest node index in each node's component (n,); equal for connected nodes."""
         return self._graph.components
 
     def __len__(self) -> int:
         return len(self._graph.q)
 
-    # -- asking
+    # -- queries
 
     def plan(
         self, start: Any, goal: Any, *, frame: str | None = None, simplify: bool = True, max_goal_solutions: int = 8
     ) -> PlanResult:
-        """A path from a configuration to a goal, both as of `Robot.plan`: along the roadmap, made shorter.
+        """Plan a path from a configuration to a goal, as in `Robot.plan`, along the roadmap, and shorten it.
 
-        Its status is "disconnected" where the roadmap has no path; the message says whether start or goal is alone.
+        The status is "disconnected" if the roadmap has no path; the message says whether start or goal has no
+        neighbours.
         """
         graph, space = self._graph, self._graph.space
         query = PlanQuery(space, start, goal, frame, graph.seed, time.perf_counter())
-        starts, goals, refused = query.ends(max_goal_solutions)
+        starts, goals, refused = query.end_configurations(max_goal_solutions)
         if refused is not None:
             return refused
-        way = graph.way(starts, goals.q)
-        if way.path is None:
-            return query.refused(Status.DISCONNECTED, way.message)._replaced(motions_checked=way.edges)
-        path = way.path
+        answer = graph.shortest_path(starts, goals.q)
+        if answer.path is None:
+            return query.refused(Status.DISCONNECTED, answer.message)._replaced(motions_checked=answer.edges)
+        path = answer.path
         if simplify:
-            path = shortened(space, path, seed=graph.seed, spacing=SearchOptions().spacing)
-        return query.solved(path, goals)._replaced(motions_checked=way.edges, nodes=len(graph.q))
+            path = shorten_path(space, path, seed=graph.seed, spacing=SearchOptions().spacing)
+        return query.solved(path, goals)._replaced(motions_checked=answer.edges, nodes=len(graph.q))
 
-    # -- others made of it
+    # -- extension
 
     def extended(self, nodes: int, *, progress: bool | Callable[[Progress], Any] | None = None) -> Self:
-        """The roadmap with so many nodes more, and edges from them to their neighbours, old and new."""
-        return self._of(self._graph.grown(_whole("nodes", nodes, 1), progress))
+        """Return the roadmap with ``nodes`` more nodes, and edges from them to their neighbours, old and new."""
+        return self._with_graph(self._graph.grown(_read_integer("nodes", nodes, 1), progress))
 
-    def _of(self, graph: WayGraph) -> Self:
+    def _with_graph(self, graph: RoadmapGraph) -> Self:
         other = object.__new__(type(self))
         other._options, other._graph = self._options, graph
         return other
@@ -170,9 +171,9 @@ class Roadmap:
     # -- files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file named .npz, with a name for the robot and the scene that it is of."""
-        where, graph = npz_path("Roadmap.save", path), self._graph
-        said = {
+        """Write the roadmap to a .npz file, with a fingerprint of its robot, scene and options."""
+        file, graph = npz_path("Roadmap.save", path), self._graph
+        metadata = {
             "format": _FORMAT,
             "of": self._fingerprint(),
             "robot": self.robot.name,
@@ -181,32 +182,32 @@ class Roadmap:
             "lazy": graph.lazy,
             "batches": graph.batches,
         }
-        write_archive(where, said, {name: getattr(graph, name) for name in _ARRAYS})
+        write_archive(file, metadata, {name: getattr(graph, name) for name in _ARRAYS})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], robot: Any, scene: Scene | None = None, **options: Any) -> Self:
-        """Read it, for the robot, the scene and the options that it was made with.
+        """Read a roadmap for the robot, the scene and the options with which it was built.
 
-        Raises ValueError for a file that is no roadmap, and for another robot, scene or options: nothing of it need be
-        free there.
+        Raises ValueError for a file that is not a roadmap, and for another robot, scene or options, for which its edges
+        need not be free.
         """
-        where = npz_path("Roadmap.load", path)
+        file = npz_path("Roadmap.load", path)
         known = _defaults()
         for name in options:
             if name not in known:
                 raise TypeError(f"Roadmap.load: expected options {', '.join(sorted(known))}, got {name!r}")
-        said, arrays = _read(where)
+        metadata, arrays = _read(file)
         result = object.__new__(cls)
         result._options = {**known, **options}
         space = read_space(robot, scene, **result._options)
-        graph = WayGraph(space, seed=said["seed"], neighbours=said["neighbours"], lazy=said["lazy"])
+        graph = RoadmapGraph(space, seed=metadata["seed"], neighbours=metadata["neighbours"], lazy=metadata["lazy"])
         result._graph = graph
-        if result._fingerprint() != said["of"]:
+        if result._fingerprint() != metadata["of"]:
             raise ValueError(
-                f"{where}: a roadmap of robot {said['robot']!r}: this robot, this scene or these options are others, "
-                f"and nothing of it need be free with them"
+                f"{file}: expected the robot, scene and options of the roadmap (robot {metadata['robot']!r}), "
+                f"got others; its edges need not be free for them"
             )
-        graph.filled(arrays, said["batches"])
+        graph.restored(arrays, metadata["batches"])
         return result
 
     def _fingerprint(self) -> str:
@@ -214,7 +215,7 @@ class Roadmap:
         options = [
             self._options["collision_check"],
             float(self._options["resolution"]),
-            *([space.margins.own] if space.margins.is_one else [space.margins]),
+            *([space.margins.own] if space.margins.is_uniform else [space.margins]),
             float(self._options["constraint_tolerance"]),
         ]
         tasks = (
@@ -223,7 +224,7 @@ class Roadmap:
             else self._options["path_constraints"]
         )
         if space.straight is not space.robot:
-            options.append("straight")  # edges of files that were written before this were along screws
+            options.append("straight")  # distinguishes files with edges along screws
         if space.pairs is not None:
             options.append(space.pairs)
         return fingerprint(self.robot, self.scene, options, space.weights, space.lower, space.upper, tasks)
@@ -238,17 +239,24 @@ class Roadmap:
 
 
 def _defaults() -> dict[str, Any]:
-    """The options that say what space a roadmap is in."""
-    of_space = inspect.signature(read_space).parameters
+    """Return the default options that determine the space of a roadmap."""
+    space_options = inspect.signature(read_space).parameters
     own = inspect.signature(Roadmap).parameters.values()
-    return {one.name: one.default for one in own if one.kind is one.KEYWORD_ONLY and one.name in of_space}
+    return {
+        parameter.name: parameter.default
+        for parameter in own
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name in space_options
+    }
 
 
-def _read(where: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What a file says of its roadmap, and its arrays.  Raises ValueError."""
-    with open_archive(where, _FORMAT, "Roadmap.save") as reader:
+def _read(file: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the metadata and the arrays of a file.
+
+    Raises ValueError.
+    """
+    with open_archive(file, _FORMAT, "Roadmap.save") as reader:
         neighbours = None if reader.said["neighbours"] is None else reader.integer("neighbours", 1)
-        said = {
+        metadata = {
             "of": reader.text("of"),
             "robot": reader.text("robot"),
             "seed": reader.integer("seed", 0, 2**128),
@@ -264,27 +272,29 @@ def _read(where: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             "lengths": reader.array("lengths", ("edges",), least=0.0),
             "state": reader.array("state", ("edges",), kind="integer", least=_STATES[0], most=_STATES[-1]),
         }
-        return said, arrays
+        return metadata, arrays
 
 
-def _whole(what: str, x: Any, least: int) -> int:
-    return integer("Roadmap", what, x, least=least, most=None, what="an integer")
+def _read_integer(argument: str, x: Any, least: int) -> int:
+    return integer("Roadmap", argument, x, least=least, most=None, what="an integer")
 
 
 def fingerprint(robot: Any, scene: Any, *more: Any) -> str:
-    """Of a robot's joints, limits, shapes, pairs and constraints, and of a scene's obstacles."""
+    """Return a digest of a robot's joints, limits, shapes, pairs and constraints, and of a scene's obstacles."""
     tree = robot.tree
     bodies = [(b.parent, b.joint_name, b.joint, b.placement, b.rotor, b.coupling, b.limits) for b in tree.bodies]
     frames = [(frame.name, frame.body, frame.placement) for frame in tree.frames]
-    marks = [*tree.points, *tree.directions]
-    own = [bodies, frames, marks, tree.constraints, robot.lower, robot.upper]
-    seen = [] if scene is None else [(one.name, one.shape, one.pose) for one in scene.obstacles]
-    told = _encoded((own, link_shapes(tree), collision_pairs(tree), seen, more))
-    return hashlib.sha256(told).hexdigest()
+    points_and_directions = [*tree.points, *tree.directions]
+    own = [bodies, frames, points_and_directions, tree.constraints, robot.lower, robot.upper]
+    obstacles = (
+        [] if scene is None else [(parameter.name, parameter.shape, parameter.pose) for parameter in scene.obstacles]
+    )
+    data = _encoded((own, link_shapes(tree), collision_pairs(tree), obstacles, more))
+    return hashlib.sha256(data).hexdigest()
 
 
 def _encoded(value: Any) -> bytes:
-    """Bytes that are the same for equal values; functions, whose code nobody compares, go by their names."""
+    """Return bytes that are equal for equal values; functions are represented by their names."""
     if value is None or isinstance(value, (bool, str)):
         parts = [repr(value).encode()]
     elif isinstance(value, Integral):

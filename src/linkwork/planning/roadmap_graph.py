@@ -1,8 +1,8 @@
-"""The graph of a roadmap: configurations and ways between them, made once for a scene and asked often.
+"""Probabilistic roadmap (PRM*): a graph of configurations and edges, built once per scene.
 
-Nodes are free configurations spread over the limits, each joined to its k nearest, k = e (1 + 1/d) log n, with which
-shortest ways along edges tend to shortest ways.  A query joins its start and its goals to the nodes near them, and
-takes the shortest way in between.
+Nodes are collision-free configurations that cover the limits, each connected to its k nearest, k = e (1 + 1/d) log n.
+With this k, shortest paths in the graph converge to shortest paths.  A query connects its start and its goals to nearby
+nodes and takes the shortest path between them.
 
 Sources: Kavraki, Svestka, Latombe and Overmars, Probabilistic roadmaps for path planning in high-dimensional
 configuration spaces, 1996; Karaman and Frazzoli, Sampling-based algorithms for optimal motion planning, 2011 (PRM*);
@@ -30,25 +30,31 @@ from linkwork.planning.search.neighbor_graph import (
     needed_neighbours,
 )
 
-__all__ = ["Roadway", "WayGraph"]
+__all__ = ["RoadmapGraph", "RoadmapPath"]
 
-_BATCH = 256  # samples that are looked at together
-_EDGES = 2048  # edges that are
-_HARDLY = 200  # samples for each node, from which on it is said that hardly any configuration is free
-_FURTHER = (1, 4, 16)  # times k: nodes that a configuration is joined to, where the nearer ones are not in sight
+_BATCH = 256  # samples checked together
+_EDGES = 2048  # edges checked together
+_MAX_SAMPLES_PER_NODE = 200  # samples per node above which sampling is aborted
+_NEIGHBOUR_FACTORS = (
+    1,
+    4,
+    16,
+)  # multiples of k tried in turn to connect a configuration
 
 
-class Roadway(NamedTuple):
-    """What a graph answers: the way, or why there is none."""
+class RoadmapPath(NamedTuple):
+    """Answer of a roadmap: the path, or the reason why there is none."""
 
     path: np.ndarray | None
     message: str
-    edges: int  # looked at for this query
+    edges: int  # edges checked for this query
 
 
-class WayGraph:
-    """Nodes and edges of a roadmap in a space.  Edges are looked at when it is made, or ``lazy``, when a way would
-    use them; answers are the same whichever thread asks first, but for the figures.
+class RoadmapGraph:
+    """Nodes and edges of a roadmap in a space.
+
+    Edges are checked when the graph is built, or, if ``lazy``, when a path would use them.  Results do not depend on
+    which thread queries first, except for the counts.
     """
 
     def __init__(self, space: PlanningSpace, *, seed: int, neighbours: int | None, lazy: bool) -> None:
@@ -58,53 +64,56 @@ class WayGraph:
         self.edges = np.empty((0, 2), dtype=int)
         self.lengths = np.empty(0)
         self.state = np.empty(0, dtype=np.int8)
-        self.batches = 0  # of samples that were drawn
+        self.batches = 0  # number of batches of samples drawn
         self._lock = threading.Lock()
-        self._settle()
+        self._index()
 
-    def _settle(self) -> None:
+    def _index(self) -> None:
         self._adjacency = Adjacency(len(self.q), self.edges, self.lengths)
         self._open: list[bool] = (self.state != BLOCKED).tolist()
         self._label: np.ndarray | None = None
 
-    # -- growing
+    # -- construction
 
     def grown(self, nodes: int, progress: Any) -> Self:
-        """The same with so many nodes more."""
+        """Return the graph with ``nodes`` more nodes."""
         read_progress("Roadmap", progress)
         other = type(self)(self.space, seed=self.seed, neighbours=self.neighbours, lazy=self.lazy)
-        fresh, other.batches = self._fresh(nodes)
+        fresh, other.batches = self._sample_nodes(nodes)
         other.q = np.concatenate([self.q, fresh])
         k = self.k(len(other.q))
         pairs = near_pairs(self.space, other.q, k, first=len(self.q))
         lengths = self.space.length(self.space.difference(other.q[pairs[:, 0]], other.q[pairs[:, 1]]))
         state = np.full(len(pairs), UNKNOWN, dtype=np.int8)
         if not self.lazy:
-            state = self._looked_at(other.q, pairs, progress)
+            state = self._check_edges(other.q, pairs, progress)
             pairs, lengths, state = pairs[state == FREE], lengths[state == FREE], state[state == FREE]
         other.edges = np.concatenate([self.edges, pairs])
         other.lengths = np.concatenate([self.lengths, lengths])
         other.state = np.concatenate([self.state, state])
-        other._settle()
+        other._index()
         return other
 
-    def filled(self, arrays: dict[str, np.ndarray], batches: int) -> None:
-        """What a file has of it.  Raises ValueError for what is no graph in the space."""
+    def restored(self, arrays: dict[str, np.ndarray], batches: int) -> None:
+        """Set the graph from arrays of a file.
+
+        Raises ValueError for arrays that are not a graph in the space.
+        """
         q, edges, lengths, state = (arrays[name] for name in ("q", "edges", "lengths", "state"))
         n, m = len(q), len(edges)
-        fine = q.shape == (n, self.q.shape[1]) and edges.shape == (m, 2) and lengths.shape == state.shape == (m,)
-        if not fine or not np.isfinite(q).all() or (m and not 0 <= edges.min() <= edges.max() < n):
+        valid = q.shape == (n, self.q.shape[1]) and edges.shape == (m, 2) and lengths.shape == state.shape == (m,)
+        if not valid or not np.isfinite(q).all() or (m and not 0 <= edges.min() <= edges.max() < n):
             raise ValueError(f"Roadmap.load: expected nodes (n, {self.q.shape[1]}) and pairs of them, got other arrays")
         self.q, self.edges, self.lengths, self.state, self.batches = q, edges, lengths, state, batches
-        self._settle()
+        self._index()
 
     def k(self, count: int) -> int:
-        """How many neighbours a node among so many is joined to."""
+        """Return the number of neighbours of a node among ``count``."""
         if self.neighbours is not None:
             return self.neighbours
         return needed_neighbours(count, self._dimension)
 
-    def _fresh(self, nodes: int) -> tuple[np.ndarray, int]:
+    def _sample_nodes(self, nodes: int) -> tuple[np.ndarray, int]:
         samples = self.space.samples(self.seed)
         for _ in range(self.batches):
             samples.take(_BATCH)
@@ -115,7 +124,7 @@ class WayGraph:
             q = q[self.space.free(q)] if len(q) else q
             result.append(q)
             count, batches = count + len(q), batches + 1
-            if (batches - self.batches) * _BATCH > max(_HARDLY * (count + 1), 10 * _BATCH):
+            if (batches - self.batches) * _BATCH > max(_MAX_SAMPLES_PER_NODE * (count + 1), 10 * _BATCH):
                 base = base_inside(self.space.robot, self.space.scene)
                 tried = (batches - self.batches) * _BATCH
                 raise ValueError(
@@ -124,16 +133,16 @@ class WayGraph:
                 )
         return np.concatenate(result)[:nodes] if result else np.empty((0, self.q.shape[1])), batches
 
-    def _looked_at(self, q: np.ndarray, pairs: np.ndarray, progress: Any) -> np.ndarray:
+    def _check_edges(self, q: np.ndarray, pairs: np.ndarray, progress: Any) -> np.ndarray:
         state = np.full(len(pairs), BLOCKED, dtype=np.int8)
         with Reporter("Roadmap", progress if len(pairs) else False, "edges", len(pairs)).hide_notices() as report:
             for i in range(0, len(pairs), _EDGES):
-                some = pairs[i : i + _EDGES]
-                state[i : i + _EDGES][self.space.edges_are_free(q[some[:, 0]], q[some[:, 1]])] = FREE
-                report.advance(len(some))
+                batch = pairs[i : i + _EDGES]
+                state[i : i + _EDGES][self.space.edges_are_free(q[batch[:, 0]], q[batch[:, 1]])] = FREE
+                report.advance(len(batch))
         return state
 
-    # -- asking
+    # -- queries
 
     @property
     def joined(self) -> np.ndarray:
@@ -143,78 +152,79 @@ class WayGraph:
 
     @property
     def components(self) -> np.ndarray:
-        """By node, the least place of those that it is joined with by edges that are not known to be blocked."""
+        """Smallest index in each node's component, over edges that are not known to be blocked."""
         label = self._label
         if label is None:
             label = self._label = components(len(self.q), self.joined)
         return label
 
-    def way(self, starts: np.ndarray, goals: np.ndarray) -> Roadway:
-        """The shortest way (k, nq) from one of several configurations (m, nq) to one of others (n, nq), all free."""
+    def shortest_path(self, starts: np.ndarray, goals: np.ndarray) -> RoadmapPath:
+        """Return the shortest path (k, nq) from any of the starts (m, nq) to any of the goals (n, nq).
+
+        Starts and goals must be collision-free.
+        """
         space = self.space
         i, j = (k.ravel() for k in np.indices((len(starts), len(goals))))
         straight = space.edges_are_free(starts[i], goals[j])
         if straight.any():
             lengths = np.where(straight, space.length(space.difference(starts[i], goals[j])), np.inf)
             best = int(lengths.argmin())
-            return Roadway(np.stack([starts[i[best]], goals[j[best]]]), "", len(i))
-        first, count = self._all_joined(starts)
-        looked = len(i) + count
+            return RoadmapPath(np.stack([starts[i[best]], goals[j[best]]]), "", len(i))
+        first, count = self._connect_all(starts)
+        checked = len(i) + count
         if not first:
-            return Roadway(None, self._alone(starts, "start", count), looked)
-        last, count = self._all_joined(goals)
-        looked += count
+            return RoadmapPath(None, self._unconnected_message(starts, "start", count), checked)
+        last, count = self._connect_all(goals)
+        checked += count
         if not last:
-            return Roadway(None, self._alone(goals, "goal", count), looked)
+            return RoadmapPath(None, self._unconnected_message(goals, "goal", count), checked)
         ahead = (np.sqrt(space.between(goals, self.q).min(axis=1)) * (1.0 - 1e-12)).tolist()
         begin, end = ({node: length for node, (length, _) in ends.items()} for ends in (first, last))
         while True:
             nodes = self._adjacency.shortest(begin, end, ahead, self._open)
             if nodes is None:
-                return Roadway(None, self._apart(begin, end), looked)
-            looked += self._made_sure(nodes)
-            if (self.state[self._numbers(nodes)] == FREE).all():
+                return RoadmapPath(None, self._disconnected_message(begin, end), checked)
+            checked += self._check_path(nodes)
+            if (self.state[self._edge_indices(nodes)] == FREE).all():
                 break
         ends = starts[first[nodes[0]][1]], goals[last[nodes[-1]][1]]
         path = np.concatenate([ends[0][None], self.q[nodes], ends[1][None]])
-        return Roadway(path[np.concatenate([[True], (path[1:] != path[:-1]).any(axis=1)])], "", looked)
+        return RoadmapPath(path[np.concatenate([[True], (path[1:] != path[:-1]).any(axis=1)])], "", checked)
 
-    def _all_joined(self, ends: np.ndarray) -> tuple[dict[int, tuple[float, int]], int]:
-        """By node that is joined to any of them, the length to the nearest, and which that is."""
+    def _connect_all(self, ends: np.ndarray) -> tuple[dict[int, tuple[float, int]], int]:
+        """Return for each node connected to any of ``ends`` the smallest length and the index of the end."""
         result: dict[int, tuple[float, int]] = {}
-        looked = 0
-        for number, q in enumerate(ends):
-            near, count = self._joined(q)
-            looked += count
+        checked = 0
+        for index, q in enumerate(ends):
+            near, count = self._connect(q)
+            checked += count
             for node, length in near.items():
                 if length < result.get(node, (np.inf, 0))[0]:
-                    result[node] = length, number
-        return result, looked
+                    result[node] = length, index
+        return result, checked
 
-    def _numbers(self, nodes: list[int]) -> np.ndarray:
-        """The edges of a way."""
-        return self._adjacency.numbers(nodes)
+    def _edge_indices(self, nodes: list[int]) -> np.ndarray:
+        """Return the edges of a path of nodes."""
+        return self._adjacency.edge_indices(nodes)
 
-    def _made_sure(self, nodes: list[int]) -> int:
-        """Looks at those edges of a way that nobody has looked at, all at once; how many there were."""
-        numbers = self._numbers(nodes)
-        unknown = numbers[self.state[numbers] == UNKNOWN]
+    def _check_path(self, nodes: list[int]) -> int:
+        """Check the unknown edges of a path together; return their number."""
+        edges = self._edge_indices(nodes)
+        unknown = edges[self.state[edges] == UNKNOWN]
         if len(unknown):
             pairs = self.edges[unknown]
             free = self.space.edges_are_free(self.q[pairs[:, 0]], self.q[pairs[:, 1]])
             with self._lock:
                 self.state[unknown] = np.where(free, FREE, BLOCKED)
                 self._label = None
-                for number, good in zip(unknown.tolist(), free.tolist(), strict=True):
-                    self._open[number] = good
+                for index, good in zip(unknown.tolist(), free.tolist(), strict=True):
+                    self._open[index] = good
         return len(unknown)
 
-    def _joined(self, q: np.ndarray) -> tuple[dict[int, float], int]:
-        """The nodes near a configuration that a free edge leads to, and how far they are; how many edges were looked
-        at.
-        """
+    def _connect(self, q: np.ndarray) -> tuple[dict[int, float], int]:
+        """Return the nearby nodes with a free edge to q and their distances, and the number of edges checked."""
         space, before, k = self.space, 0, self.k(len(self.q))
-        for times in _FURTHER:
+        for times in _NEIGHBOUR_FACTORS:
             near = nearest_nodes(space, q[None], self.q, times * k)[0][before:]
             if not len(near):
                 break
@@ -226,24 +236,24 @@ class WayGraph:
                 return dict(zip(near.tolist(), lengths.tolist(), strict=True)), before
         return {}, before
 
-    def _alone(self, ends: np.ndarray, what: str, count: int) -> str:
-        which = f"the {what}" if len(ends) == 1 else f"any of {len(ends)} {what}s"
+    def _unconnected_message(self, ends: np.ndarray, end_name: str, count: int) -> str:
+        which = f"the {end_name}" if len(ends) == 1 else f"any of {len(ends)} {end_name}s"
         return (
-            f"no free edge leads from {which} to any of {count // len(ends)} nodes of the roadmap's {len(self.q)}, the "
-            f"nearest ones: more nodes may help"
+            f"no free edge leads from {which} to any of {count // len(ends)} nearest nodes of the "
+            f"roadmap's {len(self.q)}; extend it"
         )
 
-    def _apart(self, begin: dict[int, float], last: dict[int, float]) -> str:
+    def _disconnected_message(self, begin: dict[int, float], last: dict[int, float]) -> str:
         label = self.components
         sizes = np.bincount(label, minlength=len(label))
-        here, there = ({int(label[node]) for node in ends} for ends in (begin, last))
-        a, b = (max(int(sizes[k]) for k in ends) for ends in (here, there))
+        start_components, goal_components = ({int(label[node]) for node in ends} for ends in (begin, last))
+        a, b = (max(int(sizes[k]) for k in ends) for ends in (start_components, goal_components))
         return (
-            f"start and goal are in parts of the roadmap that no edge joins, of {a} and {b} of its {len(self.q)} "
-            f"nodes: more may help"
+            f"start and goal are in different components of the roadmap, with {a} and {b} of its {len(self.q)} "
+            f"nodes; extend it"
         )
 
-    # -- as a value
+    # -- pickling
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("space", "_dimension", "seed", "neighbours", "lazy", "q", "edges", "lengths", "state", "batches")
@@ -252,4 +262,4 @@ class WayGraph:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
-        self._settle()
+        self._index()

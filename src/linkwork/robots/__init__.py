@@ -1,4 +1,4 @@
-"""Robots inside of linkwork, made for it from published dimensions and masses, without meshes."""
+"""Built-in robots, modelled after published dimensions and masses, without meshes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def __dir__() -> list[str]:
 
 
 def names() -> tuple[str, ...]:
-    """The names that `linkwork.load` finds."""
+    """Return the names of the built-in robots, for `linkwork.load`."""
     return tuple(sorted(file.name.removesuffix(".urdf") for file in _folder().iterdir() if file.suffix == ".urdf"))
 
 
 @public
 def path(name: str) -> Path:
-    """The file of a robot.  Raises UnknownNameError."""
+    """Return the path of a built-in robot's URDF file.  Raises UnknownNameError."""
     if name not in names():
         raise UnknownNameError("robot", name, names())
     return _folder() / f"{name}.urdf"
@@ -31,7 +31,7 @@ def path(name: str) -> Path:
 
 @public
 def loops(name: str) -> Path | None:
-    """The file that closes a robot's loops, where it has any.  Raises UnknownNameError."""
+    """Return the path of a built-in robot's loops file, or None without loops.  Raises UnknownNameError."""
     file = path(name).with_suffix(".loops.json")
     return file if file.is_file() else None
 

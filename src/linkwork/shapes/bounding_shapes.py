@@ -14,7 +14,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import integer
 from linkwork.shapes.composed_shapes import Rounded
 from linkwork.shapes.hull_simplification import distance_from_hull, outer_vertices
-from linkwork.shapes.polytope import Polytope, given_points, smallest_sphere
+from linkwork.shapes.polytope import Polytope, read_points, smallest_sphere
 from linkwork.shapes.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from linkwork.shapes.quickhull import hull_triangles
 from linkwork.shapes.shape import Geometry, Shape
@@ -65,7 +65,7 @@ def convex_hull(points: ArrayLike | Shape, max_vertices: int | None = None) -> P
         if radius > 0.0 or not isinstance(points, Polytope | Box):
             raise ValueError(f"convex_hull: expected points, a polytope or a box, got {points!r}: it is round")
     else:
-        result = given_points(points, "convex_hull")
+        result = read_points(points, "convex_hull")
     hull = Polytope(result)  # type: ignore[arg-type]
     if max_vertices is None or len(hull.vertices) <= max_vertices:
         return hull
@@ -153,13 +153,13 @@ def bounding_box(around: ArrayLike | Shape) -> Fit:
     return _fit(Box((high - low).tolist()), rotation, rotation @ (0.5 * (low + high)), beyond - radius + slack)
 
 
-# -- what is fitted around
+# -- the shapes to fit around
 
 
 def _around(value: Any, caller: str) -> tuple[np.ndarray, float, float]:
     """Return points, radius and slack: their hull grown by the radius contains the shape within the slack."""
     if not isinstance(value, Shape):
-        points = given_points(value, caller)
+        points = read_points(value, caller)
         if not len(points):
             raise ValueError(f"{caller}: expected points (n, 3) [m], got an empty array")
         return points, 0.0, 0.0

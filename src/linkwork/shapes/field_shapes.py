@@ -38,7 +38,7 @@ def _key(shape: Any) -> tuple[Any, ...]:
     return tuple((x.shape, x.tobytes()) if isinstance(x, np.ndarray) else x for x in values)
 
 
-def given_array(value: Any, expected: str, dimensions: int, least: tuple[int, ...]) -> np.ndarray:
+def read_array(value: Any, expected: str, dimensions: int, least: tuple[int, ...]) -> np.ndarray:
     """Return a read-only array of finite numbers with given dimensions and minimum sizes along each.
 
     Raises ValueError.
@@ -65,7 +65,7 @@ def placed_grid(
     if origin is None:
         return steps, tuple(-0.5 * s * (n - 1) for s, n in zip(steps, counts, strict=True))
     expected = f"{shape}: origin: expected {_WORDS[dimensions]} numbers [m]"
-    first = given_array(origin, expected, 1, (dimensions,))
+    first = read_array(origin, expected, 1, (dimensions,))
     if first.shape != (dimensions,):
         raise ValueError(f"{expected}, got an array of shape {first.shape}")
     return steps, tuple(first.tolist())
@@ -104,7 +104,7 @@ class DistanceField(Sampled):
     def __post_init__(self) -> None:
         shape = "distance field"
         expected = f"{shape}: values: expected numbers (l, m, n) [m], at least (2, 2, 2)"
-        values = given_array(self.values, expected, 3, (2, 2, 2))
+        values = read_array(self.values, expected, 3, (2, 2, 2))
         spacing, origin = placed_grid(shape, self.spacing, self.origin, values.shape)
         for name, value in (("values", values), ("spacing", spacing), ("origin", origin)):
             object.__setattr__(self, name, value)
@@ -149,9 +149,7 @@ class HeightField(Sampled):
 
     def __post_init__(self) -> None:
         shape = "height field"
-        heights = given_array(
-            self.heights, f"{shape}: heights: expected numbers (m, n) [m], at least (2, 2)", 2, (2, 2)
-        )
+        heights = read_array(self.heights, f"{shape}: heights: expected numbers (m, n) [m], at least (2, 2)", 2, (2, 2))
         spacing, origin = placed_grid(shape, self.spacing, self.origin, heights.shape)
         for name, value in (("heights", heights), ("spacing", spacing), ("origin", origin)):
             object.__setattr__(self, name, value)
@@ -180,7 +178,7 @@ class PointCloud(Sampled):
 
     def __post_init__(self) -> None:
         expected = "point cloud: points: expected an array (n, 3) [m] of at least one point"
-        points = given_array(self.points, expected, 2, (1, 3))
+        points = read_array(self.points, expected, 2, (1, 3))
         if points.shape[1] != 3:
             raise ValueError(f"{expected}, got an array of shape {points.shape}")
         object.__setattr__(self, "points", points)

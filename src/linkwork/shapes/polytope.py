@@ -14,7 +14,7 @@ from linkwork.shapes.shape import Shape
 from linkwork.spatial import Symmetric3, Vec3
 from linkwork.spatial.arguments import given_numbers
 
-__all__ = ["Polytope", "given_points", "smallest_sphere"]
+__all__ = ["Polytope", "read_points", "smallest_sphere"]
 
 
 _LARGE = 1e100  # products of three coordinates stay finite
@@ -45,7 +45,7 @@ class Polytope(Shape):
     triangles: tuple[tuple[int, int, int], ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        array = given_points(self.vertices, "polytope: vertices")
+        array = read_points(self.vertices, "polytope: vertices")
         points = array[np.sort(np.unique(array, axis=0, return_index=True)[1])]
         try:
             result = hull_triangles(points)
@@ -120,9 +120,9 @@ class Polytope(Shape):
         return of_polytope_grown(np.array(self.vertices), np.array(self.triangles), radius)
 
 
-def given_points(value: Any, what: str) -> np.ndarray:
+def read_points(value: Any, name: str) -> np.ndarray:
     """Return points (n, 3) as a float array.  Raises ValueError."""
-    expected = f"{what}: expected points (n, 3) [m]"
+    expected = f"{name}: expected points (n, 3) [m]"
     try:
         count = len(value)
     except TypeError:

@@ -31,7 +31,7 @@ def _differences(dynamics: Dynamics, x: list[float], u: list[float], h: float = 
             e = np.zeros(n + len(u))
             e[k] = sign
             there = dynamics.step(dynamics.moved(x, e[:n].tolist()), [a + b for a, b in zip(u, e[n:], strict=True)])
-            ends.append(np.array(dynamics.apart(y, there), dtype=float))
+            ends.append(np.array(dynamics.state_difference(y, there), dtype=float))
         columns.append((ends[0] - ends[1]) / (2.0 * h))
     return np.array(columns).T
 

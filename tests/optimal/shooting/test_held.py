@@ -33,7 +33,7 @@ FOOT = PathContact("foot", "foot")
 
 
 def _step(dynamics: ContactDynamics, x: Any, u: Any) -> np.ndarray:
-    return np.array(dynamics.led([*x], [*u]), dtype=float)
+    return np.array(dynamics.outputs_of_step([*x], [*u]), dtype=float)
 
 
 def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
@@ -209,7 +209,7 @@ def test_what_is_held_otherwise_is_refused() -> None:
     )
     problem = problem.add_contact("foot")
     for options, said in (({"integrator": "runge_kutta_4"}, "integrator"), ({"second_order": True}, "second_order")):
-        with pytest.raises(ValueError, match=f"{said}: where contacts or constraints hold"):
+        with pytest.raises(ValueError, match=f"{said}: expected .* with contacts or constraints"):
             problem.solve(START, solver="ilqr", **options)
     with pytest.raises(ValueError, match="contact 'foot': stays"):
         sliding.solve(START, solver="ilqr")

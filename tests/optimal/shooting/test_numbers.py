@@ -146,11 +146,11 @@ def test_what_is_no_number_or_result_is_said() -> None:
     with pytest.raises(TypeError, match="parameters: expected a dict"):
         solve(parameters=[1.0])
     one = solve()
-    with pytest.raises(TypeError, match=r"warm_start: expected a result .* give initial_guess=, its q"):
+    with pytest.raises(TypeError, match=r"warm_start: expected a result .* pass its q as initial_guess="):
         solve(warm_start=object.__new__(OptimalResult))
     with pytest.raises(TypeError, match=r"warm_start: expected a result .* got 3"):
         solve(warm_start=3)
-    with pytest.raises(ValueError, match="the same controls"):
+    with pytest.raises(ValueError, match="the same actuated="):
         solve(warm_start=one, actuated=[ARM.joints[0].name])
     with pytest.raises(ValueError, match="the same problem"):
         problem.add("acceleration", "least_squares").solve([0.0, 0.0], warm_start=one, **given)

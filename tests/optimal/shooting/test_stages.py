@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.optimal.shooting.stagewise_kkt import StageRows, stages_solved
+from linkwork.optimal.shooting.stagewise_kkt import StageRows, solve_stages
 
 
 def _band(
@@ -27,10 +27,10 @@ def test_elimination_is_dense_algebra() -> None:
     for more in (0, 2):
         rows, whole = _band(rng, sizes, more=more)
         A, b = whole[:, :-2], whole[:, -2:]
-        found = stages_solved(sizes, rows)
+        found = solve_stages(sizes, rows)
         assert [x.shape for x in found] == [(n, 2) for n in sizes]
         assert np.allclose(np.vstack(found), np.linalg.lstsq(A, b, rcond=None)[0], atol=1e-9)
-    alone = stages_solved([2], [StageRows(0, np.diag([2.0, 4.0]), np.array([[2.0], [2.0]]))])
+    alone = solve_stages([2], [StageRows(0, np.diag([2.0, 4.0]), np.array([[2.0], [2.0]]))])
     assert np.allclose(alone[0][:, 0], [1.0, 0.5])
 
 
@@ -42,6 +42,6 @@ def test_what_nothing_determines_is_least() -> None:
     b = A @ x
     rows = [StageRows(first, A[3 * k : 3 * k + 3, 3 * first : 3 * min(k + 2, 3)], b[3 * k : 3 * k + 3])
             for k, (first, *_) in enumerate(rows)]  # fmt: skip
-    found = np.vstack(stages_solved(sizes, rows))
+    found = np.vstack(solve_stages(sizes, rows))
     assert np.allclose(A @ found, b, atol=1e-9)
     assert np.linalg.norm(found) <= np.linalg.norm(x) + 1e-12

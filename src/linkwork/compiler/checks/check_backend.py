@@ -139,9 +139,9 @@ def _requirements(trial: _Trial) -> tuple[Requirement[_Trial], ...]:
     refused = ", ".join(program.name for program in trial.refused) or "no program"
     return (
         Requirement("refuse", f"a refused program has a reason (refused: {refused})", 0.0, _refuse),
-        Requirement("lower", "the same program has the same text", 0.0, _lower),
-        Requirement("emit", "the same text has the same objects, which are taken for such", 0.0, _emit),
-        Requirement("interpreter", "results are the interpreter's", trial.tolerance, _interpreter),
-        Requirement("cpu", "results are those of the CPU's backend", trial.tolerance, _cpu),
-        Requirement("batches", "a sample has the same result in any batch", 0.0, _batches),
+        Requirement("lower", "lowering a program twice gives the same text", 0.0, _lower),
+        Requirement("emit", "emitting a text twice gives the same, valid objects", 0.0, _emit),
+        Requirement("interpreter", "results equal the interpreter's", trial.tolerance, _interpreter),
+        Requirement("cpu", "results equal those of the CPU backend", trial.tolerance, _cpu),
+        Requirement("batches", "the result of a sample does not depend on its batch", 0.0, _batches),
     )

@@ -131,13 +131,11 @@ def _forward(t: _Trial) -> list[float]:
 
 def _requirements(tolerance: float) -> tuple[Requirement[_Trial], ...]:
     return (
-        Requirement("scalar", "the value on floats is the value on arrays", tolerance, _floats),
-        Requirement("lowering", "compiled code gives the value on arrays", tolerance, _compiled),
-        Requirement("composition", "the composition gives the value on arrays", tolerance, _composition),
-        Requirement(
-            "commutative", "swapped arguments give the same, if the operation says so", tolerance, _commutative
-        ),
-        Requirement("odd, even", "f(-x) is -f(x) or f(x), if the operation says so", tolerance, _parity),
-        Requirement("partials", "the partial derivatives are differences of the value", _DIFFERENCES, _partials),
-        Requirement("forward mode", "dual numbers have the partial derivatives", _ROUNDING, _forward),
+        Requirement("scalar", "the value on floats equals the value on arrays", tolerance, _floats),
+        Requirement("lowering", "compiled code equals the value on arrays", tolerance, _compiled),
+        Requirement("composition", "the composition equals the value on arrays", tolerance, _composition),
+        Requirement("commutative", "if declared commutative, f(a, b) = f(b, a)", tolerance, _commutative),
+        Requirement("odd, even", "if declared odd or even, f(-x) = -f(x) or f(x)", tolerance, _parity),
+        Requirement("partials", "the partial derivatives equal finite differences", _DIFFERENCES, _partials),
+        Requirement("forward mode", "forward mode gives the partial derivatives", _ROUNDING, _forward),
     )

@@ -93,8 +93,8 @@ def _values(t: _Trial) -> list[float]:
 
 
 REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
-    Requirement("ports", "name, inputs, outputs and guards stay", 0.0, _ports),
+    Requirement("ports", "name, inputs, outputs and guards are unchanged", 0.0, _ports),
     Requirement("valid", "the verifier accepts the result", 0.0, _valid),
     Requirement("deterministic", "the same program gives the same result", 0.0, _steady),
-    Requirement("values", "the outputs are the same to the last bit", 0.0, _values),
+    Requirement("values", "the outputs are bitwise equal", 0.0, _values),
 )

@@ -305,7 +305,7 @@ class ControlCode(BlockCode):
     def _move_some(
         self, f: Instructions, moves: Sequence[tuple[int, int]], lanes: str, active: str, frame: str
     ) -> None:
-        """Emit copies between slots in some lanes; those of ``going`` end that have a NaN among the values."""
+        """Emit copies between slots in some lanes; those of ``active`` end that have a NaN among the values."""
         if not moves:
             return
         if len(moves) < MANY:

@@ -303,7 +303,7 @@ class _Lanes:
         active = f.load(mask, self.active)
         f.store(mask, fresh, self.active)
         self.code.end_where_any_nan(f, self.step, self.active, self.here)
-        f.store(mask, f.let(f"or {mask} {f.load(mask, self.busy)}, {active}"), self.active)
+        f.store(mask, f.let(f"or {mask} {f.load(mask, self.active)}, {active}"), self.active)
 
     def enough(self, idle: str, active: str) -> str:
         """Return whether enough lanes are idle to refill them, or none is active."""

@@ -194,7 +194,7 @@ def in_registers(code: BlockCode, scope: Scope, loop: Loop) -> bool:
 
 
 def while_in_registers(code: BlockCode, f: Instructions, step: Control, scope: Scope, active: str) -> None:
-    """Emit the iterations of a loop with a condition, for the lanes that ``going`` points to.
+    """Emit the iterations of a loop with a condition, for the lanes that ``active`` points to.
 
     Values are stored only at the end, except tables, which are changed in place.
     """

@@ -338,7 +338,7 @@ def _merged(search: Search, state: Search, some: np.ndarray) -> Search:
 
 @dataclass(frozen=True)
 class _MotorTorque(TorqueFeature):
-    """τ of some joints at the beginning of a step: the force that a controller applies."""
+    """Forces τ of some joints at the beginning of a step: the force that a controller applies."""
 
     @property
     def target_of(self) -> None:  # type: ignore[override]

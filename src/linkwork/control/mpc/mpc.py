@@ -43,8 +43,7 @@ _SOLVERS: dict[str, Callable[..., Planner]] = {"augmented": AugmentedPlanner, "i
 
 @public
 class ModelPredictiveController:
-    """A model-predictive controller: ``step(state, reference)`` improves a plan from the robot's state and returns the
-    command of its first step.
+    """Model-predictive controller: ``step(state, reference)`` updates a plan and returns the command of its first step.
 
     `TrajectoryProblem.controller` makes it.  Each step continues the search of the step before, with its path and
     multipliers shifted by the elapsed time, for a fixed number of iterations.  If a step gives no new plan, the last

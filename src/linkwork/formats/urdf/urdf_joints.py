@@ -1,11 +1,11 @@
-"""The joints of a URDF: type, axis, limits, dynamics and mimicry."""
+"""URDF joints: type, axis, limits, dynamics and mimicry."""
 
 from __future__ import annotations
 
 import math
 
 from linkwork._util.messages import nearest, quoted
-from linkwork.formats.number_text import BadNumber, number
+from linkwork.formats.number_text import BadNumber, parse_number
 from linkwork.formats.urdf.urdf_transmissions import Drives
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
@@ -31,7 +31,7 @@ _INF = math.inf
 
 
 def read_joint(reader: Reader, element: Element, drives: Drives, continuous: str = "angle") -> JointDescription:
-    """A `<joint>`; a continuous one with an angle for its configuration, or the angle's sine and cosine."""
+    """Read a `<joint>`; a continuous one has an angle, or its sine and cosine, as configuration."""
     name = reader.name(element) or ""
     kind = _type(reader, element)
     parent, child = reader.required(element, "parent"), reader.required(element, "child")
@@ -42,7 +42,7 @@ def read_joint(reader: Reader, element: Element, drives: Drives, continuous: str
         damping = reader.at_least_zero(dynamics, "damping", 0.0)
         friction = reader.at_least_zero(dynamics, "friction", 0.0)
     elif joint.nv > 1 and dynamics is not None:
-        reader.warn(dynamics, "UNSUPPORTED", f"<dynamics> of a {kind} joint is ignored: it has no meaning there")
+        reader.warn(dynamics, "UNSUPPORTED", f"<dynamics> of a {kind} joint is ignored: it is not defined there")
     return JointDescription(
         name=name,
         parent=(reader.name(parent, "link") or "") if parent is not None else "",
@@ -59,7 +59,7 @@ def read_joint(reader: Reader, element: Element, drives: Drives, continuous: str
 
 
 def _type(reader: Reader, element: Element) -> str:
-    """The joint's type.  JOINT_TYPE where it is none of `TYPES`."""
+    """Return the joint's type.  JOINT_TYPE if it is not in `TYPES`."""
     kind = element.attributes.get("type")
     if kind in TYPES:
         return kind
@@ -88,16 +88,16 @@ def _joint(reader: Reader, element: Element, kind: str, continuous: str) -> Join
 
 
 def read_axis(reader: Reader, element: Element | None) -> Vec3:
-    """The direction of an `<axis>`; x where none is given.
+    """Return the direction of an `<axis>`; x by default.
 
-    AXIS_ZERO; as warnings AXIS_NORM, and ATTRIBUTE_MISSING for an `<axis>` that does not say which.
+    AXIS_ZERO; as warnings AXIS_NORM, and ATTRIBUTE_MISSING for an `<axis>` without a direction.
     """
     if element is None:
         return _X
     if "xyz" not in element.attributes:
         reader.warn(element, "ATTRIBUTE_MISSING", "<axis> without xyz: taken as 1 0 0")
         return _X
-    axis = reader.numbers(element, "xyz", 3, tuple(_X))
+    axis = reader.number_list(element, "xyz", 3, tuple(_X))
     largest = max(abs(a) for a in axis)
     if largest == 0.0:
         reader.error(element, "AXIS_ZERO", "the axis of a joint that moves must not be zero")
@@ -113,11 +113,11 @@ def read_axis(reader: Reader, element: Element | None) -> Vec3:
 
 
 def _limits(reader: Reader, element: Element, kind: str, joint: JointType) -> Limits:
-    """The bounds in a `<limit>`; none where there is none."""
+    """Return the bounds of a `<limit>`; infinite by default."""
     limit = element.first("limit")
     if joint.nv != 1:
         if joint.nv > 1 and limit is not None:
-            reader.warn(limit, "UNSUPPORTED", f"<limit> of a {kind} joint is ignored: it has no meaning there")
+            reader.warn(limit, "UNSUPPORTED", f"<limit> of a {kind} joint is ignored: it is not defined there")
         return Limits.none(joint)
     if limit is None:
         if kind != "continuous":
@@ -132,14 +132,17 @@ def _limits(reader: Reader, element: Element, kind: str, joint: JointType) -> Li
         message = "lower and upper of a continuous joint are ignored: it has no bounds"
         reader.note(limit, "IGNORED", message, 'make it type="revolute" to keep them')
     return Limits(
-        (lower,) * joint.nq, (upper,) * joint.nq, (_most(reader, limit, "velocity"),), (_most(reader, limit, "effort"),)
+        (lower,) * joint.nq,
+        (upper,) * joint.nq,
+        (_maximum(reader, limit, "velocity"),),
+        (_maximum(reader, limit, "effort"),),
     )
 
 
 def _range(reader: Reader, limit: Element) -> tuple[float, float]:
-    """lower and upper, each 0 where it is not given.  LIMIT_ORDER."""
+    """Return lower and upper, each 0 by default.  LIMIT_ORDER."""
     if "lower" not in limit.attributes and "upper" not in limit.attributes:
-        message = "<limit> gives neither lower nor upper: both are 0 by default, so the joint cannot move"
+        message = "<limit> has neither lower nor upper: both are 0 by default, so the joint cannot move"
         reader.warn(limit, "LIMIT_MISSING", message)
     lower, upper = read_bound(reader, limit, "lower", 0.0), read_bound(reader, limit, "upper", 0.0)
     if lower > upper or lower == _INF or upper == -_INF:
@@ -148,8 +151,8 @@ def _range(reader: Reader, limit: Element) -> tuple[float, float]:
     return lower, upper
 
 
-def _most(reader: Reader, limit: Element, attribute: str) -> float:
-    """The bound of effort or velocity, which URDF requires."""
+def _maximum(reader: Reader, limit: Element, attribute: str) -> float:
+    """Return the bound of effort or velocity, which URDF requires."""
     if attribute not in limit.attributes:
         reader.warn(limit, "LIMIT_MISSING", f"<limit> without {attribute}: taken as unlimited")
         return _INF
@@ -161,12 +164,12 @@ def _most(reader: Reader, limit: Element, attribute: str) -> float:
 
 
 def read_bound(reader: Reader, limit: Element, attribute: str, default: float) -> float:
-    """A bound, which may be infinite: LIMIT_FINITE, a warning for ±inf and an error for nan."""
+    """Return a bound, which may be infinite: LIMIT_FINITE, a warning for ±inf and an error for nan."""
     text = limit.attributes.get(attribute)
     if text is None:
         return default
     try:
-        value = number(text, infinite=True)
+        value = parse_number(text, infinite=True)
     except BadNumber as bad:
         reader.bad_number(limit, attribute, bad, "LIMIT_FINITE" if bad.is_word else None)
         return default

@@ -1,7 +1,7 @@
-"""Reading URDF, the Unified Robot Description Format of ROS, with two extensions for closed loops.
+"""URDF reader: the Unified Robot Description Format of ROS, with two extensions for closed loops.
 
-Source: http://wiki.ros.org/urdf/XML.  Lengths are in m, angles in rad.  A file is read strictly: whatever cannot be
-done is an error or a listed warning, and a mesh is kept by the name that the file gives it, without being opened.
+Source: http://wiki.ros.org/urdf/XML.  Lengths are in m, angles in rad.  A file is read strictly: anything that cannot
+be read is an error or a listed warning.  Meshes are kept by the names in the file, and are not opened.
 
 A loop is a joint between two links that both have a parent already.  URDF has none; two extensions are read, in the
 forms that are in use:
@@ -11,7 +11,7 @@ forms that are in use:
 - ``<loop name type><predecessor link><origin/></predecessor><successor link><origin/></successor><axis xyz/></loop>``,
   of URDF+ [Chignoli et al., URDF+: An Enhanced URDF for Robots with Kinematic Loops, arXiv 2411.19753].
 
-The first end is the joint's frame F and the second its frame M; the axis is in both.
+The first end is the joint's frame F and the second its frame M; the axis is the same in both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 from linkwork._util.messages import nearest, quoted
 from linkwork.constraints import LoopJoint
 from linkwork.errors import Findings, Issue, Location, ModelError
-from linkwork.formats.file_reading import path_text, read_regular, refuse_what_is_no_path
+from linkwork.formats.file_reading import path_text, read_regular, require_path
 from linkwork.formats.registry import FOREIGN_ROOTS
 from linkwork.formats.urdf.urdf_joints import read_axis, read_bound, read_joint
 from linkwork.formats.urdf.urdf_links import read_link, read_materials
@@ -48,17 +48,17 @@ def read_urdf(
     continuous: str = "angle",
     inertia: str = "given",
 ) -> Description:
-    """The robot that a URDF file describes.
+    """Read the robot of a URDF file.
 
-    ``strict`` makes errors of repairs; ``budget`` bounds the file's size; ``continuous`` says whether the configuration
-    of a continuous joint is an ``"angle"`` or its ``"sincos"``; ``inertia`` whether inertias are those ``"given"``, the
-    ``"nearest"`` ones that a body can have, or left out (``"ignore"``).
+    ``strict`` turns repairs into errors; ``budget`` limits the file's size; ``continuous`` selects if the configuration
+    of a continuous joint is an ``"angle"`` or its ``"sincos"``; ``inertia`` selects the ``"given"`` inertias, the
+    ``"nearest"`` physically consistent ones, or none (``"ignore"``).
 
-    Raises ModelError with all that is wrong, or the operating system's error (FileNotFoundError, PermissionError ...)
-    where the file cannot be read.
+    Raises ModelError with all errors, or the operating system's error (FileNotFoundError, PermissionError ...) if the
+    file cannot be read.
     """
     budget = budget or Budget()
-    refuse_what_is_no_path(path)
+    require_path(path)
     data = read_regular(path, budget.max_bytes)
     return parse_urdf(
         data, source=path_text(path), strict=strict, budget=budget, continuous=continuous, inertia=inertia
@@ -74,7 +74,7 @@ def parse_urdf(
     continuous: str = "angle",
     inertia: str = "given",
 ) -> Description:
-    """The robot that the text of a URDF describes.  ``source`` names it in messages.  Raises ModelError."""
+    """Read the robot of a URDF text.  ``source`` is its name in messages.  Raises ModelError."""
     _expect_text(text, source)
     if continuous not in ("angle", "sincos"):
         raise ValueError(f"continuous: expected 'angle' or 'sincos', got {continuous!r}")
@@ -89,7 +89,7 @@ def parse_urdf(
     _check_version(reader, root)
     if inertia == "ignore" and (first := next(_inertials(root), None)) is not None:
         count = sum(1 for _ in _inertials(root))
-        reader.note(first, "INERTIA_IGNORED", f"<inertial> is ignored ({count} times, here first), as it was asked for")
+        reader.note(first, "INERTIA_IGNORED", f"<inertial> is ignored ({count} times, here first), as requested")
     drives, loops = Drives(reader, root), read_loop_joints(reader, root)
     description = Description(
         name=reader.name(root) or "",
@@ -121,7 +121,7 @@ def _refuse_other_format(reader: Reader, root: Element) -> None:
     kind = FOREIGN_ROOTS.get(root.tag.lower())
     if root.tag == "robot":
         kind = "an SRDF file"
-        message, hint = f"expected a URDF, this looks like {kind}", "give the URDF that it belongs to"
+        message, hint = f"expected a URDF, this looks like {kind}", "load the URDF that it belongs to"
     elif kind:
         message, hint = f"expected <robot> as the root of a URDF, got <{root.tag}>: this looks like {kind}", None
     else:
@@ -137,7 +137,7 @@ def _inertials(root: Element) -> Iterator[Element]:
 
 def _check_version(reader: Reader, root: Element) -> None:
     if reader.version not in VERSIONS:
-        message = f"version {quoted(reader.version)} of URDF is not known: read as {VERSIONS[-1]}"
+        message = f"version {quoted(reader.version)} of URDF is unknown: read as {VERSIONS[-1]}"
         reader.warn(root, "VERSION", message)
 
 
@@ -147,14 +147,14 @@ LOOP_TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "spheric
 
 @dataclass(frozen=True)
 class Loops:
-    """The loops of a file, and the frames that they lie between: F and M of a loop "pin" are "pin_F" and "pin_M"."""
+    """The loops of a file and their frames: F and M of a loop "pin" are "pin_F" and "pin_M"."""
 
     frames: tuple[FrameDescription, ...]
     constraints: tuple[ConstraintDescription, ...]
 
 
 def read_loop_joints(reader: Reader, root: Element) -> Loops:
-    """All ``<loop_joint>`` and ``<loop>`` of a document, in their order."""
+    """Return all ``<loop_joint>`` and ``<loop>`` of a document, in order."""
     frames: list[FrameDescription] = []
     constraints: list[ConstraintDescription] = []
     for element in root.children:
@@ -167,7 +167,7 @@ def read_loop_joints(reader: Reader, root: Element) -> Loops:
         F, M = (f"{name}_{letter}" for letter in "FM")
         for frame, end in zip((F, M), ends, strict=True):
             link = reader.name(end, "link") or ""
-            frames.append(FrameDescription(frame, link, _place(reader, end), reader.where(end)))
+            frames.append(FrameDescription(frame, link, _end_pose(reader, end), reader.where(end)))
         constraints.append(
             ConstraintDescription(
                 LoopJoint(name, joint, M, F, **_values(reader, element, joint)), reader.where(element)
@@ -177,7 +177,7 @@ def read_loop_joints(reader: Reader, root: Element) -> Loops:
 
 
 def _type(reader: Reader, element: Element) -> JointType:
-    """The joint's type.  JOINT_TYPE where it is none of `LOOP_TYPES`."""
+    """Return the joint's type.  JOINT_TYPE if it is not in `LOOP_TYPES`."""
     kind = element.attributes.get("type")
     match kind:
         case "revolute" | "continuous":
@@ -194,7 +194,9 @@ def _type(reader: Reader, element: Element) -> JointType:
     if kind is None:
         reader.error(element, "JOINT_TYPE", f"<{element.tag}> needs the attribute 'type': {allowed}")
     elif kind == "floating":
-        reader.error(element, "JOINT_TYPE", f"a floating joint rules nothing out, so it closes no loop: {allowed}")
+        reader.error(
+            element, "JOINT_TYPE", f"a floating joint removes no degree of freedom, so it closes no loop: {allowed}"
+        )
     else:
         reader.error(
             element, "JOINT_TYPE", f"unknown type of a loop {quoted(kind)}: {allowed}", nearest(kind, LOOP_TYPES)
@@ -203,15 +205,15 @@ def _type(reader: Reader, element: Element) -> JointType:
 
 
 def _values(reader: Reader, element: Element, joint: JointType) -> dict[str, Any]:
-    """Bounds, damping, friction and springs, none where none are given; of joints of one number."""
+    """Return bounds, damping, friction and springs of joints with one coordinate; empty by default."""
     limit, dynamics = element.first("limit"), element.first("dynamics")
     if joint.nv != 1:
-        for given in (limit, dynamics):
-            if given is not None:
+        for stated in (limit, dynamics):
+            if stated is not None:
                 message = (
-                    f"<{given.tag}> of a {element.attributes.get('type')} loop is ignored: it has no meaning there"
+                    f"<{stated.tag}> of a {element.attributes.get('type')} loop is ignored: it is not defined there"
                 )
-                reader.warn(given, "UNSUPPORTED", message)
+                reader.warn(stated, "UNSUPPORTED", message)
         return {}
     result: dict[str, Any] = {}
     for attribute, name, none in _BOUNDS if limit is not None else ():
@@ -233,30 +235,32 @@ def _values(reader: Reader, element: Element, joint: JointType) -> dict[str, Any
             read = reader.number if name == "rest" else reader.at_least_zero
             result[name] = (read(dynamics, attribute, 0.0),)
     if dynamics is not None and "armature" in dynamics.attributes:
-        reader.warn(dynamics, "UNSUPPORTED", "armature of a loop is ignored: nothing turns with it alone")
+        reader.warn(dynamics, "UNSUPPORTED", "armature of a loop is ignored: it has no coordinate of its own")
     return result
 
 
 def _ends(reader: Reader, element: Element) -> Sequence[Element]:
-    """The two elements that say what the loop lies between.  ELEMENT_MISSING, DUPLICATE_ELEMENT."""
+    """Return the two elements of the loop's ends.  ELEMENT_MISSING, DUPLICATE_ELEMENT."""
     first, second = _ENDS[element.tag]
     ones, others = [*element.all(first)], [*element.all(second)]
-    if first == "link1" and len(ones) == 2 and not others:  # as Isaac Sim's documentation writes it
+    if first == "link1" and len(ones) == 2 and not others:  # as in Isaac Sim's documentation
         return ones
     for tag, result in ((first, ones), (second, others)):
         if not result:
-            reader.error(element, "ELEMENT_MISSING", f"<{element.tag}> needs a <{tag}>, and has none")
+            reader.error(element, "ELEMENT_MISSING", f"<{element.tag}> needs a <{tag}>")
         elif len(result) > 1:
-            message = f"a second <{tag}> in <{element.tag}>, which may have one; the first is on line {result[0].line}"
+            message = (
+                f"a second <{tag}> in <{element.tag}>, which may have only one; the first is on line {result[0].line}"
+            )
             reader.error(result[1], "DUPLICATE_ELEMENT", message)
     return [*ones[:1], *others[:1]]
 
 
-def _place(reader: Reader, end: Element) -> Pose:
-    """Where the loop's frame is on a link: an ``<origin>`` inside, or the same attributes on the end itself."""
+def _end_pose(reader: Reader, end: Element) -> Pose:
+    """Return the pose of the loop's frame on a link, from an ``<origin>`` or from attributes of the end itself."""
     origin = end.first("origin")
     if origin is not None and any(key in end.attributes for key in ("xyz", "rpy", "quat_xyzw")):
-        message = f"the place is given twice, by attributes of <{end.tag}> and by its <origin>"
+        message = f"the pose is stated twice, by attributes of <{end.tag}> and by its <origin>"
         reader.error(origin, "DUPLICATE_ELEMENT", message)
     return reader.pose(origin if origin is not None else end)
 

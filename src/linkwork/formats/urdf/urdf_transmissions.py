@@ -1,9 +1,9 @@
-"""What extensions of URDF say of joints: gear ratios and rotors of transmissions, springs of Gazebo's.
+"""Extensions of URDF for joints: gear ratios and rotors of transmissions, springs of Gazebo.
 
 - ``<transmission>`` of one joint and one actuator, in ``<robot>`` or in ``<ros2_control>``: ``<mechanicalReduction>``
   (``<mechanical_reduction>``) in it, its joint or its actuator is the gear ratio, and so is Drake's
-  ``<drake:gear_ratio value="..."/>``; ``<drake:rotor_inertia value="..."/>`` is the rotor's inertia, which is felt at
-  the joint as its square times that.
+  ``<drake:gear_ratio value="..."/>``; ``<drake:rotor_inertia value="..."/>`` is the rotor's inertia, whose reflected
+  inertia at the joint is the squared gear ratio times it.
 - ``<gazebo reference="joint">``: ``<springStiffness>`` and ``<springReference>``.
 """
 
@@ -13,40 +13,40 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from linkwork._util.messages import nearest, quoted
-from linkwork.formats.number_text import BadNumber, number
+from linkwork.formats.number_text import BadNumber, parse_number
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
 from linkwork.joints import JointType
 from linkwork.model.body import Drive
 
-__all__ = ["Drives", "has_drive"]
+__all__ = ["Drives", "states_drive"]
 
 _REDUCTION = ("mechanicalReduction", "mechanical_reduction", "drake:gear_ratio")
 _ROTOR = ("drake:rotor_inertia",)
 _SPRING = {"springStiffness": "stiffness", "springReference": "rest"}
 
 
-def has_drive(element: Element) -> bool:
-    """Whether something in a ``<transmission>``, ``<ros2_control>`` or ``<gazebo>`` is read here."""
+def states_drive(element: Element) -> bool:
+    """Return True if a ``<transmission>``, ``<ros2_control>`` or ``<gazebo>`` has values that are read here."""
     if element.tag == "gazebo":
         return "reference" in element.attributes and any(child.tag in _SPRING for child in element.children)
     if element.tag == "ros2_control":
-        return any(map(has_drive, element.all("transmission")))
-    return element.tag == "transmission" and _ends(element) is not None and any(True for _ in _said(element))
+        return any(map(states_drive, element.all("transmission")))
+    return element.tag == "transmission" and _ends(element) is not None and any(True for _ in _stated_values(element))
 
 
 @dataclass(slots=True)
 class _Stated:
-    """What is said of one joint: by "gear ratio", "rotor inertia", "stiffness" and "rest", values and their places."""
+    """Values of one joint with their elements, by "gear ratio", "rotor inertia", "stiffness" and "rest"."""
 
     values: dict[str, list[tuple[float, Element]]] = field(default_factory=dict)
 
 
 class Drives:
-    """By the names of joints, what extensions say of them.
+    """Values of extensions by joint name.
 
-    Errors: NUMBER, NOT_FINITE, NEGATIVE (a rotor, a spring).  Warnings: UNKNOWN_JOINT (left out; only noted of a gear
-    ratio), DRIVE_CONFLICT (two values for one: none is taken), DRIVE_ZERO (a gear ratio of zero: not taken).
+    Errors: NUMBER, NOT_FINITE, NEGATIVE (a rotor, a spring).  Warnings: UNKNOWN_JOINT (ignored; only a note for a gear
+    ratio), DRIVE_CONFLICT (two different values: neither is used), DRIVE_ZERO (a gear ratio of zero: not used).
     """
 
     def __init__(self, reader: Reader, root: Element) -> None:
@@ -55,8 +55,8 @@ class Drives:
         known = [joint.attributes.get("name", "") for joint in root.all("joint")]
         for transmission in (*root.all("transmission"), *_inside(root, "ros2_control")):
             if (ends := _ends(transmission)) is not None:
-                for what, element in _said(transmission):
-                    self._add(known, ends, what, element)
+                for quantity, element in _stated_values(transmission):
+                    self._add(known, ends, quantity, element)
         for gazebo in root.all("gazebo"):
             if "reference" in gazebo.attributes:
                 for child in gazebo.children:
@@ -64,34 +64,34 @@ class Drives:
                         self._add(known, gazebo.attributes["reference"], _SPRING[child.tag], child)
 
     def of(self, joint: Element, type: JointType, dynamics: Element | None) -> Drive:
-        """What drives a joint, and its springs; its own ``<dynamics>`` may say so too."""
+        """Return the drive and springs of a joint, which its ``<dynamics>`` may also state."""
         stated = self.stated.pop(joint.attributes.get("name", ""), None) or _Stated()
-        for attribute, what in _DYNAMICS.items():
+        for attribute, quantity in _DYNAMICS.items():
             if dynamics is not None and attribute in dynamics.attributes and type.nv == 1:
                 value = self.reader.number(dynamics, attribute)
-                stated.values.setdefault(what, []).append((value, dynamics))
+                stated.values.setdefault(quantity, []).append((value, dynamics))
         if not stated.values:
             return Drive()
         if type.nv != 1:
             where = next(iter(stated.values.values()))[0][1]
             kind = joint.attributes.get("type")
-            message = f"<{where.tag}> of a {kind} joint is ignored: it has no meaning there"
+            message = f"<{where.tag}> of a {kind} joint is ignored: it is not defined there"
             if [*stated.values] == ["gear ratio"]:
                 self.reader.note(where, "IGNORED", message)
             else:
                 self.reader.warn(where, "UNSUPPORTED", message)
             return Drive()
-        result = {what: self._one(joint, what, values) for what, values in stated.values.items()}
+        result = {quantity: self._one(joint, quantity, values) for quantity, values in stated.values.items()}
         ratio, rotor = result.get("gear ratio"), result.get("rotor inertia")
         armature, stiffness, rest = result.get("armature"), result.get("stiffness"), result.get("rest")
         if rotor is not None and "gear ratio" in result and ratio is None:
-            message = "the rotor's inertia is ignored too: how fast the rotor turns is not known"
+            message = "the rotor's inertia is ignored too: its gear ratio is unknown"
             self.reader.warn(stated.values["rotor inertia"][0][1], "DRIVE_CONFLICT", message)
         elif rotor is not None:
             turns = 1.0 if ratio is None else ratio
-            turned = rotor * turns * turns
-            given = [(turned, joint)] if armature is None else [(armature, joint), (turned, joint)]
-            armature = self._one(joint, "armature", given)
+            reflected = rotor * turns * turns
+            candidates = [(reflected, joint)] if armature is None else [(armature, joint), (reflected, joint)]
+            armature = self._one(joint, "armature", candidates)
         return Drive(
             armature=(armature,) if armature else (),
             gear_ratio=(ratio,) if ratio not in (None, 1.0) else (),
@@ -99,41 +99,43 @@ class Drives:
             rest=tuple(type.integrate(type.zero(), [rest])) if rest else (),
         )
 
-    def _add(self, known: list[str], joint: str, what: str, element: Element) -> None:
+    def _add(self, known: list[str], joint: str, quantity: str, element: Element) -> None:
         value = self._value(element)
         if joint not in known:
-            message = f"<{element.tag}> is of joint {quoted(joint)}, which does not exist: ignored"
-            if what == "gear ratio":
+            message = f"<{element.tag}> is for joint {quoted(joint)}, which does not exist: ignored"
+            if quantity == "gear ratio":
                 self.reader.note(element, "IGNORED", message, nearest(joint, known))
             else:
                 self.reader.warn(element, "UNKNOWN_JOINT", message, nearest(joint, known))
         elif value is not None:
-            self.stated.setdefault(joint, _Stated()).values.setdefault(what, []).append((value, element))
+            self.stated.setdefault(joint, _Stated()).values.setdefault(quantity, []).append((value, element))
 
     def _value(self, element: Element) -> float | None:
-        """The number in an element's text or, of Drake's, in its attribute ``value``."""
+        """Return the number in an element's text or, for Drake's elements, in its attribute ``value``."""
         if element.tag.startswith("drake:"):
             return self.reader.number(element, "value")
         try:
-            return number(element.text)
+            return parse_number(element.text)
         except BadNumber as bad:
             self.reader.error(element, bad.code, f"<{element.tag}>: {bad.message}", bad.hint)
             return None
 
-    def _one(self, joint: Element, what: str, values: list[tuple[float, Element]]) -> float | None:
-        """The value, where all say the same and it can be one."""
+    def _one(self, joint: Element, quantity: str, values: list[tuple[float, Element]]) -> float | None:
+        """Return the value if all statements agree and it is valid; otherwise None."""
         (value, first), *others = values
         for other, element in others:
             if other != value:
-                message = f"two values of the {what} of joint {quoted(joint.attributes.get('name', ''))}, {value!r} "
-                where = f"on line {first.line} and {other!r} here: none is taken"
+                message = (
+                    f"two values of the {quantity} of joint {quoted(joint.attributes.get('name', ''))}, {value!r} "
+                )
+                where = f"on line {first.line} and {other!r} here: neither is used"
                 self.reader.warn(element, "DRIVE_CONFLICT", message + where)
                 return None
-        if value < 0.0 and what not in ("gear ratio", "rest"):
-            self.reader.error(first, "NEGATIVE", f"the {what} must not be negative, got {value!r}")
+        if value < 0.0 and quantity not in ("gear ratio", "rest"):
+            self.reader.error(first, "NEGATIVE", f"the {quantity} must not be negative, got {value!r}")
             return None
-        if value == 0.0 and what == "gear ratio":
-            self.reader.warn(first, "DRIVE_ZERO", "a gear ratio of 0 is ignored: the rotor would not turn")
+        if value == 0.0 and quantity == "gear ratio":
+            self.reader.warn(first, "DRIVE_ZERO", "a gear ratio of 0 is ignored: the rotor would not rotate")
             return None
         return value
 
@@ -147,15 +149,15 @@ def _inside(root: Element, tag: str) -> Iterator[Element]:
 
 
 def _ends(transmission: Element) -> str | None:
-    """The joint of a transmission of one joint and one actuator."""
+    """Return the joint of a transmission of one joint and one actuator."""
     joints, actuators = list(transmission.all("joint")), list(transmission.all("actuator"))
     if len(joints) != 1 or len(actuators) > 1:
         return None
     return joints[0].attributes.get("name")
 
 
-def _said(transmission: Element) -> Iterator[tuple[str, Element]]:
-    """The elements that are read, and what they say."""
+def _stated_values(transmission: Element) -> Iterator[tuple[str, Element]]:
+    """Yield the elements that are read, with the name of their quantity."""
     for element in (transmission, *transmission.all("joint"), *transmission.all("actuator")):
         for child in element.children:
             if child.tag in _REDUCTION:

@@ -1,9 +1,8 @@
-"""Contacts of two bodies, and which few of many are kept.
+"""Contacts of two bodies, and the reduction of many contacts to few.
 
-Corners of what of a body is in touch: its farthest points in eight directions about one.
-
-They are the corners of the face there, of a face of more corners eight of them, or an edge's ends, or one corner again
-and again, in the order that they have round it.
+`corners_along` returns corners of a body's contact region: its support points in eight directions tilted from one.
+They are the corners of a face (eight of them if it has more), the ends of an edge, or a repeated corner, in their order
+around the direction.
 """
 
 from __future__ import annotations
@@ -23,33 +22,33 @@ __all__ = ["CORNERS", "Contact", "Touching", "chosen", "corners_along", "each_on
 
 
 _NONE = -1e30
-_ONE = 1e-18  # squares of distances between points that are one [m²]
-_LEVEL = 1e-4  # slopes of a plane that count as level
+_SAME = 1e-18  # [m²] squared distance of points that coincide
+_LEVEL = 1e-4  # slope of a plane that counts as level
 
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """A point where bodies A and B touch: on_a − on_b = depth · normal, both on the surfaces."""
+    """Contact point of bodies A and B: on_a − on_b = depth · normal, both on the surfaces."""
 
     on_a: Vec3  # [m]
     on_b: Vec3
-    depth: Any  # [m]; less than zero where they are apart
-    there: Any  # a truth value: whether there is such a point at all
+    depth: Any  # [m] negative if the bodies are apart
+    there: Any  # True if the contact exists
 
 
 @dataclass(frozen=True, slots=True)
 class Touching:
-    """The contacts of bodies A and B, with one normal, of length 1, from A to B."""
+    """Contacts of bodies A and B with a common normal of length 1 from A to B."""
 
     normal: Vec3
     points: tuple[Contact, ...]
 
     def flipped(self) -> Touching:
-        """The same of B and A."""
+        """Return the contacts with A and B swapped."""
         return Touching(-self.normal, tuple(replace(p, on_a=p.on_b, on_b=p.on_a) for p in self.points))
 
     def rounded(self, a: Any, b: Any) -> Touching:
-        """That of the bodies grown by radii a and b [m]."""
+        """Return the contacts of the bodies grown by radii a and b [m]."""
         n = self.normal
         return Touching(
             n, tuple(Contact(p.on_a + n * a, p.on_b - n * b, p.depth + a + b, p.there) for p in self.points)
@@ -57,56 +56,53 @@ class Touching:
 
 
 def one_point(result: SignedDistance, within: Any) -> Touching:
-    """What the signed distance knows."""
+    """Return the contact at the witness points of the signed distance."""
     there = le(result.distance, within)
     return Touching(result.normal, (Contact(result.on_a, result.on_b, -result.distance, there),))
 
 
 def some_of(normal: Vec3, candidates: Sequence[Contact]) -> Touching:
-    """Contacts that all are in one plane: of each of eight directions across the normal the farthest, each once, and
-    the deepest, where it is deeper than all of these.
+    """Reduce coplanar contacts to the farthest in each of eight tangent directions, and the deepest if it is deeper.
 
-    What is between them is all that is between the candidates where these are eight corners that are bent alike, and
-    seven tenths of it at the least.  Where nothing moves, and depths are the same but for rounding, they stay the same
-    ones; so what stands on them does not creep.
+    Their hull is that of all candidates if these are eight corners of equal angles, else at least 70 % of its area.
+    For bodies at rest, whose depths are equal up to rounding, the selection does not change, so resting bodies do not
+    creep.
     """
-    around = [_best(normal, candidates, [way.dot(c.on_b) for c in candidates]) for way in ways_round(normal)]
+    around = [_best(normal, candidates, [t.dot(c.on_b) for c in candidates]) for t in tangent_directions(normal)]
     return each_once(normal, around, _best(normal, candidates, [c.depth for c in candidates]))
 
 
 def each_once(normal: Vec3, around: Sequence[Contact], deepest: Contact) -> Touching:
-    """Contacts in the order that they have round a normal, without those that are where the next one is; and the
-    deepest of a plane, where it is deeper than these.
-    """
-    least, far, kept = _NONE, 0.0, []
-    alone: Any = around[0].there  # whether they are all in one place
+    """Remove contacts that coincide with the next one around a normal, and add the deepest if it is deeper."""
+    max_depth, far, distinct = _NONE, 0.0, []
+    alone: Any = around[0].there  # True if all coincide
     for one, other in zip(around, [*around[1:], around[0]], strict=True):
-        way, apart = other.on_b - one.on_b, one.on_b - deepest.on_b
-        again = and_(other.there, le(way.dot(way), _ONE))
-        alone = and_(alone, again)
-        least = fmax(least, where(one.there, one.depth, _NONE))
+        edge, apart = other.on_b - one.on_b, one.on_b - deepest.on_b
+        repeated = and_(other.there, le(edge.dot(edge), _SAME))
+        alone = and_(alone, repeated)
+        max_depth = fmax(max_depth, where(one.there, one.depth, _NONE))
         far = fmax(far, apart.dot(apart))
-        kept.append(replace(one, there=and_(one.there, not_(again))))
-    kept[0] = replace(kept[0], there=or_(kept[0].there, alone))
-    more = deepest.depth - least
+        distinct.append(replace(one, there=and_(one.there, not_(repeated))))
+    distinct[0] = replace(distinct[0], there=or_(distinct[0].there, alone))
+    more = deepest.depth - max_depth
     deeper = and_(deepest.there, lt(_LEVEL * _LEVEL * far, more * fabs(more)))
-    return Touching(normal, (*kept, replace(deepest, there=deeper)))
+    return Touching(normal, (*distinct, replace(deepest, there=deeper)))
 
 
 def _best(normal: Vec3, candidates: Sequence[Contact], values: Sequence[Any]) -> Contact:
-    """The one that is there and has the largest of values."""
+    """Return the existing candidate of the largest value."""
     first, *others = zip(candidates, values, strict=True)
-    place, depth, most = first[0].on_b, first[0].depth, where(first[0].there, first[1], _NONE)
+    point, depth, largest = first[0].on_b, first[0].depth, where(first[0].there, first[1], _NONE)
     for other, value in others:
         here = where(other.there, value, _NONE)
-        better = lt(most, here)
-        most, depth = where(better, here, most), where(better, other.depth, depth)
-        place = Vec3(*(where(better, x, y) for x, y in zip(other.on_b, place, strict=True)))
-    return Contact(place + normal * depth, place, depth, lt(_NONE, most))
+        better = lt(largest, here)
+        largest, depth = where(better, here, largest), where(better, other.depth, depth)
+        point = Vec3(*(where(better, x, y) for x, y in zip(other.on_b, point, strict=True)))
+    return Contact(point + normal * depth, point, depth, lt(_NONE, largest))
 
 
 def chosen(condition: Any, one: Contact, other: Contact) -> Contact:
-    """One contact where a condition holds, else the other."""
+    """Return one of two contacts by a condition."""
     pick: Callable[[Vec3, Vec3], Vec3] = lambda a, b: Vec3(  # noqa: E731
         *(where(condition, x, y) for x, y in zip(a, b, strict=True))
     )
@@ -117,24 +113,24 @@ def chosen(condition: Any, one: Contact, other: Contact) -> Contact:
 
 
 CORNERS = 8
-_TILT = 0.02  # of directions from the one they are about: faces that are tilted by less are seen as such
-_FIRST = 0.3  # [rad]: where the first is, across no edge of what is made by hand
+_TILT = 0.02  # of support directions; faces tilted by less from the normal count as faces
+_FIRST = 0.3  # [rad] angle of the first direction, which avoids symmetric shapes' edges
 
 
 def corners_along(core: Core, direction: Vec3, n: Vec3) -> list[Vec3]:
-    """Those in a direction, n or −n, anticlockwise about n of length 1."""
-    return [support(core, direction + way * _TILT) for way in ways_round(n)]
+    """Return corners of a core in a direction, n or −n, counterclockwise about n of length 1."""
+    return [support(core, direction + t * _TILT) for t in tangent_directions(n)]
 
 
-def ways_round(n: Vec3) -> list[Vec3]:
-    """Eight directions across n of length 1, anticlockwise about it."""
+def tangent_directions(n: Vec3) -> list[Vec3]:
+    """Return eight unit vectors orthogonal to n of length 1, counterclockwise about it."""
     u, v = _across(n)
-    turns = [_FIRST + 2.0 * math.pi * k / CORNERS for k in range(CORNERS)]
-    return [u * math.cos(turn) + v * math.sin(turn) for turn in turns]
+    angles = [_FIRST + 2.0 * math.pi * k / CORNERS for k in range(CORNERS)]
+    return [u * math.cos(angle) + v * math.sin(angle) for angle in angles]
 
 
 def _across(n: Vec3) -> tuple[Vec3, Vec3]:
-    """Two directions across one of length 1.
+    """Return two unit vectors that form an orthonormal basis with n.
 
     Source: Duff and others, Building an orthonormal basis, revisited, Journal of Computer Graphics Techniques 2017.
     """

@@ -1,4 +1,4 @@
-"""Contacts with a half-space: corners, ends and rims of what lies on it."""
+"""Contacts with a half-space: corners, ends and rims of the body on it."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ __all__ = [
     "lowest_of_rim",
 ]
 
-_UPRIGHT = 1e-6  # sines of angles below which an axis is along the normal, and all of a rim is as low
+_UPRIGHT = 1e-6  # sine of the angle below which an axis is parallel to the normal and a rim level
 _SIXTHS = tuple((math.cos(k * math.pi / 3.0), math.sin(k * math.pi / 3.0)) for k in range(6))
 
 
 def half_space_point(a: HalfSpaceCore, b: PointCore, within: Any) -> Touching:
-    """The point."""
+    """Return the contact of a point."""
     return Touching(a.normal, (*_under(a, within, (b.point,)),))
 
 
 def half_space_segment(a: HalfSpaceCore, b: SegmentCore, within: Any) -> Touching:
-    """Both ends."""
+    """Return the contacts of both ends of a segment."""
     return Touching(a.normal, (*_under(a, within, (b.center + b.half, b.center - b.half)),))
 
 
 def half_space_box(a: HalfSpaceCore, b: BoxCore, within: Any) -> Touching:
-    """The corners of the face that looks most towards the plane."""
+    """Return the contacts of the corners of the box's face that is most parallel to the plane."""
     R = b.pose.rotation
     down = R.inv_act(-a.normal)
     half = tuple(b.half)
@@ -63,25 +63,25 @@ def half_space_box(a: HalfSpaceCore, b: BoxCore, within: Any) -> Touching:
 
 
 def half_space_cylinder(a: HalfSpaceCore, b: CylinderCore, within: Any) -> Touching:
-    """The lowest points of both rims, and five more of the rim that is lower, in steps of a sixth round."""
+    """Return the contacts of the lowest points of both rims, and five more of the lower rim, 60° apart."""
     rim, low, x, y = lowest_of_rim(a, b)
     other = b.pose.point(Vec3(b.radius * x, b.radius * y, -low))
     return Touching(a.normal, (*_under(a, within, (*rim, other)),))
 
 
 def half_space_cone(a: HalfSpaceCore, b: ConeCore, within: Any) -> Touching:
-    """The lowest point of the rim, five more of it, in steps of a sixth round, and the apex."""
+    """Return the contacts of the rim's lowest point, five more of the rim, 60° apart, and the apex."""
     rim, _, _, _ = lowest_of_rim(a, b, -b.half)
     return Touching(a.normal, (*_under(a, within, (*rim, b.pose.point(Vec3(0.0, 0.0, b.half)))),))
 
 
 def half_space_ellipsoid(a: HalfSpaceCore, b: EllipsoidCore, within: Any) -> Touching:
-    """The lowest point."""
+    """Return the contact of the ellipsoid's lowest point."""
     return Touching(a.normal, (*_under(a, within, (support(b, -a.normal),)),))
 
 
 def half_space_polytope(a: HalfSpaceCore, b: PolytopeCore, within: Any) -> Touching:
-    """The vertices that are under the plane; of more than eight vertices the corners of what is lowest."""
+    """Return the contacts of all vertices; if more than eight, of the lowest region's corners and the deepest."""
     if len(b.vertices) <= CORNERS:
         return Touching(a.normal, (*_under(a, within, (b.pose.point(vertex) for vertex in b.vertices)),))
     around = [*_under(a, within, corners_along(b, -a.normal, a.normal))]
@@ -90,7 +90,7 @@ def half_space_polytope(a: HalfSpaceCore, b: PolytopeCore, within: Any) -> Touch
 
 
 def lowest_of_rim(a: HalfSpaceCore, b: CylinderCore | ConeCore, at: Any = None) -> tuple[list[Vec3], Any, Any, Any]:
-    """Six points of a rim, the lowest first; its height along the axis, and the direction of the lowest point."""
+    """Return six points of a rim, the lowest first, the rim's axial coordinate, and the lowest point's direction."""
     down = b.pose.rotation.inv_act(-a.normal)
     low = copysign(b.half, down.z) if at is None else at
     square = down.x * down.x + down.y * down.y
@@ -117,4 +117,4 @@ ON_HALF_SPACES: dict[type, Callable[[HalfSpaceCore, Any, Any], Touching]] = {
     EllipsoidCore: half_space_ellipsoid,
     PolytopeCore: half_space_polytope,
 }
-"""By the type of the other core."""
+"""Function of a half-space and a core by the core's type."""

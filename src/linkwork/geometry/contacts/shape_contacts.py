@@ -1,17 +1,17 @@
-"""Contact points of two shapes of any kind, fields included: points, and the normal at each.
+"""Contact points of two shapes of any kind, including fields: points, and the normal at each.
 
-`CONTACTS` lists the functions for pairs of cores that may touch in more than one point; others have one contact.
+`CONTACTS` has the functions for pairs of cores that may touch at more than one point; other pairs have one contact.
 
-Height fields: every point of a solid that may be its lowest meets the triangle under it: ends, corners, vertices, and
-the lowest points of round rims.  Two numbers look up the triangle, so a point costs the same on any field.  A point
-that is grown by a radius meets the plane of the triangle under its middle: facets should be wider than what stands on
-them.
+Height fields: every point of a solid that may be its lowest is in contact with the triangle below it: ends, corners,
+vertices, and the lowest points of round rims.  Two indices select the triangle, so the cost of a point does not depend
+on the field's size.  A point grown by a radius is in contact with the plane of the triangle below its centre, so facets
+should be wider than the bodies on them.
 
-Peaks and ridges of a field may also stand into a body from below.  In each quarter of the field's points around the
-body's middle the deepest one counts, so there are four contacts, two of them on a ridge.  The number of candidates
-follows from the shape and the field: all points that may be below it, at most 31 × 31.  The normal of a point leads
-out of the ground, away from all points next to it, some of which are lower.  Flat and hollow ground is met by the
-body's own corners, and bodies do not catch on peaks that they are pushed across.  A ridge counts by its points alone.
+Peaks and ridges of a field may also penetrate a body from below.  In each quadrant of grid points about the body's
+centre, the deepest point counts, so there are four contacts, two of them on a ridge.  The number of candidates depends
+on the shape and the field: all points that may be below it, at most 31 × 31.  A peak counts only if its contact normal
+points away from all neighbouring points, some of which are lower.  So flat and concave terrain is in contact with the
+body's own corners, and bodies do not catch on peaks that they are pushed across.  A ridge counts at its points only.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ __all__ = ["CONTACTS", "contacts", "touching_shapes"]
 
 
 def touching_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose, within: Any) -> list[Touching]:
-    """The points of two shapes, neither of them a compound, that are no farther apart than ``within`` [m].
+    """Return the contacts of two shapes, neither of them a compound, that are at most ``within`` [m] apart.
 
-    Raises TypeError for a pair that nothing measures.
+    Raises TypeError for an unsupported pair.
     """
     if type(a) is HeightField and type(b) not in FIELDS:
         ground = Ground(**ground_arrays(a))
@@ -81,7 +81,7 @@ def _on_ground(ground: Ground, b: Solid) -> list[Touching]:
 
 
 def _lowest(ground: Ground, core: Core) -> Sequence[Vec3]:
-    """The points of a core one of which is the lowest on any slope."""
+    """Return points of a core that include its lowest point for any slope."""
     signs = (1.0, -1.0)
     if isinstance(core, BoxCore):
         corners = [Vec3(core.half.x * i, core.half.y * j, core.half.z * k) for i in signs for j in signs for k in signs]
@@ -99,24 +99,24 @@ def _placed(X: Pose, one: Touching) -> Touching:
     return Touching(X.rotation @ one.normal, points)
 
 
-_MOST = 15  # points to each side of the middle
+_MAX_POINTS = 15  # to each side of the centre
 _QUARTERS = ((-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0))
-_AROUND = ((1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1))  # what triangles join a point with
+_AROUND = ((1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1))  # neighbours of a point by triangles
 _FAR = 1e9  # [m]
-_RISE = 0.05  # sines of angles along the normal by which points next to one rise and fall, and count as level
+_RISE = 0.05  # sine of the slope to a neighbour below which the neighbour counts as level
 
 
 def points_below(shape: Shape, spacing: Sequence[float]) -> tuple[int, int]:
-    """How many points of a field, that far apart [m], a shape may be above to each side of its middle."""
+    """Return the number of grid points of a spacing [m] that a shape may cover to each side of its centre."""
     reach = math.inf if shape.origin_radius is None else shape.origin_radius  # from its origin
-    x, y = (_MOST if reach > _MOST * s else math.ceil(reach / s) for s in spacing)
+    x, y = (_MAX_POINTS if reach > _MAX_POINTS * s else math.ceil(reach / s) for s in spacing)
     return x, y
 
 
 def peaks_below(ground: Ground, b: Solid, counts: tuple[int, int], within: Any) -> list[Touching]:
-    """Four places, which are there where such a point is no farther than ``within`` [m] from the solid.
+    """Return a contact with a peak in each of four quadrants, present if at most ``within`` [m] from the solid.
 
-    Both are in the field's coordinates; ``counts`` is how many of its points are looked at to each side.
+    Both are in the field's coordinates; ``counts`` is the number of grid points that are checked to each side.
     """
     around = bounding_sphere(b.core)
     x0, y0, dx, dy = ground.grid[:4]
@@ -124,13 +124,13 @@ def peaks_below(ground: Ground, b: Solid, counts: tuple[int, int], within: Any) 
     i0, j0 = still(middle)
     result = []
     for side_x, side_y in _QUARTERS:
-        # the first quarter to each side has what stands in the middle
-        ways = [(i, j) for i in range(side_x > 0.0, counts[0] + 1) for j in range(side_y > 0.0, counts[1] + 1)]
-        offsets = [[side_x * i, side_y * j] for i, j in ways]
+        # the first quadrant of each side includes the centre
+        steps = [(i, j) for i in range(side_x > 0.0, counts[0] + 1) for j in range(side_y > 0.0, counts[1] + 1)]
+        offsets = [[side_x * i, side_y * j] for i, j in steps]
 
-        def nearer(best: tuple[Any, Any, Any], way: Any) -> tuple[tuple[Any, Any, Any], None]:
-            i, j = i0 + way[0], j0 + way[1]
-            p = corner_at(ground, *_kept(ground, i, j))
+        def nearer(best: tuple[Any, Any, Any], offset: Any) -> tuple[tuple[Any, Any, Any], None]:
+            i, j = i0 + offset[0], j0 + offset[1]
+            p = corner_at(ground, *_clamped(ground, i, j))
             apart = where(_on(ground, i, j), signed_distance(Solid(PointCore(p)), b).distance, _FAR)
             less = lt(apart, best[0])
             return (where(less, apart, best[0]), where(less, i, best[1]), where(less, j, best[2])), None
@@ -138,14 +138,14 @@ def peaks_below(ground: Ground, b: Solid, counts: tuple[int, int], within: Any) 
         (_, i, j), _ = scan(nearer, (_FAR, i0, j0), offsets)
         i, j = still([i, j])
         on = _on(ground, i, j)
-        i, j = _kept(ground, i, j)
+        i, j = _clamped(ground, i, j)
         p = corner_at(ground, i, j)
         near = signed_distance(Solid(PointCore(p)), b)
         there = and_(on, le(near.distance, within))
         falls: Any = 0.0
         for a, c in _AROUND:
-            way = corner_at(ground, *_kept(ground, i + a, j + c)) - p
-            rises, least = near.normal.dot(way), _RISE * _RISE * way.dot(way)
+            edge = corner_at(ground, *_clamped(ground, i + a, j + c)) - p
+            rises, least = near.normal.dot(edge), _RISE * _RISE * edge.dot(edge)
             there = and_(there, le(rises * fabs(rises), least))
             falls = fmax(falls, where(lt(rises * fabs(rises), -least), 1.0, 0.0))
         there = and_(there, lt(0.5, falls))
@@ -158,7 +158,7 @@ def _on(ground: Ground, i: Any, j: Any) -> Any:
     return and_(and_(le(0.0, i), le(i, cells_x)), and_(le(0.0, j), le(j, cells_y)))
 
 
-def _kept(ground: Ground, i: Any, j: Any) -> tuple[Any, Any]:
+def _clamped(ground: Ground, i: Any, j: Any) -> tuple[Any, Any]:
     cells_x, cells_y = ground.grid[4:6]
     return fmin(fmax(i, 0.0), cells_x), fmin(fmax(j, 0.0), cells_y)
 
@@ -182,14 +182,13 @@ CONTACTS: Mapping[tuple[type, type], Callable[[Any, Any, SignedDistance, Any], T
     (BoxCore, CylinderCore): box_cylinder,
     **dict.fromkeys(_BY_OUTLINES, outlines),
 }
-"""By the types of the two cores, in one of the two orders: of cores, what lies between
-them, and how far apart they may be."""
+"""Function of two cores, their signed distance and the maximum distance, by the cores' types in one of both orders."""
 
 
 def contacts(a: Solid, b: Solid, within: Any = 0.0) -> Touching:
-    """Where two solids touch, or are no farther apart than ``within`` [m], over any scalar: one to nine points.
+    """Return the contacts of two solids that are at most ``within`` [m] apart, over any scalar.
 
-    Raises TypeError for a pair that nothing measures, such as two half-spaces.
+    Raises TypeError for an unsupported pair, such as two half-spaces.
     """
     kinds = type(a.core), type(b.core)
     grown = within + a.radius + b.radius

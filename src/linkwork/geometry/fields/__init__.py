@@ -1,6 +1,6 @@
-"""Signed distances of shapes that are not convex: height fields, point clouds, distance fields, compounds.
+"""Signed distances of shapes that are not convex: height fields, point clouds, distance fields and compounds.
 
-Their numbers are arrays that come with each call, so one kernel serves all data of a capacity.
+Their values are arrays that are inputs of each call, so one kernel serves all data of a capacity.
 """
 
 from linkwork.geometry.fields.distance_grid import Voxels, voxel_arrays, voxel_distance
@@ -14,7 +14,7 @@ from linkwork.geometry.fields.field_dispatch import (
     field_row,
     is_bounded,
     is_measured,
-    least_of,
+    minimum_of,
 )
 from linkwork.geometry.fields.height_field import Ground, ground_arrays, ground_distance
 from linkwork.geometry.fields.height_field_ray import ground_ray
@@ -38,8 +38,8 @@ __all__ = [
     "ground_ray",
     "is_bounded",
     "is_measured",
-    "least_of",
     "least_of_points",
+    "minimum_of",
     "voxel_arrays",
     "voxel_distance",
 ]

@@ -1,10 +1,10 @@
-"""Looking for what is nearest among many in a tree of boxes, for lanes: loops and tables, no recursion.
+"""Bounding volume hierarchy: nearest item in a tree of boxes by loops and tables, without recursion or a stack.
 
-The tree is complete and binary, its nodes are in preorder: behind a node stands its first child, and a table says which
-node comes after all that is in it.  So a walk needs no stack: it goes to the next node where something may be nearer,
-else past it.  Boxes are data of the call; the order of nodes is a constant of their number.
+The tree is a complete binary tree with nodes in preorder.  A node is followed by its first child, and a table has the
+node after each subtree.  A traversal descends to the next node if the subtree may contain a nearer item, else it skips
+the subtree.  Boxes are inputs of the call; the order of nodes depends on their number only.
 
-Source: Smits, Efficiency issues for ray tracing, Journal of Graphics Tools 3 (2), 1998 (links that skip).
+Source: Smits, Efficiency issues for ray tracing, Journal of Graphics Tools 3 (2), 1998 (skip links).
 """
 
 from __future__ import annotations
@@ -20,83 +20,83 @@ from linkwork.expr.control import fori_loop, take, while_loop
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, sqrt, where
 from linkwork.spatial import Vec3
 
-__all__ = ["FAR", "NOWHERE", "NearestPlace", "depth_of", "nearer", "nearest", "to_box", "walk_table"]
+__all__ = ["FAR", "NOWHERE", "NearestItem", "depth_of", "distance_to_box", "nearer", "nearest", "skip_table"]
 
-FAR = 1e18  # [m] nothing is as far away; its square is a number in float32 too
-NOWHERE = 1e19  # [m] where boxes are that nothing is in
-_TIE = 1e-12  # [m] distances that are as good as equal
-_APART = 1e-9  # [m] places that are two
+FAR = 1e18  # [m] beyond all distances; its square is finite in float32
+NOWHERE = 1e19  # [m] position of empty boxes
+_TIE = 1e-12  # [m] difference of equal distances
+_APART = 1e-9  # [m] minimum distance of distinct points
 
 
 @dataclass(frozen=True)
-class NearestPlace:
-    """The least distance so far [m], the place where, which it is, and whether another place is as near (1 or 0)."""
+class NearestItem:
+    """Nearest item so far: distance [m], point, index, and tie (1 if another point is equally near, else 0)."""
 
     distance: Any
-    place: Vec3
-    which: Any
+    point: Vec3
+    index: Any
     tie: Any
 
 
-class _Sought(NamedTuple):
+class _Visit(NamedTuple):
     node: Any
-    found: Any  # whether it is a leaf that something nearer may be in
+    is_leaf: Any  # 1 if the node is a leaf that may contain a nearer item
 
 
-def nearer(best: NearestPlace, distance: Any, place: Vec3, which: Any) -> NearestPlace:
-    """The nearer one of what was found and what is here."""
-    gap = place - best.place
+def nearer(best: NearestItem, distance: Any, point: Vec3, index: Any) -> NearestItem:
+    """Return the nearer of the best item so far and another item."""
+    gap = point - best.point
     another = and_(le(fabs(distance - best.distance), _TIE), lt(_APART * _APART, gap.dot(gap)))
     better = lt(distance, best.distance)
     tie = where(another, 1.0, where(lt(distance, best.distance - _TIE), 0.0, best.tie))
-    chosen = (where(better, x, y) for x, y in zip(place, best.place, strict=True))
-    return NearestPlace(where(better, distance, best.distance), Vec3(*chosen), where(better, which, best.which), tie)
+    chosen = (where(better, x, y) for x, y in zip(point, best.point, strict=True))
+    return NearestItem(where(better, distance, best.distance), Vec3(*chosen), where(better, index, best.index), tie)
 
 
-def to_box(p: Vec3, low: Any, high: Any) -> Any:
-    """The distance of a point from a box along the axes, zero inside."""
+def distance_to_box(p: Vec3, low: Any, high: Any) -> Any:
+    """Return the distance of a point from an axis-aligned box; zero inside."""
     gaps = [fmax(fmax(a - x, x - b), 0.0) for x, a, b in zip(p, low, high, strict=True)]
     return sqrt(gaps[0] * gaps[0] + gaps[1] * gaps[1] + gaps[2] * gaps[2])
 
 
 def nearest(
-    depth: int, bound: Callable[[Any], Any], leaf: Callable[[Any, NearestPlace], NearestPlace], start: NearestPlace
-) -> NearestPlace:
-    """Walk a tree of 2^depth leaves.
+    depth: int, bound: Callable[[Any], Any], leaf: Callable[[Any, NearestItem], NearestItem], start: NearestItem
+) -> NearestItem:
+    """Return the nearest item in a tree of 2^depth leaves.
 
-    ``bound(node)`` is never above the distances in a node, ``leaf(number, best)`` looks at a leaf.  First comes a leaf
-    to which the nearer child leads each time, so that much can be skipped after.
+    ``bound(node)`` is a lower bound on the distances in a node; ``leaf(index, best)`` evaluates a leaf.  The first leaf
+    is the result of a descent to the nearer child, so that most nodes can be skipped afterwards.
     """
-    table = walk_table(depth)
+    table = skip_table(depth)
     count = float(len(table))
 
-    def seek(node: Any, best: NearestPlace) -> Any:
-        def step(s: _Sought) -> _Sought:
-            skip, number = take(table, s.node)
+    def next_leaf(node: Any, best: NearestItem) -> Any:
+        def step(s: _Visit) -> _Visit:
+            skip, index = take(table, s.node)
             near = le(bound(s.node), best.distance)
-            result = and_(near, le(0.0, number))
-            on = where(near, s.node + 1.0, skip)
-            return _Sought(where(result, s.node, on), where(result, 1.0, 0.0))
+            result = and_(near, le(0.0, index))
+            following = where(near, s.node + 1.0, skip)
+            return _Visit(where(result, s.node, following), where(result, 1.0, 0.0))
 
-        going = lambda s: and_(lt(s.node, count), lt(s.found, 0.5))  # noqa: E731
-        return while_loop(going, step, _Sought(node, 0.0), max_iterations=len(table) + 1).state
+        going = lambda s: and_(lt(s.node, count), lt(s.is_leaf, 0.5))  # noqa: E731
+        return while_loop(going, step, _Visit(node, 0.0), max_iterations=len(table) + 1).state
 
-    def step(s: tuple[Any, Any, NearestPlace]) -> tuple[Any, Any, NearestPlace]:
-        node, dived, best = s
-        sought = seek(node, best)
-        looked = leaf(fmax(take(table, sought.node)[1], 0.0), best)
-        there = lt(0.5, sought.found)
-        pairs = zip(_numbers(looked), _numbers(best), strict=True)
-        following = where(lt(0.5, dived), 0.0, sought.node + 1.0)
-        return following, 0.0, _nearest([where(there, new, old) for new, old in pairs])
+    def step(s: tuple[Any, Any, NearestItem]) -> tuple[Any, Any, NearestItem]:
+        node, descended, best = s
+        visit = next_leaf(node, best)
+        evaluated = leaf(fmax(take(table, visit.node)[1], 0.0), best)
+        is_leaf = lt(0.5, visit.is_leaf)
+        pairs = zip(_values(evaluated), _values(best), strict=True)
+        following = where(lt(0.5, descended), 0.0, visit.node + 1.0)
+        return following, 0.0, _item([where(is_leaf, new, old) for new, old in pairs])
 
-    begin = (_dive(depth, bound), 1.0, start)
-    result: NearestPlace = while_loop(lambda s: lt(s[0], count), step, begin, max_iterations=2**depth + 2).state[2]
+    begin = (_descent(depth, bound), 1.0, start)
+    result: NearestItem = while_loop(lambda s: lt(s[0], count), step, begin, max_iterations=2**depth + 2).state[2]
     return result
 
 
-def _dive(depth: int, bound: Callable[[Any], Any]) -> Any:
-    """The node of a leaf that is near."""
+def _descent(depth: int, bound: Callable[[Any], Any]) -> Any:
+    """Return the leaf that descending to the nearer child leads to."""
 
     def step(_: Any, s: Any) -> Any:
         node, size = s
@@ -107,30 +107,30 @@ def _dive(depth: int, bound: Callable[[Any], Any]) -> Any:
     return fori_loop(0, depth, step, (0.0, float(2 ** (depth + 1) - 1)))[0]
 
 
-def _numbers(best: NearestPlace) -> list[Any]:
-    return [best.distance, *best.place, best.which, best.tie]
+def _values(item: NearestItem) -> list[Any]:
+    return [item.distance, *item.point, item.index, item.tie]
 
 
-def _nearest(numbers: list[Any]) -> NearestPlace:
-    distance, x, y, z, which, tie = numbers
-    return NearestPlace(distance, Vec3(x, y, z), which, tie)
+def _item(values: list[Any]) -> NearestItem:
+    distance, x, y, z, index, tie = values
+    return NearestItem(distance, Vec3(x, y, z), index, tie)
 
 
 def depth_of(nodes: int) -> int:
-    """The depth of a tree of so many nodes."""
+    """Return the depth of a tree with this number of nodes."""
     return (nodes + 1).bit_length() - 2
 
 
 @cache
-def walk_table(depth: int) -> np.ndarray:
-    """By node (2^(depth+1) − 1, 2): the node after all that is in it, and the leaf's number or −1."""
+def skip_table(depth: int) -> np.ndarray:
+    """Return the node after each node's subtree, and the index of leaves or −1: an array (2^(depth+1) − 1, 2)."""
     rows: list[tuple[float, float]] = []
-    waiting = [(0, 0)]  # level, and the number on the level
-    while waiting:
-        level, number = waiting.pop()
-        rows.append((len(rows) + 2.0 ** (depth - level + 1) - 1.0, float(number) if level == depth else -1.0))
+    stack = [(0, 0)]  # level, and index on the level
+    while stack:
+        level, index = stack.pop()
+        rows.append((len(rows) + 2.0 ** (depth - level + 1) - 1.0, float(index) if level == depth else -1.0))
         if level < depth:
-            waiting += [(level + 1, 2 * number + 1), (level + 1, 2 * number)]
+            stack += [(level + 1, 2 * index + 1), (level + 1, 2 * index)]
     table = np.array(rows)
     table.setflags(write=False)
     return table

@@ -1,4 +1,4 @@
-"""Distance fields: distances between the points of a grid, and beyond it."""
+"""Distance fields: trilinear interpolation on a grid, extrapolation beyond it, and distances to cores."""
 
 from __future__ import annotations
 
@@ -28,24 +28,22 @@ from linkwork.spatial import Pose, Vec3
 
 __all__ = ["Voxels", "interpolated", "voxel_arrays", "voxel_distance"]
 
-_ALONG = 8  # points along a segment
-_ACROSS = 3  # along each edge of a box
+_ALONG = 8  # balls along a segment
+_ACROSS = 3  # balls along each edge of a box
 
 
 @dataclass(frozen=True, slots=True)
 class Voxels:
-    """A distance field's numbers, over any scalar: values (l, m, n) [m], and (origin x, y, z, spacing x, y, z [m],
-    cells along x, y, z).  Values beyond the cells that there are do not count.
-    """
+    """Arrays of a distance field, over any scalar; values beyond the used cells are padding."""
 
-    values: Any
-    grid: Any
+    values: Any  # (l, m, n) [m]
+    grid: Any  # (9,): origin x, y, z [m], spacing x, y, z [m], used cells along x, y, z
 
 
 def voxel_arrays(field: DistanceField, capacity: tuple[int, int, int] | None = None) -> Mapping[str, np.ndarray]:
-    """The numbers of a distance field: of its own number of points, or of a larger one.
+    """Return the arrays of a distance field, of its own size or padded to a capacity.
 
-    Raises ValueError where the capacity is too small.
+    Raises ValueError if the capacity is too small.
     """
     shape = field.values.shape
     capacity = shape if capacity is None else capacity
@@ -56,10 +54,10 @@ def voxel_arrays(field: DistanceField, capacity: tuple[int, int, int] | None = N
 
 
 def interpolated(field: Voxels, p: Vec3) -> tuple[Any, Vec3]:
-    """The distance of a point and its gradient: trilinear in the grid.
+    """Return the distance of a point and its gradient by trilinear interpolation.
 
-    Beyond it a lower bound, if all that was measured is in the grid: with the nearest point c of the grid, r away, it
-    is √(r² + d(c)²), or d(c) + r where d(c) < 0.
+    Outside the grid, the result is a lower bound if all shapes are inside the grid: with the grid's nearest point c at
+    the distance r, it is √(r² + d(c)²), or d(c) + r if d(c) < 0.
     """
     x0, y0, z0, dx, dy, dz, *cells = field.grid
     raw = [(p.x - x0) / dx, (p.y - y0) / dy, (p.z - z0) / dz]
@@ -68,8 +66,8 @@ def interpolated(field: Voxels, p: Vec3) -> tuple[Any, Vec3]:
     t = [x - i for x, i in zip(u, first, strict=True)]
     _, m, n = field.values.shape
     values = field.values.reshape(-1)
-    place = (first[0] * m + first[1]) * n + first[2]
-    corner = {k: take(values, place + float((k[0] * m + k[1]) * n + k[2])) for k in product((0, 1), repeat=3)}
+    index = (first[0] * m + first[1]) * n + first[2]
+    corner = {k: take(values, index + float((k[0] * m + k[1]) * n + k[2])) for k in product((0, 1), repeat=3)}
     along_z = {(i, j): (corner[i, j, 0], corner[i, j, 1] - corner[i, j, 0]) for i, j in product((0, 1), repeat=2)}
     line = {k: (a + b * t[2], b) for k, (a, b) in along_z.items()}
     rows = {i: (line[i, 0], line[i, 1]) for i in (0, 1)}
@@ -89,20 +87,20 @@ def interpolated(field: Voxels, p: Vec3) -> tuple[Any, Vec3]:
     positive = lt(0.0, d)
     far = sqrt(where(beyond, square, 1.0) + d * d)
     apart = where(positive, far, d + r)
-    kept = (where(lt(0.0, x * x), 0.0, g) for x, g in zip(away, gradient, strict=True))
+    inside = (where(lt(0.0, x * x), 0.0, g) for x, g in zip(away, gradient, strict=True))
     inner = where(positive, d / far, 1.0)
     outer = where(positive, 1.0 / far, 1.0 / r)
     slope = (where(beyond, g * inner + x * outer, full)
-             for g, x, full in zip(kept, away, gradient, strict=True))  # fmt: skip
+             for g, x, full in zip(inside, away, gradient, strict=True))  # fmt: skip
     return where(beyond, apart, d), Vec3(*slope)
 
 
 def voxel_distance(field: Voxels, b: Solid) -> SignedDistance:
-    """From what a field is of to a convex solid that is bounded, both in the field's coordinates.
+    """Compute the signed distance from a field to a bounded convex solid, both in the field's coordinates.
 
-    For a sphere it is the interpolated distance of the centre less the radius.  Other cores are covered by balls, whose
-    least distance it is: less than the field says by the balls' radius at most, which is an eighth of a segment's half
-    length, and a third of half the diagonal of the box around others.
+    For a sphere it is the interpolated distance of the centre less the radius.  Other cores are covered by balls, and
+    the result is the minimum over these.  It is too small by at most the balls' radius: an eighth of a segment's half
+    length, and a third of the half diagonal of other cores' boxes.
     """
     core = b.core
     if isinstance(core, PointCore):
@@ -118,19 +116,19 @@ def voxel_distance(field: Voxels, b: Solid) -> SignedDistance:
         frame = lambda k: pose.point(Vec3(half.x * k[0], half.y * k[1], half.z * k[2]))  # noqa: E731
         ball = sqrt(half.dot(half)) / _ACROSS
 
-    def look(best: tuple[Any, Any], row: Any) -> tuple[Any, None]:
+    def step(best: tuple[Any, Any], row: Any) -> tuple[Any, None]:
         p = frame(row)
         d = interpolated(field, p)[0]
         better = lt(d, best[0])
         return (where(better, d, best[0]), tuple(where(better, x, y) for x, y in zip(p, best[1], strict=True))), None
 
     first = frame(offsets[0])
-    (_, place), _ = scan(look, (interpolated(field, first)[0], (first.x, first.y, first.z)), offsets[1:])
-    return _at(field, Vec3(*place)).rounded(0.0, ball + b.radius)
+    (_, nearest), _ = scan(step, (interpolated(field, first)[0], (first.x, first.y, first.z)), offsets[1:])
+    return _at(field, Vec3(*nearest)).rounded(0.0, ball + b.radius)
 
 
 def _at(field: Voxels, p: Vec3) -> SignedDistance:
-    """Of a point: the normal is the gradient's direction, and what is on the surface is along it."""
+    """Return the signed distance of a point, with the gradient's direction as normal."""
     d, slope = interpolated(field, p)
     square = slope.dot(slope)
     known = lt(1e-300, square)
@@ -144,7 +142,7 @@ def _along(core: SegmentCore) -> Any:
 
 
 def _box_around(core: Core) -> tuple[Pose, Vec3]:
-    """A box in the core's own axes: its pose and half of its edges."""
+    """Return pose and half edges of a box that contains the core, in the core's axes."""
     if isinstance(core, BoxCore):
         return core.pose, core.half
     if isinstance(core, (CylinderCore, ConeCore)):

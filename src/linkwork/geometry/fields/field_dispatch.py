@@ -1,6 +1,6 @@
-"""Distances of fields: the function for each kind of field, fields as rows of numbers, and distance grids of shapes.
+"""Distances of fields: functions by kind of field, fields as rows of arrays, and distance grids of shapes.
 
-A row has a field's pose and the sizes of its arrays, like the rows of a scene's solids.
+A row has a field's pose and the values of its arrays, like the rows of a scene's solids.
 """
 
 from __future__ import annotations
@@ -35,24 +35,22 @@ __all__ = [
     "field_row",
     "is_bounded",
     "is_measured",
-    "least_of",
+    "minimum_of",
 ]
 
 
-_TIE = 1e-12
+_TIE = 1e-12  # [m] difference of equal distances
 
 
 @dataclass(frozen=True)
 class Field:
-    """A kind of field: its numbers as arrays that come with a call, what these are, over any scalar, and how a solid in
-    its coordinates is measured.
-    """
+    """Kind of field: its arrays as inputs of a call, the field of these arrays, and its distance to a solid."""
 
-    arrays: Callable[..., Mapping[str, np.ndarray]]  # of a shape, and of a capacity
-    of: Callable[..., Any]  # by the names of the arrays
-    distance: Callable[[Any, Solid], SignedDistance]
-    radius: Callable[[Any], float]  # of a shape: what all of it is grown by [m]
-    reach: Callable[[Any], float]  # of a shape: the radius of a sphere about its origin that holds it [m]
+    arrays: Callable[..., Mapping[str, np.ndarray]]  # arrays of a shape and a capacity
+    of: Callable[..., Any]  # constructor from the arrays by name, over any scalar
+    distance: Callable[[Any, Solid], SignedDistance]  # to a solid in the field's coordinates
+    radius: Callable[[Any], float]  # [m] by which a shape is grown
+    reach: Callable[[Any], float]  # [m] radius of a sphere about a shape's origin that contains it
 
 
 def _reach(shape: Any) -> float:
@@ -64,32 +62,33 @@ FIELDS: Mapping[type[Shape], Field] = {
     PointCloud: Field(cloud_arrays, Cloud, cloud_distance, lambda shape: shape.radius, _reach),
     DistanceField: Field(voxel_arrays, Voxels, voxel_distance, lambda shape: 0.0, _reach),
 }
-"""An entry a type of shape."""
+"""Kind of field by type of shape."""
 
 
 def field_distance(
     kind: type[Shape], arrays: Mapping[str, Any], X: Pose, b: Solid, radius: Any = 0.0
 ) -> SignedDistance:
-    """From a field at a pose, grown by a radius, to a convex solid; the arrays may be symbols."""
+    """Compute the signed distance from a field at a pose, grown by a radius, to a convex solid."""
     field = FIELDS[kind]
     inside = Solid(core_in(X.inv(), b.core), b.radius)
     return distance_in(X, field.distance(field.of(**arrays), inside)).rounded(radius, 0.0)
 
 
 def distance_of_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose) -> tuple[SignedDistance, Any, Any]:
-    """The signed distance of shapes of any kind at poses, and which of their parts it is of: 0 where they have none.
+    """Compute the signed distance of shapes of any kind at poses, and the indices of the nearest components.
 
-    One of them at least is convex or a compound of what is.  Raises TypeError for a pair that nothing measures.
+    The index of a shape without components is 0.  At least one shape is convex, a point cloud, or a compound of such.
+    Raises TypeError for an unsupported pair.
     """
     if isinstance(a, Compound):
         result = [distance_of_shapes(part.shape, X_a @ part.origin, b, X_b) for part in a.parts]
-        least, which = least_of([one[0] for one in result])
-        return least, which, _entry(which, [one[2] for one in result])
+        nearest, index = minimum_of([one[0] for one in result])
+        return nearest, index, _entry(index, [one[2] for one in result])
     if isinstance(b, Compound):
-        least, part_b, part_a = distance_of_shapes(b, X_b, a, X_a)
-        return least.flipped(), part_a, part_b
+        nearest, index_b, index_a = distance_of_shapes(b, X_b, a, X_a)
+        return nearest.flipped(), index_a, index_b
     if not is_measured(a, b):
-        raise TypeError(f"signed_distance: nothing measures {_named(a)} and {_named(b)}")
+        raise TypeError(f"signed_distance: the distance of {_named(a)} and {_named(b)} is not supported")
     if type(a) in FIELDS and is_bounded(b):
         return _field(a, X_a, solid(b, X_b)), 0.0, 0.0
     if type(b) in FIELDS and is_bounded(a):
@@ -103,37 +102,39 @@ def distance_of_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose) -> tuple[Signed
 
 
 def distance_of_point(point: PointCore, b: Shape, X_b: Pose) -> SignedDistance:
-    """From a point to a shape of any kind but compounds."""
+    """Compute the signed distance from a point to a shape of any kind except compounds."""
     if type(b) in FIELDS:
         return _field(b, X_b, Solid(point)).flipped()
     return signed_distance(Solid(point), solid(b, X_b))
 
 
 def is_bounded(shape: Shape) -> bool:
-    """Whether it is a convex shape of a finite size, which every field can be measured to."""
+    """Return True for a convex shape of finite size, whose distance to every field is supported."""
     return type(shape) in SOLIDS and shape.origin_radius is not None
 
 
 def is_measured(a: Shape, b: Shape) -> bool:
-    """Whether there is a distance between two shapes, none of them a compound: not between two half-spaces, and of a
-    field to what is no bounded convex shape only where one of the two is points.
+    """Return True if the distance of two shapes, neither of them a compound, is supported.
+
+    Not supported are two half-spaces, and a field with a shape that is not convex and bounded, unless one of them is a
+    point cloud.
     """
     if type(a) in FIELDS or type(b) in FIELDS:
         return is_bounded(a) or is_bounded(b) or PointCloud in (type(a), type(b))
     return a.origin_radius is not None or b.origin_radius is not None
 
 
-def least_of(result: list[SignedDistance]) -> tuple[SignedDistance, Any]:
-    """The least of some distances, and which it is; another that is as near, elsewhere, makes it not unique."""
-    best, which = result[0], 0.0
+def minimum_of(result: list[SignedDistance]) -> tuple[SignedDistance, Any]:
+    """Return the minimum of distances and its index; it is not unique if another point is equally near."""
+    best, index = result[0], 0.0
     for k, other in enumerate(result[1:], 1):
         gap = other.on_a - best.on_a
         tie = and_(le(fabs(other.distance - best.distance), _TIE), lt(1e-18, gap.dot(gap)))
         better = lt(other.distance, best.distance)
         best = chosen(better, other, best)
         best = replace(best, unique=where(tie, 0.0, best.unique))
-        which = where(better, float(k), which)
-    return best, which
+        index = where(better, float(k), index)
+    return best, index
 
 
 def _field(shape: Shape, X: Pose, b: Solid) -> SignedDistance:
@@ -141,10 +142,10 @@ def _field(shape: Shape, X: Pose, b: Solid) -> SignedDistance:
     return field_distance(type(shape), field.arrays(shape), X, b, field.radius(shape))
 
 
-def _entry(which: Any, entries: list[Any]) -> Any:
+def _entry(index: Any, entries: list[Any]) -> Any:
     result = entries[0]
     for k, entry in enumerate(entries[1:], 1):
-        result = where(le(float(k), which), entry, result)
+        result = where(le(float(k), index), entry, result)
     return result
 
 
@@ -152,24 +153,24 @@ def _named(shape: Shape) -> str:
     return f"a {type(shape).__name__}"
 
 
-_HEAD = 15  # numbers before the arrays: whether it is there, reach, radius, and the pose
+_HEAD = 15  # values before the arrays: there, reach, radius, and the pose
 
 
 @dataclass(frozen=True, slots=True)
 class FieldKind(SolidKind):
-    """A type of field and the shapes of its arrays, by name: what has rows of one length."""
+    """Type of field and the shapes of its arrays by name; rows of a kind have the same length."""
 
     arrays: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @property
     def name(self) -> str:
-        """A word for it, such as "heightfield_9x9_31x2_6"."""
+        """Name of the kind, such as "heightfield_9x9_31x2_6"."""
         sizes = ("x".join(map(str, shape)) for _, shape in self.arrays)
         return "_".join([self.core.__name__.lower(), *sizes])
 
     @property
     def size(self) -> int:
-        """How many numbers a row has."""
+        """Number of values of a row."""
         return _HEAD + sum(math.prod(shape) for _, shape in self.arrays)
 
     @property
@@ -177,35 +178,36 @@ class FieldKind(SolidKind):
         return False
 
     def solid(self, row: Sequence[Any]) -> SolidRow:
-        """What a row says, over any scalar."""
-        numbers = [*row]
-        x, y, z, p = (Vec3.of(numbers[k : k + 3]) for k in range(3, _HEAD, 3))
+        """Return the field of a row as a solid, over any scalar."""
+        values = [*row]
+        x, y, z, p = (Vec3.of(values[k : k + 3]) for k in range(3, _HEAD, 3))
         pose = Pose(Rotation(x, y, z), p)
         arrays, start = {}, _HEAD
         for name, shape in self.arrays:
             size = math.prod(shape)
-            part = np.empty(size, dtype=object)
-            part[:] = numbers[start : start + size]
-            arrays[name], start = part.reshape(shape), start + size
+            array = np.empty(size, dtype=object)
+            array[:] = values[start : start + size]
+            arrays[name], start = array.reshape(shape), start + size
         core = FieldCore(pose, lambda core: field_distance(self.core, arrays, pose, Solid(core)))
         if self.core is PointCloud:
             core = replace(core, points=lambda measure: least_of_points(Cloud(**arrays), pose, measure))
-        return SolidRow(numbers[0], numbers[1], Solid(core, numbers[2]))
+        return SolidRow(values[0], values[1], Solid(core, values[2]))
 
     def data(self, row: Sequence[Any]) -> Sequence[Any]:
-        """The numbers of a row that do not change when the field is moved: of its arrays."""
+        """Return the values of a row's arrays, which do not depend on the pose."""
         return row[_HEAD:]
 
     def placed(self, X: Pose, radius: Any, data: Sequence[Any]) -> Solid:
-        """The field of such numbers at a pose."""
+        """Return the field of such values at a pose."""
         R = X.rotation
         return self.solid([1.0, 0.0, radius, *R.x, *R.y, *R.z, *X.translation, *data]).solid
 
 
 def field_row(shape: Shape, X: Pose) -> tuple[FieldKind, list[Any]]:
-    """The kind of a field at a pose, and its row.
+    """Return the kind of a field at a pose, and its row.
 
-    A distance field is less by its `error`: what it says is never too much, if the numbers on its grid are right.
+    The `error` of a distance field is subtracted from its distances, which are then lower bounds if the values on the
+    grid are exact.
     """
     arrays = FIELDS[type(shape)].arrays(shape)
     kind = FieldKind(type(shape), 0, tuple((name, array.shape) for name, array in arrays.items()))
@@ -215,18 +217,18 @@ def field_row(shape: Shape, X: Pose) -> tuple[FieldKind, list[Any]]:
     return kind, [*head, *(float(x) for array in arrays.values() for x in array.ravel())]
 
 
-_MOST = 4_000_000  # points
+_MAX_POINTS = 4_000_000
 _BATCH = 1 << 15
 
 
 @public
 def distance_field(shapes: Any, spacing: Any, *, margin: float | None = None) -> DistanceField:
-    """A distance field of shapes: signed distances at the points of a grid around them.
+    """Compute a distance field of shapes: signed distances at the points of a grid around them.
 
-    ``shapes`` are those of a `linkwork.shapes.Compound`: shapes, pairs (shape, pose), or what `Shape.at` gives; where
-    they overlap, distances inside are those of the one that is deepest.  ``spacing`` [m] is one number or three.  The
-    grid reaches beyond the shapes by ``margin`` [m], the larger the more exact distances out there are; four cells if
-    left out.  Interpolated distances are off by `DistanceField.error` at most.
+    ``shapes`` are those of a `linkwork.shapes.Compound`: shapes, pairs (shape, pose), or results of `Shape.at`.  Inside
+    overlapping shapes, the distance is that of the deepest one.  ``spacing`` [m] is one number or three.  The grid
+    extends beyond the shapes by ``margin`` [m], by default four cells; a larger margin makes distances outside the
+    shapes more exact.  The interpolation error is at most `DistanceField.error`.
 
     >>> import linkwork as lw
     >>> from linkwork import shapes
@@ -234,42 +236,44 @@ def distance_field(shapes: Any, spacing: Any, *, margin: float | None = None) ->
     >>> field.values.shape, float(field.values[6, 6, 6])
     ((13, 13, 13), -0.1)
 
-    Raises ValueError for a spacing or margin that is none, shapes without an end, and more than 4 000 000 points;
-    TypeError for what is no shape.
+    Raises ValueError for an invalid spacing or margin, unbounded shapes, and more than 4 000 000 points; TypeError for
+    an invalid shape.
     """
-    what = "distance_field"
+    caller = "distance_field"
     if isinstance(shapes, (list, tuple, np.ndarray)) and not len(shapes):
-        raise ValueError("distance_field: shapes: expected one shape at least, got none")
+        raise ValueError("distance_field: shapes: expected at least one shape, got an empty list")
     parts = (shapes if isinstance(shapes, Compound) else Compound(shapes)).parts
-    steps = sizes(what, "spacing", spacing if np.ndim(spacing) else (spacing,) * 3, 3)
-    edge = 4.0 * max(steps) if margin is None else sizes(what, "margin", margin)
+    steps = sizes(caller, "spacing", spacing if np.ndim(spacing) else (spacing,) * 3, 3)
+    edge = 4.0 * max(steps) if margin is None else sizes(caller, "margin", margin)
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for part in parts:
         reach = part.shape.origin_radius
         if reach is None or not math.isfinite(reach):
-            raise ValueError(f"{what}: shapes: expected shapes of a known size, got {part.shape!r}")
-        place = np.array([*part.origin.translation])
-        low, high = np.minimum(low, place - reach), np.maximum(high, place + reach)
+            raise ValueError(f"{caller}: shapes: expected shapes of a known size, got {part.shape!r}")
+        center = np.array([*part.origin.translation])
+        low, high = np.minimum(low, center - reach), np.maximum(high, center + reach)
     cells = [max(math.ceil((b - a + 2.0 * edge) / h - 1e-9), 1) for a, b, h in zip(low, high, steps, strict=True)]
     count = math.prod(n + 1 for n in cells)
-    if count > _MOST:
-        raise ValueError(f"{what}: spacing and margin: expected at most {_MOST} points, got {count}: take a larger one")
+    if count > _MAX_POINTS:
+        raise ValueError(
+            f"{caller}: spacing: expected a grid of at most {_MAX_POINTS} points, got {count}; use a larger spacing"
+        )
     origin = 0.5 * (low + high) - 0.5 * np.array(cells) * steps
     axes = (o + h * np.arange(n + 1) for o, h, n in zip(origin, steps, cells, strict=True))
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    values = np.concatenate([_least(parts, points[k : k + _BATCH]) for k in range(0, count, _BATCH)])
+    values = np.concatenate([_minimum_distances(parts, points[k : k + _BATCH]) for k in range(0, count, _BATCH)])
     return DistanceField(values.reshape([n + 1 for n in cells]), steps, origin)
 
 
-def _least(parts: Any, points: np.ndarray) -> np.ndarray:
-    at = Solid(PointCore(Vec3(*points.T)))
+def _minimum_distances(parts: Any, points: np.ndarray) -> np.ndarray:
+    batch = Solid(PointCore(Vec3(*points.T)))
     least = np.full(len(points), np.inf)
     for part in parts:
         kind = type(part.shape)
         if kind in FIELDS:
             field = FIELDS[kind]
-            result = field_distance(kind, field.arrays(part.shape), part.origin, at, field.radius(part.shape))
+            result = field_distance(kind, field.arrays(part.shape), part.origin, batch, field.radius(part.shape))
         else:
-            result = signed_distance(solid(part.shape, part.origin), at)
+            result = signed_distance(solid(part.shape, part.origin), batch)
         least = np.minimum(least, result.distance)
     return least

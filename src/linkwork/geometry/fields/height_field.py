@@ -1,9 +1,8 @@
-"""Height fields: the nearest of many triangles, and which side of them is the ground.
+"""Height fields: the nearest of many triangles by a bounding volume hierarchy, with the sign of the ground.
 
-Four cells are a leaf of a tree, whose boxes know the least and the greatest height in them: heights and these are data
-of the call, and where the boxes are in the grid is constant.
-
-Triangles, which have no inside, against cores.
+A leaf of the tree is four cells.  The minimum and maximum height of each box and the heights are inputs of a call; the
+boxes' positions in the grid are constant.  Distances of triangles, which have no interior, to cores are computed here
+too.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from linkwork.geometry.cores import BoxCore, Core, PointCore, PolytopeCore, Segm
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.fields.bvh import (
     NOWHERE,
-    NearestPlace,
+    NearestItem,
     depth_of,
+    distance_to_box,
     nearer,
     nearest,
-    to_box,
-    walk_table,
+    skip_table,
 )
 from linkwork.geometry.pairs import segment_segment, signed_distance
 from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import towards
 from linkwork.geometry.separation_bounds import bounding_sphere
 from linkwork.geometry.support_points import support
-from linkwork.geometry.unit_vectors import NOTHING, choose
+from linkwork.geometry.unit_vectors import TINY, choose
 from linkwork.shapes import HeightField
 from linkwork.spatial import Pose, Vec3
 
@@ -40,8 +39,8 @@ __all__ = ["Ground", "corner_at", "ground_arrays", "ground_distance", "surface_u
 
 
 _SIDE = 2  # cells along a side of a leaf
-_SLACK = 1e-9  # relative, and [m]: what a bound may be off by rounding
-# The triangles of a leaf: of each corner its row and column of heights from the leaf's first.
+_SLACK = 1e-9  # relative, and [m]: rounding error of a bound
+# Triangles of a leaf: row and column of each corner relative to the leaf's first height.
 _TRIANGLES = np.array(
     [
         [i, j, i + 1, j, i + 1, j + 1] if lower else [i, j, i + 1, j + 1, i, j + 1]
@@ -55,67 +54,65 @@ _TRIANGLES = np.array(
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A height field's numbers, over any scalar: heights (m, n) [m]; the least and greatest height of nodes in preorder
-    (nodes, 2); and (origin x, y, spacing x, y [m], cells along x, y).  m − 1 and n − 1 are powers of two; heights
-    beyond the cells that there are do not count.
-    """
+    """Arrays of a height field, over any scalar; heights beyond the used cells are padding."""
 
-    heights: Any
-    ranges: Any
-    grid: Any
+    heights: Any  # (m, n) [m]; m − 1 and n − 1 are powers of two
+    ranges: Any  # (nodes, 2): minimum and maximum height of nodes in preorder [m]
+    grid: Any  # (6,): origin x, y [m], spacing x, y [m], used cells along x, y
 
 
 def ground_arrays(field: HeightField, capacity: tuple[int, int] | None = None) -> Mapping[str, np.ndarray]:
-    """The numbers of a height field: of the least capacity (cells along x and y, powers of two), or of a larger one.
+    """Return the arrays of a height field with the smallest capacity (cells, powers of two), or a larger one.
 
-    Raises ValueError where the capacity is none or too small.
+    Raises ValueError for an invalid or too small capacity.
     """
     cells = tuple(n - 1 for n in field.heights.shape)
-    least = tuple(max(_SIDE, 1 << (n - 1).bit_length()) for n in cells)
-    capacity = least if capacity is None else capacity
-    if any(c < n or c & (c - 1) for c, n in zip(capacity, least, strict=True)):
-        raise ValueError(f"height field: capacity: expected two powers of two, at least {least}, got {capacity}")
+    smallest = tuple(max(_SIDE, 1 << (n - 1).bit_length()) for n in cells)
+    capacity = smallest if capacity is None else capacity
+    if any(c < n or c & (c - 1) for c, n in zip(capacity, smallest, strict=True)):
+        raise ValueError(f"height field: capacity: expected two powers of two, at least {smallest}, got {capacity}")
     heights = np.pad(field.heights, [(0, c - n) for c, n in zip(capacity, cells, strict=True)], mode="edge")
     ranges = []
-    for i0, i1, j0, j1 in _places(*(c // _SIDE for c in capacity)).astype(int):
-        part = field.heights[i0 : i1 + 1, j0 : j1 + 1]
+    for i0, i1, j0, j1 in _node_cells(*(c // _SIDE for c in capacity)).astype(int):
+        block = field.heights[i0 : i1 + 1, j0 : j1 + 1]
         empty = i0 >= cells[0] or j0 >= cells[1]
-        ranges.append((NOWHERE, NOWHERE) if empty else (part.min(), part.max()))
+        ranges.append((NOWHERE, NOWHERE) if empty else (block.min(), block.max()))
     grid = np.array([*field.origin, *field.spacing, *map(float, cells)])
     return {"heights": heights, "ranges": np.array(ranges), "grid": grid}
 
 
 def ground_distance(ground: Ground, b: Solid) -> SignedDistance:
-    """From the ground to a convex solid that is bounded, both in the field's coordinates.
+    """Compute the signed distance from the ground to a bounded convex solid, both in the field's coordinates.
 
-    Apart it is exact.  Of overlaps it is what one point of the core takes to the surface, and never more than the least
-    translation that parts them: for a sphere its centre; for a capsule an end, for a box or a polytope a vertex, the
-    one that is farthest below the ground above it; for others the lowest point.  A ridge that goes into a face counts
-    with the overlap of its triangles; where a capsule's axis crosses the surface and no end is below, it is the radius.
+    It is exact for separate bodies.  For overlaps the depth is that of one point of the core below the surface, which
+    never exceeds the shortest separating translation.  The point is a sphere's centre; the end of a capsule, or the
+    vertex of a box or polytope, that is farthest below the surface; the lowest point of other cores.  A ridge that
+    penetrates a face counts with the overlap of its triangles.  If a capsule's axis crosses the surface and no end is
+    below, the depth is the radius.
     """
     point = _deepest(ground, b.core)
     if isinstance(b.core, PointCore):
         return _point_distance(ground, point).rounded(0.0, b.radius)
-    whole = _core_distance(ground, b.core)
+    total = _core_distance(ground, b.core)
 
     def deep() -> tuple[Any, ...]:
         result = _point_distance(ground, point)
-        less = lt(result.distance, fmin(whole.distance, 0.0))
-        return _numbers(chosen(less, result, whole))
+        less = lt(result.distance, fmin(total.distance, 0.0))
+        return _values(chosen(less, result, total))
 
-    distance, *rest, unique = cond(lt(_gap(ground, point), 0.0), deep, lambda: _numbers(whole))
+    distance, *rest, unique = cond(lt(_gap(ground, point), 0.0), deep, lambda: _values(total))
     normal, on_a, on_b = (Vec3.of(rest[k : k + 3]) for k in (0, 3, 6))
     return SignedDistance(distance, normal, on_a, on_b, unique).rounded(0.0, b.radius)
 
 
-def _numbers(result: SignedDistance) -> tuple[Any, ...]:
+def _values(result: SignedDistance) -> tuple[Any, ...]:
     return (result.distance, *result.normal, *result.on_a, *result.on_b, result.unique)
 
 
 def _point_distance(ground: Ground, p: Vec3) -> SignedDistance:
-    """From the surface, and less than zero below it."""
+    """Return the signed distance of a point from the surface, negative below it."""
     best = _search(ground, PointCore(p))
-    corners = _corners(ground, best.which)
+    corners = _corners(ground, best.index)
     on = nearest_on_triangle(corners, p)
     sign = where(lt(_gap(ground, p), 0.0), -1.0, 1.0)
     away = p - on
@@ -130,75 +127,75 @@ def _point_distance(ground: Ground, p: Vec3) -> SignedDistance:
 
 
 def _core_distance(ground: Ground, core: Core) -> SignedDistance:
-    """The least over all triangles."""
+    """Return the minimum distance over all triangles."""
     best = _search(ground, core)
-    result = triangle_distance(_corners(ground, best.which), core)
+    result = triangle_distance(_corners(ground, best.index), core)
     return SignedDistance(
         result.distance, result.normal, result.on_a, result.on_b, where(best.tie > 0.5, 0.0, result.unique)
     )
 
 
-def _search(ground: Ground, core: Core) -> NearestPlace:
-    """Which triangle is nearest, or deepest in the core."""
+def _search(ground: Ground, core: Core) -> NearestItem:
+    """Return the triangle that is nearest to the core, or deepest in it."""
     around = bounding_sphere(core)
     c = around.center
     x0, y0, dx, dy, cells_x, cells_y = ground.grid
     depth = depth_of(len(ground.ranges))
     across = [n // _SIDE for n in _capacity(ground)]
-    table = np.hstack([walk_table(depth), _places(*across)])
+    table = np.hstack([skip_table(depth), _node_cells(*across)])
     origins = np.array([row[2::2] for row in table if row[1] >= 0.0])
 
     def bound(node: Any) -> Any:
         i0, i1, j0, j1 = take(table[:, 2:], node)
         low, high = take(ground.ranges, node)
-        return to_box(c, (x0 + dx * i0, y0 + dy * j0, low), (x0 + dx * i1, y0 + dy * j1, high)) - around.radius
+        return distance_to_box(c, (x0 + dx * i0, y0 + dy * j0, low), (x0 + dx * i1, y0 + dy * j1, high)) - around.radius
 
-    def look(best: NearestPlace, corners: Sequence[Vec3], i: Any, j: Any, which: Any) -> NearestPlace:
+    def evaluate(best: NearestItem, corners: Sequence[Vec3], i: Any, j: Any, index: Any) -> NearestItem:
         there = and_(lt(i, cells_x), lt(j, cells_y))
-        place = nearest_on_triangle(corners, c)
-        away = c - place
+        point = nearest_on_triangle(corners, c)
+        away = c - point
         least = sqrt(away.dot(away)) - around.radius
         if isinstance(core, PointCore):
-            return nearer(best, where(there, least, NOWHERE), place, which)
+            return nearer(best, where(there, least, NOWHERE), point, index)
 
         def measured() -> tuple[Any, ...]:
             result = triangle_distance(corners, core)
             return (result.distance, *result.on_a)
 
-        distance, *on = cond(and_(there, le(least, best.distance)), measured, lambda: (NOWHERE, *place))
-        return nearer(best, distance, Vec3(*on), which)
+        distance, *on = cond(and_(there, le(least, best.distance)), measured, lambda: (NOWHERE, *point))
+        return nearer(best, distance, Vec3(*on), index)
 
-    def leaf(number: Any, best: NearestPlace) -> NearestPlace:
-        i0, j0 = take(origins, number)
-        first = len(_TRIANGLES) * number
-        if isinstance(core, PointCore):  # short enough to be written out, and heights are looked up once
+    def leaf(index: Any, best: NearestItem) -> NearestItem:
+        i0, j0 = take(origins, index)
+        first = len(_TRIANGLES) * index
+        if isinstance(core, PointCore):  # short enough to be unrolled, with each height loaded once
             grid = {(i, j): corner_at(ground, i0 + i, j0 + j) for i in range(_SIDE + 1) for j in range(_SIDE + 1)}
             for k, row in enumerate(_TRIANGLES.astype(int).tolist()):
                 corners = [grid[row[c], row[c + 1]] for c in range(0, 6, 2)]
-                best = look(best, corners, i0 + row[0], j0 + row[1], first + k)
+                best = evaluate(best, corners, i0 + row[0], j0 + row[1], first + k)
             return best
 
-        def step(best: NearestPlace, row: Any) -> tuple[NearestPlace, None]:
+        def step(best: NearestItem, row: Any) -> tuple[NearestItem, None]:
             corners = _triangle(ground, i0, j0, row[1])
-            return look(best, corners, i0 + row[1][0], j0 + row[1][1], first + row[0]), None
+            return evaluate(best, corners, i0 + row[1][0], j0 + row[1][1], first + row[0]), None
 
-        result: NearestPlace = scan(step, best, (np.arange(float(len(_TRIANGLES))), _TRIANGLES))[0]
+        result: NearestItem = scan(step, best, (np.arange(float(len(_TRIANGLES))), _TRIANGLES))[0]
         return result
 
     _, under = _under(ground, c)
     gap = c - under
     most = (sqrt(gap.dot(gap)) + around.radius) * (1.0 + _SLACK) + _SLACK
-    return nearest(depth, bound, leaf, NearestPlace(most, under, 0.0, 0.0))
+    return nearest(depth, bound, leaf, NearestItem(most, under, 0.0, 0.0))
 
 
-def _corners(ground: Ground, which: Any) -> list[Vec3]:
-    """A triangle by its number."""
-    leaf = floor(which / len(_TRIANGLES))
+def _corners(ground: Ground, index: Any) -> list[Vec3]:
+    """Return the corners of a triangle by its index."""
+    leaf = floor(index / len(_TRIANGLES))
     across = [n // _SIDE for n in _capacity(ground)]
-    table = np.hstack([walk_table(depth_of(len(ground.ranges))), _places(*across)])
+    table = np.hstack([skip_table(depth_of(len(ground.ranges))), _node_cells(*across)])
     origins = np.array([row[2::2] for row in table if row[1] >= 0.0])
     i0, j0 = take(origins, leaf)
-    return _triangle(ground, i0, j0, take(_TRIANGLES, which - len(_TRIANGLES) * leaf))
+    return _triangle(ground, i0, j0, take(_TRIANGLES, index - len(_TRIANGLES) * leaf))
 
 
 def _triangle(ground: Ground, i0: Any, j0: Any, offsets: Any) -> list[Vec3]:
@@ -206,20 +203,20 @@ def _triangle(ground: Ground, i0: Any, j0: Any, offsets: Any) -> list[Vec3]:
 
 
 def corner_at(ground: Ground, i: Any, j: Any) -> Vec3:
-    """The field's point by its places along x and y."""
+    """Return the surface point of grid indices along x and y."""
     x0, y0, dx, dy = ground.grid[:4]
     height = take(ground.heights.reshape(-1), ground.heights.shape[1] * i + j)
     return Vec3(x0 + dx * i, y0 + dy * j, height)
 
 
 def _under(ground: Ground, p: Vec3) -> tuple[Any, Vec3]:
-    """Whether a point is above or below the grid, and the surface's point there: of the edge, beyond that."""
+    """Return True if a point is over the grid, and the surface point below it, clamped to the edge."""
     inside, under, _ = surface_under(ground, p)
     return inside, under
 
 
 def surface_under(ground: Ground, p: Vec3) -> tuple[Any, Vec3, Vec3]:
-    """Whether a point is above or below the grid, and the surface's point and normal there: of the edge, beyond it."""
+    """Return True if a point is over the grid, and the surface point and normal below it, clamped to the edge."""
     x0, y0, dx, dy, cells_x, cells_y = ground.grid
     u, v = (p.x - x0) / dx, (p.y - y0) / dy
     inside = and_(and_(le(0.0, u), le(u, cells_x)), and_(le(0.0, v), le(v, cells_y)))
@@ -238,13 +235,13 @@ def surface_under(ground: Ground, p: Vec3) -> tuple[Any, Vec3, Vec3]:
 
 
 def _gap(ground: Ground, p: Vec3) -> Any:
-    """How far a point is above the surface, along z, less than zero below it."""
+    """Return the height of a point above the surface along z, negative below it."""
     inside, under = _under(ground, p)
     return where(inside, p.z - under.z, NOWHERE)
 
 
 def _deepest(ground: Ground, core: Core) -> Vec3:
-    """The point of a core that counts where it overlaps the ground: the one that is farthest below, along z."""
+    """Return the point of a core that defines its depth in the ground: the farthest below it along z."""
     if isinstance(core, PointCore):
         return core.point
     if isinstance(core, SegmentCore):
@@ -272,19 +269,19 @@ def _capacity(ground: Ground) -> tuple[int, int]:
 
 
 @cache
-def _places(leaves_x: int, leaves_y: int) -> np.ndarray:
-    """By node, in preorder: from which to which cell along x, and along y; the longer side is halved."""
+def _node_cells(leaves_x: int, leaves_y: int) -> np.ndarray:
+    """Return the cell range (i0, i1, j0, j1) of each node in preorder; the longer side is halved."""
     rows = []
-    waiting = [(0, leaves_x, 0, leaves_y)]
-    while waiting:
-        i0, i1, j0, j1 = waiting.pop()
+    stack = [(0, leaves_x, 0, leaves_y)]
+    while stack:
+        i0, i1, j0, j1 = stack.pop()
         rows.append([_SIDE * i0, _SIDE * i1, _SIDE * j0, _SIDE * j1])
         if i1 - i0 >= j1 - j0 and i1 - i0 > 1:
             middle = (i0 + i1) // 2
-            waiting += [(middle, i1, j0, j1), (i0, middle, j0, j1)]
+            stack += [(middle, i1, j0, j1), (i0, middle, j0, j1)]
         elif j1 - j0 > 1:
             middle = (j0 + j1) // 2
-            waiting += [(i0, i1, middle, j1), (i0, i1, j0, middle)]
+            stack += [(i0, i1, middle, j1), (i0, i1, j0, middle)]
     table = np.array(rows, dtype=float)
     table.setflags(write=False)
     return table
@@ -295,10 +292,10 @@ Corners = Sequence[Vec3]
 
 
 def nearest_on_triangle(corners: Corners, p: Vec3) -> Vec3:
-    """The point of a triangle that is nearest to p: its foot on the plane, or on one of the three edges."""
+    """Return the point of a triangle nearest to p: the projection to its plane, or to one of its edges."""
     normal = _normal(corners)
     square = normal.dot(normal)
-    known = lt(NOTHING, square)
+    known = lt(TINY, square)
     best = p - normal * (normal.dot(p - corners[0]) / where(known, square, 1.0))
     inside: Any = known
     for k in range(3):
@@ -310,7 +307,7 @@ def nearest_on_triangle(corners: Corners, p: Vec3) -> Vec3:
         a, b = corners[k], corners[(k + 1) % 3]
         edge = b - a
         length = edge.dot(edge)
-        t = fmin(fmax((p - a).dot(edge) / where(lt(NOTHING, length), length, 1.0), 0.0), 1.0)
+        t = fmin(fmax((p - a).dot(edge) / where(lt(TINY, length), length, 1.0), 0.0), 1.0)
         here = a + edge * t
         away = (p - here).dot(p - here)
         if least is None:
@@ -322,7 +319,7 @@ def nearest_on_triangle(corners: Corners, p: Vec3) -> Vec3:
 
 
 def triangle_distance(corners: Corners, core: Core) -> SignedDistance:
-    """From a triangle to a core; where a segment crosses it, the distance is zero and the normal the triangle's."""
+    """Compute the distance of a triangle to a core; it is zero, with the triangle's normal, for a crossing segment."""
     if isinstance(core, PointCore):
         return towards(nearest_on_triangle(corners, core.point), core.point, 0.0, _normal(corners))
     if isinstance(core, SegmentCore):
@@ -331,7 +328,7 @@ def triangle_distance(corners: Corners, core: Core) -> SignedDistance:
 
 
 def _triangle_segment(corners: Corners, core: SegmentCore) -> SignedDistance:
-    """The least over edges and ends, unless they cross."""
+    """Return the minimum over the triangle's edges and the segment's ends, unless they cross."""
     start, end = core.center - core.half, core.center + core.half
     result = towards(nearest_on_triangle(corners, start), start, 0.0, _normal(corners))
     for other in (
@@ -356,7 +353,7 @@ def _triangle_segment(corners: Corners, core: SegmentCore) -> SignedDistance:
     for k in range(3):
         a, b = corners[k], corners[(k + 1) % 3]
         inside = and_(inside, le(0.0, (b - a).cross(here - a).dot(normal)))
-    length = sqrt(where(lt(NOTHING, square), square, 1.0))
+    length = sqrt(where(lt(TINY, square), square, 1.0))
     unit = normal * (1.0 / length)
     return chosen(inside, SignedDistance(0.0 * t, unit, here, here, 1.0 + 0.0 * t), result)
 

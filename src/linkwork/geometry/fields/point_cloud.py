@@ -1,4 +1,4 @@
-"""Point clouds: the nearest of many points, by a tree of boxes around them."""
+"""Point clouds: the nearest of many points by a bounding volume hierarchy."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.fields.bvh import (
     FAR,
     NOWHERE,
-    NearestPlace,
+    NearestItem,
     depth_of,
+    distance_to_box,
     nearer,
     nearest,
-    to_box,
 )
 from linkwork.geometry.pairs import signed_distance
 from linkwork.geometry.separation_bounds import bounding_sphere
@@ -28,26 +28,24 @@ from linkwork.spatial import Pose, Vec3
 
 __all__ = ["Cloud", "cloud_arrays", "cloud_distance", "least_of_points"]
 
-_LEAF = 4  # points in a leaf
-_TIE = 1e-12  # [m] distances, and [m²] squares of those of points, that are the same
+_LEAF = 4  # points of a leaf
+_TIE = 1e-12  # [m] difference of equal distances; [m²] squared distance of points that coincide
 
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """A cloud's numbers, over any scalar: points of leaves (leaves, 12) [m]; boxes of nodes in preorder
-    (2 leaves − 1, 6), lowest and highest coordinates [m]; the points' radius [m].
-    """
+    """Arrays of a point cloud, over any scalar."""
 
-    points: Any
-    boxes: Any
-    radius: Any = 0.0
+    points: Any  # (leaves, 12): points of each leaf [m]
+    boxes: Any  # (2 leaves − 1, 6): minimum and maximum coordinates of nodes in preorder [m]
+    radius: Any = 0.0  # of the points [m]
 
 
 def cloud_arrays(cloud: PointCloud, capacity: int | None = None) -> Mapping[str, np.ndarray]:
-    """The numbers of a cloud: of the least capacity, 4 · 2^k points, or of a larger one.
+    """Return the arrays of a cloud with the smallest capacity, 4 · 2^k points, or a larger one.
 
-    Points are split in the middle, across their longest extent, again and again.  Raises ValueError where the capacity
-    is none or too small.
+    The tree is built by recursive median splits along the longest extent.  Raises ValueError for an invalid or too
+    small capacity.
     """
     count = len(cloud.points)
     capacity = _LEAF << max(-(-count // _LEAF) - 1, 0).bit_length() if capacity is None else capacity
@@ -56,9 +54,9 @@ def cloud_arrays(cloud: PointCloud, capacity: int | None = None) -> Mapping[str,
         raise ValueError(f"point cloud: capacity: expected 4 · 2^k points, at least {count}, got {capacity}")
     nodes = [np.array(cloud.points)]
     boxes, rows = [], []
-    waiting = [(nodes[0], leaves)]
-    while waiting:
-        points, below = waiting.pop()
+    stack = [(nodes[0], leaves)]
+    while stack:
+        points, below = stack.pop()
         empty = len(points) == 0
         low, high = ([NOWHERE] * 3, [NOWHERE] * 3) if empty else (points.min(0), points.max(0))
         boxes.append([*low, *high])
@@ -68,59 +66,59 @@ def cloud_arrays(cloud: PointCloud, capacity: int | None = None) -> Mapping[str,
         axis = 0 if empty else int(np.argmax(points.max(0) - points.min(0)))
         ordered = points[np.argsort(points[:, axis], kind="stable")]
         middle = -(-len(points) // 2)
-        waiting += [(ordered[middle:], below // 2), (ordered[:middle], below // 2)]
+        stack += [(ordered[middle:], below // 2), (ordered[:middle], below // 2)]
     return {"points": np.array(rows), "boxes": np.array(boxes)}
 
 
 def cloud_distance(cloud: Cloud, b: Solid) -> SignedDistance:
-    """Of the ball around a point that is nearest to a solid or, where points are within it, deepest in it.
+    """Compute the signed distance from the nearest point of a cloud, or the deepest, to a bounded convex solid.
 
-    Any convex solid that is bounded; both in the same coordinates.
+    Both are in the same coordinates.
     """
     around = bounding_sphere(b.core)
     core = Solid(b.core)
 
     def bound(node: Any) -> Any:
         row = take(cloud.boxes, node)
-        return to_box(around.center, row[:3], row[3:]) - around.radius
+        return distance_to_box(around.center, row[:3], row[3:]) - around.radius
 
-    def leaf(number: Any, best: NearestPlace) -> NearestPlace:
-        row = take(cloud.points, number)
+    def leaf(index: Any, best: NearestItem) -> NearestItem:
+        row = take(cloud.points, index)
         for k in range(_LEAF):
-            place = Vec3.of(row[3 * k : 3 * k + 3])
-            which = _LEAF * number + float(k)
-            best = nearer(best, signed_distance(Solid(PointCore(place)), core).distance, place, which)
+            point = Vec3.of(row[3 * k : 3 * k + 3])
+            distance = signed_distance(Solid(PointCore(point)), core).distance
+            best = nearer(best, distance, point, _LEAF * index + float(k))
         return best
 
-    start = NearestPlace(FAR, Vec3.of([0.0, 0.0, 0.0]), 0.0, 0.0)
+    start = NearestItem(FAR, Vec3.of([0.0, 0.0, 0.0]), 0.0, 0.0)
     best = nearest(depth_of(len(cloud.boxes)), bound, leaf, start)
-    # which point it is has no derivative, so that there is one in reverse
-    place = Vec3.of(take(cloud.points.reshape(-1, 3), best.which))
-    result = signed_distance(Solid(PointCore(place), cloud.radius), b)
+    # evaluated again by index, which has no derivative, so that reverse mode works
+    point = Vec3.of(take(cloud.points.reshape(-1, 3), best.index))
+    result = signed_distance(Solid(PointCore(point), cloud.radius), b)
     return replace(result, unique=where(best.tie > 0.5, 0.0, result.unique))
 
 
 def least_of_points(
     cloud: Cloud, X: Pose, measure: Callable[[PointCore], SignedDistance], radius: Any = 0.0
 ) -> SignedDistance:
-    """From the ball around a point, of a cloud at a pose, for which what a function measures is least.
+    """Return the minimum of a signed distance over the points of a cloud at a pose, grown by a radius.
 
-    Every point is looked at, whatever it is measured against: a half-space, or another field.
+    All points are evaluated, so ``measure`` may be the distance to anything, such as a half-space or another field.
     """
 
-    def look(best: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], None]:
+    def step(best: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], None]:
         there = lt(row[0], 0.5 * NOWHERE)
-        place = Vec3(*(where(there, x, 0.0) for x in row))
-        result = measure(PointCore(X.point(place)))
+        point = Vec3(*(where(there, x, 0.0) for x in row))
+        result = measure(PointCore(X.point(point)))
         distance = where(there, result.distance, FAR)
         gap = result.on_b - Vec3.of(best[7:10])
         tie = and_(le(fabs(distance - best[0]), _TIE), lt(_TIE, gap.dot(gap)))
         unique = where(tie, 0.0, where(lt(distance, best[0]), result.unique, best[10]))
-        numbers = (distance, *result.normal, *result.on_a, *result.on_b)
+        values = (distance, *result.normal, *result.on_a, *result.on_b)
         better = lt(distance, best[0])
-        return (*(where(better, x, y) for x, y in zip(numbers, best, strict=False)), unique), None
+        return (*(where(better, x, y) for x, y in zip(values, best, strict=False)), unique), None
 
     start = (FAR, 0.0, 0.0, 1.0, *(0.0 for _ in range(6)), 1.0)
-    distance, *rest, unique = scan(look, start, cloud.points.reshape(-1, 3))[0]
+    distance, *rest, unique = scan(step, start, cloud.points.reshape(-1, 3))[0]
     normal, on_a, on_b = (Vec3.of(rest[k : k + 3]) for k in (0, 3, 6))
     return SignedDistance(distance, normal, on_a, on_b, unique).rounded(radius, 0.0)

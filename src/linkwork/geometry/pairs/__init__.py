@@ -1,4 +1,4 @@
-"""Signed distances of pairs of cores, one family a file; `PAIRS` maps a pair to its function."""
+"""Signed distances of pairs of cores, one family in each file; `PAIRS` maps a pair to its function."""
 
 from linkwork.geometry.pairs.closed_form.box_box import box_box, box_box_gap
 from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import (

@@ -1,10 +1,10 @@
-"""Queries of two solids: within a distance of each other or not, and functions that share the code of long pairs.
+"""Collision queries of two solids, and calls of pair functions whose code is shared within a kernel.
 
-`within` costs less than the distance.  Squares are compared where they can be, so there are no roots, no witness
-points and no normals, and no depth of overlaps; two cylinders are measured.  Separating planes are tried first, and
-no more than these where all samples of a SIMD vector agree.
+`within` (True if two solids are within a distance of each other) costs less than the distance.  It compares squares
+where possible, without roots, witness points, normals and depths; two cylinders use the distance.  Separating planes
+are tried first, and only these if all samples of a SIMD vector agree.
 
-`signed_distance_once` and the others call a function of a pair whose code is long: it stands once in a kernel for all
+`signed_distance_once` and the others call the function of a pair with long code, which occurs once in a kernel for all
 pairs of two kinds.
 """
 
@@ -25,20 +25,20 @@ from linkwork.geometry.pairs.convex.minkowski_difference import Difference
 from linkwork.geometry.pairs.pair_dispatch import has_own, is_closed_form, signed_distance
 from linkwork.geometry.solids import KINDS, SolidKind, kind_of, solid_row
 from linkwork.geometry.support_points import SUPPORTS
-from linkwork.geometry.unit_vectors import NOTHING, clamp
+from linkwork.geometry.unit_vectors import TINY, clamp
 from linkwork.spatial import Vec3
 
 __all__ = ["WITHIN", "distance_once", "signed_distance_once", "within", "within_called", "within_once"]
 
 
-_STEPS = 2  # along a segment, after which a search is left to say what is open
-_NEAR = 1e-9  # relative gap between bounds on squares of distances, at which searches end
+_STEPS = 2  # along a segment, before the exact search
+_NEAR = 1e-9  # relative gap between bounds on squared distances at which searches end
 
 
 def within(a: Solid, b: Solid, distance: Any) -> Any:
-    """Whether two solids are no farther apart than a distance, at least 0 [m], or overlap: a truth value.
+    """Return True if the distance of two solids is at most ``distance`` ≥ 0 [m].
 
-    Raises TypeError for a pair that nothing measures.
+    Raises TypeError for an unsupported pair.
     """
     kinds = type(a.core), type(b.core)
     most = distance + a.radius + b.radius
@@ -57,7 +57,7 @@ def _points(a: PointCore, b: PointCore, most: Any) -> Any:
 
 def _point_segment(a: PointCore, b: SegmentCore, most: Any) -> Any:
     between, square = a.point - b.center, b.half.dot(b.half)
-    s = clamp(between.dot(b.half) / fmax(square, NOTHING), 1.0)
+    s = clamp(between.dot(b.half) / fmax(square, TINY), 1.0)
     return _short(between - b.half * s, most)
 
 
@@ -66,31 +66,31 @@ def _segments(a: SegmentCore, b: SegmentCore, most: Any) -> Any:
 
 
 def _point_box(a: PointCore, b: BoxCore, most: Any) -> Any:
-    return _short(_out(b.pose.inv().point(a.point), b.half), most)
+    return _short(_outside(b.pose.inv().point(a.point), b.half), most)
 
 
 def _segment_box(a: SegmentCore, b: BoxCore, most: Any) -> Any:
     c, u, h = b.pose.inv().point(a.center), b.pose.rotation.inv_act(a.half), b.half
-    near, open_ = _known(lambda p: _out(p, h), c, u, most)
-    return cond(open_, lambda: _short(_out(c + u * nearest_to_box(c, u, h), h), most), lambda: near)
+    near, open_ = _quick_test(lambda p: _outside(p, h), c, u, most)
+    return cond(open_, lambda: _short(_outside(c + u * nearest_to_box(c, u, h), h), most), lambda: near)
 
 
-def _known(out: Callable[[Vec3], Vec3], c: Vec3, u: Vec3, most: Any) -> tuple[Any, Any]:
-    """Of the segment c ± u and what ``out`` tells the way from to a point: whether they are near, and whether that is
-    open yet.
+def _quick_test(offset: Callable[[Vec3], Vec3], c: Vec3, u: Vec3, most: Any) -> tuple[Any, Any]:
+    """Return True if the segment c ± u is near a body, and True if that is undecided.
 
-    They are near where a point of the segment is, and they are not where a plane across such a way e keeps them apart:
-    at c + s u, it keeps |e|² + min over t of (t − s) e · u, divided by |e|.  The points are the middle, and what a step
-    down the slope e · u leads to, which is never too long.
+    ``offset`` (p) is the vector from the body's nearest point to p.  The segment is near if one of its points is.  It
+    is not near if a plane orthogonal to such an offset e at c + s u separates them: the gap of the plane is |e|² + min
+    over t of (t − s) e · u, divided by |e|.  The points are the centre, and the results of steps down the slope e · u,
+    which are never too long.
     """
-    square, uu, s = most * most, fmax(u.dot(u), NOTHING), 0.0
+    square, uu, s = most * most, fmax(u.dot(u), TINY), 0.0
     near: Any = False
     far: Any = False
     for step in range(_STEPS):
-        e = out(c + u * s if step else c)
+        e = offset(c + u * s if step else c)
         ee, slope = e.dot(e), e.dot(u)
-        kept = ee - fabs(slope) - s * slope
-        near, far = or_(near, le(ee, square)), or_(far, and_(lt(0.0, kept), lt(square * ee, kept * kept)))
+        gap = ee - fabs(slope) - s * slope
+        near, far = or_(near, le(ee, square)), or_(far, and_(lt(0.0, gap), lt(square * ee, gap * gap)))
         s = clamp(s - slope / uu, 1.0)
     return near, not_(or_(near, far))
 
@@ -102,12 +102,12 @@ def _point_cylinder(a: PointCore, b: CylinderCore, most: Any) -> Any:
 
 
 def _segment_cylinder(a: SegmentCore, b: CylinderCore, most: Any) -> Any:
-    def out(p: Vec3) -> Vec3:
+    def offset(p: Vec3) -> Vec3:
         rho = sqrt(p.x * p.x + p.y * p.y)
-        aside = fmax(rho - b.radius, 0.0) / fmax(rho, NOTHING)
+        aside = fmax(rho - b.radius, 0.0) / fmax(rho, TINY)
         return Vec3(p.x * aside, p.y * aside, p.z - clamp(p.z, b.half))
 
-    near, open_ = _known(out, b.pose.inv().point(a.center), b.pose.rotation.inv_act(a.half), most)
+    near, open_ = _quick_test(offset, b.pose.inv().point(a.center), b.pose.rotation.inv_act(a.half), most)
     return cond(open_, lambda: le(segment_cylinder(a, b).distance, most), lambda: near)
 
 
@@ -118,17 +118,17 @@ def _boxes(a: BoxCore, b: BoxCore, most: Any) -> Any:
 
 
 def _convex(a: Core, b: Core, most: Any) -> Any:
-    """Unless a plane across the way between the nearest points that were found keeps them farther apart."""
+    """Return True unless a plane orthogonal to the line between the nearest points separates them by more."""
     difference = Difference.of(a, b)
     result = nearest(difference, gap=_NEAR)
     v = result.v
-    kept = v.dot(difference.support(-v)[0])  # ‖v‖ times what planes across v keep
-    apart = and_(lt(0.0, kept), lt(most * most * v.dot(v), kept * kept))
+    gap = v.dot(difference.support(-v)[0])  # ‖v‖ times the gap of planes orthogonal to v
+    apart = and_(lt(0.0, gap), lt(most * most * v.dot(v), gap * gap))
     return not_(and_(apart, not_(result.inside)))
 
 
-def _out(point: Vec3, half: Vec3) -> Vec3:
-    """What sticks out of a box."""
+def _outside(point: Vec3, half: Vec3) -> Vec3:
+    """Return the vector from a box's nearest point to a point; zero inside."""
     return Vec3(*(x - clamp(x, side) for x, side in zip(point, half, strict=True)))
 
 
@@ -147,50 +147,51 @@ WITHIN: Mapping[tuple[type, type], Callable[[Any, Any, Any], Any]] = {
     (BoxCore, BoxCore): _boxes,
     (BoxCore, CylinderCore): box_cylinder_within,
 }
-"""By the types of the two cores, in one of the two orders: whether they are no farther apart than a number."""
+"""Function of two cores and a distance, True if they are within it, by the cores' types in one of both orders."""
 
 
 def signed_distance_once(a: Solid, b: Solid) -> SignedDistance:
-    """The same as `signed_distance`."""
-    result, turned = _called(signed_distance, a, b)
-    return result.flipped() if turned else result  # type: ignore[no-any-return]
+    """Return `signed_distance`, with shared code for long pairs."""
+    result, swapped = _called(signed_distance, a, b)
+    return result.flipped() if swapped else result  # type: ignore[no-any-return]
 
 
 def distance_once(a: Solid, b: Solid) -> Any:
-    """The distance alone: with less code than all of it."""
+    """Return the distance only, which needs less code than `signed_distance_once`."""
     return _called(_distance, a, b)[0]
 
 
 def within_once(a: Solid, b: Solid, distance: Any) -> Any:
-    """The same as `within`."""
+    """Return `within`, with shared code for long pairs."""
     return _called(within, a, b, distance)[0]
 
 
 def within_called(a: Solid, b: Solid, distance: Any) -> Any:
-    """The same, of any length: for code in which many pairs of two kinds are written out, and few are measured."""
-    return _called(within, a, b, distance, written_out=False)[0]
+    """Return `within`, with shared code for all pairs: for unrolled code with many pairs of which few are evaluated."""
+    return _called(within, a, b, distance, unrolled=False)[0]
 
 
 def _distance(a: Solid, b: Solid) -> Any:
     return signed_distance(a, b).distance
 
 
-def _called(function: Callable[..., Any], a: Solid, b: Solid, *more: Any, written_out: bool = True) -> tuple[Any, bool]:
-    """A function of two solids and numbers, and whether it was called with the two in the other order; closed forms are
-    ``written_out``.
+def _called(function: Callable[..., Any], a: Solid, b: Solid, *more: Any, unrolled: bool = True) -> tuple[Any, bool]:
+    """Call a function of two solids, and return True with its result if the two were swapped.
+
+    Closed forms are inlined if ``unrolled``.
     """
     types = type(a.core), type(b.core)
-    if FieldCore in types or (written_out and is_closed_form(*types)):
+    if FieldCore in types or (unrolled and is_closed_form(*types)):
         return function(a, b, *more), False
     kinds = [kind_of(one.core) for one in (a, b)]
-    turned = _order(kinds[1]) < _order(kinds[0])
-    if turned:
+    swapped = _order(kinds[1]) < _order(kinds[0])
+    if swapped:
         a, b, kinds = b, a, kinds[::-1]
 
     def of_rows(x: Any, y: Any, *more: Any) -> Any:
         return function(kinds[0].solid([*x]).solid, kinds[1].solid([*y]).solid, *more)
 
-    return call(of_rows, *(solid_row(one, kind, 0.0) for one, kind in zip((a, b), kinds, strict=True)), *more), turned
+    return call(of_rows, *(solid_row(one, kind, 0.0) for one, kind in zip((a, b), kinds, strict=True)), *more), swapped
 
 
 def _order(kind: SolidKind) -> tuple[int, int]:

@@ -1,15 +1,15 @@
-"""How the distance of two cores, its normal and its points vary when the cores move.
+"""Derivatives of the signed distance of two cores, its normal and its witness points with respect to the cores' motion.
 
-Apart or overlapping, the nearest points p_A and p_B lie on the two surfaces, whose normals there are n and −n, and
-p_B − p_A = d n.  With the motion of each body, by which its point at p_A or p_B changes by w and its normal there by ν,
-the surfaces' own equations (`surface_derivatives.py`) say in the plane across n
+The witness points p_A and p_B of separate or overlapping bodies are on the surfaces, whose normals there are n and −n,
+and p_B − p_A = d n.  Let the motion of a body change its point at the witness point by w and its normal there by ν.
+The surface equations (`surface_derivatives.py`) in the plane orthogonal to n are
 
-    P_A · (δn − ν_A) = Q_A · (δp_A − w_A),    P_B · (−δn − ν_B) = Q_B · (δp_B − w_B),    δp_B = δp_A + d δn:
+    P_A · (δn − ν_A) = Q_A · (δp_A − w_A),    P_B · (−δn − ν_B) = Q_B · (δp_B − w_B),    δp_B = δp_A + d δn.
 
-four linear equations for δn and δp_A, the conditions of the nearest points differentiated (implicit-function theorem).
-They have no single answer where nearest points or normals are not unique.  Of the distance itself δd = n · (w_B − w_A),
-and no equation is solved (envelope theorem).  Nothing of how the points were found is asked, so searches are
-differentiated as what they find.
+These are four linear equations for δn and δp_A, the differentiated optimality conditions (implicit function theorem).
+They are singular if the witness points or the normal are not unique.  The distance itself has δd = n · (w_B − w_A)
+without solving equations (envelope theorem).  The derivatives do not depend on the method that computes the witness
+points, so iterative methods are not differentiated step by step.
 
 Sources: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, 1983, chapter 3; Danskin,
 The Theory of Max-Min, 1967.
@@ -37,9 +37,9 @@ from linkwork.geometry.surface_derivatives import SURFACES, Surface, surface
 from linkwork.geometry.unit_vectors import across, unit
 from linkwork.spatial import Motion, Vec3
 
-__all__ = ["MEASURES", "Response", "motion_response", "varied"]
+__all__ = ["MEASURES", "Response", "differentiated", "motion_response"]
 
-_SINGULAR = 1e-11  # of the determinant of rows of length 1
+_SINGULAR = 1e-11  # determinant of a matrix with unit rows below which it counts as singular
 
 MEASURES: Mapping[str, Callable[[Any, Any], SignedDistance]] = {
     "convex": convex,
@@ -50,13 +50,13 @@ MEASURES: Mapping[str, Callable[[Any, Any], SignedDistance]] = {
     "box_cylinder": box_cylinder,
     "cylinder_cylinder": cylinder_cylinder,
 }
-"""By name: what measures pairs in loops of unknown length, or at more operations than the equations take."""
+"""Functions by name that iterate, or that need more operations than the equations of the derivatives."""
 
 
 class Response:
-    """How normal and points of two cores answer to motions, where nearest points p on A, and q on B, and n are known.
+    """Linear map from the motions of two cores to the changes of the normal and the witness points.
 
-    ``exists`` is 1 where they have derivatives, 0 elsewhere; then all of them are zero.
+    ``exists`` is 1 where the derivatives exist; elsewhere it is 0, and the derivatives are zero.
     """
 
     def __init__(self, a: Surface, b: Surface, n: Vec3, distance: Any) -> None:
@@ -82,7 +82,7 @@ class Response:
         return self.t.dot(v), self.u.dot(v)
 
     def __call__(self, of_a: tuple[Vec3, Vec3], of_b: tuple[Vec3, Vec3]) -> tuple[Vec3, Vec3]:
-        """The changes of n and, across n, of A's point, by how motions carry each body's point and its outer normal."""
+        """Return the change of n, and that of A's point orthogonal to n, for changes (w, ν) of each body."""
         (w_a, nu_a), (w_b, nu_b) = of_a, of_b
         rows_a, rows_b = self._rows
         right = [row.P.dot(nu_a) - row.Q.dot(w_a) for row in rows_a]
@@ -94,10 +94,10 @@ class Response:
 
 
 def motion_response(a: Solid, b: Solid, result: SignedDistance) -> tuple[list[list[Any]], Any]:
-    """∂(p × n; n)/∂(ω; v), 6 × 6, of B's motion while A stands, and whether it exists: 1 or 0, and then it is zero.
+    """Return K = ∂(p × n; n)/∂(ω; v), 6 × 6, for a motion of B relative to A, and 1 if it exists, else zeros and 0.
 
-    (p × n; n) is the wrench of the normal at the nearest points, (ω; v) a twist, both about the origin.  Of fields
-    there is none.
+    (p × n; n) is the wrench of the normal at the witness points, (ω; v) a twist, both about the origin.  K does not
+    exist for fields.
     """
     if any(type(one.core) not in SURFACES for one in (a, b)):  # fields
         return [[0.0] * 6 for _ in range(6)], 0.0
@@ -108,37 +108,37 @@ def motion_response(a: Solid, b: Solid, result: SignedDistance) -> tuple[list[li
     columns = []
     for k in range(6):
         V = Motion.of([1.0 if i == k else 0.0 for i in range(6)])
-        turned, moved = response(_STILL, (V.linear + V.angular.cross(q), V.angular.cross(-n)))
+        turned, moved = response(_NO_MOTION, (V.linear + V.angular.cross(q), V.angular.cross(-n)))
         F = [*(moved.cross(n) + p.cross(turned)), *turned]
         columns.append([where(lt(0.5, exists), x, 0.0) for x in F])
     return [[column[i] for column in columns] for i in range(6)], exists
 
 
-_STILL = Vec3.zero(), Vec3.zero()
+_NO_MOTION = Vec3.zero(), Vec3.zero()
 
 
-def varied(measure: str, a: Core, b: Core) -> SignedDistance:
-    """What one of `MEASURES` says of two bounded cores, differentiated by the equations above, forward and in reverse.
+def differentiated(measure: str, a: Core, b: Core) -> SignedDistance:
+    """Evaluate one of `MEASURES` for two bounded cores, with derivatives by the equations above in both modes.
 
-    Vertices of polytopes are taken not to move in their body; all else may.
+    Vertices of polytopes are constant in their body; all other values may vary.
     """
     kinds = [(KINDS.index(type(core)), len(getattr(core, "vertices", ()))) for core in (a, b)]
     rule = _Measured(measure, *kinds)
     cores = zip((a, b), rule.kinds, strict=True)
-    return _found(ruled(rule, [x for core, kind in cores for x in solid_row(Solid(core), kind, 0.0)[HEAD:]]))
+    return _distance(ruled(rule, [x for core, kind in cores for x in solid_row(Solid(core), kind, 0.0)[HEAD:]]))
 
 
-def _found(numbers: Sequence[Any]) -> SignedDistance:
-    d, *rest = numbers
+def _distance(values: Sequence[Any]) -> SignedDistance:
+    d, *rest = values
     return SignedDistance(d, Vec3.of(rest[0:3]), Vec3.of(rest[3:6]), Vec3.of(rest[6:9]), rest[9])
 
 
 @dataclass(frozen=True)
 class _Measured(Transposed):
-    """distance, normal, points and whether they are unique, of the numbers of two cores."""
+    """Function of the values of two cores: distance, normal, witness points and uniqueness."""
 
     measure: str
-    a: tuple[int, int]  # the place of its type in `KINDS`, and how many vertices it has
+    a: tuple[int, int]  # index of its type in `KINDS`, and number of vertices
     b: tuple[int, int]
 
     @property
@@ -152,7 +152,7 @@ class _Measured(Transposed):
     def tangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
     ) -> Sequence[Any]:
-        (a, b), (a_dot, b_dot), result = self._cores(inputs), self._cores(direction), _found(results)
+        (a, b), (a_dot, b_dot), result = self._cores(inputs), self._cores(direction), _distance(results)
         n, d = result.normal, result.distance
         of_a, of_b = _carried(a, a_dot, result.on_a, n), _carried(b, b_dot, result.on_b, -n)
         response = Response(surface(a, result.on_a, n), surface(b, result.on_b, -n), n, d)
@@ -161,16 +161,16 @@ class _Measured(Transposed):
         closer = n.dot(of_b[0] - of_a[0])
         return [closer, *turned, *on_a, *(on_a + n * closer + turned * d), 0.0]
 
-    def _cores(self, numbers: Sequence[Any]) -> tuple[Any, Any]:
+    def _cores(self, values: Sequence[Any]) -> tuple[Any, Any]:
         a, b = self.kinds
         head, split = [0.0] * HEAD, a.size - HEAD
-        return a.solid([*head, *numbers[:split]]).solid.core, b.solid([*head, *numbers[split:]]).solid.core
+        return a.solid([*head, *values[:split]]).solid.core, b.solid([*head, *values[split:]]).solid.core
 
 
 def _carried(core: Any, change: Any, p: Vec3, n: Vec3) -> tuple[Vec3, Vec3]:
-    """How a point of the surface and the normal there go along with a core whose numbers change.
+    """Return the change of a surface point and of its normal for a change of the core's values.
 
-    A core that grows is a linear map of what it was, and its normals are mapped by the inverse, transposed.
+    Scaling a core is a linear map of its points; normals are mapped by its inverse transpose.
     """
     if isinstance(core, PointCore):
         return change.point, Vec3.zero()
@@ -188,7 +188,7 @@ def _carried(core: Any, change: Any, p: Vec3, n: Vec3) -> tuple[Vec3, Vec3]:
 
 
 def _sizes(core: Any) -> tuple[Any, Any, Any]:
-    """The lengths that a core is proportional to along its axes; zeros for one that has none."""
+    """Return the lengths that a core is proportional to along its axes; zeros for cores without sizes."""
     for name in ("half", "radii"):
         result = getattr(core, name, None)
         if isinstance(result, Vec3):
@@ -204,7 +204,7 @@ def _rate(size: Any, rate: Any) -> Any:
 
 
 def _adjugate(m: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], Any]:
-    """The adjugate of a 4 × 4 matrix, and the determinant: by minors of its upper and its lower two rows."""
+    """Return the adjugate of a 4 × 4 matrix and its determinant, by minors of the upper and lower two rows."""
     (a, b, c, d), (e, f, g, h), (i, j, k, l), (o, p, q, r) = m
     s = (a * f - e * b, a * g - e * c, a * h - e * d, b * g - f * c, b * h - f * d, c * h - g * d)
     t = (i * p - o * j, i * q - o * k, i * r - o * l, j * q - p * k, j * r - p * l, k * r - q * l)

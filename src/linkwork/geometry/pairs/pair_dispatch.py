@@ -1,4 +1,4 @@
-"""Which function measures which pair."""
+"""Dispatch of signed distances: function by the types of two cores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import (
     point_segment,
     segment_segment,
 )
-from linkwork.geometry.pairs.distance_derivatives import varied
+from linkwork.geometry.pairs.distance_derivatives import differentiated
 from linkwork.geometry.support_points import SUPPORTS
 
 __all__ = ["LONG", "PAIRS", "has_own", "is_closed_form", "signed_distance"]
@@ -38,48 +38,53 @@ PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (PointCore, BoxCore): point_box,
     (PointCore, CylinderCore): point_cylinder,
     (PointCore, ConeCore): point_cone,
-    (PointCore, EllipsoidCore): partial(varied, "point_ellipsoid"),
+    (PointCore, EllipsoidCore): partial(differentiated, "point_ellipsoid"),
     (SegmentCore, SegmentCore): segment_segment,
-    (SegmentCore, BoxCore): partial(varied, "segment_box"),
-    (BoxCore, BoxCore): partial(varied, "box_box"),
+    (SegmentCore, BoxCore): partial(differentiated, "segment_box"),
+    (BoxCore, BoxCore): partial(differentiated, "box_box"),
     **{(HalfSpaceCore, kind): half_space_convex for kind in SUPPORTS},
 }
-"""By the types of the two cores, in one of the two orders;
-the pairs of bounded cores left are in `LONG`, or measured by `convex`."""
+"""Closed-form functions by the types of the two cores, in one of both orders.
+
+Other pairs of bounded cores are in `LONG`, or use `convex`.
+"""
 
 LONG: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
-    (SegmentCore, CylinderCore): partial(varied, "segment_cylinder"),
-    (BoxCore, CylinderCore): partial(varied, "box_cylinder"),
-    (CylinderCore, CylinderCore): partial(varied, "cylinder_cylinder"),
+    (SegmentCore, CylinderCore): partial(differentiated, "segment_cylinder"),
+    (BoxCore, CylinderCore): partial(differentiated, "box_cylinder"),
+    (CylinderCore, CylinderCore): partial(differentiated, "cylinder_cylinder"),
 }
-"""Of those left, what has functions of its own whose code is long, with short loops."""
+"""Functions of other pairs with long code and short loops."""
 
 
 def is_closed_form(a: type, b: type) -> bool:
-    """Whether the pair is in `PAIRS`, in one of the two orders."""
+    """Return True if the pair is in `PAIRS`, in one of both orders."""
     return (a, b) in PAIRS or (b, a) in PAIRS
 
 
 def has_own(a: type, b: type) -> bool:
-    """Whether there is a function of the pair, in one of the two orders, though it may be long."""
+    """Return True if the pair has its own function, which may be long, in one of both orders."""
     return _own(a, b)[0] is not None
 
 
 def _own(a: type, b: type) -> tuple[Callable[[Any, Any], SignedDistance] | None, bool]:
-    """The function of a pair that has one, and whether it takes the two the other way round."""
+    """Return the function of a pair or None, and True if its arguments are swapped."""
     for table in (PAIRS, LONG):
-        for kinds, turned in (((a, b), False), ((b, a), True)):
+        for kinds, swapped in (((a, b), False), ((b, a), True)):
             if kinds in table:
-                return table[kinds], turned
+                return table[kinds], swapped
     return None, False
 
 
 def signed_distance(a: Solid, b: Solid) -> SignedDistance:
-    """Of two solids, over any scalar.  Raises TypeError for a pair that nothing measures, such as two half-spaces."""
+    """Compute the signed distance of two solids, over any scalar.
+
+    Raises TypeError for an unsupported pair, such as two half-spaces.
+    """
     kinds = type(a.core), type(b.core)
-    measure, turned = _own(*kinds)
+    measure, swapped = _own(*kinds)
     if measure is not None:
-        result = measure(b.core, a.core).flipped() if turned else measure(a.core, b.core)
+        result = measure(b.core, a.core).flipped() if swapped else measure(a.core, b.core)
     elif isinstance(a.core, FieldCore) and kinds[1] in SUPPORTS:
         result = a.core.measure(b.core)
     elif isinstance(b.core, FieldCore) and kinds[0] in SUPPORTS:
@@ -89,8 +94,8 @@ def signed_distance(a: Solid, b: Solid) -> SignedDistance:
     elif isinstance(b.core, FieldCore) and b.core.points is not None:
         result = b.core.points(lambda point: signed_distance(Solid(point), Solid(a.core))).flipped()
     elif all(kind in SUPPORTS for kind in kinds):
-        result = varied("convex", a.core, b.core)
+        result = differentiated("convex", a.core, b.core)
     else:
         names = " and ".join(kind.__name__.removesuffix("Core").lower() for kind in kinds)
-        raise TypeError(f"signed_distance: nothing measures a {names}")
+        raise TypeError(f"signed_distance: the distance of a {names} is not supported")
     return result.rounded(a.radius, b.radius)

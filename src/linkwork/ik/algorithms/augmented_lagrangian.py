@@ -169,15 +169,15 @@ class _State(NamedTuple):
     iterations: Any
 
 
-def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
+def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
     """Minimise the soft tasks subject to the hard ones; if these fail, return their best configuration."""
     spec = ResidualSpec.of(stack)
     if not any(spec.hard):
         minimum = descend(
-            stack, spec, start_configuration(stack.tree, seed, box, first, stack.locked_dofs), box, budget
+            stack, spec, start_configuration(stack.tree, q_init, box, first, stack.locked_dofs), box, budget
         )
         return SearchResult(minimum.q, _is_minimum(minimum), minimum.iterations, 0.0, 1.0, minimum.multipliers)
-    reached = search_hard(stack.only(hard=True), seed, box, budget, first)
+    reached = search_hard(stack.only(hard=True), q_init, box, budget, first)
     if all(spec.hard):
         return reached._replace(reached=reached.done, multipliers=[0.0] * len(spec.hard))
     remaining_budget = where(lt(0.5, reached.done), budget, 0.0)

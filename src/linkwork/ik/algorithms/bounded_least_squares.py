@@ -34,7 +34,7 @@ __all__ = ["BoundedSolution", "boxed_least_squares"]
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
-MOST = 200  # rounds
+MOST = 200  # maximum rounds
 _PATIENCE = 4.0  # rounds without progress before single changes
 _ROUNDING = 1e-12  # tolerated violation of a bound
 

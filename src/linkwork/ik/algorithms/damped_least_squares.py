@@ -33,8 +33,8 @@ __all__ = ["MIN_SPARSE_ROWS", "bounded_step", "damped_step", "full", "newton_ste
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
-MIN_SPARSE_ROWS = 12  # rows: from there on, limbs are told apart
-_LEAST = 1e-14  # of the diagonal: what keeps a matrix regular where the damping vanishes
+MIN_SPARSE_ROWS = 12  # number of rows from which the sparse system is used
+_LEAST = 1e-14  # regularisation relative to the diagonal, for vanishing damping
 
 
 def damped_step(rows: Rows, errors: Scalars, damping: Any) -> list[Any]:
@@ -155,7 +155,9 @@ def newton_step(
             [(H[i][j] + (damping if i == j else 0.0)) * (free[i] * free[j]) for j in range(i + 1)] for i in range(count)
         ]
         b = [-a * (x + dot(row, step)) for a, x, row in zip(free, slopes, H, strict=True)]
-        return SymmetricFactors(A, lambda _, pivot: 1.0 / fmax(fabs(pivot), damping)).solved(b)  # downhill always
+        return SymmetricFactors(A, lambda _, pivot: 1.0 / fmax(fabs(pivot), damping)).solved(
+            b
+        )  # absolute pivots give a descent direction
 
     return _within_bounds(solve, [-x for x in slopes], box, q, rounds, scale)
 

@@ -31,12 +31,12 @@ __all__ = ["Cost", "VelocityStep", "costs", "in_balls", "sizes", "velocity_step"
 
 Scalars = Sequence[Any]
 
-_FLOOR = 1e-9  # of the damping: what decides where tasks leave a choice
+_FLOOR = 1e-9  # minimum damping, which resolves redundancy
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost ½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ; ``places`` are the coordinates whose own errors are in D and c."""
+    """Cost ½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ; ``diagonal_dofs`` are the coordinates whose own errors are in D and c."""
 
     A: list[list[Any]]
     r: list[Any]
@@ -52,9 +52,9 @@ class VelocityStep(NamedTuple):
     sides: list[Any]
     least: Any
     rounds: Any
-    errors: list[Any]  # before the step, beyond ranges
-    after: list[Any]  # the same to the first order after it
-    short: list[Any]  # what is missing of what gains ask for
+    errors: list[Any]  # before the step, outside ranges
+    after: list[Any]  # errors after the step, to first order
+    short: list[Any]  # difference from the reduction that gains require
 
 
 def sizes(stack: Stack) -> list[float]:

@@ -38,16 +38,16 @@ from linkwork.ik.algorithms.differential_step import (
 from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates
-from linkwork.mechanisms.algorithms.weighted_projection import Weighed
+from linkwork.mechanisms.algorithms.weighted_projection import DiagonalMetric
 
 __all__ = ["cascade_step", "is_plain"]
 
 Scalars = Sequence[Any]
 
 _INF = float("inf")
-_TOLERANCE = 1e-11  # how exactly what is above is kept
-_LAST_TOLERANCE = 1e-9  # of the last program, which may have next to nothing to minimise: where errors are zero
-_REGULARISATION = 1e-10  # what counts beside slack
+_TOLERANCE = 1e-11  # tolerance of the constraints of earlier levels
+_LAST_TOLERANCE = 1e-9  # tolerance of the last program, whose cost may vanish
+_REGULARISATION = 1e-10  # weight of the step relative to the slack
 
 
 def is_plain(stack: Stack) -> bool:
@@ -60,7 +60,7 @@ class _Cascade:
     """Step of the hierarchy so far: constraints of later levels, and whether all programs were solved."""
 
     n: int
-    lower: list[Any]  # δ
+    lower: list[Any]  # bounds of δ
     upper: list[Any]
     step: list[Any]
     sides: list[Any]
@@ -95,7 +95,7 @@ class _Cascade:
         ]
         remaining = [x - dot(row, self.step) for x, row in zip(target, rows, strict=True)]
         squares = [[x if is_zero(x) else x * x for x in row] for row in rows]
-        change = Weighed(AllRates(rows, [], [], squares), unconstrained).step(remaining)
+        change = DiagonalMetric(AllRates(rows, [], [], squares), unconstrained).step(remaining)
         self.step = [nearest(x + y, a, b) for x, y, a, b in zip(self.step, change, self.lower, self.upper, strict=True)]
 
     def add_barriers(self, rows: list[list[Any]], low: Scalars, high: Scalars, floor: Scalars) -> None:
@@ -169,7 +169,7 @@ def cascade_step(
     ``norms`` are as in `velocity_step`; a first solution without them determines the box in each ball.
     """
     if norms:
-        unconstrained = cascade_step if stack.own else velocity_step  # which way a ball's box lies
+        unconstrained = cascade_step if stack.own else velocity_step  # gives the direction of the box in each ball
         limits = in_balls(limits, unconstrained(stack, q, dt, v_last, limits, gains, damping).v, norms)
     at = stack.at(q)
     low, high = limits.box(stack.tree, q, dt, v_last, stack.locked_dofs)

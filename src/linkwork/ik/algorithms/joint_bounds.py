@@ -61,7 +61,7 @@ def scaled_bound(bound: Any, factor: Any) -> Any:
 
 
 _INF = float("inf")
-_ROUNDING = 8.0 * 2.0**-52  # so that q + v dt is not beyond by its last digit
+_ROUNDING = 8.0 * 2.0**-52  # margin so that q + v dt does not exceed a bound by rounding
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class MotionLimits:
     upper: Scalars
     velocity: Scalars  # (nv), positive
     acceleration: Scalars  # (nv), positive
-    positions: frozenset[int]  # of q
-    velocities: frozenset[int]  # of v
-    accelerations: frozenset[int]  # of v
+    positions: frozenset[int]  # indices of q with limits
+    velocities: frozenset[int]  # indices of v with limits
+    accelerations: frozenset[int]  # indices of v with limits
 
     def box(
         self, tree: Tree, q: Scalars, dt: Any, v_last: Scalars, locked_dofs: Collection[int] = ()
@@ -93,7 +93,7 @@ class MotionLimits:
                 low[k], high[k] = -self.velocity[k], self.velocity[k]
             if n is not None and has_position_limit:
                 below, above = _above((self.lower[n] - q[n]) * rate), _below((self.upper[n] - q[n]) * rate)
-                below = fmin(below, above)  # of a range narrower than rounding
+                below = fmin(below, above)  # if the range is narrower than rounding
                 low[k], high[k] = nearest(below, low[k], high[k]), nearest(above, low[k], high[k])
             if has_acceleration_limit:
                 change = self.acceleration[k] * dt

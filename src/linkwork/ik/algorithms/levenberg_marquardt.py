@@ -33,13 +33,13 @@ __all__ = ["MAX_ITERATIONS", "SearchResult", "search"]
 
 Scalars = Sequence[Any]
 
-MAX_ITERATIONS = 20_000  # steps of all starts; how many a call may take comes with it
-_NO_STEP = 1e-9  # a step that is as good as none
-_SLOW = 0.9  # ‖W e‖² that is left of what was counts as slow
-_LARGE = 20.0  # ‖W e‖ from which damping is by its size and no more by its square
-_REFINEMENT_ITERATIONS = 120.0  # steps from the best, where nothing was found
-_MOMENTUM = 0.9  # of a step that goes on in the next one, of the last steps
-_SOFTER, _STIFFER = 0.7, 5.0  # more damping, after a step that helped or did not
+MAX_ITERATIONS = 20_000  # maximum iterations of all starts; each call has its own budget
+_NO_STEP = 1e-9  # steps below this count as zero
+_SLOW = 0.9  # an iteration is slow if it leaves more than this share of ‖W e‖²
+_LARGE = 20.0  # ‖W e‖ above which damping grows linearly instead of quadratically
+_REFINEMENT_ITERATIONS = 120.0  # final iterations from the best configuration of a failed search
+_MOMENTUM = 0.9  # share of a step that is added to the next one in the final iterations
+_SOFTER, _STIFFER = 0.7, 5.0  # factors of the additional damping after a successful and a failed step
 _INFINITE_COST = 1e300
 
 
@@ -47,28 +47,28 @@ class _SearchConstants(NamedTuple):
     """Constants of the search that depend on the type of robot."""
 
     damping: float  # c
-    max_iterations: float  # steps from a start
-    max_slow: float  # so many slow steps, one after the other, are the end of a start
-    bound_rounds: int  # of a step within bounds
+    max_iterations: float  # maximum iterations of a start
+    max_slow: float  # consecutive slow iterations that end a start
+    bound_rounds: int  # rounds of a bounded step
 
 
 _LIMBS = _SearchConstants(0.02, 40.0, 6.0, 1)
 _ARM = _SearchConstants(0.1, 25.0, 3.0, 2)
-_BASE_STEPS = 4.5  # of a start, in which the base moves alone
+_BASE_STEPS = 4.5  # first iterations of a start, in which only the base moves
 
 
 class _State(NamedTuple):
-    q: tuple[Any, ...]  # the best since the last start
-    step: tuple[Any, ...]  # to try from there
+    q: tuple[Any, ...]  # best configuration of the current start
+    step: tuple[Any, ...]  # step to try from q
     cost: Any  # ‖W e‖² at q
-    slow: Any  # slow steps, one after the other
-    start_iterations: Any  # steps since the last start
-    starts: Any  # the number of the last start: 0 is the seed
-    best: tuple[Any, ...]  # of all starts
-    best_cost: Any  # ‖W e‖² there
-    refinement_damping: Any  # more damping, of the last steps, which are from the best; 0 before
-    done: Any  # 1 where all is done at q, 2 where the last steps have ended without
-    iterations: Any  # steps of all starts
+    slow: Any  # consecutive slow iterations
+    start_iterations: Any  # iterations of the current start
+    starts: Any  # index of the current start; 0 is the initial guess
+    best: tuple[Any, ...]  # best configuration of all starts
+    best_cost: Any  # ‖W e‖² at best
+    refinement_damping: Any  # additional damping of the final iterations; 0 before
+    done: Any  # 1 if all tasks are done at q, 2 if the final iterations failed
+    iterations: Any  # iterations of all starts
 
 
 class SearchResult(NamedTuple):
@@ -85,7 +85,7 @@ class SearchResult(NamedTuple):
     multipliers: list[Any] | None = None
 
 
-def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
+def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
     """Search for a configuration that satisfies all tasks, within an iteration budget.
 
     Returns the best configuration if the search fails.  ``first`` is the index of the first start: 0 is the initial
@@ -97,7 +97,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
     free = [i for i, body in tree.stacked() if body.joint.nv == 6]
     base = [n for i in free for n in range(tree.nq)[tree.q_slices[i]]]
     limbs = set(range(tree.nv)) - {k for i in free for k in range(tree.nv)[tree.v_slices[i]]}
-    has_limbs = bool(free) and len(stack.units) >= MIN_SPARSE_ROWS  # a free base, and limbs that have to be somewhere
+    has_limbs = bool(free) and len(stack.units) >= MIN_SPARSE_ROWS  # a free base with limbs that have many errors
     constants = _LIMBS if has_limbs else _ARM
 
     def continues(state: _State) -> Any:
@@ -110,7 +110,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         done = stack.done(beyond)
         errors, rows = stack.weighted(at.rows, beyond, weights)
         early = and_(lt(state.start_iterations, _BASE_STEPS), not_(lt(0.0, state.refinement_damping)))
-        if has_limbs:  # the base alone moves
+        if has_limbs:  # only the base moves
             moving = where(early, 0.0, 1.0)
             rows = [[x * moving if k in limbs and not is_zero(x) else x for k, x in enumerate(row)] for row in rows]
         cost = dot(errors, errors)
@@ -136,8 +136,8 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         best = or_(done, lt(cost, state.best_cost))
         best_q = [where(best, a, b) for a, b in zip(q, state.best, strict=True)]
         best_cost = where(best, cost, state.best_cost)
-        start = start_configuration(tree, seed, box, number, stack.locked_dofs)
-        for n in base if has_limbs else ():  # where it is best
+        start = start_configuration(tree, q_init, box, number, stack.locked_dofs)
+        for n in base if has_limbs else ():  # keep the base at its best pose
             start[n] = best_q[n]
         restart_q = [where(closing, a, b) for a, b in zip(best_q, start, strict=True)]
         return _State(
@@ -154,7 +154,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
             state.iterations + 1.0,
         )
 
-    at = tuple(start_configuration(tree, seed, box, first, stack.locked_dofs))
+    at = tuple(start_configuration(tree, q_init, box, first, stack.locked_dofs))
     zeros = (0.0,) * tree.nv
     room = fmin(_REFINEMENT_ITERATIONS, 0.25 * budget)
     last: _State = while_loop(

@@ -45,7 +45,7 @@ __all__ = ["damped", "newton_step", "projection"]
 
 Scalars = Sequence[Any]
 _DAMPING = 0.02  # c
-_LARGE = 20.0  # ‖e‖² from which damping is by its size and no more by its square
+_LARGE = 20.0  # ‖e‖² above which damping is proportional to ‖e‖ instead of ‖e‖²
 
 
 def projection(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
@@ -62,8 +62,8 @@ def projection(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first:
     return iterate_steps(stack, q_init, box, budget, first, step)
 
 
-MU = 1e6  # of errors in radians and half characteristic lengths
-_REGULAR = 1e-14  # part of the diagonal that keeps J Jᵀ regular for μ → ∞
+MU = 1e6  # for errors in [rad, half characteristic lengths]
+_REGULAR = 1e-14  # regularisation relative to the diagonal of J Jᵀ, for μ → ∞
 
 
 def newton_step(J: Sequence[Scalars], open_: Scalars, mu: float) -> list[Any]:

@@ -22,14 +22,14 @@ __all__ = ["sequence_point", "start_configuration"]
 
 Scalars = Sequence[Any]
 
-_MANY = 16  # starts, from where on every second is near bounds
-_NO_BOUND = 1e6  # a bound that is no place to start from [rad, m]
+_MANY = 16  # number of starts after which every second one is near bounds
+_NO_BOUND = 1e6  # [rad, m] larger bounds count as absent
 
 
 def start_configuration(
     tree: Tree, q_init: Scalars, box: LimitBox, index: Any, locked_dofs: Collection[int] = ()
 ) -> list[Any]:
-    """Return start number ``number`` within limits; 0 is the initial guess."""
+    """Return start number ``index`` within limits; 0 is the initial guess."""
     if index.__class__ in (int, float) and not index:
         return box.within(q_init)
     fractions = sequence_point(tree, q_init, box, index, locked_dofs)
@@ -48,7 +48,7 @@ def sequence_point(tree: Tree, q: Scalars, box: LimitBox, index: Any, locked_dof
     After many starts, every second one is nearer to the limits.
     """
     fractions = [0.5 + index * step for step in kronecker_rates(tree.nv)]
-    fractions = [x - floor(x) for x in fractions]  # from 0 to 1
+    fractions = [x - floor(x) for x in fractions]  # in [0, 1)
     outward = and_(lt(_MANY, index), lt(index - 2.0 * floor(0.5 * index), 0.5))
     fractions = [where(outward, _outward(_outward(x)), x) for x in fractions]
     reach = unit_steps(tree, math.pi, 2.0)

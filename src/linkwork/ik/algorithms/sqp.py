@@ -58,8 +58,8 @@ _INFINITE = 1e300
 
 class _State(NamedTuple):
     q: tuple[Any, ...]
-    step: tuple[Any, ...]  # to try from there
-    size: Any  # of that
+    step: tuple[Any, ...]  # step to try from q
+    size: Any  # largest entry of the step
     error: Any  # ‖e‖² at q
     objective: Any  # distance and soft cost at q
     penalty: Any  # ρ
@@ -91,7 +91,7 @@ def nearest(
 @dataclass(frozen=True)
 class _Search:
     stack: Stack
-    seed: Scalars
+    q_init: Scalars
     box: LimitBox
     near: Scalars
 
@@ -103,13 +103,13 @@ class _Search:
     def centre(self) -> list[Any]:
         """Reference configuration, with locked joints as in the initial guess."""
         tree, locked_dofs = self.stack.tree, self.stack.locked_dofs
-        held = {
+        fixed = {
             n
             for i, _ in tree.stacked()
             if tree.v_slices[i].start in locked_dofs
             for n in range(tree.nq)[tree.q_slices[i]]
         }
-        return [a if n in held else b for n, (a, b) in enumerate(zip(self.seed, self.near, strict=True))]
+        return [a if n in fixed else b for n, (a, b) in enumerate(zip(self.q_init, self.near, strict=True))]
 
     @cached_property
     def hard(self) -> list[int]:
@@ -159,7 +159,7 @@ class _Search:
         return result
 
     def start_configuration(self, index: Any, best_objective: Any) -> list[Any]:
-        """Return start number ``number``, not farther from the reference than the best configuration."""
+        """Return start number ``index``, not farther from the reference than the best configuration."""
         tree = self.stack.tree
         most = sqrt(2.0 * best_objective)
         fractions = [0.5 + index * step for step in kronecker_rates(tree.nv)]
@@ -175,7 +175,7 @@ class _Search:
         displacement = difference(tree, self.centre, result)
         share = fmin(1.0, _START_RADIUS * most / fmax(sqrt(dot(displacement, displacement)), 1e-9))
         result = integrate(tree, self.centre, [x * share for x in displacement])
-        result = [where(lt(index, 0.5), a, b) for a, b in zip(self.seed, result, strict=True)]
+        result = [where(lt(index, 0.5), a, b) for a, b in zip(self.q_init, result, strict=True)]
         return self.box.within(result)
 
     def _sampling_range(self, n: int, reach: Any, most: Any) -> tuple[Any, Any]:
@@ -281,9 +281,7 @@ class _Search:
             base = [where(and_(near_feasible, uses_objective), x, 0.0) for x in state.multipliers]
         gradient_at_base = [x + dot(column, base) for x, column in zip(pull, columns, strict=True)]
         damping = _DAMPING * cost
-        if (
-            self.length_coordinates
-        ):  # damped multipliers leave errors proportional to the gradient, i.e. to the distance
+        if self.length_coordinates:  # damping of multipliers leaves errors proportional to the gradient
             scaled_gradient = [
                 x * (1.0 / self.reach[k]) for x, k in zip(pull, used, strict=True) if k in self.length_coordinates
             ]

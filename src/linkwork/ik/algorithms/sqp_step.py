@@ -30,7 +30,7 @@ __all__ = ["QuadraticPrograms", "QuadraticStep"]
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
-_REGULARISATION = 1e-12  # part of the diagonal that keeps what is singular regular
+_REGULARISATION = 1e-12  # regularisation relative to the diagonal
 
 
 class QuadraticStep(NamedTuple):
@@ -38,17 +38,17 @@ class QuadraticStep(NamedTuple):
 
     step: list[Any]
     multipliers: list[Any]
-    bound_sides: list[Any]  # of the velocities that have bounds
-    range_sides: list[Any]  # of the rows that have ranges
+    bound_sides: list[Any]  # of the bounded velocities
+    range_sides: list[Any]  # of the rows with ranges
 
 
 @dataclass(frozen=True)
 class QuadraticPrograms:
     """Quadratic programs of one structure: movable coordinates, bounds, and rows with ranges."""
 
-    used: Sequence[int]  # velocities
+    used: Sequence[int]  # indices of the movable velocities
     box: LimitBox
-    ranges: dict[int, tuple[float, float]]  # by row
+    ranges: dict[int, tuple[float, float]]  # row index to range
     rounds: int = 1
 
     def solve(

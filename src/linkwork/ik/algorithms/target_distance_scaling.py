@@ -23,7 +23,7 @@ __all__ = ["length_dofs", "length_scale", "scaled_lengths"]
 
 Scalars = Sequence[Any]
 
-_MAX_SCALE = 10.0  # of how far a target is, which angles move by as much a radian at most
+_MAX_SCALE = 10.0  # maximum of s relative to the distance
 
 
 def length_dofs(stack: Stack) -> list[int]:

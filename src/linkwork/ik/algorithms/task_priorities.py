@@ -27,15 +27,15 @@ __all__ = ["PRESERVED", "search"]
 
 Scalars = Sequence[Any]
 
-_PATIENCE = 100  # steps of a stage that gain nothing
-PRESERVED = 1e-7  # [m, rad]: how well what has been reached is kept
+_PATIENCE = 100  # iterations of a stage without progress before it ends
+PRESERVED = 1e-7  # [m, rad] tolerance with which earlier stages are preserved
 
 
-def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
+def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
     """Search for a configuration at which no level can improve without worsening an earlier one."""
     stages = sorted({_stage(task) for task in stack.tasks})
     spec = ResidualSpec.of(stack)
-    q, iterations, starts = start_configuration(stack.tree, seed, box, first, stack.locked_dofs), 0.0, 0.0
+    q, iterations, starts = start_configuration(stack.tree, q_init, box, first, stack.locked_dofs), 0.0, 0.0
     multipliers: list[Any] = [0.0] * len(spec.hard)
     succeeded: Any = 1.0
     for stage in stages:

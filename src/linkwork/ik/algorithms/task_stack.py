@@ -50,11 +50,11 @@ class Stack:
 
     tree: Tree
     tasks: tuple[Task, ...]
-    targets: tuple[Scalars, ...]  # by task; nothing where there is nothing to aim at
-    tolerances: Scalars  # by row
-    weights: Scalars  # by row, of soft ones
-    locked_dofs: frozenset[int] = frozenset()  # velocities that are held
-    dt: Any = None  # [s] of a step of velocity: errors then count what they change by themselves in that time
+    targets: tuple[Scalars, ...]  # of each task; empty without a target
+    tolerances: Scalars  # of each error
+    weights: Scalars  # of each soft error
+    locked_dofs: frozenset[int] = frozenset()  # indices in v of locked joints
+    dt: Any = None  # [s] time step of differential IK; errors then include their drift during it
 
     @property
     def units(self) -> list[str]:
@@ -213,7 +213,7 @@ class TaskState(KinematicState):
 
     def select_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> PairSelection:
         shapes, own, scene_pairs = named_pairs(self.tree, caller, scene, pairs)
-        indices = dict(zip(scene.names, scene.places, strict=True))
+        indices = dict(zip(scene.names, scene.row_indices, strict=True))
         rows, capacity = sorted({k for k, _ in scene_pairs}), sum(count for _, count in scene.capacities)
         scene_indices = [len(own) + rows.index(k) * capacity + indices[name] for k, name in scene_pairs]
         names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in scene_pairs]

@@ -41,7 +41,7 @@ def coordinate_indices(tree: Tree) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class LimitBox:
-    """Box lower ≤ q ≤ upper; ``numbers`` maps velocities to the indices of bounded coordinates of q.
+    """Box lower ≤ q ≤ upper; ``indices`` maps velocities to the indices of bounded coordinates of q.
 
     Coordinates without such a velocity, such as quaternions, are free.  Bounds are arguments of each call.
     """

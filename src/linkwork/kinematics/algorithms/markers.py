@@ -100,7 +100,7 @@ def _by_body(
 ) -> list[Markers]:
     """Group markers by body.
 
-    Markers of the frames ``kept`` stay in their axes; all others are transformed to their bodies' axes.
+    Markers of ``separate_frames`` stay in their axes; all others are transformed to their bodies' axes.
     """
     result: dict[tuple[int, str], Markers] = {}
     for index, (frame, vector) in enumerate(value):

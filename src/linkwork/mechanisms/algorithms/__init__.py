@@ -1,7 +1,7 @@
 """Constrained dynamics over any scalar: assembly, projection, constraint forces and reduced coordinates.
 
-`ROWS` are the specifications of its functions.  `for_constrained_robots` adds to the functions of all robots what
-computes them for robots with constraints.
+`ROWS` are the specifications of its functions.  `for_constrained_robots` adds the implementations for robots with
+constraints to the specifications of all functions.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -70,10 +70,10 @@ _ALL = (
     *_CLOSING,
     *_MINIMAL,
 )
-# which rows of constraints depend on others is decided in float64
+# the rank of constraint Jacobians is decided in float64
 ROWS = (*_CONSTRAINTS, *(replace(row, float64_only=True) for row in _ALL))
 
-# what computes a function of a robot with constraints; None: it is a function of robots without constraints alone
+# implementation of a function for robots with constraints; None: not available for them
 _INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     forward_dynamics: constrained_accelerations,
     forward_dynamics_derivatives: constrained_acceleration_derivatives,
@@ -86,12 +86,12 @@ _INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     forward_dynamics_second_derivatives: None,
 }
 
-# functions that leave out force elements
+# functions without force elements
 _JOINT_FORCES_ONLY: frozenset[Callable[..., Any]] = frozenset(
     (inverse_dynamics_regressor, kinetic_energy_regressor, potential_energy_regressor)
 )
 
-# functions that leave out the forces of joints that close loops
+# functions without the forces of joints that close loops
 _TREE_FORCES_ONLY: frozenset[Callable[..., Any]] = frozenset(
     (
         inverse_dynamics,
@@ -110,7 +110,7 @@ _TREE_FORCES_ONLY: frozenset[Callable[..., Any]] = frozenset(
 
 
 def for_constrained_robots(rows: Iterable[FunctionSpec]) -> tuple[FunctionSpec, ...]:
-    """Return the rows with what they are for robots with constraints, loop joints and force elements."""
+    """Return specifications completed for robots with constraints, loop joints and force elements."""
     return tuple(
         replace(
             row,

@@ -1,31 +1,28 @@
-"""Forward dynamics of a robot with constraints: the accelerations, and what the constraints exert.
+"""Constrained forward dynamics by factorization of the mass matrix and the Delassus matrix, and its derivatives.
 
     M a + h = τ + Gᵀλ,      G a + γ = 0.
 
-With the factors of M = LᵀDL from articulated bodies, U = L⁻ᵀGᵀ and y = L⁻ᵀ(τ − h), the constraints' forces solve
+With the factors of M = LᵀDL from articulated bodies, U = L⁻ᵀGᵀ and y = L⁻ᵀ(τ − h), the constraint forces solve
 
     Λ λ = −(Uᵀ D⁻¹ y + γ),      Λ = Uᵀ D⁻¹ U = G M⁻¹ Gᵀ,
 
-Λ being the inverse inertia that the constraints feel (Delassus), and a = L⁻¹ D⁻¹ (y + U λ).  Where rows depend on each
-other λ is the one of least size, and a is what it is without them: see `linkwork.expr.linalg.semidefinite_solve`.
+with the Delassus matrix Λ, and a = L⁻¹ D⁻¹ (y + U λ).  If rows are redundant, λ has minimum norm, and a is not
+affected: see `linkwork.expr.linalg.semidefinite_solve`.
 
 Sources: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 8; Carpentier, Budhiraja and Mansard, Proximal and
 sparse resolution of constrained dynamic equations, RSS 2021; Baumgarte, Stabilization of constraints and integrals of
-motion in dynamical systems, Comput. Methods Appl. Mech. Eng. 1, 1972 (errors that fade).
+motion in dynamical systems, Comput. Methods Appl. Mech. Eng. 1, 1972 (stabilization).
 
-Derivatives of forward dynamics of a robot with constraints, by the implicit function theorem.
-
-What holds for all q, v and τ,
+Derivatives follow from the implicit function theorem.  The equations
 
     M a + h − Gᵀλ = τ,      G a + γ = 0,
 
-is varied, the derivatives of inverse dynamics and of the rows taken at the a and λ that there are:
+hold for all q, v and τ.  Their variation, with the derivatives of inverse dynamics and of G at the solution a and λ, is
 
     M ∂a − Gᵀ∂λ = ∂τ − ∂ID + ∂(Gᵀλ),      G ∂a = −∂(G a + γ),
 
-so each derivative is the answer to a column of numbers, of the same factors that gave a and λ.  Where rows depend on
-each other in a whole neighbourhood ∂a is exact all the same, and so is what ∂λ does to the robot, Gᵀ∂λ; a part of ∂λ
-that does nothing is left out.
+so each column of the derivatives is a solution with the same factors as a and λ.  If rows are redundant in a whole
+neighbourhood, ∂a and Gᵀ∂λ are still exact; the part of ∂λ in the null space of Gᵀ is omitted.
 
 Source: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018 (without
 constraints); Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 15 (implicit functions).
@@ -52,7 +49,7 @@ from linkwork.dynamics.algorithms.mass_matrix_inverse import (
 from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.semidefinite_solve import MORE, Semidefinite
 from linkwork.expr.linalg.sparse_dot import added, dot, is_zero, mirrored, negated, transposed
-from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import varied_rows
+from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import constraint_derivatives
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates, constraint_error, rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of, with_loop_forces
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, read_smooth_friction
@@ -62,7 +59,7 @@ from linkwork.model.tree import Tree
 __all__ = [
     "NOISE",
     "ROWS",
-    "Held",
+    "ConstrainedFactorization",
     "constrained_acceleration_derivatives",
     "constrained_accelerations",
     "constrained_forward_dynamics",
@@ -73,69 +70,69 @@ __all__ = [
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
-NOISE = 1e-18  # part of its size below which a row is rounding
+NOISE = 1e-18  # squared size of a row, relative to that without cancellation, below which it is rounding
 
 
 @dataclass(frozen=True)
-class Held:
-    """A robot's mass matrix and its constraints' rows in one state, factored together."""
+class ConstrainedFactorization:
+    """Factors of the mass matrix and of the Delassus matrix in one state."""
 
     inverse: FactoredInverse | ArticulatedInverse
     rates: AllRates
-    noise: Any = NOISE  # part of its size, squared, below which a row is nothing
+    noise: Any = NOISE  # relative squared size below which a row counts as zero
 
     @staticmethod
-    def at(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0, armature: bool = False) -> Held:
-        return Held(propagated_inverse(tree, q, armature), rates_of(tree, q, v, time))
+    def at(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0, armature: bool = False) -> ConstrainedFactorization:
+        return ConstrainedFactorization(propagated_inverse(tree, q, armature), rates_of(tree, q, v, time))
 
     @cached_property
     def U(self) -> Matrix:
-        """The rows of L⁻ᵀGᵀ, a constraint's each."""
+        """The columns of L⁻ᵀGᵀ, one for each row of G."""
         return [self.inverse.inward(row) for row in self.rates.rows]
 
     @cached_property
     def UD(self) -> Matrix:
-        """The same, times D⁻¹."""
+        """The columns of D⁻¹L⁻ᵀGᵀ, one for each row of G."""
         return [self.inverse.weighed(row) for row in self.U]
 
     @cached_property
     def delassus(self) -> Matrix:
-        """Λ = G M⁻¹ Gᵀ, symmetric."""
+        """The Delassus matrix Λ = G M⁻¹ Gᵀ, symmetric."""
         lower = [[dot(self.UD[i], self.U[j]) for j in range(i + 1)] for i in range(len(self.U))]
         return mirrored(lower)
 
     @cached_property
     def factors(self) -> Semidefinite:
-        """Of Λ, rows that are but rounding left out."""
+        """Factors of Λ, without rows that are rounding."""
         return self.damped()
 
     def damped(self, more: Any = MORE) -> Semidefinite:
-        """The same of Λ with so much of its diagonal more."""
+        """Return the factors of Λ with its diagonal increased by the relative amount ``more``."""
         floors = [
-            dot(self.inverse.weighed(self._placed(sizes)), [self.noise] * len(sizes)) for sizes in self.rates.sizes
+            dot(self.inverse.weighed(self._ordered(sizes)), [self.noise] * len(sizes)) for sizes in self.rates.sizes
         ]
         return Semidefinite.of(self.delassus, floors, more)
 
     @property
     def sizes(self) -> list[Any]:
-        """Λ_kk of each row as it would be without cancellation."""
+        """Λ_kk of each row without cancellation."""
         rows = self.rates.sizes
-        return [dot(self.inverse.weighed(self._placed(sizes)), [1.0] * len(sizes)) for sizes in rows]
+        return [dot(self.inverse.weighed(self._ordered(sizes)), [1.0] * len(sizes)) for sizes in rows]
 
-    def _placed(self, sizes: Scalars) -> list[Any]:
-        """Numbers by velocity, in the order of the factors."""
+    def _ordered(self, sizes: Scalars) -> list[Any]:
+        """Return values by velocity in the order of the factors."""
         return [sizes[k] for k in self.inverse.order] if isinstance(self.inverse, FactoredInverse) else list(sizes)
 
-    def forces(self, y: Scalars, wanted: Scalars) -> list[Any]:
-        """λ with which G a = wanted, where a without it is L⁻¹ D⁻¹ y."""
-        return self.factors.solved([w - dot(UD, y) for w, UD in zip(wanted, self.UD, strict=True)])
+    def forces(self, y: Scalars, target: Scalars) -> list[Any]:
+        """Return λ for G a = target, if a without λ is L⁻¹ D⁻¹ y."""
+        return self.factors.solved([w - dot(UD, y) for w, UD in zip(target, self.UD, strict=True)])
 
-    def forces_nearly(self, y: Scalars, wanted: Scalars) -> list[Any]:
-        """λ with which G a is as near to ``wanted`` as rows allow that contradict each other there."""
-        return self.factors.solved_nearly([w - dot(UD, y) for w, UD in zip(wanted, self.UD, strict=True)])
+    def forces_nearly(self, y: Scalars, target: Scalars) -> list[Any]:
+        """Return λ for which G a is closest to ``target``, if the rows contradict each other."""
+        return self.factors.solved_nearly([w - dot(UD, y) for w, UD in zip(target, self.UD, strict=True)])
 
     def moved(self, y: Scalars, forces: Scalars) -> list[Any]:
-        """L⁻¹ D⁻¹ (y + U λ)."""
+        """Return the acceleration L⁻¹ D⁻¹ (y + U λ)."""
         total = list(y)
         for row, force in zip(self.U, forces, strict=True):
             if not is_zero(force):
@@ -155,32 +152,32 @@ def constrained_forward_dynamics(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
-    """a (nv) and λ (nc), what each row of the constraints exerts: M a + h = τ + Gᵀλ.
+    """Return accelerations a (nv) and constraint forces λ (nc): M a + h = τ + Gᵀλ.
 
-    Forces of the joints that close loops, given ones and with ``passive`` their own, are part of τ.  With a time
-    constant T of ``stabilization`` G a + γ + 2/T (G v + σ) + φ/T² = 0, φ where rows have an error: what is left of φ
-    fades as e^(−t/T).
+    ``loop_forces`` of the joints that close loops, and with ``passive`` their springs, damping and friction, are added
+    to τ.  With a time constant T = ``stabilization``, G a + γ + 2/T (G v + σ) + φ/T² = 0, without φ for velocity
+    constraints, so that errors decay as e^(−t/T) (Baumgarte).
     """
     tau = with_loop_forces(tree, q, v, tau, loop_forces, passive, friction)
-    held = Held.at(tree, q, v, 0.0 if time is None else time[0], passive)
+    system = ConstrainedFactorization.at(tree, q, v, 0.0 if time is None else time[0], passive)
     h = bias_force(tree, q, v, wrenches, passive, friction)
-    y = held.inverse.inward([x - b for x, b in zip(tau, h, strict=True)])
-    wanted = [-x for x in held.rates.bias]
+    y = system.inverse.inward([x - b for x, b in zip(tau, h, strict=True)])
+    target = [-x for x in system.rates.bias]
     if stabilization is not None:
-        wanted = _fading(tree, q, v, time, held.rates, wanted, stabilization[0])
-    forces = held.forces(y, wanted)
-    return held.moved(y, forces), held.factors.least(forces)
+        target = _stabilized(tree, q, v, time, system.rates, target, stabilization[0])
+    forces = system.forces(y, target)
+    return system.moved(y, forces), system.factors.least(forces)
 
 
-def _fading(
-    tree: Tree, q: Scalars, v: Scalars, time: Scalars | None, rates: AllRates, wanted: Scalars, T: Any
+def _stabilized(
+    tree: Tree, q: Scalars, v: Scalars, time: Scalars | None, rates: AllRates, target: Scalars, T: Any
 ) -> list[Any]:
-    """What G a is to be for errors to fade, and velocities that do not obey the constraints."""
+    """Return the target of G a with Baumgarte stabilization of errors and velocities."""
     errors = iter(constraint_error(tree, q, time))
     rate, stiffness = 2.0 / T, 1.0 / (T * T)
     holonomic = [constraint.holonomic for constraint in tree.constraints for _ in constraint.component_names]
     result = []
-    for x, row, drift, has_error in zip(wanted, rates.rows, rates.drift, holonomic, strict=True):
+    for x, row, drift, has_error in zip(target, rates.rows, rates.drift, holonomic, strict=True):
         result.append(x - (dot(row, v) + drift) * rate - (next(errors) * stiffness if has_error else 0.0))
     return result
 
@@ -195,19 +192,19 @@ def constrained_accelerations(
     friction: str | FrictionLaw = DEFAULT.name,
     method: str = "articulated_bodies",
 ) -> list[Any]:
-    """a alone, as forward dynamics is asked for it.
+    """Return a for `forward_dynamics` of a robot with constraints.
 
-    Raises ValueError for a law of friction that sticks, and for another method than articulated bodies.
+    Raises ValueError for a friction law that sticks, and for a method other than articulated bodies.
     """
     if passive:
         read_smooth_friction("forward_dynamics of a robot with constraints", friction)
     if method != "articulated_bodies":
-        raise ValueError(f"forward_dynamics: method {method!r} is of robots without constraints")
+        raise ValueError(f"forward_dynamics: method: {method!r} is only for robots without constraints")
     return constrained_forward_dynamics(tree, q, v, tau, wrenches, passive=passive, friction=friction)[0]
 
 
-_LONG = 10_000  # products and sums of all columns, from which on they are computed in a loop
-_PER_VELOCITY = 24  # products and sums of a column for each velocity, without those of constraints
+_LONG = 10_000  # operations of all columns above which they are computed in a loop
+_PER_VELOCITY = 24  # operations per velocity and column, without those of constraints
 
 
 def constrained_forward_dynamics_derivatives(
@@ -220,7 +217,7 @@ def constrained_forward_dynamics_derivatives(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """∂a/∂q (tangent space), ∂a/∂v, ∂a/∂τ: nv × nv; ∂λ/∂q, ∂λ/∂v, ∂λ/∂τ: nc × nv; ∂a by each wrench: nv × 6."""
+    """Return ∂a/∂q (tangent space), ∂a/∂v, ∂a/∂τ (nv × nv), ∂λ/∂q, ∂λ/∂v, ∂λ/∂τ (nc × nv), and ∂a/∂w (nv × 6)."""
     now = 0.0 if time is None else time[0]
     _, by_a, by_forces = _derivatives(tree, q, v, tau, wrenches, now, passive, friction)
     return (*by_a[:3], *by_forces[:3], *by_a[3:])
@@ -235,7 +232,7 @@ def constrained_acceleration_derivatives(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """∂a/∂q, ∂a/∂v and ∂a/∂τ alone, and by each wrench, as `forward_dynamics_derivatives` is asked for them."""
+    """Return ∂a/∂q, ∂a/∂v, ∂a/∂τ and ∂a by each wrench for `forward_dynamics_derivatives`."""
     return tuple(_derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction)[1])
 
 
@@ -250,7 +247,7 @@ def constrained_linearize(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix]:
-    """A and B of a robot with constraints, by all of its velocities, as `linearize` is asked for them."""
+    """Return A and B in all velocities for `linearize` of a robot with constraints."""
 
     def accelerations(
         tree: Tree,
@@ -277,14 +274,14 @@ def _derivatives(
     passive: bool,
     friction: str | FrictionLaw,
 ) -> tuple[list[Any], list[Matrix], list[Matrix]]:
-    """a; derivatives of a, and of λ, by q, v, τ and each wrench."""
-    n, held = tree.nv, Held(inverse_mass_matrix(tree, q, passive), rates_of(tree, q, v, time))
+    """Return a, and the derivatives of a and of λ by q, v, τ and each wrench."""
+    n, system = tree.nv, ConstrainedFactorization(inverse_mass_matrix(tree, q, passive), rates_of(tree, q, v, time))
     tau = with_loop_forces(tree, q, v, tau, None, passive, friction)
     h = bias_force(tree, q, v, wrenches, passive, friction)
-    y = held.inverse.inward([x - b for x, b in zip(tau, h, strict=True)])
-    forces = held.forces(y, [-x for x in held.rates.bias])
-    a = held.moved(y, forces)
-    rows = varied_rows(tree, q, v, a, forces, time)
+    y = system.inverse.inward([x - b for x, b in zip(tau, h, strict=True)])
+    forces = system.forces(y, [-x for x in system.rates.bias])
+    a = system.moved(y, forces)
+    rows = constraint_derivatives(tree, q, v, a, forces, time)
     by_q, by_v, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
     if passive and any(loop.resists for loop in loops_of(tree)):
         loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
@@ -295,43 +292,45 @@ def _derivatives(
         at = carriers(tree, *split)
         still = [[0.0] * 6 for _ in forces]
         varied += [[*joint_force_of_wrench(tree, split[0], at, name, axes), *still] for name, axes, _ in wrenches]
-    answers = iter(answered(held, [column for matrix in varied for column in transposed(matrix)]))
-    result = [transposed([next(answers) for _ in matrix[0]]) for matrix in varied] if n else [[] for _ in varied]
-    result.insert(2, by_forces(held))
+    solutions = iter(solve_columns(system, [column for matrix in varied for column in transposed(matrix)]))
+    result = [transposed([next(solutions) for _ in matrix[0]]) for matrix in varied] if n else [[] for _ in varied]
+    result.insert(2, acceleration_by_force(system))
     return a, [matrix[:n] for matrix in result], [matrix[n:] for matrix in result]
 
 
-def answered(held: Held, columns: Sequence[Scalars]) -> Matrix:
-    """a and λ of many columns, each of joint forces and of what G a is to be, one after the other in a row."""
-    n = len(columns[0]) - len(held.rates.rows) if columns else 0
+def solve_columns(system: ConstrainedFactorization, columns: Sequence[Scalars]) -> Matrix:
+    """Solve for (a; λ) of many columns (joint forces; target of G a); each result is one row."""
+    n = len(columns[0]) - len(system.rates.rows) if columns else 0
 
-    def answer(column: Scalars) -> list[Any]:
-        y = held.inverse.inward(column[:n])
-        forces = held.forces_nearly(y, column[n:])  # velocities and configurations may change as no row allows
-        return [*held.moved(y, forces), *forces]
+    def solve(column: Scalars) -> list[Any]:
+        y = system.inverse.inward(column[:n])
+        forces = system.forces_nearly(y, column[n:])  # the variations need not satisfy contradictory rows
+        return [*system.moved(y, forces), *forces]
 
-    return each(answer, columns, in_loops=_is_long(held, len(columns)))
+    return each(solve, columns, in_loops=_is_long(system, len(columns)))
 
 
-def _is_long(held: Held, columns: int) -> bool:
-    """Whether so many columns take a loop."""
-    n = len(held.inverse.D_inv) if isinstance(held.inverse, FactoredInverse) else held.inverse.count
+def _is_long(system: ConstrainedFactorization, columns: int) -> bool:
+    """Return True if so many columns are computed in a loop."""
+    n = len(system.inverse.D_inv) if isinstance(system.inverse, FactoredInverse) else system.inverse.count
     return _PER_VELOCITY * n * columns > _LONG
 
 
-def by_forces(held: Held) -> Matrix:
-    """∂a/∂τ = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹, symmetric, and below it ∂λ/∂τ = −Λ⁺ G M⁻¹."""
-    M_inv, moved = held.inverse.matrix, [held.inverse.outward(row) for row in held.UD]
-    long = _is_long(held, len(M_inv))
-    exerted = each(held.factors.solved, negated(transposed(moved)), in_loops=long) if moved else [[] for _ in M_inv]
+def acceleration_by_force(system: ConstrainedFactorization) -> Matrix:
+    """Return the rows of ∂a/∂τ = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹, symmetric, followed by those of ∂λ/∂τ = −Λ⁺ G M⁻¹."""
+    M_inv, moved = system.inverse.matrix, [system.inverse.outward(row) for row in system.UD]
+    long = _is_long(system, len(M_inv))
+    forces_by_tau = (
+        each(system.factors.solved, negated(transposed(moved)), in_loops=long) if moved else [[] for _ in M_inv]
+    )
 
     def less_moved(row: Scalars) -> list[Any]:
         forces = row[: len(moved)]
         return [x + dot([of[k] for of in moved], forces) for k, x in enumerate(row[len(moved) :])]
 
-    result = each(less_moved, [[*x, *y] for x, y in zip(exerted, M_inv, strict=True)], in_loops=long)
+    result = each(less_moved, [[*x, *y] for x, y in zip(forces_by_tau, M_inv, strict=True)], in_loops=long)
     M_inv = mirrored(result)
-    return [*M_inv, *([forces[i] for forces in exerted] for i in range(len(moved)))]
+    return [*M_inv, *([forces[i] for forces in forces_by_tau] for i in range(len(moved)))]
 
 
 _BY_Q, _BY_V = "1/s², m/(rad·s²)", "1/s"
@@ -343,7 +342,7 @@ ROWS = (
         constrained_forward_dynamics,
         "q v tau",
         (Output(("nv",), "rad/s², m/s²", "a"), Output(("nc",), "N, N·m", "constraint_forces")),
-        "Accelerations under joint forces, and what the constraints exert.",
+        "Accelerations and constraint forces under joint forces.",
         optional=("gravity", "time", "loop_forces", "stabilization"),
         options=(PASSIVE, SMOOTH_FRICTION),
         takes_wrenches=True,
@@ -361,7 +360,7 @@ ROWS = (
             Output(("nc", "nv"), "N·m·s, N·s, N·s/m", "dforces_dv"),
             Output(("nc", "nv"), "1, m, 1/m", "dforces_dtau"),
         ),
-        "How accelerations under joint forces, and what the constraints exert, vary with q, v and tau.",
+        "Derivatives of accelerations and constraint forces by q, v and tau.",
         optional=("gravity", "time"),
         options=(PASSIVE, SMOOTH_FRICTION),
         takes_wrenches=True,

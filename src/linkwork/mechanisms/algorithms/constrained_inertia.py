@@ -1,23 +1,23 @@
-"""The inertia of a robot with constraints: what constraints feel, and what moves that obeys them.
+"""Delassus matrix, constrained mass matrix and its inverse, and impacts with constraints.
 
     Λ = G M⁻¹ Gᵀ,      (∂a/∂τ) = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹ = P M⁻¹,      Pᵀ M P = M − Gᵀ Λ⁺ G,
 
-P = 1 − M⁻¹Gᵀ Λ⁺ G being the projection that takes velocities to those nearest by kinetic energy that constraints leave.
-The two matrices are each other's pseudo-inverse with respect to that energy: (P M⁻¹)(Pᵀ M P) = P, and no unit of length
-counts as one of angle.  Rows may depend on each other.
+with the projection P = 1 − M⁻¹Gᵀ Λ⁺ G onto the velocities that satisfy G v = 0, orthogonal in the kinetic-energy
+metric.  The two matrices are pseudo-inverses in this metric, (P M⁻¹)(Pᵀ M P) = P, which does not mix units of length
+and angle.  Rows may be redundant.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 3 and 8.
 
-Impact of a robot with constraints: what they, and impulses, do to velocities in an instant.
+Impact with constraints and external impulses p:
 
     M (v⁺ − v) = GᵀΛ + Σ Jᵀ p,      G v⁺ + σ = −e (G v + σ).
 
-The rows that hold already, G v + σ = 0, go on to hold whatever e is; the velocities at which others are met are what e,
-the coefficient of restitution, turns round.  Without impulses and drift σ kinetic energy changes by
-−½ (1 − e²) (G v)ᵀ (G M⁻¹ Gᵀ)⁺ (G v), which is no gain for 0 ≤ e ≤ 1.
+Rows with G v + σ = 0 remain satisfied for any coefficient of restitution e; the velocities of other rows are reversed
+and multiplied by e.  Without impulses and drift σ, the kinetic energy changes by
+−½ (1 − e²) (G v)ᵀ (G M⁻¹ Gᵀ)⁺ (G v), which is not positive for 0 ≤ e ≤ 1.
 
 Sources: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 11.7; Moreau, Unilateral contact and dry friction
-in finite freedom dynamics, 1988 (one coefficient for all that is met at once).
+in finite freedom dynamics, 1988 (one coefficient for all simultaneous impacts).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix, propagated_inverse
 from linkwork.expr.linalg.sparse_dot import dot, negated, transposed
-from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held, by_forces
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import ConstrainedFactorization, acceleration_by_force
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
@@ -50,31 +50,31 @@ Scalars = Sequence[Any]
 Matrix = list[list[Any]]
 
 
-def at_rest(tree: Tree, q: Scalars, time: Scalars | None = None, armature: bool = False) -> Held:
-    """A robot and its rows, where velocities do not count."""
+def at_rest(tree: Tree, q: Scalars, time: Scalars | None = None, armature: bool = False) -> ConstrainedFactorization:
+    """Return the factorization for v = 0, for functions that do not depend on v."""
     rates = rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0])
-    return Held(inverse_mass_matrix(tree, q, armature), rates)
+    return ConstrainedFactorization(inverse_mass_matrix(tree, q, armature), rates)
 
 
 def delassus_matrix(tree: Tree, q: Scalars, time: Scalars | None = None, passive: bool = False) -> Matrix:
-    """Λ = G M⁻¹ Gᵀ (nc × nc), symmetric: how constraints' rates change with what they exert."""
+    """Return the Delassus matrix Λ = G M⁻¹ Gᵀ (nc × nc), symmetric."""
     return at_rest(tree, q, time, passive).delassus
 
 
 def constrained_mass_matrix_inverse(
     tree: Tree, q: Scalars, time: Scalars | None = None, passive: bool = False
 ) -> Matrix:
-    """P M⁻¹ (nv × nv), symmetric: how accelerations change with joint forces."""
-    return by_forces(at_rest(tree, q, time, passive))[: tree.nv]
+    """Return P M⁻¹ = ∂a/∂τ (nv × nv), symmetric."""
+    return acceleration_by_force(at_rest(tree, q, time, passive))[: tree.nv]
 
 
 def constrained_mass_matrix(tree: Tree, q: Scalars, time: Scalars | None = None, passive: bool = False) -> Matrix:
-    """Pᵀ M P (nv × nv), symmetric: the mass matrix of what moves as constraints have it."""
-    held, M = at_rest(tree, q, time, passive), mass_matrix(tree, q, passive)
-    columns = transposed(held.rates.rows)
-    for k, exerted in enumerate(map(held.factors.solved, negated(columns))):
+    """Return Pᵀ M P (nv × nv), symmetric, the mass matrix on the velocities with G v = 0."""
+    system, M = at_rest(tree, q, time, passive), mass_matrix(tree, q, passive)
+    columns = transposed(system.rates.rows)
+    for k, forces in enumerate(map(system.factors.solved, negated(columns))):
         for j in range(k + 1):
-            M[k][j] = M[j][k] = M[k][j] + dot(columns[j], exerted)
+            M[k][j] = M[j][k] = M[k][j] + dot(columns[j], forces)
     return M
 
 
@@ -92,25 +92,28 @@ def constrained_impact(
     restitution: Scalars | None = None,
     passive: bool = False,
 ) -> tuple[list[Any], list[Any]]:
-    """v⁺ (nv) and Λ (nc), the impulse of each row of the constraints.
+    """Return the velocity v⁺ (nv) after an impact and the constraint impulses Λ (nc).
 
-    Rows that depend on each other share in it with least norm.  With ``passive`` armature is part of M.
+    If rows are redundant, Λ has minimum norm.  With ``passive`` M includes armature.
     """
-    still = [0.0] * tree.nv
-    rates = rates_of(tree, q, still, 0.0 if time is None else time[0])
-    held, e = Held(propagated_inverse(tree, q, passive), rates), 0.0 if restitution is None else restitution[0]
-    pushed = bias_force(tree.with_gravity(Vec3.zero()), q, still, impulses)
-    y = held.inverse.inward([-x for x in pushed])
+    at_rest_v = [0.0] * tree.nv
+    rates = rates_of(tree, q, at_rest_v, 0.0 if time is None else time[0])
+    system, e = (
+        ConstrainedFactorization(propagated_inverse(tree, q, passive), rates),
+        0.0 if restitution is None else restitution[0],
+    )
+    impulse = bias_force(tree.with_gravity(Vec3.zero()), q, at_rest_v, impulses)
+    y = system.inverse.inward([-x for x in impulse])
     closing = [dot(row, v) + drift for row, drift in zip(rates.rows, rates.drift, strict=True)]
-    result = held.forces(y, [-(x + x * e) for x in closing])
-    steps = held.moved(y, result)
-    return [x + step for x, step in zip(v, steps, strict=True)], held.factors.least(result)
+    result = system.forces(y, [-(x + x * e) for x in closing])
+    steps = system.moved(y, result)
+    return [x + step for x, step in zip(v, steps, strict=True)], system.factors.least(result)
 
 
 def impact_of_constrained(
     tree: Tree, q: Scalars, v: Scalars, impulses: Wrenches = (), passive: bool = False
 ) -> list[Any]:
-    """v⁺ alone, as `impact` is asked for it."""
+    """Return v⁺ for `impact` of a robot with constraints."""
     return constrained_impact(tree, q, v, impulses, passive=passive)[0]
 
 
@@ -118,23 +121,23 @@ ROWS = (
     _row(
         delassus_matrix,
         Output(("nc", "nc"), "1/(kg·m²), 1/(kg·m), 1/kg"),
-        "The inverse inertia that constraints feel.",
+        "Delassus matrix, the inverse inertia of the constraint rows.",
     ),
     _row(
         constrained_mass_matrix_inverse,
         Output(("nv", "nv"), "1/(kg·m²), 1/(kg·m), 1/kg"),
-        "How accelerations that obey constraints vary with joint forces.",
+        "Derivative of constrained accelerations by joint forces.",
     ),
     _row(
         constrained_mass_matrix,
         Output(("nv", "nv"), "kg·m², kg·m, kg"),
-        "The mass matrix of velocities that constraints leave.",
+        "Mass matrix on the velocities that satisfy the constraints.",
     ),
     FunctionSpec.of(
         constrained_impact,
         "q v",
         (Output(("nv",), "rad/s, m/s", "v"), Output(("nc",), "N·s, N·m·s", "constraint_impulses")),
-        "Velocities after constraints are met, and after impulses; and what the constraints exert.",
+        "Velocities after an impact with constraints and impulses, and the constraint impulses.",
         optional=("time", "restitution"),
         options=(PASSIVE,),
         takes_wrenches=True,

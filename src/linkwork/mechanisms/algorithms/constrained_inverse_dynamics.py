@@ -1,25 +1,26 @@
-"""Inverse dynamics of a robot with constraints: forces of chosen actuators for given accelerations.
+"""Constrained inverse dynamics: actuator forces and constraint forces for given accelerations.
 
     M a + h = S τ + Gᵀ λ.
 
-The accelerations are taken as they are: constraints bear the remaining forces.
+The accelerations are not projected: constraints carry the remaining forces.
 
 Split between actuators and constraints (`Actuation`), with S the columns of actuated velocities:
 
-    r = S τ + Gᵀ λ,      ½ Σ w_k τ_k² least.
+    r = S τ + Gᵀ λ,      ½ Σ w_k τ_k² → min.
 
-Of the other velocities, r_u = G_uᵀ λ, the forces λ₀ of least norm follow; the remaining freedom of λ, the null space
-of G_uᵀ, makes the actuators' τ = r_a − G_aᵀ λ least.  Where no λ balances the unactuated velocities, r_u is met as
-nearly as it can be.  λ is counted by the size of its rows, N_ii = Σ G_ik² / M_kk, so no unit of length counts as one
-of angle; in the end it is the one of least Σ N_ii λ_i² of those with the same effect.
+The unactuated velocities, r_u = G_uᵀ λ, determine the minimum-norm forces λ₀.  The null space of G_uᵀ is used to
+minimise the actuator forces τ = r_a − G_aᵀ λ.  If no λ balances the unactuated velocities, r_u is approximated by least
+squares.  The norm of λ is weighted by N_ii = Σ G_ik² / M_kk, so that units of length and angle are not mixed; of all λ
+with equal effect the result minimises Σ N_ii λ_i².
 
-Least squares give multipliers y, which are velocities that obey the constraints: w τ = y on actuators, G y = 0.
+The least-squares problem has multipliers y, which are velocities that satisfy the constraints: w τ = y for actuated
+velocities, and G y = 0.
 
-Derivatives follow by the implicit function theorem.  For all q, v and a,
+Derivatives follow from the implicit function theorem.  For all q, v and a,
 
     S τ + Gᵀλ = ID,      w τ = Sᵀ y,      G y = 0,
 
-of which each variation is a split of its own: with a part y_p of ∂y that has G y_p = −(∂G) y,
+and each variation is a split of the same form: with a part y_p of ∂y that has G y_p = −(∂G) y,
 
     S ∂τ' + Gᵀ∂λ = ∂ID − ∂(Gᵀ)λ − S w⁻¹ Sᵀ y_p,      ∂τ = ∂τ' + w⁻¹ Sᵀ y_p.
 
@@ -44,14 +45,14 @@ from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import added, dot, is_zero, negated, reciprocal_or_zero, transposed
 from linkwork.expr.scalar.functions import eq
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE
-from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import varied_rows
+from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import constraint_derivatives
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates, rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of, with_loop_forces
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import ACTUATORS, PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 
-__all__ = ["ROWS", "Actuation", "asked_for", "constrained_inverse_dynamics"]
+__all__ = ["ROWS", "Actuation", "constrained_inverse_dynamics", "required_forces"]
 
 
 Scalars = Sequence[Any]
@@ -70,13 +71,13 @@ def constrained_inverse_dynamics(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """τ (nv, 0 where nothing is actuated), λ (nc), and what nothing exerts (nv): 0 where actuators can do it."""
+    """Return τ (nv, 0 for unactuated velocities), λ (nc), and the missing forces (nv), 0 if a is feasible."""
     rates = rates_of(tree, q, v, 0.0 if time is None else time[0])
-    wanted = asked_for(tree, q, v, a, wrenches, passive, loop_forces, friction)
-    return Actuation.at(tree, q, rates, actuators, weights).split(wanted)
+    total = required_forces(tree, q, v, a, wrenches, passive, loop_forces, friction)
+    return Actuation.at(tree, q, rates, actuators, weights).split(total)
 
 
-def asked_for(
+def required_forces(
     tree: Tree,
     q: Scalars,
     v: Scalars,
@@ -86,10 +87,10 @@ def asked_for(
     loop_forces: Scalars | None = None,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """M a + h, less what the joints that close loops exert: given forces, and with ``passive`` their own."""
-    wanted = inverse_dynamics(tree, q, v, a, wrenches, passive, friction)
+    """Return M a + h minus the forces of loop joints: ``loop_forces``, and with ``passive`` their passive forces."""
+    total = inverse_dynamics(tree, q, v, a, wrenches, passive, friction)
     by_loops = with_loop_forces(tree, q, v, [0.0] * tree.nv, loop_forces, passive, friction)
-    return [x - y for x, y in zip(wanted, by_loops, strict=True)]
+    return [x - y for x, y in zip(total, by_loops, strict=True)]
 
 
 Matrix = list[list[Any]]
@@ -107,14 +108,16 @@ def constrained_inverse_dynamics_derivatives(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """∂τ/∂q (tangent space), ∂τ/∂v, ∂τ/∂a: nv × nv; ∂λ/∂q, ∂λ/∂v, ∂λ/∂a: nc × nv."""
+    """Return ∂τ/∂q (tangent space), ∂τ/∂v, ∂τ/∂a (nv × nv), and ∂λ/∂q, ∂λ/∂v, ∂λ/∂a (nc × nv)."""
     n, still, now = tree.nv, [0.0] * tree.nv, 0.0 if time is None else time[0]
     rates = rates_of(tree, q, v, now)
     acting = Actuation.at(tree, q, rates, actuators, weights)
-    tau, forces, _ = acting.split(asked_for(tree, q, v, a, wrenches, passive, friction=friction))
+    tau, forces, _ = acting.split(required_forces(tree, q, v, a, wrenches, passive, friction=friction))
     y = acting.multipliers(tau)
-    pulled = varied_rows(tree, q, v, a, forces, now).pulled_by_q
-    turned = transposed(varied_rows(tree, q, still, y, [0.0] * len(forces), now).by_q) or [[] for _ in range(n)]
+    pulled = constraint_derivatives(tree, q, v, a, forces, now).pulled_by_q
+    turned = transposed(constraint_derivatives(tree, q, still, y, [0.0] * len(forces), now).by_q) or [
+        [] for _ in range(n)
+    ]
     by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
     if passive and any(loop.resists for loop in loops_of(tree)):
         loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
@@ -123,10 +126,10 @@ def constrained_inverse_dynamics_derivatives(
 
     by_tau, by_forces = [], []
     for k in range(n):
-        more = acting.obeying([-x for x in turned[k]])
+        more = acting.satisfying([-x for x in turned[k]])
         moved = [0.0] * n
-        for place, w in zip(acting.places, acting.weights, strict=True):
-            moved[place] = more[place] / w
+        for k_act, w in zip(acting.actuated, acting.weights, strict=True):
+            moved[k_act] = more[k_act] / w
         varied = [row[k] - held[k] - x for row, held, x in zip(by_state[0], pulled, moved, strict=True)]
         tau_k, forces_k, _ = acting.split(varied)
         by_tau.append([x + y for x, y in zip(tau_k, moved, strict=True)])
@@ -139,12 +142,12 @@ def constrained_inverse_dynamics_derivatives(
 
 
 Names = str | Sequence[str] | None
-_STEPS = 4  # of solutions of normal equations, whose eigenvalues are squares
-_ROUNDING = 1e-12  # part of its size below which what actuators may choose is none
+_STEPS = 4  # refinement steps of normal equations, whose condition number is squared
+_ROUNDING = 1e-12  # relative size below which a free constraint force has no effect on the actuators
 
 
-def actuated(tree: Tree, actuators: Names) -> list[int]:
-    """Where the velocities of actuated joints are in v: of those named, or of all that carry no floating body."""
+def actuated_velocities(tree: Tree, actuators: Names) -> list[int]:
+    """Return the indices in v of the actuated joints: the named ones, or all joints with fewer than six velocities."""
     if actuators is None:
         named = [i for i, body in enumerate(tree.bodies) if body.joint.nv < 6]
     else:
@@ -154,32 +157,32 @@ def actuated(tree: Tree, actuators: Names) -> list[int]:
 
 @dataclass(frozen=True)
 class Actuation:
-    """The rows of constraints in one state, and which velocities are actuated."""
+    """The constraint rows in one state, the actuated velocities, and the split of forces between both."""
 
     rows: Matrix  # G
-    sizes: Matrix  # squares of its numbers as they would be without cancellation
-    noise: list[Any]  # by row, what of N_ii is rounding
+    sizes: Matrix  # squared elements of G without cancellation
+    noise: list[Any]  # rounding of N_ii, by row
     inertia: list[Any]  # M_kk
-    places: list[int]  # of actuated velocities
-    weights: list[Any]  # w_k, of these
+    actuated: list[int]  # indices of actuated velocities
+    weights: list[Any]  # w_k of the actuated velocities
 
     @staticmethod
     def at(tree: Tree, q: Scalars, rates: AllRates, actuators: Names, weights: Scalars | None) -> Actuation:
-        """Weights are by velocity; 1 where none are given."""
-        places, M = actuated(tree, actuators), mass_matrix(tree, q)
+        """Create the split in a state; ``weights`` are by velocity, 1 by default."""
+        indices, M = actuated_velocities(tree, actuators), mass_matrix(tree, q)
         inertia = [M[k][k] for k in range(tree.nv)]
         noise = [dot([x / m for x, m in zip(row, inertia, strict=True)], [NOISE] * tree.nv) for row in rates.sizes]
         return Actuation(
-            rates.rows, rates.sizes, noise, inertia, places, [1.0 if weights is None else weights[k] for k in places]
+            rates.rows, rates.sizes, noise, inertia, indices, [1.0 if weights is None else weights[k] for k in indices]
         )
 
     @cached_property
     def others(self) -> list[int]:
-        return [k for k in range(len(self.inertia)) if k not in self.places]
+        return [k for k in range(len(self.inertia)) if k not in self.actuated]
 
     @cached_property
     def _gram(self) -> Matrix:
-        """N = G diag(M)⁻¹ Gᵀ."""
+        """The matrix N = G diag(M)⁻¹ Gᵀ."""
         light = [[x / m for x, m in zip(row, self.inertia, strict=True)] for row in self.rows]
         return [[dot(one, other) for other in self.rows] for one in light]
 
@@ -189,45 +192,47 @@ class Actuation:
 
     @cached_property
     def _scales(self) -> list[Any]:
-        """1 / N_ii, and 0 where a row is none."""
+        """The values 1 / N_ii, 0 for zero rows."""
         sizes = [row[i] + noise for i, (row, noise) in enumerate(zip(self._gram, self.noise, strict=True))]
         return [0.0 if is_zero(x) else reciprocal_or_zero(x, eq(x, 0.0)) for x in sizes]
 
-    def _columns(self, places: Sequence[int]) -> Matrix:
-        return [[row[k] for row in self.rows] for k in places]
+    def _columns(self, indices: Sequence[int]) -> Matrix:
+        return [[row[k] for row in self.rows] for k in indices]
 
     @cached_property
     def _normal(self) -> Semidefinite:
-        """K = G_uᵀ N_ii⁻¹ G_u, of what is not actuated."""
+        """Factors of K = G_uᵀ N_ii⁻¹ G_u, of the unactuated velocities u."""
         columns = self._columns(self.others)
         scaled = [[x * s for x, s in zip(column, self._scales, strict=True)] for column in columns]
-        whole = [0.0 if is_zero(x) else reciprocal_or_zero(x, eq(x, 0.0)) * NOISE for x in self.noise]  # by rows' sizes
+        whole = [
+            0.0 if is_zero(x) else reciprocal_or_zero(x, eq(x, 0.0)) * NOISE for x in self.noise
+        ]  # by the sizes of rows
         sizes = [[row[k] for row in self.sizes] for k in self.others]
-        floors = [dot(column, whole) * NOISE for column in sizes]  # columns that are but rounding stay out
+        floors = [dot(column, whole) * NOISE for column in sizes]  # columns that are rounding are excluded
         return Semidefinite.of([[dot(one, other) for other in columns] for one in scaled], floors)
 
-    def _pushing(self, rest: Scalars) -> list[Any]:
-        """λ of least norm with G_uᵀ λ = rest."""
-        pulled = self._spread(self._normal.solved(rest, _STEPS))
+    def _balancing(self, residual: Scalars) -> list[Any]:
+        """Return the minimum-norm λ with G_uᵀ λ = residual."""
+        pulled = self._spread(self._normal.solved(residual, _STEPS))
         return [x * s for x, s in zip(pulled, self._scales, strict=True)]
 
-    def _spread(self, numbers: Scalars) -> list[Any]:
-        """G_u x."""
-        return [dot([row[k] for k in self.others], numbers) for row in self.rows]
+    def _spread(self, x: Scalars) -> list[Any]:
+        """Return G_u x."""
+        return [dot([row[k] for k in self.others], x) for row in self.rows]
 
-    def _on(self, places: Sequence[int], forces: Scalars) -> list[Any]:
-        """Gᵀ λ, at some velocities."""
-        return [dot(column, forces) for column in self._columns(places)]
+    def _on(self, indices: Sequence[int], forces: Scalars) -> list[Any]:
+        """Return the components of Gᵀ λ at some velocity indices."""
+        return [dot(column, forces) for column in self._columns(indices)]
 
     def _free(self, forces: Scalars) -> list[Any]:
-        """The part of λ that does nothing to what is not actuated."""
-        taken = self._pushing(self._on(self.others, forces))
+        """Return the part of λ without effect on the unactuated velocities."""
+        taken = self._balancing(self._on(self.others, forces))
         return [x - y for x, y in zip(forces, taken, strict=True)]
 
     @cached_property
     def _choices(self) -> tuple[Matrix, Semidefinite]:
-        """By actuator, what λ that are free do to it; and, of λ free, how much of the actuators' squares they are."""
-        columns = self._columns(self.places)
+        """The effect of free λ on each actuator, and the factors of the weighted normal matrix of these effects."""
+        columns = self._columns(self.actuated)
         free = []
         for column in columns:
             scaled = [x * s for x, s in zip(column, self._scales, strict=True)]
@@ -240,32 +245,32 @@ class Actuation:
         floors = [_ROUNDING * dot(one, other) for one, other in sizes]
         return free, Semidefinite.of(square, floors)
 
-    def split(self, wanted: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
-        """τ (nv, 0 where nothing is actuated), λ, and what is left of r: 0 but where no actuator can do it."""
-        n, acted = len(self.inertia), [wanted[k] for k in self.places]
+    def split(self, total: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
+        """Split r into τ (nv, 0 for unactuated velocities), λ, and the missing forces (nv)."""
+        n, acted = len(self.inertia), [total[k] for k in self.actuated]
         if self.rows:
-            forces = self._pushing([wanted[k] for k in self.others])
-            if self.places:
+            forces = self._balancing([total[k] for k in self.others])
+            if self.actuated:
                 free, square = self._choices
-                rest = [x - y for x, y in zip(acted, self._on(self.places, forces), strict=True)]
+                rest = [x - y for x, y in zip(acted, self._on(self.actuated, forces), strict=True)]
                 weighed = [x * w for x, w in zip(rest, self.weights, strict=True)]
                 chosen = square.solved([dot(column, weighed) for column in transposed(free)], _STEPS)
                 forces = [x + y for x, y in zip(forces, self._free(chosen), strict=True)]
-            short = [wanted[k] - x for k, x in zip(self.others, self._on(self.others, forces), strict=True)]
-            forces = [x + y for x, y in zip(forces, self._pushing(short), strict=True)]
+            short = [total[k] - x for k, x in zip(self.others, self._on(self.others, forces), strict=True)]
+            forces = [x + y for x, y in zip(forces, self._balancing(short), strict=True)]
             forces = self._least.solved([dot(row, forces) for row in self._gram])
         else:
             forces = []
         pulled = self._on(range(n), forces) if forces else [0.0] * n
-        left = [x - y for x, y in zip(wanted, pulled, strict=True)]
-        acting = set(self.places)
+        left = [x - y for x, y in zip(total, pulled, strict=True)]
+        acting = set(self.actuated)
         tau = [x if k in acting else 0.0 for k, x in enumerate(left)]
         return tau, forces, [0.0 if k in acting else x for k, x in enumerate(left)]
 
     def multipliers(self, tau: Scalars) -> list[Any]:
-        """y: w τ on actuators, and elsewhere what makes it obey the constraints."""
+        """Return y: w τ for actuated velocities; the others follow from G y = 0."""
         result: list[Any] = [0.0] * len(self.inertia)
-        for k, w in zip(self.places, self.weights, strict=True):
+        for k, w in zip(self.actuated, self.weights, strict=True):
             result[k] = tau[k] * w
         if self.rows and self.others:
             needed = [-dot(row, result) * s for row, s in zip(self.rows, self._scales, strict=True)]
@@ -273,9 +278,9 @@ class Actuation:
                 result[k] = x
         return result
 
-    def obeying(self, wanted: Scalars) -> list[Any]:
-        """y of least Σ M_kk y_k² with G y = wanted."""
-        pulled = self._on(range(len(self.inertia)), self._least.solved(wanted))
+    def satisfying(self, target: Scalars) -> list[Any]:
+        """Return y with G y = target that minimises Σ M_kk y_k²."""
+        pulled = self._on(range(len(self.inertia)), self._least.solved(target))
         return [x / m for x, m in zip(pulled, self.inertia, strict=True)]
 
 
@@ -288,7 +293,7 @@ ROWS = (
             Output(("nc",), "N, N·m", "constraint_forces"),
             Output(("nv",), "N·m, N", "missing"),
         ),
-        "Forces of actuators, and of constraints, that accelerate the robot.",
+        "Actuator forces and constraint forces for given accelerations.",
         optional=("gravity", "time", "weights", "loop_forces"),
         options=(ACTUATORS, PASSIVE, SMOOTH_FRICTION),
         takes_wrenches=True,
@@ -305,7 +310,7 @@ ROWS = (
             Output(("nc", "nv"), "N·m·s, N·s, N·s/m", "dforces_dv"),
             Output(("nc", "nv"), "kg·m, kg", "dforces_da"),
         ),
-        "How forces of actuators, and of constraints, vary with q, v and a.",
+        "Derivatives of actuator forces and constraint forces by q, v and a.",
         optional=("gravity", "time", "weights"),
         options=(ACTUATORS, PASSIVE, SMOOTH_FRICTION),
         takes_wrenches=True,

@@ -1,15 +1,15 @@
-"""How the rows of constraints vary with a robot's state, at given accelerations and forces.
+"""Derivatives of Gᵀλ and of G a + γ by the state, for constant accelerations and constraint forces.
 
-Only the numbers that constraints touch have a row in anything of this: what constraints compute runs on numbers that
-carry sparse rows of derivatives (`linkwork.expr.autodiff.sparse_tangent`).  Rows that are the powers of fixed wrenches
-on the motion of a frame have a closed form: along a column c of a joint on the way, all before it turn by −c × as the
-frame sees them, so with V and A what those before the joint do, V_m, A_m what it does itself and V_after what those
-after it do,
+Constraints are evaluated on dual numbers with sparse tangents (`linkwork.expr.autodiff.sparse_tangent`), so only
+coordinates that a constraint depends on cause work.  Rows that are the powers of fixed wrenches on the motion of a
+frame have a closed form.  Along a column c of a joint on the kinematic path, the joints before it rotate by −c ×
+relative to the frame.  With V and A of the joints before it, V_m and A_m of the joint, and V_after of the joints
+after it,
 
     by q:  ∂A = −c × A + A_m' + (−c × V) × V_m + V × V_m' + (V_m' − c × V) × V_after,
     by v:  ∂A = V × c + c × V_after + A_m',
 
-where V_m' and A_m' are what the joint's own columns and bias vary by.
+where V_m' and A_m' are the derivatives of the joint's own columns and bias.
 """
 
 from __future__ import annotations
@@ -30,25 +30,27 @@ from linkwork.mechanisms.algorithms.constraint_rows import rates_of_some
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Subspace, cross, cross_star
 
-__all__ = ["VariedRows", "varied_rows"]
+__all__ = ["ConstraintDerivatives", "constraint_derivatives"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class VariedRows:
-    """Derivatives by q are in its tangent space."""
+class ConstraintDerivatives:
+    """Derivatives of constraint rows; those by q are in the tangent space."""
 
-    pulled_by_q: Matrix  # ∂(Gᵀλ)/∂q, nv × nv, while λ stays
+    pulled_by_q: Matrix  # ∂(Gᵀλ)/∂q, nv × nv, for constant λ
     by_q: Matrix  # ∂(G a + γ)/∂q, nc × nv
     by_v: Matrix  # ∂(G a + γ)/∂v, nc × nv
 
 
-def varied_rows(tree: Tree, q: Scalars, v: Scalars, a: Scalars, forces: Scalars, time: Any = 0.0) -> VariedRows:
-    """At accelerations a and forces λ, which stay."""
+def constraint_derivatives(
+    tree: Tree, q: Scalars, v: Scalars, a: Scalars, forces: Scalars, time: Any = 0.0
+) -> ConstraintDerivatives:
+    """Return the derivatives for constant accelerations a and forces λ."""
     n, start = tree.nv, 0
-    result = VariedRows([[0.0] * n for _ in range(n)], [], [])
+    result = ConstraintDerivatives([[0.0] * n for _ in range(n)], [], [])
     for constraint in tree.constraints:
         end = start + len(constraint.component_names)
         vary = _by_directions if constraint.fixed_wrenches is None else _of_fixed_wrenches
@@ -58,7 +60,7 @@ def varied_rows(tree: Tree, q: Scalars, v: Scalars, a: Scalars, forces: Scalars,
 
 
 def _by_directions(
-    result: VariedRows,
+    result: ConstraintDerivatives,
     tree: Tree,
     constraint: Constraint,
     q: Scalars,
@@ -92,9 +94,9 @@ def _changes(x: Any, level: int, count: int) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A joint on the way: what it does, and what those before it do."""
+    """A joint on the kinematic path, with its motion and that of the joints before it."""
 
-    way: PathJoint
+    joint: PathJoint
     V: Motion
     A: Motion
     V_before: Motion
@@ -102,7 +104,7 @@ class _Step:
 
 
 def _of_fixed_wrenches(
-    result: VariedRows,
+    result: ConstraintDerivatives,
     tree: Tree,
     constraint: Constraint,
     q: Scalars,
@@ -117,23 +119,25 @@ def _of_fixed_wrenches(
     total = sum((W * x for W, x in zip(wrenches, forces, strict=True)), Force.zero())
     steps: list[_Step] = []
     V = A = Motion.zero()
-    for passed in joint_path(tree, q, frame, relative_to, frame):
-        (bias,) = passed.transformed(Subspace((tree.bodies[passed.body].bias(q[passed.body], v[passed.body]),)))
-        V_m, A_m = passed.twist(v), passed.twist(a) + bias
-        steps.append(_Step(passed, V_m, A_m, V, A))
+    for path_joint in joint_path(tree, q, frame, relative_to, frame):
+        (bias,) = path_joint.transformed(
+            Subspace((tree.bodies[path_joint.body].bias(q[path_joint.body], v[path_joint.body]),))
+        )
+        V_m, A_m = path_joint.twist(v), path_joint.twist(a) + bias
+        steps.append(_Step(path_joint, V_m, A_m, V, A))
         V, A = V + V_m, A + A_m + cross(V, V_m)
     by_q, by_v = ([Motion.zero()] * n for _ in range(2))
-    for place, step in enumerate(steps):
-        i = step.way.body
+    for index, step in enumerate(steps):
+        i = step.joint.body
         body, first = tree.bodies[i], tree.v_slices[i].start
         V_after = V - step.V_before - step.V
-        for k, (c, along) in enumerate(zip(step.way.columns, unit_vectors(body.joint.nv), strict=True), start=first):
-            own = Subspace(step.way.transformed(body.S_dot(q[i], along)))
-            (bias_q, bias_v) = step.way.transformed(
+        for k, (c, along) in enumerate(zip(step.joint.columns, unit_vectors(body.joint.nv), strict=True), start=first):
+            own = Subspace(step.joint.transformed(body.S_dot(q[i], along)))
+            (bias_q, bias_v) = step.joint.transformed(
                 Subspace((bias_by_q(body, q[i], v[i], along), bias_by_v(body, q[i], v[i], along)))
             )
             V_own, A_own = own @ v[i], own @ a[i] + bias_q
-            if not step.way.outward:  # the joint's columns turn too
+            if not step.joint.outward:  # the joint's own columns rotate also
                 V_own, A_own = V_own - cross(c, step.V), A_own - cross(c, step.A)
             turned = -cross(c, step.V_before)
             by_q[k] += (A_own - cross(c, step.A_before) + cross(turned, step.V) + cross(step.V_before, V_own)) + cross(
@@ -141,8 +145,8 @@ def _of_fixed_wrenches(
             )
             by_v[k] += cross(step.V_before, c) + cross(c, V_after) + bias_v
             push = cross_star(c, total)
-            for before in steps[: place + (not step.way.outward)]:
-                for m, C in enumerate(before.way.columns, start=tree.v_slices[before.way.body].start):
+            for before in steps[: index + (not step.joint.outward)]:
+                for m, C in enumerate(before.joint.columns, start=tree.v_slices[before.joint.body].start):
                     result.pulled_by_q[m][k] = result.pulled_by_q[m][k] + C.dot(push)
             for m, C in enumerate(own.columns, start=first):
                 result.pulled_by_q[m][k] = result.pulled_by_q[m][k] + C.dot(total)

@@ -1,13 +1,12 @@
-"""Constraints of a robot in one state: errors, Jacobian rows, bias and drift, and the velocities that they allow.
+"""Constraints of a robot in one state: errors, Jacobian rows, bias and drift, and the admissible velocities.
 
-`KinematicState` answers what constraints ask about the robot.  Where a constraint states no rates in closed form they
-follow from its error, or from its velocity, by differentiation: with φ̇ = A v + σ, A from velocities that are dual
-numbers, and γ the rate of φ̇ while v stays.  `bind_constraints` tries functions of the user's on symbols when they are
-put on a robot, so that their errors are raised before anything is computed.
+`KinematicState` is the state of a robot that constraints query.  Rates of a constraint without a closed form follow
+from its error or velocity by differentiation: φ̇ = A v + σ, with A from dual-number velocities, and γ as the rate of φ̇
+for constant v.  `bind_constraints` traces user functions when constraints are added to a robot, so that errors are
+raised before any computation.
 
-Allowed velocities: G v + σ ṫ = 0 for the velocities u = (v; ṫ) of configurations and time.  Rows are eliminated in an
-order of pivots that is chosen in one state and kept around it.  The result is a basis with a one at each free
-velocity, smooth wherever no pivot vanishes.
+Admissible velocities u = (v; ṫ) satisfy G v + σ ṫ = 0.  Rows are eliminated with pivots that are chosen in one state
+and used around it.  The result is a basis with a one at each free velocity, smooth wherever no pivot vanishes.
 """
 
 from __future__ import annotations
@@ -47,8 +46,8 @@ __all__ = [
     "derived",
     "rates_of",
     "rates_of_some",
+    "rebind_constraints",
     "rows_in_time",
-    "settled_anew",
 ]
 
 
@@ -57,7 +56,7 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class AllRates:
-    """G v + σ = 0 and G a + γ = 0 of all constraints, one after the other."""
+    """Rows G, bias γ, drift σ and row sizes of all constraints, concatenated: G v + σ = 0 and G a + γ = 0."""
 
     rows: list[list[Any]]
     bias: list[Any]
@@ -66,12 +65,12 @@ class AllRates:
 
 
 def rates_of(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
-    """The rows of all constraints of a robot."""
+    """Return the rates of all constraints of a robot."""
     return rates_of_some(tree, tree.constraints, q, v, time)
 
 
 def rates_of_some(tree: Tree, constraints: Iterable[Constraint], q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
-    """The rows of some constraints."""
+    """Return the rates of some constraints."""
     state = KinematicState(tree, q, v, time)
     result = AllRates([], [], [], [])
     for constraint in constraints:
@@ -84,7 +83,7 @@ def rates_of_some(tree: Tree, constraints: Iterable[Constraint], q: Scalars, v: 
 
 
 def derived(tree: Tree, constraint: Constraint, q: Scalars, v: Scalars, time: Any) -> Rates:
-    """The rates of a constraint that states an error, or a velocity, alone."""
+    """Derive the rates of a constraint from its error or velocity by automatic differentiation."""
 
     def velocity(q: Scalars, v: Scalars, time: Any) -> list[Any]:
         if not constraint.holonomic:
@@ -101,8 +100,8 @@ def derived(tree: Tree, constraint: Constraint, q: Scalars, v: Scalars, time: An
         result = [parts(x, moving[0].level) if moving else (x, 0.0) for x in velocity(q, moving, time)]
         rows = [[t.get(k) if isinstance(t, SparseTangent) else 0.0 for k in range(tree.nv)] for _, t in result]
         drift = velocity(q, [0.0] * tree.nv, time)
-    going = seeded([*q, time], [*rate_of(tree, q, v), 1.0])
-    bias = [parts(x, going[0].level)[1] for x in velocity(going[:-1], v, going[-1])]
+    advancing = seeded([*q, time], [*rate_of(tree, q, v), 1.0])
+    bias = [parts(x, advancing[0].level)[1] for x in velocity(advancing[:-1], v, advancing[-1])]
     return Rates(rows, bias, drift)
 
 
@@ -120,23 +119,23 @@ def _drift(tree: Tree, constraint: Constraint, q: Scalars, time: Any) -> list[An
 
 
 def constraint_error(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[Any]:
-    """φ(q, t) of the holonomic constraints, one after the other: zero where they hold."""
+    """Return the errors φ(q, t) of the holonomic constraints, concatenated."""
     state = KinematicState(tree, q, None, 0.0 if time is None else time[0])
     return [x for constraint in tree.constraints if constraint.holonomic for x in constraint.error(state)]
 
 
 def constraint_jacobian(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[list[Any]]:
-    """G (nc × nv): velocities that obey all constraints have G v + σ = 0."""
+    """Return the constraint Jacobian G (nc × nv) of G v + σ = 0."""
     return rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0]).rows
 
 
 def constraint_drift(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[Any]:
-    """σ (nc): what time, and what moves by itself, adds to G v."""
+    """Return the drift σ (nc) of G v + σ = 0, due to explicit time dependence."""
     return rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0]).drift
 
 
 def constraint_bias(tree: Tree, q: Scalars, v: Scalars, time: Scalars | None = None) -> list[Any]:
-    """γ (nc): accelerations that obey all constraints have G a + γ = 0, at velocities that do."""
+    """Return the bias γ (nc) of G a + γ = 0, for v that satisfies the constraints."""
     return rates_of(tree, q, v, 0.0 if time is None else time[0]).bias
 
 
@@ -144,13 +143,13 @@ Matrix = list[list[Any]]
 
 
 def rows_in_time(tree: Tree, q: Scalars, time: Any) -> tuple[Matrix, Matrix]:
-    """(G σ), nc × (nv + 1), and the squares of G's numbers as they would be without cancellation."""
+    """Return (G σ), nc × (nv + 1), and the squared elements of G without cancellation."""
     rates = rates_of(tree, q, [0.0] * tree.nv, time)
     return [[*row, drift] for row, drift in zip(rates.rows, rates.drift, strict=True)], rates.sizes
 
 
 def allowed(rows: Matrix, pivots: Sequence[tuple[int, int]], free: Sequence[int]) -> Matrix:
-    """Vectors that rows take to zero, one for each free column, by elimination with pivots (row, column) in order."""
+    """Return a basis of the null space, one vector for each free column, by elimination with ordered pivots."""
     rows = [list(row) for row in rows]
     for i, j in pivots:
         pivot = rows[i][j]
@@ -172,7 +171,7 @@ def allowed(rows: Matrix, pivots: Sequence[tuple[int, int]], free: Sequence[int]
 
 
 class KinematicState:
-    """A robot at q and v, and at a time.  What needs v may not be asked where there is none."""
+    """A robot at q, v and a time; without v, queries of velocities are errors."""
 
     def __init__(self, tree: Tree, q: Scalars, v: Scalars | None = None, time: Any = 0.0) -> None:
         self.tree, self.time = tree, time
@@ -186,18 +185,18 @@ class KinematicState:
 
     def q(self, joint: str) -> list[Any]:
         i = self.tree.joint_index(joint)
-        numbers, coupling = self._split_q[i], self.tree.bodies[i].coupling
-        return list(numbers) if coupling is None else coupling.q(numbers)
+        values, coupling = self._split_q[i], self.tree.bodies[i].coupling
+        return list(values) if coupling is None else coupling.q(values)
 
     def v(self, joint: str) -> list[Any]:
         i = self.tree.joint_index(joint)
-        numbers, coupling = self.split_v[i], self.tree.bodies[i].coupling
-        return list(numbers) if coupling is None else coupling.v(numbers)
+        values, coupling = self.split_v[i], self.tree.bodies[i].coupling
+        return list(values) if coupling is None else coupling.v(values)
 
     def moving(self, joint: str) -> list[list[Any]]:
         i = self.tree.joint_index(joint)
-        places, ratio = range(self.nv)[self.tree.v_slices[i]], self.tree.bodies[i].ratio
-        return [[ratio if k == place else 0.0 for k in range(self.nv)] for place in places]
+        columns, ratio = range(self.nv)[self.tree.v_slices[i]], self.tree.bodies[i].ratio
+        return [[ratio if k == column else 0.0 for k in range(self.nv)] for column in columns]
 
     def units(self, joint: str) -> tuple[str, ...]:
         rates = self.tree.bodies[self.tree.joint_index(joint)].joint.v_units
@@ -234,7 +233,7 @@ class KinematicState:
 
     @cached_property
     def split_v(self) -> list[Any]:
-        assert self._v is not None, "a constraint's error asked for a velocity"
+        assert self._v is not None, "the error of a constraint queries a velocity"
         return self.tree.split_v(self._v)
 
     @property
@@ -242,18 +241,18 @@ class KinematicState:
         return self._split_q
 
 
-_STATES = 16
-_ROUNDING = 1e-9
+_STATES = 16  # random states in which linearity is checked
+_ROUNDING = 1e-9  # largest relative deviation from linearity
 
 
 def bind_constraints(tree: Tree, constraint: Constraint) -> Constraint:
-    """The constraint, knowing what only a robot can tell it.
+    """Return the constraint bound to a robot (`Constraint.bind`).
 
-    Raises ValueError for a function of the user's that cannot be one of a constraint, or cannot be differentiated, or
-    is one of velocities and not linear in them, UnknownNameError for a name that it asks for and that is not there.
+    Raises ValueError for a user function that is unsuitable, not differentiable, or a function of velocities that is
+    not linear in them; UnknownNameError for a query with an unknown name.
     """
     if not isinstance(constraint, Constraint):
-        return constraint  # told by whoever puts it on
+        return constraint  # the caller raises the error
     graph = Graph(f"constraint {constraint.name!r}")
     q, v, (time,) = graph.inputs("q", (tree.nq,)), graph.inputs("v", (tree.nv,)), graph.inputs("time", (1,))
     result = constraint.bind(KinematicState(tree, q, v, time))
@@ -265,7 +264,7 @@ def bind_constraints(tree: Tree, constraint: Constraint) -> Constraint:
 
 
 def _check_linear(tree: Tree, constraint: Constraint) -> None:
-    """Raises ValueError for a function of velocities that is not σ + A v, in random states, or is no number in any."""
+    """Raise ValueError for a velocity function that is not σ + A v, or is NaN, in random states."""
     rng = np.random.default_rng(0)
     free = [np.full(body.joint.nq, np.inf).tolist() for _, body in tree.stacked()]
     bounded = zip(tree.stacked(), free, strict=True)
@@ -285,17 +284,17 @@ def _check_linear(tree: Tree, constraint: Constraint) -> None:
     for name, row in zip(constraint.component_names, off, strict=True):
         if np.isnan(row).all():
             raise ValueError(
-                f"constraint {constraint.name!r}: its function gives NaN in {_STATES} random states ({name})"
+                f"constraint {constraint.name!r}: its function returns NaN in {_STATES} random states ({name})"
             )
         if np.nanmax(row) > _ROUNDING:
             raise ValueError(
-                f"constraint {constraint.name!r}: its function is not linear in velocities ({name}): f(2 v - 3 w) is "
-                f"{np.nanmax(row):.1e} of its size off 2 f(v) - 3 f(w); expected A(q, t) v + σ(q, t)"
+                f"constraint {constraint.name!r}: its function is not linear in velocities ({name}): f(2 v - 3 w) "
+                f"differs from 2 f(v) - 3 f(w) by {np.nanmax(row):.1e}, relative; expected A(q, t) v + σ(q, t)"
             )
 
 
-def settled_anew(tree: Tree) -> Tree:
-    """The tree, whose joints may have other types, with its constraints as they are of it then.  Raises ValueError."""
+def rebind_constraints(tree: Tree) -> Tree:
+    """Return a tree with its constraints bound again, after its joints have changed.  Raises ValueError."""
     if not tree.constraints:
         return tree
     return with_constraints(replace(tree, constraints=()), [bind_constraints(tree, c) for c in tree.constraints])
@@ -303,27 +302,27 @@ def settled_anew(tree: Tree) -> Tree:
 
 ROWS = (
     FunctionSpec.of(
-        constraint_error, "q", Output(("ne",), "m, rad"), "What is left to where constraints hold.", optional=("time",)
+        constraint_error, "q", Output(("ne",), "m, rad"), "Errors of the holonomic constraints.", optional=("time",)
     ),
     FunctionSpec.of(
         constraint_jacobian,
         "q",
         Output(("nc", "nv"), "m, 1"),
-        "The velocities that constraints rule out, a row each.",
+        "Constraint Jacobian, one row for each constrained velocity.",
         optional=("time",),
     ),
     FunctionSpec.of(
         constraint_drift,
         "q",
         Output(("nc",), "m/s, rad/s"),
-        "What velocities that obey constraints make up for, where these move by themselves.",
+        "Drift of the constraint velocities, due to explicit time dependence.",
         optional=("time",),
     ),
     FunctionSpec.of(
         constraint_bias,
         "q v",
         Output(("nc",), "m/s², rad/s²"),
-        "What constraints add to accelerations while velocities stay the same.",
+        "Bias of the constraint accelerations, for constant velocities.",
         optional=("time",),
     ),
 )

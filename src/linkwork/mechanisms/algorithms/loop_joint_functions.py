@@ -1,9 +1,9 @@
-"""The joints that close loops: their own configurations and velocities, and what they exert.
+"""Loop joints: configurations, velocities and forces of the joints that close loops.
 
-The pose of M in F says q_J, the twist V of M relative to F says v_J = S⁺ V.  Joint forces τ_J of such a joint are the
-wrench F = S⁺ᵀ τ_J on M, and the opposite one on the frame before: of those with Sᵀ F = τ_J the least.  On the robot
-that is the generalized force Jᵀ F, with V = J v; that of any other such F differs by what the loop's rows exert.
-Damping, friction and springs exert what they exert in a tree's joint, at q_J and v_J.
+The pose of M in F determines q_J, and the twist V of M relative to F determines v_J = S⁺ V.  Joint forces τ_J of a loop
+joint are the wrench F = S⁺ᵀ τ_J on M, and the opposite wrench on the other frame; it is the smallest F with Sᵀ F = τ_J.
+The generalized force on the robot is Jᵀ F, with V = J v; any other such F differs by constraint forces of the loop.
+Damping, friction and springs act as in a joint of the tree, at q_J and v_J.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 8.9 (loop-closure joints with active forces).
 """
@@ -38,12 +38,12 @@ Scalars = Sequence[Any]
 
 
 def loops_of(tree: Tree) -> list[LoopJoint]:
-    """The joints that close loops, in the order of their numbers."""
+    """Return the joints that close loops, in the order of their coordinates."""
     return [constraint for constraint in tree.constraints if isinstance(constraint, LoopJoint)]
 
 
 def body_of(loop: LoopJoint) -> Body:
-    """A body that a loop's joint would carry, without mass: what the joint has besides its type."""
+    """Return a massless body with the joint type, limits, damping, friction and springs of a loop joint."""
     joint = loop.joint
     none = Limits.none(joint)
     bounds = Limits(
@@ -73,27 +73,27 @@ def body_of(loop: LoopJoint) -> Body:
 
 
 def _state_of(state: KinematicState, loop: LoopJoint) -> tuple[list[Any], list[Any]]:
-    """q_J and v_J."""
+    """Return q_J and v_J."""
     between = state.between(loop.frame, loop.relative_to)
     q = loop.joint.configuration_from_pose(between.pose)
     return q, loop.joint.velocity_from_twist(q, between.twist)
 
 
 def loop_configuration(tree: Tree, q: Scalars) -> list[Any]:
-    """q_J of the joints that close loops, one after the other."""
+    """Return q_J of the joints that close loops, concatenated."""
     state = KinematicState(tree, q)
     poses = ((loop.joint, state.between(loop.frame, loop.relative_to).pose) for loop in loops_of(tree))
     return [x for joint, X in poses for x in joint.configuration_from_pose(X)]
 
 
 def loop_velocity(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
-    """v_J of the joints that close loops, one after the other."""
+    """Return v_J of the joints that close loops, concatenated."""
     state = KinematicState(tree, q, v)
     return [x for loop in loops_of(tree) for x in _state_of(state, loop)[1]]
 
 
 def loop_wrenches(tree: Tree, q: Scalars) -> list[Force]:
-    """What a unit of each row of the constraints exerts on M, in M's coordinates; zero where it is of no loop."""
+    """Return the unit wrench on M of each constraint row, in coordinates of M; zero for rows without a loop joint."""
     state = KinematicState(tree, q)
     result: list[Force] = []
     for constraint in tree.constraints:
@@ -105,7 +105,7 @@ def loop_wrenches(tree: Tree, q: Scalars) -> list[Force]:
 
 
 def loop_passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT.name) -> list[Any]:
-    """What springs, damping and friction exert on the joints that close loops, one after the other."""
+    """Return the forces of springs, damping and friction of the joints that close loops, concatenated."""
     state = KinematicState(tree, q, v)
     return [x for loop in loops_of(tree) for x in exerted(body_of(loop), *_state_of(state, loop), friction)]
 
@@ -119,7 +119,7 @@ def with_loop_forces(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """τ, and what joint forces of the joints that close loops add to it: given ones, and with ``passive`` their own."""
+    """Return τ plus the generalized forces of loop joints: ``forces``, and with ``passive`` their passive forces."""
     total, state = list(tau), KinematicState(tree, q, v)
     for loop, F in zip(loops_of(tree), loop_motor_wrenches(state, forces, passive, friction), strict=True):
         if F is not None:
@@ -131,16 +131,16 @@ def with_loop_forces(
 def loop_motor_wrenches(
     state: KinematicState, forces: Scalars | None, passive: bool, friction: str | FrictionLaw
 ) -> list[Force | None]:
-    """F = S⁺ᵀ τ_J of each joint that closes a loop, on M in M's coordinates; None where no joint force acts.
+    """Return F = S⁺ᵀ τ_J of each joint that closes a loop, on M in coordinates of M; None without joint force.
 
-    Joint forces are the given ones (nl), and with ``passive`` those of springs, damping and friction.
+    τ_J has ``forces`` (nl), and with ``passive`` those of springs, damping and friction.
     """
     result: list[Force | None] = []
-    place = 0
+    start = 0
     for loop in loops_of(state.tree):
         joint = loop.joint
-        own = [0.0] * joint.nv if forces is None else list(forces[place : place + joint.nv])
-        place += joint.nv
+        own = [0.0] * joint.nv if forces is None else list(forces[start : start + joint.nv])
+        start += joint.nv
         acts = passive and loop.resists
         if joint.nv == 0 or not (acts or forces is not None):
             result.append(None)
@@ -158,7 +158,7 @@ def loop_motor_wrenches(
 def loop_force_derivatives(
     tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw
 ) -> tuple[list[list[Any]], list[list[Any]]]:
-    """How what the joints that close loops exert by themselves on the robot changes with q (tangent space), and v."""
+    """Return the derivatives of the passive forces of loop joints by q (in the tangent space) and v."""
     none = [0.0] * tree.nv
     return force_derivatives(tree, q, v, lambda q, v: with_loop_forces(tree, q, v, none, None, True, friction))
 
@@ -178,7 +178,7 @@ ROWS = (
         loop_passive_force,
         "q v",
         Output(("nl",), "N·m, N"),
-        "What springs, damping and friction exert on the joints that close loops.",
+        "Forces of springs, damping and friction of the joints that close loops.",
         options=(FRICTION,),
         needs_passive_forces=True,
     ),

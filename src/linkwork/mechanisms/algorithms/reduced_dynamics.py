@@ -1,27 +1,25 @@
-"""The dynamics of a mechanism in independent velocities u: as many equations as there are degrees of freedom.
+"""Reduced dynamics in the independent velocities u of a mechanism, and their linearization.
 
-With v = K u + k and a = K u̇ + g of `explicit`, the equations of motion M a + h = τ + Gᵀλ, times Kᵀ, lose what the
-constraints exert, since G K = 0:
+With v = K u + k and a = K u̇ + g of `velocity_embedding`, the equations of motion M a + h = τ + Gᵀλ are multiplied by
+Kᵀ.  This eliminates the constraint forces, since G K = 0:
 
     H u̇ + c = Kᵀ τ,      H = Kᵀ M K,      c = Kᵀ (h + M g).
 
 Sources: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 3.5; Garcia de Jalon and Bayo, Kinematic and
 Dynamic Simulation of Multibody Systems, 1994, chapter 5 (velocity transformations).
 
-How small changes of a mechanism's state grow, in independent coordinates and velocities.
-
-The state is (q, u): a change of q that obeys the constraints is δ = K_q δ_I, K_q being what independent coordinates
-make of all (of the constraints that have an error alone: there may be more independent coordinates than velocities).
-Equations are differentiated where they stand, and never through their solution:
+Linearization: the state is (q, u).  A variation of q that satisfies the constraints is δ = K_q δ_I, with the
+independent coordinates I.  K_q is of the holonomic constraints only, so there may be more independent coordinates than
+velocities.  The equations are differentiated implicitly, not through their solution:
 
     G Δv + Δ[G v + σ] = 0,      G Δa + Δ[G a + γ] = 0,      Δτ_ID = ∂τ/∂q δ + ∂τ/∂v Δv + M Δa,
 
-Δ[·] of what depends on q, and γ on v, while v and a stay.  In time, with B the bracket of `tangent_autodiff` and λ
-what the constraints exert, τ_ID − τ = Gᵀ λ,
+with Δ[·] the variation by q, and of γ by v, for constant v and a.  With the bracket B of `tangent_autodiff` and the
+constraint forces λ, τ_ID − τ = Gᵀ λ,
 
     δ̇_I = (B δ + Δv)_I,      H Δu̇ = Kᵀ (Δτ − Δτ_ID + Δ[Gᵀ λ]),      u̇ fixed within Δa and λ within Δ[·];
 
-the last term is what K does not stay the same by: ΔKᵀ Gᵀ λ = −Kᵀ ΔGᵀ λ, since G K = 0 remains.
+where the last term is due to the variation of K: ΔKᵀ Gᵀ λ = −Kᵀ ΔGᵀ λ, since G K = 0.
 
 Sources: Basu-Mandal, Chatterjee and Papadopoulos, Hands-free circular motions of a benchmark bicycle, Proc. R. Soc. A
 463, 2007; Peterson, Gede and Hubbard, Symbolic linearization of equations of motion of constrained multibody systems,
@@ -41,10 +39,10 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import added, dot, mirrored, negated, transposed
-from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import asked_for
+from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import required_forces
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of
-from linkwork.mechanisms.algorithms.velocity_embedding import INDEPENDENT, Explicit, Names, places_of
+from linkwork.mechanisms.algorithms.velocity_embedding import INDEPENDENT, Names, VelocityEmbedding, velocity_indices
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
@@ -57,7 +55,7 @@ Matrix = list[list[Any]]
 
 
 def reduced_inertia(K: Matrix, M: Matrix) -> Matrix:
-    """Kᵀ M K, symmetric."""
+    """Return Kᵀ M K, symmetric."""
     columns = transposed(K)
     moved = [[dot(row, column) for row in M] for column in columns]
     lower = [[dot(columns[i], moved[j]) for j in range(i + 1)] for i in range(len(columns))]
@@ -67,9 +65,9 @@ def reduced_inertia(K: Matrix, M: Matrix) -> Matrix:
 def reduced_mass_matrix(
     tree: Tree, q: Scalars, independent: Names, time: Scalars | None = None, passive: bool = False
 ) -> Matrix:
-    """H (ni × ni): the kinetic energy of u is ½ uᵀ H u, where constraints do not depend on time."""
-    explicit = Explicit.at(tree, q, independent, 0.0 if time is None else time[0])
-    return reduced_inertia(explicit.K, mass_matrix(tree, q, passive))
+    """Return H = Kᵀ M K (ni × ni); for time-independent constraints the kinetic energy is ½ uᵀ H u."""
+    embedding = VelocityEmbedding.at(tree, q, independent, 0.0 if time is None else time[0])
+    return reduced_inertia(embedding.K, mass_matrix(tree, q, passive))
 
 
 def reduced_inverse_dynamics(
@@ -83,11 +81,11 @@ def reduced_inverse_dynamics(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """H u̇ + c (ni), u̇ being the independent ones of a: the forces on u under which it accelerates so."""
+    """Return the generalized forces H u̇ + c (ni) on u, with u̇ the independent components of a."""
     t = 0.0 if time is None else time[0]
-    explicit = Explicit.at(tree, q, independent, t)
-    rates = explicit.whole([a[k] for k in explicit.independent], rates_of(tree, q, v, t).bias)
-    return explicit.reduced(asked_for(tree, q, v, rates, wrenches, passive, friction=friction))
+    embedding = VelocityEmbedding.at(tree, q, independent, t)
+    rates = embedding.whole([a[k] for k in embedding.independent], rates_of(tree, q, v, t).bias)
+    return embedding.reduced(required_forces(tree, q, v, rates, wrenches, passive, friction=friction))
 
 
 def reduced_bias_force(
@@ -100,7 +98,7 @@ def reduced_bias_force(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """c (ni): the forces on u at which it does not accelerate."""
+    """Return the bias force c (ni), the generalized force on u for u̇ = 0."""
     return reduced_inverse_dynamics(tree, q, v, [0.0] * tree.nv, independent, wrenches, time, passive, friction)
 
 
@@ -115,13 +113,13 @@ def reduced_forward_dynamics(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """u̇ (ni) under joint forces τ (nv)."""
+    """Return u̇ (ni) under joint forces τ (nv)."""
     t = 0.0 if time is None else time[0]
-    explicit = Explicit.at(tree, q, independent, t)
-    H = reduced_inertia(explicit.K, mass_matrix(tree, q, passive))
-    still = explicit.whole([0.0] * len(explicit.independent), rates_of(tree, q, v, t).bias)
-    needed = asked_for(tree, q, v, still, wrenches, passive, friction=friction)
-    return Semidefinite.of(H, more=0.0).once(explicit.reduced([x - y for x, y in zip(tau, needed, strict=True)]))
+    embedding = VelocityEmbedding.at(tree, q, independent, t)
+    H = reduced_inertia(embedding.K, mass_matrix(tree, q, passive))
+    zero = embedding.whole([0.0] * len(embedding.independent), rates_of(tree, q, v, t).bias)
+    required = required_forces(tree, q, v, zero, wrenches, passive, friction=friction)
+    return Semidefinite.of(H, more=0.0).once(embedding.reduced([x - y for x, y in zip(tau, required, strict=True)]))
 
 
 _OF_FORCES: dict[str, Any] = {
@@ -144,56 +142,59 @@ def reduced_linearize(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
-    """The blocks of A by (coordinates, velocities), and ∂u̇/∂τ (ni × nv)."""
+    """Return the blocks of A by (coordinates, velocities), and ∂u̇/∂τ (ni × nv)."""
     t = 0.0 if time is None else time[0]
-    moved, places = Explicit.at(tree, q, coordinates, t, holonomic=True).K, places_of(tree, coordinates)
-    explicit = Explicit.at(tree, q, independent, t)
-    n, m = len(places), len(explicit.independent)
+    moved, indices = (
+        VelocityEmbedding.at(tree, q, coordinates, t, holonomic=True).K,
+        velocity_indices(tree, coordinates),
+    )
+    embedding = VelocityEmbedding.at(tree, q, independent, t)
+    n, m = len(indices), len(embedding.independent)
     u_dot = reduced_forward_dynamics(tree, q, v, tau, independent, wrenches, time, passive, friction)
 
-    a = explicit.whole(u_dot, rates_of(tree, q, v, t).bias)
+    a = embedding.whole(u_dot, rates_of(tree, q, v, t).bias)
     by_q, by_v, M = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
     if passive and any(loop.resists for loop in loops_of(tree)):
         loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
         by_q, by_v = added(by_q, negated(loops_by_q)), added(by_v, negated(loops_by_v))
-    needed = asked_for(tree, q, v, a, wrenches, passive, friction=friction)
-    forces = explicit.forces([x - y for x, y in zip(needed, tau, strict=True)])
+    required = required_forces(tree, q, v, a, wrenches, passive, friction=friction)
+    forces = embedding.forces([x - y for x, y in zip(required, tau, strict=True)])
 
-    still, free = [0.0] * m, transposed(explicit.K) if m else []
+    zero, free = [0.0] * m, transposed(embedding.K) if m else []
     there, level = _varied(q, [_combined(row, moved) for row in tangent_rates(tree, q)])
     rates = rates_of(tree, there, [0.0] * tree.nv, t)
-    missed = [_tangent(dot(row, v) + x, level) for row, x in zip(rates.rows, rates.drift, strict=True)]
+    residuals = [_tangent(dot(row, v) + x, level) for row, x in zip(rates.rows, rates.drift, strict=True)]
     pulled = [_tangent(dot(column, forces), level) for column in transposed(rates.rows)]
-    changes = [explicit.whole(still, [x.get(k) for x in missed]) for k in range(n)] + free
+    changes = [embedding.whole(zero, [x.get(k) for x in residuals]) for k in range(n)] + free
 
     by_all = [SparseTangent({k: change[i] for k, change in enumerate(changes)}) for i in range(tree.nv)]
     states, level = _varied([*q, *v], [*(_combined(row, moved) for row in tangent_rates(tree, q)), *by_all])
     rates = rates_of(tree, states[: len(q)], states[len(q) :], t)
-    missed = [_tangent(dot(row, a) + x, level) for row, x in zip(rates.rows, rates.bias, strict=True)]
-    faster = [explicit.whole(still, [x.get(k) for x in missed]) for k in range(n + m)]
+    residuals = [_tangent(dot(row, a) + x, level) for row, x in zip(rates.rows, rates.bias, strict=True)]
+    changes_of_a = [embedding.whole(zero, [x.get(k) for x in residuals]) for k in range(n + m)]
 
-    factors = Semidefinite.of(reduced_inertia(explicit.K, M), more=0.0)
+    factors = Semidefinite.of(reduced_inertia(embedding.K, M), more=0.0)
     columns = []
-    for k, (change, rate) in enumerate(zip(changes, faster, strict=True)):
+    for k, (change, rate) in enumerate(zip(changes, changes_of_a, strict=True)):
         along = [row[k] for row in moved] if k < n else [0.0] * tree.nv
         held = [x.get(k) if k < n else 0.0 for x in pulled] if pulled else [0.0] * tree.nv
         left = [h - (dot(by_q[i], along) + dot(by_v[i], change) + dot(M[i], rate)) for i, h in enumerate(held)]
-        columns.append(factors.once(explicit.reduced(left)))
-    turned = bracket(tree, q, v)
-    yy = [[dot(turned[i], [row[k] for row in moved]) + changes[k][i] for k in range(n)] for i in places]
-    yu = [[column[i] for column in free] for i in places]
-    by_tau = [factors.once(row) for row in explicit.K]
+        columns.append(factors.once(embedding.reduced(left)))
+    bracket_matrix = bracket(tree, q, v)
+    yy = [[dot(bracket_matrix[i], [row[k] for row in moved]) + changes[k][i] for k in range(n)] for i in indices]
+    yu = [[column[i] for column in free] for i in indices]
+    by_tau = [factors.once(row) for row in embedding.K]
     return yy, yu, _transposed(columns[:n], m), _transposed(columns[n:], m), _transposed(by_tau, m)
 
 
 def _varied(values: Scalars, rates: Sequence[SparseTangent]) -> tuple[list[Any], int]:
-    """Numbers with how they vary, and the level at which they do."""
+    """Return dual numbers with these tangents, and their level."""
     result = seeded(values, rates)
     return list(result), result[0].level if result else 1
 
 
 def _combined(rates: dict[Any, Any], moved: Matrix) -> SparseTangent:
-    """How fast a number changes by independent coordinates, of how fast it does by velocities."""
+    """Return the derivative of a scalar by independent coordinates from its derivatives by velocities."""
     total = SparseTangent({})
     for k, rate in rates.items():
         total = total + SparseTangent(dict(enumerate(moved[k]))) * rate
@@ -217,7 +218,7 @@ ROWS = (
         reduced_mass_matrix,
         "q",
         Output(("ni", "ni"), "kg·m², kg·m, kg"),
-        "Inertia that independent velocities feel, where constraints hold.",
+        "Reduced mass matrix of the independent velocities.",
         optional=("time",),
         options=(INDEPENDENT, PASSIVE),
         joint_space=True,
@@ -226,14 +227,14 @@ ROWS = (
         reduced_bias_force,
         "q v",
         Output(("ni",), "N·m, N"),
-        "Forces on independent velocities at which they do not accelerate.",
+        "Reduced bias force on the independent velocities.",
         **_OF_FORCES,
     ),
     FunctionSpec.of(
         reduced_inverse_dynamics,
         "q v a",
         Output(("ni",), "N·m, N"),
-        "Forces on independent velocities under which they accelerate as asked.",
+        "Generalised forces on the independent velocities for their accelerations.",
         **_OF_FORCES,
     ),
     FunctionSpec.of(
@@ -254,7 +255,7 @@ ROWS = (
             Output(("ni", "ni"), "1/s", "du_du"),
             Output(("ni", "nv"), "1/(kg·m²), 1/kg", "du_dtau"),
         ),
-        "The linear system of small changes of a mechanism's independent coordinates and velocities, and joint forces.",
+        "Linearised dynamics in independent coordinates and velocities, and joint forces.",
         optional=("gravity", "time"),
         options=(INDEPENDENT, COORDINATES, PASSIVE, SMOOTH_FRICTION),
         takes_wrenches=True,

@@ -1,16 +1,16 @@
-"""A mechanism's velocities as functions of independent ones: the explicit form of its constraints.
+"""Velocity embedding: all velocities of a mechanism as functions of independent ones, v = K u + k.
 
-With the columns of G split into those of independent velocities u and of the others, the rows G v + σ = 0 give
+With the columns of G split into those of the independent velocities u and of the dependent ones d, G v + σ = 0 gives
 
     v = K u + k,      K_i = 1,      G_d K_d = −G_i,      G_d k_d = −σ,
 
-and with accelerations a, G a + γ = 0, a = K u̇ + g, where G_d g_d = −γ; g is K̇ u + k̇.  G_d may have more rows than
-columns: where rows depend on each other, and agree, the normal equations G_dᵀ G_d x = G_dᵀ b have the solution of all
-of them, and they are regular wherever u determines the rest.  What squaring costs in digits a step of refinement on b −
-G_d x brings back, as far as G_dᵀ G_d tells its columns apart.
+and for accelerations, G a + γ = 0 gives a = K u̇ + g with G_d g_d = −γ, where g = K̇ u + k̇.  G_d may have more rows than
+columns.  If redundant rows are consistent, the normal equations G_dᵀ G_d x = G_dᵀ b solve all rows, and they are
+regular wherever u determines d.  One step of refinement with the residual b − G_d x recovers the digits lost by
+squaring, as long as G_dᵀ G_d is numerically regular.
 
 Sources: Björck, Stability analysis of the method of seminormal equations, Linear Algebra Appl. 88/89, 1987;
-Featherstone, Rigid Body Dynamics Algorithms, 2008, section 3.5 (explicit constraints).
+Featherstone, Rigid Body Dynamics Algorithms, 2008, section 3.5 (embedding constraints).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from linkwork.model.coordinate_names import index_of
 from linkwork.model.function_spec import FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 
-__all__ = ["INDEPENDENT", "ROWS", "Explicit", "Solved", "explicit_acceleration", "places_of"]
+__all__ = ["INDEPENDENT", "ROWS", "NormalEquations", "VelocityEmbedding", "explicit_acceleration", "velocity_indices"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
@@ -39,17 +39,17 @@ Names = str | Sequence[str]
 INDEPENDENT = Option("independent", required=True, names="velocity", counted="ni")
 
 
-def places_of(tree: Tree, names: Names) -> list[int]:
-    """Where named numbers are in v."""
+def velocity_indices(tree: Tree, names: Names) -> list[int]:
+    """Return the indices of named components of v."""
     result: list[int] = index_of(tree, "v", (names,) if isinstance(names, str) else tuple(names)).tolist()
     return result
 
 
 @dataclass(frozen=True)
-class Solved:
-    """Some columns of a matrix, factored: of A x = b, which has a solution, the one."""
+class NormalEquations:
+    """Solver of consistent equations A x = b by factored normal equations."""
 
-    rows: Matrix  # of these columns alone
+    rows: Matrix  # of A
 
     @cached_property
     def columns(self) -> Matrix:
@@ -57,20 +57,20 @@ class Solved:
 
     @cached_property
     def factors(self) -> Semidefinite:
-        """Of AᵀA."""
+        """Factors of AᵀA."""
         count = len(self.columns)
         lower = [[dot(self.columns[i], self.columns[j]) for j in range(i + 1)] for i in range(count)]
         return Semidefinite.of(lower, more=0.0)
 
     @property
     def pivots(self) -> list[Any]:
-        """What is left of the square of each column beside those before it, relative: 0 where it is one of theirs."""
+        """Squared norm of each column after projecting out the earlier ones, relative to its own; 0 if dependent."""
         factors = self.factors
         shares = [factors.D_inv[k] * factors.A[column][column] for k, column in enumerate(factors.order)]
         return [reciprocal_or_zero(share, eq(share, 0.0)) for share in shares]
 
     def of(self, b: Scalars) -> list[Any]:
-        """x, with a step of refinement."""
+        """Return x, with one step of refinement."""
         if not self.rows or all(map(is_zero, b)):
             return [0.0] * len(self.columns)
         x = self.once(b)
@@ -78,7 +78,7 @@ class Solved:
         return [value + more for value, more in zip(x, rest, strict=True)]
 
     def pulled(self, b: Scalars) -> list[Any]:
-        """The shortest y with Aᵀ y = b, with a step of refinement."""
+        """Return the minimum-norm y with Aᵀ y = b, with one step of refinement."""
         if not self.rows:
             return []
         x = self.factors.once(b)
@@ -87,37 +87,37 @@ class Solved:
         return [value + dot(row, x) for value, row in zip(y, self.rows, strict=True)]
 
     def once(self, b: Scalars) -> list[Any]:
-        """(AᵀA)⁻¹ Aᵀ b."""
+        """Return (AᵀA)⁻¹ Aᵀ b."""
         return self.factors.once([dot(column, b) for column in self.columns])
 
 
 @dataclass(frozen=True)
-class Explicit:
-    """The rows of constraints in one state, solved for the velocities that depend on others."""
+class VelocityEmbedding:
+    """The constraint rows in one state, solved for the dependent velocities."""
 
     rows: Matrix  # G
     nv: int
     independent: list[int]
 
     @staticmethod
-    def at(tree: Tree, q: Scalars, independent: Names, time: Any = 0.0, holonomic: bool = False) -> Explicit:
-        """Of all constraints, or of those alone that have an error."""
+    def at(tree: Tree, q: Scalars, independent: Names, time: Any = 0.0, holonomic: bool = False) -> VelocityEmbedding:
+        """Create the embedding of all constraints, or with ``holonomic`` of the holonomic ones only."""
         rows = rates_of(tree, q, [0.0] * tree.nv, time).rows
         if holonomic:
-            kept = [c.holonomic for c in tree.constraints for _ in c.component_names]
-            rows = [row for row, is_kept in zip(rows, kept, strict=True) if is_kept]
-        return Explicit(rows, tree.nv, places_of(tree, independent))
+            has_errors = [c.holonomic for c in tree.constraints for _ in c.component_names]
+            rows = [row for row, has_error in zip(rows, has_errors, strict=True) if has_error]
+        return VelocityEmbedding(rows, tree.nv, velocity_indices(tree, independent))
 
     @cached_property
     def dependent(self) -> list[int]:
         return [k for k in range(self.nv) if k not in self.independent]
 
     @cached_property
-    def _solved(self) -> Solved:
-        return Solved([[row[k] for k in self.dependent] for row in self.rows] or [])
+    def _solved(self) -> NormalEquations:
+        return NormalEquations([[row[k] for k in self.dependent] for row in self.rows] or [])
 
     def whole(self, independent: Scalars, rest: Scalars) -> list[Any]:
-        """x (nv) with G x + rest = 0, where those of the independent velocities are given."""
+        """Return x (nv) with G x + rest = 0, from its independent components."""
         result: list[Any] = [0.0] * self.nv
         for k, x in zip(self.independent, independent, strict=True):
             result[k] = x
@@ -130,54 +130,54 @@ class Explicit:
 
     @cached_property
     def K(self) -> Matrix:
-        """K (nv × ni)."""
+        """The matrix K (nv × ni)."""
         none = [0.0] * len(self.rows)
         columns = [self.whole([float(i == j) for j in self.independent], none) for i in self.independent]
         return transposed(columns) if columns else [[] for _ in range(self.nv)]
 
-    def forces(self, needed: Scalars) -> list[Any]:
-        """λ with Gᵀ λ = needed, where some has it: what each row exerts."""
-        return self._solved.pulled([needed[k] for k in self.dependent])
+    def forces(self, required: Scalars) -> list[Any]:
+        """Return the constraint forces λ with Gᵀ λ = required, if such λ exist."""
+        return self._solved.pulled([required[k] for k in self.dependent])
 
     def reduced(self, forces: Scalars) -> list[Any]:
-        """Kᵀ τ: the forces on the independent velocities that do the same work."""
+        """Return the generalized forces Kᵀ τ on the independent velocities, of equal power."""
         return [dot(column, forces) for column in transposed(self.K)]
 
 
 def explicit_jacobian(tree: Tree, q: Scalars, independent: Names, time: Scalars | None = None) -> Matrix:
-    """K (nv × ni): velocities that obey all constraints are v = K u + k."""
-    return Explicit.at(tree, q, independent, _time(time)).K
+    """Return K (nv × ni) of the velocities v = K u + k that satisfy all constraints."""
+    return VelocityEmbedding.at(tree, q, independent, _time(time)).K
 
 
 def explicit_jacobian_derivative(
     tree: Tree, q: Scalars, v: Scalars, independent: Names, time: Scalars | None = None
 ) -> Matrix:
-    """K̇ (nv × ni) at velocities that obey the constraints: G_d K̇_d = −Ġ K."""
+    """Return K̇ (nv × ni) for v that satisfies the constraints: G_d K̇_d = −Ġ K."""
     t = _time(time)
-    explicit = Explicit.at(tree, q, independent, t)
-    going = seeded([*q, t], [*rate_of(tree, q, v), 1.0])
-    moving = rates_of(tree, going[:-1], [0.0] * tree.nv, going[-1]).rows
-    G_dot = [[parts(x, going[0].level)[1] for x in row] for row in moving]
-    still = [0.0] * len(explicit.independent)
-    columns = [explicit.whole(still, [dot(row, column) for row in G_dot]) for column in transposed(explicit.K)]
+    embedding = VelocityEmbedding.at(tree, q, independent, t)
+    advancing = seeded([*q, t], [*rate_of(tree, q, v), 1.0])
+    moving = rates_of(tree, advancing[:-1], [0.0] * tree.nv, advancing[-1]).rows
+    G_dot = [[parts(x, advancing[0].level)[1] for x in row] for row in moving]
+    zero = [0.0] * len(embedding.independent)
+    columns = [embedding.whole(zero, [dot(row, column) for row in G_dot]) for column in transposed(embedding.K)]
     return transposed(columns) if columns else [[] for _ in range(tree.nv)]
 
 
 def explicit_velocity(tree: Tree, q: Scalars, v: Scalars, independent: Names, time: Scalars | None = None) -> list[Any]:
-    """K u + k (nv), u being the independent ones of v; the others are not read."""
+    """Return K u + k (nv), with u the independent components of v; the others are not used."""
     t = _time(time)
-    explicit = Explicit.at(tree, q, independent, t)
+    embedding = VelocityEmbedding.at(tree, q, independent, t)
     drift = rates_of(tree, q, [0.0] * tree.nv, t).drift
-    return explicit.whole([v[k] for k in explicit.independent], drift)
+    return embedding.whole([v[k] for k in embedding.independent], drift)
 
 
 def explicit_acceleration(
     tree: Tree, q: Scalars, v: Scalars, a: Scalars, independent: Names, time: Scalars | None = None
 ) -> list[Any]:
-    """K u̇ + g (nv), u̇ being the independent ones of a; v obeys the constraints."""
+    """Return K u̇ + g (nv), with u̇ the independent components of a, for v that satisfies the constraints."""
     t = _time(time)
-    explicit = Explicit.at(tree, q, independent, t)
-    return explicit.whole([a[k] for k in explicit.independent], rates_of(tree, q, v, t).bias)
+    embedding = VelocityEmbedding.at(tree, q, independent, t)
+    return embedding.whole([a[k] for k in embedding.independent], rates_of(tree, q, v, t).bias)
 
 
 def _time(time: Scalars | None) -> Any:
@@ -191,28 +191,28 @@ ROWS = (
         explicit_jacobian,
         "q",
         Output(("nv", "ni"), "1, m, 1/m"),
-        "What independent velocities make of all, where constraints hold.",
+        "Matrix K of all velocities by the independent ones.",
         **_OF_RATES,
     ),
     FunctionSpec.of(
         explicit_jacobian_derivative,
         "q v",
         Output(("nv", "ni"), "1/s, m/s"),
-        "Its rate, at velocities that obey the constraints.",
+        "Time derivative of K, for velocities that satisfy the constraints.",
         **_OF_RATES,
     ),
     FunctionSpec.of(
         explicit_velocity,
         "q v",
         Output(("nv",), "rad/s, m/s"),
-        "Velocities that obey the constraints, of the independent ones among them.",
+        "Velocities that satisfy the constraints, from the independent ones.",
         **_OF_RATES,
     ),
     FunctionSpec.of(
         explicit_acceleration,
         "q v a",
         Output(("nv",), "rad/s², m/s²"),
-        "Accelerations that obey the constraints, of the independent ones among them.",
+        "Accelerations that satisfy the constraints, from the independent ones.",
         **_OF_RATES,
     ),
 )

@@ -1,7 +1,6 @@
-"""Least steps that a robot's constraints ask for.
+"""Least-norm steps onto constraints: δ = W⁻¹Gᵀ(G W⁻¹Gᵀ)⁺ b minimises ½ δᵀWδ subject to G δ = b.
 
-Of all δ with G δ = b the least in ½ δᵀWδ is δ = W⁻¹Gᵀ(G W⁻¹Gᵀ)⁺ b; W is diagonal here, or the mass matrix.  A number
-whose inverse weight is zero stays where it is.
+W is diagonal or the mass matrix.  A component with inverse weight zero is fixed.
 """
 
 from __future__ import annotations
@@ -14,93 +13,93 @@ from typing import Any, Protocol
 from linkwork.expr.linalg.semidefinite_solve import MORE, Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fabs, fmax
-from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import ConstrainedFactorization
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates
 from linkwork.model.tree import Tree
 
-__all__ = ["MassMetric", "Nearest", "Weighed", "largest", "of_errors"]
+__all__ = ["DiagonalMetric", "LeastNormStep", "MassMetric", "largest", "of_errors"]
 
 Scalars = Sequence[Any]
 
-_NOISE = 1e-18  # part of its size below which a row is rounding
+_NOISE = 1e-18  # squared size of a row, relative to that without cancellation, below which it is rounding
 
 
-class Nearest(Protocol):
-    """The rows of constraints, and how steps are measured."""
+class LeastNormStep(Protocol):
+    """Least-norm steps for constraint rows in some metric."""
 
-    def step(self, wanted: Scalars) -> list[Any]:
-        """The least δ with G δ = wanted."""
+    def step(self, target: Scalars) -> list[Any]:
+        """Return the least-norm δ with G δ = target."""
 
-    def short_step(self, wanted: Scalars, more: Any) -> list[Any]:
-        """The same where the diagonal of G W⁻¹ Gᵀ has so much of itself more: shorter, most so where it is singular."""
+    def short_step(self, target: Scalars, more: Any) -> list[Any]:
+        """Return a shorter step, with the diagonal of G W⁻¹ Gᵀ increased by the relative amount ``more``."""
 
 
 @dataclass(frozen=True)
-class Weighed:
-    """Steps that are measured number by number; ``inverse`` are the inverse weights."""
+class DiagonalMetric:
+    """Least-norm steps in a diagonal metric; ``inverse`` are the inverse weights."""
 
     rates: AllRates
     inverse: Scalars
-    floor: Any = 0.0  # added to the diagonal of G W⁻¹ Gᵀ: shorter steps
+    floor: Any = 0.0  # added to the diagonal of G W⁻¹ Gᵀ to shorten steps
 
     @cached_property
     def rows(self) -> list[list[Any]]:
-        """G W⁻¹."""
+        """G W⁻¹, by rows."""
         return [
             [0.0 if is_zero(w) else x * w for x, w in zip(row, self.inverse, strict=True)] for row in self.rates.rows
         ]
 
     @cached_property
     def factors(self) -> Semidefinite:
-        """Of G W⁻¹ Gᵀ."""
+        """Factors of G W⁻¹ Gᵀ."""
         return self._damped(MORE)
 
     def _damped(self, more: Any) -> Semidefinite:
-        G, weighed = self.rates.rows, self.rows
-        lower = [[dot(weighed[i], G[j]) for j in range(i + 1)] for i in range(len(G))]
+        G, weighted = self.rates.rows, self.rows
+        lower = [[dot(weighted[i], G[j]) for j in range(i + 1)] for i in range(len(G))]
         noise = [w * _NOISE for w in self.inverse]
         return Semidefinite.of(lower, [dot(sizes, noise) + self.floor for sizes in self.rates.sizes], more)
 
-    def step(self, wanted: Scalars) -> list[Any]:
-        return self.pulled(self.factors.solved(wanted))
+    def step(self, target: Scalars) -> list[Any]:
+        return self.pulled(self.factors.solved(target))
 
-    def short_step(self, wanted: Scalars, more: Any) -> list[Any]:
-        return self.pulled(self._damped(MORE + more).once(wanted))
+    def short_step(self, target: Scalars, more: Any) -> list[Any]:
+        return self.pulled(self._damped(MORE + more).once(target))
 
     def pulled(self, forces: Scalars) -> list[Any]:
-        """W⁻¹Gᵀ λ."""
+        """Return W⁻¹Gᵀ λ."""
         return [dot(column, forces) for column in zip(*self.rows, strict=True)] or [0.0] * len(self.inverse)
 
 
 @dataclass(frozen=True)
 class MassMetric:
-    """Steps that are measured by the mass matrix."""
+    """Least-norm steps in the metric of the mass matrix."""
 
-    held: Held
+    system: ConstrainedFactorization
 
-    def step(self, wanted: Scalars) -> list[Any]:
-        return self._moved(self.held.factors.solved(wanted))
+    def step(self, target: Scalars) -> list[Any]:
+        return self._moved(self.system.factors.solved(target))
 
-    def short_step(self, wanted: Scalars, more: Any) -> list[Any]:
-        return self._moved(self.held.damped(MORE + more).once(wanted))
+    def short_step(self, target: Scalars, more: Any) -> list[Any]:
+        return self._moved(self.system.damped(MORE + more).once(target))
 
     def _moved(self, forces: Scalars) -> list[Any]:
-        return self.held.moved([0.0] * self.held.inverse.count, forces)
+        return self.system.moved([0.0] * self.system.inverse.count, forces)
 
 
 def of_errors(tree: Tree, rates: AllRates) -> AllRates:
-    """The rows of those constraints that have an error."""
+    """Return the rates of the holonomic constraints."""
     holonomic = [c.holonomic for c in tree.constraints for _ in c.component_names]
     if all(holonomic):
         return rates
-    kept = [k for k, has_error in enumerate(holonomic) if has_error]
-    return AllRates(*([part[k] for k in kept] for part in (rates.rows, rates.bias, rates.drift, rates.sizes)))
+    indices = [k for k, has_error in enumerate(holonomic) if has_error]
+    return AllRates(*([part[k] for k in indices] for part in (rates.rows, rates.bias, rates.drift, rates.sizes)))
 
 
-def largest(numbers: Scalars) -> Any:
-    """max |x|."""
+def largest(values: Scalars) -> Any:
+    """Return max |x|."""
     result: Any = 0.0
-    for x in numbers:
+    for x in values:
         if not is_zero(x):
             result = fabs(x) if is_zero(result) else fmax(result, fabs(x))
     return result

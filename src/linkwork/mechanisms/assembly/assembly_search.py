@@ -294,7 +294,7 @@ def check_tolerance(caller: str, tolerance: Any) -> float:
 
 
 def _points(count: int, dimensions: int, first: int = 1) -> np.ndarray:
-    """Points in the cube from −1 to 1, (count, dimensions)."""
+    """Return low-discrepancy points in the cube [−1, 1], (count, dimensions)."""
     steps = np.array(kronecker_rates(dimensions))
     result: np.ndarray = 2.0 * np.mod(0.5 + np.arange(first, first + count)[:, np.newaxis] * steps, 1.0) - 1.0
     return result

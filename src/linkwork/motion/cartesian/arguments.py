@@ -92,7 +92,7 @@ class PathRequest:
         """Solve for poses (n, 4, 4) from neighbours (n, nq); return configurations and which are solutions."""
         p = self.problem if limits else self.unlimited
         result = p.kernel(q, p.tolerances, p.weights, *p.finite_bounds, _NEAR_STEPS, np.array(0.0), X)
-        return np.array(result.q), np.asarray(result.told[..., 0] == 1.0)
+        return np.array(result.q), np.asarray(result.diagnostics[..., 0] == 1.0)
 
     def other_solutions(self, q: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Return other solutions (n, nq) for one pose from scattered starts, the nearest to q first."""
@@ -106,7 +106,7 @@ class PathRequest:
             _STARTS,
             np.repeat(X[None], count, 0),
         )
-        answers = np.array(result.q)[np.asarray(result.told[..., 0] == 1.0)]
+        answers = np.array(result.q)[np.asarray(result.diagnostics[..., 0] == 1.0)]
         nearest: np.ndarray = answers[np.argsort(self.joint_distance(q[None], answers), kind="stable")]
         return nearest
 

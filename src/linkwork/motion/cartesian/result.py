@@ -17,7 +17,7 @@ from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.waypoint_refinement import Curve
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
 from linkwork.motion.trajectory.trajectory import Trajectory
-from linkwork.parts.plots import plot_ways
+from linkwork.parts.plots import plot_paths
 
 __all__ = ["Deviation", "TrackedPath"]
 
@@ -147,7 +147,7 @@ class TrackedPath(Result):
         """
         frame = self.frame if frame is None else frame
         paths = [part.sampled(num_samples=200)[1].q for part in self.parts()] if self._curves else []
-        axes = plot_ways(self.robot, paths, frame, axes, scene=scene, shapes=shapes)
+        axes = plot_paths(self.robot, paths, frame, axes, scene=scene, shapes=shapes)
         if not self.success and self.relative_to == "world":
             rest = self.path(np.linspace(self.fraction * self.path.length, self.path.length, 100))[:, :3, 3]
             axes.plot(*rest.T, color="tab:red", linestyle=":", label="not followed")

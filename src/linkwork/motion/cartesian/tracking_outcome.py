@@ -25,7 +25,7 @@ _MAX_CANDIDATES = 4  # candidates that are refined at most
 
 @dataclass(frozen=True)
 class SceneCheck:
-    """Obstacles, and the way collisions with them are checked."""
+    """Obstacles, and how collisions with them are checked."""
 
     scene: Any
     collision_check: Literal["certified", "sampled"]

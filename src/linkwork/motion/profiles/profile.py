@@ -121,9 +121,9 @@ def refuse_symbols(caller: str, name: str, x: Any) -> None:
         )
 
 
-def trajectory_of(numbers: ProfileNumbers, robot: Any = None, base: np.ndarray | None = None) -> Trajectory:
+def trajectory_of(profiles: ProfileNumbers, robot: Any = None, base: np.ndarray | None = None) -> Trajectory:
     """Return the trajectory of one profile; coordinates that end early rest."""
-    durations, times, coefficients, _ = numbers
+    durations, times, coefficients, _ = profiles
     last = float(durations.max())
     breaks, rows = [], []
     for T, t, c in zip(durations, times, coefficients, strict=True):
@@ -258,14 +258,14 @@ def robot_profile(
         along = (q0, q0 + displacement, *rates)
     request = ProfileRequest(_CALLER, names, kind, along, limits, synchronize, duration)
     if space.is_plain or synchronize == "phase":
-        numbers = solve(request)
+        profiles = solve(request)
     else:
         groups: list[np.ndarray] = []
         for coordinates in space.joints:
             own = np.arange(robot.nv)[coordinates.in_v]
             groups += [np.array([k]) for k in own] if coordinates.v in plain else [own] if len(own) else []
-        numbers = along_lines(request, groups, _CURVED)
-    return trajectory_of(numbers, robot, np.zeros(robot.nq) if space.is_plain else q0)
+        profiles = along_lines(request, groups, _CURVED)
+    return trajectory_of(profiles, robot, np.zeros(robot.nq) if space.is_plain else q0)
 
 
 def _configuration(robot: Any, name: str, x: Any) -> np.ndarray:

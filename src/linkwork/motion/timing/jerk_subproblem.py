@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.motion.algorithms.timing.jerk_interior_point import SmoothLimits, SmoothValues
+from linkwork.motion.timing.averaged_motion import AveragedMotion
 from linkwork.motion.timing.jerk_newton import SmoothProgram
 from linkwork.motion.timing.limit_violations import LimitMargin
 from linkwork.motion.timing.limits import PathConstraints, PathSamples
@@ -32,7 +33,6 @@ _GOOD_ENOUGH = 1.03  # times the initial duration: a result that is not longer e
 _MIDDLE = 0.1  # of the time of a segment: the barrier parameter while centring
 _FINER = 8  # times as many segments in the grid from which the first one is chosen
 _COMPARED = 400  # segments of motions that are compared
-_NEWTON = 8  # Newton steps to the crossing time of a knot
 _OVERTIGHTENING = 1.3  # times a violation: by so much the limit is tightened
 _WIDTHS = np.geomspace(0.003, 1.0, 12)  # of the duration: candidates for the averaging time at the start
 MIN_SEGMENTS_PER_CURVE = 4  # segments between knots: enough to pass from any state to any other
@@ -165,7 +165,7 @@ def initial_motion(
     The fastest motion has ṡ² = x at s and s̈ = u between.  ``knots`` are inner positions where the path's derivatives
     jump. ``resting`` says at which ends the motion rests: s̈ is 0 there, and free at the other ends.
     """
-    clock = _Averaged.of(s, x, u, resting)
+    clock = AveragedMotion.of(s, x, u, resting)
 
     def duration(k: int) -> float:
         t, position, speed, acceleration = clock.at(_WIDTHS[k] * clock.duration, max(_COMPARED, points), knots[:0])
@@ -289,97 +289,6 @@ def _means(x: np.ndarray, u: np.ndarray, steps: np.ndarray) -> np.ndarray:
         half + np.sqrt(np.maximum(half * half - np.diff(u) * steps / 3.0, 0.0625 * half * half))
     )
     return np.maximum(np.where((w[1:] == 0.0) | (w[:-1] == 0.0), (2.0 / 3.0) * half, result), 1e-300)
-
-
-class _Averaged(NamedTuple):
-    """A motion of parabolas averaged over a moving window, whose s̈ has no jumps."""
-
-    t: np.ndarray
-    s: np.ndarray
-    speed: np.ndarray
-    sums: np.ndarray  # ∫ s dt
-    resting: tuple[bool, bool]
-
-    @property
-    def duration(self) -> float:
-        return float(self.t[-1])
-
-    @staticmethod
-    def of(s: np.ndarray, x: np.ndarray, u: np.ndarray, resting: tuple[bool, bool]) -> _Averaged:
-        w = np.sqrt(x)
-        h = 2.0 * np.diff(s) / (w[1:] + w[:-1])
-        t = np.concatenate([[0.0], np.cumsum(h)])
-        own = s[:-1] * h + w[:-1] * h * h / 2.0 + u * h**3 / 6.0
-        return _Averaged(t, s, w, np.concatenate([[0.0], np.cumsum(own)]), resting)
-
-    def at(self, width: float, points: int, knots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return t, s, ṡ and s̈ averaged over a window, at the ends of about ``points`` segments.
-
-        The segments have equal times.  Inner knots are among their ends.
-        """
-        begin = -0.5 * width if self.resting[0] else 0.0
-        end = self.t[-1] + (0.5 * width if self.resting[1] else 0.0)
-        passed = self._crossing_times(knots, width, begin, end) if len(knots) else knots
-        cuts = np.concatenate([[begin], passed, [end]])
-        counts = apportioned(np.diff(cuts) / (end - begin), points)
-        intervals = zip(cuts[:-1], cuts[1:], counts, strict=True)
-        t = np.concatenate([[begin], *(b + (e - b) * np.arange(1, n + 1) / n for b, e, n in intervals)])
-        s, w, u = self._averaged(t, width)
-        s[np.cumsum(counts)[:-1]] = knots
-        s[0], s[-1] = self.s[0], self.s[-1]
-        w[0], w[-1] = self.speed[0], self.speed[-1]
-        for k, rests in ((0, self.resting[0]), (-1, self.resting[1])):
-            if rests:
-                w[k], u[k] = 0.0, 0.0
-        return t, s, np.maximum(w, 0.0), u
-
-    def _crossing_times(self, knots: np.ndarray, width: float, begin: float, end: float) -> np.ndarray:
-        """Return the times at which knots are passed, by Newton's method within brackets."""
-        times = np.linspace(begin, end, _COMPARED + 1)
-        after = np.clip(np.searchsorted(self._averaged(times, width)[0], knots), 1, _COMPARED)
-        low, high = times[after - 1], times[after]
-        result = 0.5 * (low + high)
-        for _ in range(_NEWTON):
-            s, w, _ = self._averaged(result, width)
-            before = s < knots
-            low, high = np.where(before, result, low), np.where(before, high, result)
-            following = result + (knots - s) / np.maximum(w, 1e-300)
-            result = np.where((following > low) & (following < high), following, 0.5 * (low + high))
-        return result
-
-    def _end_acceleration(self, at: int) -> float:
-        """Return s̈ on the first or the last parabola."""
-        k = 0 if at == 0 else -2
-        return float((self.speed[k + 1] - self.speed[k]) / (self.t[k + 1] - self.t[k]))
-
-    def _averaged(self, t: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        (s0, w0, m0), (s1, w1, m1) = self._extended(t - 0.5 * width), self._extended(t + 0.5 * width)
-        return (m1 - m0) / width, (s1 - s0) / width, (w1 - w0) / width
-
-    def _extended(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return s, ṡ and ∫ s dt at any times.
-
-        Outside of the motion it rests at a resting end, and continues with constant s̈ at another.
-        """
-        before, after = t < 0.0, t > self.t[-1]
-        inner = np.clip(t, 0.0, self.t[-1])
-        k = np.clip(np.searchsorted(self.t, inner, side="right") - 1, 0, len(self.t) - 2)
-        d, h = inner - self.t[k], np.maximum(self.t[k + 1] - self.t[k], 1e-300)
-        u = (self.speed[k + 1] - self.speed[k]) / h
-        s = self.s[k] + d * (self.speed[k] + 0.5 * u * d)
-        w = self.speed[k] + u * d
-        total = self.sums[k] + d * (self.s[k] + d * (self.speed[k] / 2.0 + u * d / 6.0))
-        for out, at, rests, side, u in (
-            (before, 0, self.resting[0], 0.0, self._end_acceleration(0)),
-            (after, -1, self.resting[1], self.t[-1], self._end_acceleration(-1)),
-        ):
-            d = t - side
-            speed, gain = (0.0, 0.0) if rests else (self.speed[at], u)
-            s = np.where(out, self.s[at] + d * (speed + 0.5 * gain * d), s)
-            w = np.where(out, speed + gain * d, w)
-            more = d * (self.s[at] + d * (speed / 2.0 + gain * d / 6.0))
-            total = np.where(out, self.sums[at] + more, total)
-        return s, w, total
 
 
 def _constraints_on_grid(path: JerkProblem, s: np.ndarray) -> GridConstraints:

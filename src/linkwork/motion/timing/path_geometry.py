@@ -96,7 +96,7 @@ def _without_clock(section: Section, *, alone: bool) -> tuple[Section, tuple[flo
         u, powers = t - starts[k], np.arange(1, c.shape[1])
         rates.append(abs(float((c[k, 1:] * powers * u ** (powers - 1)).sum())))
     result = Section(section.space, section.kind, section.arrays, min(first, last), max(first, last))
-    return result if first < last else result.turned(0.0), (rates[0], rates[1])
+    return result if first < last else result.run_backwards(0.0), (rates[0], rates[1])
 
 
 def _continues(before: Section, after: Section) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 __all__ = ["apportioned", "coarse_count", "grid", "halved", "redistributed", "segment_count"]
 
 _LEAST = 2  # segments between knots: a motion cannot pass a segment at both of whose ends it rests
-_FIRST, _PER_CURVE = 100, 8  # least segments of passes before the last: in all, and between two knots
+_FIRST, _PER_CURVE = 100, 8  # minimum segments of passes before the last: in all, and between two knots
 _COUNTS = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # few numbers of segments, so that few kernels are compiled
 
 
@@ -37,7 +37,7 @@ def segment_count(points: int, curves: int) -> int:
 
 
 def coarse_count(count: int, curves: int) -> int:
-    """Return the number of segments of passes before the last: a quarter suffices to place the last grid."""
+    """Return the number of segments of passes before the last: a quarter suffices for placing the last grid."""
     least = max(count / 4, _FIRST, _PER_CURVE * curves)
     return min(count, next((n for n in _COUNTS if n >= least), count))
 

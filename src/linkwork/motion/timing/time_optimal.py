@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import integer
-from linkwork.motion.algorithms.curves import Clock
+from linkwork.motion.algorithms.curves import TimeScaling
 from linkwork.motion.timing.jerk_limited import JerkLimitedMotion, jerk_limited_motion
 from linkwork.motion.timing.limits import LimitSet, MotionLimit, optional_positive, speed_of_end
 from linkwork.motion.timing.path_geometry import (
@@ -49,10 +49,7 @@ _SLOW_FACTOR = 2.0  # times the duration without limits of jerk: then a motion w
 _FINEST = 6400  # segments at most
 _JERK_PER_CURVE = 16  # segments between knots of the motion from which limits of jerk start
 _BARRIER = 5e-4  # of the duration: about the loss by the barrier at the limits
-_KERNEL_SEGMENTS, _PER_CUBIC = (
-    400,
-    20,
-)  # segments of the single kernel at most, and those of a cubic that it needs
+_KERNEL_SEGMENTS, _PER_CUBIC = 400, 20  # segments of the single kernel at most, and those that each cubic needs
 
 
 @public
@@ -174,8 +171,8 @@ def _checked_paths(caller: str, value: Any) -> list[Trajectory]:
 def _resting_motion(path: Trajectory) -> TimedPath:
     """Return the motion of zero duration along a path on which nothing moves."""
     s, zeros = np.array([path.start_time, path.end_time]), np.zeros(2)
-    clock = Clock(frozen(zeros[:1]), frozen(s[:1, None]))
-    timed = Trajectory([path.sections[0].run_by(clock, 0.0, 0.0)], path.robot)
+    clock = TimeScaling(frozen(zeros[:1]), frozen(s[:1, None]))
+    timed = Trajectory([path.sections[0].with_time_scaling(clock, 0.0, 0.0)], path.robot)
     return TimedPath.estimated((timed, s, zeros, zeros, zeros[:1]), lambda: 0.0)
 
 
@@ -187,7 +184,9 @@ def _has_enough_segments(path: Trajectory, points: int | None) -> bool:
 
 def _from_kernel(path: Trajectory, motion: KernelMotion, limit_set: LimitSet, ends: Sequence[float]) -> TimedPath:
     duration = float(motion.t[-1])
-    section = path.sections[0].run_by(Clock(frozen(motion.t[:-1]), frozen(motion.clock)), 0.0, duration)
+    section = path.sections[0].with_time_scaling(
+        TimeScaling(frozen(motion.t[:-1]), frozen(motion.clock)), 0.0, duration
+    )
 
     def gap() -> float:
         query = TimingQuery("", path, limit_set, path.knots[corners(path, path.knots, bends=False)], ends, 1, None)
@@ -233,14 +232,14 @@ def _time_path(
             query = query._replace(stops=all_corners)
             other = jerk_limited_motion(query, solve_on_grid(query, points), requested)
             motion = min(motion, other, key=lambda result: float(result.t[-1]))
-        clock = Clock(motion.t[:-1], motion.coefficients)
+        clock = TimeScaling(motion.t[:-1], motion.coefficients)
         sections = clocked(path.sections, clock, motion.t, motion.s)
         reported = geometry.reported_motion(motion.s, motion.speed, motion.acceleration)
         times = Trajectory(sections, path.robot), reported[0], motion.t, *reported[1:]
         gap: Callable[[], float] = lambda: _gap_of_jerk(geometry, limit_set, reported_ends, passes, tolerance, motion)  # noqa: E731
         return TimedPath.estimated(times, gap)
     t = passing_times(s, x)
-    clock = Clock(t[:-1], motion_polynomials(s, x, u).coefficients)
+    clock = TimeScaling(t[:-1], motion_polynomials(s, x, u).coefficients)
     trajectory = Trajectory(clocked(path.sections, clock, t, s), path.robot)
     reported = geometry.reported_motion(s, np.sqrt(x), u)
     times = trajectory, reported[0], t, *reported[1:]

@@ -12,7 +12,7 @@ import numpy as np
 
 from linkwork.kernels.compiler_api import Kernel, PiecewiseKernel, compile_piecewise
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.motion.algorithms.curves import KINDS, Clock, CurveSpace, curve_motion
+from linkwork.motion.algorithms.curves import KINDS, CurveSpace, TimeScaling, curve_motion
 
 __all__ = ["polynomial_evaluator", "segment_indices"]
 
@@ -59,7 +59,7 @@ def _by_cells(starts: np.ndarray, s: np.ndarray) -> np.ndarray:
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
-def polynomial_evaluator(arrays: Mapping[str, np.ndarray], clock: Clock | None, order: int) -> PiecewiseKernel:
+def polynomial_evaluator(arrays: Mapping[str, np.ndarray], clock: TimeScaling | None, order: int) -> PiecewiseKernel:
     """Return a kernel of q and ``order`` derivatives along a polynomial curve with uniform time scaling."""
     clock_values = [] if clock is None else [clock.starts[0], *clock.coefficients[0]]
     kernel = _kernel(arrays["coefficients"].shape[2], len(clock_values), order)
@@ -71,7 +71,7 @@ def _kernel(terms: int, clocks: int, order: int) -> Kernel:
     one, kind = CurveSpace(1, 1), KINDS["polynomial"]
 
     def coordinate(*, t: Any, start: Any, common: Any, column: Any) -> Any:
-        clock = Clock([common[0]], [[*common[1:]]]) if clocks else None
+        clock = TimeScaling([common[0]], [[*common[1:]]]) if clocks else None
         arrays = {"starts": [start], "coefficients": [[[*column]]]}
         return tuple(x for (x,) in curve_motion(one, kind, arrays, clock, None, t, order))
 

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from linkwork.kernels.array_arguments import real_array
-from linkwork.motion.algorithms.curves import Clock
+from linkwork.motion.algorithms.curves import TimeScaling
 from linkwork.motion.trajectory.trajectory_segment import Section
 
 __all__ = ["clock_by_length", "clocked", "cubic_hermite", "length_of", "lengths_of", "monotone_clock", "speed_of"]
 
 
-def monotone_clock(new: np.ndarray, old: np.ndarray) -> Clock:
+def monotone_clock(new: np.ndarray, old: np.ndarray) -> TimeScaling:
     """Return the time scaling from new to old times: a monotone cubic between each two.
 
     Source: Fritsch and Carlson, Monotone piecewise cubic interpolation, SIAM J. Numerical Analysis 17 (2), 1980, with
@@ -33,7 +33,7 @@ def monotone_clock(new: np.ndarray, old: np.ndarray) -> Clock:
     if len(h) > 1:
         w, x = 2.0 * h[1:] + h[:-1], h[1:] + 2.0 * h[:-1]
         slope[1:-1] = (w + x) / (w / rate[:-1] + x / rate[1:])
-    return Clock(new[:-1], cubic_hermite(h, old, slope))
+    return TimeScaling(new[:-1], cubic_hermite(h, old, slope))
 
 
 def cubic_hermite(h: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
@@ -47,7 +47,7 @@ def cubic_hermite(h: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> np.n
     return result
 
 
-def clocked(sections: Iterable[Section], clock: Clock, new: np.ndarray, old: np.ndarray) -> list[Section]:
+def clocked(sections: Iterable[Section], clock: TimeScaling, new: np.ndarray, old: np.ndarray) -> list[Section]:
     """Return sections with a time scaling from ``new`` to ``old`` times, which include the sections' ends."""
     result: list[Section] = []
     for section in sections:
@@ -100,7 +100,7 @@ def length_of(knots: np.ndarray, speed: Speed) -> float:
 
 def clock_by_length(
     caller: str, knots: np.ndarray, speed: Speed, target: float, start: float
-) -> tuple[Clock, np.ndarray]:
+) -> tuple[TimeScaling, np.ndarray]:
     """Return the time scaling at constant speed, and the new times of knots.  Times of rest are left out.
 
     Raises ValueError for a trajectory of zero length.
@@ -128,7 +128,7 @@ def clock_by_length(
         t, s = lengths_of(speed, t, halved=False)
     scale = target ** np.arange(4)
     new = start + s / target
-    return Clock(new[:-1][moves], c * scale), new[np.searchsorted(t, knots)]
+    return TimeScaling(new[:-1][moves], c * scale), new[np.searchsorted(t, knots)]
 
 
 def _rates(speed: Speed, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

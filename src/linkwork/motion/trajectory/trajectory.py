@@ -162,7 +162,7 @@ class Trajectory:
         named = isinstance(outside, str) and outside in ("raise", "hold")
         if named and isinstance(t, (float, int)) and not self._traced and self._first <= t <= self._last:
             at = 0 if len(self._sections) == 1 else bisect_right(self._begins, t) - 1
-            result = self._sections[at].one(float(t))
+            result = self._sections[at].at_time(float(t))
             if result is not None:
                 return TrajectoryState(*result)
         return TrajectoryState(*self._at(t, 2, outside))
@@ -285,7 +285,7 @@ class Trajectory:
 
     def reversed(self) -> Trajectory:
         """Return the trajectory run backwards in the same time: q(start + end − t), with opposite v."""
-        return Trajectory(chained([s.turned(0.0) for s in self._sections[::-1]], self.start_time), self._robot)
+        return Trajectory(chained([s.run_backwards(0.0) for s in self._sections[::-1]], self.start_time), self._robot)
 
     def shifted(self, start_time: float) -> Trajectory:
         """Return the same trajectory with another start time [s]."""
@@ -363,9 +363,9 @@ class Trajectory:
         The default frame is the robot's last.  With a ``scene`` its obstacles are drawn, and the robot at ``shapes``
         configurations.
         """
-        from linkwork.parts.plots import plot_ways
+        from linkwork.parts.plots import plot_paths
 
-        return plot_ways(
+        return plot_paths(
             self._robot, [self.sampled(num_samples=num_samples)[1].q], frame, axes, scene=scene, shapes=shapes
         )
 

@@ -96,7 +96,7 @@ def chained(sections: Iterable[Section], start: float) -> list[Section]:
     """Return the sections shifted in time, one after the other, from ``start`` on."""
     result: list[Section] = []
     for section in sections:
-        result.append(section.moved(result[-1].end if result else start))
+        result.append(section.starting_at(result[-1].end if result else start))
     return result
 
 

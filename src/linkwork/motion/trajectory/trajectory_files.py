@@ -13,7 +13,7 @@ import numpy as np
 from linkwork._util.file_access import NotRegularError, opened_regular, replaced
 from linkwork._util.npz_archive import ArchiveReader, OtherFileError, open_archive, write_archive
 from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE, has_manifold, manifold_distances
-from linkwork.motion.algorithms.curves import KINDS, Clock, CurveKind, CurveSpace
+from linkwork.motion.algorithms.curves import KINDS, CurveKind, CurveSpace, TimeScaling
 from linkwork.motion.trajectory.trajectory_construction import through_states
 from linkwork.motion.trajectory.trajectory_segment import Section
 
@@ -25,7 +25,7 @@ _MAX_CSV = 1 << 30  # [bytes]
 
 
 def save_trajectory(trajectory: Any, path: str | os.PathLike[str], samples: int | None) -> None:
-    """Write a trajectory in the format given by the file's suffix."""
+    """Write a trajectory in the format of the file's suffix."""
     where = Path(path)
     if any(section.is_symbolic for section in trajectory.sections):
         raise TypeError("save: the trajectory contains symbols; save it with numeric values")
@@ -130,7 +130,7 @@ def _read_section(reader: ArchiveReader, k: int, kind: CurveKind, space: CurveSp
     clock = None
     if f"{k}.clock.starts" in reader:
         starts = reader.array(f"{k}.clock.starts", ("clocks",), ordered=True)
-        clock = Clock(starts, reader.array(f"{k}.clock.coefficients", ("clocks", "clock terms")))
+        clock = TimeScaling(starts, reader.array(f"{k}.clock.coefficients", ("clocks", "clock terms")))
         if not clock.coefficients.size:
             raise ValueError(f"section {k}: its clock is empty")
     return Section(space, kind, arrays, start, end, clock)

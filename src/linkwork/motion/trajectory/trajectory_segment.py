@@ -12,7 +12,7 @@ import numpy as np
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.kernels.compiler_api import Kernel, PiecewiseKernel, compile, recycled
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.motion.algorithms.curves import KINDS, Clock, CurveKind, CurveSpace, curve_motion
+from linkwork.motion.algorithms.curves import KINDS, CurveKind, CurveSpace, TimeScaling, curve_motion
 from linkwork.motion.algorithms.curves.curve_kinds import FAR
 from linkwork.motion.trajectory.piecewise_evaluation import polynomial_evaluator, segment_indices
 
@@ -56,17 +56,17 @@ class Section:
         arrays: Mapping[str, Any],
         start: float,
         end: float,
-        clock: Clock | None = None,
+        clock: TimeScaling | None = None,
     ) -> None:
         self.space, self.kind = space, kind
         self.start, self.end = (x if is_traced(x) else float(x) for x in (start, end))
         self.arrays = {name: frozen(arrays[name]) for name, _ in kind.arrays}
-        self.clock = None if clock is None else Clock(frozen(clock.starts), frozen(clock.coefficients))
+        self.clock = None if clock is None else TimeScaling(frozen(clock.starts), frozen(clock.coefficients))
         self._padded: tuple[dict[str, Any], dict[str, Any]] | None = None
         self._single: Any = None  # evaluator of one time, created on first use
         self._evaluators: dict[int, PiecewiseKernel] = {}  # of many times, by order
 
-    # -- a value
+    # -- value semantics
 
     def key(self) -> tuple[Any, ...]:
         """Return its contents for comparison and hashing."""
@@ -82,15 +82,15 @@ class Section:
         """Return True if its arrays contain symbols."""
         return any(x.dtype != np.float64 and is_traced(x) for x in self.arrays.values())
 
-    # -- what is on it
+    # -- evaluation
 
     def on_symbols(self, t: Any, order: int) -> list[list[Any]]:
         """Return q and ``order`` derivatives at a time, over any scalar."""
         arrays, clocks = self.padded()
-        clock = None if self.clock is None else Clock(clocks["clock_starts"], clocks["clock"])
+        clock = None if self.clock is None else TimeScaling(clocks["clock_starts"], clocks["clock"])
         return curve_motion(self.space, self.kind, arrays, clock, (self.start, self.end), t, order)
 
-    def one(self, t: float) -> Any:
+    def at_time(self, t: float) -> Any:
         """Return q, v and a at a time within the section, from its segment's row; None if that is not supported."""
         if self._single is None:
             self._single = self._single_evaluator()
@@ -164,11 +164,11 @@ class Section:
             call = kernel.ufunc  # without checks; it exists once the kernel was called
         return [x.reshape(*times.shape, x.shape[1]) for x in result]
 
-    def _gathered(self, arrays: list[np.ndarray], places: np.ndarray) -> Iterator[_Part]:
+    def _gathered(self, arrays: list[np.ndarray], segments: np.ndarray) -> Iterator[_Part]:
         """Gather rows of segments for blocks of times, in the same memory."""
-        buffers = [np.empty((min(_ROW_BLOCK, len(places)), *x.shape[1:])) for x in arrays]
-        for b in range(0, len(places), _ROW_BLOCK):
-            here = places[b : b + _ROW_BLOCK]
+        buffers = [np.empty((min(_ROW_BLOCK, len(segments)), *x.shape[1:])) for x in arrays]
+        for b in range(0, len(segments), _ROW_BLOCK):
+            here = segments[b : b + _ROW_BLOCK]
             rows = zip(arrays, buffers, strict=True)
             yield (
                 slice(b, b + len(here)),
@@ -207,14 +207,14 @@ class Section:
                 if len(shape) > 1:
                     result[name] = result[name].reshape(*s.shape, 1, *result[name].shape[s.ndim :])
             return result
-        places = np.stack([segment_indices(x, s) for x in starts], axis=-1)
+        segments = np.stack([segment_indices(x, s) for x in starts], axis=-1)
         which = np.arange(len(starts))
         for name, shape in self.kind.arrays:
             x = self.arrays[name]
-            result[name] = x[which, places][..., None, *(slice(None),) * (x.ndim - 2)] if "pieces" in shape else x
+            result[name] = x[which, segments][..., None, *(slice(None),) * (x.ndim - 2)] if "pieces" in shape else x
         return result
 
-    # -- its clock
+    # -- time scaling
 
     def parameter(self, t: np.ndarray) -> np.ndarray:
         """Return the curve's parameter at times."""
@@ -267,28 +267,28 @@ class Section:
         times[-1] = self.end if len(times) > 1 or self.end == self.start else times[-1]
         return np.repeat(times, 2) if self.end == self.start else np.asarray(times)
 
-    # -- others made of it
+    # -- derived sections
 
     def part(self, start: float, end: float) -> Section:
         """Return the section between two of its times."""
         return Section(self.space, self.kind, self.arrays, start, end, self.clock)
 
-    def moved(self, start: float) -> Section:
+    def starting_at(self, start: float) -> Section:
         """Return the section shifted to start at another time."""
         if start == self.start:
             return self
         by = start - self.start
         if self.clock is None:
-            clock = Clock([start], [[self.start, 1.0]])
+            clock = TimeScaling([start], [[self.start, 1.0]])
         else:
-            clock = Clock(self.clock.starts + by, self.clock.coefficients)
+            clock = TimeScaling(self.clock.starts + by, self.clock.coefficients)
         return Section(self.space, self.kind, self.arrays, start, self.end + by, clock)
 
-    def turned(self, start: float) -> Section:
+    def run_backwards(self, start: float) -> Section:
         """Return the section run backwards, from time ``start`` on."""
         end = start + (self.end - self.start)
         if self.clock is None:
-            return Section(self.space, self.kind, self.arrays, start, end, Clock([start], [[self.end, -1.0]]))
+            return Section(self.space, self.kind, self.arrays, start, end, TimeScaling([start], [[self.end, -1.0]]))
         starts, coefficients = self.clock.starts, self.clock.coefficients
         ends = np.append(starts[1:], self.end)
         inside = (ends > self.start) & (starts < self.end) if len(starts) > 1 else np.array([True])
@@ -296,31 +296,31 @@ class Section:
         ends[-1] = self.end
         signs = (-1.0) ** np.arange(coefficients.shape[1])
         new = [shifted(c, e - b) * signs for c, b, e in zip(coefficients, starts, ends, strict=True)]
-        clock = Clock((start + (self.end - ends))[::-1], np.array(new)[::-1])
+        clock = TimeScaling((start + (self.end - ends))[::-1], np.array(new)[::-1])
         return Section(self.space, self.kind, self.arrays, start, end, clock)
 
     def scaled(self, start: float, scale: float) -> Section:
         """Return the section with its duration scaled, from time ``start`` on."""
         end = start + scale * (self.end - self.start)
-        clock = self.clock if self.clock is not None else Clock(frozen([self.start]), frozen([[self.start, 1.0]]))
+        clock = self.clock if self.clock is not None else TimeScaling(frozen([self.start]), frozen([[self.start, 1.0]]))
         powers = scale ** -np.arange(clock.coefficients.shape[1], dtype=float)
-        moved = Clock(start + scale * (clock.starts - self.start), clock.coefficients * powers)
-        return Section(self.space, self.kind, self.arrays, start, end, moved)
+        time_scaling = TimeScaling(start + scale * (clock.starts - self.start), clock.coefficients * powers)
+        return Section(self.space, self.kind, self.arrays, start, end, time_scaling)
 
-    def run_by(self, clock: Clock, start: float, end: float) -> Section:
+    def with_time_scaling(self, clock: TimeScaling, start: float, end: float) -> Section:
         """Return the same curve with a time scaling of frozen arrays, without copies or checks."""
         section = object.__new__(Section)
         section.space, section.kind, section.arrays, section.clock = self.space, self.kind, self.arrays, clock
         section.start, section.end, section._padded, section._single = start, end, None, None
         return section
 
-    def timed(self, clock: Clock, start: float, end: float) -> Section:
+    def timed(self, clock: TimeScaling, start: float, end: float) -> Section:
         """Return the section with a further time scaling from new times t' to its times t."""
         if self.clock is None:
             return Section(self.space, self.kind, self.arrays, start, end, clock)
         own = self.clock
         inner = self.part(start, end)
-        inner.clock = Clock(frozen(clock.starts), frozen(clock.coefficients))
+        inner.clock = TimeScaling(frozen(clock.starts), frozen(clock.coefficients))
         between = [inner.time(np.array(x)) for x in own.starts[(own.starts > self.start) & (own.starts < self.end)]]
         starts = np.unique(np.concatenate([clock.starts, np.array(between)]))
         starts = starts[(starts < end) & (starts >= start)]
@@ -331,11 +331,11 @@ class Section:
             middle = inner.parameter(np.array(0.5 * (b + e)))
             k = segment_indices(own.starts, middle)
             result.append(composed(shifted(own.coefficients[k], c[0] - own.starts[k]), c))
-        return Section(self.space, self.kind, self.arrays, start, end, Clock(starts, np.array(result)))
+        return Section(self.space, self.kind, self.arrays, start, end, TimeScaling(starts, np.array(result)))
 
 
 def _restored(
-    space: CurveSpace, kind: str, arrays: Mapping[str, Any], start: float, end: float, clock: Clock | None
+    space: CurveSpace, kind: str, arrays: Mapping[str, Any], start: float, end: float, clock: TimeScaling | None
 ) -> Section:
     return Section(space, KINDS[kind], arrays, start, end, clock)
 
@@ -387,7 +387,7 @@ def _kernel(space: CurveSpace, kind: CurveKind, shapes: tuple[Any, ...], clocks:
     more = ["clock_starts", "clock"][: len(clocks)]
 
     def traced(*, t: Any, **arrays: Any) -> Any:
-        clock = Clock(arrays["clock_starts"], arrays["clock"]) if clocks else None
+        clock = TimeScaling(arrays["clock_starts"], arrays["clock"]) if clocks else None
         own = {name: arrays[name] for name in names}
         return tuple(array(x) for x in curve_motion(space, kind, own, clock, None, t, order))
 

@@ -1,20 +1,16 @@
-"""Block-banded symmetric equations with a border, by elimination of one step after the other.
+"""Frontal elimination: block-banded symmetric equations with a border, one time step after the other.
 
-A window adds a dense matrix over the columns of its own steps and of the border.  So a *front*, the matrix over the
-newest steps alone, is all that has to be carried: window t is added, and step t − m, to which no later window adds, is
+A window adds a dense matrix over the columns of its own steps and of the border.  So only a *front* has to be carried,
+the matrix over the newest steps and the border.  Window t is added, and step t − m, to which no later window adds, is
 eliminated from it,
 
-    F = (F₁₁ Wᵀ; W F₂₂),    F₁₁ = L Lᵀ,    Y = L⁻¹ Wᵀ,    F₂₂ − Yᵀ Y goes on.
+    F = (F₁₁ Wᵀ; W F₂₂),    F₁₁ = L Lᵀ,    Y = L⁻¹ Wᵀ,    F₂₂ − Yᵀ Y is the next front.
 
-After the last window m more steps are eliminated without one.  Then the border is solved, and steps follow backward.
+After the last window, m more steps are eliminated.  Then the border is solved, and the steps by back substitution.
 
-Source: Duff, Erisman and Reid, Direct Methods for Sparse Matrices, 2nd ed., 2017, chapter 11 (frontal methods).
-
-The equations of `banded`, of steps with many unknowns: fronts are eliminated in loops, not written out.
-
-What is written out grows as the third power of a step's columns, and each number of a window's rows would be multiplied
-with each other by an instruction of its own.  Here a front stands in memory, from the oldest step on, and so do rows of
-least squares that windows add to it (`expr/linalg/frontal_elimination.py`).
+For steps with many unknowns, fronts are eliminated in loops instead of unrolled code, whose size grows as the cube of a
+step's columns.  The front then stands in memory, oldest step first, and so do the least-squares rows that windows add
+to it (`expr/linalg/frontal_elimination.py`).
 
 Source: Duff, Erisman and Reid, Direct Methods for Sparse Matrices, 2nd ed., 2017, chapter 11 (frontal methods).
 """
@@ -36,54 +32,54 @@ from linkwork.expr.scalar.functions import and_, lt, sqrt, where
 __all__ = [
     "Eliminated",
     "WindowShare",
-    "border_solved",
-    "eliminated",
-    "eliminated_wide",
-    "substituted",
-    "substituted_wide",
+    "eliminate",
+    "eliminate_wide",
+    "solve_border",
+    "substitute",
+    "substitute_wide",
 ]
 
 
 Scalars = Sequence[Any]
-LEAST = 1e-15  # of what a pivot was before: below it there is none
+MIN_PIVOT = 1e-15  # relative to the pivot before elimination
 
 
 class WindowShare(NamedTuple):
-    """What a window adds to the equations: by column, those of step t, of t − 1, ... and of the border."""
+    """Contribution of a window to the equations, by column: step t, t − 1, ..., then the border."""
 
     blocks: Mapping[tuple[int, int], Any]  # of the lower triangle
     sides: Mapping[int, Any]
     rows: Sequence[tuple[Mapping[int, Any], Any, Any]] = ()  # j, c and f, which add c j jᵀ and f j
-    stretch: Any = 1.0  # the diagonal of c j jᵀ is times this
+    stretch: Any = 1.0  # factor of the diagonal of c j jᵀ
 
 
 class Eliminated(NamedTuple):
-    """All steps eliminated: what substitution needs of each, and what is left of the border."""
+    """Result of the elimination: factors of each step for back substitution, and the reduced border."""
 
     steps: tuple[Any, ...]  # (T + m, ...) each: L (1/diagonal) (triangle), Y (width, m·width + border), y (width)
     border: list[list[Any]]  # lower triangle, of rows
     rest: list[Any]  # its right-hand side
-    positive: Any
+    positive: Any  # True if all pivots are positive
     drop: Any  # the sum of the squares of y
 
 
-def eliminated(
+def eliminate(
     width: int,
     depth: int,
-    many: int,
+    border_size: int,
     windows: int,
     added: Callable[[Any], WindowShare],
     inputs: Any,
-    least: Any,
+    floor: Any,
 ) -> Eliminated:
-    """Forward elimination.
+    """Eliminate all steps, with unrolled code for each front.
 
-    ``added(input)`` is what a window adds, without rows.  ``inputs`` have a row for each of the windows, and ``depth``
-    more which add nothing are made here of the last.  ``least`` is added to every diagonal.
+    ``added(input)`` returns the contribution of a window, without rows.  ``inputs`` have an entry for each window and
+    ``depth`` more, copies of the last, which add nothing.  ``floor`` is added to every diagonal.
     """
-    block, size = depth * width, depth * width + many  # what is carried, and with the border
+    block, size = depth * width, depth * width + border_size  # columns of the front, without and with the border
     triangle = [(i, j) for i in range(size) for j in range(i + 1)]
-    # the state is of the steps before, newest first, then of the border
+    # the state has the steps before, newest first, then the border
     started = (array([0.0] * len(triangle)), array([0.0] * size), 1.0, 0.0)
 
     def step(state: Any, window: Any) -> tuple[Any, Any]:
@@ -94,7 +90,7 @@ def eliminated(
         for (i, j), x in zip(triangle, list(carried), strict=True):
             front[width + i][width + j] = x
         for k in range(width):
-            front[k][k] = least
+            front[k][k] = floor
         share = added(row)
         for (i, j), x in share.blocks.items():
             front[i][j] = front[i][j] + there * x
@@ -107,19 +103,19 @@ def eliminated(
         def at(i: int, j: int) -> Any:
             return front[i][j] if i >= j else front[j][i]
 
-        L, good = _cholesky([[at(i, j) for j in own[: a + 1]] for a, i in enumerate(own)], LEAST)
+        L, good = _cholesky([[at(i, j) for j in own[: a + 1]] for a, i in enumerate(own)], MIN_PIVOT)
         columns = []
         for i in others:
-            columns.append(_lowered(L, [at(i, j) for j in own]))
-        y = _lowered(L, [side[j] for j in own])
-        # a step that is none, before the first, is left out
+            columns.append(_forward_substitution(L, [at(i, j) for j in own]))
+        y = _forward_substitution(L, [side[j] for j in own])
+        # steps before the first are skipped
         columns = [[x if is_zero(x) else real * x for x in column] for column in columns]
         y = [real * x for x in y]
         new = [
             [less(at(others[i], others[j]), columns[i], columns[j]) for j in range(i + 1)] for i in range(len(others))
         ]
         rest = [less(side[i], column, y) for i, column in zip(others, columns, strict=True)]
-        # what was the newest is now the first of the older: the order is kept
+        # the newest step becomes the first of the older ones: the order stays
         state = (
             array([x for line in new for x in line]),
             array(rest),
@@ -132,19 +128,17 @@ def eliminated(
     flags = [1.0] * windows + [0.0] * depth
     real = [0.0] * depth + [1.0] * windows
     last, (L, Y, y) = scan(step, started, (inputs, array(flags), array(real)))
-    left, right, positive, drop = last
-    # columns of the dummies after the last step are those of nothing: the border is what follows
+    front, right, positive, drop = last
+    # the columns of the dummy steps after the last are empty; the border follows them
     full: list[list[Any]] = [[0.0] * (i + 1) for i in range(size)]
-    for (i, j), x in zip(triangle, list(left), strict=True):
+    for (i, j), x in zip(triangle, list(front), strict=True):
         full[i][j] = x
-    border = [full[block + i][block : block + i + 1] for i in range(many)]
+    border = [full[block + i][block : block + i + 1] for i in range(border_size)]
     return Eliminated((L, Y, y), border, list(right)[block:], lt(0.5, positive), drop)
 
 
-def _cholesky(rows: Sequence[Scalars], least: float) -> tuple[list[list[Any]], Any]:
-    """L of L Lᵀ with the inverse of its diagonal on it, and whether all pivots are more than a part of what they were;
-    a pivot that is not counts as 1.
-    """
+def _cholesky(rows: Sequence[Scalars], min_pivot: float) -> tuple[list[list[Any]], Any]:
+    """Return L of L Lᵀ with inverse diagonal, and True if all pivots exceed their minimum; others are set to 1."""
     L: list[list[Any]] = []
     good: Any = None
     for i, row in enumerate(rows):
@@ -152,15 +146,15 @@ def _cholesky(rows: Sequence[Scalars], least: float) -> tuple[list[list[Any]], A
         for j in range(i):
             line.append(less(row[j], line, L[j][:j]) * L[j][j])
         pivot = less(row[i], line, line)
-        fine = lt(least * row[i] if least else 0.0, pivot)
+        fine = lt(min_pivot * row[i] if min_pivot else 0.0, pivot)
         good = fine if good is None else and_(good, fine)
         line.append(1.0 / sqrt(where(fine, pivot, 1.0)))
         L.append(line)
     return L, good
 
 
-def _lowered(L: Sequence[Scalars], b: Scalars) -> list[Any]:
-    """L⁻¹ b, with the inverse of its diagonal on it."""
+def _forward_substitution(L: Sequence[Scalars], b: Scalars) -> list[Any]:
+    """Return L⁻¹ b, for L with inverse diagonal."""
     rows: list[Any] = []
     for i, x in enumerate(b):
         total = less(x, L[i][:i], rows)
@@ -168,17 +162,17 @@ def _lowered(L: Sequence[Scalars], b: Scalars) -> list[Any]:
     return rows
 
 
-def border_solved(border: Sequence[Scalars], rest: Scalars) -> tuple[list[Any], Any]:
-    """The border's unknowns, and whether its matrix is positive."""
+def solve_border(border: Sequence[Scalars], rest: Scalars) -> tuple[list[Any], Any]:
+    """Solve for the border's unknowns, and return True if its matrix is positive definite."""
     L, good = _cholesky(border, 0.0)
-    x = _lowered(L, rest)
+    x = _forward_substitution(L, rest)
     for i in reversed(range(len(x))):
         x[i] = less(x[i], [L[k][i] for k in range(i + 1, len(x))], x[i + 1 :]) * L[i][i]
     return x, good
 
 
-def substituted(width: int, depth: int, factors: Eliminated, border: Scalars) -> Any:
-    """Backward substitution: the unknowns of all steps (T, width), of those of the border."""
+def substitute(width: int, depth: int, factors: Eliminated, border: Scalars) -> Any:
+    """Return the unknowns of all steps (T, width) by back substitution, from those of the border."""
     block = depth * width
 
     def step(later: Any, window: Any) -> tuple[Any, Any]:
@@ -196,24 +190,25 @@ def substituted(width: int, depth: int, factors: Eliminated, border: Scalars) ->
     return x[depth:]
 
 
-def eliminated_wide(
+def eliminate_wide(
     width: int,
     depth: int,
-    many: int,
+    border_size: int,
     windows: int,
     added: Callable[[Any], WindowShare],
     inputs: Any,
-    least: Any,
+    floor: Any,
 ) -> Eliminated:
-    """Forward elimination, as `banded.eliminated` has it; of each step U (width, columns), from which 1/diagonal is
-    taken out, and this apart.
+    """Eliminate all steps, like `eliminate`, with loops over each front.
+
+    The factors of each step are U (width, columns) without its diagonal, and 1/diagonal.
     """
-    block = depth * width  # what is carried besides the border
-    size, whole = block + many, block + width + many
-    # the front: the oldest step first, then the following, the newest, the border, and the right side
-    place = [(depth - back) * width + k for back in range(depth + 1) for k in range(width)]
-    place += range(block + width, whole)
-    rest = [*range(block), *range(block + width, whole + 1)]  # of what is carried on
+    block = depth * width  # columns of the front without the border
+    size, whole = block + border_size, block + width + border_size
+    # the front: oldest step first, then the following ones, the newest, the border, and the right side
+    column_of = [(depth - back) * width + k for back in range(depth + 1) for k in range(width)]
+    column_of += range(block + width, whole)
+    rest = [*range(block), *range(block + width, whole + 1)]  # columns of the next front
     started = (array([0.0] * (size * (size + 3) // 2)), 1.0, 0.0)
 
     def step(state: Any, window: Any) -> tuple[Any, Any]:
@@ -225,21 +220,21 @@ def eliminated_wide(
             for j in rest[a:]:
                 front[i][j] = next(numbers)
         for k in range(block, block + width):
-            front[k][k] = least
+            front[k][k] = floor
         share = added(row)
         for (a, b), x in share.blocks.items():
-            i, j = sorted((place[a], place[b]))
+            i, j = sorted((column_of[a], column_of[b]))
             front[i][j] = front[i][j] + there * x
         for a, x in share.sides.items():
-            front[place[a]][whole] = front[place[a]][whole] + there * x
+            front[column_of[a]][whole] = front[column_of[a]][whole] + there * x
         rows = []
         for line, weight, side in share.rows:
             own: list[Any] = [0.0] * whole
             for a, x in line.items():
-                own[place[a]] = x
+                own[column_of[a]] = x
             rows.append(AddedRow(there * weight, there * side, own))
         upper = [line[i:] for i, line in enumerate(front)]
-        reduced = eliminate_front(upper, width, added=rows, stretch=share.stretch, counts=real, least=LEAST)
+        reduced = eliminate_front(upper, width, added=rows, stretch=share.stretch, counts=real, least=MIN_PIVOT)
         U = reduced.eliminated
         y = [line[-1] for line in U]
         diagonal = [line[0] for line in U]
@@ -253,17 +248,17 @@ def eliminated_wide(
 
     flags = [1.0] * windows + [0.0] * depth
     real = [0.0] * depth + [1.0] * windows
-    (left, positive, drop), front = scan(step, started, (inputs, array(flags), array(real)))
-    numbers = iter(list(left))
+    (rest_values, positive, drop), front = scan(step, started, (inputs, array(flags), array(real)))
+    numbers = iter(list(rest_values))
     upper = [[next(numbers) for _ in range(size + 1 - i)] for i in range(size)]
-    border = [[upper[block + j][i - j] for j in range(i + 1)] for i in range(many)]
+    border = [[upper[block + j][i - j] for j in range(i + 1)] for i in range(border_size)]
     return Eliminated(front, border, [line[-1] for line in upper[block:]], lt(0.5, positive), drop)
 
 
-def substituted_wide(width: int, depth: int, factors: Eliminated, border: Any) -> Any:
-    """Backward substitution: the unknowns of all steps (T, width), of those of the border."""
+def substitute_wide(width: int, depth: int, factors: Eliminated, border: Any) -> Any:
+    """Return the unknowns of all steps (T, width) by back substitution, from those of the border."""
     block = depth * width
-    places = np.arange(width, dtype=float)
+    indices = np.arange(width, dtype=float)
 
     def step(later: Any, window: Any) -> tuple[Any, Any]:
         U, diagonal = window
@@ -274,7 +269,7 @@ def substituted_wide(width: int, depth: int, factors: Eliminated, border: Any) -
             numbers = list(row)
             return put(x, k, (numbers[-1] - dot(numbers[:-1], list(x))) * inverse), None
 
-        x, _ = scan(solved, known, (U, diagonal, places), reverse=True)
+        x, _ = scan(solved, known, (U, diagonal, indices), reverse=True)
         own = list(x)[:width]
         return array([*own, *list(later)[: block - width]] if depth else []), array(own)
 

@@ -1,4 +1,4 @@
-"""All steps of a path at once: what terms come to, and the equations of a Gauss–Newton step, in scans."""
+"""Gauss–Newton system of a path: values of the terms, and the equations of a step, by scans over time steps."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.optimal.algorithms.block_banded import (
     Eliminated,
     WindowShare,
-    eliminated,
-    eliminated_wide,
-    substituted,
-    substituted_wide,
+    eliminate,
+    eliminate_wide,
+    substitute,
+    substitute_wide,
 )
 from linkwork.optimal.algorithms.path_nlp import PathPoint
 from linkwork.optimal.algorithms.path_steps import Duals, PathSteps
@@ -26,29 +26,29 @@ from linkwork.optimal.algorithms.stage_terms import LocalTerms, TermRequest, ter
 
 __all__ = ["SMALL", "PathShares", "PathSweeps"]
 
-SMALL = 0.1  # parameters and variables that change by less change little
-LONGEST = 12  # columns of a row whose products are written out, where steps have many unknowns
+SMALL = 0.1  # magnitude that is added to parameters and variables for relative changes
+LONGEST = 12  # columns of a row whose products are unrolled, for steps with many unknowns
 
 
 class PathShares(NamedTuple):
-    """What all terms come to on a path."""
+    """Values of all terms on a path."""
 
     merit: Any
     cost: Any
     violations: Any  # (constraints,): the largest of each
     residuals: Any  # (constraints,): see `LocalShare`, scaled
-    active: Any  # how many rows are at a bound or beyond
-    everywhere: Any  # next multipliers, as `Duals` has them
+    active: Any  # number of rows at a bound or beyond
+    everywhere: Any  # next multipliers, in the form of `Duals`
     alone: Any
 
 
 class PathSweeps(PathSteps):
-    """A program with the numbers of a call, and what its terms come to."""
+    """A program with the inputs of a call: values of its terms and the Gauss–Newton step."""
 
     # -- values
 
     def shares(self, point: PathPoint, duals: Duals) -> PathShares:
-        """What terms come to on a path, without derivatives."""
+        """Return the values of all terms on a path, without derivatives."""
         program = self.program
         at = {k: n for n, k in enumerate(program.hard)}
         merit: Any = 0.0
@@ -90,7 +90,7 @@ class PathSweeps(PathSteps):
         return PathShares(merit, cost, array(violations), array(residuals), active, everywhere, array(forces))
 
     def values(self, point: PathPoint) -> tuple[Any, list[Any]]:
-        """What features are: those looked at in all steps (T, rows), and those with a step of their own."""
+        """Return the features' values: those of all steps (T, rows), and those of single steps."""
         program = self.program
         everywhere: Any = np.zeros((program.steps, 0))
         if program.everywhere:
@@ -105,8 +105,8 @@ class PathSweeps(PathSteps):
 
     # -- derivatives
 
-    def slopes(self, point: PathPoint) -> tuple[Any, list[Any]]:
-        """By value, as `values` has them: the sum of its derivatives' sizes, a number where all of these are."""
+    def derivative_sizes(self, point: PathPoint) -> tuple[Any, list[Any]]:
+        """Return the sum of absolute derivatives of each value of `values`; finite where all derivatives are."""
         program = self.program
 
         def sizes(w: PathWindow, request: TermRequest) -> list[Any]:
@@ -125,11 +125,11 @@ class PathSweeps(PathSteps):
         return everywhere, [x for _, w, request in self.alone(point, None) for x in sizes(w, request)]
 
     def equations(
-        self, point: PathPoint, duals: Duals, damping: Any, least: Any, bent: Any
+        self, point: PathPoint, duals: Duals, damping: Any, floor: Any, curvature: Any
     ) -> tuple[Eliminated, Any, Any]:
-        """The steps eliminated from H d = −g, with H's diagonal times 1 + damping; the merit; how many rows are active.
+        """Eliminate the steps from H d = −g, with H's diagonal times 1 + damping; return it, the merit and active rows.
 
-        ``bent`` is how much of own second derivatives terms with a step of their own have in H.
+        ``curvature`` is the share of second derivatives of terms of single steps in H.
         """
         program = self.program
         size = (program.depth + 1) * program.width
@@ -139,7 +139,7 @@ class PathSweeps(PathSteps):
         merit: Any = 0.0
         active: Any = 0.0
         for terms, (_, w, request) in zip(alone, self.alone(point, duals), strict=True):
-            term_derivatives(program, w, request, terms, bent)
+            term_derivatives(program, w, request, terms, curvature)
             merit, active = merit + terms.merit, active + terms.active
         if program.everywhere:
 
@@ -147,22 +147,22 @@ class PathSweeps(PathSteps):
                 terms = LocalTerms(longest=LONGEST if program.wide else None)
                 for request in self.each(inputs, duals):
                     term_derivatives(program, self.window(inputs, point.p), request, terms)
-                places = [place for place, x in terms.blocks.items() if x.__class__ is not float]
+                indices = [index for index, x in terms.blocks.items() if x.__class__ is not float]
                 columns = [i for i, x in terms.gradient.items() if x.__class__ is not float]
-                if _on_numbers(point):  # which places are zero is no pattern there
+                if _is_numeric(point):  # zeros of values are no sparsity pattern
                     count = size + program.many
-                    places = [(i, j) for i in range(count) for j in range(i + 1)]
+                    indices = [(i, j) for i in range(count) for j in range(i + 1)]
                     columns = list(range(count))
                 lines = [list(line) for line, _, _ in terms.rows]
-                layout[:] = [places, columns, lines]
-                blocks = [terms.blocks.get(place, 0.0) for place in places]
+                layout[:] = [indices, columns, lines]
+                blocks = [terms.blocks.get(index, 0.0) for index in indices]
                 slopes = [terms.gradient.get(i, 0.0) for i in columns]
                 rows = [x for line, c, f in terms.rows for x in (c, f, *line.values())]
                 return state, array([terms.merit, terms.active, *slopes, *blocks, *rows])
 
             _, factors = scan(step, (), self.rows(point, duals))
             merit, active = sum(list(factors[:, 0]), merit), sum(list(factors[:, 1]), active)
-            whole["found"] = factors
+            whole["local"] = factors
         T = program.steps
         for n, k in enumerate(program.alone):
             whole[f"at{n}"] = array([1.0 if t == program.terms[k].at else 0.0 for t in range(T)])
@@ -173,17 +173,17 @@ class PathSweeps(PathSteps):
             sides: dict[int, Any] = {}
             rows: list[tuple[dict[int, Any], Any, Any]] = []
 
-            def put(place: tuple[int, int], x: Any) -> None:
-                x = x * stretched if place[0] == place[1] else x
-                blocks[place] = blocks[place] + x if place in blocks else x
+            def put(index: tuple[int, int], x: Any) -> None:
+                x = x * stretched if index[0] == index[1] else x
+                blocks[index] = blocks[index] + x if index in blocks else x
 
-            if "found" in row:
-                places, columns, lines = layout
-                numbers = iter(list(row["found"])[2:])
+            if "local" in row:
+                indices, columns, lines = layout
+                numbers = iter(list(row["local"])[2:])
                 for i in columns:
                     sides[i] = -next(numbers)
-                for place in places:
-                    put(place, next(numbers))
+                for index in indices:
+                    put(index, next(numbers))
                 for line in lines:
                     c, f = next(numbers), next(numbers)
                     rows.append(({i: next(numbers) for i in line}, c, -f))
@@ -191,27 +191,27 @@ class PathSweeps(PathSteps):
                 here = row[f"at{n}"]
                 for i, x in terms.gradient.items():
                     sides[i] = sides[i] - here * x if i in sides else -(here * x)
-                for place, x in terms.blocks.items():
-                    put(place, here * x)
+                for index, x in terms.blocks.items():
+                    put(index, here * x)
             return WindowShare(blocks, sides, rows, stretched)
 
         m = program.depth
         padded = {name: np.concatenate([x, *[x[-1:]] * m]) for name, x in whole.items()}
-        method = eliminated_wide if program.wide else eliminated
-        return method(program.width, m, program.many, T, added, padded, least), merit, active
+        method = eliminate_wide if program.wide else eliminate
+        return method(program.width, m, program.many, T, added, padded, floor), merit, active
 
     def direction(self, factors: Eliminated, border: Sequence[Any]) -> Any:
-        """The step of all steps (T, width), with that of parameters."""
-        method = substituted_wide if self.program.wide else substituted
+        """Return the Newton direction of every step (T, width), from that of the parameters."""
+        method = substitute_wide if self.program.wide else substitute
         return method(self.program.width, self.program.depth, factors, border)
 
     def moved(self, point: PathPoint, direction: Any, border: Sequence[Any], share: Any) -> PathPoint:
-        """The path a share of the way along: configurations on their manifolds."""
+        """Return the path at a share of the direction, with configurations on their manifolds."""
         program = self.program
         nv = program.tree.nv
 
         def step(state: Any, inputs: Any) -> tuple[Any, Any]:
-            q, d = list(inputs["q"]), [where(lt(0.0, share), x, 0.0) for x in inputs["d"]]  # a way may be none
+            q, d = list(inputs["q"]), [where(lt(0.0, share), x, 0.0) for x in inputs["d"]]  # the direction may be NaN
             out: dict[str, Any] = {"q": array(integrate(program.tree, q, [share * x for x in d[:nv]]))}
             if program.extra:
                 out["u"] = array([x + share * y for x, y in zip(list(inputs["u"]), d[nv:], strict=True)])
@@ -224,8 +224,8 @@ class PathSweeps(PathSteps):
         p = [x + where(lt(0.0, share), share * y, 0.0) for x, y in zip(list(point.p), border, strict=True)]
         return PathPoint(path["q"], path["u"] if program.extra else point.u, array(p))
 
-    def renewed(self, duals: Duals, everywhere: Any, alone: Any, new: Sequence[Any]) -> tuple[Any, Any]:
-        """Multipliers: the new ones of constraints of which that is said."""
+    def with_new_multipliers(self, duals: Duals, everywhere: Any, alone: Any, new: Sequence[Any]) -> tuple[Any, Any]:
+        """Return the multipliers, with new ones for the constraints selected by ``new``."""
         program = self.program
         new_of = dict(zip(program.hard, new, strict=True))
 
@@ -242,21 +242,21 @@ class PathSweeps(PathSteps):
         return rows, array(own) if own else duals.alone
 
     def lengths(self, point: PathPoint, direction: Any) -> tuple[Any, Any]:
-        """The largest number of a way: of configurations, and of variables, of what they are."""
+        """Return the largest change of configurations, and of variables relative to their magnitude."""
         nv, extra = self.program.tree.nv, self.program.extra
 
         def step(state: Any, inputs: Any) -> tuple[Any, None]:
-            moved, changed = state
+            displacement, change = state
             d = list(inputs["d"])
             for x in d[:nv]:
-                moved = fmax(moved, fabs(x))
+                displacement = fmax(displacement, fabs(x))
             for x, u in zip(d[nv:], list(inputs["u"]) if extra else [], strict=True):
-                changed = fmax(changed, fabs(x) / (fabs(u) + SMALL))
-            return (moved, changed), None
+                change = fmax(change, fabs(x) / (fabs(u) + SMALL))
+            return (displacement, change), None
 
-        moved, changed = scan(step, (0.0, 0.0), {"d": direction, "u": point.u} if extra else {"d": direction})[0]
-        return moved, changed
+        displacement, change = scan(step, (0.0, 0.0), {"d": direction, "u": point.u} if extra else {"d": direction})[0]
+        return displacement, change
 
 
-def _on_numbers(point: PathPoint) -> bool:
+def _is_numeric(point: PathPoint) -> bool:
     return not any(hasattr(x, "_precedence") for x in np.ravel(point.q)[:1])

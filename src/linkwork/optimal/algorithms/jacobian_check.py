@@ -15,16 +15,16 @@ from linkwork.optimal.features.feature import Feature, FeatureJacobian
 
 __all__ = ["ROUNDING", "JacobianCheck", "check_jacobian", "finite_values", "jacobian_errors"]
 
-ROUNDING = 1e-5  # error of differences of such a step, relative to the largest number of a Jacobian
+ROUNDING = 1e-5  # error of the differences, relative to the largest entry of a Jacobian
 
 
 @dataclass(frozen=True)
 class JacobianCheck:
     """The largest difference between a feature's Jacobian and central differences of its values.
 
-    ``error`` is in the unit of the row by that of the column, ``where`` (name of the row, steps back, name of the
-    column) is its place, ``expected`` the difference there and ``got`` the feature's number; ``scale`` is the largest
-    number of the Jacobian, and ``windows`` the number of random windows.
+    ``error`` is in the unit of the row divided by that of the column.  ``where`` (name of the row, steps back, name of
+    the column) is its entry, ``expected`` the difference quotient there and ``got`` the feature's value.  ``scale`` is
+    the largest entry of the Jacobian, and ``windows`` the number of random windows.
     """
 
     feature: str
@@ -37,7 +37,7 @@ class JacobianCheck:
 
     @property
     def success(self) -> bool:
-        """Whether the error is no more than that of differences, by rounding and by curvature."""
+        """True if the error is at most that of the differences, by rounding and truncation."""
         return self.error <= ROUNDING * (1.0 + self.scale)
 
     def __bool__(self) -> NoReturn:
@@ -49,7 +49,7 @@ class JacobianCheck:
         verdict = "the Jacobian is right" if self.success else "THE JACOBIAN IS WRONG"
         return (
             f"feature {self.feature!r}: {verdict}: its largest error in {self.windows} random windows is "
-            f"{self.error:.1e} (the largest number is {self.scale:.1e}): row {row!r} by {column!r} of {step}: "
+            f"{self.error:.1e} (the largest entry is {self.scale:.1e}): row {row!r} by {column!r} of {step}: "
             f"{self.got:.9g}, by differences {self.expected:.9g}"
         )
 
@@ -67,9 +67,9 @@ def check_jacobian(
     seed: int = 0,
     exact: bool = True,
 ) -> JacobianCheck:
-    """Return the check of a bound feature, with variables of steps and parameters of the path by name and size.
+    """Check the Jacobian of a bound feature, with variables of steps and parameters of the path by name and size.
 
-    ``exact``: of the Jacobian that is the derivative everywhere.  Raises ValueError for values that are not finite.
+    ``exact`` selects `Feature.exact_jacobian`.  Raises ValueError for values that are not finite.
     """
     rng = np.random.default_rng(seed)
     worst: JacobianCheck | None = None
@@ -84,14 +84,14 @@ def check_jacobian(
             if worst is None or error.error > worst.error:
                 worst = error
     if worst is None:
-        raise ValueError(f"feature {feature.name!r}: nothing that a path could change is in it")
+        raise ValueError(f"feature {feature.name!r}: expected a feature that depends on the path")
     return replace(worst, scale=largest, windows=windows)
 
 
 def jacobian_errors(
     feature: Feature, sample: WindowSample, target: Sequence[float], jacobian: FeatureJacobian
 ) -> Iterator[JacobianCheck]:
-    """Yield by column the largest error of a Jacobian in a window; ``scale`` is the largest number of the column."""
+    """Yield the largest error of each column of a Jacobian in a window; ``scale`` is that of the column."""
     for back, name, column, plus, minus in sample.neighbours(feature.depth):
         high, low = (finite_values(feature, feature.values(side.window(), target)) for side in (plus, minus))
         expected = (high - low) / (2.0 * DIFFERENCE_STEP)
@@ -102,15 +102,17 @@ def jacobian_errors(
         error = np.abs(got - expected)
         k = int(np.argmax(np.where(np.isnan(error), np.inf, error)))
         worst = np.inf if np.isnan(error[k]) else float(error[k])
-        scale, place = float(np.abs(expected).max()), (feature.component_names[k], back, name)
-        yield JacobianCheck(feature.name, worst, scale, place, float(expected[k]), float(got[k]), 1)
+        scale, where = float(np.abs(expected).max()), (feature.component_names[k], back, name)
+        yield JacobianCheck(feature.name, worst, scale, where, float(expected[k]), float(got[k]), 1)
 
 
 def finite_values(feature: Feature, values: Sequence[Any]) -> np.ndarray:
-    """Return a feature's values as an array.  Raises ValueError where one is not finite."""
+    """Return a feature's values as an array.  Raises ValueError if one is not finite."""
     numbers = np.array(values, dtype=float)
     if not np.isfinite(numbers).all():
         bad = int(np.flatnonzero(~np.isfinite(numbers))[0])
         row = feature.component_names[bad] if bad < len(feature.component_names) else bad
-        raise ValueError(f"feature {feature.name!r}: row {row!r} is {numbers[bad]} in a random window")
+        raise ValueError(
+            f"feature {feature.name!r}: component {row!r}: expected a finite value, got {numbers[bad]} in a window"
+        )
     return numbers

@@ -1,12 +1,12 @@
-"""Optimal paths by an augmented Lagrangian, minimised by damped Gauss–Newton steps on the manifold.
+"""Augmented Lagrangian method for paths, with damped Gauss–Newton steps on the manifold and a line search.
 
-Each iteration solves (H + ν diag H) d = −g for all steps of the path and its parameters at once (`banded`), and goes
-along d as far as the merit, the augmented Lagrangian, falls enough.  ν grows where that is hardly any of the way.
-Next to an optimum H has the second derivatives of what is asked at one step, too.  After steps that are short,
-multipliers become what they come to there of constraints whose violation has fallen, and penalties grow of others.
-Where no step is longer than a tolerance and nothing is violated, the gradient of the Lagrangian vanishes.
+Each iteration solves (H + ν diag H) d = −g for all steps of the path and its parameters (`block_banded`), and moves
+along d as far as the merit, the augmented Lagrangian, decreases sufficiently.  ν grows if that is only a small part of
+d.  Near an optimum H includes the second derivatives of terms of single steps.  After short steps, multipliers of
+constraints whose violation has decreased are updated, and penalties of the others grow.  When steps are shorter than a
+tolerance and no constraint is violated, the gradient of the Lagrangian vanishes.
 
-Parameters stay within bounds: a step that would leave them ends there, and the others make up for it.
+Parameters stay within their bounds: a step that would leave them ends there, and the others are adapted.
 
 Sources: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 3, 10 and 17; Birgin and Martínez,
 Practical Augmented Lagrangian Methods, 2014; Toussaint, A tutorial on Newton methods for constrained trajectory
@@ -24,76 +24,76 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, fmin, le, lt, not_, or_, where
-from linkwork.optimal.algorithms.block_banded import Eliminated, border_solved
+from linkwork.optimal.algorithms.block_banded import Eliminated, solve_border
 from linkwork.optimal.algorithms.gauss_newton_system import SMALL, PathSweeps
 from linkwork.optimal.algorithms.path_nlp import PathPoint
 from linkwork.optimal.algorithms.path_steps import Duals
 
-__all__ = ["RUNNING", "SOLVED", "STOPPED", "STUCK", "VIOLATED", "PathSearch", "Tolerances", "begun", "search"]
+__all__ = ["RUNNING", "SOLVED", "STOPPED", "STUCK", "VIOLATED", "PathSearch", "Tolerances", "initial_search", "search"]
 
-RUNNING, SOLVED, VIOLATED, STUCK, STOPPED = 0.0, 1.0, 2.0, 3.0, 4.0  # stopped by who called
+RUNNING, SOLVED, VIOLATED, STUCK, STOPPED = 0.0, 1.0, 2.0, 3.0, 4.0  # STOPPED by the caller
 
-_LEAST_DAMPING, _MOST_DAMPING = 1e-12, 1e8
-_RAISED = 1e-4  # damping where a step fails first
-_LEAST = 1e-10  # on every diagonal
-_FLOOR = 1e-4  # times the damping, on every diagonal: what costs bend nowhere is damped, too
-_ENOUGH = 1e-4  # of what the merit's slope promises
+_MIN_DAMPING, _MAX_DAMPING = 1e-12, 1e8
+_FIRST_DAMPING = 1e-4  # after a first failed step
+_REGULARIZATION = 1e-10  # added to every diagonal
+_DAMPING_FLOOR = 1e-4  # relative to the damping, added to every diagonal, for directions without curvature
+_ARMIJO = 1e-4  # required share of the decrease that the slope predicts
 _ROUNDING = 1e-13  # of the merit
-_NOTHING = 1e-6  # of the longest step of an optimum: what is so short is taken where nothing is violated
-_SHORT = 0.1  # steps after which multipliers are new [rad, m]
-_NEVER = 1e300  # how long a step is that there is not
-_NEAR = 0.1  # steps after which constraints bend
-_LATER = 1.25  # times as many iterations: when they may do so again where H was not positive with that
-_AT_EASE = 1e-4  # damping that hardly counts
-_LONGEST = 1.0  # [rad, m], and of parameters what they are
-_FELL = 0.25  # a violation that has fallen enough
-_SETTLED = 0.1  # of a penalty's share of the merit: what a step promises where it is nearly as low as it may be
-_CREEPS, _MILD = 1e-4, 0.1  # the same where steps creep: also with a damping that is mild
-_GROWTH = 10.0  # of penalties that do not suffice
-_MOST_PENALTY = 1e10
-_STIFF = 1e6  # a penalty beyond which multipliers are renewed, too, where violations have not fallen
-_FLAT = 1e-5  # of a penalty's share of the merit: a decrease that is no progress, whatever steps promise
-_BLIND = 1e-11  # of the merit: where a step promises less, merits differ too little to say how long it should be
-_EASED, _LEAST_SHARE = 2.0, 0.005  # by which factor shares of steps grow there, and how small they become
-_LITTLE, _PATIENCE = 1e-3, 5.0  # by which share a merit hardly falls, and how often in a row until that is the end
-_TRIALS = 8  # lengths of a step
+_NEGLIGIBLE_STEP = 1e-6  # relative to the step tolerance: accepted without comparison if no constraint is violated
+_SHORT_STEP = 0.1  # [rad, m] steps after which multipliers are updated
+_NO_STEP = 1e300  # length of a step that does not exist
+_NEAR_OPTIMUM = 0.1  # [rad, m] steps after which second derivatives of constraints are used
+_RETRY = 1.25  # factor of iterations until they are used again after H was not positive with them
+_SMALL_DAMPING = 1e-4  # damping without a noticeable effect
+_MAX_STEP = 1.0  # [rad, m], and relative for parameters
+_DECREASED = 0.25  # ratio of violations that counts as a sufficient decrease
+_SETTLED = 0.1  # predicted decrease, relative to a penalty's part of the merit, near its minimum
+_CREEPING, _MODERATE_DAMPING = 1e-4, 0.1  # the same for short steps, also with moderate damping
+_GROWTH = 10.0  # of penalties
+_MAX_PENALTY = 1e10
+_HIGH_PENALTY = 1e6  # above, multipliers are updated even if violations have not decreased
+_NO_PROGRESS = 1e-5  # decrease relative to a penalty's part of the merit
+_UNRESOLVED = 1e-11  # predicted decrease, relative to the merit, that rounding hides
+_SHARE_GROWTH, _MIN_SHARE = 2.0, 0.005  # of step shares while the merit is not resolved
+_SMALL_DECREASE, _PATIENCE = 1e-3, 5.0  # relative decrease of the merit, and how often in a row until the search ends
+_TRIALS = 8  # step lengths of a line search
 
 
 class Tolerances(NamedTuple):
-    """When a search ends: how long its steps may be, and by how much each constraint may be violated."""
+    """Tolerances that end a search: of steps, and of each constraint's violation."""
 
     step: Any  # [rad, m]
     violations: Any  # (constraints,)
 
 
 class PathSearch(NamedTuple):
-    """The state of a search, all of it."""
+    """The complete state of a search."""
 
     point: PathPoint
     duals: Duals
     violations: Any  # (constraints,): now
-    before: Any  # (constraints,): residuals when multipliers or penalties were last new, scaled
+    before: Any  # (constraints,): scaled residuals at the last update of multipliers or penalties
     damping: Any
     status: Any
     iterations: Any
     cost: Any
     merit: Any
-    length: Any  # of the last step that was asked for
-    stale: Any  # iterations in which all penalties are as large as may be, and the merit hardly falls
-    bent: Any  # how much of own second derivatives terms with a step of their own have in H
-    straight: Any  # until which iteration none of them, since H was not positive with them
-    share: Any  # of a step that is taken where merits are blind
-    former: Any  # length of the last step that was asked for; endless where it was not taken
+    length: Any  # of the last computed step
+    stale: Any  # iterations with maximum penalties and hardly any decrease of the merit
+    bent: Any  # share of second derivatives of terms of single steps in H
+    straight: Any  # iteration until which they are not used, because H was not positive with them
+    share: Any  # of a step that is taken while the merit is not resolved
+    former: Any  # length of the last computed step; huge if it was not taken
 
 
 class _Trial(NamedTuple):
-    """The line search: the share of the step to try next, and the best one that has been accepted."""
+    """State of the line search: the next share of the step, and the best accepted one."""
 
     share: Any  # to try next
-    failed: Any  # the shortest that was refused
+    failed: Any  # the shortest rejected share
     count: Any
     going: Any
-    accepted: Any  # 0 while there is none
+    accepted: Any  # 0 before a share is accepted
     merit: Any  # of the accepted share, like all that follows
     cost: Any
     violations: Any
@@ -103,47 +103,51 @@ class _Trial(NamedTuple):
     alone: Any
 
 
-def begun(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
-    """A search before its first step."""
+def initial_search(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
+    """Return the state of a search before its first step."""
     far = array([1e300] * hard)
-    numbers = 0.0, 0.0, 0.0, 1e300, 0.0, 0.0, 0.0, 1.0, _NEVER
-    return PathSearch(point, duals, far, far, _LEAST_DAMPING, RUNNING, *numbers)
+    numbers = 0.0, 0.0, 0.0, 1e300, 0.0, 0.0, 0.0, 1.0, _NO_STEP
+    return PathSearch(point, duals, far, far, _MIN_DAMPING, RUNNING, *numbers)
 
 
 def search(
     sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget: Any, max_iterations: int
 ) -> PathSearch:
-    """Iterations until it has ended, or has done as many as the budget says."""
+    """Iterate until the search ends or ``budget`` iterations are done."""
 
-    def going(state: PathSearch) -> Any:
+    def running(state: PathSearch) -> Any:
         return and_(lt(state.status, 0.5), lt(state.iterations, budget))
 
     end: PathSearch = while_loop(
-        going, lambda s: _iteration(sweeps, s, tolerances), start, max_iterations=max_iterations
+        running, lambda s: _iteration(sweeps, s, tolerances), start, max_iterations=max_iterations
     ).state
     return end
 
 
 def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) -> PathSearch:
     point, duals = state.point, state.duals
-    factors, merit, active = sweeps.equations(point, duals, state.damping, _LEAST + _FLOOR * state.damping, state.bent)
-    border, good = _bounded(sweeps, factors, point.p)
+    factors, merit, active = sweeps.equations(
+        point, duals, state.damping, _REGULARIZATION + _DAMPING_FLOOR * state.damping, state.bent
+    )
+    border, border_positive = _bounded(sweeps, factors, point.p)
     direction = sweeps.direction(factors, border)
-    positive = factors.positive if good is None else and_(factors.positive, good)
-    moved, changed = sweeps.lengths(point, direction)
-    far = fmax(moved, _relative(border, point.p))
-    length = where(positive, fmax(far, changed), _NEVER)
+    positive = factors.positive if border_positive is None else and_(factors.positive, border_positive)
+    displacement, change = sweeps.lengths(point, direction)
+    far = fmax(displacement, _relative(border, point.p))
+    length = where(positive, fmax(far, change), _NO_STEP)
     slope = -(factors.drop + dot(factors.rest, border))  # g d
-    at_ease = lt(state.damping, _AT_EASE)
-    # Gauss and Newton's steps oscillate where what they leave out bends more than twice as much as H: where merits do
-    # not show it, steps that become longer do
-    blind = and_(and_(positive, at_ease), le(-slope, _BLIND * fabs(merit)))
+    undamped = lt(state.damping, _SMALL_DAMPING)
+    # Gauss–Newton steps oscillate if the neglected curvature is more than twice H: if the merit does not resolve it,
+    # growing steps show it
+    unresolved = and_(and_(positive, undamped), le(-slope, _UNRESOLVED * fabs(merit)))
     longer = length / state.former
-    eased = where(lt(1.0, longer), fmax(state.share / (1.0 + longer), _LEAST_SHARE), fmin(_EASED * state.share, 1.0))
-    eased = where(blind, eased, state.share)
-    whole = where(blind, eased, 1.0)
-    first = where(lt(_LONGEST, far), _LONGEST / fmax(far, _LONGEST), whole)  # forces may change as they want
-    nothing = and_(at_ease, le(length, _NOTHING * tolerances.step))  # there merits differ by rounding alone
+    eased = where(
+        lt(1.0, longer), fmax(state.share / (1.0 + longer), _MIN_SHARE), fmin(_SHARE_GROWTH * state.share, 1.0)
+    )
+    eased = where(unresolved, eased, state.share)
+    whole = where(unresolved, eased, 1.0)
+    first = where(lt(_MAX_STEP, far), _MAX_STEP / fmax(far, _MAX_STEP), whole)  # changes of forces are not limited
+    negligible = and_(undamped, le(length, _NEGLIGIBLE_STEP * tolerances.step))  # merits differ only by rounding
 
     def searching(trial: _Trial) -> Any:
         return and_(lt(0.5, trial.going), lt(trial.count, float(_TRIALS) - 0.5))
@@ -153,17 +157,17 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         there = sweeps.moved(point, direction, border, share)
         at = sweeps.shares(there, duals)
         change = at.merit - merit
-        enough = le(change, _ENOUGH * share * slope + _ROUNDING * fabs(merit))
-        kept = nothing
+        enough = le(change, _ARMIJO * share * slope + _ROUNDING * fabs(merit))
+        satisfied = negligible
         for now, tolerance in zip(at.violations, tolerances.violations, strict=True):
-            kept = and_(kept, le(now, tolerance))
-        # a step that had to be shortened is made longer again while that lowers the merit: penalties are kinked, and a
-        # parabola through one that is steep ends far before the minimum
+            satisfied = and_(satisfied, le(now, tolerance))
+        # a shortened step is lengthened again while that lowers the merit: penalties have kinks, and a parabola through
+        # a steep one ends far before the minimum
         some = lt(0.0, trial.accepted)
-        better = where(some, where(lt(at.merit, trial.merit), 1.0, 0.0), where(or_(enough, kept), 1.0, 0.0))
+        better = where(some, where(lt(at.merit, trial.merit), 1.0, 0.0), where(or_(enough, satisfied), 1.0, 0.0))
         fine = and_(lt(0.5, better), positive)
         failed = where(fine, trial.failed, share)
-        # the least of the parabola through both merits and the slope
+        # the minimum of the parabola through both merits and the slope
         bend = change - share * slope
         best = where(lt(0.0, bend), -0.5 * slope * share * share / where(lt(0.0, bend), bend, 1.0), 0.5 * share)
         shorter = fmin(fmax(best, 0.1 * share), 0.5 * share)
@@ -202,57 +206,57 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     taken = lt(0.0, trial.accepted)
     there = sweeps.moved(point, direction, border, trial.accepted)
     violations = trial.violations
-    # a step that is shortened by rows that become active is no reason to damp it: the next one knows them
+    # a step that newly active rows shorten needs no damping: the next one includes them
     curved = and_(lt(trial.accepted, 0.1 * first), eq(active, trial.active))
     damping = where(
         taken,
         where(lt(0.5 * first, trial.accepted), 0.1, where(curved, 10.0, 1.0)) * state.damping,
-        where(lt(0.5, state.bent), state.damping, fmax(30.0 * state.damping, _RAISED)),
+        where(lt(0.5, state.bent), state.damping, fmax(30.0 * state.damping, _FIRST_DAMPING)),
     )
-    damping = fmax(damping, _LEAST_DAMPING)
-    # where steps are short: new multipliers of what has been violated less, and larger penalties of what has not
-    short = and_(taken, lt(length * trial.accepted, _SHORT))
-    tiny = and_(le(length, 10.0 * tolerances.step), at_ease)  # damping makes steps short, too
-    arrived = le(0.5 * whole, trial.accepted)  # else what fell may have fallen too far: the step goes on
+    damping = fmax(damping, _MIN_DAMPING)
+    # after short steps: new multipliers where violations have decreased, larger penalties elsewhere
+    short = and_(taken, lt(length * trial.accepted, _SHORT_STEP))
+    tiny = and_(le(length, 10.0 * tolerances.step), undamped)  # not shortened by damping
+    arrived = le(0.5 * whole, trial.accepted)  # otherwise the decrease may be too large: the step continues
     grown: list[Any] = []
     renewed: list[Any] = []
     last: list[Any] = []
     within: Any = None
-    capped: Any = None
+    all_capped: Any = None
     columns = duals.penalties, violations, trial.residuals, state.before, tolerances.violations, sweeps.hard_scales
     for rho, now, left, before, tolerance, scale in zip(*columns, strict=True):
         done = and_(le(now, tolerance), le(left, scale * tolerance))
-        fell = or_(done, le(left, _FELL * before))
-        # as long as a step may still halve it, a penalty is not to blame
+        fell = or_(done, le(left, _DECREASED * before))
+        # a penalty need not grow while a step may still halve the violation
         share = rho * left * left
-        settled = or_(and_(at_ease, le(-slope, _SETTLED * share)), tiny)
-        settled = or_(settled, and_(lt(state.damping, _MILD), le(-slope, _CREEPS * share)))
-        settled = or_(settled, le(merit - trial.merit, _FLAT * share))
+        settled = or_(and_(undamped, le(-slope, _SETTLED * share)), tiny)
+        settled = or_(settled, and_(lt(state.damping, _MODERATE_DAMPING), le(-slope, _CREEPING * share)))
+        settled = or_(settled, le(merit - trial.merit, _NO_PROGRESS * share))
         grow = and_(and_(short, not_(fell)), settled)
-        far_grown = and_(settled, le(_STIFF, rho))  # larger penalties alone would leave too few digits
+        far_grown = and_(settled, le(_HIGH_PENALTY, rho))  # larger penalties would lose precision
         renewed.append(and_(short, or_(and_(fell, or_(arrived, tiny)), far_grown)))
-        grown.append(where(grow, fmin(_GROWTH * rho, _MOST_PENALTY), rho))
+        grown.append(where(grow, fmin(_GROWTH * rho, _MAX_PENALTY), rho))
         last.append(where(or_(renewed[-1], grow), left, before))
         within = done if within is None else and_(within, done)
-        hopeless = or_(done, le(_MOST_PENALTY, rho))
-        capped = hopeless if capped is None else and_(capped, hopeless)
-    kept, alone = sweeps.renewed(duals, trial.everywhere, trial.alone, renewed)
-    still = and_(taken, and_(le(length, tolerances.step), at_ease))
+        hopeless = or_(done, le(_MAX_PENALTY, rho))
+        all_capped = hopeless if all_capped is None else and_(all_capped, hopeless)
+    everywhere, alone = sweeps.with_new_multipliers(duals, trial.everywhere, trial.alone, renewed)
+    still = and_(taken, and_(le(length, tolerances.step), undamped))
     status = where(still if within is None else and_(still, within), SOLVED, RUNNING)
     stale: Any = 0.0
-    if capped is not None:
-        little = lt(merit - trial.merit, _LITTLE * fabs(merit))
-        stale = where(and_(and_(capped, not_(within)), or_(not_(taken), little)), state.stale + 1.0, 0.0)
+    if all_capped is not None:
+        little = lt(merit - trial.merit, _SMALL_DECREASE * fabs(merit))
+        stale = where(and_(and_(all_capped, not_(within)), or_(not_(taken), little)), state.stale + 1.0, 0.0)
         status = where(lt(_PATIENCE - 0.5, stale), VIOLATED, status)
     ended = STUCK if within is None else where(within, STUCK, VIOLATED)
     iterations = state.iterations + 1.0
     failed = and_(lt(0.5, state.bent), not_(positive))
-    straight = where(failed, _LATER * iterations + 2.0, state.straight)
-    near = and_(and_(taken, at_ease), lt(length, _NEAR))
-    status = where(and_(not_(taken), lt(_MOST_DAMPING, damping)), ended, status)
+    straight = where(failed, _RETRY * iterations + 2.0, state.straight)
+    near = and_(and_(taken, undamped), lt(length, _NEAR_OPTIMUM))
+    status = where(and_(not_(taken), lt(_MAX_DAMPING, damping)), ended, status)
     return PathSearch(
         there,
-        Duals(kept, alone, array(grown)),
+        Duals(everywhere, alone, array(grown)),
         violations,
         array(last),
         damping,
@@ -265,18 +269,18 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         where(and_(near, le(straight, iterations)), 1.0, 0.0),
         straight,
         eased,
-        where(taken, length, _NEVER),
+        where(taken, length, _NO_STEP),
     )
 
 
 def _chosen(condition: Any, new: Any, old: Any) -> Any:
-    """By number the new where the condition holds."""
+    """Return new values where the condition holds, else old ones."""
     flat = [where(condition, x, y) for x, y in zip(np.ravel(new), np.ravel(old), strict=True)]
     return array(flat).reshape(np.shape(old))
 
 
 def _relative(border: Sequence[Any], p: Sequence[Any]) -> Any:
-    """How far parameters go, of what they are."""
+    """Return the largest step of parameters relative to their magnitude."""
     largest: Any = 0.0
     for step, x in zip(border, p, strict=True):
         largest = fmax(largest, fabs(step) / (fabs(x) + SMALL))
@@ -284,33 +288,31 @@ def _relative(border: Sequence[Any], p: Sequence[Any]) -> Any:
 
 
 def _bounded(sweeps: PathSweeps, factors: Eliminated, p: Any) -> tuple[list[Any], Any]:
-    """The step of the parameters within their bounds, and whether their equations are positive.
+    """Return the step of the parameters within their bounds, and True if their equations are positive definite.
 
-    Where nothing bends the merit along them, their slope bounds how far they go.
+    Without curvature along them, the gradient bounds their step.
     """
-    low = [a - x for a, x in zip(sweeps.numbers.floor, p, strict=True)]
-    high = [a - x for a, x in zip(sweeps.numbers.ceiling, p, strict=True)]
+    low = [a - x for a, x in zip(sweeps.inputs.floor, p, strict=True)]
+    high = [a - x for a, x in zip(sweeps.inputs.ceiling, p, strict=True)]
     count = len(low)
     A = [[factors.border[max(i, j)][min(i, j)] for j in range(count)] for i in range(count)]
     for k in range(count):
-        A[k][k] = A[k][k] + fabs(factors.rest[k]) / (0.5 * fabs(p[k]) + 0.1) + _LEAST
+        A[k][k] = A[k][k] + fabs(factors.rest[k]) / (0.5 * fabs(p[k]) + 0.1) + _REGULARIZATION
 
     def rest(free: list[Any], step: list[Any]) -> tuple[list[Any], Any]:
-        """What those that are free add to a step."""
+        """Return the change of the free parameters."""
         masked = [
             [A[i][j] * free[i] * free[j] + (1.0 - free[i] if i == j else 0.0) for j in range(i + 1)]
             for i in range(count)
         ]
-        return border_solved(
-            masked, [a * (x - dot(row, step)) for a, x, row in zip(free, factors.rest, A, strict=True)]
-        )
+        return solve_border(masked, [a * (x - dot(row, step)) for a, x, row in zip(free, factors.rest, A, strict=True)])
 
     free: list[Any] = [1.0] * count
     step: list[Any] = [0.0] * count
-    good: Any = None
+    positive: Any = None
     for _ in range(min(count, 2)):
         more, fine = rest(free, step)
-        good = fine if good is None else and_(good, fine)
+        positive = fine if positive is None else and_(positive, fine)
         step = [x + y for x, y in zip(step, more, strict=True)]
         out = [or_(lt(x, a), lt(b, x)) for x, a, b in zip(step, low, high, strict=True)]
         bounded = [fmin(fmax(x, a), b) for x, a, b in zip(step, low, high, strict=True)]
@@ -319,4 +321,4 @@ def _bounded(sweeps: PathSweeps, factors: Eliminated, p: Any) -> tuple[list[Any]
     if count > 1:
         more, _ = rest(free, step)
         step = [fmin(fmax(x + y, a), b) for x, y, a, b in zip(step, more, low, high, strict=True)]
-    return step, good
+    return step, positive

@@ -1,14 +1,14 @@
-"""The conditions of an optimum in one step, and how they vary: for what moves where a problem changes.
+"""KKT conditions of a path by step, and their derivatives, for the sensitivity of an optimum.
 
 With the multipliers μ of constraints, an optimum has
 
-    g = ∇f + Σ μ ∇c = 0,    c = 0 of what holds it,
+    g = ∇f + Σ μ ∇c = 0,    c = 0 for active constraints,
 
-where f are costs and half the squares.  As these hold for every problem nearby, what changes by θ moves it by
+where f are costs and half the squares.  These hold for every problem nearby, so an input θ moves the optimum by
 
     (H  Jᵀ; J  0) (dx; dμ) = −(∂g/∂θ; ∂c/∂θ) dθ,
 
-with the exact second derivatives H of f + μᵀ c and the rows J of constraints that hold it.
+with the exact Hessian H of f + μᵀ c and the Jacobian J of active constraints.
 
 Source: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, 1983.
 """
@@ -34,27 +34,28 @@ __all__ = ["PathConditions"]
 
 @dataclass(frozen=True)
 class PathConditions:
-    """The conditions of a program with the numbers of a call."""
+    """The KKT conditions of a program with the inputs of a call."""
 
     sweeps: PathSweeps
 
     @property
     def size(self) -> int:
-        """Columns of a window."""
+        """Number of columns of a window."""
         program = self.sweeps.program
         return (program.depth + 1) * program.width + program.many
 
-    def slopes(self, point: PathPoint, duals: Duals) -> dict[str, Any]:
-        """g and c of every step: of what is looked at in all of them, and of each term with a step of its own."""
-        return self._all(point, duals, self._slope)
+    def gradients(self, point: PathPoint, duals: Duals) -> dict[str, Any]:
+        """Return g and c of every step for terms of all steps, and for each term of a single step."""
+        return self._all(point, duals, self._gradient_terms)
 
-    def bends(self, point: PathPoint, duals: Duals) -> dict[str, Any]:
-        """H, the lower triangle row by row, and J, by the columns of windows."""
-        return self._all(point, duals, self._bend)
+    def hessians(self, point: PathPoint, duals: Duals) -> dict[str, Any]:
+        """Return H, the lower triangle row by row, and J, by the columns of windows."""
+        return self._all(point, duals, self._hessian_terms)
 
     def rows(self, point: PathPoint) -> dict[str, Any]:
-        """Values and derivatives of constraints by number: "values0" (T, rows), (rows,) of one with a step of its
-        own, and "rows0" (..., rows · columns of a window).
+        """Return values and Jacobians of constraints by index.
+
+        They are "values0" (T, rows), or (rows,) for a single step, and "rows0" (..., rows · columns of a window).
         """
         sweeps, program = self.sweeps, self.sweeps.program
         outputs: dict[str, Any] = {}
@@ -84,80 +85,80 @@ class PathConditions:
                 put(hard[k], w, request)
         return outputs
 
-    def _all(self, point: PathPoint, duals: Duals, of: Any) -> dict[str, Any]:
+    def _all(self, point: PathPoint, duals: Duals, evaluate: Any) -> dict[str, Any]:
         sweeps, program = self.sweeps, self.sweeps.program
         outputs: dict[str, Any] = {}
         if program.everywhere:
 
             def step(state: Any, inputs: Any) -> tuple[Any, Any]:
                 w = sweeps.window(inputs, point.p)
-                first, second = of(w, sweeps.each(inputs, duals))
+                first, second = evaluate(w, sweeps.each(inputs, duals))
                 return state, (array(first), array(second))
 
             _, (outputs["first"], outputs["second"]) = scan(step, (), sweeps.rows(point, duals))
         for n, (_, w, request) in enumerate(sweeps.alone(point, duals)):
-            first, second = of(w, [request])
+            first, second = evaluate(w, [request])
             outputs[f"first{n}"], outputs[f"second{n}"] = array(first), array(second)
         return outputs
 
-    def _slope(self, w: PathWindow, terms: Sequence[TermRequest]) -> tuple[list[Any], list[Any]]:
+    def _gradient_terms(self, w: PathWindow, terms: Sequence[TermRequest]) -> tuple[list[Any], list[Any]]:
         gradient: list[Any] = [0.0] * self.size
         values: list[Any] = []
         for request in terms:
             jacobian = request.term.feature.exact_jacobian(w, request.target)
             values += jacobian.values
-            for k, pull in enumerate(_pulls(request, jacobian.values)):
+            for k, factor in enumerate(_gradient_factors(request, jacobian.values)):
                 for i, x in columns_of(self.sweeps.program, w, jacobian, k).items():
-                    gradient[i] = gradient[i] + _where_it_counts(request, pull * x)
+                    gradient[i] = gradient[i] + _masked(request, factor * x)
         return gradient, values
 
-    def _bend(self, w: PathWindow, terms: Sequence[TermRequest]) -> tuple[list[Any], list[Any]]:
+    def _hessian_terms(self, w: PathWindow, terms: Sequence[TermRequest]) -> tuple[list[Any], list[Any]]:
         program: PathProgram = self.sweeps.program
         H: list[list[Any]] = [[0.0] * (i + 1) for i in range(self.size)]
         J: list[Any] = []
         for request in terms:
             jacobian = request.term.feature.exact_jacobian(w, request.target)
-            pulls = _pulls(request, jacobian.values)
-            for (i, j), x in second_derivatives(program, w, request, pulls).items():
-                H[i][j] = H[i][j] + _where_it_counts(request, x)
+            factors = _gradient_factors(request, jacobian.values)
+            for (i, j), x in second_derivatives(program, w, request, factors).items():
+                H[i][j] = H[i][j] + _masked(request, x)
             for k, value in enumerate(jacobian.values):
                 line = columns_of(program, w, jacobian, k)
                 if request.term.kind == "least_squares":
                     weight = request.weight_of(k) * request.scales[k]
-                    square = weight * weight * _held(request, value, k)
+                    square = weight * weight * _is_active(request, value, k)
                     for i, x in line.items():
                         for j, y in line.items():
                             if j <= i:
-                                H[i][j] = H[i][j] + _where_it_counts(request, square * x * y)
-                J += [_where_it_counts(request, line.get(i, 0.0)) for i in range(self.size)]
+                                H[i][j] = H[i][j] + _masked(request, square * x * y)
+                J += [_masked(request, line.get(i, 0.0)) for i in range(self.size)]
         return [x for row in H for x in row], J
 
 
-def _where_it_counts(request: TermRequest, x: Any) -> Any:
+def _masked(request: TermRequest, x: Any) -> Any:
     if is_zero(x) or request.weight.__class__ is float:
         return x
     return where(lt(0.0, request.weight), x, 0.0)
 
 
-def _pulls(request: TermRequest, values: Sequence[Any]) -> list[Any]:
-    """What the Lagrangian's gradient has of each row's."""
-    pulls = []
+def _gradient_factors(request: TermRequest, values: Sequence[Any]) -> list[Any]:
+    """Return the factor of each row's gradient in the gradient of the Lagrangian."""
+    factors = []
     for k, value in enumerate(values):
         weight = request.weight_of(k) * request.scales[k]
         if request.term.kind == "cost":
-            pulls.append(weight)
+            factors.append(weight)
         elif request.term.kind == "least_squares":
-            beyond = value
+            excess = value
             if request.term.bounded:
-                beyond = value - fmin(fmax(value, request.lower[k]), request.upper[k])
-            pulls.append(weight * weight * beyond)
+                excess = value - fmin(fmax(value, request.lower[k]), request.upper[k])
+            factors.append(weight * weight * excess)
         else:
-            pulls.append(weight * request.multipliers[k])
-    return pulls
+            factors.append(weight * request.multipliers[k])
+    return factors
 
 
-def _held(request: TermRequest, value: Any, k: int) -> Any:
-    """1 where a square counts, and 0 where it is within its bounds."""
+def _is_active(request: TermRequest, value: Any, k: int) -> Any:
+    """Return 1 where a square contributes, and 0 where its value is within the bounds."""
     if not request.term.bounded:
         return 1.0
     inside = lt(request.lower[k], value)

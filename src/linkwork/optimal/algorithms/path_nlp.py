@@ -1,11 +1,11 @@
-"""A trajectory problem as a solver reads it: the program that kernels are made of, and the numbers of a call.
+"""The nonlinear program of a trajectory problem: its structure for kernels, and the inputs of a call.
 
-The unknowns are, of each of T steps, a configuration and variables (the columns of a step: a tangent vector, then the
-variables), and parameters of the whole path, of which the first are free durations.  Steps before the first, the
-*past*, are given, oldest first: where a path has a start, these are where the robot was, else they are not looked at.
+The unknowns are a configuration and variables at each of T steps, and parameters of the whole path, of which the first
+are free durations.  The columns of a step are a tangent vector, then the variables.  The *past* are configurations
+before the first step, oldest first; they are known for a path with a start and unused otherwise.
 
-Terms are features with what is asked of them.  Where one counts is a number of each call, a *weight* by step that is
-0 where it does not; a term with a step of its own is evaluated there alone.
+Terms are features with a kind, scales and bounds.  A *weight* by step, an input of each call, is 0 where a term does
+not apply.  A term of a single step is evaluated only there.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
 from linkwork.optimal.features.feature import Feature
 
-__all__ = ["KINDS", "OptimalNumbers", "PathPoint", "PathProgram", "PathTerm"]
+__all__ = ["KINDS", "PathInputs", "PathPoint", "PathProgram", "PathTerm"]
 
-WIDE = 40  # columns of a window
+WIDE = 40  # columns of a window from which equations are solved in loops
 KINDS = ("cost", "least_squares", "equality", "inequality")
 
 
@@ -31,42 +31,42 @@ KINDS = ("cost", "least_squares", "equality", "inequality")
 class PathTerm:
     """A feature, and the kind of its values c with scales s.
 
-    "cost": Σ s c is minimised; "least_squares": ½ Σ (s c)²; "equality": c = 0; "inequality": c ≤ 0.  A ``bounded`` one
-    has bounds by row instead: constraints stay within them, and squares are of what is beyond.
+    "cost": Σ s c is minimised; "least_squares": ½ Σ (s c)²; "equality": c = 0; "inequality": c ≤ 0.  A ``bounded`` term
+    has bounds by component instead: constraints stay within them, and squares are of the excess.
     """
 
     feature: Feature
     kind: str
     name: str
-    at: int | None = None  # the one step at which it is looked at; else all are
+    at: int | None = None  # index of its single step; None for all steps
     bounded: bool = False
-    has_target_per_step: bool = False  # whether its target differs from step to step
+    has_target_per_step: bool = False  # True for a target with a value for each step
 
     @cached_property
     def count(self) -> int:
-        """Number of rows."""
+        """Number of components."""
         return len(self.feature.component_names)
 
     @property
     def hard(self) -> bool:
-        """Whether it is a constraint."""
+        """True for a constraint."""
         return self.kind in ("equality", "inequality")
 
 
-class OptimalNumbers(NamedTuple):
-    """The numbers of a call: T steps, E terms with R rows in all, of which Rₜ are evaluated in all steps."""
+class PathInputs(NamedTuple):
+    """The inputs of a call, for T steps and E terms with R components in all."""
 
     past: Any  # (depth, nq): configurations before the first step, oldest first
-    step: Any  # τ: a number, or (T,) where steps differ; less what free durations make of it
-    step_rates: Any  # (durations,) or (T, durations): what these make of τ
-    weights: Any  # (T, E): where terms count
+    step: Any  # τ without free durations: a number, or (T,) for unequal steps
+    step_rates: Any  # (durations,) or (T, durations): derivatives of τ by free durations
+    weights: Any  # (T, E): 0 where a term does not apply
     scales: Any  # (R,)
-    targets: Sequence[Any]  # by term: numbers, or (T, numbers) of a moving one; nothing of what aims at nothing
+    targets: Sequence[Any]  # by term: (size,), or (T, size) for a target per step; empty without a target
     lower: Any  # (R,): of bounded terms
     upper: Any
     floor: Any  # (parameters,): bounds
     ceiling: Any
-    rate: Any = ()  # (nv,): the velocity before the first step, of a path that is moves_at_start
+    rate: Any = ()  # (nv,): the initial velocity of a program with `moves_at_start`
 
 
 class PathPoint(NamedTuple):
@@ -79,27 +79,27 @@ class PathPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class PathProgram:
-    """What a kernel is made of: all of a problem but numbers."""
+    """The structure of a problem, which determines its kernels: everything but values."""
 
     tree: Tree
     steps: int
     terms: tuple[PathTerm, ...]
-    started: bool = True  # whether there is a past
-    variables: tuple[tuple[str, int], ...] = ()  # by step: names and how many numbers
+    started: bool = True  # with a start, i.e. a past
+    variables: tuple[tuple[str, int], ...] = ()  # of each step: names and sizes
     parameters: tuple[tuple[str, int], ...] = ()  # of the whole path; durations first
-    durations: int = 0  # how many parameters are durations
-    uniform: bool = True  # whether all steps take equally long
-    contacts: tuple[PathContact | ConstraintForce, ...] = ()  # what acts on the robot, by variables of steps
-    moves_at_start: bool = False  # whether it starts with a velocity, and free durations say where it was before
-    robot_parameters: tuple[Parameter, ...] = ()  # of the robot, that come with each call in the place of its own
+    durations: int = 0  # number of parameters that are free durations
+    uniform: bool = True  # equal time steps
+    contacts: tuple[PathContact | ConstraintForce, ...] = ()  # contacts whose forces are variables of steps
+    moves_at_start: bool = False  # initial velocity and free durations, on which the past depends
+    robot_parameters: tuple[Parameter, ...] = ()  # inputs of each call that replace the robot's values
 
     def on(self, tree: Tree) -> PathProgram:
-        """Return the program of a robot with other numbers."""
+        """Return the program of a robot with other parameter values."""
         return replace(self, tree=tree)
 
     @cached_property
     def depth(self) -> int:
-        """How many earlier steps any feature looks at: the bandwidth."""
+        """Largest depth of a feature: the bandwidth."""
         return max((term.feature.depth for term in self.terms), default=0)
 
     @cached_property
@@ -114,7 +114,7 @@ class PathProgram:
 
     @property
     def wide(self) -> bool:
-        """Whether a window has so many unknowns that its equations are solved in loops."""
+        """True if a window has so many unknowns that its equations are solved in loops."""
         return (self.depth + 1) * self.width >= WIDE
 
     @cached_property
@@ -124,17 +124,17 @@ class PathProgram:
 
     @cached_property
     def everywhere(self) -> tuple[int, ...]:
-        """Terms that are evaluated in every step, by number."""
+        """Indices of the terms that are evaluated in every step."""
         return tuple(k for k, term in enumerate(self.terms) if term.at is None)
 
     @cached_property
     def alone(self) -> tuple[int, ...]:
-        """Terms that are evaluated in one step, by number."""
+        """Indices of the terms that are evaluated in a single step."""
         return tuple(k for k, term in enumerate(self.terms) if term.at is not None)
 
     @cached_property
     def rows_of(self) -> tuple[slice, ...]:
-        """By term: its slice of all rows."""
+        """Slice of the components of each term among all."""
         slices, start = [], 0
         for term in self.terms:
             slices.append(slice(start, start + term.count))
@@ -143,12 +143,12 @@ class PathProgram:
 
     @property
     def rows(self) -> int:
-        """Number of rows of all terms."""
+        """Number of components of all terms."""
         return self.rows_of[-1].stop if self.terms else 0
 
     @cached_property
     def hard(self) -> tuple[int, ...]:
-        """Terms that are constraints, by number."""
+        """Indices of the terms that are constraints."""
         return tuple(k for k, term in enumerate(self.terms) if term.hard)
 
     @property
@@ -157,19 +157,19 @@ class PathProgram:
         return tuple(self.terms[k].name for k in self.hard)
 
     @cached_property
-    def parted(self) -> tuple[int, ...]:
-        """Terms of which some rows alone count in steps before which there is no other: see `counted`."""
+    def partial_at_start(self) -> tuple[int, ...]:
+        """Indices of the terms of which only some components apply at the first steps: see `counted`."""
         if self.started:
             return ()
         return tuple(k for k, term in enumerate(self.terms) if 0 < term.feature.rows_without_past < term.count)
 
     def counted(self, k: int, t: int) -> int:
-        """Return how many of a term's first rows count in a step."""
+        """Return the number of a term's leading components that apply at a step."""
         term = self.terms[k]
-        return term.feature.rows_without_past if k in self.parted and t < term.feature.depth else term.count
+        return term.feature.rows_without_past if k in self.partial_at_start and t < term.feature.depth else term.count
 
     def forces_of(self, terms: Sequence[int]) -> dict[int, slice]:
-        """Return by constraint among some terms the slice of its multipliers."""
+        """Return the slice of multipliers of each constraint among some terms."""
         slices, start = {}, 0
         for k in terms:
             if self.terms[k].hard:
@@ -186,10 +186,10 @@ class PathProgram:
     ) -> PathWindow:
         """Return the window of a step: configurations and variables, newest first; ``clock`` is one of `clocks`."""
         variables = []
-        for numbers in u:
+        for values in u:
             result, start = {}, 0
             for name, size in self.variables:
-                result[name] = numbers[start : start + size]
+                result[name] = values[start : start + size]
                 start += size
             variables.append(result)
         parameters, start = {}, 0
@@ -199,13 +199,14 @@ class PathProgram:
         many, free = len(q), self.durations
         rates = [dict(enumerate(clock[many + 1 + k * free : many + 1 + (k + 1) * free])) for k in range(many + 1)]
         steps = [
-            _moved(base, rate, p) for base, rate in zip(clock[: many + 1], rates, strict=True)
-        ]  # of the last the time
+            _time(base, rate, p) for base, rate in zip(clock[: many + 1], rates, strict=True)
+        ]  # the last one is the time
         return PathWindow(self.tree, q, steps[:-1], steps[-1], variables, parameters, rates, self.contacts)
 
-    def clocks(self, numbers: OptimalNumbers) -> list[list[Any]]:
-        """By step t: τ of it and of the steps before it, then the time, less what free durations make of them; then
-        what these make of each of them.
+    def clocks(self, inputs: PathInputs) -> list[list[Any]]:
+        """Return the times of each step, without free durations, and their derivatives by the free durations.
+
+        The times of step t are τ of it and of the steps before it, then the time of the step.
         """
         T, m, free = self.steps, self.depth, self.durations
         first = 1 if self.started else 0
@@ -214,22 +215,22 @@ class PathProgram:
         sums: list[Any] = [0.0] * free
         for t in range(T):
             if self.uniform:
-                base, rates = numbers.step, list(numbers.step_rates)
+                base, rates = inputs.step, list(inputs.step_rates)
                 own = [base] * (m + 1)
-                turning = [rates] * (m + 1)
+                rates_of_steps = [rates] * (m + 1)
                 time, spent = (t + first) * base, [(t + first) * x for x in rates]
             else:
-                own = [numbers.step[max(t - back, 0)] for back in range(m + 1)]
-                turning = [list(numbers.step_rates[max(t - back, 0)]) for back in range(m + 1)]
+                own = [inputs.step[max(t - back, 0)] for back in range(m + 1)]
+                rates_of_steps = [list(inputs.step_rates[max(t - back, 0)]) for back in range(m + 1)]
                 if t or first:
                     total = total + own[0]
-                    sums = [x + y for x, y in zip(sums, turning[0], strict=True)]
+                    sums = [x + y for x, y in zip(sums, rates_of_steps[0], strict=True)]
                 time, spent = total, sums
-            clocks.append([*own, time, *(x for row in turning for x in row), *spent])
+            clocks.append([*own, time, *(x for row in rates_of_steps for x in row), *spent])
         return clocks
 
 
-def _moved(base: Any, rates: dict[int, Any], p: Sequence[Any]) -> Any:
+def _time(base: Any, rates: dict[int, Any], p: Sequence[Any]) -> Any:
     for k, rate in rates.items():
         base = base + rate * p[k]
     return base

@@ -1,4 +1,4 @@
-"""The steps of a path, as scans over them take them: numbers by step, windows, and what is asked in each."""
+"""The steps of a path as inputs of scans: values by step, windows, and the terms of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import fmax
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathPoint, PathProgram
+from linkwork.optimal.algorithms.path_nlp import PathInputs, PathPoint, PathProgram
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.algorithms.stage_terms import TermRequest
 
@@ -22,47 +22,47 @@ __all__ = ["Duals", "PathSteps"]
 class Duals(NamedTuple):
     """Multipliers and penalties of an augmented Lagrangian."""
 
-    everywhere: Any  # (T, rows of constraints that are looked at in all steps)
-    alone: Any  # (rows of those with a step of their own,)
+    everywhere: Any  # (T, rows) of constraints of all steps
+    alone: Any  # (rows,) of constraints of single steps
     penalties: Any  # (constraints,)
 
 
 @dataclass(frozen=True)
 class PathSteps:
-    """A program with the numbers of a call."""
+    """A program with the inputs of a call."""
 
     program: PathProgram
-    numbers: OptimalNumbers
+    inputs: PathInputs
 
     @cached_property
     def hard_scales(self) -> list[Any]:
-        """By constraint: the largest scale of its rows."""
+        """Largest scale of each constraint's rows."""
         scales: list[Any] = []
         for k in self.program.hard:
-            most: Any = 0.0
-            for x in list(self.numbers.scales[self.program.rows_of[k]]):
-                most = fmax(most, x)
-            scales.append(most)
+            largest: Any = 0.0
+            for x in list(self.inputs.scales[self.program.rows_of[k]]):
+                largest = fmax(largest, x)
+            scales.append(largest)
         return scales
 
     @cached_property
     def _clocks(self) -> list[list[Any]]:
-        return self.program.clocks(self.numbers)
+        return self.program.clocks(self.inputs)
 
     def _backed(self, rows: Any) -> list[Any]:
-        """Rows (T + depth, ...) as those of each step, of the step before, and so on, (T, ...) each."""
+        """Split rows (T + depth, ...) into those of each step, of the step before, and so on, (T, ...) each."""
         T, m = self.program.steps, self.program.depth
         return [rows[m - back : m - back + T] for back in range(m + 1)]
 
     def _extended(self, point: PathPoint) -> tuple[list[Any], list[Any]]:
-        """Configurations and variables of each step's window, newest first, (T, ...) each."""
+        """Return configurations and variables of each step's window, newest first, (T, ...) each."""
         program = self.program
         m = program.depth
-        past = np.array(self.numbers.past, dtype=object).reshape(m, program.tree.nq)
+        past = np.array(self.inputs.past, dtype=object).reshape(m, program.tree.nq)
         if not program.started and m:
             past = np.concatenate([point.q[:1]] * m)
         if program.moves_at_start and m > 1:
-            step: Any = self.numbers.step if program.uniform else self.numbers.step[0]
+            step: Any = self.inputs.step if program.uniform else self.inputs.step[0]
             for k, rate in enumerate(self._first_rates):
                 step = step + rate * point.p[k]
             back = [[*past[-1]] if age == 0 else self._earlier(past[-1], age * step) for age in reversed(range(m))]
@@ -72,41 +72,41 @@ class PathSteps:
         return self._backed(q), self._backed(u) if u is not None else []
 
     def _earlier(self, start: Any, time: Any) -> list[Any]:
-        return integrate(self.program.tree, list(start), [-time * x for x in list(self.numbers.rate)])
+        return integrate(self.program.tree, list(start), [-time * x for x in list(self.inputs.rate)])
 
     @property
     def _first_rates(self) -> list[Any]:
-        """What free durations make of the steps before the start."""
-        rates = self.numbers.step_rates
+        """Derivatives of the steps before the start by free durations."""
+        rates = self.inputs.step_rates
         return list(rates if self.program.uniform else rates[0])
 
     @cached_property
     def _retreat(self) -> list[list[Any]]:
-        return [[rate * x for x in list(self.numbers.rate)] for rate in self._first_rates]
+        return [[rate * x for x in list(self.inputs.rate)] for rate in self._first_rates]
 
     def _later(self, k: int, t: int) -> float:
         return float(self.program.counted(k, t) == self.program.terms[k].count)
 
     def _ages(self, t: int) -> list[float]:
-        """By configuration of a step's window: how many steps before the start it is."""
+        """Return the number of steps before the start, for each configuration of a step's window."""
         return [float(max(back - t - 1, 0)) for back in range(self.program.depth + 1)]
 
-    def _asked(
+    def _term_request(
         self, k: int, weight: Any, target: Sequence[Any], forces: Any, duals: Duals | None, later: Any = 1.0
     ) -> TermRequest:
         term, rows = self.program.terms[k], self.program.rows_of[k]
         penalty: Any = 1.0
         if term.hard and duals is not None:
             penalty = duals.penalties[self.program.hard.index(k)]
-        scales, lower, upper = (list(x[rows]) for x in (self.numbers.scales, self.numbers.lower, self.numbers.upper))
+        scales, lower, upper = (list(x[rows]) for x in (self.inputs.scales, self.inputs.lower, self.inputs.upper))
         multipliers = list(forces) if term.hard and duals is not None else [0.0] * term.count
         return TermRequest(term, weight, scales, target, lower, upper, multipliers, penalty, later)
 
     def rows(self, point: PathPoint, duals: Duals | None) -> Any:
-        """What the scans over steps are given."""
+        """Return the inputs of the scans over steps."""
         program = self.program
         q, u = self._extended(point)
-        moving = [self.numbers.targets[k] for k in program.everywhere if program.terms[k].has_target_per_step]
+        moving = [self.inputs.targets[k] for k in program.everywhere if program.terms[k].has_target_per_step]
         inputs: dict[str, Any] = {"q": tuple(q)}
         if u:
             inputs["u"] = tuple(u)
@@ -116,10 +116,10 @@ class PathSteps:
             inputs["time"] = np.array([row[program.depth + 1 :] for row in self._clocks], dtype=object)
         if program.everywhere:
             inputs["weights"] = np.array(
-                [[row[k] for k in program.everywhere] for row in self.numbers.weights], dtype=object
+                [[row[k] for k in program.everywhere] for row in self.inputs.weights], dtype=object
             )
-        if parted := [k for k in program.everywhere if k in program.parted]:
-            inputs["later"] = np.array([[self._later(k, t) for k in parted] for t in range(program.steps)])
+        if partial := [k for k in program.everywhere if k in program.partial_at_start]:
+            inputs["later"] = np.array([[self._later(k, t) for k in partial] for t in range(program.steps)])
         if moving:
             inputs["moving"] = tuple(moving)
         if program.moves_at_start and program.depth > 1:
@@ -131,10 +131,10 @@ class PathSteps:
     def _clock(self, inputs: Mapping[str, Any]) -> list[Any]:
         if not self.program.uniform:
             return list(inputs["clock"])
-        # of steps that take equally long, all but the time are the same numbers
+        # for equal time steps only the time differs
         m, free = self.program.depth, self.program.durations
-        own = [self.numbers.step] * (m + 1)
-        rates = [x for _ in range(m + 1) for x in self.numbers.step_rates]
+        own = [self.inputs.step] * (m + 1)
+        rates = [x for _ in range(m + 1) for x in self.inputs.step_rates]
         time = list(inputs["time"])
         return [*own, time[0], *rates, *time[1 + (m + 1) * free :]]
 
@@ -143,25 +143,25 @@ class PathSteps:
         u = [list(x) for x in inputs["u"]] if "u" in inputs else [[]] * (program.depth + 1)
         w = program.window([list(x) for x in inputs["q"]], u, list(p), self._clock(inputs))
         if "ages" in inputs:
-            w.ages, w.retreat = [0.0, 0.0, *list(inputs["ages"])[2:]], self._retreat  # the start itself stays
+            w.ages, w.retreat = [0.0, 0.0, *list(inputs["ages"])[2:]], self._retreat  # the start itself is fixed
         return w
 
     def each(self, inputs: Mapping[str, Any], duals: Duals | None) -> list[TermRequest]:
-        """The terms of a step that are looked at in all."""
+        """Return the terms of a step that are evaluated in all steps."""
         program = self.program
         moving, later = iter(inputs.get("moving", ())), iter(inputs.get("later", ()))
         places = program.forces_of(program.everywhere)
         forces = list(inputs["forces"]) if "forces" in inputs else []
         requests = []
         for n, k in enumerate(program.everywhere):
-            target = next(moving) if program.terms[k].has_target_per_step else self.numbers.targets[k]
+            target = next(moving) if program.terms[k].has_target_per_step else self.inputs.targets[k]
             own = forces[places[k]] if k in places else []
-            parts = next(later) if k in program.parted else 1.0
-            requests.append(self._asked(k, inputs["weights"][n], list(target), own, duals, parts))
+            share = next(later) if k in program.partial_at_start else 1.0
+            requests.append(self._term_request(k, inputs["weights"][n], list(target), own, duals, share))
         return requests
 
     def alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, TermRequest]]:
-        """Terms with a step of their own: the step, its window and what is asked."""
+        """Return the terms of single steps: the step, its window and the term."""
         program = self.program
         q, u = self._extended(point)
         places = program.forces_of(program.alone)
@@ -174,7 +174,7 @@ class PathSteps:
             if program.moves_at_start:
                 w.ages, w.retreat = self._ages(t), self._retreat
             forces = list(duals.alone[places[k]]) if k in places and duals is not None else []
-            aim = self.numbers.targets[k]
-            target = list(aim[t] if program.terms[k].has_target_per_step else aim)
-            requests.append((t, w, self._asked(k, 1.0, target, forces, duals, self._later(k, t))))
+            target = self.inputs.targets[k]
+            target = list(target[t] if program.terms[k].has_target_per_step else target)
+            requests.append((t, w, self._term_request(k, 1.0, target, forces, duals, self._later(k, t))))
         return requests

@@ -1,4 +1,4 @@
-"""Successive steps of a path, as features ask about them."""
+"""Successive steps of a path: the window in which features are evaluated."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class PathWindow(WindowDynamics):
 
     @property
     def depth(self) -> int:
-        """How many earlier steps there are."""
+        """Number of earlier steps."""
         return len(self._q) - 1
 
     @property
@@ -150,7 +150,7 @@ class PathWindow(WindowDynamics):
         return list(_known(self._parameters, name, "parameter of the path"))
 
     def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureJacobian:
-        """One run of the function on dual numbers: by each step's tangent vector and variables, and by parameters."""
+        """Differentiate a function by dual numbers: by each step's tangent vector and variables, and by parameters."""
         width, after = self.width, (depth + 1) * self.width
         numbers: list[Any] = []
         rates: list[SparseTangent] = []
@@ -160,11 +160,11 @@ class PathWindow(WindowDynamics):
             rates.extend(map(SparseTangent, rows))
             return slice(len(numbers) - len(outputs), len(numbers))
 
-        places, own = [], []
+        slices, own = [], []
         for back in range(depth + 1):
             start, q = back * width, self._q[back]
             shifted = [{start + k: rate for k, rate in row.items()} for row in tangent_rates(self.tree, q)]
-            places.append(put(q, shifted))
+            slices.append(put(q, shifted))
             named, column = {}, start + self.tree.nv
             for name, x in self._variables[back].items():
                 named[name] = put(x, [{column + k: 1.0} for k in range(len(x))])
@@ -179,14 +179,14 @@ class PathWindow(WindowDynamics):
         level = moving[0].level
         plain = [dual if dual.tangent else number for dual, number in zip(moving, numbers, strict=True)]
         *steps, time = plain[timed]
-        # earlier configurations than the feature looks at are as they are
+        # configurations beyond the feature's depth stay constant
         window = PathWindow(
             self.tree,
-            [*(plain[place] for place in places), *self._q[depth + 1 :]],
+            [*(plain[part] for part in slices), *self._q[depth + 1 :]],
             steps,
             time,
             [*({name: plain[p] for name, p in named.items()} for named in own), *self._variables[depth + 1 :]],
-            {name: plain[place] for name, place in shared.items()},
+            {name: plain[part] for name, part in shared.items()},
             self._rates,
             self.contacts,
         )
@@ -199,7 +199,7 @@ class PathWindow(WindowDynamics):
         )
 
 
-def _known(names: Mapping[str, Scalars], name: str, what: str) -> Scalars:
+def _known(names: Mapping[str, Scalars], name: str, kind: str) -> Scalars:
     if name not in names:
-        raise UnknownNameError(what, name, names)
+        raise UnknownNameError(kind, name, names)
     return names[name]

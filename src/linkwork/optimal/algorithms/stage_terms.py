@@ -1,14 +1,14 @@
-"""What the terms of a problem make of one step: gradient and Gauss–Newton blocks of an augmented Lagrangian.
+"""Terms of one step in an augmented Lagrangian: merit, gradient and Gauss–Newton blocks.
 
-With c the values of a constraint, s its scale, λ its multipliers and ρ its penalty, its share is
+With the values c of a constraint, its scale s, multipliers λ and penalty ρ, its merit is
 
     ½ ρ Σ r²,     r = y − clip(y, s l, s u),     y = s c + λ/ρ,
 
-with the bounds l ≤ c ≤ u: 0 and 0 of an equality, −∞ and 0 of an inequality.  f = ρ r are the multipliers that it would
-have next.  Its gradient is s Jᵀ f, and where r is not zero, ρ s² JᵀJ stands for its second derivatives.
+with bounds l ≤ c ≤ u: 0 and 0 for an equality, −∞ and 0 for an inequality.  f = ρ r are its next multipliers.  Its
+gradient is s Jᵀ f, and where r is not zero, ρ s² JᵀJ approximates its Hessian.
 
-Columns are those of step t, of t − 1 ... t − depth, and the path's parameters.  What does not count in a step adds
-nothing, whatever it is there.
+Columns are those of step t, of t − 1 ... t − depth, and the path's parameters.  A term that does not apply at a step
+contributes zero, also if its value there is NaN.
 
 Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 10 and 17.
 """
@@ -32,7 +32,7 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True)
 class TermRequest:
-    """A term with its numbers in one step."""
+    """A term with its weight, scales, target, bounds and multipliers in one step."""
 
     term: PathTerm
     weight: Any
@@ -42,69 +42,69 @@ class TermRequest:
     upper: Scalars
     multipliers: Scalars = ()
     penalty: Any = 1.0
-    later: Any = 1.0  # 0 where rows that look at earlier steps do not count, though the others do
+    later: Any = 1.0  # 0 where components that depend on earlier steps do not apply
 
     def weight_of(self, row: int) -> Any:
-        """Whether a row counts."""
-        every = self.later.__class__ is float and self.later > 0.0
-        return self.weight if every or row < self.term.feature.rows_without_past else self.weight * self.later
+        """Return the weight of a component; 0 where it does not apply."""
+        always = self.later.__class__ is float and self.later > 0.0
+        return self.weight if always or row < self.term.feature.rows_without_past else self.weight * self.later
 
 
 @dataclass
 class LocalTerms:
-    """The gradient and the lower triangle of second derivatives of one step, by column, and its share of the merit."""
+    """Gradient and lower triangle of the Hessian of one step, by column, and its merit."""
 
     gradient: dict[int, Any] = field(default_factory=dict)
     blocks: dict[tuple[int, int], Any] = field(default_factory=dict)
     merit: Any = 0.0
-    active: Any = 0.0  # rows at a bound or beyond
-    longest: int | None = None  # rows of more columns than this stay rows
-    rows: list[tuple[dict[int, Any], Any, Any]] = field(default_factory=list)  # j, c and f: c j jᵀ and f j are added
+    active: Any = 0.0  # number of rows at a bound or beyond
+    longest: int | None = None  # rows with more columns are stored as rows
+    rows: list[tuple[dict[int, Any], Any, Any]] = field(default_factory=list)  # j, c and f that add c j jᵀ and f j
 
     def add(self, i: int, j: int, x: Any) -> None:
-        """To an element of the second derivatives."""
-        place = (i, j) if i >= j else (j, i)
-        self.blocks[place] = self.blocks[place] + x if place in self.blocks else x
+        """Add to an entry of the Hessian."""
+        index = (i, j) if i >= j else (j, i)
+        self.blocks[index] = self.blocks[index] + x if index in self.blocks else x
 
 
 @dataclass(frozen=True)
 class LocalShare:
-    """What a term adds in one step: to the merit and to the cost; what is violated at most; its next multipliers.
+    """Contribution of a term in one step: merit, cost, largest violation and next multipliers.
 
-    The residual is max |f − λ|/ρ: the scaled violation of rows that hold, and what is left of multipliers of rows that
-    do not.  Where it is zero, constraints are kept and complementary to their multipliers.
+    The residual is max |f − λ|/ρ: the scaled violation of active rows, and the remaining multipliers of inactive ones.
+    It is zero if constraints are satisfied and complementary to their multipliers.
     """
 
     merit: Any
     cost: Any
     violation: Any
     residual: Any
-    active: Any  # how many of its rows are at a bound or beyond
+    active: Any  # number of its rows at a bound or beyond
     forces: list[Any]
 
 
-def _counts(weight: Any, x: Any) -> Any:
-    """A number where the term counts, else 0: also where it is none."""
+def _masked(weight: Any, x: Any) -> Any:
+    """Return x where the term's weight is positive and 0 elsewhere, even if x is NaN."""
     if weight.__class__ is float:
         return x if weight else 0.0
     return where(lt(0.0, weight), x, 0.0)
 
 
-def _beyond(request: TermRequest, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
-    """y − clip(y) between a term's scaled bounds, and whether it counts there, a factor."""
+def _excess(request: TermRequest, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
+    """Return y − clip(y) for a term's scaled bounds, and 1 where the component is active, else 0."""
     term = request.term
     if term.bounded:
         low, high = request.lower[row] * scale, request.upper[row] * scale
-        beyond = y - fmin(fmax(y, low), high)
-        active = where(eq(beyond, 0.0), where(eq(low, high), 1.0, 0.0), 1.0)
-        return _counts(request.weight_of(row), beyond), active
+        excess = y - fmin(fmax(y, low), high)
+        active = where(eq(excess, 0.0), where(eq(low, high), 1.0, 0.0), 1.0)
+        return _masked(request.weight_of(row), excess), active
     if term.kind == "inequality":
-        return where(lt(y, 0.0), 0.0, y), where(lt(0.0, y), 1.0, 0.0)  # what is no number stays none
+        return where(lt(y, 0.0), 0.0, y), where(lt(0.0, y), 1.0, 0.0)  # NaN stays NaN
     return y, 1.0
 
 
 def _shares(request: TermRequest, values: Scalars) -> tuple[LocalShare, list[tuple[Any, Any]]]:
-    """What values come to; by row its force, and the curvature that stands for its second derivatives."""
+    """Return the contribution of values, and for each row its force and Gauss–Newton curvature."""
     term, rho = request.term, request.penalty
     merit: Any = 0.0
     cost: Any = 0.0
@@ -114,42 +114,42 @@ def _shares(request: TermRequest, values: Scalars) -> tuple[LocalShare, list[tup
     forces, rows = [], []
     for k, value in enumerate(values):
         weight = request.weight_of(k)
-        c = _counts(weight, value)
+        c = _masked(weight, value)
         scale = weight * request.scales[k]
         if term.kind == "cost":
             merit = merit + scale * c
             rows.append((scale, 0.0))
         elif term.kind == "least_squares":
-            r, counts = _beyond(request, scale * c, k, scale)
+            r, is_active = _excess(request, scale * c, k, scale)
             merit = merit + 0.5 * r * r
-            rows.append((scale * r, counts * scale * scale))
-            active = active + counts if term.bounded else active
+            rows.append((scale * r, is_active * scale * scale))
+            active = active + is_active if term.bounded else active
         else:
             shift = request.multipliers[k] / rho
-            r, counts = _beyond(request, scale * c + shift, k, scale)
+            r, is_active = _excess(request, scale * c + shift, k, scale)
             f = rho * r
             merit = merit + 0.5 * f * r
             forces.append(f)
-            rows.append((scale * f, counts * rho * scale * scale))
-            left, _ = _beyond(request, c, k, 1.0)
-            violation = fmax(violation, fabs(left))
+            rows.append((scale * f, is_active * rho * scale * scale))
+            rest, _ = _excess(request, c, k, 1.0)
+            violation = fmax(violation, fabs(rest))
             residual = fmax(residual, fabs(r - shift))
-            active = active + counts if term.bounded or term.kind == "inequality" else active
+            active = active + is_active if term.bounded or term.kind == "inequality" else active
     cost = merit if not term.hard else 0.0
     return LocalShare(merit, cost, violation, residual, active, forces), rows
 
 
 def term_values(w: PathWindow, request: TermRequest) -> LocalShare:
-    """A term's share in a window, without derivatives."""
+    """Return a term's contribution in a window, without derivatives."""
     return _shares(request, request.term.feature.values(w, request.target))[0]
 
 
 def columns_of(program: PathProgram, w: PathWindow, jacobian: FeatureJacobian, row: int) -> dict[int, Any]:
-    """A row by column of the program's windows, without what is structurally zero."""
+    """Return a row of a Jacobian by column of the program's windows, without structural zeros."""
     width, start = program.width, (program.depth + 1) * program.width
     line = {back * width + k: x for back, block in enumerate(jacobian.rows) for k, x in enumerate(block[row])}
     line |= {start + k: x for k, x in enumerate(jacobian.parameters[row])}
-    for block, age in zip(jacobian.rows, w.ages, strict=False):  # free durations say where it was before the start
+    for block, age in zip(jacobian.rows, w.ages, strict=False):  # the past depends on free durations
         if not is_zero(age):
             for k, rates in enumerate(w.retreat):
                 line[start + k] = line[start + k] - age * dot(list(block[row])[: len(rates)], rates)
@@ -157,35 +157,35 @@ def columns_of(program: PathProgram, w: PathWindow, jacobian: FeatureJacobian, r
 
 
 def term_derivatives(
-    program: PathProgram, w: PathWindow, request: TermRequest, terms: LocalTerms, bent: Any = None
+    program: PathProgram, w: PathWindow, request: TermRequest, terms: LocalTerms, curvature: Any = None
 ) -> None:
-    """Adds a term's share to the terms of a step, and so much of its values' own second derivatives as is said."""
+    """Add a term's contribution to those of a step, with a share ``curvature`` of its values' second derivatives."""
     jacobian = request.term.feature.exact_jacobian(w, request.target)
     share, rows = _shares(request, jacobian.values)
     terms.merit, terms.active = terms.merit + share.merit, terms.active + share.active
     lines = [columns_of(program, w, jacobian, k) for k in range(len(rows))]
-    for line, force, curvature in _together(lines, rows):
-        line = {i: x if x.__class__ is float else _counts(request.weight, x) for i, x in line.items()}
-        if terms.longest is not None and len(line) > terms.longest and not is_zero(curvature):
-            terms.rows.append((line, curvature, force))
+    for line, force, stiffness in _merged(lines, rows):
+        line = {i: x if x.__class__ is float else _masked(request.weight, x) for i, x in line.items()}
+        if terms.longest is not None and len(line) > terms.longest and not is_zero(stiffness):
+            terms.rows.append((line, stiffness, force))
             continue
         for i, x in line.items():
             terms.gradient[i] = terms.gradient[i] + x * force if i in terms.gradient else x * force
-        if is_zero(curvature):
+        if is_zero(stiffness):
             continue
-        weighed = {i: x * curvature for i, x in line.items()}
+        weighted = {i: x * stiffness for i, x in line.items()}
         for i, x in line.items():
-            for j, y in weighed.items():
+            for j, y in weighted.items():
                 if j <= i:
                     terms.add(i, j, x * y)
-    if request.term.kind == "cost" or bent is not None:
-        part = 1.0 if request.term.kind == "cost" else bent
-        for (i, j), x in second_derivatives(program, w, request, [part * pull for pull, _ in rows]).items():
-            terms.add(i, j, _counts(request.weight, x))
+    if request.term.kind == "cost" or curvature is not None:
+        fraction = 1.0 if request.term.kind == "cost" else curvature
+        for (i, j), x in second_derivatives(program, w, request, [fraction * force for force, _ in rows]).items():
+            terms.add(i, j, _masked(request.weight, x))
 
 
-def _together(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[tuple[dict[int, Any], Any, Any]]:
-    """Rows with their forces and curvatures, of those that are equal but for the sign, as of two bounds, one."""
+def _merged(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[tuple[dict[int, Any], Any, Any]]:
+    """Merge rows that are equal up to the sign, such as those of two bounds, with their forces and curvatures."""
     groups: dict[Any, tuple[dict[int, Any], Any, Any]] = {}
     for line, (force, curvature) in zip(lines, rows, strict=True):
         key, opposite = (tuple((i, sign * x) for i, x in line.items()) for sign in (1.0, -1.0))
@@ -201,30 +201,30 @@ def _together(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[
 
 
 def second_derivatives(
-    program: PathProgram, w: PathWindow, request: TermRequest, pulls: Scalars
+    program: PathProgram, w: PathWindow, request: TermRequest, weights: Scalars
 ) -> dict[tuple[int, int], Any]:
-    """Those of the sum of a term's values, each times its pull: the lower triangle, by column."""
+    """Return the Hessian of Σ weight · value of a term: the lower triangle, by column."""
     feature, width = request.term.feature, program.width
     size, start = (feature.depth + 1) * width, (program.depth + 1) * width
 
-    def pulled(window: Any) -> list[Any]:
+    def gradient(window: Any) -> list[Any]:
         jacobian = feature.exact_jacobian(window, request.target)
         total: list[Any] = [0.0] * (size + program.many)
-        for k, pull in enumerate(pulls):
+        for k, weight in enumerate(weights):
             line = [x for block in jacobian.rows for x in block[k]] + list(jacobian.parameters[k])
-            total = [a if is_zero(x) else a + pull * x for a, x in zip(total, line, strict=True)]
+            total = [a if is_zero(x) else a + weight * x for a, x in zip(total, line, strict=True)]
         return total
 
-    jacobian = w.derived(pulled, feature.depth)
+    jacobian = w.derived(gradient, feature.depth)
     full = [
         [x for block in jacobian.rows for x in block[i]] + list(jacobian.parameters[i])
         for i in range(len(jacobian.values))
     ]
-    places = [*range(size), *range(start, start + program.many)]
-    bent: dict[tuple[int, int], Any] = {}
-    for i, a in enumerate(places):
-        for j, b in enumerate(places[: i + 1]):
+    columns = [*range(size), *range(start, start + program.many)]
+    hessian: dict[tuple[int, int], Any] = {}
+    for i, a in enumerate(columns):
+        for j, b in enumerate(columns[: i + 1]):
             x, y = full[i][j], full[j][i]
             if not (is_zero(x) and is_zero(y)):
-                bent[a, b] = 0.5 * (x + y)
-    return bent
+                hessian[a, b] = 0.5 * (x + y)
+    return hessian

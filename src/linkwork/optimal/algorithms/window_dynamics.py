@@ -1,22 +1,20 @@
-"""What a window answers about masses and forces, and how joint forces vary with its steps.
+"""Dynamics of a window: joint forces by inverse dynamics with their Jacobians, power, momentum and energy.
 
-Steps of a path stand for configurations, and differences of them for what is between: v_t belongs to the middle of
-t − 1 and t, and a_t, the difference of two such, to step t − 1.  There joint forces are taken,
+The velocity difference v_t belongs to the midpoint of t − 1 and t, and the acceleration a_t, the difference of two
+velocities, to step t − 1.  Joint forces are evaluated there (Störmer-Verlet),
 
     τ_t = M(q) a_t + h(q, v̄) − Σ Jᵀ f_t,      q = q_{t−1},  v̄ = (v_t + v_{t−1})/2,
 
-which is off by the square of the time between steps, where (q_t, v_t, a_t) would be off by that time itself.  The
-forces f_t of contacts are those that act from then on: one that holds a point still from step t − 1 to t is in τ_t.
+with an error of second order in the time step, where (q_t, v_t, a_t) has one of first order.  Contact forces f_t act
+from step t − 1 to t: the force that keeps a point fixed in between is part of τ_t.
 
 Sources: Hairer, Lubich and Wanner, Geometric numerical integration illustrated by the Störmer-Verlet method, Acta
 Numerica 12, 2003; Stewart and Trinkle, An implicit time-stepping scheme for rigid body dynamics, Int. J. Numerical
 Methods in Engineering 39, 1996 (forces of contacts with the velocities after them).
 
-Joint forces of a motion, by inverse dynamics and less those of what else acts, and how they vary with all of it.
+Joint forces of a motion with contact wrenches f and constraint forces λ are
 
-    τ(q, v, a, f) = M(q) a + h(q, v) − Σ Jᵀ f − Σ Gᵀ λ,
-
-f being wrenches of contacts and λ what keeps the robot's constraints.
+    τ(q, v, a, f) = M(q) a + h(q, v) − Σ Jᵀ f − Σ Gᵀ λ.
 """
 
 from __future__ import annotations
@@ -53,7 +51,7 @@ Matrix = list[list[Any]]
 
 
 class WindowDynamics:
-    """What windows of differences answer about dynamics; ``contacts`` are what else acts on the robot."""
+    """The dynamics of a window; ``contacts`` are contact and constraint forces on the robot."""
 
     tree: Tree
     contacts: tuple[PathContact | ConstraintForce, ...] = ()
@@ -76,27 +74,27 @@ class WindowDynamics:
         def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureJacobian: ...
 
     def torque(self, passive: bool = False) -> list[Any]:
-        """τ_t (nv) [N·m, N]; ``passive``: with what overcomes damping, friction, springs and armature of joints."""
-        return self._joint_forces(passive).torque(*self._middle(), self._forces())
+        """Return τ_t (nv) [N·m, N]; ``passive``: with damping, friction, springs and armature of joints."""
+        return self._joint_forces(passive).torque(*self._midpoint_motion(), self._forces())
 
     def torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
-        """The same, and how it varies: by the derivatives of inverse dynamics, and those of v̄ and a_t by the steps."""
+        """Return τ_t and its Jacobian, from the derivatives of inverse dynamics and those of v̄ and a_t."""
         mean = self.derived(lambda w: [0.5 * (x + y) for x, y in zip(w.velocity(), w.velocity(1), strict=True)], 2)
-        return self._torque_rows(self._middle(), mean, passive)
+        return self._torque_rows(self._midpoint_motion(), mean, passive)
 
     def begin_torque(self, passive: bool = False) -> list[Any]:
-        """τ (nv) as a_t begins, at (q_{t−1}, v_{t−1}): what a controller exerts there [N·m, N]."""
-        return self._joint_forces(passive).torque(*self._beginning(), self._forces())
+        """Return τ (nv) [N·m, N] at (q_{t−1}, v_{t−1}) with a_t: the command of a controller there."""
+        return self._joint_forces(passive).torque(*self._begin_motion(), self._forces())
 
     def begin_torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
-        """The same, and how it varies."""
-        return self._torque_rows(self._beginning(), self.derived(lambda w: w.velocity(1), 2), passive)
+        """Return that τ and its Jacobian."""
+        return self._torque_rows(self._begin_motion(), self.derived(lambda w: w.velocity(1), 2), passive)
 
     def _torque_rows(
         self, motion: tuple[list[Any], list[Any], list[Any]], velocity: FeatureJacobian, passive: bool
     ) -> FeatureJacobian:
         forces, dynamics = self._forces(), self._joint_forces(passive)
-        by_q, by_v, by_a, by_forces = dynamics.slopes(*motion, forces)
+        by_q, by_v, by_a, by_forces = dynamics.torque_derivatives(*motion, forces)
         rate = self.derived(lambda w: w.acceleration(), 2)
         rows = [
             _summed(_product(by_v, of_v), _product(by_a, of_a))
@@ -104,55 +102,55 @@ class WindowDynamics:
         ]
         rows[1] = _summed(rows[1], [[*row, *[0.0] * (self.width - self.tree.nv)] for row in by_q])
         for name, result in by_forces.items():
-            places = range(self.width)[self.columns(name)]
-            for row, numbers in zip(rows[0], result, strict=True):
-                for place, x in zip(places, numbers, strict=True):
-                    row[place] = row[place] + x
+            columns = range(self.width)[self.columns(name)]
+            for row, values in zip(rows[0], result, strict=True):
+                for k, x in zip(columns, values, strict=True):
+                    row[k] = row[k] + x
         parameters = _summed(_product(by_v, velocity.parameters), _product(by_a, rate.parameters))
         return FeatureJacobian(dynamics.torque(*motion, forces), rows, parameters)
 
     def power(self, passive: bool = False) -> Any:
-        """What joints give, v̄ · τ_t [W]."""
-        _, v, _ = self._middle()
+        """Return the power of joint forces, v̄ · τ_t [W]."""
+        _, v, _ = self._midpoint_motion()
         return sum((rate * force for rate, force in zip(v, self.torque(passive), strict=True)), 0.0)
 
     def momentum(self, about: str = "center_of_mass") -> list[Any]:
-        """(angular; linear) (6) of (q_t, v_t), about the centre of mass or "world"'s origin [kg·m²/s, kg·m/s]."""
+        """Return the momentum (angular; linear) (6) of (q_t, v_t) about the centre of mass or "world" [SI]."""
         compute = centroidal_momentum if about == "center_of_mass" else momentum
         return [*compute(self.tree, self.configuration(), self.velocity()).elements()]
 
     def kinetic_energy(self) -> Any:
-        """Of (q_t, v_t) [J]."""
+        """Return the kinetic energy of (q_t, v_t) [J]."""
         return kinetic_energy(self.tree, self.configuration(), self.velocity())
 
     def potential_energy(self, back: int = 0) -> Any:
-        """Of a step's configuration [J]."""
+        """Return the potential energy of a step's configuration [J]."""
         return potential_energy(self.tree, self.configuration(back))
 
     def constraint_velocity(self, constraint: Constraint) -> list[Any]:
-        """A(q) v_t + σ(q, t) of a constraint of velocities, in the middle between t − 1 and t [m/s, rad/s]."""
+        """Return A(q) v_t + σ(q, t) of a velocity constraint at the midpoint of t − 1 and t [m/s, rad/s]."""
         v, h = self.velocity(), self.step
         q = integrate(self.tree, self.configuration(1), [x * (0.5 * h) for x in v])
         return list(constraint.velocity(KinematicState(self.tree, q, v, self.time - 0.5 * h)))
 
-    def _middle(self) -> tuple[list[Any], list[Any], list[Any]]:
+    def _midpoint_motion(self) -> tuple[list[Any], list[Any], list[Any]]:
         v = [0.5 * (x + y) for x, y in zip(self.velocity(), self.velocity(1), strict=True)]
         return self.configuration(1), v, self.acceleration()
 
-    def _beginning(self) -> tuple[list[Any], list[Any], list[Any]]:
+    def _begin_motion(self) -> tuple[list[Any], list[Any], list[Any]]:
         return self.configuration(1), self.velocity(1), self.acceleration()
 
     def _joint_forces(self, passive: bool) -> JointForces:
-        """With constraints as they are in the middle of the window."""
+        """Return the joint forces with constraints at the time of step t − 1."""
         return JointForces(self.tree, self.contacts, passive, self.time - self.step)
 
     def _forces(self) -> dict[str, list[Any]]:
-        """Of all that acts, by name."""
+        """Return the contact and constraint forces by name."""
         return {one.name: self.variables(one.name) for one in self.contacts}
 
 
 def _product(A: Matrix, B: Matrix) -> Matrix:
-    """A B, of which most of B's numbers may be zero."""
+    """Return A B, skipping structural zeros of B."""
     columns = range(len(B[0]) if B else 0)
     product = [[0.0 for _ in columns] for _ in A]
     for row, out in zip(A, product, strict=True):
@@ -167,8 +165,8 @@ def _summed(A: Matrix, B: Matrix) -> Matrix:
     return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
 
 
-class TorqueSlopes(NamedTuple):
-    """How τ varies: by tangent vectors of q, by v and by a, nv × nv each, and by forces of their names."""
+class TorqueDerivatives(NamedTuple):
+    """Derivatives of τ by tangent vectors of q, by v and by a (nv × nv each), and by forces by name."""
 
     by_q: Matrix
     by_v: Matrix
@@ -178,9 +176,9 @@ class TorqueSlopes(NamedTuple):
 
 @dataclass(frozen=True)
 class JointForces:
-    """τ (nv) of what acts on a robot; constraints that depend on time are those at ``time``.
+    """Joint forces τ (nv) with contact and constraint forces; time-dependent constraints are evaluated at ``time``.
 
-    With ``passive`` it is with what overcomes damping, friction, springs and armature of joints.
+    With ``passive`` they include damping, friction, springs and armature of joints.
     """
 
     tree: Tree
@@ -189,38 +187,38 @@ class JointForces:
     time: Any = 0.0
 
     def torque(self, q: Scalars, v: Scalars, a: Scalars, forces: Mapping[str, Scalars]) -> list[Any]:
-        """τ [N·m, N]."""
+        """Return τ [N·m, N]."""
         tau = inverse_dynamics(self.tree, q, v, a, self._wrenches(forces), self.passive)
-        return self._kept(q, tau, forces)
+        return self._minus_constraint_forces(q, tau, forces)
 
-    def keeping(self, q: Scalars, forces: Mapping[str, Scalars]) -> list[Any]:
-        """Of them the part of what keeps constraints, −Σ Gᵀ λ."""
-        return self._kept(q, [0.0] * self.tree.nv, forces)
+    def constraint_part(self, q: Scalars, forces: Mapping[str, Scalars]) -> list[Any]:
+        """Return the part of constraint forces, −Σ Gᵀ λ."""
+        return self._minus_constraint_forces(q, [0.0] * self.tree.nv, forces)
 
-    def slopes(self, q: Scalars, v: Scalars, a: Scalars, forces: Mapping[str, Scalars]) -> TorqueSlopes:
-        """By the derivatives of inverse dynamics."""
+    def torque_derivatives(
+        self, q: Scalars, v: Scalars, a: Scalars, forces: Mapping[str, Scalars]
+    ) -> TorqueDerivatives:
+        """Return the derivatives of τ, by those of inverse dynamics."""
         tree, wrenches = self.tree, self._wrenches(forces)
         by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, self.passive)
         by_forces: dict[str, Matrix] = {}
         for contact in self._contacts:
             by_forces[contact.name] = _negative(self._wrench_columns(contact, q))
-        for keeping in self._keeping:
-            by_forces[keeping.name] = _negative(transposed(self._rows_of(keeping, q)))
-        if self._keeping:
-            (of_q,) = derivatives(tree, lambda moved: self._kept(moved, [0.0] * tree.nv, forces), q)
+        for constraint in self._constraint_forces:
+            by_forces[constraint.name] = _negative(transposed(self._constraint_jacobian(constraint, q)))
+        if self._constraint_forces:
+            (of_q,) = derivatives(tree, lambda moved: self._minus_constraint_forces(moved, [0.0] * tree.nv, forces), q)
             by_q = [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(by_q, of_q, strict=True)]
-        return TorqueSlopes(by_q, by_v, by_a, by_forces)
+        return TorqueDerivatives(by_q, by_v, by_a, by_forces)
 
     def curvature(
         self, q: Scalars, v: Scalars, a: Scalars, forces: Mapping[str, Scalars], weights: Scalars
     ) -> tuple[Matrix, ...]:
-        """Second derivatives of Σ wᵢ τᵢ by q twice, by q and v, by v twice, and by q and a; of contacts, but not of
-        what keeps constraints.
-        """
+        """Return second derivatives of Σ wᵢ τᵢ by (q, q), (q, v), (v, v) and (q, a), without constraint forces."""
         return inverse_dynamics_hessian(self.tree, q, v, a, weights, self._wrenches(forces), self.passive)
 
     def force_curvature(self, q: Scalars, weights: Scalars) -> dict[str, Matrix]:
-        """The same by each number of contacts' forces and by q, by name."""
+        """Return second derivatives of Σ wᵢ τᵢ by contact forces and q, by name of the contact."""
         result = {}
         for contact in self._contacts:
 
@@ -232,11 +230,11 @@ class JointForces:
         return result
 
     def _wrench_columns(self, contact: PathContact, q: Scalars) -> Matrix:
-        """Jᵀ (nv × size) of a contact."""
+        """Return Jᵀ (nv × size) of a contact."""
         tree = self.tree
         frame, axes, _ = contact.wrench([0.0] * contact.size)
-        split, still = tree.split_q(q), tree.split_v([0.0] * tree.nv)
-        forces = joint_force_of_wrench(tree, split, carriers(tree, split, still, still), frame, axes)
+        split, zero = tree.split_q(q), tree.split_v([0.0] * tree.nv)
+        forces = joint_force_of_wrench(tree, split, carriers(tree, split, zero, zero), frame, axes)
         return [row[6 - contact.size :] for row in forces]
 
     @property
@@ -244,20 +242,20 @@ class JointForces:
         return [one for one in self.acting if isinstance(one, PathContact)]
 
     @property
-    def _keeping(self) -> list[ConstraintForce]:
+    def _constraint_forces(self) -> list[ConstraintForce]:
         return [one for one in self.acting if isinstance(one, ConstraintForce)]
 
     def _wrenches(self, forces: Mapping[str, Scalars]) -> list[tuple[str, str, Scalars]]:
         return [contact.wrench(forces[contact.name]) for contact in self._contacts]
 
-    def _rows_of(self, keeping: ConstraintForce, q: Scalars) -> Matrix:
-        """G of a constraint."""
-        return rates_of_some(self.tree, [keeping.constraint], q, [0.0] * self.tree.nv, self.time).rows
+    def _constraint_jacobian(self, force: ConstraintForce, q: Scalars) -> Matrix:
+        """Return the Jacobian G of a constraint."""
+        return rates_of_some(self.tree, [force.constraint], q, [0.0] * self.tree.nv, self.time).rows
 
-    def _kept(self, q: Scalars, tau: list[Any], forces: Mapping[str, Scalars]) -> list[Any]:
-        """Joint forces less those of what keeps constraints, Gᵀ λ."""
-        for keeping in self._keeping:
-            for row, force in zip(self._rows_of(keeping, q), forces[keeping.name], strict=True):
+    def _minus_constraint_forces(self, q: Scalars, tau: list[Any], forces: Mapping[str, Scalars]) -> list[Any]:
+        """Subtract the constraint forces Gᵀ λ from joint forces."""
+        for constraint in self._constraint_forces:
+            for row, force in zip(self._constraint_jacobian(constraint, q), forces[constraint.name], strict=True):
                 tau = [x if is_zero(y) else x - y * force for x, y in zip(tau, row, strict=True)]
         return tau
 

@@ -1,4 +1,4 @@
-"""Random windows as numbers: configurations, variables and parameters, and the steps of central differences."""
+"""Random windows: configurations, variables and parameters, and shifted copies for central differences."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["DIFFERENCE_STEP", "WindowSample"]
 
 DIFFERENCE_STEP = 1e-6
 _STEP = 0.05  # [s]
-_TIME = 14  # steps until the window: how late it is
+_TIME = 14  # steps before the window
 
 
 @dataclass(frozen=True)
 class WindowSample:
-    """The numbers of a window: ``path`` and ``variables`` newest step first.
+    """The values of a window, ``path`` and ``variables`` newest step first.
 
-    With ``free_duration`` the first parameter is the time [s] that each of the steps takes.
+    With ``free_duration`` the first parameter is the duration [s] of each step.
     """
 
     tree: Tree
@@ -48,7 +48,7 @@ class WindowSample:
         step: float = _STEP,
         free_duration: bool = False,
     ) -> Self:
-        """Return a window of ``depth`` + 1 configurations at speeds of about one, with variables by name and size."""
+        """Return a random window of ``depth`` + 1 configurations with velocities of about 1."""
         q = [float(x) for _, body in tree.stacked() for x in body.joint.random(rng, *body.limits.positions, ())]
         path = [q]
         v = rng.uniform(-1.0, 1.0, tree.nv)
@@ -64,7 +64,7 @@ class WindowSample:
     def window(
         self, path: Sequence[Any] | None = None, variables: Any = None, parameters: Mapping[str, Any] | None = None
     ) -> PathWindow:
-        """Return the window of these numbers, or of other scalars of the same shapes."""
+        """Return the window of these values, or of other scalars of the same shapes."""
         path = self.path if path is None else path
         variables = self.variables if variables is None else variables
         parameters = self.parameters if parameters is None else parameters
@@ -74,9 +74,7 @@ class WindowSample:
         return PathWindow(self.tree, path, steps, _TIME * step, variables, parameters, rates, self.contacts)
 
     def neighbours(self, depth: int) -> Iterator[tuple[int, str, int, Self, Self]]:
-        """Yield for each column of Jacobians: steps back (-1 of parameters), name, number, and the samples on both
-        sides.
-        """
+        """Yield steps back (-1 for parameters), name, index and the samples on both sides of each Jacobian column."""
         for back in range(depth + 1):
             for k, name in enumerate(velocities_of(self.tree)[0]):
                 yield back, name, k, self._moved(back, k, DIFFERENCE_STEP), self._moved(back, k, -DIFFERENCE_STEP)
@@ -93,16 +91,16 @@ class WindowSample:
         return replace(self, path=_with(self.path, back, tuple(q)))
 
 
-def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
-    return (*values[:place], value, *values[place + 1 :])
+def _with(values: tuple[Any, ...], index: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:index], value, *values[index + 1 :])
 
 
-def _shifts(numbers: Mapping[str, tuple[float, ...]]) -> Iterator[tuple[str, int, dict[str, Any], dict[str, Any]]]:
-    """Yield for each number: its name, its place, and all numbers with it a little larger and smaller."""
-    for name, values in numbers.items():
-        for k in range(len(values)):
+def _shifts(values: Mapping[str, tuple[float, ...]]) -> Iterator[tuple[str, int, dict[str, Any], dict[str, Any]]]:
+    """Yield name, index, and all values with this one increased and decreased, for each value."""
+    for name, own in values.items():
+        for k in range(len(own)):
             plus, minus = (
-                {**numbers, name: tuple(x + h * (i == k) for i, x in enumerate(values))}
+                {**values, name: tuple(x + h * (i == k) for i, x in enumerate(own))}
                 for h in (DIFFERENCE_STEP, -DIFFERENCE_STEP)
             )
             yield name, k, plus, minus

@@ -55,9 +55,9 @@ class PathContact:
         moments = tuple(f"{self.name}: moment {axis}" for axis in _XYZ) if self.surface else ()
         return moments + tuple(f"{self.name}: force {axis}" for axis in _XYZ)
 
-    def wrench(self, numbers: Scalars) -> tuple[str, str, Scalars]:
+    def wrench(self, values: Scalars) -> tuple[str, str, Scalars]:
         """Return the frame, the axes, and the wrench (moment; force) (6) on the robot at the frame's origin."""
-        return self.frame, self.frame if self.surface else "world", [*[0.0] * (6 - self.size), *numbers]
+        return self.frame, self.frame if self.surface else "world", [*[0.0] * (6 - self.size), *values]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _checked_friction(caller: str, value: Any) -> None:
         raise ValueError(f"{caller}: friction: expected a finite number >= 0, got {value!r}")
 
 
-def _checked_numbers(caller: str, argument: str, values: Any, size: int) -> None:
+def _checked_values(caller: str, argument: str, values: Any, size: int) -> None:
     try:
         fine = len(values) == size and all(math.isfinite(x) for x in values)
     except TypeError:
@@ -118,7 +118,7 @@ def _checked_numbers(caller: str, argument: str, values: Any, size: int) -> None
 
 
 def _checked_normal(caller: str, normal: Any) -> None:
-    _checked_numbers(caller, "normal", normal, 3)
+    _checked_values(caller, "normal", normal, 3)
     if not abs(math.hypot(*normal) - 1.0) < 1e-6:
         raise ValueError(f"{caller}: normal: expected a vector of length 1, got {normal!r}")
 
@@ -145,7 +145,9 @@ class ContactForce(_OfContact):
 @public_constructor
 @dataclass(frozen=True)
 class FrictionCone(_OfContact):
-    """Friction cone of a point contact with coefficient μ about a normal n; components <= 0 [N]:
+    """Friction cone of a point contact with coefficient μ about a normal n.
+
+    Its components, to be at most 0 [N], are
 
         smooth:    √(|f_t|² + ε²) − ε − μ f_n,   −f_n             with ε = 0.001 N
         pyramid:   |f · t_1| − μ f_n,  |f · t_2| − μ f_n  for both signs,  −f_n
@@ -211,7 +213,7 @@ class SurfaceCone(_OfContact):
     def __post_init__(self) -> None:
         super().__post_init__()
         _checked_friction("SurfaceCone", self.friction)
-        _checked_numbers("SurfaceCone", "half", self.half, 2)
+        _checked_values("SurfaceCone", "half", self.half, 2)
         if not min(self.half) > 0.0:
             raise ValueError(f"SurfaceCone: half: expected positive numbers [m], got {self.half!r}")
 
@@ -284,7 +286,7 @@ class ContactHeight(_OfContact):
         _checked_normal("ContactHeight", self.normal)
         if isinstance(self.height, (bool, str)):
             raise ValueError(f"ContactHeight: height: expected a finite number [m], got {self.height!r}")
-        _checked_numbers("ContactHeight", "height", (self.height,), 1)
+        _checked_values("ContactHeight", "height", (self.height,), 1)
 
     @property
     def component_names(self) -> tuple[str, ...]:

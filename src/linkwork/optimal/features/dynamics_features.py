@@ -135,7 +135,7 @@ class TorqueFeature(Feature):
 @public_constructor
 @dataclass(frozen=True)
 class UnactuatedFeature(TorqueFeature):
-    """τ of unactuated joints, to be constrained to 0: floating joints, joints with effort limit 0, or those named."""
+    """Forces of unactuated joints, to be constrained to 0: floating joints, effort limits of 0, or those named."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -131,8 +131,8 @@ class _RateLimits(_Limits):
 
     def _robot_limits(self, robot: Any) -> tuple[Any, Any]:
         raise ValueError(
-            f"{type(self).__name__}: upper: expected a number, or one for each velocity, as robots have no limits of "
-            f"{self.kind}, got None"
+            f"{type(self).__name__}: upper: expected a number, or one for each velocity, as robots have no own "
+            f"limits of {self.kind}, got None"
         )
 
 

@@ -1,17 +1,17 @@
-"""Proofs that the constraints of a motion by forward dynamics cannot hold together near it.
+"""Proofs of infeasibility for motions by forward dynamics: their constraints cannot hold together nearby.
 
 Controls are the unknowns, within the limits of the motors, and the constraints' values are functions of them.  The
-search's own kernel minimises ½ |r|² of the scaled violations r alone: costs have weight 0, multipliers stay 0, and the
-penalty stays 1.  An iteration from controls u tells the decrement
+search's own kernel minimises ½ |r|² of the scaled violations r: costs have weight 0, multipliers stay 0, and the
+penalty stays 1.  An iteration from controls u gives the decrement
 
     δ = gᵀ (JᵀJ + ν D)⁻¹ g,    g = Jᵀ r,    D = diag JᵀJ,
 
-of the controls that are free, those at a limit being pushed beyond it.  With ν small, δ is the part of |r|² that some
-linearised change of the controls removes.  Every change d that meets all linearised constraints has
-rᵀ (r + J d) ≤ 0, hence |r|² ≤ −gᵀ d ≤ √δ √(|J d|² + ν |d|²_D), so that it moves the constraints by at least |r|/√δ
-times what violates them, or controls as far as the damping counts.  Where that is a thousand times, violations are
-stationary and r are the multipliers of the conflict.  Where dynamics and constraints are linear this is a Farkas
-certificate; else it is local, as in `infeasibility_proof`.
+of the free controls, without those pushed against a limit.  With small ν, δ is the decrease of |r|² by a linearised
+change of the controls.  Every change d that satisfies all linearised constraints has rᵀ (r + J d) ≤ 0, hence
+|r|² ≤ −gᵀ d ≤ √δ √(|J d|² + ν |d|²_D).  So it moves the constraints by at least |r|/√δ times their violation, or
+controls until the damping matters.  If that factor is a thousand, violations are stationary and r are the multipliers
+of the conflict.  For linear dynamics and constraints this is a Farkas certificate; otherwise it is local, as in
+`infeasibility_proof`.
 
 Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, sections 10.3 and 12.9.
 """
@@ -23,36 +23,36 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.optimal.algorithms.shooting.search_state import SHOOTING_SCALARS, begun
+from linkwork.optimal.algorithms.shooting.search_state import SHOOTING_SCALARS, initial_scalars
 from linkwork.optimal.infeasibility_proof import ConflictProof, conflict_of
 
 __all__ = ["motion_conflict_proof"]
 
-_AT_MOST = 200  # iterations
-_STATIONARY = 1e-6  # of |r|²: a decrement of a thousandth of the violations
-_MILD = 1e-3  # damping, relative to the diagonal: with more the decrement says nothing
-_GAP = 1e-9  # of states: with more the motion is none
-_WELL_ABOVE = 10.0  # tolerances: less is no conflict
+_MAX_ITERATIONS = 200
+_STATIONARY = 1e-6  # decrement relative to |r|²: a thousandth of the violations
+_MAX_DAMPING = 1e-3  # relative to the diagonal: with more damping the decrement is not conclusive
+_MAX_GAP = 1e-9  # defects of the states of a valid motion
+_MIN_VIOLATION = 10.0  # tolerances: smaller violations are no conflict
 
 Array = np.ndarray[Any, Any]
 
 
-def motion_conflict_proof(result: Any, place: int) -> ConflictProof | None:
-    """Return the proof that a problem of a batch is infeasible near its motion, or None where there is none."""
-    return _LeastViolation(result, place).proof()
+def motion_conflict_proof(result: Any, index: int) -> ConflictProof | None:
+    """Return the proof that one entry of a batch is infeasible near its motion, or None."""
+    return _ViolationSearch(result, index).proof()
 
 
-class _LeastViolation:
-    """Minimise the violations of one problem of a batch from where its search ended."""
+class _ViolationSearch:
+    """Minimisation of the violations of one entry of a batch, from the end of its search."""
 
-    def __init__(self, result: Any, place: int) -> None:
+    def __init__(self, result: Any, index: int) -> None:
         self.result, self.program = result, result._prepared.program
         self.kernel = result._kernel
         lead = result._state["scalars"].shape[:-1]
-        index = np.unravel_index(place, lead) if lead else ()
+        own_index = np.unravel_index(index, lead) if lead else ()
 
         def own(x: Any, shape: tuple[int, ...]) -> Array:
-            return np.array(np.broadcast_to(np.asarray(x, dtype=float), (*lead, *shape))[index])
+            return np.array(np.broadcast_to(np.asarray(x, dtype=float), (*lead, *shape))[own_index])
 
         shapes = {port.name: port.shape for port in self.kernel.inputs}
         self.first = {name: own(result._kernel_inputs[name], shape) for name, shape in shapes.items()}
@@ -61,10 +61,10 @@ class _LeastViolation:
         terms, kinds = self.program.terms, {}
         for name, some in zip(("moving", "reached"), self.split, strict=True):
             kinds[name] = [terms[k].hard for k in some for _ in range(terms[k].count * _columns(terms[k]))]
-            for part in (f"{name}_weights", f"{name}_forces"):
-                if part in self.first:
-                    self.first[part] = (
-                        self.first[part] * np.array(kinds[name]) if "weights" in part else 0.0 * self.first[part]
+            for port in (f"{name}_weights", f"{name}_forces"):
+                if port in self.first:
+                    self.first[port] = (
+                        self.first[port] * np.array(kinds[name]) if "weights" in port else 0.0 * self.first[port]
                     )
         self.inputs = self.first | ended
         self.tolerances = dict(zip(self.program.hard, result._tolerances[1:], strict=True))
@@ -80,36 +80,36 @@ class _LeastViolation:
         self.searched = searched
 
     def proof(self) -> ConflictProof | None:
-        """The proof, or None where all constraints hold somewhere near, or violations could be less."""
+        """Return the proof, or None if all constraints hold nearby or violations can decrease."""
         first = self._called(self.first, 0)
-        if first["gap"] < _GAP and self._kept(self._beyond(first), 1.0):
+        if first["gap"] < _MAX_GAP and self._satisfied(self._beyond(first), 1.0):
             return None
-        given, here = self.inputs, self._called(self.inputs, 0)
+        inputs, here = self.inputs, self._called(self.inputs, 0)
         damping = 0.0
-        for _ in range(_AT_MOST):
+        for _ in range(_MAX_ITERATIONS):
             beyond = self._beyond(here)
-            if not np.isfinite(beyond).all() or self._kept(beyond, _WELL_ABOVE):
+            if not np.isfinite(beyond).all() or self._satisfied(beyond, _MIN_VIOLATION):
                 return None
-            new = self._called(given, 1, damping)
+            new = self._called(inputs, 1, damping)
             size = float(((beyond * self.scales) ** 2).sum())
             share, used = new["decrement"] / size, damping
             regular = new["decrement"] < 1e29
-            if regular and share <= _STATIONARY and used <= _MILD and here["gap"] < _GAP:
+            if regular and share <= _STATIONARY and used <= _MAX_DAMPING and here["gap"] < _MAX_GAP:
                 return self._certificate(beyond, here["u"], 1.0 / np.sqrt(max(share, 1e-32)))
             if new["status"] != 0.0 and not np.isfinite(new["values"]).all():
                 return None
             if new["damping"] > 1e12:
                 return None
             damping = new["damping"]
-            given, here = given | {"x": new["x"], "u": new["u"]}, new
+            inputs, here = inputs | {"x": new["x"], "u": new["u"]}, new
         return None
 
-    def _called(self, given: Mapping[str, Array], iterations: int, damping: float = 0.0) -> dict[str, Any]:
-        """The kernel's result after so many iterations on violations alone."""
-        kept = np.array(begun(float(given["ends"][0]), 1.0, True))
-        kept[SHOOTING_SCALARS.index("target")], kept[SHOOTING_SCALARS.index("damping")] = 1e-300, damping
-        ends = np.array([*given["ends"][:2], float(iterations)])
-        own = {**given, "scalars": kept, "ends": ends}
+    def _called(self, inputs: Mapping[str, Array], iterations: int, damping: float = 0.0) -> dict[str, Any]:
+        """Return the kernel's outputs after some iterations on the violations alone."""
+        scalars = np.array(initial_scalars(float(inputs["ends"][0]), 1.0, True))
+        scalars[SHOOTING_SCALARS.index("target")], scalars[SHOOTING_SCALARS.index("damping")] = 1e-300, damping
+        ends = np.array([*inputs["ends"][:2], float(iterations)])
+        own = {**inputs, "scalars": scalars, "ends": ends}
         result = self.kernel(**{port.name: own[port.name] for port in self.kernel.inputs})
         status, _, _, _, gap, decrement, *_ = np.asarray(result.diagnostics).tolist()
         return {
@@ -123,7 +123,7 @@ class _LeastViolation:
         }
 
     def _beyond(self, result: Mapping[str, Any]) -> Array:
-        """Violations (T, rows) of what the search can change, as features measure them."""
+        """Return the violations (T, rows) of the searched constraints, in the units of features."""
         values = result["values"]
         beyond = np.zeros_like(values)
         for k in self.searched:
@@ -131,8 +131,8 @@ class _LeastViolation:
             beyond[:, rows] = self.result._prepared.beyond(k, values[:, rows])
         return np.where(self.scales != 0.0, beyond, 0.0)
 
-    def _kept(self, beyond: Array, times: float) -> bool:
-        """Whether all constraints hold within so many times their tolerances."""
+    def _satisfied(self, beyond: Array, times: float) -> bool:
+        """Return True if all constraints hold within ``times`` their tolerances."""
         return all(
             np.abs(beyond[:, self.program.rows_of[k]]).max(initial=0.0) <= times * self.tolerances[k]
             for k in self.searched
@@ -147,19 +147,19 @@ class _LeastViolation:
         for k, columns in program.forces_of(program.alone).items():
             alone[columns] = multipliers[program.terms[k].at, program.rows_of[k]]
         violations = {k: float(np.abs(beyond[:, program.rows_of[k]]).max(initial=0.0)) for k in self.searched}
-        part = sorted((k for k, x in violations.items() if x > self.tolerances[k]), key=lambda k: -violations[k])
-        names = {program.terms[k].name: violations[k] for k in part}
+        involved = sorted((k for k, x in violations.items() if x > self.tolerances[k]), key=lambda k: -violations[k])
+        names = {program.terms[k].name: violations[k] for k in involved}
         return conflict_of(reach, everywhere, alone, names, self._pressing(u))
 
     def _pressing(self, u: Array) -> tuple[str, ...]:
-        """Motors at their limits, by joints."""
+        """Return the names of motor limits that are active, by joint."""
         if "low" not in self.inputs:
             return ()
         at: Array = np.any((u <= self.inputs["low"]) | (u >= self.inputs["high"]), axis=0, keepdims=True)[0]
         names, actuated = self.result.problem.robot.v_names, self.result._recipe.actuated
-        return tuple(f"control_limits of {names[k]!r}" for k, it_is in zip(actuated, at, strict=True) if it_is)
+        return tuple(f"control_limits of {names[k]!r}" for k, is_active in zip(actuated, at, strict=True) if is_active)
 
 
 def _columns(term: Any) -> int:
-    """Rows of the search per row of a term: two of a constraint within bounds."""
+    """Return the rows of the search per component of a term: two for a constraint with bounds."""
     return 2 if term.bounded and term.hard else 1

@@ -114,10 +114,10 @@ def final_search(outputs: Mapping[str, Array]) -> Numbers:
     }
 
 
-def continued_search(search: Mapping[str, Array], begun: Array) -> Numbers:
+def continued_search(search: Mapping[str, Array], initial_scalars: Array) -> Numbers:
     """Return multipliers and initial scalars (..., count) of a search that continues another, with its penalties."""
     penalty = search["penalty"]
-    state = np.array(np.broadcast_to(begun, (*penalty.shape, *begun.shape)))
+    state = np.array(np.broadcast_to(initial_scalars, (*penalty.shape, *initial_scalars.shape)))
     state[..., _PENALTY] = penalty
     return {name: search[name] for name in _CONTINUED[2:] if name in search} | {"scalars": state}
 

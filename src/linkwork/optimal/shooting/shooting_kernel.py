@@ -85,13 +85,13 @@ def same_shapes(recipe: ShootingRecipe) -> dict[str, tuple[int, ...]]:
 
 
 def cost_terms(
-    program: PathProgram, dynamics: RobotDynamics, split: tuple[list[int], list[int]], given: Mapping[str, Any]
+    program: PathProgram, dynamics: RobotDynamics, split: tuple[list[int], list[int]], arrays: Mapping[str, Any]
 ) -> CostTerms:
     """Return the cost terms, with targets and bounds from arrays by name."""
     terms, sizes = program.terms, target_sizes(program)
-    targets = {k: list(given[f"target{k}"]) for k in sizes if not terms[k].has_target_per_step}
+    targets = {k: list(arrays[f"target{k}"]) for k in sizes if not terms[k].has_target_per_step}
     bounds = {
-        k: (list(given["lower"][rows]), list(given["upper"][rows]))
+        k: (list(arrays["lower"][rows]), list(arrays["upper"][rows]))
         for k, (term, rows) in enumerate(zip(terms, program.rows_of, strict=True))
         if term.bounded
     }
@@ -108,7 +108,7 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
     shapes: dict[str, tuple[int, ...]] = {
         "x0": (nx,), "u": (T, m), "x": (T, nx), "step": (),
         "moving_weights": (T, len(kinds[0])), "reached_weights": (T, len(kinds[1])),
-        "given": (T, 1 + moved + len(recipe.contact_models)),
+        "data": (T, 1 + moved + len(recipe.contact_models)),
     }  # fmt: skip
     shapes |= same_shapes(recipe)
     if recipe.limited:
@@ -126,7 +126,7 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
         limits = (list(inputs["low"]), list(inputs["high"])) if recipe.limited else None
         tolerance, feasibility, most = inputs["ends"]
         problem = Shooting(
-            dynamics, rows_of, list(inputs["x0"]), inputs["given"], weights, limits,
+            dynamics, rows_of, list(inputs["x0"]), inputs["data"], weights, limits,
             recipe.gaps, recipe.second_order and not recipe.inverse, tolerance, feasibility,
             iterations=most, tolerances=(next(most_of), next(most_of)), proximal=PROXIMAL if recipe.inverse else 0.0,
             bent_rows=recipe.second_order and recipe.inverse,
@@ -135,17 +135,17 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
         end = problem.solve(RollOut(inputs["x"], inputs["u"]), forces, list(inputs["scalars"]))
         x, u = end.motion
 
-        def looked(_: Any, row: Any) -> tuple[Any, Any]:
+        def evaluate(_: Any, row: Any) -> tuple[Any, Any]:
             x, u, y, data = (list(part) for part in row[:4])
-            more = dynamics.at(data).led(x, u)[dynamics.numbers :] if dynamics.more else []
+            more = dynamics.at(data).outputs_of_step(x, u)[dynamics.state_size :] if dynamics.more else []
             values = array(rows_of.values(x, u, [*y, *more], data))
             if not isinstance(dynamics, InverseDynamics):
                 return (), (values, array(more))
             tau, gains = dynamics.motors(x, u, [list(line) for line in row[4]], data[0])
             return (), (values, array(tau), array(gains))
 
-        rows = (problem.before(x), u, x, inputs["given"], *([end.gains] if recipe.inverse else []))
-        _, (values, more, *gains) = scan(looked, (), rows)
+        rows = (problem.before(x), u, x, inputs["data"], *([end.gains] if recipe.inverse else []))
+        _, (values, more, *gains) = scan(evaluate, (), rows)
         scalars = [end.status, end.iterations, end.cost, end.violation, end.gap, end.decrement]
         every = {
             "x": x,
@@ -198,7 +198,7 @@ def row_data(
     moving = [f"target{k}" for k, term in enumerate(program.terms) if term.has_target_per_step]
     columns_of_steps = (times, *(arguments[name] for name in moving), schedule.active)
     lead = np.broadcast_shapes(*(x.shape[:-2] for x in columns_of_steps))
-    arrays["given"] = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in columns_of_steps], axis=-1)
+    arrays["data"] = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in columns_of_steps], axis=-1)
     arrays |= {name: x for name, x in arguments.items() if name not in moving}
     if any(term.bounded for term in program.terms):
         arrays |= {"lower": constants["lower"], "upper": constants["upper"]}

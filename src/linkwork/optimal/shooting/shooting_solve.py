@@ -18,7 +18,7 @@ from linkwork.optimal.algorithms.path_augmented_lagrangian import STOPPED
 from linkwork.optimal.algorithms.shooting.cost_terms import split_terms
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import INTEGRATORS
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import INVERSE_INTEGRATORS
-from linkwork.optimal.algorithms.shooting.search_state import begun
+from linkwork.optimal.algorithms.shooting.search_state import initial_scalars
 from linkwork.optimal.arguments import (
     SOLVE,
     broadcast_axes,
@@ -174,7 +174,7 @@ def solve_by_shooting(
     max_iterations = read_count(SOLVE, "max_iterations", max_iterations)
     inputs |= {"ends": np.array([step_tolerance, tolerances[1:].min(initial=1.0), float(max_iterations)])}
     kernel = shooting_kernel(recipe, split)
-    inputs["scalars"] = np.array(begun(float(step_tolerance), PENALTY, bool(program.hard)))
+    inputs["scalars"] = np.array(initial_scalars(float(step_tolerance), PENALTY, bool(program.hard)))
     inputs |= {} if before is None else continued_search(before, inputs["scalars"])
     for port in kernel.inputs:
         inputs.setdefault(port.name, np.zeros(port.shape))  # multipliers

@@ -1,6 +1,6 @@
-"""Linear equations of stages that hang together with the next ones alone, by orthogonal elimination, stage by stage.
+"""Banded linear equations of stages, solved by orthogonal (QR) elimination, stage by stage.
 
-Equations are as many as unknowns, or more: then their squares are least.  What no equation determines is least, too.
+Overdetermined equations are solved in the least-squares sense; undetermined unknowns have least norm.
 
 Source: Golub and Van Loan, Matrix Computations, 4th ed., 2013, section 5.3 (least squares), applied to a band.
 """
@@ -13,70 +13,70 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["StageRows", "stages_solved"]
+__all__ = ["StageRows", "solve_stages"]
 
 Array = np.ndarray[Any, Any]
 
-_DEPENDENT = 1e-12  # of the largest singular value of a stage: what determines nothing
-_FINE = 1e-8  # what is left of equations, of their right sides
+_DEPENDENT = 1e-12  # of the largest singular value of a stage: cutoff
+_FINE = 1e-8  # residual of the equations, relative to their right sides
 
 
 class StageRows(NamedTuple):
-    """A (x_k; x_{k+1}; ...) = b from the unknowns of a stage on, of which A has as many columns as it needs."""
+    """Equations A (x_k; x_{k+1}; ...) = b that begin with the unknowns of stage k = ``first``."""
 
     first: int
     A: Array
     b: Array  # (rows, right sides)
 
 
-def stages_solved(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
-    """The unknowns of each stage (size, right sides).  Rows reach over three stages at most."""
+def solve_stages(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
+    """Return the unknowns of each stage (size, right sides).  Rows involve at most three stages."""
     result = _eliminated(sizes, rows)
     scale = 1.0 + max((np.abs(row.b).max(initial=0.0) for row in rows), default=0.0)
     square = sum(len(row.A) for row in rows) == sum(sizes)
-    if square and not _left(sizes, rows, result) <= _FINE * scale:
-        result = _least(sizes, rows)
+    if square and not _residual(sizes, rows, result) <= _FINE * scale:
+        result = _least_squares(sizes, rows)
     return result
 
 
 def _eliminated(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
-    T, many = len(sizes), rows[0].b.shape[-1] if rows else 0
-    carried, kept = np.zeros((0, many)), []
+    T, count = len(sizes), rows[0].b.shape[-1] if rows else 0
+    carried, factors = np.zeros((0, count)), []
     for k in range(T):
         n, width = sizes[k], sum(sizes[k : k + 3])
-        own = [_wide(carried, width, many)]
-        own += [_wide(np.hstack([row.A, row.b]), width, many) for row in rows if row.first == k]
+        own = [_wide(carried, width, count)]
+        own += [_wide(np.hstack([row.A, row.b]), width, count) for row in rows if row.first == k]
         R: Array = np.asarray(np.linalg.qr(np.vstack(own), mode="r"))
-        R = np.vstack([R, np.zeros((max(n - len(R), 0), width + many))])
-        kept.append((R[:n, :n], R[:n, n:width], R[:n, width:]))
+        R = np.vstack([R, np.zeros((max(n - len(R), 0), width + count))])
+        factors.append((R[:n, :n], R[:n, n:width], R[:n, width:]))
         carried = R[n:width, n:]
-    result: list[Array] = [np.zeros((0, many))] * T
+    result: list[Array] = [np.zeros((0, count))] * T
     for k in reversed(range(T)):
-        R, more, right = kept[k]
-        later = np.vstack([np.zeros((0, many)), *result[k + 1 : k + 3]])
+        R, more, right = factors[k]
+        later = np.vstack([np.zeros((0, count)), *result[k + 1 : k + 3]])
         result[k] = np.linalg.lstsq(R, right - more @ later, rcond=_DEPENDENT)[0]
     return result
 
 
-def _wide(rows: Array, width: int, many: int) -> Array:
-    """Rows with their right sides, of so many unknowns."""
-    columns = rows.shape[1] - many
-    result = np.zeros((len(rows), width + many))
+def _wide(rows: Array, width: int, count: int) -> Array:
+    """Return rows and right sides, padded with zeros to ``width`` unknowns."""
+    columns = rows.shape[1] - count
+    result = np.zeros((len(rows), width + count))
     result[:, :columns], result[:, width:] = rows[:, :columns], rows[:, columns:]
     return result
 
 
-def _left(sizes: Sequence[int], rows: Sequence[StageRows], result: Sequence[Array]) -> float:
-    """What is left of the equations at most; infinite where unknowns are no numbers."""
-    left = 0.0
+def _residual(sizes: Sequence[int], rows: Sequence[StageRows], result: Sequence[Array]) -> float:
+    """Return the largest residual of the equations; infinite if an unknown is not finite."""
+    largest = 0.0
     for first, A, b in rows:
         x = np.vstack([b[:0], *result[first : first + 3]])[: A.shape[1]]
-        left = max(left, float(np.abs(A @ x - b).max(initial=0.0)))
-    return left if np.isfinite(left) else np.inf
+        largest = max(largest, float(np.abs(A @ x - b).max(initial=0.0)))
+    return largest if np.isfinite(largest) else np.inf
 
 
-def _least(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
-    """By all equations at once, where some depend on others."""
+def _least_squares(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
+    """Solve all equations together in the least-squares sense, for dependent equations."""
     starts = np.concatenate([[0], np.cumsum(sizes)])
     A, b = np.zeros((sum(len(row.A) for row in rows), starts[-1])), np.vstack([row.b for row in rows])
     start = 0

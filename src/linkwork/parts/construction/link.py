@@ -1,7 +1,4 @@
-"""A rigid link as it is written in a program: what it weighs, its shapes, and frames on it.
-
-From links and joints written in a program to a robot's tree: the way of a file's description, with its checks.
-"""
+"""Class `Link`, and the construction of a robot's tree from links and joints with the checks of file readers."""
 
 from __future__ import annotations
 
@@ -36,33 +33,32 @@ from linkwork.shapes import Geometry, Shape
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from linkwork.spatial.arguments import fixed_array, given_inertia, given_numbers, given_pose, given_text
 
-__all__ = ["Link", "Part", "built", "joint_description"]
+__all__ = ["Link", "Part", "joint_description", "tree_of_parts"]
 
 
 @public
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Link:
-    """A rigid link for `Robot.build`: an immutable value, all in the link's own frame.
+    """Rigid link for `Robot.build`: an immutable value in the link's own frame.
 
-    ``shapes`` are bodies such as ``linkwork.shapes.Box((0.1, 0.1, 0.4))``, or ``...at(pose)``: they are seen, they
-    collide, and, with a ``mass`` [kg] or a ``density`` [kg/m³], they are what the link weighs: uniform, one density for
-    all of them, what overlaps counted twice.  Shapes that are only seen or only collide are ``visuals`` and
-    ``collisions``.
+    ``shapes`` are solids such as ``linkwork.shapes.Box((0.1, 0.1, 0.4))``, or ``...at(pose)``.  They are visuals and
+    collision shapes.  With a ``mass`` [kg] or a ``density`` [kg/m³] they also define the inertia: one uniform density
+    for all of them, with overlaps counted twice.  ``visuals`` and ``collisions`` are shapes for one of the two only.
 
-    Or the mass is stated by itself: ``com``, where its centre is [m], and ``inertia``, the rotational inertia about the
-    centre [kg m²], a matrix (3, 3) or the three numbers of a diagonal one.  Its axes are the link's, or those of
-    ``com`` where that is a pose (4, 4).  Without ``inertia`` it is a point mass, and without ``com`` at the origin.
-    A link without a mass has none.
+    Alternatively the inertia is stated: ``com`` is the centre of mass [m], and ``inertia`` the rotational inertia about
+    it [kg m²], a matrix (3, 3) or its diagonal (3,).  Its axes are those of the link, or of ``com`` if that is a pose
+    (4, 4).  Without ``inertia`` the link is a point mass; ``com`` is the origin by default.  A link without ``mass``
+    and ``density`` is massless.
 
-    ``frames`` are further frames on the link, a pose (4, 4) or a place (3,) by name.
+    ``frames`` are further frames on the link by name, poses (4, 4) or positions (3,).
 
     >>> import linkwork as lw
     >>> rod = lw.Link("rod", lw.shapes.Cylinder(0.02, 1.0).at((0, 0, -0.5)), mass=1.0, frames={"tip": (0, 0, -1)})
     >>> rod.com.tolist(), rod.inertia.diagonal().round(4).tolist()
     ([0.0, 0.0, -0.5], [0.0834, 0.0834, 0.0002])
 
-    Raises ValueError, with the link's name, for what is no number, shape or pose, and where the mass is said twice.
-    What no body can have, a negative mass or moment, is told with all else that is wrong by `Robot.build`.
+    Raises ValueError, with the link's name, for invalid numbers, shapes or poses, and for a mass that is stated twice.
+    `Robot.build` reports unphysical values, such as a negative mass or moment, together with all other errors.
     """
 
     name: str
@@ -104,21 +100,21 @@ class Link:
 
     @property
     def com(self) -> np.ndarray:
-        """Where its centre of mass is (3,) [m]."""
+        """Centre of mass (3,) [m]."""
         return fixed_array([*self.center])
 
     @property
     def inertia(self) -> np.ndarray:
-        """Its rotational inertia about the centre of mass, in its own axes (3, 3) [kg m²]."""
+        """Rotational inertia (3, 3) about the centre of mass in the link's axes [kg m²]."""
         return fixed_array([[*row] for row in (self.about.x, self.about.y, self.about.z)])
 
     @property
     def frames(self) -> dict[str, Pose]:
-        """The poses of further frames on it, by name."""
+        """Poses of further frames on the link, by name."""
         return dict(self.places)
 
     def with_frame(self, name: str, pose: ArrayLike | Pose) -> Link:
-        """The link with a further frame on it, a pose (4, 4) or a place (3,)."""
+        """Return the link with a further frame, a pose (4, 4) or a position (3,)."""
         link = copy.copy(self)
         caller = f"Link.with_frame: link {self.name!r}"
         added = given_text(name, f"{caller}: name"), given_pose(pose, f"{caller}: pose")
@@ -129,13 +125,13 @@ class Link:
         return f"<Link {self.name!r}: {'no mass' if self.mass is None else f'{self.mass:.6g} kg'}>"
 
 
-def _placed(value: Iterable[Any], what: str) -> tuple[Geometry, ...]:
+def _placed(value: Iterable[Any], name: str) -> tuple[Geometry, ...]:
     if isinstance(value, (Shape, Geometry, str)) or not isinstance(value, Iterable):
-        raise ValueError(f"{what}: expected a list of shapes, got {value!r}")
+        raise ValueError(f"{name}: expected a list of shapes, got {value!r}")
     result = [shape.at(None) if isinstance(shape, Shape) else shape for shape in value]
     for shape in result:
         if not isinstance(shape, Geometry):
-            raise ValueError(f"{what}: expected a shape, such as linkwork.shapes.Box((1, 1, 1)), got {shape!r}")
+            raise ValueError(f"{name}: expected a shape, such as linkwork.shapes.Box((1, 1, 1)), got {shape!r}")
     return tuple(result)
 
 
@@ -153,19 +149,19 @@ def _frames(frames: Any, caller: str) -> tuple[tuple[str, Pose], ...]:
 def _weight(
     caller: str, solids: tuple[Geometry, ...], mass: Any, density: Any, com: Any, inertia: Any
 ) -> tuple[float | None, Vec3, Symmetric3]:
-    """Mass, centre and the inertia about it, as they are stated or as they follow from the shapes."""
+    """Return mass, centre of mass and inertia about it, as stated or computed from the shapes."""
     if mass is None and density is None:
-        for what, value in (("com", com), ("inertia", inertia)):
+        for argument, value in (("com", com), ("inertia", inertia)):
             if value is not None:
-                raise ValueError(f"{caller}: {what} is given and mass is not: expected a mass [kg]")
+                raise ValueError(f"{caller}: mass: expected a mass [kg] together with {argument}, got None")
         return None, Vec3.zero(), Symmetric3.zero()
     stated = com is not None or inertia is not None
     if density is not None and (mass is not None or stated or not solids):
-        raise ValueError(f"{caller}: density: expected shapes, and neither mass nor com nor inertia beside it")
+        raise ValueError(f"{caller}: density: expected shapes, and no mass, com or inertia in addition")
     if stated and solids and (com is None or inertia is None):
         raise ValueError(
-            f"{caller}: com and inertia: expected both, or neither for the shapes' own, got one of them; "
-            f"shapes that weigh nothing are visuals= and collisions="
+            f"{caller}: com, inertia: expected both, or neither to compute them from the shapes, got one; "
+            f"pass massless shapes as visuals= and collisions="
         )
     number = given_numbers(
         density if mass is None else mass,
@@ -182,38 +178,38 @@ def _weight(
 def _uniform(
     caller: str, solids: tuple[Geometry, ...], mass: float | None, density: float | None
 ) -> tuple[float, Vec3, Symmetric3]:
-    """What uniform bodies of these shapes weigh together: so much, or so much for each m³."""
+    """Return mass, centre of mass and inertia of uniform solids of a total mass or a density."""
     volumes = []
     for solid in solids:
         if solid.shape.volume is None:
-            hint = "give com and inertia, or make it one of visuals= and collisions="
-            raise ValueError(f"{caller}: the volume of {solid.shape!r} is not known: {hint}")
+            hint = "pass com and inertia, or pass it as visuals= and collisions="
+            raise ValueError(f"{caller}: the volume of {solid.shape!r} is not known; {hint}")
         volumes.append(solid.shape.volume)
     total = sum(volumes)
     if total == 0.0:
-        raise ValueError(f"{caller}: its shapes are so small that their volume is 0: give com and inertia")
-    parts = []
+        raise ValueError(f"{caller}: the volume of its shapes underflows to 0; pass com and inertia")
+    solid_inertias = []
     for solid, volume in zip(solids, volumes, strict=True):
         share = density * volume if density is not None else (mass or 0.0) * (volume / total)
         about = solid.origin.rotation @ (solid.shape.unit_inertia() or Symmetric3.zero())
-        parts.append((share, solid.origin.point(solid.shape.center), about * share))
-    if len(parts) == 1:
-        return parts[0]
-    whole = sum((Inertia.at_center(*part) for part in parts), Inertia.zero())
-    return mass_properties(whole)
+        solid_inertias.append((share, solid.origin.point(solid.shape.center), about * share))
+    if len(solid_inertias) == 1:
+        return solid_inertias[0]
+    total_inertia = sum((Inertia.at_center(*one) for one in solid_inertias), Inertia.zero())
+    return mass_properties(total_inertia)
 
 
 Part = Link | Joint | Iterable["Part"]
 
 
-def built(
+def tree_of_parts(
     name: str,
     parts: Iterable[Part],
     options: Options,
     actuators: Iterable[Actuator] = (),
     configurations: Mapping[str, Any] = MappingProxyType({}),
 ) -> Tree:
-    """The tree of these parts: see `Robot.build`.  Raises ModelError with all that is wrong, TypeError."""
+    """Return the tree of links and joints: see `Robot.build`.  Raises ModelError that lists all errors, TypeError."""
     motors = []
     for actuator in actuators:
         if not isinstance(actuator, Actuator):
@@ -222,33 +218,33 @@ def built(
     if not isinstance(configurations, Mapping):
         raise TypeError(f"build: named_configurations: expected a dict by name, got {shown(configurations)}")
     states = [
-        NamedStateDescription(_stated(key, given), _where(name, "configuration", key))
-        for key, given in configurations.items()
+        NamedStateDescription(_named_state(key, value), _where(name, "configuration", key))
+        for key, value in configurations.items()
     ]
     described = _described(name, parts, options)
     described = replace(described, actuators=tuple(motors), named_configurations=tuple(states))
     return options.tree(described, "building")
 
 
-def _stated(name: str, value: Any) -> NamedState:
-    """A named configuration as it is written: by joint name, or of q, v and controls by names."""
+def _named_state(name: str, value: Any) -> NamedState:
+    """Return a named configuration from a dict by joint name, or from dicts by name for q, v and controls."""
     caller = f"build: named_configurations: {name!r}"
     if not isinstance(value, Mapping):
         raise TypeError(f"{caller}: expected a dict by joint name, got {shown(value)}")
-    parts = value if isinstance(value.get("q"), Mapping) else {"q": value}
-    unknown = [key for key in parts if key not in ("q", "v", "controls")]
-    if unknown or not all(isinstance(x, Mapping) for x in parts.values()):
+    entries = value if isinstance(value.get("q"), Mapping) else {"q": value}
+    unknown = [key for key in entries if key not in ("q", "v", "controls")]
+    if unknown or not all(isinstance(x, Mapping) for x in entries.values()):
         raise TypeError(f"{caller}: expected dicts by name for q, v and controls, got {shown(value)}")
 
-    def numbers(key: str) -> Any:
-        return tuple((joint, _row(caller, joint, x)) for joint, x in parts[key].items())
+    def by_joint(key: str) -> Any:
+        return tuple((joint, _values(caller, joint, x)) for joint, x in entries[key].items())
 
-    controls = tuple(parts["controls"].items()) if "controls" in parts else None
-    return NamedState(name, numbers("q"), numbers("v") if "v" in parts else None, controls)
+    controls = tuple(entries["controls"].items()) if "controls" in entries else None
+    return NamedState(name, by_joint("q"), by_joint("v") if "v" in entries else None, controls)
 
 
-def _row(caller: str, joint: str, value: Any) -> tuple[Any, ...]:
-    """The numbers of one joint, which are looked at when the joint is known."""
+def _values(caller: str, joint: str, value: Any) -> tuple[Any, ...]:
+    """Return the values of one joint, which are checked once the joint is known."""
     if is_real(value):
         return (value,)
     try:
@@ -258,7 +254,7 @@ def _row(caller: str, joint: str, value: Any) -> tuple[Any, ...]:
 
 
 def _described(name: str, parts: Iterable[Part], options: Options) -> Description:
-    """Links and joints in their order.  The link "world" is there where a joint hangs from it."""
+    """Return the description of links and joints in their order; a link "world" is added if a joint needs it."""
     if options.inertia not in ("given", "nearest", "ignore"):
         raise ValueError(f"inertia: expected 'given', 'nearest' or 'ignore', got {options.inertia!r}")
     findings = Findings(strict=options.strict)
@@ -274,9 +270,9 @@ def _described(name: str, parts: Iterable[Part], options: Options) -> Descriptio
         warnings=tuple(findings.warnings),
         where=Location(element=_element(name)),
         frames=tuple(
-            FrameDescription(frame, link.name, place, _where(name, "link", link.name))
+            FrameDescription(frame, link.name, pose, _where(name, "link", link.name))
             for link in links
-            for frame, place in link.places
+            for frame, pose in link.places
         ),
         inertias_ignored=options.inertia == "ignore",
         errors=tuple(findings.errors),
@@ -284,7 +280,7 @@ def _described(name: str, parts: Iterable[Part], options: Options) -> Descriptio
 
 
 def _flat(parts: Iterable[Part]) -> Iterator[Link | Joint]:
-    """The links and joints in parts, and in lists of parts."""
+    """Yield the links and joints in parts and nested lists of parts."""
     for part in parts:
         if isinstance(part, (Link, Joint)):
             yield part
@@ -294,17 +290,17 @@ def _flat(parts: Iterable[Part]) -> Iterator[Link | Joint]:
             raise TypeError(f"build: parts: expected links, joints and lists of them, got {shown(part)}")
 
 
-def _link(robot: str, link: Link, findings: Findings, how: str) -> LinkDescription:
-    """A link; its inertia as it is ``"given"``, the ``"nearest"`` possible one, or none (``"ignore"``)."""
+def _link(robot: str, link: Link, findings: Findings, mode: str) -> LinkDescription:
+    """Return a link with its inertia as ``"given"``, the ``"nearest"`` physical one, or zero (``"ignore"``)."""
     where, inertia = _where(robot, "link", link.name), Inertia.zero()
-    if link.mass is not None and how != "ignore":
-        shapes, nearest = (*link.visuals, *link.collisions), how == "nearest"
+    if link.mass is not None and mode != "ignore":
+        shapes, nearest = (*link.visuals, *link.collisions), mode == "nearest"
         inertia = check_inertial(findings, where, link.mass, link.center, link.about, shapes, nearest=nearest)
     return LinkDescription(link.name, inertia, link.visuals, link.collisions, where)
 
 
 def joint_description(robot: str, joint: Joint) -> JointDescription:
-    """What a file would say of a joint."""
+    """Return the description of a joint as read from a file."""
     return JointDescription(
         name=joint.name,
         parent=joint.parent,

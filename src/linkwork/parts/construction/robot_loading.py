@@ -1,4 +1,4 @@
-"""Read a robot's tree from a name, a file or a text."""
+"""Loading of a robot's tree from the name of a built-in robot, a file or a text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Inertias = Literal["given", "nearest", "ignore"]
 
 
 class BuildOptions(TypedDict, total=False):
-    """The keywords of `Robot.build` and `Robot.from_dh`, for type checkers."""
+    """Keywords of `Robot.build` and `Robot.from_dh`, for type checkers."""
 
     floating_base: bool
     gravity: Sequence[float]
@@ -39,7 +39,7 @@ class BuildOptions(TypedDict, total=False):
 
 
 class LoadOptions(BuildOptions, total=False):
-    """The keywords of `linkwork.load`, for type checkers."""
+    """Keywords of `linkwork.load`, for type checkers."""
 
     continuous: Continuous
     loops: str | os.PathLike[str] | None
@@ -47,7 +47,7 @@ class LoadOptions(BuildOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a robot is read: see `linkwork.load`.  Raises TypeError where a switch is neither True nor False."""
+    """Options of loading and building: see `linkwork.load`.  Raises TypeError for switches that are not bools."""
 
     floating_base: bool = False
     gravity: Sequence[float] = (0.0, 0.0, -9.81)
@@ -66,16 +66,16 @@ class Options:
             object.__setattr__(self, name, bool(value))
 
     @classmethod
-    def of(cls, function: str, given: Mapping[str, Any], *, without: Sequence[str] = ()) -> Self:
-        """From a function's keywords, all but some.  Raises TypeError for one that is not known."""
+    def of(cls, function: str, keywords: Mapping[str, Any], *, without: Sequence[str] = ()) -> Self:
+        """Create options from a function's keywords.  Raises TypeError for unknown ones and those in ``without``."""
         known = [field.name for field in fields(cls) if field.name not in without]
-        for name in given:
+        for name in keywords:
             if name not in known:
                 raise TypeError(f"{function}: no option named {name!r}; {nearest(name, known)}")
-        return cls(**given)
+        return cls(**keywords)
 
-    def tree(self, description: Description, doing: str = "reading") -> Tree:
-        """The tree of a description, with a `ModelWarning` for what reading (or building) it repaired."""
+    def tree(self, description: Description, action: str = "reading") -> Tree:
+        """Return the tree of a description; a `ModelWarning` reports repairs of reading (or building) it."""
         tree = build_tree(
             description,
             floating_base=self.floating_base,
@@ -85,7 +85,7 @@ class Options:
             mimic=self.mimic,
         )
         if tree.report.repairs:
-            warnings.warn(_announcement(tree, doing), ModelWarning, stacklevel=levels_up())
+            warnings.warn(_repair_message(tree, action), ModelWarning, stacklevel=levels_up())
         return tree if self.loops is None else attached(tree, read_loops(self.loops))
 
 
@@ -122,24 +122,24 @@ def _at_home(path: Any) -> Any:
 
 
 def read_robot_string(text: str | bytes, options: Options) -> Tree:
-    """The tree of a robot given as the text of a URDF file."""
+    """Return the tree of a robot from the text of a URDF file."""
     return options.tree(parse_urdf(text, strict=options.strict, continuous=options.continuous, inertia=options.inertia))
 
 
-def _announcement(tree: Tree, doing: str) -> str:
-    """What reading or building a robot found odd, in short."""
+def _repair_message(tree: Tree, action: str) -> str:
+    """Return a short list of the repairs made while reading or building a robot."""
     repairs = tree.report.repairs
-    many = "1 thing" if len(repairs) == 1 else f"{len(repairs)} things"
+    count = "1 issue" if len(repairs) == 1 else f"{len(repairs)} issues"
     file = f"{tree.source}: " if tree.source else ""
-    lines = [f"{file}{doing} robot {tree.name!r} found {many} odd; print(robot.report) lists all:"]
-    for issue in repairs[:_SHOWN]:
+    lines = [f"{file}{action} robot {tree.name!r} found {count}; print(robot.report) lists all:"]
+    for issue in repairs[:_MAX_SHOWN]:
         line = f"line {issue.where.line}, " if issue.where.line else ""
-        place = f"{line}{issue.where.element}: " if issue.where.element else ""
-        text = issue.message if len(issue.message) <= _LENGTH else issue.message[: _LENGTH - 3] + "..."
-        lines.append(f"  {place}{text} [{issue.code}]")
-    if len(repairs) > _SHOWN:
-        lines.append(f"  ... and {len(repairs) - _SHOWN} more")
+        location = f"{line}{issue.where.element}: " if issue.where.element else ""
+        text = issue.message if len(issue.message) <= _MAX_LENGTH else issue.message[: _MAX_LENGTH - 3] + "..."
+        lines.append(f"  {location}{text} [{issue.code}]")
+    if len(repairs) > _MAX_SHOWN:
+        lines.append(f"  ... and {len(repairs) - _MAX_SHOWN} more")
     return "\n".join(lines)
 
 
-_SHOWN, _LENGTH = 3, 320
+_MAX_SHOWN, _MAX_LENGTH = 3, 320

@@ -1,4 +1,4 @@
-"""The joint that people hold: a robot's or one alone, with its functions on arrays, its bounds and its place."""
+"""Class `Joint`: a joint of a robot or a separate one, with its functions on arrays, limits and placements."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from linkwork.parts.joint.passive_parameters import (
     DRIVE,
     dof_values,
     drive_arrays,
-    given_drive,
+    read_drive,
     resistance,
-    stated_drive,
+    stored_drive,
 )
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import fixed_array, given_text, matrix_of
@@ -38,7 +38,7 @@ __all__ = ["Bounds", "Joint", "body_with", "drive_of", "joint_of", "limits_of"]
 
 
 class Bounds(NamedTuple):
-    """Lower and upper bounds, −inf and inf where there are none."""
+    """Lower and upper bounds; −inf and inf for no bound."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -46,17 +46,17 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint(LinkMethods, ResistanceEditing):
-    """A joint with its links: an immutable value, equal and hashable by content, that pickles.
+    """Joint with its links: an immutable value, equal and hashable by content, that can be pickled.
 
-    X_parent_child = placement · X_FM(q) · rotor, where F, the stator's frame, is fixed to the parent and M, the
-    rotor's, to the child; in URDF the rotor's placement is the identity, which is only a convention.  `transform`,
-    `twist`, `torque` and the like are functions of the joint type, between F and M; functions of links
-    (`link_transform`, ...) include the placements and can be asked in either direction.
+    X_parent_child = placement · X_FM(q) · rotor.  F, the stator frame, is fixed to the parent; M, the rotor frame, is
+    fixed to the child.  URDF has the identity as the rotor's placement.  `transform`, `twist`, `torque` and the like
+    are functions of the joint type, between F and M.  The functions of links (`link_transform`, ...) include the
+    placements and work in both directions.
 
-    All take arrays with any leading dimensions, a batch, which broadcast as NumPy's do, and are compiled when first
-    called.  They compute in float64, or in float32 where all arguments are.  They raise ValueError, with the joint's
-    name, for an array of the wrong shape or type, with a number in it that is not finite, or for a configuration
-    further than 1e-3 off its manifold (a quaternion that is not unit); nearer ones are normalised with a
+    All accept arrays with any leading batch dimensions, which broadcast as in NumPy, and are compiled at the first
+    call.  They compute in float64, or in float32 if all arguments are float32.  They raise ValueError, with the joint's
+    name, for an array of the wrong shape or type, values that are not finite, and a configuration more than 1e-3 off
+    its manifold (a quaternion that is not unit); nearer configurations are normalised with a
     `linkwork.errors.ConfigurationWarning`.
 
     >>> import linkwork as lw
@@ -67,29 +67,29 @@ class Joint(LinkMethods, ResistanceEditing):
 
     name: str
     type: JointType  # the type with its parameters, e.g. Revolute(axis)
-    parent: str  # the body before it; "world" where there is none
-    child: str  # the body it carries
-    q_slice: slice  # its numbers in a configuration
-    v_slice: slice  # its numbers in a velocity, acceleration or force
-    lower: np.ndarray  # (nq,) bounds of the configuration [rad, m], −inf where there is none
-    upper: np.ndarray  # (nq,)
-    velocity: np.ndarray  # (nv,) bounds of the speed [rad/s, m/s], inf where there is none
-    effort: np.ndarray  # (nv,) bounds of the force [N·m, N], inf where there is none
+    parent: str  # parent body; "world" for a root
+    child: str  # child body
+    q_slice: slice  # its coordinates in a configuration
+    v_slice: slice  # its coordinates in a velocity, acceleration or force
+    lower: np.ndarray  # (nq,) lower position limits [rad, m], −inf for no limit
+    upper: np.ndarray  # (nq,) upper position limits [rad, m], inf for no limit
+    velocity: np.ndarray  # (nv,) speed limits [rad/s, m/s], inf for no limit
+    effort: np.ndarray  # (nv,) force limits [N·m, N], inf for no limit
     damping: np.ndarray  # (nv,) viscous damping [N·m·s/rad, N·s/m]
-    friction: np.ndarray  # (nv,) dry friction of motion [N·m, N]
-    armature: np.ndarray  # (nv,) inertia of what turns with the joint alone [kg·m², kg]
-    gear_ratio: np.ndarray  # (nv,) turns of the rotor for one of the joint
-    stiffness: np.ndarray  # (nv,) of springs [N·m/rad, N/m]
-    rest: np.ndarray  # (nq,) where springs exert nothing [rad, m]
-    static_friction: np.ndarray  # (nv,) dry friction that holds at rest [N·m, N]
-    friction_velocity: np.ndarray  # (nv,) speed v_s of the smooth law of friction, f tanh(v / v_s) [rad/s, m/s]
-    mimic: Following | None  # the joint it is meant to follow, as the file says
+    friction: np.ndarray  # (nv,) kinetic dry friction [N·m, N]
+    armature: np.ndarray  # (nv,) reflected inertia of rotors [kg·m², kg]
+    gear_ratio: np.ndarray  # (nv,) rotor revolutions per joint revolution
+    stiffness: np.ndarray  # (nv,) spring stiffness [N·m/rad, N/m]
+    rest: np.ndarray  # (nq,) rest configuration of the springs [rad, m]
+    static_friction: np.ndarray  # (nv,) static dry friction [N·m, N]
+    friction_velocity: np.ndarray  # (nv,) speed v_s of the smooth friction law f tanh(v / v_s) [rad/s, m/s]
+    mimic: Following | None  # the joint that it follows according to the file
     placement: Pose = Pose.identity()  # X_parent_stator
     rotor: Pose = Pose.identity()  # X_rotor_child
-    position_limits_enabled: bool = True  # whether the bounds of the configuration hold
-    dynamics: Literal["none", "urdf"] = "urdf"  # whether damping and friction act: see `passive_torque`
-    coupling: Following | None = None  # the joint that it follows, whose places in q and v it then has
-    welded: tuple[tuple[str, str, Pose], ...] = ()  # links fixed to its two: name, to which, and where; no part of it
+    position_limits_enabled: bool = True  # False: position limits are ignored
+    dynamics: Literal["none", "urdf"] = "urdf"  # "none": damping and friction do not act, see `passive_torque`
+    coupling: Following | None = None  # the joint that it follows, whose coordinates in q and v it shares
+    welded: tuple[tuple[str, str, Pose], ...] = ()  # links fixed to its two links: name, body, pose; not compared
     _calls: dict[Any, Callable[..., Any]] = field(init=False, repr=False, default_factory=dict)
 
     @classmethod
@@ -116,20 +116,24 @@ class Joint(LinkMethods, ResistanceEditing):
         rest: ArrayLike | None = None,
         mimic: str | tuple[str, float] | tuple[str, float, float] | Following | None = None,
     ) -> Joint:
-        """A joint alone or for `Robot.build`, of a type such as ``linkwork.joints.Revolute(axis)`` or one of your own.
+        """Create a separate joint, or one for `Robot.build`, of a type such as ``linkwork.joints.Revolute(axis)``.
 
-        ``placement`` and ``rotor`` are X_parent_stator and X_rotor_child, poses (4, 4) as `linkwork.pose` gives them or
-        places (3,) [1, m]; the identity by default.  Bounds are numbers or one for each number of q (lower, upper) or v
-        (the others); none by default.  So are ``damping`` and what follows it, in the units of the fields of their
-        names; static friction is the friction if left out, and ``rest`` the joint's zero.  ``mimic`` is the joint that
-        it follows, or (joint, ratio, offset): q = ratio · q_joint + offset, with the ratio 1 and the offset 0 if left
-        out.  Raises ValueError for sizes that do not fit, names that are none, bounds in the wrong order, numbers that
-        are negative where they cannot be and poses that are not rigid (within 1e-6), TypeError for what is no joint
-        type or mimic.
+        Args:
+            type: joint type with its parameters, built-in or user-defined.
+            placement, rotor: X_parent_stator and X_rotor_child, poses (4, 4) or positions (3,) [1, m]; the identity by
+                default.
+            lower, upper, velocity, effort: limits, a number or an array (nq,) or (nv,); none by default.
+            damping to rest: a number or an array, in the units of the fields of these names.  Static friction is equal
+                to the friction by default, and ``rest`` is the joint's zero configuration.
+            mimic: the joint that it follows, or (joint, ratio, offset): q = ratio · q_joint + offset, with ratio 1 and
+                offset 0 by default.
+
+        Raises ValueError for wrong sizes, invalid names, lower bounds above upper bounds, negative values that must not
+        be negative, and poses that are not rigid (within 1e-6); TypeError for an invalid joint type or mimic.
         """
         if not isinstance(type, JointType):
             raise TypeError(
-                f"joint {name!r}: expected a joint type with its parameters, such as "
+                f"joint {name!r}: type: expected a joint type with its parameters, such as "
                 f"linkwork.joints.Revolute((0, 0, 1)), got {type!r}"
             )
         given_text(name, "joint")
@@ -155,86 +159,86 @@ class Joint(LinkMethods, ResistanceEditing):
             effort=dof_values(name, "effort", inf if effort is None else effort, nv, least=0.0),
             damping=dof_values(name, "damping", damping, nv, least=0.0, infinite=False),
             friction=dry,
-            **given_drive(name, type, dry, drive),
+            **read_drive(name, type, dry, drive),
             mimic=None if mimic is None else read_mimic(name, mimic),
             placement=pose_of(name, "placement", placement),
             rotor=pose_of(name, "rotor", rotor),
         )
 
-    # -- what it is
+    # -- type and placements
 
     @property
     def nq(self) -> int:
-        """How many numbers its configuration has."""
+        """Number of position coordinates."""
         return self.type.nq
 
     @property
     def nv(self) -> int:
-        """Its degrees of freedom."""
+        """Number of degrees of freedom."""
         return self.type.nv
 
     @property
     def type_name(self) -> str:
-        """The type's name, e.g. "revolute"."""
+        """Name of the joint type, e.g. "revolute"."""
         return self.type.type_name()
 
     @property
     def stator_placement(self) -> np.ndarray:
-        """X_parent_F (4, 4): where the frame before the joint sits in the parent link [1, m]."""
+        """Pose X_parent_F (4, 4) of the stator frame F in the parent link [1, m]."""
         return matrix_of(self.placement)
 
     @property
     def rotor_placement(self) -> np.ndarray:
-        """X_M_child (4, 4): where the child link's frame sits in the frame after the joint [1, m]."""
+        """Pose X_M_child (4, 4) of the child link in the rotor frame M [1, m]."""
         return matrix_of(self.rotor)
 
     def regularity(self, q: ArrayLike) -> np.ndarray:
-        """How far the configuration (..., nq) is from a singularity of the joint's coordinates, (...).
+        """Return the distance (...) in [0, 1] of q (..., nq) from a singularity of the joint's coordinates.
 
-        1 is far from any, 0 is one: gimbal lock of Euler angles, where forward dynamics has no solution.  Raises
-        ValueError for a configuration that is none.
+        0 is a singularity, such as gimbal lock of Euler angles, where forward dynamics has no solution; 1 is far from
+        any.  Raises ValueError for an invalid configuration.
         """
         if is_traced(q):
-            given = ArgumentReader(self._subject(), "regularity", (Port("q", (self.nq,)),), ()).prepared_scalars([q])
+            arrays = ArgumentReader(self._subject(), "regularity", (Port("q", (self.nq,)),), ()).prepared_scalars([q])
             return over_samples(  # type: ignore[no-any-return]
-                lambda numbers: [[call_joint(self.name, self.type, "regularity", numbers)]], given, [1], [()]
+                lambda values: [[call_joint(self.name, self.type, "regularity", values)]], arrays, [1], [()]
             )[0]
-        numbers = self.type.checked(q, self.name)
-        result = call_joint(self.name, self.type, "regularity", [numbers[..., k] for k in range(self.nq)])
-        return np.broadcast_to(np.asarray(result, dtype=float), numbers.shape[:-1])
+        values = self.type.checked(q, self.name)
+        result = call_joint(self.name, self.type, "regularity", [values[..., k] for k in range(self.nq)])
+        return np.broadcast_to(np.asarray(result, dtype=float), values.shape[:-1])
 
-    # -- bounds
+    # -- limits
 
     @property
     def has_position_limits(self) -> bool:
-        """Whether some number of the configuration is bounded, and the bounds are enabled."""
+        """True if a coordinate of the configuration has a limit and the limits are enabled."""
         return self.position_limits_enabled and bool(np.isfinite([*self.lower, *self.upper]).any())
 
     @property
     def position_bounds(self) -> Bounds:
-        """The bounds (nq,) of the configuration that hold [rad, m]: none where they are not enabled."""
+        """Enabled position limits (nq,) [rad, m]; −inf and inf if they are disabled."""
         if self.position_limits_enabled:
             return Bounds(self.lower, self.upper)
         return Bounds(fixed_array([-np.inf] * self.nq), fixed_array([np.inf] * self.nq))
 
     @property
     def velocity_bounds(self) -> Bounds:
-        """The bounds (nv,) of the velocity [rad/s, m/s]."""
+        """Velocity limits (nv,) [rad/s, m/s]."""
         return Bounds(fixed_array(-self.velocity), self.velocity)
 
     @property
     def effort_bounds(self) -> Bounds:
-        """The bounds (nv,) of the joint force [N·m, N]."""
+        """Joint force limits (nv,) [N·m, N]."""
         return Bounds(fixed_array(-self.effort), self.effort)
 
     def random_configuration(
         self, rng: np.random.Generator | None = None, *, size: Size = None, seed: int | None = None
     ) -> np.ndarray:
-        """Configurations drawn between the bounds that hold, of shape (nq,) or (*size, nq).
+        """Draw configurations within the enabled limits, of shape (nq,) or (*size, nq).
 
-        Without bounds: angles from [-π, π], lengths from [-1, 1] m, rotations evenly from SO(3).  ``rng`` is a NumPy
-        generator and ``seed`` a number to make one from; without either it is a fresh one.  A bare number is refused
-        (TypeError): it could be a seed as well as a size.
+        Without limits, angles are from [-π, π], lengths from [-1, 1] m and rotations uniform on SO(3).  ``rng`` is a
+        NumPy generator, ``seed`` the seed of a new one; by default the generator is unseeded.  A positional integer
+        raises TypeError, since it could be a seed or a size.
         """
         lower, upper = self.position_bounds
         drawn: np.ndarray = call_joint(
@@ -245,21 +249,20 @@ class Joint(LinkMethods, ResistanceEditing):
     # -- damping and friction
 
     def passive_torque(self, v: ArrayLike) -> np.ndarray:
-        """τ = −damping · v − friction · sign(v), what damping and dry friction exert at velocity v: URDF's dynamics.
+        """Compute the force of damping and dry friction (URDF's dynamics), τ = −damping · v − friction · sign(v).
 
-        Zero where ``dynamics`` is "none"; sign(0) is 0.  The robot's dynamics include it with ``passive=True`` alone,
-        springs and armature too: see `Robot.passive_force`.
-        v (..., nv) -> (..., nv) [N·m, N].
+        It is zero if ``dynamics`` is "none"; sign(0) is 0.  The robot's dynamics include these forces, springs and
+        armature only with ``passive=True``: see `Robot.passive_force`.  v (..., nv) -> (..., nv) [N·m, N].
         """
         acts = 0.0 if self.dynamics == "none" else 1.0
         return resistance(self._subject(), v, acts * self.damping, acts * self.friction)
 
-    # -- the other direction
+    # -- reversal
 
     def reversed(self) -> Joint:
-        """The joint from its child to its parent: the same physics, with the signs of q, v and τ kept.
+        """Return the joint from its child to its parent: the same physics with the same signs of q, v and τ.
 
-        Its transform is the inverse; parent and child, and the placements on either side, change roles.
+        Its transform is the inverse; parent and child, and the placements on both sides, are swapped.
         """
         return replace(
             self,
@@ -270,14 +273,14 @@ class Joint(LinkMethods, ResistanceEditing):
             rotor=self.placement.inv().formed(),
         )
 
-    # -- a value
+    # -- equality
 
     def _content(self) -> tuple[object, ...]:
-        places = (self.q_slice.start, self.q_slice.stop, self.v_slice.start, self.v_slice.stop)
+        slices = (self.q_slice.start, self.q_slice.stop, self.v_slice.start, self.v_slice.stop)
         arrays = (self.lower, self.upper, self.velocity, self.effort, self.damping, self.friction)
         bounds = tuple(tuple(array.tolist()) for array in arrays), drive_of(self)
-        meaning = self.mimic, self.coupling, self.position_limits_enabled, self.dynamics
-        return self.name, self.type, self.parent, self.child, places, bounds, meaning, self.placement, self.rotor
+        options = self.mimic, self.coupling, self.position_limits_enabled, self.dynamics
+        return self.name, self.type, self.parent, self.child, slices, bounds, options, self.placement, self.rotor
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Joint) and self._content() == other._content()
@@ -286,19 +289,19 @@ class Joint(LinkMethods, ResistanceEditing):
         return hash(self._content())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, tuple(getattr(self, f.name) for f in fields(self) if f.init)
+        return _unpickled, tuple(getattr(self, f.name) for f in fields(self) if f.init)
 
     def __repr__(self) -> str:
         return f"<Joint {self.name!r}: {self.type_name}, {self.parent!r} -> {self.child!r}>"
 
 
-def _again(*values: Any) -> Joint:
-    parts: list[Any] = [fixed_array(x) if isinstance(x, np.ndarray) else x for x in values]
-    return Joint(*parts)
+def _unpickled(*values: Any) -> Joint:
+    fixed: list[Any] = [fixed_array(x) if isinstance(x, np.ndarray) else x for x in values]
+    return Joint(*fixed)
 
 
 def joint_of(tree: Tree, index: int) -> Joint:
-    """The joint that carries the tree's body of this index."""
+    """Return the joint that carries the body of an index."""
     body = tree.bodies[index]
     return Joint(
         body.joint_name,
@@ -325,17 +328,17 @@ def joint_of(tree: Tree, index: int) -> Joint:
 
 
 def _welded(tree: Tree, body: int) -> list[tuple[str, str, Pose]]:
-    """The links fixed to a body, but for its own: their names, the body's, and where they sit."""
+    """Return the links fixed to a body, except its own link: name, the body's name and pose."""
     name = "world" if body == WORLD else tree.bodies[body].name
     return [(frame.name, name, frame.placement) for frame in tree.frames_on(body) if frame.name != name]
 
 
 named_after(Joint)
-public_methods(Joint, leave=lambda method: "out" in signature(method).parameters)  # looked at by their kernels
+public_methods(Joint, leave=lambda method: "out" in signature(method).parameters)  # kernels check their arguments
 
 
 def limits_of(joint: Joint) -> Limits:
-    """The joint's bounds as a tree has them."""
+    """Return the joint's limits as stored in a tree."""
     lower, upper, velocity, effort = (
         tuple(bound.tolist()) for bound in (joint.lower, joint.upper, joint.velocity, joint.effort)
     )
@@ -343,12 +346,12 @@ def limits_of(joint: Joint) -> Limits:
 
 
 def drive_of(joint: Joint) -> Drive:
-    """What is in the joint as a tree has it."""
-    return stated_drive(joint.name, joint.type, joint.friction, {key: getattr(joint, key) for key in DRIVE})
+    """Return the joint's armature, springs and friction as stored in a tree."""
+    return stored_drive(joint.name, joint.type, joint.friction, {key: getattr(joint, key) for key in DRIVE})
 
 
 def body_with(joint: Joint, body: Body) -> Body:
-    """The body as the joint would carry it."""
+    """Return the body with the joint's type, placements, limits and passive parameters."""
     return replace(
         body,
         joint=joint.type,

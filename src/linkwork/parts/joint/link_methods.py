@@ -1,8 +1,8 @@
-"""The functions of a joint between the two links that it connects, asked in either direction: a documented method each.
+"""Methods of `Joint` between the two links that it connects, in both directions.
 
-``child`` and ``parent`` name the two links.  By default they are the joint's own; named the other way round, every
-function answers for the joint as seen from its other side, with the same q, v and τ.  A link's frame is its body's.  A
-link that fixed joints weld to one of the two, in the same place, is another name for it; elsewhere it is refused.
+``child`` and ``parent`` name the two links.  By default they are the joint's own.  With swapped names, every function
+returns its result for the reversed joint, with the same q, v and τ.  A link's frame is its body's frame.  A link that
+fixed joints weld to one of the two with the identity pose is an alias of it; with another pose it is refused.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ __all__ = ["LinkMethods", "LinkMotion", "LinkVelocityAcceleration", "ScrewAxes"]
 
 
 class ScrewAxes(NamedTuple):
-    """The axis of each degree of freedom: direction (..., nv, 3), a point (..., nv, 3) [m] and pitch (..., nv) [m/rad].
+    """Screw axes: ``direction`` (..., nv, 3), ``point`` (..., nv, 3) [m] and ``pitch`` (..., nv) [m/rad].
 
-    The point is the one of the axis nearest to the link's origin.  A translation has an infinite pitch and no point of
-    its own: the origin stands for it.
+    The point is the point of the axis nearest to the link's origin.  A translation has infinite pitch; its point is the
+    origin.
     """
 
     direction: np.ndarray
@@ -33,7 +33,7 @@ class ScrewAxes(NamedTuple):
 
 
 class LinkVelocityAcceleration(NamedTuple):
-    """Twist (ω; v) and spatial acceleration (..., 6) of a link, in its own coordinates."""
+    """Twist (ω; v) and spatial acceleration (..., 6) of a link in its own coordinates."""
 
     twist: np.ndarray
     acceleration: np.ndarray
@@ -48,7 +48,7 @@ class LinkMotion(NamedTuple):
 
 
 class LinkMethods(JointMethods):
-    """What a joint computes for the links that it connects.  P is the parent and B the child."""
+    """Functions of a joint for the links that it connects.  P is the parent and B the child."""
 
     __slots__ = ()
 
@@ -59,7 +59,7 @@ class LinkMethods(JointMethods):
     def _swapped(
         self, method: str, child: str | None, parent: str | None, names: tuple[str, str] = ("child", "parent")
     ) -> bool:
-        """Whether the link before the joint is asked for as the child, of a method whose arguments have these names.
+        """Return True if the links are swapped: the joint's parent is the child.  ``names`` are the arguments' names.
 
         Raises UnknownNameError, ValueError.
         """
@@ -73,9 +73,9 @@ class LinkMethods(JointMethods):
         return child == self.parent or parent == self.child
 
     def _end(self, where: str, name: str) -> str:
-        """Which of the joint's two links a name means: a link welded to one in the same place is the same to a joint.
+        """Return the joint's link of a name; a link welded to one with the identity pose is an alias of it.
 
-        Raises UnknownNameError, and ValueError for a link that is welded to one of them elsewhere.
+        Raises UnknownNameError, and ValueError for a link that is welded to one with another pose.
         """
         ends = self.parent, self.child
         if not isinstance(name, str):
@@ -87,25 +87,25 @@ class LinkMethods(JointMethods):
                 return body
             if link == name:
                 raise ValueError(
-                    f"{where}: joint {self.name!r}: link {name!r} is welded to {body!r} in another place: "
-                    f"ask for {body!r}, and robot.pose({{}}, {name!r}, relative_to={body!r}) for the rest of the way"
+                    f"{where}: joint {self.name!r}: link {name!r} is welded to {body!r} at another pose: "
+                    f"use {body!r}, and add robot.pose({{}}, {name!r}, relative_to={body!r})"
                 )
         known = [*ends, *(link for link, _, placement in self.welded if placement == Pose.identity())]
         raise UnknownNameError(f"link of joint {self.name!r}", name, known, where=where)
 
     @property
     def links(self) -> tuple[str, str]:
-        """The two links that the joint is attached to: the one before it and the one after it."""
+        """Names of the parent and the child link."""
         return self.parent, self.child
 
     def rest_transform(self, *, child: str | None = None, parent: str | None = None) -> np.ndarray:
-        """X_PB (4, 4) at the zero configuration: p_P = X_PB p_B [1, m]."""
+        """Compute X_PB (4, 4) at the zero configuration: p_P = X_PB p_B [1, m]."""
         return self.link_transform(self.zero_configuration(), child=child, parent=parent)
 
     def link_transform(
         self, q: ArrayLike, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """X_PB(q), the pose of the child in the parent: p_P = X_PB p_B; the other way round with the names swapped.
+        """Compute X_PB(q), the pose of the child in the parent: p_P = X_PB p_B; the inverse with swapped names.
 
         X_PB = placement · X_FM(q) · rotor for the joint's own direction.  q (..., nq) -> (..., 4, 4) [1, m].
         """
@@ -115,10 +115,10 @@ class LinkMethods(JointMethods):
     def link_transform_derivative(
         self, q: ArrayLike, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """∂X_PB/∂q_k for each position coordinate k, so that Ẋ_PB = Σ_k ∂X_PB/∂q_k q̇_k.
+        """Compute ∂X_PB/∂q_k for each position coordinate k, so that Ẋ_PB = Σ_k ∂X_PB/∂q_k q̇_k.
 
-        Where a configuration is restricted to a manifold (a quaternion) a single derivative is that of the formula,
-        and only their sum along a q̇ tangent to the manifold has a meaning.  q (..., nq) -> (..., nq, 4, 4).
+        For configurations on a manifold (a quaternion), a single derivative is that of the formula; only the sum along
+        a q̇ tangent to the manifold has a physical meaning.  q (..., nq) -> (..., nq, 4, 4).
         """
         return self._run(
             "link_transform_derivative", q, out=out, swapped=self._swapped("link_transform_derivative", child, parent)
@@ -127,21 +127,21 @@ class LinkMethods(JointMethods):
     def link_motion_subspace(
         self, q: ArrayLike, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """S_PB(q), with V_B = S_PB v + X_BP V_P: the motions of the child relative to the parent, in the child's frame.
+        """Compute S_PB(q), the motions of the child relative to the parent in the child's frame.
 
-        Swapped it is −X_PB S_PB.  q (..., nq) -> (..., 6, nv) [1, m].
+        V_B = S_PB v + X_BP V_P.  With swapped links it is −X_PB S_PB.  q (..., nq) -> (..., 6, nv) [1, m].
         """
         return self._run(
             "link_motion_subspace", q, out=out, swapped=self._swapped("link_motion_subspace", child, parent)
         )
 
     def axes(self, q: ArrayLike | None = None, *, child: str | None = None, parent: str | None = None) -> ScrewAxes:
-        """The screw axis of each degree of freedom, seen in the child's frame; at the zero configuration by default.
+        """Compute the screw axis of each degree of freedom in the child's frame, by default at zero configuration.
 
-        Turning about ``direction`` by the right hand is what a positive v does to the child relative to the parent, so
-        the direction's sign changes with the roles of the links.  A column (ω; v) of the motion subspace has the
-        direction ω/|ω|, the point ω × v/|ω|² and the pitch ω·v/|ω|².  Where |ω| is below 1e-9 |v|, an axis a million
-        kilometres away, the motion is a translation: what is left of ω is rounding.  q (..., nq), taken in float64.
+        A positive v rotates the child relative to the parent about ``direction`` by the right-hand rule, so the sign
+        changes if the links are swapped.  A column (ω; v) of the motion subspace has the direction ω/|ω|, the point
+        ω × v/|ω|² and the pitch ω·v/|ω|².  A motion with |ω| below 1e-9 |v| counts as a translation, since such an ω is
+        rounding.  q (..., nq); computed in float64.
         """
         q = self.zero_configuration() if q is None else q
         if isinstance(q, np.ndarray) and q.dtype.kind == "f":
@@ -157,7 +157,7 @@ class LinkMethods(JointMethods):
         point = np.cross(w, v) / safe[..., None]
         return ScrewAxes(direction, point, np.where(slides, np.inf, np.sum(w * v, axis=-1) / safe))
 
-    # -- from one link to the other
+    # -- propagation from the parent to the child
 
     def link_pose(
         self,
@@ -168,11 +168,11 @@ class LinkMethods(JointMethods):
         parent: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """X_AB = X_AP X_PB: the pose of the child in any frame A in which the parent's is X_AP (``parent_pose``).
+        """Compute X_AB = X_AP X_PB, the child's pose in a frame A, from the parent's pose X_AP (``parent_pose``).
 
         q (..., nq), parent_pose (..., 4, 4) -> (..., 4, 4) [1, m].
         """
-        self._refuse_warped("link_pose: parent_pose", parent_pose)
+        self._check_rigid("link_pose: parent_pose", parent_pose)
         swapped = self._swapped("link_pose", child, parent)
         return self._run("link_pose", q, parent_pose, out=out, swapped=swapped)
 
@@ -186,7 +186,7 @@ class LinkMethods(JointMethods):
         parent: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """V_B = X_BP V_P + S v: the child's twist (ω; v) from the parent's, each in its own coordinates.
+        """Compute the child's twist (ω; v) from the parent's, V_B = X_BP V_P + S v, each in its own coordinates.
 
         q (..., nq), v (..., nv), parent_twist (..., 6) -> (..., 6) [rad/s, m/s].
         """
@@ -206,9 +206,9 @@ class LinkMethods(JointMethods):
         parent: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """A_B = X_BP A_P + S a + Ṡ v + V_B × S v: the child's spatial acceleration, the rate of V_B's components.
+        """Compute the child's spatial acceleration A_B = X_BP A_P + S a + Ṡ v + V_B × S v from the parent's.
 
-        Each in its own coordinates; see `link_velocity` for V_B.
+        Both are in the link's own coordinates, as rates of the components of V; see `link_velocity` for V_B.
         q (..., nq), v, a (..., nv), parent_twist, parent_acceleration (..., 6) -> (..., 6) [rad/s², m/s²].
         """
         swapped = self._swapped("link_acceleration", child, parent)
@@ -226,13 +226,13 @@ class LinkMethods(JointMethods):
         child: str | None = None,
         parent: str | None = None,
     ) -> LinkVelocityAcceleration:
-        """The child's twist and spatial acceleration from the parent's: `link_velocity` and `link_acceleration`.
+        """Compute `link_velocity` and `link_acceleration` together.
 
         q (..., nq), v, a (..., nv), parent_twist, parent_acceleration (..., 6) -> two of (..., 6).
         """
         swapped = self._swapped("link_velocity_acceleration", child, parent)
         arguments = (q, v, a, parent_twist, parent_acceleration)
-        return LinkVelocityAcceleration(*self._parts("link_velocity_acceleration", *arguments, swapped=swapped))
+        return LinkVelocityAcceleration(*self._run_several("link_velocity_acceleration", *arguments, swapped=swapped))
 
     def link_motion(
         self,
@@ -246,15 +246,15 @@ class LinkMethods(JointMethods):
         child: str | None = None,
         parent: str | None = None,
     ) -> LinkMotion:
-        """The child's pose, twist and spatial acceleration from the parent's, together.
+        """Compute the child's pose, twist and spatial acceleration from the parent's.
 
         q (..., nq), v, a (..., nv), parent_pose (..., 4, 4), parent_twist, parent_acceleration (..., 6)
         -> (..., 4, 4), (..., 6), (..., 6).
         """
-        self._refuse_warped("link_motion: parent_pose", parent_pose)
+        self._check_rigid("link_motion: parent_pose", parent_pose)
         swapped = self._swapped("link_motion", child, parent)
         arguments = (q, v, a, parent_pose, parent_twist, parent_acceleration)
-        return LinkMotion(*self._parts("link_motion", *arguments, swapped=swapped))
+        return LinkMotion(*self._run_several("link_motion", *arguments, swapped=swapped))
 
     def link_bias_acceleration(
         self,
@@ -267,7 +267,7 @@ class LinkMethods(JointMethods):
         parent: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """The child's spatial acceleration while v̇ = 0, from the parent's: X_BP A_P + Ṡ v + V_B × S v.
+        """Compute the child's spatial acceleration for v̇ = 0 from the parent's: X_BP A_P + Ṡ v + V_B × S v.
 
         q (..., nq), v (..., nv), parent_twist, parent_acceleration (..., 6) -> (..., 6) [rad/s², m/s²].
         """
@@ -284,10 +284,10 @@ class LinkMethods(JointMethods):
         applied_by: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """τ = Sᵀ w of the wrench that one link applies on the other, in the frame of the link it is applied on.
+        """Compute τ = Sᵀ w of the wrench w that one link applies to the other, in the frame of the latter.
 
-        By default it is applied on the joint's child.  Whichever link applies it, τ is the same: the wrench on the
-        other link is the opposite.  q (..., nq), wrench (..., 6) [N·m, N] -> (..., nv) [N·m, N].
+        By default w acts on the joint's child.  τ is the same for the opposite wrench on the other link.  q (..., nq),
+        wrench (..., 6) [N·m, N] -> (..., nv) [N·m, N].
         """
         swapped = self._swapped("link_torque", on, applied_by, ("on", "applied_by"))
         return self._run("link_torque", q, wrench, out=out, swapped=swapped)

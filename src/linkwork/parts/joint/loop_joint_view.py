@@ -1,9 +1,9 @@
-"""The joint that closes a loop, as people hold it: its numbers, and what it bears."""
+"""View of a joint that closes a kinematic loop: its coordinates and constraint wrench."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,18 +13,15 @@ from linkwork.joints import JointType
 from linkwork.parts.joint.joint import Bounds, Joint, drive_of
 from linkwork.spatial.arguments import fixed_array
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["LoopJointView", "closing_joints", "loop_of"]
+__all__ = ["LoopJointView", "loop_joints", "loop_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class LoopJointView:
-    """A joint that closes a loop of a robot: ``robot.joint("pin")``, or one of ``robot.loops``.
+    """Joint that closes a loop of a robot: ``robot.joint("pin")``, or one of ``robot.loops``.
 
-    It has no numbers in the robot's q and v: those that it has follow from them.  Its methods take the robot's q and v,
-    with any leading dimensions, and are compiled when first called.
+    It has no coordinates in the robot's q and v; its own follow from them.  Its methods accept the robot's q and v with
+    any leading batch dimensions, and are compiled at the first call.
 
     >>> import linkwork as lw
     >>> robot = lw.load("fourbar")
@@ -34,10 +31,10 @@ class LoopJointView:
 
     robot: Any  # a Robot
     loop: LoopJoint
-    q_slice: slice  # its numbers in `Robot.loop_configuration`
-    v_slice: slice  # its numbers in `Robot.loop_velocity`
-    rows: slice  # its rows in `Robot.constraint_jacobian`, and in what constraints exert
-    errors: slice  # its rows in `Robot.constraint_error`
+    q_slice: slice  # its coordinates in `Robot.loop_configuration`
+    v_slice: slice  # its coordinates in `Robot.loop_velocity`
+    rows: slice  # its rows in `Robot.constraint_jacobian` and its entries in constraint forces
+    errors: slice  # its entries in `Robot.constraint_error`
 
     @property
     def name(self) -> str:
@@ -45,27 +42,27 @@ class LoopJointView:
 
     @property
     def type(self) -> JointType:
-        """The joint's type with its parameters."""
+        """Joint type with its parameters."""
         return self.loop.joint
 
     @property
     def type_name(self) -> str:
-        """The type's name, e.g. "revolute"."""
+        """Name of the joint type, e.g. "revolute"."""
         return self.type.type_name()
 
     @property
     def frame(self) -> str:
-        """The frame F before the joint."""
+        """Name of the frame F before the joint."""
         return self.loop.relative_to
 
     @property
     def other(self) -> str:
-        """The frame M after the joint."""
+        """Name of the frame M after the joint."""
         return self.loop.frame
 
     @property
     def links(self) -> tuple[str, str]:
-        """The bodies that it connects, "world" for what stands still."""
+        """Names of the bodies that it connects; "world" for a fixed frame."""
         tree = self.robot.tree
         bodies = (tree.frame(name).body for name in (self.frame, self.other))
         first, second = ("world" if body < 0 else tree.bodies[body].name for body in bodies)
@@ -73,53 +70,53 @@ class LoopJointView:
 
     @property
     def nq(self) -> int:
-        """How many numbers its configuration has."""
+        """Number of position coordinates."""
         return self.type.nq
 
     @property
     def nv(self) -> int:
-        """Its degrees of freedom."""
+        """Number of degrees of freedom."""
         return self.type.nv
 
     @property
     def joint(self) -> Joint:
-        """The joint alone, with its bounds, damping, friction and springs, and all functions of a joint."""
+        """Separate `Joint` with the limits, damping, friction and springs, and all functions of a joint."""
         own = {_WORDS.get(field.name, field.name): getattr(self.loop, field.name) for field in fields(self.loop)[4:]}
-        given: dict[str, Any] = {what: numbers for what, numbers in own.items() if numbers}
-        return Joint.of(self.type, name=self.name, parent=self.frame, child=self.other, **given)
+        stated: dict[str, Any] = {name: values for name, values in own.items() if values}
+        return Joint.of(self.type, name=self.name, parent=self.frame, child=self.other, **stated)
 
     @property
     def position_bounds(self) -> Bounds:
-        """The bounds (nq,) of its configuration [rad, m]."""
+        """Position limits (nq,) [rad, m]."""
         return self.joint.position_bounds
 
     def configuration_from_pose(self, q: ArrayLike) -> np.ndarray:
-        """The joint's configuration (nearest, where it is not closed).  q (..., nq of the robot) -> (..., nq)."""
+        """Compute the joint's configuration, the nearest for an open loop.  q (..., nq of robot) -> (..., nq)."""
         return np.asarray(self.robot.loop_configuration(q))[..., self.q_slice]
 
     def velocity_from_rate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """The joint's velocity.  q (..., nq of the robot), v (..., nv of the robot) -> (..., nv) [rad/s, m/s]."""
+        """Compute the joint's velocity.  q (..., nq of robot), v (..., nv of robot) -> (..., nv) [rad/s, m/s]."""
         return np.asarray(self.robot.loop_velocity(q, v))[..., self.v_slice]
 
     def error(self, q: ArrayLike) -> np.ndarray:
-        """What is left to closing it: zero where it is closed.  q (..., nq of the robot) -> (..., rows) [m, rad]."""
+        """Compute the closure error, zero for a closed loop.  q (..., nq of robot) -> (..., rows) [m, rad]."""
         return np.asarray(self.robot.constraint_error(q))[..., self.errors]
 
     def wrench_of(self, q: ArrayLike, constraint_forces: ArrayLike) -> np.ndarray:
-        """The wrench (moment; force) with which it holds M, in M's coordinates; F feels the opposite.
+        """Compute the wrench (moment; force) that the joint exerts on M, in M's coordinates; the opposite acts on F.
 
         q (..., nq of the robot), constraint_forces (..., nc of the robot), as `Robot.constrained_forward_dynamics`
-        gives them -> (..., 6) [N·m, N].
+        returns them -> (..., 6) [N·m, N].
         """
         unit, forces = np.asarray(self.robot.loop_wrenches(q)), np.asarray(constraint_forces)
         if forces.shape[-1:] != unit.shape[-2:-1]:
-            expected = f"expected an array of shape (..., {unit.shape[-2]}), what each row exerts [N, N·m]"
-            raise ValueError(f"wrench_of: constraint_forces: {expected}; got shape {forces.shape}")
+            expected = f"expected an array of shape (..., {unit.shape[-2]}) [N, N·m]"
+            raise ValueError(f"wrench_of: constraint_forces: {expected}, got shape {forces.shape}")
         result: np.ndarray = np.einsum("...k,...ki->...i", forces[..., self.rows], unit[..., self.rows, :])
         return result
 
     def torque_of(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """What its springs, damping and dry friction exert, its force with ``passive=True``.
+        """Compute the joint force of springs, damping and dry friction, which acts with ``passive=True``.
 
         q (..., nq of the robot), v (..., nv of the robot) -> (..., nv) [N·m, N].
         """
@@ -132,23 +129,23 @@ class LoopJointView:
 _WORDS = {"velocity_bound": "velocity"}
 
 
-def closing_joints(robot: Any) -> list[LoopJointView]:
-    """The joints that close a robot's loops."""
+def loop_joints(robot: Any) -> list[LoopJointView]:
+    """Return the views of the joints that close a robot's loops."""
     result: list[LoopJointView] = []
     q = v = row = error = 0
     for constraint in robot.tree.constraints:
         count = len(constraint.component_names)
         if isinstance(constraint, LoopJoint):
             nq, nv = constraint.joint.nq, constraint.joint.nv
-            places = slice(q, q + nq), slice(v, v + nv), slice(row, row + count), slice(error, error + count)
-            result.append(LoopJointView(robot, constraint, *places))
+            slices = slice(q, q + nq), slice(v, v + nv), slice(row, row + count), slice(error, error + count)
+            result.append(LoopJointView(robot, constraint, *slices))
             q, v = q + nq, v + nv
         row, error = row + count, error + (count if constraint.holonomic else 0)
     return result
 
 
 def loop_of(joint: Joint, frame: str, relative_to: str) -> LoopJoint:
-    """The joint as a constraint, in which what is as usual is not stated."""
+    """Return the joint as a constraint, where default values are empty."""
     drive = drive_of(joint)
     return LoopJoint(
         joint.name,
@@ -168,5 +165,5 @@ def loop_of(joint: Joint, frame: str, relative_to: str) -> LoopJoint:
     )
 
 
-def _stated(numbers: np.ndarray, usual: float) -> tuple[float, ...]:
-    return () if np.all(numbers == usual) else tuple(fixed_array(numbers).tolist())
+def _stated(values: np.ndarray, default: float) -> tuple[float, ...]:
+    return () if np.all(values == default) else tuple(fixed_array(values).tolist())

@@ -1,4 +1,4 @@
-"""The functions of a joint by itself, between the frame before it and the frame after it: a documented method each."""
+"""Methods of `Joint` between the frame F before the joint and the frame M after it."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ __all__ = ["JointMethods", "LocalCoordinates", "SplitWrench"]
 
 
 class LocalCoordinates(NamedTuple):
-    """Local coordinates φ (..., nv) of a configuration around another, and their rate φ̇ (..., nv)."""
+    """Local coordinates φ (..., nv) of a configuration about another, and their rate φ̇ (..., nv)."""
 
     phi: np.ndarray
     phi_dot: np.ndarray
 
 
 class SplitWrench(NamedTuple):
-    """The two parts (..., 6) of a wrench across a joint: along its motions, and borne by its mounting."""
+    """Components (..., 6) of a wrench across a joint: along its motions, and carried by its structure."""
 
     joint_force: np.ndarray
     internal_force: np.ndarray
 
 
 class JointMethods:
-    """What a joint type computes, on arrays.  F is the frame before the joint and M the frame after it."""
+    """Functions of a joint type on arrays.  F is the frame before the joint and M the frame after it."""
 
     __slots__ = ()
 
@@ -50,27 +50,27 @@ class JointMethods:
     _calls: dict[Any, Callable[..., Any]]
 
     def _run(self, name: str, *arguments: Any, out: Any = None, swapped: bool = False) -> np.ndarray:
-        """A function of one result."""
-        call = self._calls.get((name, swapped)) or self._made(name, swapped)
+        """Call a function with one result."""
+        call = self._calls.get((name, swapped)) or self._prepared(name, swapped)
         result: np.ndarray = call(*arguments) if out is None else call(*arguments, out=out)
         return result
 
-    def _parts(
-        self, name: str, *arguments: Any, swapped: bool = False, given: tuple[str, ...] = ()
+    def _run_several(
+        self, name: str, *arguments: Any, swapped: bool = False, optional: tuple[str, ...] = ()
     ) -> tuple[np.ndarray, ...]:
-        """A function of several results; ``given`` names those of its optional inputs that are there."""
-        call = self._calls.get((name, swapped, *given)) or self._made(name, swapped, given)
+        """Call a function with several results; ``optional`` names the optional inputs that are passed."""
+        call = self._calls.get((name, swapped, *optional)) or self._prepared(name, swapped, optional)
         results: tuple[np.ndarray, ...] = call(*arguments)
         return results
 
-    def _made(self, name: str, swapped: bool, value: tuple[str, ...] = ()) -> Callable[..., Any]:
+    def _prepared(self, name: str, swapped: bool, optional: tuple[str, ...] = ()) -> Callable[..., Any]:
         subject = self._subject(swapped)
-        request = read_request(subject, name, value)
+        request = read_request(subject, name, optional)
 
         def make() -> Callable[..., Any]:
             with attribute_errors(self.name, self.type):
                 call = checked(subject, request, joint_kernel(subject, request))
-            self._calls[name, swapped, *value] = call
+            self._calls[name, swapped, *optional] = call
             return call
 
         return lazily(subject, request, make)
@@ -78,29 +78,29 @@ class JointMethods:
     def _subject(self, swapped: bool = False) -> JointOwner:
         return JointOwner(self.name, PlacedJoint(self.type, self.placement, self.rotor, swapped), JOINT)
 
-    def _refuse_warped(self, what: str, poses: ArrayLike) -> None:
-        """Raises ValueError for matrices (..., 4, 4) that are no rigid transforms; others are told of later."""
+    def _check_rigid(self, caller: str, poses: ArrayLike) -> None:
+        """Raise ValueError for matrices (..., 4, 4) that are not rigid transforms; shapes are checked later."""
         if isinstance(poses, np.ma.MaskedArray):
             return
         try:
             X = np.asarray(poses)
         except ValueError:
-            raise ValueError(f"{what}: expected poses of shape (..., 4, 4), got {shown(poses)}") from None
+            raise ValueError(f"{caller}: expected poses of shape (..., 4, 4), got {shown(poses)}") from None
         if X.shape[-2:] == (4, 4) and X.dtype.kind in "iuf" and not is_rigid(X):
             expected = "expected poses, with a rotation (within 1e-6) and the last row 0 0 0 1"
-            raise ValueError(f"joint {self.name!r}: {what}: {expected}, got\n{X}")
+            raise ValueError(f"joint {self.name!r}: {caller}: {expected}, got\n{X}")
 
     # -- kinematics
 
     def transform(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """X_FM(q), the pose of the frame after the joint in the frame before it: p_F = X_FM p_M.
+        """Compute X_FM(q), the pose of M, after the joint, in F, before it: p_F = X_FM p_M.
 
         q (..., nq) -> (..., 4, 4) [1, m].
         """
         return self._run("transform", q, out=out)
 
     def twist(self, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """V = S(q) v, the twist (ω; v) of M relative to F, in M's coordinates, its linear part at M's origin.
+        """Compute V = S(q) v, the twist (ω; v) of M relative to F in M's coordinates, at M's origin.
 
         q (..., nq), v (..., nv) -> (..., 6) [rad/s, m/s].
         """
@@ -109,96 +109,95 @@ class JointMethods:
     def spatial_acceleration(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """S(q) a + Ṡ v, the rate of the components of `twist`: of M relative to F, in M's coordinates.
+        """Compute S(q) a + Ṡ v, the spatial acceleration (ω̇; v̇) of M relative to F in M's coordinates.
 
-        It is the spatial acceleration (ω̇; v̇): its linear part is not the classical acceleration of M's origin, which
-        is v̇ + ω × v.  q (..., nq), v, a (..., nv) -> (..., 6) [rad/s², m/s²].
+        It is the rate of the components of `twist`.  The classical acceleration of M's origin is v̇ + ω × v instead.
+        q (..., nq), v, a (..., nv) -> (..., 6) [rad/s², m/s²].
         """
         return self._run("spatial_acceleration", q, v, a, out=out)
 
     def bias_acceleration(self, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Ṡ(q, v) v: the spatial acceleration of M relative to F, in M's coordinates, while v̇ = 0.
+        """Compute Ṡ(q, v) v, the spatial acceleration of M relative to F in M's coordinates for v̇ = 0.
 
         q (..., nq), v (..., nv) -> (..., 6) [rad/s², m/s²].
         """
         return self._run("bias_acceleration", q, v, out=out)
 
     def motion_subspace(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """S(q), whose columns are the motions (ω; v) of M relative to F, in M's coordinates, of the unit velocities.
+        """Compute S(q), whose columns are the twists (ω; v) of M relative to F for unit velocities, in M's coordinates.
 
         q (..., nq) -> (..., 6, nv) [1, m].
         """
         return self._run("motion_subspace", q, out=out)
 
     def constraint_wrench_subspace(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """T(q), whose columns are a basis of the wrenches (moment; force) in M's coordinates with Tᵀ S = 0.
+        """Compute T(q), whose columns are a basis of the wrenches (moment; force) in M's coordinates with Tᵀ S = 0.
 
-        T λ, with multipliers λ, is what the joint can bear without moving: it does no work on any motion of the joint.
-        Where motions depend on each other (gimbal lock) the joint bears more wrenches than these 6 − nv columns span.
+        T λ, with multipliers λ, is a constraint wrench, which does no work on any motion of the joint.  At a
+        singularity (gimbal lock) the joint resists more wrenches than these 6 − nv columns span.
         q (..., nq) -> (..., 6, 6 − nv).
         """
         return self._run("constraint_wrench_subspace", q, out=out)
 
-    # -- the other way
+    # -- inverses
 
     def configuration_of(self, pose: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """A configuration whose transform X_FM is nearest to a pose: the pose itself where the joint can take it.
+        """Compute a configuration whose transform X_FM is nearest to a pose; exact if the joint can reach the pose.
 
-        Where it cannot, the type says what is nearest; a helical joint counts turns by how far it has advanced.
+        Otherwise the joint type defines the nearest configuration.  A helical joint counts revolutions by its advance.
         pose (..., 4, 4) [1, m] -> (..., nq).
         """
-        self._refuse_warped("configuration_of: pose", pose)
+        self._check_rigid("configuration_of: pose", pose)
         return self._run("configuration_of", pose, out=out)
 
     def velocity_of(self, q: ArrayLike, motion: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """The velocity whose twist S(q) v is nearest to one of M relative to F, in M's coordinates: least squares.
+        """Compute the velocity whose twist S(q) v is nearest to a twist of M relative to F, by least squares.
 
-        It is that twist itself where the joint can move so.
+        The twist is in M's coordinates.  The result is exact if the joint can have this twist.
         q (..., nq), motion (..., 6) [rad/s, m/s] -> (..., nv) [rad/s, m/s].
         """
         return self._run("velocity_of", q, motion, out=out)
 
     def pose_residual(self, pose: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """What is left to a pose from the joint's nearest configuration, in M's coordinates: (rotation
-        vector; position).
+        """Compute the residual (rotation vector; position) of a pose from the joint's nearest configuration.
 
-        Zero where the joint can take the pose; anywhere else a constraint wrench does work on it, half a turn away too.
+        It is in M's coordinates, and zero if the joint can reach the pose.  Otherwise a constraint wrench does work on
+        it, at rotation errors of half a revolution too.
         pose (..., 4, 4) [1, m] -> (..., 6) [rad, m].
         """
-        self._refuse_warped("pose_residual: pose", pose)
+        self._check_rigid("pose_residual: pose", pose)
         return self._run("pose_residual", pose, out=out)
 
     # -- forces
 
     def torque(self, q: ArrayLike, wrench: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """τ = Sᵀ w, the joint forces of a wrench w (moment; force) across the joint.
+        """Compute τ = Sᵀ w, the joint forces of a wrench w (moment; force) across the joint.
 
-        w is what the link before the joint exerts on the link after it, at M's origin in M's coordinates; τ acts on
-        the link after, and its opposite on the link before.
+        w is exerted by the link before the joint on the link after it, at M's origin in M's coordinates.  τ acts on the
+        link after the joint, −τ on the link before it.
         q (..., nq), wrench (..., 6) [N·m, N] -> (..., nv) [N·m, N].
         """
         return self._run("torque", q, wrench, out=out)
 
     def split_wrench(self, q: ArrayLike, wrench: ArrayLike, *, world_pose: ArrayLike | None = None) -> SplitWrench:
-        """A wrench w across the joint as its joint force, w projected onto S's span, and its internal force, the rest.
+        """Split a wrench w across the joint into the joint force, its projection onto span(S), and the internal force.
 
-        That is S (SᵀS)⁻¹ Sᵀ w where the motions are independent; where they are not, at and near gimbal lock, a motion
-        within 1e-13 of what others span (1e-6 in float32) counts as one of theirs.
-        Where S is one unit column s the joint force is (s · w) s.  The internal force, with Sᵀ w_int = 0, is borne by
-        the mounting and does no work.  Both are in M's coordinates like w; with the pose X_WM of M in the world
-        (..., 4, 4) as ``world_pose`` they are in the world's, at its origin.  How a wrench splits, unlike Sᵀ w, depends
-        on the unit of length and on M's origin where S mixes rotation and translation, or where w has both.
+        The joint force is S (SᵀS)⁻¹ Sᵀ w; for one unit column s it is (s · w) s.  At and near gimbal lock, a column
+        within 1e-13 (1e-6 in float32) of the span of others counts as dependent.  The internal force, with
+        Sᵀ w_int = 0, is carried by the joint's structure and does no work.  Both are in M's coordinates like w; with
+        the pose X_WM of M in the world (..., 4, 4) as ``world_pose`` they are in the world's axes at its origin.
+        Unlike Sᵀ w, the split depends on the unit of length and on M's origin if S or w mixes rotation and translation.
         q (..., nq), wrench (..., 6) [N·m, N] -> two of (..., 6) [N·m, N].
         """
         if world_pose is None:
-            return SplitWrench(*self._parts("split_wrench", q, wrench))
-        self._refuse_warped("split_wrench: world_pose", world_pose)
-        return SplitWrench(*self._parts("split_wrench", q, wrench, world_pose, given=("world_pose",)))
+            return SplitWrench(*self._run_several("split_wrench", q, wrench))
+        self._check_rigid("split_wrench: world_pose", world_pose)
+        return SplitWrench(*self._run_several("split_wrench", q, wrench, world_pose, optional=("world_pose",)))
 
     def reaction(self, q: ArrayLike, wrench: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """−X_FM w: what the link before the joint feels where the link after it feels w (Newton's third law).
+        """Compute −X_FM w, the reaction on the link before the joint if w acts on the link after it.
 
-        w is in M's coordinates and at its origin, the result in F's and at its origin; its joint forces are −τ.
+        w is in M's coordinates at M's origin, the result in F's coordinates at F's origin; its joint forces are −τ.
         q (..., nq), wrench (..., 6) [N·m, N] -> (..., 6) [N·m, N].
         """
         return self._run("reaction", q, wrench, out=out)
@@ -208,7 +207,7 @@ class JointMethods:
     def velocity_to_configuration_derivative(
         self, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """q̇, linear in v: how the configuration changes at velocity v.
+        """Compute the configuration's rate q̇ at velocity v; it is linear in v.
 
         q (..., nq), v (..., nv) -> (..., nq) [units of q, per second].
         """
@@ -217,13 +216,13 @@ class JointMethods:
     def velocity_to_configuration_derivative_jacobian(
         self, q: ArrayLike, *, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """The matrix J with q̇ = J v.  q (..., nq) -> (..., nq, nv)."""
+        """Compute the matrix J with q̇ = J v.  q (..., nq) -> (..., nq, nv)."""
         return self._run("velocity_to_configuration_derivative_jacobian", q, out=out)
 
     def configuration_derivative_to_velocity(
         self, q: ArrayLike, q_dot: ArrayLike, *, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """v, linear in q̇: the inverse of `velocity_to_configuration_derivative` for a q̇ tangent to the manifold.
+        """Compute v from a rate q̇ tangent to the manifold: inverse of `velocity_to_configuration_derivative`.
 
         q, q_dot (..., nq) -> (..., nv) [units of v].
         """
@@ -232,86 +231,86 @@ class JointMethods:
     def configuration_derivative_to_velocity_jacobian(
         self, q: ArrayLike, *, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """The matrix J with v = J q̇.  q (..., nq) -> (..., nv, nq)."""
+        """Compute the matrix J with v = J q̇.  q (..., nq) -> (..., nv, nq)."""
         return self._run("configuration_derivative_to_velocity_jacobian", q, out=out)
 
     def configuration_derivative_to_velocity_adjoint(
         self, q: ArrayLike, f_v: ArrayLike, *, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """f_q = Jᵀ f_v with v = J q̇, so that ⟨f_q, q̇⟩ = ⟨f_v, v⟩ for every motion.
+        """Compute f_q = Jᵀ f_v with v = J q̇: a force on v as a force on q̇, with ⟨f_q, q̇⟩ = ⟨f_v, v⟩.
 
-        q (..., nq), f_v (..., nv) -> (..., nq): a force on the velocity as one on the configuration's rate.
+        q (..., nq), f_v (..., nv) -> (..., nq).
         """
         return self._run("configuration_derivative_to_velocity_adjoint", q, f_v, out=out)
 
     # -- the configuration's manifold
 
     def local_coordinates(self, q0: ArrayLike, q: ArrayLike, v: ArrayLike) -> LocalCoordinates:
-        """φ of the configuration q around q0, and φ̇ while q moves at velocity v and q0 stays.
+        """Compute the local coordinates φ of q about q0, and φ̇ while q moves at velocity v and q0 is constant.
 
-        ``global_coordinates(q0, φ)`` is q.  φ is q − q0 where q̇ = v, and exponential coordinates where there is a
-        rotation in the configuration.  Angles are counted, whole turns and all, so φ is zero only where q is q0;
-        rotations written as quaternions, modified Rodrigues parameters or sine and cosine go the short way, and φ is
-        zero wherever they are the same rotation.  q0, q (..., nq), v (..., nv) -> two of (..., nv).
+        ``global_coordinates(q0, φ)`` is q.  φ is q − q0 for joints with q̇ = v, and exponential coordinates for
+        rotations.  Angles count full revolutions, so φ is zero only for q = q0.  Rotations as quaternions, modified
+        Rodrigues parameters or sine and cosine use the shortest rotation; φ is zero for equal rotations.  q0, q (...,
+        nq), v (..., nv) -> two of (..., nv).
         """
-        return LocalCoordinates(*self._parts("local_coordinates", q0, q, v))
+        return LocalCoordinates(*self._run_several("local_coordinates", q0, q, v))
 
     def global_coordinates(self, q0: ArrayLike, phi: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """The configuration whose local coordinates around q0 are φ: where v = φ, held for unit time, leads.
+        """Compute the configuration with local coordinates φ about q0: the result of v = φ for unit time.
 
         q0 (..., nq), phi (..., nv) -> (..., nq).
         """
         return self._run("global_coordinates", q0, phi, out=out)
 
     def normalize_configuration(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """The configuration on the joint's manifold that is nearest to q: a quaternion divided by its length.
+        """Compute the nearest configuration on the joint's manifold: a quaternion is divided by its length.
 
-        Raises ValueError where none is nearest (a quaternion of zeros).  q (..., nq) -> (..., nq).
+        Raises ValueError if there is no unique nearest one (a zero quaternion).  q (..., nq) -> (..., nq).
         """
         return self._run("normalize_configuration", q, out=out)
 
     def principal_value(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """The one of the configurations of the same transform that the type prefers; most types leave q as it is.
+        """Compute the type's preferred configuration among those with the same transform; q itself for most types.
 
         q (..., nq) -> (..., nq).
         """
         return self._run("principal_value", q, out=out)
 
     def zero_configuration(self) -> np.ndarray:
-        """The configuration (nq,) whose transform is the identity.  It may lie outside the limits."""
+        """Return the configuration (nq,) whose transform is the identity.  It may be outside the limits."""
         return np.array(call_joint(self.name, self.type, "zero"), dtype=float)
 
     @property
     def configuration_space(self) -> Space:
-        """What configurations are points of: in `linkwork.compile`, the shape of an input that is one.
+        """Manifold of the joint's configurations: the shape of such an input in `linkwork.compile`.
 
-        Derivatives of the kernel by that input are then by its tangent vector, of nv numbers.
+        Derivatives of the kernel with respect to that input are in its tangent space, of dimension nv.
         """
         return configuration_space(self._subject())
 
-    # -- how many
+    # -- sizes
 
     @property
     def num_positions(self) -> int:
-        """How many numbers a configuration has: nq."""
+        """Number of position coordinates, nq."""
         return self.type.nq
 
     @property
     def num_velocities(self) -> int:
-        """The degrees of freedom: nv."""
+        """Number of degrees of freedom, nv."""
         return self.type.nv
 
     @property
     def num_constraints(self) -> int:
-        """How many of the six relative motions the joint rules out: 6 − nv."""
+        """Number of relative motions that the joint prevents, 6 − nv."""
         return self.type.num_constraints
 
     @property
     def is_floating(self) -> bool:
-        """Whether the joint rules no motion out."""
+        """True if the joint prevents no motion."""
         return self.type.is_floating
 
     @property
     def has_fixed_subspaces(self) -> bool:
-        """Whether the motion subspace, in M's coordinates, is the same in every configuration."""
+        """True if the motion subspace in M's coordinates is the same in every configuration."""
         return self.type.has_fixed_subspaces

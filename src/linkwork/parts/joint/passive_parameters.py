@@ -1,7 +1,4 @@
-"""Dry friction, armature and springs of a joint: as people give them, as joints keep them, and as trees have them.
-
-What damping and dry friction exert: URDF's dynamics of joints, of one or of a whole robot.
-"""
+"""Dry friction, armature and springs of a joint: conversion between arguments, `Joint` and trees; URDF's dynamics."""
 
 from __future__ import annotations
 
@@ -24,54 +21,54 @@ __all__ = [
     "check_drive",
     "dof_values",
     "drive_arrays",
-    "given_drive",
+    "read_drive",
     "resistance",
     "rest_values",
-    "stated_drive",
+    "stored_drive",
 ]
 
 
 DRIVE = ("armature", "gear_ratio", "stiffness", "rest", "static_friction", "friction_velocity")
 
 
-def given_drive(name: str, type: JointType, friction: np.ndarray, given: dict[str, Any]) -> dict[str, Any]:
-    """The arrays of these names, from numbers or one for each; None stands for what is not stated.
+def read_drive(name: str, type: JointType, friction: np.ndarray, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the arrays of the names `DRIVE` from numbers or arrays; None, or a missing name, means the default.
 
-    Raises ValueError with the joint's name: for numbers that are negative or not finite, a gear ratio or a velocity of
-    zero, static friction below that of motion, and a rest that is no configuration.
+    Raises ValueError, with the joint's name, for negative or non-finite values, a zero gear ratio or friction velocity,
+    static friction below kinetic friction, and an invalid rest configuration.
     """
     nv = type.nv
     default = {"armature": 0.0, "gear_ratio": 1.0, "stiffness": 0.0, "friction_velocity": FRICTION_VELOCITY}
-    numbers = {key: default[key] if given.get(key) is None else given[key] for key in default}
+    numbers = {key: default[key] if values.get(key) is None else values[key] for key in default}
     result = {
         key: dof_values(name, key, value, nv, least=-np.inf if key == "gear_ratio" else 0.0, infinite=False)
         for key, value in numbers.items()
     }
-    static = given.get("static_friction")
-    held = friction if static is None else dof_values(name, "static_friction", static, nv, least=0.0, infinite=False)
-    result |= {"rest": rest_values(name, type, given.get("rest")), "static_friction": fixed_array(held)}
+    static = values.get("static_friction")
+    static = friction if static is None else dof_values(name, "static_friction", static, nv, least=0.0, infinite=False)
+    result |= {"rest": rest_values(name, type, values.get("rest")), "static_friction": fixed_array(static)}
     check_drive(name, friction, result)
     return {key: result[key] for key in DRIVE}
 
 
 def check_drive(name: str, friction: np.ndarray, result: dict[str, np.ndarray]) -> None:
-    """Raises ValueError for what cannot be together, and for zeros that cannot be."""
+    """Raise ValueError for zero gear ratios or friction velocities, and static friction below kinetic friction."""
     if not result["gear_ratio"].all():
-        raise ValueError(f"joint {name!r}: gear_ratio: expected turns of the rotor for one of the joint, got 0")
+        raise ValueError(f"joint {name!r}: gear_ratio: expected non-zero rotor revolutions per joint revolution, got 0")
     if not result["friction_velocity"].all():
         raise ValueError(
-            f"joint {name!r}: friction_velocity: expected a speed above 0, at which friction has tanh(1) of its size, "
-            f'got 0; friction="coulomb" is the law without one'
+            f"joint {name!r}: friction_velocity: expected a positive speed, at which friction has tanh(1) of its "
+            f'size, got 0; use the law friction="coulomb" for friction without it'
         )
     for static, kinetic in zip(result["static_friction"].tolist(), friction.tolist(), strict=True):
         if static < kinetic:
             raise ValueError(
-                f"joint {name!r}: static_friction: expected at least that of motion, {kinetic!r}, got {static!r}"
+                f"joint {name!r}: static_friction: expected at least the kinetic friction {kinetic!r}, got {static!r}"
             )
 
 
 def rest_values(name: str, type: JointType, rest: Any) -> np.ndarray:
-    """A configuration (nq,), or the type's zero for None.  Raises ValueError."""
+    """Return a configuration (nq,), or the type's zero for None.  Raises ValueError."""
     if rest is None:
         return fixed_array(call_joint(name, type, "zero"))
     numbers = np.asarray(rest)
@@ -86,17 +83,17 @@ def rest_values(name: str, type: JointType, rest: Any) -> np.ndarray:
     return fixed_array(values + 0.0)
 
 
-def stated_drive(name: str, type: JointType, friction: np.ndarray, given: dict[str, np.ndarray]) -> Drive:
-    """Arrays as a tree has them, in which what is as usual is not stated."""
+def stored_drive(name: str, type: JointType, friction: np.ndarray, values: dict[str, np.ndarray]) -> Drive:
+    """Return arrays as stored in a tree, where default values are empty."""
     zero = call_joint(name, type, "zero")
-    usual = {"armature": 0.0, "gear_ratio": 1.0, "stiffness": 0.0, "rest": zero, "static_friction": friction}
-    usual["friction_velocity"] = FRICTION_VELOCITY
-    same = {key: np.array_equal(given[key], np.broadcast_to(usual[key], given[key].shape)) for key in DRIVE}
-    return Drive(**{key: () if same[key] else tuple(given[key].tolist()) for key in DRIVE})
+    default = {"armature": 0.0, "gear_ratio": 1.0, "stiffness": 0.0, "rest": zero, "static_friction": friction}
+    default["friction_velocity"] = FRICTION_VELOCITY
+    same = {key: np.array_equal(values[key], np.broadcast_to(default[key], values[key].shape)) for key in DRIVE}
+    return Drive(**{key: () if same[key] else tuple(values[key].tolist()) for key in DRIVE})
 
 
 def drive_arrays(body: Body) -> dict[str, Any]:
-    """What a body's joint has, in full."""
+    """Return the full arrays of a body's joint, with default values filled in."""
     drive, nv = body.drive, body.joint.nv
     result = {
         "armature": Drive.full(drive.armature, nv, 0.0),
@@ -110,29 +107,29 @@ def drive_arrays(body: Body) -> dict[str, Any]:
 
 
 def dof_values(
-    joint: str, what: str, value: Any, count: int, least: float = -np.inf, infinite: bool = True
+    joint: str, field: str, value: Any, count: int, least: float = -np.inf, infinite: bool = True
 ) -> np.ndarray:
-    """A number, or one for each, as an array that cannot be written to.  Raises ValueError."""
+    """Return a number or an array as a read-only array (count,).  Raises ValueError."""
     kind = "number" if infinite else "finite number"
-    expected = f"joint {joint!r}: {what}: expected a {kind}" + (f" or {count} of them" if count != 1 else "")
+    expected = f"joint {joint!r}: {field}: expected a {kind}" + (f" or {count} of them" if count != 1 else "")
     values = given_numbers(value, expected, (), (count,), infinite=infinite)
     if (values < least).any():
-        raise ValueError(f"{expected}, none negative, got {value!r}")
+        raise ValueError(f"{expected}, non-negative, got {value!r}")
     return fixed_array(np.broadcast_to(values, (count,)))
 
 
 def resistance(subject: KernelOwner, v: Any, damping: np.ndarray, friction: np.ndarray) -> np.ndarray:
-    """τ = −damping · v − friction · sign(v), at a velocity that is looked at as those of compiled functions are."""
-    asked = ArgumentReader(subject, "passive_torque", (Port("v", damping.shape),), ())
+    """Compute τ = −damping · v − friction · sign(v), with the argument checks of compiled functions."""
+    reader = ArgumentReader(subject, "passive_torque", (Port("v", damping.shape),), ())
     if is_traced(v):
-        resisting = list(zip(damping.tolist(), friction.tolist(), strict=True))
+        coefficients = list(zip(damping.tolist(), friction.tolist(), strict=True))
 
-        def resisted(rates: list[Any]) -> list[list[Any]]:
-            return [[0.0 - d * x - c * sign(x) for x, (d, c) in zip(rates, resisting, strict=True)]]
+        def sample(rates: list[Any]) -> list[list[Any]]:
+            return [[0.0 - d * x - c * sign(x) for x, (d, c) in zip(rates, coefficients, strict=True)]]
 
-        return over_samples(resisted, asked.prepared_scalars([v]), [1], [damping.shape])[0]  # type: ignore[no-any-return]
-    (given,) = asked.prepared([v])
-    asked.refuse_not_finite([given])
-    rate = given.astype(float)
+        return over_samples(sample, reader.prepared_scalars([v]), [1], [damping.shape])[0]  # type: ignore[no-any-return]
+    (array,) = reader.prepared([v])
+    reader.refuse_not_finite([array])
+    rate = array.astype(float)
     torque: np.ndarray = 0.0 - damping * rate - friction * np.sign(rate)
     return torque

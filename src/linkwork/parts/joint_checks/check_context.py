@@ -1,4 +1,4 @@
-"""A joint that is tried, the states that it is tried in, and how far two results are apart."""
+"""Joint under test, the states at which it is checked, and comparisons of results."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from linkwork.spatial import Pose
 
 __all__ = ["DIFFERENCES", "TOLERANCE", "Bare", "Line", "Trial", "flat", "matrix", "moved"]
 
-TOLERANCE = 1e-8  # of identities between closed forms, relative to the size of what is compared
-DIFFERENCES = 1e-5  # of those whose reference is a difference quotient
-_SINGULAR = 1e-2  # of a type's `regularity`, beside the most that it is in any of the states
+TOLERANCE = 1e-8  # relative, of identities between closed forms
+DIFFERENCES = 1e-5  # relative, of identities whose reference is a difference quotient
+_SINGULAR = 1e-2  # minimum regularity of a state relative to the maximum over all states
 
 
 class Trial:
-    """A joint and the states that it is tried in."""
+    """Joint and the states at which it is checked."""
 
     def __init__(self, joint: Joint, samples: int, rng: np.random.Generator) -> None:
         self.joint, self.type, self.samples = joint, joint.type, samples
         self.seed = int(rng.integers(2**32))
 
     def of(self, other: JointType) -> Trial:
-        """The trial of another type with numbers of the same meaning, in the same states."""
+        """Return the trial of another type with the same coordinates, at the same states."""
         trial = Trial(Joint.of(other, name=self.joint.name), self.samples, np.random.default_rng(0))
         trial.seed = self.seed
         return trial
 
     def states(self, samples: int | None = None) -> list[tuple[list[float], list[float]]]:
-        """Configurations, the first of them zero, and velocities; the same each time.
+        """Return pairs of configurations, the first of which is zero, and velocities; the same for each call.
 
-        Those are left out of which the type says that its coordinates are singular there, or nearly so.
+        Configurations where the type's `regularity` is close to zero are excluded.
         """
         rng = np.random.default_rng(self.seed)
         drawn = self.joint.random_configuration(rng, size=self.samples if samples is None else samples).tolist()
@@ -48,14 +48,14 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Line(Requirement[Trial]):
-    """A requirement of the contract of a joint type."""
+    """Requirement of the contract of a joint type."""
 
-    holds: tuple[str, ...] = ()  # names of `JointType` that the requirement is about; its own name if empty
+    holds: tuple[str, ...] = ()  # names of `JointType` that the requirement checks; its own name if empty
 
 
 @dataclass(frozen=True)
 class Bare(JointType):
-    """A joint's transform and manifold, and nothing else: all that the contract derives is derived."""
+    """Joint type with another joint's transform and manifold only; the base class derives all other methods."""
 
     joint: JointType
 
@@ -86,15 +86,15 @@ class Bare(JointType):
 
 
 def flat(columns: Any) -> list[Any]:
-    """The numbers of motions or wrenches, one after the other."""
+    """Return the elements of motions or wrenches as one list."""
     return [x for column in columns for x in column.elements()]
 
 
-def matrix(numbers: Sequence[Any], rows: int = 4) -> np.ndarray:
-    """Numbers, row by row, as a matrix of floats."""
-    return np.array([float(x) for x in numbers], dtype=float).reshape(rows, -1)
+def matrix(elements: Sequence[Any], rows: int = 4) -> np.ndarray:
+    """Return a matrix of floats from its elements in row-major order."""
+    return np.array([float(x) for x in elements], dtype=float).reshape(rows, -1)
 
 
 def moved(joint: JointType, q: Sequence[float], v: Sequence[float]) -> list[float]:
-    """The configuration that local coordinates lead to, as floats."""
+    """Return the configuration with local coordinates v about q, as floats."""
     return [float(x) for x in joint.integrate(q, list(v))]

@@ -1,7 +1,8 @@
-"""`check_joint`: the contract of a joint type, line by line, on anyone's joint.
+"""Check of a joint against the contract of `JointType`: `check_joint`.
 
-Every line is an identity that follows from the transform X(q); it is tried on floats, at random configurations and at
-zero.  The references are the contract's own derivations from X, differences, and the other side of the identity.
+Every requirement is an identity that follows from the transform X(q), evaluated on floats at random configurations and
+at zero.  The references are the contract's own derivations from X, finite differences, and the other side of the
+identity.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ LINES: tuple[Line, ...] = (*STATEMENTS[:3], *MOTION, *REACHED, *STATEMENTS[3:], 
 def check_joint(
     joint: JointType | Joint, *, num_samples: int = 12, seed: np.random.Generator | int | None = 0
 ) -> ContractReport:
-    """Check a joint type, for example one of your own, against the contract of `linkwork.joints.JointType`.
+    """Check a joint type, for example a user-defined one, against the contract of `linkwork.joints.JointType`.
 
-    Each requirement is tried at the zero configuration and at ``num_samples`` random configurations within the joint's
-    bounds.  ``seed`` is a NumPy generator or a seed for one.  An exception of the joint's own methods fails the
-    requirement, and its line of the report names the line of code.  The report prints as a table;
+    Each requirement is evaluated at the zero configuration and at ``num_samples`` random configurations within the
+    joint's limits.  ``seed`` is a NumPy generator or a seed.  If a method of the joint raises, the requirement fails,
+    and its line of the report names the line of code.  The report prints as a table;
     ``check_joint(joint).raise_if_failed()`` is a test.
     """
     tried = joint if isinstance(joint, Joint) else Joint.of(joint)

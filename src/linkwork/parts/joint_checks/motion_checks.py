@@ -1,7 +1,4 @@
-"""Lines of the contract: what a joint does, and the manifold of its configurations.
-
-Lines of the contract: the way back, from poses and twists to a joint's numbers.
-"""
+"""Requirements on a joint's motion, its configuration manifold, and the inverses from poses and twists."""
 
 from __future__ import annotations
 
@@ -28,11 +25,11 @@ __all__ = ["MOTION", "REACHED", "reaches"]
 
 
 def _zero(t: Trial) -> list[float]:
-    """Where the transform at zero is another, no configuration near it may have the identity's."""
+    """Check that X(zero) is the identity, unless no configuration near zero has the identity."""
     error, q = _from_identity(t.type, t.type.zero()), [float(x) for x in t.type.zero()]
     if error <= TOLERANCE:
         return [error]
-    for _ in range(30):  # Gauss and Newton's steps towards the identity, of at most 1
+    for _ in range(30):  # Gauss–Newton steps towards the identity, of length at most 1
         X = matrix(t.type.X(q).elements())
         S = np.array([float(x) for x in flat(t.type.S(q).columns)]).reshape(-1, 6).T
         A = X[:3, :3].T - X[:3, :3]
@@ -40,7 +37,7 @@ def _zero(t: Trial) -> list[float]:
         step = np.linalg.pinv(S) @ missing
         q = moved(t.type, q, (step / max(1.0, float(np.linalg.norm(step)))).tolist())
         if _from_identity(t.type, q) <= TOLERANCE:
-            raise ValueError(f"zero: X is not the identity there, but it is at q = {[round(x, 6) for x in q]}")
+            raise ValueError(f"zero: X(zero) is not the identity, but X(q) is at q = {[round(x, 6) for x in q]}")
     return []
 
 
@@ -58,7 +55,7 @@ def _rigid(t: Trial) -> list[float]:
 
 
 def _subspace(t: Trial) -> list[float]:
-    """The reference is X⁻¹Ẋ along v, by differences of the transform over a step of the manifold."""
+    """Compare S with X⁻¹Ẋ along v, by central differences of the transform along the manifold."""
     h, errors = 1e-5, []
     for q, _ in t.states():
         X = matrix(t.type.X(q).elements())
@@ -89,7 +86,7 @@ def _wrenches(t: Trial) -> list[float]:
         T = np.array([float(x) for x in flat(t.type.constraint_wrench_subspace(q))]).reshape(-1, 6)
         errors.append(relative_error((T @ S.T).ravel(), np.zeros(T.shape[0] * S.shape[0])))
         if np.linalg.matrix_rank(T, tol=1e-9) < len(T) or np.linalg.matrix_rank(S, tol=1e-9) < len(S):
-            raise ValueError(f"at q = {q} the motions or the wrenches are not independent")
+            raise ValueError(f"the motions or the wrenches are dependent at q = {q}")
     return errors
 
 
@@ -175,7 +172,7 @@ def _jacobians(t: Trial) -> list[float]:
 
 
 def _normal(t: Trial) -> list[float]:
-    """On the manifold it changes nothing; a little off it, it leads back to it."""
+    """Check that normalize is the identity on the manifold and projects onto it from nearby."""
     errors = []
     for q, e in zip((q for q, _ in t.states()), _noise(t), strict=False):
         errors.append(relative_error(t.type.normalize(q), q))
@@ -186,14 +183,14 @@ def _normal(t: Trial) -> list[float]:
 
 
 def _distance(t: Trial) -> list[float]:
-    """0 on the manifold, wherever steps lead too; near it the size of what ``normalize`` changes, within a factor."""
+    """Check that distance is 0 on the manifold, and near it within a factor of 3 of the change by ``normalize``."""
     errors = []
     for (q, v), e in zip(t.states(), _noise(t), strict=False):
         errors += [float(t.type.distance(q)), float(t.type.distance(moved(t.type, q, [3.0 * x for x in v])))]
         p = [a + b for a, b in zip(q, e, strict=True)]
-        said, change = float(t.type.distance(p)), float(np.linalg.norm(np.subtract(t.type.normalize(p), p)))
-        if not change / 3.0 - 1e-9 <= said <= 3.0 * change + 1e-9:
-            raise ValueError(f"distance: {said:.3g} at q = {p}, where normalize(q) is {change:.3g} away")
+        value, change = float(t.type.distance(p)), float(np.linalg.norm(np.subtract(t.type.normalize(p), p)))
+        if not change / 3.0 - 1e-9 <= value <= 3.0 * change + 1e-9:
+            raise ValueError(f"distance: {value:.3g} at q = {p}, where normalize(q) is {change:.3g} away")
     return [float(e) for e in errors]
 
 
@@ -204,11 +201,11 @@ def _noise(t: Trial) -> list[list[float]]:
 
 def _unit_length(t: Trial) -> list[float]:
     result = [q for q, _ in t.states()]
-    return [abs(sum(q[k] * q[k] for k in places) - 1.0) for q in result for places in t.type.unit_length]
+    return [abs(sum(q[k] * q[k] for k in indices) - 1.0) for q in result for indices in t.type.unit_length]
 
 
 def _checked(t: Trial) -> list[float]:
-    """What is on the manifold passes as it is; what is far off it, or no configuration at all, does not."""
+    """Check that configurations on the manifold pass unchanged, and those far off it and invalid ones do not."""
     errors = []
     for q, _ in t.states():
         errors.append(relative_error(t.type.checked(q), q))
@@ -219,32 +216,32 @@ def _checked(t: Trial) -> list[float]:
                 t.type.checked(wrong)
             except ValueError:
                 continue
-            raise ValueError(f"checked: takes {wrong}, which is no configuration")
+            raise ValueError(f"checked: accepts {wrong}, which is not a configuration")
     return errors
 
 
 def _random(t: Trial) -> list[float]:
-    """Within the joint's bounds, and within ±0.5 where it has none, but for numbers that are no angles or lengths."""
-    held = t.joint.position_bounds
+    """Check configurations within the joint's limits, and with limits of ±0.5 on unbounded angles and lengths."""
+    own = t.joint.position_bounds
     inner = np.array([0.5 if unit in ("rad", "m") else math.inf for unit in t.type.q_units])
-    free = np.isinf(held.lower) & np.isinf(held.upper)
-    tried = np.where(free, -inner, held.lower), np.where(free, inner, held.upper)
+    free = np.isinf(own.lower) & np.isinf(own.upper)
+    bounded = np.where(free, -inner, own.lower), np.where(free, inner, own.upper)
     errors = []
-    for lower, upper in (held, tried):
+    for lower, upper in (own, bounded):
         for size in ((), (3,), (2, 5)):
             q, again = (t.type.random(np.random.default_rng(4), lower.tolist(), upper.tolist(), size) for _ in range(2))
             if q.shape != (*size, t.type.nq):
                 raise ValueError(f"random: expected shape {(*size, t.type.nq)}, got {q.shape}")
             if not (np.all(q >= lower) and np.all(q <= upper)):
-                raise ValueError(f"random: a configuration is outside the bounds {lower.tolist()}, {upper.tolist()}")
+                raise ValueError(f"random: a configuration is outside the limits {lower.tolist()}, {upper.tolist()}")
             if not np.array_equal(q, again):
-                raise ValueError("random: the same generator draws other configurations")
+                raise ValueError("random: equal generators draw different configurations")
             errors += [float(t.type.distance(one)) for one in q.reshape(math.prod(size), t.type.nq).tolist()]
     return errors
 
 
 MOTION = (
-    Line("zero", "X(zero) = 1, if X is that for any configuration", TOLERANCE, _zero),
+    Line("zero", "X(zero) = 1, if X is the identity at any configuration", TOLERANCE, _zero),
     Line("X", "its rotation is orthonormal and right-handed", TOLERANCE, _rigid),
     Line("S", "S e_k = (X⁻¹ dX)^∨ along integrate(q, h e_k)", DIFFERENCES, _subspace),
     Line("S", "as the contract derives it from X and q_dot", TOLERANCE, _closed_subspace),
@@ -270,17 +267,17 @@ MOTION = (
         ("integrate", "difference"),
     ),
     Line("difference_rate", "φ̇ is the derivative of local along q_dot", TOLERANCE, _local_rate),
-    Line("normalize", "leaves a configuration of the joint as it is, and leads to one", TOLERANCE, _normal),
-    Line("distance", "0 on the manifold; near it, about how far normalize(q) is from q", TOLERANCE, _distance),
-    Line("unit_length", "the squares of these numbers add up to 1", TOLERANCE, _unit_length),
-    Line("checked", "takes configurations as they are, and nothing else", TOLERANCE, _checked),
-    Line("canonical", "keeps the transform", TOLERANCE, _principal),
-    Line("random", "has the shape asked for, is within the bounds and on the manifold", TOLERANCE, _random),
+    Line("normalize", "does not change a configuration of the joint, and leads to one", TOLERANCE, _normal),
+    Line("distance", "0 on the manifold; near it, about |normalize(q) − q|", TOLERANCE, _distance),
+    Line("unit_length", "the squares of these coordinates add up to 1", TOLERANCE, _unit_length),
+    Line("checked", "accepts configurations unchanged, and nothing else", TOLERANCE, _checked),
+    Line("canonical", "does not change the transform", TOLERANCE, _principal),
+    Line("random", "has the requested shape, within the limits and on the manifold", TOLERANCE, _random),
 )
 
 
 def reaches(joint: JointType) -> bool:
-    """Whether a type says itself what is nearest to a pose; the contract's search takes its time."""
+    """Return True if a type implements the pose inversion itself; the base class's search is slow."""
     return not (
         type(joint).configuration_from_pose is JointType.configuration_from_pose
         and type(joint).pose_residual is JointType.pose_residual
@@ -295,7 +292,7 @@ def _configuration(t: Trial) -> list[float]:
 
 
 def _velocity(t: Trial) -> list[float]:
-    """The motions' own velocities, and of any twist what is left is across them."""
+    """Check velocities of the joint's own twists, and that residuals of other twists are orthogonal to S."""
     rng, errors = np.random.default_rng(13), []
     for q, v in t.states():
         S = t.type.S(q)
@@ -307,8 +304,8 @@ def _velocity(t: Trial) -> list[float]:
     return errors
 
 
-def _gap(t: Trial) -> list[float]:
-    """Nothing at poses of the joint, the twist that leads there next to them, and something half a turn away."""
+def _residual(t: Trial) -> list[float]:
+    """Check the residual at the joint's poses, its rate, and that it is non-zero at half a revolution."""
     if not reaches(t.type):
         return []
     rng, errors, states = np.random.default_rng(14), [], t.states()
@@ -316,29 +313,29 @@ def _gap(t: Trial) -> list[float]:
         X, V = t.type.X(q), Motion.of(rng.normal(size=6).tolist())
         wrenches = t.type.constraint_wrench_subspace(t.type.configuration_from_pose(X))
         moving, level = _moving(X, V)
-        gap = t.type.pose_residual(moving)
-        result = [parts(gap.dot(F), level) for F in wrenches]
+        residual = t.type.pose_residual(moving)
+        result = [parts(residual.dot(F), level) for F in wrenches]
         errors.append(relative_error([x for x, _ in result], [0.0] * len(result)))
         errors.append(relative_error([rate for _, rate in result], [V.dot(F) for F in wrenches]))
     for k, (q, _) in enumerate(states[:3]):
         axis = Vec3.of([float(i == k) for i in range(3)])
         X = t.type.X(q) @ Pose(Rotation.about(axis, math.pi), Vec3.zero())
-        q, gap = t.type.configuration_from_pose(X), t.type.pose_residual(X)
-        missed = relative_error(t.type.X(q).elements(), X.elements())
-        told = max((abs(float(gap.dot(F))) for F in t.type.constraint_wrench_subspace(q)), default=0.0)
-        if missed > 1e-6 and told < 1e-3 * missed:
-            raise ValueError(f"gap: {told:.1e} for a pose that the nearest configuration, {q}, misses by {missed:.1e}")
+        q, residual = t.type.configuration_from_pose(X), t.type.pose_residual(X)
+        error = relative_error(t.type.X(q).elements(), X.elements())
+        size = max((abs(float(residual.dot(F))) for F in t.type.constraint_wrench_subspace(q)), default=0.0)
+        if error > 1e-6 and size < 1e-3 * error:
+            raise ValueError(f"pose_residual: {size:.1e} for a pose {error:.1e} from the nearest configuration {q}")
     return errors
 
 
 def _moving(X: Pose, V: Motion) -> tuple[Pose, int]:
-    """The pose, a dual number whose rate is that of moving with a twist, in its own coordinates."""
+    """Return the pose as dual numbers whose rate is that of a twist in the pose's own coordinates."""
     R, w = X.rotation.T, V.angular
     rows = [w.cross(row) * -1.0 for row in (R.T.x, R.T.y, R.T.z)]  # of Ṙ = R [ω×]
     rates = [*rows[0], 0.0, *rows[1], 0.0, *rows[2], 0.0]
     rates[3::4] = [*(X.rotation @ V.linear)]
-    numbers = [float(x) for x in X.elements()[:12]]
-    moving = seeded(numbers, [float(x) for x in rates])
+    elements = [float(x) for x in X.elements()[:12]]
+    moving = seeded(elements, [float(x) for x in rates])
     return Pose.of_elements([*moving, 0.0, 0.0, 0.0, 1.0]), moving[0].level
 
 
@@ -346,11 +343,9 @@ REACHED = (
     Line("configuration_from_pose", "X(configuration_from_pose(X(q))) = X(q)", TOLERANCE, _configuration),
     Line(
         "velocity_from_twist",
-        "velocity_from_twist(q, S v) = v, and what is left of any twist is across S",
+        "velocity_from_twist(q, S v) = v, and residuals of other twists are orthogonal to S",
         TOLERANCE,
         _velocity,
     ),
-    Line(
-        "pose_residual", "the twist to a pose, as wrenches T feel it; zero at the joint's poses alone", TOLERANCE, _gap
-    ),
+    Line("pose_residual", "the twist to a pose along wrenches T; zero at the joint's poses only", TOLERANCE, _residual),
 )

@@ -1,10 +1,10 @@
-"""Short paths by several searches, each for less than the best path so far, as one loop.
+"""Repeated RRT-Connect as one loop: several searches, each for a path shorter than the best so far.
 
-Straight ways to goals are looked at first.  Then two trees grow until they meet, and the path is cut short; then again,
-towards the goals that are nearer than the best path is long, with samples about straight ways to them, no farther off
-than a shorter path may be.
+Straight motions to goals are checked first.  Then two trees grow until they meet, and the path is shortened.  Further
+searches are restricted to goals nearer than the length of the best path, with samples about straight motions to them,
+within the ellipsoid that a shorter path allows.
 
-A path on which something is in the way is cut off both trees, with what grew on it, and they grow on.
+If a path is in collision, its edge is removed from the trees with all descendants, and they continue to grow.
 
 Sources: Kuffner and LaValle, RRT-Connect, 2000; bounds from the best path as in Gammell, Srinivasa and Barfoot,
 Informed RRT*, 2014, and searches begun again within them as in Wilson, Thomason, Kingston and Gammell, AORRTC, 2025.
@@ -18,29 +18,30 @@ from typing import Any, NamedTuple
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import put, take, while_loop
 from linkwork.expr.scalar.functions import and_, eq, fmax, fmin, le, lt, not_, or_, where
-from linkwork.planning.algorithms.path_shortcuts import Touches, Ways, cut_short, looked_along
-from linkwork.planning.algorithms.rrt_connect import DEAD, Sampling, Trees, grown
+from linkwork.planning.algorithms.path_shortcuts import CollisionCheck, PathMetric, check_segment, shorten
+from linkwork.planning.algorithms.rrt_connect import DEAD, Sampling, Trees, grow
 
-__all__ = ["BestPath", "PathsSearched", "SearchWanted", "searched"]
+__all__ = ["BestPath", "SearchRequest", "SearchResult", "search_paths"]
 
 Scalars = Sequence[Any]
 
-_NONE = 1e30  # how long the best path is where there is none
+_NONE = 1e30  # length of the best path if there is none
 
 
-class SearchWanted(NamedTuple):
-    """How it is searched; lengths are those of ways.
+class SearchRequest(NamedTuple):
+    """Parameters of a search; lengths are those of `PathMetric`.
 
-    ``roots`` (n, nq + 2): starts and goals, which tree each begins, and how long the shortest straight way of it is;
-    there are ``begun`` of them.  ``worth`` is by how much the best path is longer than a way to a goal that is searched
-    for.  Configurations are looked at ``spacing`` apart while trees grow, ``fine`` in paths.  Of ``searches`` each that
-    is bounded has so many ``rounds``, all together ``max_iterations`` of them.  ``shift`` (2,) is that of places of
-    shortcuts, of which there are so many ``trials``, and ``hope`` is as `cut_short` has it.
+    ``roots`` (n, nq + 2): starts and goals, the tree of each, and the length of its shortest straight motion;
+    ``num_roots`` is their number.  ``min_ratio`` is the minimum ratio of the best path's length to that of a motion to
+    a goal that is still searched for.  Configurations are checked ``spacing`` apart while trees grow, and
+    ``fine`` apart in paths.  Each bounded search has ``rounds`` rounds, and all ``searches`` together
+    ``max_iterations``.  ``shift`` (2,) shifts the points of shortcuts, ``trials`` is their number, and ``allowance``
+    is as in `shorten`.
     """
 
     roots: Any
-    begun: Any
-    worth: Any
+    num_roots: Any
+    min_ratio: Any
     spacing: Any
     fine: Any
     searches: Any
@@ -48,20 +49,22 @@ class SearchWanted(NamedTuple):
     max_iterations: Any
     shift: Scalars
     trials: Any
-    hope: Any
+    allowance: Any
 
 
 class BestPath(NamedTuple):
-    """``path`` (n, nq), of which the first ``count`` rows are, and how long it is: 1e30 where there is none."""
+    """Best path: ``path`` (n, nq) with ``count`` valid rows, and its length, 1e30 if there is none."""
 
     path: Any
     count: Any
     length: Any
 
 
-class PathsSearched(NamedTuple):
-    """The best path; the trees of the last search, the number of its last sample, how many searches have ended, how
-    many rounds that took, how many nodes there were, and whether the trees are to grow on, or have no room for that.
+class SearchResult(NamedTuple):
+    """Best path, trees of the last search, index of its last sample, and counts.
+
+    The counts are completed searches, rounds and nodes.  The last fields tell whether the trees continue to grow, and
+    whether their table is full.
     """
 
     best: BestPath
@@ -74,8 +77,8 @@ class PathsSearched(NamedTuple):
     full: Any
 
 
-class _Way(NamedTuple):
-    """The path of two trees that met: rows in order, each with the place of the next one and how far that is."""
+class _TreePath(NamedTuple):
+    """Path of two trees that met: rows in order, each with the index of the next one and the distance to it."""
 
     path: Any
     links: Any
@@ -85,110 +88,117 @@ class _Way(NamedTuple):
     blocked: Any
 
 
-def searched(
-    ways: Ways,
-    touches: Touches,
-    clear: Touches,
+def search_paths(
+    metric: PathMetric,
+    in_collision_at: CollisionCheck,
+    clear: CollisionCheck,
     trees: Trees,
     path: Any,
     after: Any,
     best: Any,
     sampling: Sampling,
-    wanted: SearchWanted,
+    request: SearchRequest,
     growing: Any,
     *,
     max_iterations: int,
-) -> PathsSearched:
-    """The shortest of the paths that are found, none of whose edges was seen to touch anything.
+) -> SearchResult:
+    """Return the shortest path found, whose checked configurations are free.
 
-    ``path``, ``after`` (n, 2) and ``best`` are tables that are written; where the trees are ``growing``, they go on.
-    Shortcuts are kept as ``clear`` as that is.
+    ``path``, ``after`` (n, 2) and ``best`` are tables that are overwritten.  If ``growing``, the trees continue to
+    grow.  Shortcuts satisfy the check ``clear``.
     """
-    begin = _straight(ways, touches, best, sampling, wanted, growing)
+    begin = _straight_motion(metric, in_collision_at, best, sampling, request, growing)
 
-    def running(at: tuple[PathsSearched, Any, Any, Any]) -> Any:
+    def continues(at: tuple[SearchResult, Any, Any, Any]) -> Any:
         now = at[0]
-        worth = lt(sampling.pairs[0][-2] * wanted.worth, now.best.length)
-        going_on = and_(lt(now.done, wanted.searches), lt(now.rounds, wanted.max_iterations))
-        return and_(and_(going_on, worth), lt(now.full, 0.5))
+        min_ratio = lt(sampling.pairs[0][-2] * request.min_ratio, now.best.length)
+        going_on = and_(lt(now.done, request.searches), lt(now.rounds, request.max_iterations))
+        return and_(and_(going_on, min_ratio), lt(now.full, 0.5))
 
-    def onward(at: tuple[PathsSearched, Any, Any, Any]) -> tuple[PathsSearched, Any, Any, Any]:
+    def next_search(at: tuple[SearchResult, Any, Any, Any]) -> tuple[SearchResult, Any, Any, Any]:
         now, left, path, after = at
         bounded = lt(now.best.length, _NONE)
         fresh = lt(now.growing, 0.5)
-        begun = _begun(now.trees, wanted, now.best.length, fresh)
-        left = where(fresh, where(bounded, wanted.rounds, wanted.max_iterations), left)
-        drawn = sampling._replace(many=_worth(sampling.pairs, wanted.worth, now.best.length), first=now.number)
+        num_roots = _new_trees(now.trees, request, now.best.length, fresh)
+        left = where(fresh, where(bounded, request.rounds, request.max_iterations), left)
+        drawn = sampling._replace(
+            num_pairs=_num_promising(sampling.pairs, request.min_ratio, now.best.length), first=now.number
+        )
         drawn = drawn._replace(best=now.best.length)
-        rounds = fmin(left, wanted.max_iterations - now.rounds)
-        result = grown(ways, touches, begun, drawn, wanted.spacing, rounds, max_iterations=max_iterations)
-        met = lt(-0.5, result.met[1])
-        way = _way(ways, touches, result.trees, result.met, path, after, wanted.fine)
+        rounds = fmin(left, request.max_iterations - now.rounds)
+        result = grow(metric, in_collision_at, num_roots, drawn, request.spacing, rounds, max_iterations=max_iterations)
+        met_nodes = lt(-0.5, result.meeting_nodes[1])
+        way = _tree_path(metric, in_collision_at, result.trees, result.meeting_nodes, path, after, request.fine)
         blocked = lt(0.5, way.blocked)
-        short_enough = le(way.count, float(len(path) // 2))  # there is room for shortcuts
-        again, fine = and_(met, blocked), and_(met, and_(not_(blocked), short_enough))
-        cut_off = _without_dead(result.trees._replace(links=way.tree_links), again)
-        trials = where(fine, wanted.trials, 0.0)
-        hope = now.best.length, wanted.hope
-        short = cut_short(
-            ways,
+        short_enough = le(way.count, float(len(path) // 2))  # the table has room for shortcuts
+        again, fine = and_(met_nodes, blocked), and_(met_nodes, and_(not_(blocked), short_enough))
+        cut_off = _prune(result.trees._replace(links=way.tree_links), again)
+        trials = where(fine, request.trials, 0.0)
+        allowance = now.best.length, request.allowance
+        short = shorten(
+            metric,
             clear,
             way.path,
             way.links,
             way.count,
             way.length,
-            wanted.shift,
-            wanted.fine,
+            request.shift,
+            request.fine,
             trials,
-            hope,
+            allowance,
             max_iterations=max_iterations,
         )
         better = and_(fine, lt(short.length, now.best.length))
         left = left - result.rounds
-        full = and_(le(float(len(begun.nodes) - 2), result.trees.total), not_(met))
-        going_on = or_(again, and_(and_(not_(met), not_(full)), or_(not_(bounded), lt(0.5, left))))
-        following = PathsSearched(
-            _taken(now.best, short.nodes, short.links, short.length, better),
+        full = and_(le(float(len(num_roots.nodes) - 2), result.trees.total), not_(met_nodes))
+        going_on = or_(again, and_(and_(not_(met_nodes), not_(full)), or_(not_(bounded), lt(0.5, left))))
+        next_state = SearchResult(
+            _best_of(now.best, short.nodes, short.links, short.length, better),
             cut_off,
-            result.number,
+            result.sample_index,
             now.done + where(going_on, 0.0, 1.0),
             now.rounds + result.rounds,
             now.nodes + where(going_on, 0.0, result.trees.total),
             where(going_on, 1.0, 0.0),
             where(and_(full, not_(bounded)), 1.0, 0.0),
         )
-        return following, left, short.nodes, short.links
+        return next_state, left, short.nodes, short.links
 
-    start = PathsSearched(begin, trees, sampling.first, 0.0, 0.0, 0.0, growing, 0.0)
-    last: PathsSearched = while_loop(
-        running, onward, (start, wanted.max_iterations, path, after), max_iterations=max_iterations
+    start = SearchResult(begin, trees, sampling.first, 0.0, 0.0, 0.0, growing, 0.0)
+    last: SearchResult = while_loop(
+        continues, next_search, (start, request.max_iterations, path, after), max_iterations=max_iterations
     ).state[0]
     return last
 
 
-def _worth(pairs: Any, worth: Any, best: Any) -> Any:
-    """How many of the pairs, the shortest first, are shorter than the best path."""
+def _num_promising(pairs: Any, min_ratio: Any, best: Any) -> Any:
+    """Return the number of pairs, shortest first, that are shorter than the best path."""
     result = while_loop(
-        lambda k: lt(take(pairs, k)[-2] * worth, best), lambda k: k + 1.0, 0.0, max_iterations=len(pairs)
+        lambda k: lt(take(pairs, k)[-2] * min_ratio, best), lambda k: k + 1.0, 0.0, max_iterations=len(pairs)
     )
     return result.state
 
 
-def _straight(
-    ways: Ways, touches: Touches, best: Any, sampling: Sampling, wanted: SearchWanted, growing: Any
+def _straight_motion(
+    metric: PathMetric,
+    in_collision_at: CollisionCheck,
+    best: Any,
+    sampling: Sampling,
+    request: SearchRequest,
+    growing: Any,
 ) -> BestPath:
-    """The shortest straight way that is free, where no tree grows yet."""
-    n = len(ways.turning)
-    many = where(lt(0.5, growing), 0.0, sampling.many)
+    """Return the shortest free straight motion, unless trees are growing."""
+    n = len(metric.turning)
+    count = where(lt(0.5, growing), 0.0, sampling.num_pairs)
 
     def look(state: tuple[Any, Any]) -> tuple[Any, Any]:
         k, _ = state
         row = [*take(sampling.pairs, k)]
-        seen = looked_along(touches, row[:n], row[n : 2 * n], row[2 * n], wanted.fine, True)
+        seen = check_segment(in_collision_at, row[:n], row[n : 2 * n], row[2 * n], request.fine, True)
         return k + 1.0, where(lt(seen.hit, 0.5), k, -1.0)
 
     run = while_loop(
-        lambda s: and_(lt(s[0], many), lt(s[1], 0.0)), look, (0.0, -1.0), max_iterations=len(sampling.pairs)
+        lambda s: and_(lt(s[0], count), lt(s[1], 0.0)), look, (0.0, -1.0), max_iterations=len(sampling.pairs)
     )
     which = run.state[1]
     row = [*take(sampling.pairs, which)]
@@ -198,72 +208,88 @@ def _straight(
     return BestPath(table, where(result, 2.0, 0.0), where(result, row[2 * n], _NONE))
 
 
-def _begun(trees: Trees, wanted: SearchWanted, best: Any, fresh: Any) -> Trees:
-    """The roots that are nearer to each other than the best path is long, where trees are begun anew."""
+def _new_trees(trees: Trees, request: SearchRequest, best: Any, fresh: Any) -> Trees:
+    """Return new trees with the roots that are nearer to each other than the best path's length."""
     n = len(trees.nodes[0])
 
     def one(state: tuple[Any, Trees]) -> tuple[Any, Trees]:
         k, at = state
-        row = [*take(wanted.roots, k)]
+        row = [*take(request.roots, k)]
         side, shortest = row[n:]
-        taken = lt(shortest * wanted.worth, best)
-        place = where(taken, at.total, -1.0)
-        more, first = where(taken, 1.0, 0.0), lt(side, 0.5)
+        accepted = lt(shortest * request.min_ratio, best)
+        index = where(accepted, at.total, -1.0)
+        more, first = where(accepted, 1.0, 0.0), lt(side, 0.5)
         counts = (at.counts[0] + where(first, more, 0.0), at.counts[1] + where(first, 0.0, more))
-        nodes, links = put(at.nodes, place, array(row[:n])), put(at.links, place, array([side, -1.0]))
+        nodes, links = put(at.nodes, index, array(row[:n])), put(at.links, index, array([side, -1.0]))
         return k + 1.0, Trees(nodes, links, at.total + more, counts)
 
-    kept = Trees(
+    initial = Trees(
         trees.nodes,
         trees.links,
         where(fresh, 0.0, trees.total),
         (where(fresh, 0.0, trees.counts[0]), where(fresh, 0.0, trees.counts[1])),
     )
-    many = where(fresh, wanted.begun, 0.0)
-    result: Trees = while_loop(lambda s: lt(s[0], many), one, (0.0, kept), max_iterations=len(wanted.roots)).state[1]
+    count = where(fresh, request.num_roots, 0.0)
+    result: Trees = while_loop(lambda s: lt(s[0], count), one, (0.0, initial), max_iterations=len(request.roots)).state[
+        1
+    ]
     return result
 
 
-def _way(ways: Ways, touches: Touches, trees: Trees, met: tuple[Any, Any], path: Any, after: Any, spacing: Any) -> _Way:
-    """From a start to a goal over two nodes at one place; nodes to which the way is not free are marked as dead."""
-    turned = lt(0.5, take(trees.links, met[0])[0])
-    here, there = where(turned, met[1], met[0]), where(turned, met[0], met[1])
+def _tree_path(
+    metric: PathMetric,
+    in_collision_at: CollisionCheck,
+    trees: Trees,
+    met_nodes: tuple[Any, Any],
+    path: Any,
+    after: Any,
+    spacing: Any,
+) -> _TreePath:
+    """Return the path from a start to a goal over two nodes at one configuration.
+
+    Nodes whose edge to the parent is in collision are marked as dead.
+    """
+    swapped = lt(0.5, take(trees.links, met_nodes[0])[0])
+    start_node, goal_node = where(swapped, met_nodes[1], met_nodes[0]), where(swapped, met_nodes[0], met_nodes[1])
     depth = while_loop(
         lambda s: lt(-0.5, s[0]),
         lambda s: (take(trees.links, s[0])[1], s[1] + 1.0),
-        (here, -1.0),
+        (start_node, -1.0),
         max_iterations=len(trees.nodes),
     ).state[1]
 
-    def up(state: tuple[_Way, Any, Any, Any]) -> tuple[_Way, Any, Any, Any]:
-        """From nodes to their parents: those of the first tree stand in the path from its end on, then the others."""
-        way, k, place, second = state
+    def up(state: tuple[_TreePath, Any, Any, Any]) -> tuple[_TreePath, Any, Any, Any]:
+        """Move from a node to its parent.
+
+        Nodes of the first tree fill the path backwards, then those of the other follow.
+        """
+        way, k, index, second = state
         _, parent = take(way.tree_links, k)
         back, rooted = lt(second, 0.5), lt(parent, -0.5)
         q, above = [*take(trees.nodes, k)], [*take(trees.nodes, fmax(parent, 0.0))]
-        phi = ways.difference(q, above)
-        length = where(rooted, 0.0, ways.length(phi))
-        hit = lt(0.5, looked_along(touches, q, phi, length, spacing, not_(rooted)).hit)
-        onward = array([where(back, place, where(rooted, -1.0, place + 1.0)), length])
-        following = _Way(
-            put(way.path, place, array(q)),
-            put(way.links, where(back, place - 1.0, place), onward),  # −1 is no row
-            place + 1.0,
+        phi = metric.difference(q, above)
+        length = where(rooted, 0.0, metric.length(phi))
+        hit = lt(0.5, check_segment(in_collision_at, q, phi, length, spacing, not_(rooted)).hit)
+        next_search = array([where(back, index, where(rooted, -1.0, index + 1.0)), length])
+        next_state = _TreePath(
+            put(way.path, index, array(q)),
+            put(way.links, where(back, index - 1.0, index), next_search),  # −1 writes no row
+            index + 1.0,
             way.length + length,
             put(way.tree_links, where(hit, k, -1.0), array([DEAD, parent])),
             way.blocked + where(hit, 1.0, 0.0),
         )
         crossing = and_(back, rooted)
-        k, place = where(crossing, there, parent), where(crossing, depth, place + where(back, -1.0, 1.0))
-        return following, k, place, where(rooted, 1.0, second)
+        k, index = where(crossing, goal_node, parent), where(crossing, depth, index + where(back, -1.0, 1.0))
+        return next_state, k, index, where(rooted, 1.0, second)
 
-    start = _Way(path, after, 0.0, 0.0, trees.links, 0.0), here, depth, 0.0
-    result: _Way = while_loop(lambda s: lt(-0.5, s[1]), up, start, max_iterations=2 * len(trees.nodes)).state[0]
+    start = _TreePath(path, after, 0.0, 0.0, trees.links, 0.0), start_node, depth, 0.0
+    result: _TreePath = while_loop(lambda s: lt(-0.5, s[1]), up, start, max_iterations=2 * len(trees.nodes)).state[0]
     return result
 
 
-def _without_dead(trees: Trees, asked: Any) -> Trees:
-    """What grew on dead nodes is dead, if that is asked for."""
+def _prune(trees: Trees, enabled: Any) -> Trees:
+    """Mark descendants of dead nodes as dead, if ``enabled``."""
 
     def one(state: tuple[Any, Any, tuple[Any, Any]]) -> tuple[Any, Any, tuple[Any, Any]]:
         k, links, counts = state
@@ -273,19 +299,19 @@ def _without_dead(trees: Trees, asked: Any) -> Trees:
         first, second = where(lt(side, 0.5), 1.0, 0.0), where(eq(side, 1.0), 1.0, 0.0)
         return k + 1.0, put(links, k, array([side, parent])), (counts[0] + first, counts[1] + second)
 
-    many = where(asked, trees.total, 0.0)
-    begun = where(asked, 0.0, trees.counts[0]), where(asked, 0.0, trees.counts[1])
-    run = while_loop(lambda s: lt(s[0], many), one, (0.0, trees.links, begun), max_iterations=len(trees.nodes))
+    count = where(enabled, trees.total, 0.0)
+    num_roots = where(enabled, 0.0, trees.counts[0]), where(enabled, 0.0, trees.counts[1])
+    run = while_loop(lambda s: lt(s[0], count), one, (0.0, trees.links, num_roots), max_iterations=len(trees.nodes))
     _, links, counts = run.state
     return trees._replace(links=links, counts=counts)
 
 
-def _taken(best: BestPath, nodes: Any, links: Any, length: Any, better: Any) -> BestPath:
-    """The path from row 0 on, where it is better."""
+def _best_of(best: BestPath, nodes: Any, links: Any, length: Any, better: Any) -> BestPath:
+    """Return the path from row 0 on if it is better, else the best one."""
 
     def one(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        k, place, table = state
-        return take(links, k)[0], place + 1.0, put(table, place, take(nodes, k))
+        k, index, table = state
+        return take(links, k)[0], index + 1.0, put(table, index, take(nodes, k))
 
     start = where(better, 0.0, -1.0), 0.0, best.path
     run = while_loop(lambda s: lt(-0.5, s[0]), one, start, max_iterations=len(nodes))

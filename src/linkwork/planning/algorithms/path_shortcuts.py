@@ -1,8 +1,8 @@
 """Shortcuts of a path as one loop, and checks of straight segments at configurations side by side.
 
-A path's points are table rows in any order, each with the index of the next: a shortcut adds two rows at most and
-moves no other.  Every second shortcut leads from point to point.  A segment is checked in configurations no farther
-apart than a spacing, coarsely first.
+A path's points are table rows in any order, each with the index of the next.  A shortcut adds at most two rows and
+moves no other.  Every second shortcut connects two nodes.  A segment is checked at configurations no farther apart than
+a spacing, coarsely first.
 
 Source: Geraerts and Overmars, Creating high-quality paths for motion planning, 2007.
 """
@@ -20,25 +20,35 @@ from linkwork.expr.control.conditional import SharedCall
 from linkwork.expr.scalar.functions import and_, floor, fmax, fmin, le, lt, not_, or_, sqrt, where
 from linkwork.kinematics.algorithms.low_discrepancy import kronecker_point
 
-__all__ = ["ABREAST", "CutPath", "Touches", "Ways", "ceiling", "cut_short", "looked_along", "touching"]
+__all__ = [
+    "LANES",
+    "CollisionCheck",
+    "PathMetric",
+    "ShortenedPath",
+    "ceiling",
+    "check_segment",
+    "segment_check",
+    "shorten",
+]
 
 
 Scalars = Sequence[Any]
-_WORTH = 1e-3  # of a path's length: what saves less is left, unless it has fewer nodes and saves more than rounding
-_ROUNDING = 1e-12
-_LITTLE = 0.01  # of a path's length: places that are nearer to a node are there
+_MIN_SAVING = 1e-3  # minimum saving relative to the path's length, unless the shortcut removes nodes
+_ROUNDING = 1e-12  # minimum relative saving of a shortcut between nodes
+_NODE_DISTANCE = 0.01  # of a path's length: places that are nearer to a node are there
 
 
-class CutPath(NamedTuple):
-    """``nodes`` (n, nq) and ``links`` (n, 2): the place of the next one, and how far that is; the length, how many ways
-    were tried, and how often eight configurations were looked at.
+class ShortenedPath(NamedTuple):
+    """Shortened path: ``nodes`` (n, nq) and ``links`` (n, 2), next index and distance.
+
+    Further fields are the length, the number of trials, and the number of checks of eight configurations.
     """
 
     nodes: Any
     links: Any
     length: Any
-    tried: Any
-    looks: Any
+    trials_done: Any
+    num_checks: Any
 
 
 class _At(NamedTuple):
@@ -46,20 +56,20 @@ class _At(NamedTuple):
     links: Any
     count: Any
     length: Any
-    tried: Any
-    looks: Any
+    trials_done: Any
+    num_checks: Any
 
 
-class _Place(NamedTuple):
-    """A place on the path: after which node, and by which part of the way to the next one."""
+class _PathPoint(NamedTuple):
+    """Point on the path: the node before it, and the fraction of the segment to the next node."""
 
     node: Any
     part: Any
 
 
-def cut_short(
-    ways: Ways,
-    touches: Touches,
+def shorten(
+    metric: PathMetric,
+    in_collision_at: CollisionCheck,
     nodes: Any,
     links: Any,
     count: Any,
@@ -67,116 +77,122 @@ def cut_short(
     shift: Scalars,
     spacing: Any,
     trials: Any,
-    hope: tuple[Any, Any],
+    allowance: tuple[Any, Any],
     *,
     max_iterations: int,
-) -> CutPath:
-    """A path from row 0 on, of which ``count`` rows of the table are, after so many ``trials``.
+) -> ShortenedPath:
+    """Shorten a path that starts at row 0 and has ``count`` rows of the table, by ``trials`` shortcuts.
 
-    ``hope`` is a length, and by which part of it the path may be longer at the first trial; at the last one it may not,
-    and it is given up when it is longer than what lies between.
+    ``allowance`` is (length, fraction): the path may be longer than ``length`` by that fraction at the first
+    trial, linearly decreasing to 0 at the last; it is abandoned when it is longer.
     """
     room = len(nodes)
 
-    def onward(at: _At) -> _At:
-        u, v = kronecker_point(at.tried + 1.0, shift)
+    def next_trial(at: _At) -> _At:
+        u, v = kronecker_point(at.trials_done + 1.0, shift)
         low, high = fmin(u, v) * at.length, fmax(u, v) * at.length
-        a, b = _places(at.links, low, high, room)
+        a, b = _points_at(at.links, low, high, room)
         (after, first), (behind, second) = take(at.links, a.node), take(at.links, b.node)
-        corners, little = lt(0.25, _odd(at.tried)), _LITTLE * at.length  # from the node before to the node behind
-        at_node = or_(corners, lt(a.part * first, little)), or_(corners, lt((1.0 - b.part) * second, little))
-        part, rest = where(at_node[0], 0.0, a.part), where(at_node[1], 0.0, 1.0 - b.part)
-        q0 = _between(ways, at.nodes, a.node, after, part)
-        q1 = _between(ways, at.nodes, b.node, behind, 1.0 - rest)
-        phi = ways.difference(q0, q1)
-        direct = ways.length(phi)
+        corners, node_distance = (
+            lt(0.25, _half_parity(at.trials_done)),
+            _NODE_DISTANCE * at.length,
+        )  # between the nodes before and behind
+        is_node = (
+            or_(corners, lt(a.part * first, node_distance)),
+            or_(corners, lt((1.0 - b.part) * second, node_distance)),
+        )
+        part, rest = where(is_node[0], 0.0, a.part), where(is_node[1], 0.0, 1.0 - b.part)
+        q0 = _between(metric, at.nodes, a.node, after, part)
+        q1 = _between(metric, at.nodes, b.node, behind, 1.0 - rest)
+        phi = metric.difference(q0, q1)
+        direct = metric.length(phi)
         saved = high - low + (a.part - part) * first + (1.0 - b.part - rest) * second - direct
-        worth = where(corners, _ROUNDING, _WORTH) * at.length
-        asked = and_(lt(worth, saved), or_(lt(a.node, b.node), lt(b.node, a.node)))
-        seen = looked_along(touches, q0, phi, direct, spacing, asked)
-        taken = and_(asked, lt(seen.hit, 0.5))
-        new = and_(taken, not_(at_node[0])), and_(taken, not_(at_node[1]))
-        place = at.count + where(new[0], 1.0, 0.0)
-        here, there = where(new[0], at.count, -1.0), where(new[1], place, -1.0)
-        table = put(put(at.nodes, here, array(q0)), there, array(q1))
-        target = where(at_node[1], behind, place)
-        way = where(at_node[0], target, at.count), where(at_node[0], direct, part * first)
-        told = put(at.links, where(taken, a.node, -1.0), array([*way]))
-        told = put(told, here, array([target, direct]))
-        told = put(told, there, array([behind, rest * second]))
+        min_saving = where(corners, _ROUNDING, _MIN_SAVING) * at.length
+        enabled = and_(lt(min_saving, saved), or_(lt(a.node, b.node), lt(b.node, a.node)))
+        seen = check_segment(in_collision_at, q0, phi, direct, spacing, enabled)
+        accepted = and_(enabled, lt(seen.hit, 0.5))
+        adds_node = and_(accepted, not_(is_node[0])), and_(accepted, not_(is_node[1]))
+        index = at.count + where(adds_node[0], 1.0, 0.0)
+        first_row, second_row = where(adds_node[0], at.count, -1.0), where(adds_node[1], index, -1.0)
+        table = put(put(at.nodes, first_row, array(q0)), second_row, array(q1))
+        target = where(is_node[1], behind, index)
+        link = where(is_node[0], target, at.count), where(is_node[0], direct, part * first)
+        next_links = put(at.links, where(accepted, a.node, -1.0), array([*link]))
+        next_links = put(next_links, first_row, array([target, direct]))
+        next_links = put(next_links, second_row, array([behind, rest * second]))
         return _At(
             table,
-            told,
-            place + where(new[1], 1.0, 0.0),
-            at.length - where(taken, saved, 0.0),
-            at.tried + 1.0,
-            at.looks + seen.looks,
+            next_links,
+            index + where(adds_node[1], 1.0, 0.0),
+            at.length - where(accepted, saved, 0.0),
+            at.trials_done + 1.0,
+            at.num_checks + seen.num_checks,
         )
 
-    def running(at: _At) -> Any:
-        hoped = hope[0] * (1.0 + hope[1] * (1.0 - at.tried / fmax(trials, 1.0)))
-        return and_(and_(lt(at.tried, trials), le(at.count, float(room - 2))), le(at.length, hoped))
+    def continues(at: _At) -> Any:
+        max_length = allowance[0] * (1.0 + allowance[1] * (1.0 - at.trials_done / fmax(trials, 1.0)))
+        return and_(and_(lt(at.trials_done, trials), le(at.count, float(room - 2))), le(at.length, max_length))
 
-    run = while_loop(running, onward, _At(nodes, links, count, length, 0.0, 0.0), max_iterations=max_iterations)
+    run = while_loop(continues, next_trial, _At(nodes, links, count, length, 0.0, 0.0), max_iterations=max_iterations)
     at = run.state
-    return CutPath(at.nodes, at.links, at.length, at.tried, at.looks)
+    return ShortenedPath(at.nodes, at.links, at.length, at.trials_done, at.num_checks)
 
 
-def _places(links: Any, low: Any, high: Any, room: int) -> tuple[_Place, _Place]:
-    """Where a path is so long, low ≤ high."""
+def _points_at(links: Any, low: Any, high: Any, room: int) -> tuple[_PathPoint, _PathPoint]:
+    """Return the points at path lengths low ≤ high."""
 
     def walk(state: tuple[Any, ...]) -> tuple[Any, ...]:
         node, done, _, _, a, part = state
         behind, length = take(links, node)
         reached = done + length
         safe = fmax(length, 1e-300)
-        here = le(done, low)
+        first_row = le(done, low)
         return (
             behind,
             reached,
             node,
             fmin((high - done) / safe, 1.0),
-            where(here, node, a),
-            where(here, fmin((low - done) / safe, 1.0), part),
+            where(first_row, node, a),
+            where(first_row, fmin((low - done) / safe, 1.0), part),
         )
 
     start = (0.0,) * 6
-    # the last node's next is −1
+    # the last node's successor is −1
     run = while_loop(lambda s: and_(lt(s[1], high), lt(-0.5, s[0])), walk, start, max_iterations=room)
     _, _, b, late, a, part = run.state
-    return _Place(a, part), _Place(b, late)
+    return _PathPoint(a, part), _PathPoint(b, late)
 
 
-def _between(ways: Ways, nodes: Any, node: Any, after: Any, part: Any) -> list[Any]:
+def _between(metric: PathMetric, nodes: Any, node: Any, after: Any, part: Any) -> list[Any]:
     q = [*take(nodes, node)]
-    phi = ways.difference(q, [*take(nodes, fmax(after, 0.0))])
+    phi = metric.difference(q, [*take(nodes, fmax(after, 0.0))])
     return [x + part * d for x, d in zip(q, phi, strict=True)]
 
 
-def _odd(number: Any) -> Any:
-    """½ of odd numbers, 0 of even ones."""
+def _half_parity(number: Any) -> Any:
+    """Return ½ for odd numbers, 0 for even ones."""
     return 0.5 * number - floor(0.5 * number)
 
 
-Touches = Callable[[Scalars, Scalars, Scalars], list[Any]]
+CollisionCheck = Callable[[Scalars, Scalars, Scalars], list[Any]]
 """A configuration q (nq,), a difference φ and places t (k,): by place, 1 where q + t φ is not free, else 0."""
-ABREAST = 8  # configurations that are looked at together
-_BLOCKS = 10_000  # of them, at most
-_TURN = 2.0 * np.pi
+LANES = 8  # configurations checked together
+_MAX_BLOCKS = 10_000  # maximum blocks of a segment
+_REVOLUTION = 2.0 * np.pi
 
 
-class Ways:
-    """Differences and their lengths: √Σ (w φ)²; numbers that are ``turning`` are angles that go the short way."""
+class PathMetric:
+    """Differences of configurations and their lengths √Σ (w φ)²; ``turning`` angles are wrapped."""
 
     def __init__(self, weights: Scalars, turning: Sequence[bool]) -> None:
         self.weights, self.turning = weights, turning
 
     def difference(self, q0: Scalars, q1: Scalars) -> list[Any]:
-        """q1 ⊖ q0 (nq,)."""
-        return [_short(b - a) if turns else b - a for a, b, turns in zip(q0, q1, self.turning, strict=True)]
+        """Return q1 ⊖ q0 (nq,)."""
+        return [_shorter_angle(b - a) if turns else b - a for a, b, turns in zip(q0, q1, self.turning, strict=True)]
 
     def square(self, phi: Scalars) -> Any:
-        """Of the length of a difference."""
+        """Return the squared length of a difference."""
         total: Any = 0.0
         for w, x in zip(self.weights, phi, strict=True):
             total = total + (w * x) * (w * x)
@@ -186,57 +202,63 @@ class Ways:
         return sqrt(self.square(phi))
 
 
-def touching(touches: Callable[[list[Any], Any], Any]) -> Callable[[Any], Touches]:
-    """What looks at places on ways with a margin, of what looks at a configuration; its code stands once in kernels."""
+def segment_check(in_collision_at: Callable[[list[Any], Any], Any]) -> Callable[[Any], CollisionCheck]:
+    """Return a function of a margin that checks points on segments, from one that checks a configuration.
 
-    def at(q: Any, phi: Any, places: Any, margin: Any) -> Any:
+    Its code is compiled once per kernel.
+    """
+
+    def at(q: Any, phi: Any, fractions: Any, margin: Any) -> Any:
         def one(state: tuple[()], t: Any) -> tuple[tuple[()], Any]:
-            return state, touches([a + t * b for a, b in zip(q, phi, strict=True)], margin)
+            return state, in_collision_at([a + t * b for a, b in zip(q, phi, strict=True)], margin)
 
-        return scan(one, (), places)[1]
+        return scan(one, (), fractions)[1]
 
     called = SharedCall(at)
 
-    def with_margin(margin: Any) -> Touches:
-        def looked(q: Scalars, phi: Scalars, places: Scalars) -> list[Any]:
-            result: list[Any] = called(array([*q]), array([*phi]), array([*places]), margin).ravel().tolist()
+    def with_margin(margin: Any) -> CollisionCheck:
+        def check(q: Scalars, phi: Scalars, fractions: Scalars) -> list[Any]:
+            result: list[Any] = called(array([*q]), array([*phi]), array([*fractions]), margin).ravel().tolist()
             return result
 
-        return looked
+        return check
 
     return with_margin
 
 
-class Looked(NamedTuple):
-    """Whether a way is not free, 1 or 0, and how often eight configurations were looked at."""
+class SegmentCheck(NamedTuple):
+    """Result of a segment check: 1 if in collision, else 0, and the number of checks of eight configurations."""
 
     hit: Any
-    looks: Any
+    num_checks: Any
 
 
-def looked_along(touches: Touches, q: Scalars, phi: Scalars, length: Any, spacing: Any, asked: Any) -> Looked:
-    """Of configurations q + t φ that are no farther apart than a spacing, coarsely first, without the ends; nothing
-    where it is not ``asked``.
+def check_segment(
+    in_collision_at: CollisionCheck, q: Scalars, phi: Scalars, length: Any, spacing: Any, enabled: Any
+) -> SegmentCheck:
+    """Check configurations q + t φ no farther apart than a spacing, coarsely first, without the ends.
+
+    Nothing is checked unless ``enabled``.
     """
-    blocks = where(asked, fmax(ceiling((length / spacing - 1.0) / ABREAST), 1.0), 0.0)
+    blocks = where(enabled, fmax(ceiling((length / spacing - 1.0) / LANES), 1.0), 0.0)
 
     def look(state: tuple[Any, Any]) -> tuple[Any, Any]:
         k, _ = state
-        places = [(j * blocks + k + 1.0) / (ABREAST * blocks + 1.0) for j in range(ABREAST)]
+        fractions = [(j * blocks + k + 1.0) / (LANES * blocks + 1.0) for j in range(LANES)]
         worst: Any = 0.0
-        for hit in touches(q, phi, places):
+        for hit in in_collision_at(q, phi, fractions):
             worst = fmax(worst, hit)
         return k + 1.0, worst
 
-    run = while_loop(lambda s: and_(lt(s[0], blocks), lt(s[1], 0.5)), look, (0.0, 0.0), max_iterations=_BLOCKS)
-    looks, hit = run.state
-    return Looked(hit, looks)
+    run = while_loop(lambda s: and_(lt(s[0], blocks), lt(s[1], 0.5)), look, (0.0, 0.0), max_iterations=_MAX_BLOCKS)
+    num_checks, hit = run.state
+    return SegmentCheck(hit, num_checks)
 
 
-def _short(angle: Any) -> Any:
-    return angle - _TURN * floor(angle / _TURN + 0.5)
+def _shorter_angle(angle: Any) -> Any:
+    return angle - _REVOLUTION * floor(angle / _REVOLUTION + 0.5)
 
 
 def ceiling(x: Any) -> Any:
-    """The least whole number that is no less."""
+    """Return the smallest integer that is not less than x."""
     return -floor(-x)

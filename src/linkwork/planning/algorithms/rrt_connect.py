@@ -1,11 +1,11 @@
-"""Two trees that grow towards each other, one way at a time, as one loop.
+"""RRT-Connect as one loop: two trees that grow towards each other, one segment at a time.
 
-Nodes of both trees are rows of one table, in the order of their birth.  In a round, the smaller tree grows from its
-node that is nearest to a sample, by a step; from then on the other tree grows from its nearest node towards where that
-ended, a step in each round, until it gets there or something is in the way.
+Nodes of both trees are rows of one table, in order of creation.  In a round, the smaller tree grows by a step from its
+node nearest to a sample.  From then on the other tree grows from its nearest node towards the new node, a step per
+round, until it reaches it or meets a collision.
 
-Samples lie about straight ways from starts to goals, more often about short ones, in a box that grows with their number
-up to where a path over it would be as long as the best one that is known, or anywhere within limits.
+Samples lie about straight motions from starts to goals, more often about short ones, in a box that grows with their
+number up to the bound given by the best known path, or anywhere within limits.
 
 Source: Kuffner and LaValle, RRT-Connect, 2000.
 """
@@ -19,20 +19,21 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import put, take, while_loop
 from linkwork.expr.scalar.functions import and_, fmax, fmin, le, lt, or_, sqrt, where
 from linkwork.kinematics.algorithms.low_discrepancy import kronecker_point
-from linkwork.planning.algorithms.path_shortcuts import ABREAST, Touches, Ways, ceiling
+from linkwork.planning.algorithms.path_shortcuts import LANES, CollisionCheck, PathMetric, ceiling
 
-__all__ = ["DEAD", "Sampling", "Trees", "TreesMet", "grown"]
+__all__ = ["DEAD", "Sampling", "Trees", "TreesGrown", "grow"]
 
 Scalars = Sequence[Any]
 
-DEAD = 2.0  # the tree of nodes that are in none
-_EVERY = 4  # of the configurations of a way, one is a node
-_FAR = 1e30
+DEAD = 2.0  # tree index of removed nodes
+_NODE_INTERVAL = 4  # every n-th configuration of a segment is a node
+_INFINITE = 1e30
 
 
 class Trees(NamedTuple):
-    """``nodes`` (n, nq) and ``links`` (n, 2): which tree each is of, 0 or 1, or `DEAD`, and its parent, −1 of roots;
-    how many rows there are, and how many of each tree.
+    """Both search trees: ``nodes`` (n, nq) and ``links`` (n, 2), total rows and rows of each tree.
+
+    A link is the tree (0, 1 or `DEAD`) and the parent, −1 for roots.
     """
 
     nodes: Any
@@ -42,19 +43,19 @@ class Trees(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """What samples are drawn of.
+    """Parameters of the samples.
 
-    ``pairs`` (n, 2 nq + 2) of a start and a goal: where the way begins, what it leads along, its length, and the sum of
-    the shares of samples up to its own; the first ``many`` are drawn of.  Boxes about ways are ``wide`` times as wide
-    as these are long, by weight, and no wider than a path of the length ``best`` may leave them.  ``shift`` (nq + 3,)
-    is that of the points, ``first`` the number of the first.  ``anywhere`` is the share of samples in the ``box``
-    (2, nq), all others are moved into the ``limits`` (2, nq), and ``doubling`` is after how many samples boxes are
-    twice as wide.
+    ``pairs`` (n, 2 nq + 2) of a start and a goal: start, difference to the goal, its length, and the cumulative share
+    of samples; the first ``num_pairs`` are used.  Boxes about motions are ``width`` times as wide as these are long, by
+    weight, and no wider than a path of length ``best`` can reach.  ``shift`` (nq + 3,) shifts the points, and ``first``
+    is the index of the first.  ``anywhere`` is the share of samples in the ``box`` (2, nq); all others are clipped to
+    the ``limits`` (2, nq).
+    ``doubling`` is the number of samples after which boxes are twice as wide.
     """
 
     pairs: Any
-    many: Any
-    wide: Any
+    num_pairs: Any
+    width: Any
     best: Any
     shift: Scalars
     first: Any
@@ -64,125 +65,134 @@ class Sampling(NamedTuple):
     doubling: Any
 
 
-class TreesMet(NamedTuple):
-    """Trees; the two nodes at one place, one of each tree, or −1; the last sample's number, and how many rounds."""
+class TreesGrown(NamedTuple):
+    """Trees, the two nodes at one configuration (or −1), last sample index, and number of rounds."""
 
     trees: Trees
-    met: tuple[Any, Any]
-    number: Any
+    meeting_nodes: tuple[Any, Any]
+    sample_index: Any
     rounds: Any
 
 
 class _At(NamedTuple):
     trees: Trees
-    side: Any  # which tree grows
-    fresh: Any  # the node that the other tree is to reach, or −1
-    last: Any  # the node where they met, or −1
-    number: Any
+    side: Any  # index of the growing tree
+    target_node: Any  # target node of the other tree, or −1
+    last: Any  # meeting node, or −1
+    sample_index: Any
 
 
-def grown(
-    ways: Ways, touches: Touches, trees: Trees, sampling: Sampling, spacing: Any, rounds: Any, *, max_iterations: int
-) -> TreesMet:
-    """Trees grow until they meet, or for so many ``rounds``, or until the table is full."""
+def grow(
+    metric: PathMetric,
+    in_collision_at: CollisionCheck,
+    trees: Trees,
+    sampling: Sampling,
+    spacing: Any,
+    rounds: Any,
+    *,
+    max_iterations: int,
+) -> TreesGrown:
+    """Grow the trees until they meet, for at most ``rounds`` rounds, or until the table is full."""
     room = len(trees.nodes)
-    step = ABREAST * spacing
+    step = LANES * spacing
 
-    def running(at: _At) -> Any:
+    def continues(at: _At) -> Any:
         return and_(lt(at.last, 0.0), le(at.trees.total, float(room - 2)))
 
-    def onward(state: tuple[_At, Any]) -> tuple[_At, Any]:
+    def next_round(state: tuple[_At, Any]) -> tuple[_At, Any]:
         at, done = state
         nodes, links, total, counts = at.trees
-        drawing = lt(at.fresh, 0.0)
-        number = where(drawing, at.number + 1.0, at.number)
-        side = where(drawing, where(le(counts[0], counts[1]), 0.0, 1.0), at.side)
-        drawn, other = _sample(ways, sampling, number), take(nodes, fmax(at.fresh, 0.0))
-        target = [where(drawing, x, y) for x, y in zip(drawn, [*other], strict=True)]
-        near, square = _nearest(ways, nodes, links, total, side, target, room)
+        is_sampling = lt(at.target_node, 0.0)
+        sample_index = where(is_sampling, at.sample_index + 1.0, at.sample_index)
+        side = where(is_sampling, where(le(counts[0], counts[1]), 0.0, 1.0), at.side)
+        drawn, other = _sample(metric, sampling, sample_index), take(nodes, fmax(at.target_node, 0.0))
+        target = [where(is_sampling, x, y) for x, y in zip(drawn, [*other], strict=True)]
+        near, square = _nearest(metric, nodes, links, total, side, target, room)
         q = [*take(nodes, near)]
-        phi = ways.difference(q, target)
-        far = sqrt(square)
-        part = fmin(step / fmax(far, 1e-300), 1.0)
-        whole = le(far, step)
-        count = fmax(ceiling(fmin(far, step) / spacing), 1.0)
+        phi = metric.difference(q, target)
+        distance = sqrt(square)
+        part = fmin(step / fmax(distance, 1e-300), 1.0)
+        whole = le(distance, step)
+        count = fmax(ceiling(fmin(distance, step) / spacing), 1.0)
         delta = [part * x / count for x in phi]
-        hits = touches(q, delta, [float(k + 1) for k in range(ABREAST)])
-        good: Any = 0.0
-        going: Any = 1.0
+        hits = in_collision_at(q, delta, [float(k + 1) for k in range(LANES)])
+        num_free: Any = 0.0
+        still_free: Any = 1.0
         for k, hit in enumerate(hits):
-            going = where(and_(lt(hit, 0.5), lt(float(k) + 0.5, count)), going, 0.0)
-            good = good + going
-        arrived = and_(whole, le(count, good))
-        halfway, moved = lt(_EVERY + 0.5, good), lt(0.5, good)
-        end = [where(arrived, z, x + good * d) for x, d, z in zip(q, delta, target, strict=True)]
+            still_free = where(and_(lt(hit, 0.5), lt(float(k) + 0.5, count)), still_free, 0.0)
+            num_free = num_free + still_free
+        arrived = and_(whole, le(count, num_free))
+        halfway, moved = lt(_NODE_INTERVAL + 0.5, num_free), lt(0.5, num_free)
+        end = [where(arrived, z, x + num_free * d) for x, d, z in zip(q, delta, target, strict=True)]
         first, second = where(halfway, total, -1.0), where(moved, total + where(halfway, 1.0, 0.0), -1.0)
-        table = put(nodes, first, array([x + _EVERY * d for x, d in zip(q, delta, strict=True)]))
+        table = put(nodes, first, array([x + _NODE_INTERVAL * d for x, d in zip(q, delta, strict=True)]))
         table = put(table, second, array(end))
-        told = put(links, first, array([side, near]))
-        told = put(told, second, array([side, where(halfway, total, near)]))
+        next_links = put(links, first, array([side, near]))
+        next_links = put(next_links, second, array([side, where(halfway, total, near)]))
         more = where(moved, 1.0, 0.0) + where(halfway, 1.0, 0.0)
         here = lt(side, 0.5)
         both = (counts[0] + where(here, more, 0.0), counts[1] + where(here, 0.0, more))
-        going_on = and_(moved, or_(drawing, le(count, good)))
-        fresh = where(going_on, where(drawing, second, at.fresh), -1.0)
-        other_side = where(drawing, 1.0 - side, side)
-        met = and_(arrived, lt(-0.5, at.fresh))
+        going_on = and_(moved, or_(is_sampling, le(count, num_free)))
+        target_node = where(going_on, where(is_sampling, second, at.target_node), -1.0)
+        other_side = where(is_sampling, 1.0 - side, side)
+        meeting_nodes = and_(arrived, lt(-0.5, at.target_node))
         following = _At(
-            Trees(table, told, total + more, both),
+            Trees(table, next_links, total + more, both),
             other_side,
-            where(met, at.fresh, fresh),
-            where(met, second, -1.0),
-            number,
+            where(meeting_nodes, at.target_node, target_node),
+            where(meeting_nodes, second, -1.0),
+            sample_index,
         )
         return following, done + 1.0
 
     begin = _At(trees, 0.0, -1.0, -1.0, sampling.first)
     run = while_loop(
-        lambda s: and_(running(s[0]), lt(s[1], rounds)), onward, (begin, 0.0), max_iterations=max_iterations
+        lambda s: and_(continues(s[0]), lt(s[1], rounds)), next_round, (begin, 0.0), max_iterations=max_iterations
     )
     at, done = run.state
     result = lt(-0.5, at.last)
-    met = (where(result, at.fresh, -1.0), at.last)
-    return TreesMet(at.trees, met, at.number, done)
+    meeting_nodes = (where(result, at.target_node, -1.0), at.last)
+    return TreesGrown(at.trees, meeting_nodes, at.sample_index, done)
 
 
-def _sample(ways: Ways, value: Sampling, number: Any) -> list[Any]:
-    """A configuration about a way, or anywhere."""
-    n = len(ways.turning)
-    u = kronecker_point(number, value.shift)
-    which, chance, place = u[n:]
-    share = which * take(value.pairs, value.many - 1.0)[-1]
+def _sample(metric: PathMetric, sampling: Sampling, sample_index: Any) -> list[Any]:
+    """Return a configuration about a motion, or anywhere."""
+    n = len(metric.turning)
+    u = kronecker_point(sample_index, sampling.shift)
+    which, chance, fraction = u[n:]
+    share = which * take(sampling.pairs, sampling.num_pairs - 1.0)[-1]
     result = while_loop(
-        lambda k: and_(lt(take(value.pairs, k)[-1], share), lt(k, value.many - 1.0)),
+        lambda k: and_(lt(take(sampling.pairs, k)[-1], share), lt(k, sampling.num_pairs - 1.0)),
         lambda k: k + 1.0,
         0.0,
-        max_iterations=len(value.pairs),
+        max_iterations=len(sampling.pairs),
     )
-    row = [*take(value.pairs, result.state)]
+    row = [*take(sampling.pairs, result.state)]
     begin, along, length = row[:n], row[n : 2 * n], row[2 * n]
-    widest = 0.5 * sqrt(fmax(value.best * value.best - length * length, 0.0))
-    reach = fmin(length * value.wide * (1.0 + (number - value.first) / value.doubling), widest)
+    widest = 0.5 * sqrt(fmax(sampling.best * sampling.best - length * length, 0.0))
+    reach = fmin(length * sampling.width * (1.0 + (sample_index - sampling.first) / sampling.doubling), widest)
     sample = []
     for k in range(n):
-        about = begin[k] + place * along[k] + reach / ways.weights[k] * (2.0 * u[k] - 1.0)
-        anywhere = value.box[0][k] + u[k] * (value.box[1][k] - value.box[0][k])
-        inside = fmin(fmax(about, value.limits[0][k]), value.limits[1][k])
-        sample.append(where(lt(chance, value.anywhere), anywhere, inside))
+        about = begin[k] + fraction * along[k] + reach / metric.weights[k] * (2.0 * u[k] - 1.0)
+        anywhere = sampling.box[0][k] + u[k] * (sampling.box[1][k] - sampling.box[0][k])
+        inside = fmin(fmax(about, sampling.limits[0][k]), sampling.limits[1][k])
+        sample.append(where(lt(chance, sampling.anywhere), anywhere, inside))
     return sample
 
 
-def _nearest(ways: Ways, nodes: Any, links: Any, total: Any, side: Any, target: Scalars, room: int) -> tuple[Any, Any]:
-    """The node of a tree that is nearest, and the square of how far it is."""
+def _nearest(
+    metric: PathMetric, nodes: Any, links: Any, total: Any, side: Any, target: Scalars, room: int
+) -> tuple[Any, Any]:
+    """Return the nearest node of a tree and its squared distance."""
 
     def look(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         k, best, least = state
-        square = ways.square(ways.difference([*take(nodes, k)], target))
+        square = metric.square(metric.difference([*take(nodes, k)], target))
         own = take(links, k)[0]
-        square = square + where(or_(lt(own, side - 0.5), lt(side + 0.5, own)), _FAR, 0.0)
+        square = square + where(or_(lt(own, side - 0.5), lt(side + 0.5, own)), _INFINITE, 0.0)
         nearer = lt(square, least)
         return k + 1.0, where(nearer, k, best), where(nearer, square, least)
 
-    run = while_loop(lambda s: lt(s[0], total), look, (0.0, 0.0, _FAR), max_iterations=room)
+    run = while_loop(lambda s: lt(s[0], total), look, (0.0, 0.0, _INFINITE), max_iterations=room)
     _, best, least = run.state
     return best, least

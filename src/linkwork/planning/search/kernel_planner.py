@@ -1,10 +1,10 @@
-"""Short paths by one kernel: straight ways to goals first, then several searches, each for less than the best path so
-far (`searching`).  The shortest path is taken if its edges are free; else it is searched again, looking closer.
+"""Single-kernel planner: straight motions to goals first, then several bounded RRT-Connect searches.
 
-It is searched in float32, of which vectors hold twice as many numbers: what comes of it is looked at in float64, and
-ends at the very configurations that were given.
+Each search looks for a path shorter than the best so far (`multi_start_search`).  The shortest path is accepted if its
+edges are free; otherwise it is searched again with a finer spacing.
 
-The kernel that searches as a whole: loops whose steps look at eight configurations side by side.
+The kernel uses float32, of which vectors hold twice as many values.  Its result is checked in float64, and ends exactly
+at the given configurations.  Its loops check eight configurations together.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import fmax
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.planning.algorithms.multi_start_search import SearchWanted, searched
-from linkwork.planning.algorithms.path_shortcuts import Ways, touching
+from linkwork.planning.algorithms.multi_start_search import SearchRequest, search_paths
+from linkwork.planning.algorithms.path_shortcuts import PathMetric, segment_check
 from linkwork.planning.algorithms.rrt_connect import Sampling, Trees
 from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
-from linkwork.planning.search.halton_samples import within_a_turn
-from linkwork.planning.search.path_smoothing import corners
-from linkwork.planning.search.search_tree import GrownTree, PlanningTree, TreeRows
+from linkwork.planning.search.halton_samples import within_a_revolution
+from linkwork.planning.search.path_smoothing import remove_straight_nodes
+from linkwork.planning.search.search_tree import GrownTree, PlanningTree, TableTree
 
-__all__ = ["QuickOptions", "QuickSearch", "is_quick"]
-
-
-_MOST_COORDINATES = 32  # of q: all tables of the loop grow with it, and beyond its kernel takes minutes to compile
-_NEARER = 3.0  # samples lie e³ times as often about the way to one goal than to another that is twice as far
+__all__ = ["KernelSearch", "KernelSearchOptions", "is_supported"]
 
 
-class QuickOptions(NamedTuple):
-    """Lengths are those of the space, in its units."""
+_MAX_COORDINATES = 32  # of q; tables grow with it, and compilation of larger kernels takes minutes
+_PREFERENCE = 3.0  # samples are e³ times as frequent near a goal as near one at twice the distance
 
-    more: int = 4  # times that it is searched again, each looking twice as closely
-    spacing: float = 0.25  # how far apart configurations are that searches look at
-    fine: float = 0.07  # and those of paths
-    clear: float = 0.005  # [m] how much more than the margin shortcuts keep
+
+class KernelSearchOptions(NamedTuple):
+    """Options of the search; lengths are in the units of the space."""
+
+    more: int = 4  # repetitions, each with half the spacing
+    spacing: float = 0.25  # spacing of checks while trees grow
+    fine: float = 0.07  # spacing of checks of paths
+    clear: float = 0.005  # [m] additional margin of shortcuts
     trials: int = 160  # shortcuts
-    hope: float = 1.0  # by which part paths may be longer than the best one before shortcuts; after the last, by 0
-    rounds: int = 120  # of a search after the first
-    piece: int = 1000  # of all, between looks at the clock
-    wide: float = 0.8  # boxes about ways, by the way's length and √nv
-    doubling: float = 20.0  # samples after which they are twice as wide
-    anywhere: float = 0.1  # the share of samples that are within limits anywhere
-    worth: float = 1.03  # by how much the best path is longer than a way to a goal that is searched for
+    hope: float = 1.0  # relative excess length of a path over the best one before shortcuts; 0 after the last
+    rounds: int = 120  # rounds of each search after the first
+    piece: int = 1000  # rounds between readings of the clock
+    wide: float = 0.8  # width of boxes about motions, relative to length / √nv
+    doubling: float = 20.0  # samples after which boxes are twice as wide
+    anywhere: float = 0.1  # share of samples anywhere within limits
+    worth: float = 1.03  # minimum ratio of the best path's length to that of a motion to a goal
 
 
-def is_quick(space: PlanningSpace, roots: int) -> bool:
-    """Return True where one kernel can search the space, and has room for so many starts and goals."""
-    return type(space) is PlanningSpace and space.is_plain and space.robot.nq <= _MOST_COORDINATES and roots <= ROOTS
+def is_supported(space: PlanningSpace, roots: int) -> bool:
+    """Return True if one kernel can search the space and has room for this number of starts and goals."""
+    return type(space) is PlanningSpace and space.is_plain and space.robot.nq <= _MAX_COORDINATES and roots <= ROOTS
 
 
-class QuickSearch:
-    """Of a query."""
+class KernelSearch:
+    """Search of a query by one kernel."""
 
     def __init__(
         self,
@@ -71,42 +71,42 @@ class QuickSearch:
         seed: int,
         searches: int = 1,
         simplify: bool = True,
-        options: QuickOptions | None = None,
+        options: KernelSearchOptions | None = None,
     ) -> None:
         self.space = space
-        self.how, self.simplify = QuickOptions() if options is None else options, simplify
+        self.options, self.simplify = KernelSearchOptions() if options is None else options, simplify
         self.searches = searches if simplify else 1
         turning = tuple(space.turning.tolist())
-        shift, places = _shifts(seed, len(turning))
+        shift, shortcut_shift = _shifts(seed, len(turning))
         limits = np.array([space.lower, space.upper])
-        box = np.array(within_a_turn(*limits)) if space.turns else limits
-        self.margin = space.blocks[0].margin  # that of all blocks
-        self.number, self.rounds, self.nodes = 0.0, 0, 0
+        box = np.array(within_a_revolution(*limits)) if space.turns else limits
+        self.margin = space.blocks[0].margin  # of all blocks
+        self.number, self.iterations, self.nodes = 0.0, 0, 0
         self.ends = starts, goals
-        self.grown: tuple[GrownTree, GrownTree] | None = None
-        self.kernel, rows = space.loop("searching", searching_kernel, turning)
-        roots, pairs, many = _asked(space, starts, goals)
-        self.numbers = {"many": many, "begun": len(starts) + len(goals)}
-        self.given = _single(roots, pairs, shift, places, box, limits, space.weights)
-        self.rows = _single(*rows)
+        self._last_trees: tuple[GrownTree, GrownTree] | None = None
+        self.kernel, rows = space.loop("searching", search_kernel, turning)
+        roots, pairs, num_pairs = _roots_and_pairs(space, starts, goals)
+        self.values = {"many": num_pairs, "begun": len(starts) + len(goals)}
+        self.inputs = _float32(roots, pairs, shift, shortcut_shift, box, limits, space.weights)
+        self.rows = _float32(*rows)
 
     @property
     def trees(self) -> tuple[GrownTree, GrownTree]:
-        """What was explored last, from starts and from goals."""
+        """Last search trees, from starts and from goals."""
         first, second = self.ends
-        return self.grown or (PlanningTree(first), PlanningTree(second))
+        return self._last_trees or (PlanningTree(first), PlanningTree(second))
 
-    def path(self, going: Callable[[int], bool]) -> np.ndarray | None:
-        """A path (k, nq) all edges of which are free, or nothing where none was found soon enough.
+    def path(self, continues: Callable[[int], bool]) -> np.ndarray | None:
+        """Return a path (k, nq) with free edges, or None if none is found in time.
 
-        ``going`` is asked before each piece of the search, with how many nodes there were.
+        ``continues`` is called before each part of the search with the number of nodes, and ends the search by False.
         """
-        space, spacing = self.space, self.how.spacing
-        for _ in range(1 + self.how.more):
-            path = self._searched(spacing, going)
+        space, spacing = self.space, self.options.spacing
+        for _ in range(1 + self.options.more):
+            path = self._search(spacing, continues)
             if path is None:
                 return None
-            path = corners(space, self._exact(path))
+            path = remove_straight_nodes(space, self._with_exact_ends(path))
             try:
                 free = space.edges_are_free(path[:-1], path[1:])
             except OutOfTimeError:
@@ -116,36 +116,36 @@ class QuickSearch:
             spacing *= 0.5
         return None
 
-    def _searched(self, spacing: float, going: Callable[[int], bool]) -> np.ndarray | None:
-        """The shortest path that seems free."""
-        how, space = self.how, self.space
+    def _search(self, spacing: float, continues: Callable[[int], bool]) -> np.ndarray | None:
+        """Return the shortest path that appears free."""
+        options, space = self.options, self.space
         n = len(space.weights)
         empty = _empty(n)
         trees, growing, sizes, total = empty[:2], 0.0, (0.0, 0.0, 0.0), 0
         result = empty[-1][:0]
-        while going(self.nodes):
-            numbers = {
-                **self.numbers,
-                "wide": how.wide / math.sqrt(n),
+        while continues(self.nodes):
+            named_values = {
+                **self.values,
+                "wide": options.wide / math.sqrt(n),
                 "first": self.number,
-                "anywhere": how.anywhere,
-                "doubling": how.doubling,
-                "worth": how.worth,
+                "anywhere": options.anywhere,
+                "doubling": options.doubling,
+                "worth": options.worth,
                 "spacing": spacing * space.unit,
-                "fine": how.fine * space.unit * spacing / how.spacing,
+                "fine": options.fine * space.unit * spacing / options.spacing,
                 "searches": self.searches,
-                "rounds": how.rounds,
-                "max_iterations": how.piece,
-                "trials": how.trials if self.simplify else 0,
-                "hope": how.hope,
+                "rounds": options.rounds,
+                "max_iterations": options.piece,
+                "trials": options.trials if self.simplify else 0,
+                "hope": options.hope,
                 "margin": self.margin,
-                "clear": how.clear if self.margin >= 0.0 else 0.0,
+                "clear": options.clear if self.margin >= 0.0 else 0.0,
                 "growing": growing,
             }
-            values = np.array([*(numbers[name] for name in NUMBERS[: len(numbers)]), *sizes], dtype=np.float32)
-            nodes, links, best, told = self.kernel(*trees, *empty[2:], *self.given, values, *self.rows)
-            count, _, *sizes, self.number, _, rounds, ended, growing, full = told.tolist()
-            self.rounds += int(rounds)
+            values = np.array([*(named_values[name] for name in VALUES[: len(named_values)]), *sizes], dtype=np.float32)
+            nodes, links, best, diagnostics = self.kernel(*trees, *empty[2:], *self.inputs, values, *self.rows)
+            count, _, *sizes, self.number, _, rounds, ended, growing, full = diagnostics.tolist()
+            self.iterations += int(rounds)
             self.nodes += int(ended)
             trees, total = (nodes, links), int(sizes[0])
             result = best[: int(count)]
@@ -153,71 +153,71 @@ class QuickSearch:
                 break
         if total:
             rows = trees[0][:total], trees[1][:total]
-            self.grown = TreeRows(*rows, 0, int(sizes[1])), TreeRows(*rows, 1, int(sizes[2]))
+            self._last_trees = TableTree(*rows, 0, int(sizes[1])), TableTree(*rows, 1, int(sizes[2]))
         return result if len(result) else None
 
-    def _exact(self, path: np.ndarray) -> np.ndarray:
-        """From the nearest start to the nearest goal, and within limits."""
+    def _with_exact_ends(self, path: np.ndarray) -> np.ndarray:
+        """Replace the path's ends by the nearest start and goal, and clip it to the limits."""
         result: np.ndarray = np.clip(path.astype(float), self.space.lower, self.space.upper)
         for end, ends in zip((0, -1), self.ends, strict=True):
-            far = self.space.length(self.space.difference(ends, result[end])) if len(ends) > 1 else np.zeros(1)
-            result[end] = ends[far.argmin()]
+            distances = self.space.length(self.space.difference(ends, result[end])) if len(ends) > 1 else np.zeros(1)
+            result[end] = ends[distances.argmin()]
         return result
 
 
-def _asked(space: PlanningSpace, starts: np.ndarray, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Roots, pairs of them, the nearest first, and how many of these there are."""
+def _roots_and_pairs(space: PlanningSpace, starts: np.ndarray, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return roots, their pairs (nearest first), and the number of pairs."""
     n = starts.shape[1]
     along = space.difference(starts[:, None], goals[None])  # (starts, goals, nq)
     lengths = space.length(along)
     roots = np.zeros((ROOTS, n + 2))
-    begun, count = len(starts), len(starts) + len(goals)
-    roots[:begun, :n], roots[begun:count, :n] = starts, goals
-    roots[begun:count, n] = 1.0
-    roots[:begun, n + 1], roots[begun:count, n + 1] = lengths.min(axis=1), lengths.min(axis=0)
+    num_starts, count = len(starts), len(starts) + len(goals)
+    roots[:num_starts, :n], roots[num_starts:count, :n] = starts, goals
+    roots[num_starts:count, n] = 1.0
+    roots[:num_starts, n + 1], roots[num_starts:count, n + 1] = lengths.min(axis=1), lengths.min(axis=0)
     order = np.argsort(lengths, axis=None, kind="stable")[:PAIRS]
-    many = len(order)
+    num_pairs = len(order)
     length = lengths.ravel()[order]
     pairs = np.full((PAIRS, 2 * n + 2), 1e30)
-    pairs[:many, :n], pairs[:many, n : 2 * n] = starts[order // len(goals)], along.reshape(-1, n)[order]
-    pairs[:many, 2 * n] = length
+    pairs[:num_pairs, :n], pairs[:num_pairs, n : 2 * n] = starts[order // len(goals)], along.reshape(-1, n)[order]
+    pairs[:num_pairs, 2 * n] = length
     least = length[0]
-    pairs[:many, -1] = np.exp((least - length) * (_NEARER / max(least, 0.5 * space.unit))).cumsum()
-    return roots, pairs, many
+    pairs[:num_pairs, -1] = np.exp((least - length) * (_PREFERENCE / max(least, 0.5 * space.unit))).cumsum()
+    return roots, pairs, num_pairs
 
 
 @lru_cache(16)
 def _empty(n: int) -> tuple[np.ndarray, ...]:
-    """Nodes, links, tables for a path, its links and the best one."""
-    return _single(
-        np.zeros((NODES, n)),
-        np.zeros((NODES, 2)),
-        np.zeros((PLACES, n)),
-        np.full((PLACES, 2), -1.0),
-        np.zeros((BEST, n)),
+    """Return empty tables: nodes, links, a path, its links and the best path."""
+    return _float32(
+        np.zeros((TREE_ROWS, n)),
+        np.zeros((TREE_ROWS, 2)),
+        np.zeros((PATH_ROWS, n)),
+        np.full((PATH_ROWS, 2), -1.0),
+        np.zeros((BEST_ROWS, n)),
     )
 
 
-def _single(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-    """In float32."""
+def _float32(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Convert arrays to float32."""
     return tuple([x.astype(np.float32) for x in arrays])
 
 
 @lru_cache(256)
 def _shifts(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of samples (n + 3,), and of shortcuts (2,)."""
+    """Return the shifts of samples (n + 3,) and of shortcuts (2,)."""
     u = np.random.default_rng([seed, 4]).uniform(size=n + 5)
     return u[:-2], u[-2:]
 
 
-NODES = 512  # rows for both trees
+TREE_ROWS = 512  # rows of both trees
 ROOTS = 64  # starts and goals
-PAIRS = 64  # of them
-PLACES = 256  # rows for a path and its shortcuts
-BEST = 128  # rows for the best one: half of them, as paths are cut short only where there is room for that
-_ROUNDS = 100_000  # at most in a call: how many there are comes with it
+PAIRS = 64  # pairs of a start and a goal
+PATH_ROWS = 256  # rows of a path and its shortcuts
+BEST_ROWS = 128  # rows of the best path: half, since longer paths are not shortened
+_MAX_ROUNDS = 100_000  # maximum rounds of a call
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
-NUMBERS = (
+VALUES = (
     "many",
     "begun",
     "wide",
@@ -239,19 +239,21 @@ NUMBERS = (
     "count0",
     "count1",
 )
-"""The numbers that it takes, in their order."""
+"""Names of the scalar inputs, in order."""
 
 
-def searching_kernel(
+def search_kernel(
     blocks: tuple[DistanceSpec, ...], deep: tuple[bool, ...], turning: tuple[bool, ...], *, each: bool
 ) -> Kernel:
-    """Of nodes and links of trees, tables for a path and the best one, roots, pairs, what samples and places of
-    shortcuts are shifted by, spans, limits, weights and `NUMBERS`.  Gives nodes, links, the best path, and what
-    `PathsSearched` tells besides: how many rows the path has and its length, rows of trees and how many each has, the
-    last sample's number, searches, rounds, nodes, whether trees grow on, and whether they are full.
+    """Compile the search loop.
 
-    By block of pairs it takes margins where ``each`` has its own, and a scene's rows.  Pairs of ``deep`` blocks may
-    overlap: those that may keep their margin alone.
+    Inputs: nodes and links of trees, tables for a path and the best one, roots, pairs, shifts of samples and of
+    shortcuts, spans, limits, weights, the values named in `VALUES`, and for each block of pairs individual margins (if
+    ``each``) and the scene's arrays.  Outputs: nodes, links, the best path, and the remaining fields of `SearchResult`:
+    rows and length of the path, rows of the table and of each tree, index of the last sample, searches, rounds, nodes,
+    whether trees continue to grow, and whether they are full.
+
+    Pairs of ``deep`` blocks may overlap; they only keep their margin.
     """
     n = len(turning)
 
@@ -264,14 +266,14 @@ def searching_kernel(
         roots: Any,
         pairs: Any,
         shift: Any,
-        places: Any,
+        shortcut_shift: Any,
         spans: Any,
         limits: Any,
         weights: Any,
-        numbers: Any,
-        **given: Any,
+        values: Any,
+        **inputs: Any,
     ) -> Any:
-        at = dict(zip(NUMBERS, numbers, strict=True))
+        at = dict(zip(VALUES, values, strict=True))
         sampling = Sampling(
             pairs,
             at["many"],
@@ -284,7 +286,7 @@ def searching_kernel(
             at["anywhere"],
             at["doubling"],
         )
-        wanted = SearchWanted(
+        request = SearchRequest(
             roots,
             at["begun"],
             at["worth"],
@@ -293,68 +295,68 @@ def searching_kernel(
             at["searches"],
             at["rounds"],
             at["max_iterations"],
-            [*places],
+            [*shortcut_shift],
             at["trials"],
             at["hope"],
         )
 
-        def touches(q: list[Any], margin: Any) -> Any:
+        def in_collision_at(q: list[Any], margin: Any) -> Any:
             result: Any = 0.0
-            for k, (asked, depths) in enumerate(zip(blocks, deep, strict=True)):
-                of_block = {name: given[_name(name, k)] for name in (*(asked.margins if each else ()), *asked.rows)}
-                scene, margins = asked.scene(of_block), asked.pair_margins(of_block) if each else None
-                about = asked.tree, q, asked.pairs, asked.shapes, scene
-                hit = in_collision(*about, margin, depths=depths, margins=margins, alone=each)
+            for k, (block, depths) in enumerate(zip(blocks, deep, strict=True)):
+                of_block = {name: inputs[_name(name, k)] for name in (*(block.margins if each else ()), *block.rows)}
+                scene, margins = block.scene(of_block), block.pair_margins(of_block) if each else None
+                arguments = block.tree, q, block.pairs, block.shapes, scene
+                hit = in_collision(*arguments, margin, depths=depths, margins=margins, alone=each)
                 result = hit if k == 0 else fmax(result, hit)
             return result
 
-        looking = touching(touches)
+        check_with_margin = segment_check(in_collision_at)
 
         trees = Trees(nodes, links, at["total"], (at["count0"], at["count1"]))
-        result = searched(
-            Ways([*weights], turning),
-            looking(at["margin"]),
-            looking(at["margin"] + at["clear"]),
+        result = search_paths(
+            PathMetric([*weights], turning),
+            check_with_margin(at["margin"]),
+            check_with_margin(at["margin"] + at["clear"]),
             trees,
             path,
             after,
             best,
             sampling,
-            wanted,
+            request,
             at["growing"],
-            max_iterations=_ROUNDS,
+            max_iterations=_MAX_ROUNDS,
         )
-        grown = result.trees
-        told = [result.best.count, result.best.length, grown.total, *grown.counts, *result[2:]]
-        return grown.nodes, grown.links, result.best.path, array(told)
+        final = result.trees
+        diagnostics = [result.best.count, result.best.length, final.total, *final.counts, *result[2:]]
+        return final.nodes, final.links, result.best.path, array(diagnostics)
 
-    def made() -> Kernel:
-        """It has been called once, for no rounds, in float32: code of a single call is made then."""
+    def build() -> Kernel:
+        """Return the kernel after a first call with zero rounds in float32, which generates its single-call code."""
         shapes: dict[str, Any] = {
-            "nodes": (NODES, n),
-            "links": (NODES, 2),
-            "path": (PLACES, n),
-            "after": (PLACES, 2),
-            "best": (BEST, n),
+            "nodes": (TREE_ROWS, n),
+            "links": (TREE_ROWS, 2),
+            "path": (PATH_ROWS, n),
+            "after": (PATH_ROWS, 2),
+            "best": (BEST_ROWS, n),
             "roots": (ROOTS, n + 2),
             "pairs": (PAIRS, 2 * n + 2),
             "shift": (n + 3,),
-            "places": (2,),
+            "shortcut_shift": (2,),
             "spans": (2, n),
             "limits": (2, n),
             "weights": (n,),
-            "numbers": (len(NUMBERS),),
+            "values": (len(VALUES),),
             **{
                 _name(name, k): shape
-                for k, asked in enumerate(blocks)
-                for name, shape in {**(asked.margins if each else {}), **asked.rows}.items()
+                for k, block in enumerate(blocks)
+                for name, shape in {**(block.margins if each else {}), **block.rows}.items()
             },
         }
         result: Kernel = compile(searching, **shapes)
         result(*(np.zeros(shape, dtype=np.float32) for shape in shapes.values()))
         return result
 
-    return _KERNELS.get((blocks, deep, turning, each), made)
+    return _KERNELS.get((blocks, deep, turning, each), build)
 
 
 def _name(name: str, block: int) -> str:

@@ -1,4 +1,4 @@
-"""Graphs of configurations: which are near each other, and the shortest ways along edges.
+"""Graphs of configurations: nearest neighbours, components, and shortest paths (A*).
 
 Sources: Karaman and Frazzoli, Sampling-based algorithms for optimal motion planning, 2011 (how many neighbours
 suffice); Hart, Nilsson and Raphael, A formal basis for the heuristic determination of minimum
@@ -28,20 +28,20 @@ __all__ = [
     "needed_neighbours",
 ]
 
-UNKNOWN, FREE, BLOCKED = 0, 1, 2  # what is known of an edge
-_AT_ONCE = 1 << 21  # distances in one table
+UNKNOWN, FREE, BLOCKED = 0, 1, 2  # states of an edge
+_MAX_DISTANCES = 1 << 21  # maximum size of a distance table
 
 
 def needed_neighbours(count: int, dimension: int) -> int:
-    """k = e (1 + 1/d) log n, with which shortest ways along edges tend to shortest ways."""
+    """Return k = e (1 + 1/d) log n, for which shortest paths in the graph converge to shortest paths."""
     return max(1, math.ceil(math.e * (1.0 + 1.0 / max(dimension, 1)) * math.log(max(count, 2))))
 
 
 def nearest_nodes(space: PlanningSpace, q: np.ndarray, rows: np.ndarray, k: int) -> np.ndarray:
-    """The places (b, k) of the rows (n, nq) nearest to each of q (b, nq), the nearest first."""
+    """Return the indices (b, k) of the rows (n, nq) nearest to each of q (b, nq), nearest first."""
     k = min(k, len(rows))
     result = np.empty((len(q), k), dtype=int)
-    chunk = max(1, _AT_ONCE // max(len(rows), 1))
+    chunk = max(1, _MAX_DISTANCES // max(len(rows), 1))
     for i in range(0, len(q), chunk):
         square = space.between(rows, q[i : i + chunk])
         near = (
@@ -53,7 +53,7 @@ def nearest_nodes(space: PlanningSpace, q: np.ndarray, rows: np.ndarray, k: int)
 
 
 def near_pairs(space: PlanningSpace, q: np.ndarray, k: int, first: int = 0) -> np.ndarray:
-    """Pairs (m, 2) of places, i < j: each of the rows from the first on, and its k nearest of all."""
+    """Return pairs (m, 2) of indices i < j: each row from ``first`` on with its k nearest of all."""
     if len(q) < 2 or first >= len(q):
         return np.empty((0, 2), dtype=int)
     near = nearest_nodes(space, q[first:], q, k + 1)
@@ -64,7 +64,7 @@ def near_pairs(space: PlanningSpace, q: np.ndarray, k: int, first: int = 0) -> n
 
 
 def components(count: int, edges: np.ndarray) -> np.ndarray:
-    """By node, the least place of those that edges (m, 2) join it with."""
+    """Return for each node the smallest index in its component, with edges (m, 2)."""
     label = np.arange(count)
     while len(edges):
         low = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
@@ -81,24 +81,23 @@ def components(count: int, edges: np.ndarray) -> np.ndarray:
 
 
 class ShortestLengths:
-    """Lengths of shortest ways from many nodes at once along edges (m, 2): all edges again and again, until nothing is
-    shorter.
-    """
+    """Shortest path lengths from many nodes along edges (m, 2), by relaxation of all edges (Bellman–Ford)."""
 
     def __init__(self, count: int, edges: np.ndarray) -> None:
         head = np.concatenate([edges[:, 1], edges[:, 0]])
         order = np.argsort(head, kind="stable")
         self._tail, self._head = np.concatenate([edges[:, 0], edges[:, 1]])[order], head[order]
-        self._number = np.tile(np.arange(len(edges)), 2)[order]
+        self._edge_index = np.tile(np.arange(len(edges)), 2)[order]
         self._heads, self._starts = np.unique(self._head, return_index=True)
-        self._most = count
+        self._count = count
 
-    def found(self, begin: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """The lengths (n,) of shortest ways from where it begins, with the lengths (n,) that are before it, infinite
-        elsewhere; edges of infinite length are none.
+    def distances(self, begin: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """Return the shortest path lengths (n,) for initial lengths ``begin`` (n,), infinite where no path begins.
+
+        Edges of infinite length are ignored.
         """
-        result, step = begin.copy(), lengths[self._number]
-        for _ in range(self._most if len(self._heads) else 0):
+        result, step = begin.copy(), lengths[self._edge_index]
+        for _ in range(self._count if len(self._heads) else 0):
             best = np.minimum.reduceat(result[self._tail] + step, self._starts)
             shorter = best < result[self._heads]
             if not shorter.any():
@@ -106,19 +105,19 @@ class ShortestLengths:
             result[self._heads[shorter]] = best[shorter]
         return result
 
-    def by(self, begin: np.ndarray, result: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """By node, the edge that its shortest way comes by; −1 where it begins."""
-        by = np.full(self._most, -1)
+    def last_edges(self, begin: np.ndarray, result: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """Return for each node the last edge of its shortest path; −1 where the path begins."""
+        last_edges = np.full(self._count, -1)
         if len(self._heads):
             with np.errstate(invalid="ignore"):
-                exact = result[self._tail] + lengths[self._number] == result[self._head]
-            least = np.flatnonzero(exact & (result[self._head] < begin[self._head]))
-            by[self._head[least[::-1]]] = self._number[least[::-1]]
-        return by
+                exact = result[self._tail] + lengths[self._edge_index] == result[self._head]
+            best_length = np.flatnonzero(exact & (result[self._head] < begin[self._head]))
+            last_edges[self._head[best_length[::-1]]] = self._edge_index[best_length[::-1]]
+        return last_edges
 
 
 class Adjacency:
-    """Edges (m, 2) by node, for searches from node to node."""
+    """Adjacency lists of edges (m, 2) for searches."""
 
     def __init__(self, count: int, edges: np.ndarray, lengths: np.ndarray) -> None:
         tail = np.concatenate([edges[:, 0], edges[:, 1]])
@@ -126,50 +125,52 @@ class Adjacency:
         self.count = count
         self._bounds = np.searchsorted(tail[order], np.arange(count + 1)).tolist()
         self._heads = np.concatenate([edges[:, 1], edges[:, 0]])[order].tolist()
-        self._numbers = np.tile(np.arange(len(edges)), 2)[order].tolist()
+        self._edge_indices = np.tile(np.arange(len(edges)), 2)[order].tolist()
         self._lengths = np.tile(lengths, 2)[order].tolist()
 
-    def numbers(self, nodes: Sequence[int]) -> np.ndarray:
-        """The edges between neighbours on a way of nodes."""
+    def edge_indices(self, nodes: Sequence[int]) -> np.ndarray:
+        """Return the edges between consecutive nodes of a path."""
         result = []
         for tail, head in itertools.pairwise(nodes):
             low, high = self._bounds[tail], self._bounds[tail + 1]
-            result.append(self._numbers[low + self._heads[low:high].index(head)])
+            result.append(self._edge_indices[low + self._heads[low:high].index(head)])
         return np.array(result, dtype=int)
 
     def shortest(
         self, begin: dict[int, float], end: dict[int, float], ahead: Sequence[float], open_: Sequence[bool]
     ) -> list[int] | None:
-        """The nodes of the shortest way from where it may begin to where it may end, each with the length that is
-        before or after it, along edges that are open; ``ahead`` is never more than what is left from a node (A*).
+        """Return the nodes of the shortest path from any begin to any end along open edges, by A*.
+
+        ``begin`` and ``end`` map nodes to the lengths before and after them.  ``ahead`` is a lower bound of the
+        remaining length from each node.
         """
         best = dict(begin)
         before: dict[int, int] = {}
         heap = [(length + ahead[node], node) for node, length in begin.items()]
         heapq.heapify(heap)
         closed: set[int] = set()
-        least, last = math.inf, -1
+        best_length, last = math.inf, -1
         while heap:
-            promised, node = heapq.heappop(heap)
-            if promised >= least:
+            lower_bound, node = heapq.heappop(heap)
+            if lower_bound >= best_length:
                 break
             if node in closed:
                 continue
             closed.add(node)
-            here = best[node]
-            if node in end and here + end[node] < least:
-                least, last = here + end[node], node
+            length_here = best[node]
+            if node in end and length_here + end[node] < best_length:
+                best_length, last = length_here + end[node], node
             for k in range(self._bounds[node], self._bounds[node + 1]):
-                if not open_[self._numbers[k]]:
+                if not open_[self._edge_indices[k]]:
                     continue
-                head, through = self._heads[k], here + self._lengths[k]
-                if through < best.get(head, math.inf):
-                    best[head], before[head] = through, node
+                head, length_through = self._heads[k], length_here + self._lengths[k]
+                if length_through < best.get(head, math.inf):
+                    best[head], before[head] = length_through, node
                     closed.discard(head)
-                    heapq.heappush(heap, (through + ahead[head], head))
+                    heapq.heappush(heap, (length_through + ahead[head], head))
         if last < 0:
             return None
-        way = [last]
-        while way[-1] in before:
-            way.append(before[way[-1]])
-        return way[::-1]
+        path = [last]
+        while path[-1] in before:
+            path.append(before[path[-1]])
+        return path[::-1]

@@ -1,4 +1,4 @@
-"""A tree of configurations: rows, and the place of each one's parent."""
+"""Search tree of configurations with parent indices."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Protocol
 
 import numpy as np
 
-__all__ = ["GrownTree", "PlanningTree", "TreeRows"]
+__all__ = ["GrownTree", "PlanningTree", "TableTree"]
 
 
 class GrownTree(Protocol):
-    """How many configurations there are, they (n, nq) and the places of their parents (n,), −1 of roots."""
+    """Protocol of a search tree: configurations (n, nq) and indices of their parents (n,), −1 for roots."""
 
     @property
     def count(self) -> int: ...
@@ -21,67 +21,68 @@ class GrownTree(Protocol):
     def parent(self) -> np.ndarray: ...
 
 
-class TreeRows:
-    """One of two trees whose rows stand in the same tables, looked for when it is asked for: nodes (n, nq), and links
-    (n, 2), which tree each is of, and its parent.
+class TableTree:
+    """One of two trees stored in shared tables, extracted on demand.
+
+    The tables are nodes (n, nq) and links (n, 2): the tree of each node and its parent.
     """
 
     def __init__(self, nodes: np.ndarray, links: np.ndarray, side: int, count: int) -> None:
-        self.count, self._given = count, (nodes, links, side)
+        self.count, self._tables = count, (nodes, links, side)
 
     @property
     def q(self) -> np.ndarray:
-        return self._found[0]
+        return self._extracted[0]
 
     @property
     def parent(self) -> np.ndarray:
-        return self._found[1]
+        return self._extracted[1]
 
     @cached_property
-    def _found(self) -> tuple[np.ndarray, np.ndarray]:
-        nodes, links, side = self._given
+    def _extracted(self) -> tuple[np.ndarray, np.ndarray]:
+        nodes, links, side = self._tables
         own = links[:, 0] == side
-        place, parent = np.cumsum(own) - 1, links[own, 1].astype(int)
-        return nodes[own].astype(float), np.where(parent < 0, -1, place[parent])
+        new_index, parent = np.cumsum(own) - 1, links[own, 1].astype(int)
+        return nodes[own].astype(float), np.where(parent < 0, -1, new_index[parent])
 
 
 class PlanningTree:
-    """Grows by doubling; roots have no parent (−1) and come first, parents before children.
+    """Growing search tree; roots have no parent (−1) and come first, parents before children.
 
-    ``domain`` is how far from a node samples count.
+    ``domain`` is the radius around each node within which samples extend it.  Storage doubles as needed.
     """
 
     def __init__(self, roots: np.ndarray) -> None:
         self.roots = self.count = len(roots)
-        room = max(64, 2 * self.count)
-        self._q = np.empty((room, roots.shape[1]))
-        self._parent = np.full(room, -1)
-        self._domain = np.full(room, np.inf)
+        size = max(64, 2 * self.count)
+        self._q = np.empty((size, roots.shape[1]))
+        self._parent = np.full(size, -1)
+        self._domain = np.full(size, np.inf)
         self._q[: self.count] = roots
 
     @property
     def q(self) -> np.ndarray:
-        """All of its configurations (n, nq)."""
+        """Configurations (n, nq)."""
         return self._q[: self.count]
 
     @property
     def parent(self) -> np.ndarray:
-        """By node (n,), −1 of roots."""
+        """Index of each node's parent (n,), −1 for roots."""
         return self._parent[: self.count]
 
     @property
     def domain(self) -> np.ndarray:
-        """By node (n,)."""
+        """Radius of each node (n,)."""
         return self._domain[: self.count]
 
     def extend(self, q: np.ndarray, parent: np.ndarray) -> np.ndarray:
-        """Nodes more (m, nq), whose parents (m,) may be among them, and their places."""
+        """Add nodes (m, nq) with parents (m,), which may be among them; return their indices."""
         first, last = self.count, self.count + len(q)
         if last > len(self._q):
-            room = 2 * last
+            size = 2 * last
             for name, fill in (("_q", 0.0), ("_parent", -1), ("_domain", np.inf)):
                 old = getattr(self, name)
-                new = np.full((room, *old.shape[1:]), fill, dtype=old.dtype)
+                new = np.full((size, *old.shape[1:]), fill, dtype=old.dtype)
                 new[: self.count] = old[: self.count]
                 setattr(self, name, new)
         self._q[first:last], self._parent[first:last] = q, parent
@@ -89,7 +90,7 @@ class PlanningTree:
         return np.arange(first, last)
 
     def nodes_to(self, node: int) -> list[int]:
-        """From a node to its root, both included."""
+        """Return the nodes from one to its root, both included."""
         result = []
         while node >= 0:
             result.append(node)
@@ -97,16 +98,16 @@ class PlanningTree:
         return result
 
     def cut(self, nodes: list[int]) -> None:
-        """Without these nodes, none of them a root, and what grew on them."""
-        gone = np.zeros(self.count, dtype=bool)
-        gone[nodes] = True
+        """Remove nodes (no roots) and their descendants."""
+        removed = np.zeros(self.count, dtype=bool)
+        removed[nodes] = True
         parent = self.parent
         for k in range(min(nodes), self.count):
-            if parent[k] >= 0 and gone[parent[k]]:
-                gone[k] = True
-        kept = np.flatnonzero(~gone)
-        place = np.cumsum(~gone) - 1
-        self._q[: len(kept)] = self._q[kept]
-        self._domain[: len(kept)] = self._domain[kept]
-        self._parent[: len(kept)] = np.where(parent[kept] >= 0, place[parent[kept]], -1)
-        self.count = len(kept)
+            if parent[k] >= 0 and removed[parent[k]]:
+                removed[k] = True
+        remaining = np.flatnonzero(~removed)
+        new_index = np.cumsum(~removed) - 1
+        self._q[: len(remaining)] = self._q[remaining]
+        self._domain[: len(remaining)] = self._domain[remaining]
+        self._parent[: len(remaining)] = np.where(parent[remaining] >= 0, new_index[parent[remaining]], -1)
+        self.count = len(remaining)

@@ -31,7 +31,7 @@ from linkwork.expr.equations.root_finding import fixed_point, monotone_root
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
-from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import ConstrainedFactorization
 from linkwork.mechanisms.algorithms.constraint_projection import project_configuration
 from linkwork.mechanisms.algorithms.constraint_rows import constraint_error, rates_of, rates_of_some
 from linkwork.mechanisms.algorithms.weighted_projection import largest
@@ -72,7 +72,7 @@ class StepConstraints:
     """Constraints of a tree in a step of h [s] that starts at q and t."""
 
     mechanics: DiscreteMechanics
-    held: Held
+    held: ConstrainedFactorization
     t: Any
     q: Scalars
     h: Any
@@ -83,7 +83,7 @@ class StepConstraints:
     ) -> StepConstraints:
         """Create the constraints with the inverse of the inertia for a change of the step's velocity."""
         rates = rates_of(mechanics.tree, q, [0.0] * mechanics.tree.nv, t)
-        return StepConstraints(mechanics, Held(inverse, rates, _FLAT), t, q, h)
+        return StepConstraints(mechanics, ConstrainedFactorization(inverse, rates, _FLAT), t, q, h)
 
     def violations(self, w: Scalars) -> list[Any]:
         """Return by row (nc) φ(q⁺)/h of holonomic constraints, and G w + σ at the midpoint of the others."""
@@ -173,7 +173,7 @@ class StepConstraints:
         It ends at the nearest assembled configuration, or with a small error if none is near.
         """
         held, tree = self.held, self.mechanics.tree
-        firm = replace(self, held=Held(held.inverse, held.rates, _SINGULAR))
+        firm = replace(self, held=ConstrainedFactorization(held.inverse, held.rates, _SINGULAR))
         drift = [dot(row, v) + s for row, s in zip(held.rates.rows, held.rates.drift, strict=True)]
         change = held.inverse.applied(firm.released(left(v), drift))
         w = [a - b for a, b in zip(v, change, strict=True)]
@@ -203,7 +203,7 @@ def monotone(
 def allowed_velocity(mechanics: DiscreteMechanics, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
     """Return the velocity nearest to v (nv) that satisfies the constraints, and the impulse of each row (nc)."""
     rates = rates_of(mechanics.tree, q, [0.0] * mechanics.tree.nv, t)
-    held, still = Held(mechanics.inverse(q), rates, _FLAT), [0.0] * mechanics.tree.nv
+    held, still = ConstrainedFactorization(mechanics.inverse(q), rates, _FLAT), [0.0] * mechanics.tree.nv
     left = [dot(row, v) + s for row, s in zip(rates.rows, rates.drift, strict=True)]
     impulses = held.factors.solved([-x for x in left])
     return [a + b for a, b in zip(v, held.moved(still, impulses), strict=True)], held.factors.least(impulses)
@@ -225,7 +225,7 @@ def released_velocity(
     if not tree.constraints:
         return inverse.applied(momentum)
     rates = rates_of(tree, q, [0.0] * tree.nv, t)
-    held, y = Held(inverse, rates, _FLAT), inverse.inward(momentum)
+    held, y = ConstrainedFactorization(inverse, rates, _FLAT), inverse.inward(momentum)
     return held.moved(y, held.forces(y, [-x for x in rates.drift]))
 
 

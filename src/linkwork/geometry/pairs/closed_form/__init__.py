@@ -1,1 +1,1 @@
-"""Distances of pairs of shapes in closed form."""
+"""Signed distances of pairs of cores in closed form."""

@@ -1,16 +1,17 @@
-"""Two cylinders: by the few directions at which what planes keep between them can be extreme.
+"""Signed distance of two cylinders, by the few directions at which h(n) can be extreme.
 
-A − B is the sum of two segments, the axes, and two discs.  Unless these are parallel its surface is smooth everywhere:
+The Minkowski difference A − B is the sum of two segments (the axes) and two discs.  Unless these are parallel, its
+surface is smooth everywhere:
 
-- flat where n is along an axis, or across both;
-- where the side of one touches a rim of the other, n is across the one's axis, along which the other is an ellipse
-  that is drawn out, as in `edge_rim_extremes.py`;
-- where two rims touch, n is anywhere, and Newton's method finds it on the sphere.
+- flat where n is parallel to an axis, or orthogonal to both;
+- where the side of one touches a rim of the other: n is orthogonal to the first axis, along which the other projects to
+  a swept ellipse, as in `edge_rim_extremes.py`;
+- where two rims touch: n is arbitrary, and is the result of Newton's method on the sphere.
 
-−h(n) is extreme at one of these.  Apart there is one such place, and it shows: the points that n leads to are on both.
-So rims are only asked where the best of what is known without them does not show it.  Of overlaps many places may show;
-there Newton's method starts in four, from which it found the least in all but 4 of 360 000 shallow overlaps, and in all
-of 380 000 others.
+−h(n) is extreme at one of these.  Separate cylinders have one such direction, and it is recognised: the support points
+along n are on both.  So rims are evaluated only if the best of the other candidates is not recognised.  Overlaps may
+have many.  There Newton's method starts from four directions; it found the minimum in all but 4 of 360 000 shallow
+overlaps, and in all of 380 000 others.
 """
 
 from __future__ import annotations
@@ -50,23 +51,23 @@ from linkwork.spatial import Pose, Vec3
 
 __all__ = ["cylinder_cylinder"]
 
-_LEVEL = 1e-13  # sines of angles below which a direction is across an axis, or along it
+_LEVEL = 1e-13  # sine of the angle below which a direction is orthogonal or parallel to an axis
 _STEPS = 12
-_FEW = 6  # steps from each of the starts for overlaps: what is best after them is made exact
-_FAR = 0.3  # [rad] no step is longer
-_ASIDE, _BESIDE = 0.2, 0.05  # from a flat end, whose rim has no direction
-_ENOUGH = 1e-18  # [rad²] of a step after which none is needed
-_CLOSE = 1e-12  # the same, of starts for overlaps
-_WAYS = 3.0  # in which rims are asked for
-_PROVED = 1e-14  # of sizes, by which points are off each other where a normal shows them
-_PARALLEL = 1e-9  # 1 less the cosine of directions that are one
+_FEW = 6  # steps from each start for overlaps; the best result is refined
+_FAR = 0.3  # [rad] maximum step
+_ASIDE, _BESIDE = 0.2, 0.05  # offsets from a flat end, whose rim has no direction
+_ENOUGH = 1e-18  # [rad²] squared step at which iterations end
+_CLOSE = 1e-12  # [rad²] the same for the starts of overlaps
+_METHODS = 3.0  # for rims, tried in turn
+_PROVED = 1e-14  # relative to sizes: distance of the support points of a recognised normal
+_PARALLEL = 1e-9  # 1 − cosine of equal directions
 _ROUNDING = 4e-15
-_END_A, _END_B, _CROSSED, _SIDE_A, _SIDE_B, _RIMS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0  # places, as `_known` has them
+_END_A, _END_B, _CROSSED, _SIDE_A, _SIDE_B, _RIMS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0  # kinds, in the order of `_known`
 _Z = Vec3(0.0, 0.0, 1.0)
 
 
 class _Two(NamedTuple):
-    """B's center and axis in A's axes, and the sizes of both."""
+    """Two cylinders: B's center and axis in A's axes, and radii and half lengths of both."""
 
     c: Vec3
     a: Vec3
@@ -76,7 +77,7 @@ class _Two(NamedTuple):
     lb: Any
 
     def height(self, n: Vec3) -> Any:
-        """h(n): the sum of what both reach along n or −n, less the way between their centers."""
+        """Return h(n), the sum of both extents along ±n less the distance of the centers along n."""
         t, u = n.cross(_Z), n.cross(self.a)
         reach = self.la * fabs(n.z) + self.lb * fabs(n.dot(self.a)) + self.ra * length(t) + self.rb * length(u)
         return reach - fabs(n.dot(self.c))
@@ -87,20 +88,20 @@ class _Two(NamedTuple):
 
     @property
     def both(self) -> tuple[tuple[Vec3, Vec3, Any, Any], tuple[Vec3, Vec3, Any, Any]]:
-        """Center, axis, radius and half length of each."""
+        """Center, axis, radius and half length of A and of B."""
         return (Vec3.zero(), _Z, self.ra, self.la), (self.c, self.a, self.rb, self.lb)
 
 
 def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
-    """Of two cylinders."""
+    """Compute the signed distance of two cylinders."""
     X = a.pose.inv() @ b.pose
     two = _Two(X.translation, X.rotation @ _Z, a.radius, a.half, b.radius, b.half)
     known = _known(two, X)
     h, n, out_a, out_b = known[0]
     kind: Any = 0.0 * h
-    for number, (other, m, s, t) in enumerate(known[1:], 1):
+    for k, (other, m, s, t) in enumerate(known[1:], 1):
         less = lt(other, h)
-        h, n, kind = where(less, other, h), choose(less, m, n), where(less, float(number), kind)
+        h, n, kind = where(less, other, h), choose(less, m, n), where(less, float(k), kind)
         out_a, out_b = choose(less, s, out_a), choose(less, t, out_b)
     sign = copysign(1.0, n.dot(two.c))
     best = _beside_ends(two, known, _Best(h, n * sign, out_a * sign, out_b * sign, kind))
@@ -112,10 +113,10 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
         lambda: is_tied([*((x, m) for x, m, *_ in known), *_images(two, n, known[2][1])], h, n, two.c, two.size),
         lambda: lt(1.0, 0.0 * h),
     )
-    # next to a flat end, which is as good but for rounding, all that lies on it is
+    # next to a flat end of equal depth up to rounding, all points on the end are witnesses
     for other, m, *_ in known[:2]:
-        turned = n.cross(m)
-        near = and_(lt(_LEVEL * _LEVEL, turned.dot(turned)), lt(1.0 - _PARALLEL, fabs(n.dot(m))))
+        across = n.cross(m)
+        near = and_(lt(_LEVEL * _LEVEL, across.dot(across)), lt(1.0 - _PARALLEL, fabs(n.dot(m))))
         tie = or_(tie, and_(near, le(other, h + _PROVED * two.size)))
     between, enough, here, there = n * -h, tolerance(n, two.size), *two.both
     out = or_(out_of_cylinder(at.on_a, *here, enough), out_of_cylinder(at.on_a + between, *there, enough))
@@ -128,7 +129,7 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
 
 
 def _known(two: _Two, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
-    """h, n, and the ways from both axes to where they are farthest along n: of all but two rims."""
+    """Return h, n and both radial directions to the support points along n, for all candidates but two rims."""
     a, c = two.a, two.c
     sine = length(Vec3(a.x, a.y, 0.0))
     cap = two.la + two.lb * fabs(a.z) + two.rb * sine - fabs(c.z)
@@ -150,33 +151,32 @@ def _known(two: _Two, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
 
 
 def _images(two: _Two, n: Vec3, across: Vec3) -> list[tuple[Any, Vec3]]:
-    """h of the images of n in the planes across both axes and across what is across both, and these images."""
+    """Return h and n of the reflections of n in the planes orthogonal to both axes and to their common normal."""
     result = [n - axis * (2.0 * axis.dot(n)) for axis in (_Z, two.a, across)]
     return [(two.height(m), m) for m in result]
 
 
 class _Touching(NamedTuple):
-    """Points of both that are farthest along n and next to each other, and whether n has no others."""
+    """Support points of both along n that are nearest to each other, and True if they are unique."""
 
     n: Vec3
     on_a: Vec3
     on_b: Vec3
     one: Any
 
-    def way(self, h: Any) -> Vec3:
-        """From A's point, moved by the distance, to B's."""
-        way: Vec3 = self.on_b - self.on_a + self.n * h
-        return way
+    def mismatch(self, h: Any) -> Vec3:
+        """Return the vector from A's point, moved by the distance, to B's point."""
+        result: Vec3 = self.on_b - self.on_a + self.n * h
+        return result
 
 
 def _touching(two: _Two, best: _Best) -> _Touching:
     n, out_a, out_b = best.n, best.out_a, best.out_b
     along = n.dot(two.a)
     t, u = n.cross(_Z), n.cross(two.a)
-    level = [or_(le(fabs(x), _LEVEL), made) for x, made in zip((n.z, along), best.levels(), strict=True)]
+    level = [or_(le(fabs(x), _LEVEL), exact) for x, exact in zip((n.z, along), best.levels(), strict=True)]
     flat = [
-        or_(le(x.dot(x), _LEVEL * _LEVEL), lt(fabs(best.kind - number), 0.5))
-        for x, number in ((t, _END_A), (u, _END_B))
+        or_(le(x.dot(x), _LEVEL * _LEVEL), lt(fabs(best.kind - code), 0.5)) for x, code in ((t, _END_A), (u, _END_B))
     ]
     ra, rb = (where(x, 0.0, r) for x, r in zip(flat, (two.ra, two.rb), strict=True))
     a = unit(out_a) * ra + _Z * where(level[0], 0.0, copysign(two.la, n.z))
@@ -184,7 +184,7 @@ def _touching(two: _Two, best: _Best) -> _Touching:
     side_a, side_b = _Z * where(level[0], two.la, 0.0), two.a * where(level[1], two.lb, 0.0)
     near = nearest_of_segments(SegmentCore(a, side_a), SegmentCore(b, side_b))
     p, q = a + side_a * near.s, b + side_b * near.t
-    # what is flat has all points of its end
+    # all points of a flat end are support points
     q_end = _in_disc(p, b, two.a, two.rb)
     p_end = _in_disc(q, a, _Z, two.ra)
     q_end = choose(flat[0], _in_disc(p_end, b, two.a, two.rb), q_end)
@@ -197,7 +197,7 @@ def _touching(two: _Two, best: _Best) -> _Touching:
 
 
 def _in_disc(p: Vec3, center: Vec3, axis: Vec3, radius: Any) -> Vec3:
-    """The point of a disc that is nearest to a point."""
+    """Return the point of a disc nearest to a point."""
     away = p - center
     away = away - axis * axis.dot(away)
     far = length(away)
@@ -206,7 +206,7 @@ def _in_disc(p: Vec3, center: Vec3, axis: Vec3, radius: Any) -> Vec3:
 
 
 class _Best(NamedTuple):
-    """The least h so far, its n, the ways from both axes to where they are farthest along n, and which place it is."""
+    """Best candidate so far: h, n, radial directions of both support points, and the candidate's kind."""
 
     h: Any
     n: Vec3
@@ -215,50 +215,50 @@ class _Best(NamedTuple):
     kind: Any
 
     def levels(self) -> tuple[Any, Any]:
-        """Whether n was made to be across an axis, of both."""
+        """Return True for each axis that n is orthogonal to by construction."""
         crossed = lt(fabs(self.kind - _CROSSED), 0.5)
-        return tuple(or_(crossed, lt(fabs(self.kind - number), 0.5)) for number in (_SIDE_A, _SIDE_B))
+        return tuple(or_(crossed, lt(fabs(self.kind - code), 0.5)) for code in (_SIDE_A, _SIDE_B))
 
     def with_normal(self, two: _Two, m: Vec3, rounding: Any = 0.0) -> _Best:
-        """With another normal, if it is better, or as good but for rounding."""
+        """Return the better of this candidate and another normal, preferring the latter up to ``rounding``."""
         m = m * copysign(1.0, m.dot(two.c))
         h = two.height(m)
         less = and_(lt(h, self.h + rounding), lt(0.5, m.dot(m)))
-        ways = m - _Z * m.z, m - two.a * m.dot(two.a)
-        return _Best(where(less, h, self.h), choose(less, m, self.n), choose(less, ways[0], self.out_a),
-                     choose(less, ways[1], self.out_b), where(less, _RIMS, self.kind))  # fmt: skip
+        radial = m - _Z * m.z, m - two.a * m.dot(two.a)
+        return _Best(where(less, h, self.h), choose(less, m, self.n), choose(less, radial[0], self.out_a),
+                     choose(less, radial[1], self.out_b), where(less, _RIMS, self.kind))  # fmt: skip
 
 
 def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Best) -> _Best:
-    """With what rims are least beside both flat ends, of cylinders that overlap.
+    """Add the minima of rims next to both flat ends, for overlapping cylinders.
 
-    There two places may be least next to each other, so what shows where both touch need not be the least.
+    There two local minima may be next to each other, so a recognised one need not be the global minimum.
     """
     aligned = copysign(1.0, two.a.z)
     starts = []
-    for which, (_, n, out_a, out_b) in enumerate(known[:2]):
+    for index, (_, n, out_a, out_b) in enumerate(known[:2]):
         sign = copysign(1.0, n.dot(two.c))
         n = n * sign
-        at = _touching(two, _Best(0.0 * best.h, n, out_a * sign, out_b * sign, float(which) + 0.0 * best.h))
+        at = _touching(two, _Best(0.0 * best.h, n, out_a * sign, out_b * sign, float(index) + 0.0 * best.h))
         to_b, to_a = at.on_b, at.on_a - two.c
-        aside = Vec3(to_b.x, to_b.y, 0.0) if which == 0 else two.a * two.a.dot(to_a) - to_a
-        starts.append((unit(n + unit(aside) * _BESIDE), copysign(1.0, n.z if which == 0 else n.dot(two.a))))
+        aside = Vec3(to_b.x, to_b.y, 0.0) if index == 0 else two.a * two.a.dot(to_a) - to_a
+        starts.append((unit(n + unit(aside) * _BESIDE), copysign(1.0, n.z if index == 0 else n.dot(two.a))))
 
     (m, end_a), (n, end_b) = starts
     ends = _corner(two, end_a, end_a * aligned), _corner(two, end_b * aligned, end_b)
     facing = _corner(two, copysign(1.0, two.c.z), copysign(1.0, two.c.dot(two.a)))
-    kept = ((m, ends[0]), (n, ends[1]), (unit(two.c), facing), (unit(facing), facing))
+    trials = ((m, ends[0]), (n, ends[1]), (unit(two.c), facing), (unit(facing), facing))
     going = where(lt(0.0, best.h), 1.0, 0.0)
 
     def step(state: tuple[Vec3, Vec3, Vec3, Vec3, Any]) -> tuple[Vec3, Vec3, Vec3, Vec3, Any]:
-        result = [_turned(two, n, corner) for n, (_, corner) in zip(state[:4], kept, strict=True)]
+        result = [_rim_step(two, n, corner) for n, (_, corner) in zip(state[:4], trials, strict=True)]
         square: Any = 0.0
         for _, other in result:
             square = fmax(square, other)
         w, x, y, z = (n for n, _ in result)
         return w, x, y, z, where(lt(_CLOSE, square), 1.0, 0.0)
 
-    w, x, y, z = (n for n, _ in kept)
+    w, x, y, z = (n for n, _ in trials)
     last = while_loop(lambda s: lt(0.5, s[4]), step, (w, x, y, z, going), max_iterations=_FEW).state
     for n in last[:4]:
         best = best.with_normal(two, n)
@@ -266,7 +266,7 @@ def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Be
 
 
 def _with_rims(two: _Two, first: _Best) -> _Best:
-    """With what rims are least near the best that is known, until what is best shows where both touch."""
+    """Add minima of rims near the best candidate until the best is recognised."""
     at = _touching(two, first)
     to_b, to_a = at.on_b, at.on_a - two.c
     e, f = unit(Vec3(to_b.x, to_b.y, 0.0)), unit(to_a - two.a * two.a.dot(to_a))
@@ -279,34 +279,34 @@ def _with_rims(two: _Two, first: _Best) -> _Best:
     end_b = copysign(1.0, where(or_(level_b, lt(fabs(along), _LEVEL)), -to_a.dot(two.a), along))
     corner = _corner(two, end_a, end_b)
 
-    def shown(best: _Best, at: _Touching) -> Any:
-        return le(length(at.way(best.h)), _PROVED * two.size)
+    def is_recognised(best: _Best, at: _Touching) -> Any:
+        return le(length(at.mismatch(best.h)), _PROVED * two.size)
 
     def step(state: tuple[_Best, Any]) -> tuple[_Best, Any]:
         best, k = state
         m = choose(lt(k, 0.5), _on_sphere(two, start, corner, lt(k, 0.5)), _on_rims(two, e, f, corner, k))
         best = best.with_normal(two, m, _ROUNDING * two.size)
         at = _touching(two, best)
-        return best, where(shown(best, at), _WAYS, k + 1.0)
+        return best, where(is_recognised(best, at), _METHODS, k + 1.0)
 
-    begin = where(shown(first, at), _WAYS, 0.0)
+    begin = where(is_recognised(first, at), _METHODS, 0.0)
     best: _Best = while_loop(
-        lambda state: lt(state[1], _WAYS - 0.5), step, (first, begin), max_iterations=int(_WAYS)
+        lambda state: lt(state[1], _METHODS - 0.5), step, (first, begin), max_iterations=int(_METHODS)
     ).state[0]
     return best
 
 
 def _corner(two: _Two, end_a: Any, end_b: Any) -> Vec3:
-    """From the center of a disc of A to that of one of B; n points away from the ends, whose signs are those of n."""
-    way: Vec3 = two.c - _Z * (two.la * end_a) - two.a * (two.lb * end_b)
-    return way
+    """Return the vector from the center of A's disc to that of B's disc, at the ends with the signs of n."""
+    result: Vec3 = two.c - _Z * (two.la * end_a) - two.a * (two.lb * end_b)
+    return result
 
 
 def _on_sphere(two: _Two, n: Vec3, corner: Vec3, going: Any) -> Vec3:
-    """The normal of two rims, by Newton's method on the sphere."""
+    """Return the normal of two rims by Newton's method on the sphere."""
 
     def step(state: tuple[Vec3, Any]) -> tuple[Vec3, Any]:
-        m, square = _turned(two, state[0], corner)
+        m, square = _rim_step(two, state[0], corner)
         return m, where(lt(_ENOUGH, square), 1.0, 0.0)
 
     start = n, where(going, 1.0, 0.0)
@@ -314,8 +314,8 @@ def _on_sphere(two: _Two, n: Vec3, corner: Vec3, going: Any) -> Vec3:
     return result
 
 
-def _turned(two: _Two, m: Vec3, corner: Vec3) -> tuple[Vec3, Any]:
-    """A step, and its square: h has the gradient r and the second derivative J_A + J_B − h."""
+def _rim_step(two: _Two, m: Vec3, corner: Vec3) -> tuple[Vec3, Any]:
+    """Return a Newton step and its square: h has the gradient r and the second derivative J_A + J_B − h."""
     t, u = m.cross(_Z), m.cross(two.a)
     i, j = _inverse(t), _inverse(u)
     r = (m - _Z * m.z) * (two.ra * i) + (m - two.a * m.dot(two.a)) * (two.rb * j) - corner
@@ -330,21 +330,21 @@ def _turned(two: _Two, m: Vec3, corner: Vec3) -> tuple[Vec3, Any]:
 
 
 def _on_rims(two: _Two, e: Vec3, f: Vec3, corner: Vec3, k: Any) -> Vec3:
-    """The normal of two rims by points of both, in directions e and f from the axes: next to a flat end, where the
-    normal hardly turns and the points do.
+    """Return the normal of two rims by points of both in directions e and f from the axes.
 
-    First half the square of what is between them is made less, then extreme.
+    This is well-conditioned next to a flat end, where the points change much more than the normal.  Half the squared
+    distance of the points is minimised for k = 1, and made stationary for k = 2.
     """
     ra, rb = (where(lt(0.0, r), r, 1.0) for r in (two.ra, two.rb))
 
     def step(state: tuple[Vec3, Vec3, Any]) -> tuple[Vec3, Vec3, Any]:
         e, f, _ = state
         t, u = _Z.cross(e), two.a.cross(f)
-        way = corner + f * two.rb - e * two.ra
-        tt, ts, ss = 1.0 + way.dot(e) / ra, -t.dot(u), 1.0 - way.dot(f) / rb
+        offset = corner + f * two.rb - e * two.ra
+        tt, ts, ss = 1.0 + offset.dot(e) / ra, -t.dot(u), 1.0 - offset.dot(f) / rb
         least = absolute(tt, ts, ss)
         tt, ts, ss = (where(lt(1.5, k), x, y) for x, y in zip((tt, ts, ss), least, strict=True))
-        x, y, _, _ = _newton(tt, ts, ss, -way.dot(t), way.dot(u))
+        x, y, _, _ = _newton(tt, ts, ss, -offset.dot(t), offset.dot(u))
         x, y = x / ra, y / rb
         square = x * x + y * y
         short = fmin(1.0, _FAR / sqrt(where(lt(0.0, square), square, 1.0)))
@@ -356,7 +356,7 @@ def _on_rims(two: _Two, e: Vec3, f: Vec3, corner: Vec3, k: Any) -> Vec3:
 
 
 def _newton(tt: Any, ts: Any, ss: Any, g: Any, k: Any) -> tuple[Any, Any, Any, Any]:
-    """The step from a gradient by a second derivative, its square, and how much of it is taken."""
+    """Return the Newton step of a gradient and a Hessian, its square, and its factor of reduction."""
     det = tt * ss - ts * ts
     some = lt(1e-300, fabs(det))
     scale = where(some, 1.0, 0.0) / where(some, det, 1.0)

@@ -14,17 +14,18 @@ from linkwork.spatial import Vec3
 
 __all__ = ["CylinderInBoxFrame", "in_both", "in_cylinder", "is_tied", "out_of_cylinder", "tolerance"]
 
-_TIE = 1e-14  # of sizes: depths that differ by less are as good
-_OFF = 1e-12  # the same, of points that are in their bodies
-_PROJECTIONS = 40
-_BETTER = 0.01  # of the square of how far a point is out: else projections in turn are of no use
-_SAME = 1e-9  # 1 less the cosine of directions that are one
+_TIE = 1e-14  # relative to sizes: difference of equal depths
+_OFF = 1e-12  # relative to sizes: tolerance of points in their bodies
+_MAX_PROJECTIONS = 40
+_BETTER = 0.01  # required reduction of the squared error by alternating projections
+_SAME = 1e-9  # 1 − cosine of equal directions
 
 
 @dataclass(frozen=True, slots=True)
 class CylinderInBoxFrame:
-    """In the axes of a box: the cylinder's center and axis, of length 1; radius, half of its length, and the box's half
-    edges.  ``sines`` are those of the angles between the axis and the box's.
+    """Cylinder in the axes of a box: center, unit axis, radius and half length, with the box's half edges.
+
+    ``sines`` are those of the angles between the cylinder's axis and the box's axes.
     """
 
     center: Vec3
@@ -36,7 +37,7 @@ class CylinderInBoxFrame:
 
     @staticmethod
     def of(center: Vec3, axis: Vec3, radius: Any, half: Any, box: Vec3) -> CylinderInBoxFrame:
-        """With its sines."""
+        """Create the cylinder and compute the sines."""
         sines = (
             length(Vec3(axis.y, axis.z, 0.0)),
             length(Vec3(axis.z, axis.x, 0.0)),
@@ -45,7 +46,7 @@ class CylinderInBoxFrame:
         return CylinderInBoxFrame(center, axis, radius, half, box, sines)
 
     def height(self, n: Vec3) -> Any:
-        """h(n): the sum of what both reach along n, of length 1, or −n, less the way between their centers."""
+        """Return h(n), the sum of both extents along ±n (length 1) less the distance of the centers along n."""
         turned = n.cross(self.axis)
         reach = self.half * fabs(n.dot(self.axis)) + self.radius * length(turned)
         for x, side in zip(n, self.box, strict=True):
@@ -54,7 +55,7 @@ class CylinderInBoxFrame:
 
 
 def is_tied(known: Iterable[tuple[Any, Vec3]], h: Any, n: Vec3, between: Vec3, size: Any) -> Any:
-    """Whether another direction is as good, of those that are known with their heights, or the opposite one."""
+    """Return True if another known direction, with its h, or the opposite direction has an equal depth."""
     tied = le(fabs(n.dot(between)), _TIE * size)
     for other, m in known:
         tied = or_(tied, and_(lt(other, h + _TIE * size), lt(fabs(n.dot(m)), 1.0 - _SAME)))
@@ -62,15 +63,15 @@ def is_tied(known: Iterable[tuple[Any, Vec3]], h: Any, n: Vec3, between: Vec3, s
 
 
 def tolerance(n: Vec3, size: Any) -> Any:
-    """By how much points may be out of their bodies [m]."""
+    """Return the tolerance of points in their bodies [m]."""
     return (_OFF + rounding(n)) * size
 
 
 def in_cylinder(p: Vec3, center: Vec3, axis: Vec3, radius: Any, half: Any) -> Vec3:
-    """The point of a cylinder that is nearest to p; the axis has length 1."""
-    way = p - center
-    z = axis.dot(way)
-    out = way - axis * z
+    """Return the point of a cylinder nearest to p; the axis has length 1."""
+    offset = p - center
+    z = axis.dot(offset)
+    out = offset - axis * z
     far = length(out)
     result: Vec3 = center + axis * clamp(z, half) + out * (fmin(far, radius) / where(lt(0.0, far), far, 1.0))
     return result
@@ -85,11 +86,11 @@ def in_both(
     to_a: Callable[[Vec3], Vec3],
     to_b: Callable[[Vec3], Vec3],
 ) -> Vec3:
-    """A's witness point, unless it is ``out`` of A or, moved by ``between``, of B: then what projections in turn find.
+    """Return A's witness point, corrected by alternating projections if ``out``.
 
-    Where something is flush but for next to nothing, the normal does not tell which of the points in a plane across it
-    are in both bodies.  Projections begin at the middle of B's ``end``: the nearest point of A to it is in B's disc, if
-    any is.
+    ``out`` is True if the point is outside A, or, moved by ``between``, outside B.  For almost flush faces, the normal
+    does not determine which points of a plane orthogonal to it are in both bodies.  Projections start at the centre of
+    B's ``end``, whose nearest point of A is in B's disc if any is.
     """
 
     enough = enough * enough
@@ -103,7 +104,7 @@ def in_both(
     def projected() -> Vec3:
         near, square = step((on_a, 0.0))
         start = choose(lt(enough, square), to_a(end - between), near), square
-        result, off = while_loop(lambda state: lt(enough, state[1]), step, start, max_iterations=_PROJECTIONS).state
+        result, off = while_loop(lambda state: lt(enough, state[1]), step, start, max_iterations=_MAX_PROJECTIONS).state
         return choose(lt(_BETTER * square, off), near, result)
 
     inside: Vec3 = cond(out, projected, lambda: on_a)
@@ -111,7 +112,7 @@ def in_both(
 
 
 def out_of_cylinder(p: Vec3, center: Vec3, axis: Vec3, radius: Any, half: Any, by: Any) -> Any:
-    """Whether a point is out of a cylinder by more than some length, without a root."""
-    way = p - center
-    z, far = axis.dot(way), radius + by
-    return or_(lt(half + by, fabs(z)), lt(far * far, way.dot(way) - z * z))
+    """Return True if a point is outside a cylinder by more than a length, without a square root."""
+    offset = p - center
+    z, far = axis.dot(offset), radius + by
+    return or_(lt(half + by, fabs(z)), lt(far * far, offset.dot(offset) - z * z))

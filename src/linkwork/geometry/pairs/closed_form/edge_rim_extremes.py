@@ -1,20 +1,21 @@
-"""Where an edge of a box and a rim of a cylinder touch: the extremes of what planes along an edge keep between the two.
+"""Contact of an edge of a box and a rim of a cylinder: extremes of the gap of planes parallel to an edge.
 
-Across an edge u the box is a rectangle and the cylinder an ellipse, of half axes κ r along b₁, the axis as it is seen,
-and r along b₂, κ = |u · a|, that is drawn out by ±L b₁.  Between two neighbours of the directions at which the
-rectangle or what is drawn out changes its corner w, h(n) is the support function of an ellipse about w.  With the
-center of the cylinder at p, q = p − w, it is least where a normal of the ellipse goes through q.  By the eccentric
-angle φ in the quadrant of n (the signs of q are turned accordingly), with d = 1 − κ²,
+Projected along an edge u, the box is a rectangle.  The cylinder is an ellipse with half axes κ r along b₁, the
+projected axis, and r along b₂, κ = |u · a|, swept by ±L b₁.  Between two neighbouring directions at which the rectangle
+or the sweep changes its corner w, h(n) is the support function of an ellipse about w.  With the cylinder's center p and
+q = p − w, it has a minimum where a normal of the ellipse passes through q.  Let φ be the eccentric angle in the
+quadrant of n (the signs of q are adapted to the quadrant) and d = 1 − κ².  Then
 
     E(φ) = r d + κ q₁/cos φ − q₂/sin φ
 
-has the sign of dh/dφ, so h has a least value where E rises through 0, which is for q₂ > 0 alone.  With q₁ ≥ 0, E
-grows, so its signs at the ends of an arc say whether it has a root there.  With q₁ < 0 it is concave, and the lesser
-of two roots counts.  They are there only in the ellipse's evolute, (κ|q₁|)^⅔ + q₂^⅔ < (r d)^⅔, which needs
+has the sign of dh/dφ, so h has a minimum where E crosses 0 upward, which requires q₂ > 0.  For q₁ ≥ 0, E is increasing,
+so its signs at the ends of an arc decide if there is a root.  For q₁ < 0 it is concave, and the smaller of two roots
+counts.  The roots exist only inside the ellipse's evolute, (κ|q₁|)^⅔ + q₂^⅔ < (r d)^⅔, which implies
 κ² q₁² + q₂² + 6 κ|q₁| q₂ < (r d)².
 
-In z = 1/cos φ, E = 0 is (1/z² + (q₂/(κ q₁ z + r d))²)^−½ = 1, whose left side is a power mean of linear functions: it
-is concave and almost straight, so Newton's method from below, at which the arc begins, never passes the first root.
+In z = 1/cos φ, E = 0 is (1/z² + (q₂/(κ q₁ z + r d))²)^−½ = 1.  The left side is a power mean of linear functions, which
+is concave and almost linear.  So Newton's method from below, from the beginning of the arc, never passes the first
+root.
 """
 
 from __future__ import annotations
@@ -37,35 +38,35 @@ from linkwork.expr.scalar.functions import (
     where,
 )
 from linkwork.geometry.pairs.closed_form.cylinder_projections import CylinderInBoxFrame
-from linkwork.geometry.unit_vectors import NOTHING, choose, unit
+from linkwork.geometry.unit_vectors import TINY, choose, unit
 from linkwork.spatial import Vec3
 
 __all__ = ["along_axis", "least_along_edges"]
 
 
 _STEPS = 5
-_MORE = 40  # steps that are needed next to touching
-_ENOUGH = 1e-9  # of 1/cos φ, after which a step converges to rounding
-_STEEP = 1e30  # the largest 1/cos φ
+_MORE = 40  # further steps, for almost touching bodies
+_ENOUGH = 1e-9  # relative step of 1/cos φ after which the next one converges to rounding
+_STEEP = 1e30  # maximum of 1/cos φ
 _NEVER = 1e300
-_LEAST = 1e-14  # κ is no less: what is seen edge-on has rounding for its width
+_LEAST = 1e-14  # minimum of κ, whose width is rounding
 _ROUNDING = 2e-15  # relative
-_THIN = 1e-60  # squares of half axes, relative, below which there are none
+_THIN = 1e-60  # relative squared half axes that count as zero
 
 
 class _Arc(NamedTuple):
-    """Normals between two of the directions: v₁ and v₂ are b₁ and b₂ with the signs of its quadrant, and seen along
-    the edge, the disc's own direction e, across v₂, is κ v₁.
+    """Arc of normals between two neighbouring directions.
 
-    Its chord says what h is at least there: where the key is above 0, √(key/square).  A key of `_NEVER` says that h has
-    no least value there.
+    v₁ and v₂ are b₁ and b₂ with the signs of the arc's quadrant; the disc's direction e, orthogonal to v₂, projects to
+    κ v₁.  The chord gives a lower bound on h in the arc, √(key/square) if the key is positive.  A key of `_NEVER` means
+    that h has no minimum in the arc.
     """
 
     q1: Any
     q2: Any
     kappa: Any
     bent: Any  # r d
-    z: Any  # where it begins
+    z: Any  # its beginning
     v1: Vec3
     v2: Vec3
     e: Vec3
@@ -74,68 +75,70 @@ class _Arc(NamedTuple):
 
 
 def least_along_edges(
-    can: CylinderInBoxFrame, edges: Sequence[int], depth: Any, n: Vec3, going: Any
+    cylinder: CylinderInBoxFrame, edges: Sequence[int], depth: Any, n: Vec3, going: Any
 ) -> tuple[Any, Vec3, Vec3]:
-    """The least h and its n, of those known and those across edges; where it is not going, those known.
+    """Return the minimum of a known h and of those at normals orthogonal to edges, with its n and radial direction.
 
-    And the way from the axis to where the cylinder is farthest along n: next to the axis, an edge knows it better.
+    Where ``going`` is False, the result is the known minimum.  The radial direction leads from the axis to the
+    cylinder's farthest point along n; close to the axis it is more accurate from an edge than from n.
     """
 
     def better(
-        can: CylinderInBoxFrame, arcs: Sequence[_Arc], index: Any, depth: Any, n: Vec3, out: Vec3, going: Any
+        cylinder: CylinderInBoxFrame, arcs: Sequence[_Arc], index: Any, depth: Any, n: Vec3, out: Vec3, going: Any
     ) -> tuple[Any, Any, Vec3, Vec3]:
         index, arc = _following(arcs, index, depth, going)
-        m, way = _root(arc, lt(index, len(arcs) - 0.5))
-        h = can.height(m)
+        m, radial = _root(arc, lt(index, len(arcs) - 0.5))
+        h = cylinder.height(m)
         less = and_(lt(index, len(arcs) - 0.5), lt(h, depth))
-        return index, where(less, h, depth), choose(less, m, n), choose(less, way, out)
+        return index, where(less, h, depth), choose(less, m, n), choose(less, radial, out)
 
     def step(state: tuple[CylinderInBoxFrame, Any, Any, Vec3, Vec3]) -> tuple[CylinderInBoxFrame, Any, Any, Vec3, Vec3]:
-        can = state[0]
-        return can, *better(can, _all_arcs(can, edges), *state[1:], going=True)
+        cylinder = state[0]
+        return cylinder, *better(cylinder, _all_arcs(cylinder, edges), *state[1:], going=True)
 
-    arcs = _all_arcs(can, edges)
-    index, depth, n, out = better(can, arcs, None, depth, n, n - can.axis * can.axis.dot(n), going)
+    arcs = _all_arcs(cylinder, edges)
+    index, depth, n, out = better(cylinder, arcs, None, depth, n, n - cylinder.axis * cylinder.axis.dot(n), going)
     if len(arcs) == 1:
         return depth, n, out
-    # hardly ever there is another: its loop brings its numbers along, so that arcs do not wait for it in memory
+    # a second arc is rare: its loop recomputes the arcs, so that they are not stored in memory
     left = _following(arcs, index, depth, True)[0]
-    state = (can, where(lt(left, len(arcs) - 0.5), index, float(len(arcs))), depth, n, out)
+    state = (cylinder, where(lt(left, len(arcs) - 0.5), index, float(len(arcs))), depth, n, out)
     return while_loop(lambda s: lt(s[1], len(arcs) - 0.5), step, state, max_iterations=len(arcs)).state[2:]  # type: ignore[no-any-return]
 
 
 def _following(arcs: Sequence[_Arc], index: Any, depth: Any, going: Any) -> tuple[Any, _Arc]:
-    """The number of the next arc, and that, in which h may be less than the depth; their number where there is none."""
-    most = where(lt(0.0, depth), depth * depth, 0.0)
-    result, number = arcs[-1], float(len(arcs)) + 0.0 * depth
+    """Return index and arc of the next arc in which h may be below the depth; the index is len(arcs) if none is."""
+    limit = where(lt(0.0, depth), depth * depth, 0.0)
+    result, following = arcs[-1], float(len(arcs)) + 0.0 * depth
     for k, arc in reversed(list(enumerate(arcs))):
-        here = and_(lt(arc.key, most * arc.square), going)
+        here = and_(lt(arc.key, limit * arc.square), going)
         here = here if index is None else and_(here, lt(index, float(k)))
-        result, number = _chosen(here, arc, result), where(here, float(k), number)
-    return number, result
+        result, following = _chosen(here, arc, result), where(here, float(k), following)
+    return following, result
 
 
-def _all_arcs(can: CylinderInBoxFrame, edges: Sequence[int]) -> list[_Arc]:
-    return [arc for i in edges for arc in (_arcs(can, i) if len(edges) > 1 else _single(can, i))]
+def _all_arcs(cylinder: CylinderInBoxFrame, edges: Sequence[int]) -> list[_Arc]:
+    return [arc for i in edges for arc in (_arcs(cylinder, i) if len(edges) > 1 else _single(cylinder, i))]
 
 
 def _chosen(condition: Any, a: _Arc, b: _Arc) -> _Arc:
-    """One of two, by all but its chord."""
+    """Return one of two arcs by a condition, without its chord."""
     q1, q2, kappa, bent, z = (where(condition, x, y) for x, y in zip(a[:5], b[:5], strict=True))
     v1, v2, e = (choose(condition, x, y) for x, y in zip(a[5:8], b[5:8], strict=True))
     return _Arc(q1, q2, kappa, bent, z, v1, v2, e, a.key, a.square)
 
 
-def along_axis(can: CylinderInBoxFrame) -> tuple[Vec3, Vec3]:
-    """The normal across z where a cylinder's rim is nearest to what is round about z, or deepest in it, and the way
-    from the cylinder's axis to that.
+def along_axis(cylinder: CylinderInBoxFrame) -> tuple[Vec3, Vec3]:
+    """Return the normal orthogonal to z at which a cylinder's rim is nearest to a body round about z, or deepest in it.
+
+    The second result is the radial direction from the cylinder's axis to the rim.
     """
-    arc = _single(can, 2)[0]
+    arc = _single(cylinder, 2)[0]
     return _root(arc, lt(arc.key, 0.5 * _NEVER))
 
 
 def _root(arc: _Arc, going: Any) -> tuple[Vec3, Vec3]:
-    """The normal where E rises through 0, and the way from the axis to the rim there."""
+    """Return the normal at which E crosses 0 upward, and the radial direction to the rim there."""
     q2, bent, slope, z = arc.q2, arc.bent, arc.kappa * arc.q1, arc.z
     before = z
     for _ in range(_STEPS):
@@ -149,12 +152,12 @@ def _root(arc: _Arc, going: Any) -> tuple[Vec3, Vec3]:
     z = while_loop(lambda state: lt(0.5, state[1]), step, (z, where(more, 1.0, 0.0)), max_iterations=_MORE).state[0]
     x, y = slope * z + bent, q2 * z
     n, out = arc.v1 * x + arc.v2 * (arc.kappa * y), arc.e * x + arc.v2 * y
-    some = lt(NOTHING, n.dot(n))
+    some = lt(TINY, n.dot(n))
     return choose(some, unit(n), arc.v1), choose(some, unit(out), arc.e)
 
 
 def _nearer(z: Any, q2: Any, bent: Any, slope: Any) -> Any:
-    """A step of Newton's method."""
+    """Return the result of a Newton step."""
     x, y = slope * z + bent, q2 * z
     square = x * x + y * y
     rise = x * x * x + slope * (q2 * q2) * (z * z * z)
@@ -163,8 +166,8 @@ def _nearer(z: Any, q2: Any, bent: Any, slope: Any) -> Any:
     return fmin(fmax(z + further, 1.0), _STEEP)
 
 
-class _Seen(NamedTuple):
-    """A cylinder along an edge, with axes turned so that p₁ and p₂ are not negative."""
+class _Projection(NamedTuple):
+    """Projection of a cylinder along an edge, with axes whose signs make p₁ and p₂ non-negative."""
 
     j: int
     k: int
@@ -178,13 +181,13 @@ class _Seen(NamedTuple):
     v1: Vec3
     v2: Vec3
     e: Vec3
-    turned: Any  # whether one of the axes is
+    flipped: Any  # True if the sign of one axis is changed
     rounding: Any  # of products of two lengths
 
 
-def _seen(can: CylinderInBoxFrame, i: int) -> _Seen:
+def _projection(cylinder: CylinderInBoxFrame, i: int) -> _Projection:
     j, k = (i + 1) % 3, (i + 2) % 3
-    a, c, sine = tuple(can.axis), tuple(can.center), can.sines[i]
+    a, c, sine = tuple(cylinder.axis), tuple(cylinder.center), cylinder.sines[i]
     known = lt(0.0, sine)
     inverse = where(known, 1.0, 0.0) / where(known, sine, 1.0)
     x, y = where(known, a[j] * inverse, 1.0), a[k] * inverse
@@ -202,22 +205,27 @@ def _seen(can: CylinderInBoxFrame, i: int) -> _Seen:
     for index, (b, along) in enumerate(zip(b1, a, strict=True)):
         other = fabs(a[i]) * along - (sign if index == i else 0.0)
         e1.append(where(upright, (b - along * sine) * scale, other * inverse) * s1)
-    near = fabs(p1), fabs(p2), fmax(fabs(a[i]), _LEAST), can.radius * (sine * sine), can.half * sine
-    far = can.center.dot(can.center) + can.box.dot(can.box) + can.radius * can.radius + can.half * can.half
-    return _Seen(j, k, x, y, *near, Vec3(*v1), Vec3(*v2), Vec3(*e1), lt(s1 * s2, 0.0), _ROUNDING * far)
+    near = fabs(p1), fabs(p2), fmax(fabs(a[i]), _LEAST), cylinder.radius * (sine * sine), cylinder.half * sine
+    far = (
+        cylinder.center.dot(cylinder.center)
+        + cylinder.box.dot(cylinder.box)
+        + cylinder.radius * cylinder.radius
+        + cylinder.half * cylinder.half
+    )
+    return _Projection(j, k, x, y, *near, Vec3(*v1), Vec3(*v2), Vec3(*e1), lt(s1 * s2, 0.0), _ROUNDING * far)
 
 
 def _arc(
-    seen: _Seen,
-    can: CylinderInBoxFrame,
+    view: _Projection,
+    cylinder: CylinderInBoxFrame,
     q: tuple[Any, Any],
     m: tuple[Any, Any, Any],
     begins: bool,
     v: tuple[Vec3, Vec3, Vec3],
 ) -> _Arc:
-    """In the quadrant of v₁ and v₂: from b₁ to a direction m, or from there to b₂; m with the ellipse's support."""
+    """Return the arc in the quadrant of v₁ and v₂ from b₁ to a direction m, or from m to b₂; m has the support."""
     q1, q2 = q
-    kappa, bent, r = seen.kappa, seen.bent, can.radius
+    kappa, bent, r = view.kappa, view.bent, cylinder.radius
     low, high = kappa * fabs(q1), q2
     inside = and_(lt(q1, 0.0), lt(low * low + q2 * q2 + 6.0 * (low * q2), bent * bent))
     m1, m2, rho = m
@@ -242,58 +250,58 @@ def _arc(
     across = start[0] * end[1] - start[1] * end[0]
     chord = (end[0] - start[0], end[1] - start[1])
     square = chord[0] * chord[0] + chord[1] * chord[1]
-    key = _key(across - seen.rounding, square)
-    if begins:  # of the ends of an arc with a second extremum, b₁ is not known otherwise
+    key = _key(across - view.rounding, square)
+    if begins:  # of the ends of an arc with a second extremum, b₁ is not evaluated otherwise
         key = where(lt(q1, 0.0), fmin(key, start[0] * start[0] * square), key)
     key = where(or_(simple, double), key, _NEVER)
     return _Arc(q1, q2, kappa, bent, fmin(z, _STEEP), *v, key, square)
 
 
 def _key(across: Any, square: Any) -> Any:
-    """Of a chord of no length, as of a rim that is seen edge-on, rounding must not say that h is positive there."""
-    return where(lt(NOTHING, square), across * fabs(across), -1.0)
+    """Return the signed square of a chord's cross product; −1 for a zero chord, where its sign is rounding."""
+    return where(lt(TINY, square), across * fabs(across), -1.0)
 
 
-def _arcs(can: CylinderInBoxFrame, i: int) -> list[_Arc]:
-    seen = _seen(can, i)
-    h = tuple(can.box)
-    x, y = fabs(seen.x), fabs(seen.y)
-    # the rectangle's axes e, in the first quadrant, and f, a quarter turn from it, and its half sides along them
-    crossed = lt(seen.x * seen.y, 0.0)
-    first = or_(and_(crossed, not_(seen.turned)), and_(lt(0.0, seen.x * seen.y), seen.turned))
+def _arcs(cylinder: CylinderInBoxFrame, i: int) -> list[_Arc]:
+    view = _projection(cylinder, i)
+    h = tuple(cylinder.box)
+    x, y = fabs(view.x), fabs(view.y)
+    # the rectangle's axes e, in the first quadrant, and f, rotated by 90°, and its half sides along them
+    crossed = lt(view.x * view.y, 0.0)
+    first = or_(and_(crossed, not_(view.flipped)), and_(lt(0.0, view.x * view.y), view.flipped))
     ex, ey = where(first, x, y), where(first, y, x)
-    along_e, along_f = where(first, h[seen.j], h[seen.k]), where(first, h[seen.k], h[seen.j])
-    squeezed = seen.kappa * seen.kappa
+    along_e, along_f = where(first, h[view.j], h[view.k]), where(first, h[view.k], h[view.j])
+    squeezed = view.kappa * view.kappa
     e = ex, ey, sqrt(fmax(squeezed * ex * ex + ey * ey, _THIN))
     f = ey, ex, sqrt(fmax(squeezed * ey * ey + ex * ex, _THIN))
-    shift, v1, v2, e1 = seen.shift, seen.v1, seen.v2, seen.e
+    shift, v1, v2, e1 = view.shift, view.v1, view.v2, view.e
     wide, thin = along_e * ex + along_f * ey, along_e * ex - along_f * ey
     tall, low = along_e * ey + along_f * ex, along_e * ey - along_f * ex
-    up, down = seen.p2 - tall, seen.p2 - low
+    up, down = view.p2 - tall, view.p2 - low
     falls = lt(down, 0.0)
     m = where(falls, f[0], e[0]), where(falls, f[1], e[1]), where(falls, f[2], e[2])
     return [
-        _arc(seen, can, (seen.p1 - wide - shift, fabs(down)), m, True, (v1, choose(falls, -v2, v2), e1)),
-        _arc(seen, can, (seen.p1 - thin - shift, up), e, False, (v1, v2, e1)),
-        _arc(seen, can, (thin - shift - seen.p1, up), f, False, (-v1, v2, -e1)),
-        _arc(seen, can, (-seen.p1 - wide - shift, seen.p2 + low), f, True, (-v1, v2, -e1)),
+        _arc(view, cylinder, (view.p1 - wide - shift, fabs(down)), m, True, (v1, choose(falls, -v2, v2), e1)),
+        _arc(view, cylinder, (view.p1 - thin - shift, up), e, False, (v1, v2, e1)),
+        _arc(view, cylinder, (thin - shift - view.p1, up), f, False, (-v1, v2, -e1)),
+        _arc(view, cylinder, (-view.p1 - wide - shift, view.p2 + low), f, True, (-v1, v2, -e1)),
     ]
 
 
-def _single(can: CylinderInBoxFrame, i: int) -> list[_Arc]:
-    """Of a segment, which has no width: both quadrants of its one corner mirror each other."""
-    seen = _seen(can, i)
-    q1, q2 = seen.p1 - seen.shift, seen.p2
-    low = seen.kappa * fabs(q1)
-    inside = lt(low * low + q2 * q2 + 6.0 * (low * q2), seen.bent * seen.bent)
+def _single(cylinder: CylinderInBoxFrame, i: int) -> list[_Arc]:
+    """Return the arc of a segment, whose only corner has two mirrored quadrants."""
+    view = _projection(cylinder, i)
+    q1, q2 = view.p1 - view.shift, view.p2
+    low = view.kappa * fabs(q1)
+    inside = lt(low * low + q2 * q2 + 6.0 * (low * q2), view.bent * view.bent)
     there = or_(le(0.0, q1), inside)
     above = lt(0.0, q1)
-    z = where(above, q2 - seen.bent, 0.0) / where(above, fmax(seen.kappa * q1, 1e-280), 1.0)
+    z = where(above, q2 - view.bent, 0.0) / where(above, fmax(view.kappa * q1, 1e-280), 1.0)
     z = fmin(fmax(z, 1.0), _STEEP)
-    r = can.radius
-    x, y = r * seen.kappa - q1, r - q2
+    r = cylinder.radius
+    x, y = r * view.kappa - q1, r - q2
     across = x * y - q1 * q2
-    square = r * r * (1.0 + seen.kappa * seen.kappa)
-    key = _key(across - seen.rounding, square)
+    square = r * r * (1.0 + view.kappa * view.kappa)
+    key = _key(across - view.rounding, square)
     key = where(there, where(lt(q1, 0.0), fmin(key, x * x * square), key), _NEVER)
-    return [_Arc(q1, q2, seen.kappa, seen.bent, z, seen.v1, seen.v2, seen.e, key, square)]
+    return [_Arc(q1, q2, view.kappa, view.bent, z, view.v1, view.v2, view.e, key, square)]

@@ -1,34 +1,34 @@
 """Distances of a point or a segment from other cores, in closed form: spheres and capsules without their radius.
 
-Points.  Against a point, a segment or a box: where the point is the nearest point itself there is no normal from one
-to the other; one that separates them is chosen, and where there are several, `unique` is 0.  A half-space meets
-anything bounded at the point that reaches farthest into it.  Cylinders and cones are polygons in the half-plane
-through the point and the axis, with coordinates ρ, away from the axis, and z, along it.
+Points.  If a point is in a segment or on a box's surface, the witness points coincide and their difference gives no
+normal; a separating normal is chosen, and `unique` is 0 where there are several.  A half-space meets a bounded body at
+the body's support point along −n.  Cylinders and cones are polygons in the half-plane through the point and the axis,
+with coordinates ρ, the distance from the axis, and z, along it.
 
-A point and an ellipsoid, Σ (x_i/r_i)² = 1: the nearest point is x_i = r_i² p_i/(t + r_i²), and the signed distance
+A point and an ellipsoid, Σ (x_i/r_i)² = 1: the nearest point is x_i = r_i² p_i/(t + r_i²), and the signed distance is
 t ‖p_i/(t + r_i²)‖, where t > −min r² solves
 
     S(t) = Σ (r_i p_i/(t + r_i²))² = 1.
 
-1/√S is concave and almost straight, so Halley's method on it converges in three or four steps, from wherever one of
-the terms alone is 1, which is on the left.  With τ = t + min r² nothing cancels.  For a point inside, on a plane of
-symmetry, τ vanishes as its coordinate does: it is kept above zero by a number too small to matter.
+1/√S is concave and almost linear, so Halley's method on it converges in three or four steps from where one of the
+terms alone is 1, which is left of the root.  With the variable τ = t + min r² nothing cancels.  For a point inside, on
+a plane of symmetry, τ vanishes as its coordinate does; a negligible lower bound keeps it positive.
 
 Two segments: the nearest points center + s half and center' + t half' minimise a convex quadratic function of (s, t)
-over a square: in its inside, or on one of its edges.  With n = u × w, the lines come nearest at s = n · (r × w)/n²,
-where rounding is divided by the sine of their angle, and not by its square: between segments that are almost
-parallel, that changes the distance by no more than rounding.  Segments that cross are separated across both.
+over a square: in its interior, or on one of its edges.  With n = u × w, the lines are nearest at s = n · (r × w)/n²,
+where rounding errors are divided by the sine of their angle, and not by its square: for segments that are almost
+parallel, that changes the distance by no more than rounding.  The normal of crossing segments is orthogonal to both.
 
-A segment and a box: half the square of the distance from the box to the segment's point center + s half, f(s), is
-convex, and its derivative f'(s) = Σ_i u_i e_i(s) is continuous and linear between the values of s at which the
-segment passes a face's plane, e being the offset from the box.  So f' is evaluated there and at the ends, and its
-root follows by one interpolation.  Where both overlap, the facets of their Minkowski difference, whose normals are
-the box's axes and the cross products of the segment and an edge, show how to separate them; then the same search,
-with the segment moved out that way, gives the points.
+A segment and a box: half the squared distance of the box and the segment's point center + s half, f(s), is convex,
+and its derivative f'(s) = Σ_i u_i e_i(s), where e is the offset from the box, is continuous and linear between the
+values of s at which the segment passes a face's plane.  So f' is evaluated there and at the ends, and its root follows
+by one interpolation.  If both overlap, the normal is one of the facets' normals of their Minkowski difference: the
+box's axes and the cross products of the segment and an edge.  Then the same search gives the witness points after
+moving the segment out along the normal.
 
 Sources: Ericson, Real-Time Collision Detection, 2005, section 5.1.9; Eberly, Distance from a Point to an Ellipse, an
-Ellipsoid, or a Hyperellipsoid, 2013 (the equation and where it begins); Moré, Sorensen, Computing a Trust Region Step,
-1983 (1/√S in the place of S); Gander, On Halley's Iteration Method, 1985.
+Ellipsoid, or a Hyperellipsoid, 2013 (the equation and its initial value); Moré, Sorensen, Computing a Trust Region
+Step, 1983 (1/√S in the place of S); Gander, On Halley's Iteration Method, 1985.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from linkwork.geometry.cores import (
 )
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.support_points import support, support_is_one
-from linkwork.geometry.unit_vectors import NOTHING, across, choose, clamp, length_and_scale, radial
+from linkwork.geometry.unit_vectors import TINY, across, choose, clamp, length_and_scale, radial
 from linkwork.spatial import Pose, Vec3
 
 __all__ = [
@@ -81,12 +81,12 @@ __all__ = [
 ]
 
 
-_PARALLEL = 1e-26  # sin² of the angle below which segments are taken to be parallel
-_ROUNDED = 1e-31  # squares of lengths below it, relative to those of the segments, are rounding
+_PARALLEL = 1e-26  # sin² of the angle below which segments are parallel
+_ROUNDED = 1e-31  # squares of lengths, relative to those of the segments, below which they are rounding errors
 
 
 class NearestOfSegments(NamedTuple):
-    """At which s and t they are nearest, the way from one to the other there, and whether both are between the ends."""
+    """The s and t of the nearest points, the vector between them, and True if the lines are nearest inside both."""
 
     s: Any
     t: Any
@@ -95,54 +95,54 @@ class NearestOfSegments(NamedTuple):
 
 
 def nearest_of_segments(a: SegmentCore, b: SegmentCore) -> NearestOfSegments:
-    """Of two segments, either of which may be a point."""
+    """Return the nearest points of two segments, either of which may be a point."""
     u, w, r = a.half, b.half, b.center - a.center
     uu, ww, uw, ur, wr = u.dot(u), w.dot(w), u.dot(w), u.dot(r), w.dot(r)
     n = u.cross(w)
     nn = n.dot(n)
-    crossing = lt(fmax(1e-32 * (uu * ww), NOTHING), nn)
+    crossing = lt(fmax(1e-32 * (uu * ww), TINY), nn)
     s = where(crossing, n.dot(r.cross(w)) / where(crossing, nn, 1.0), 0.0)
-    t = (uw * clamp(s, 1.0) - wr) / where(lt(NOTHING, ww), ww, 1.0)
+    t = (uw * clamp(s, 1.0) - wr) / where(lt(TINY, ww), ww, 1.0)
     inside = and_(crossing, and_(le(fabs(s), 1.0), le(fabs(t), 1.0)))
     t = clamp(t, 1.0)
-    s = clamp((uw * t + ur) / where(lt(NOTHING, uu), uu, 1.0), 1.0)
+    s = clamp((uw * t + ur) / where(lt(TINY, uu), uu, 1.0), 1.0)
     return NearestOfSegments(s, t, r + w * t - u * s, inside)
 
 
 def segment_segment(a: SegmentCore, b: SegmentCore) -> SignedDistance:
-    """Of two segments, either of which may be a point."""
+    """Compute the signed distance of two segments, either of which may be a point."""
     s, t, between, inside = nearest_of_segments(a, b)
     u, w = a.half, b.half
     uu, ww, n = u.dot(u), w.dot(w), u.cross(w)
     uw, ur, nn = u.dot(w), u.dot(b.center - a.center), n.dot(n)
     product, size = uu * ww, uu + ww
     square = between.dot(between)
-    # the normal: n is known to rounding/sin(angle), the way between to rounding/distance
-    some = lt(fmax(_ROUNDED * size, NOTHING), square)
+    # relative errors: of n, rounding/sin(angle); of the vector between the points, rounding/distance
+    some = lt(fmax(_ROUNDED * size, TINY), square)
     skew = lt(_PARALLEL * product, nn)
     along = choose(skew, n * copysign(1.0, n.dot(between)), across(choose(lt(ww, uu), u, w)))
     close = and_(inside, lt(square * product, nn * size))
     along = choose(and_(some, not_(close)), between, along)
     normal = along * (1.0 / sqrt(along.dot(along)))
-    flush = and_(and_(not_(skew), lt(NOTHING, product)), lt(fabs(ur), (1.0 - 1e-12) * (uu + fabs(uw))))
+    flush = and_(and_(not_(skew), lt(TINY, product)), lt(fabs(ur), (1.0 - 1e-12) * (uu + fabs(uw))))
     unique = where(and_(some, not_(flush)), 1.0, 0.0)
     return SignedDistance(between.dot(normal), normal, a.center + u * s, b.center + w * t, unique)
 
 
-_PARALLEL_SEGMENT_BOX = 1e-26  # sin² of angles below it are rounding
-_TIE = 1e-12  # squares of lengths, relative, that differ by less are as good
+_PARALLEL_SEGMENT_BOX = 1e-26  # sin² of angles below which they are rounding errors
+_TIE = 1e-12  # relative difference of squares of lengths that counts as a tie
 
 
 def segment_box(a: SegmentCore, b: BoxCore) -> SignedDistance:
-    """Of a segment, which may be a point, and a box."""
+    """Compute the signed distance of a segment, which may be a point, and a box."""
     c, u, h = b.pose.inv().point(a.center), b.pose.rotation.inv_act(a.half), b.half
-    depth, facet, overlap, tie = _parting(c, u, h)
+    depth, facet, overlap, tie = _largest_gap(c, u, h)
     size = h.x + h.y + h.z + fabs(u.x) + fabs(u.y) + fabs(u.z)
     start = c + facet * where(overlap, size - depth, 0.0)
     s = nearest_to_box(start, u, h)
     out = Vec3(*(x - clamp(x, most) for x, most in zip(start + u * s, h, strict=True)))
     square = out.dot(out)
-    known = and_(not_(overlap), lt(NOTHING, square))
+    known = and_(not_(overlap), lt(TINY, square))
     length, scale = length_and_scale(square, known)
     distance = where(overlap, depth, length)
     n = b.pose.rotation @ choose(known, out * -scale, -facet)
@@ -150,15 +150,15 @@ def segment_box(a: SegmentCore, b: BoxCore) -> SignedDistance:
     for x, v in zip(out, u, strict=True):
         across = across + where(lt(0.0, fabs(x)), v * v, 0.0)
     uu = u.dot(u)
-    flat = and_(le(across, _PARALLEL_SEGMENT_BOX * uu), lt(NOTHING, uu))
+    flat = and_(le(across, _PARALLEL_SEGMENT_BOX * uu), lt(TINY, uu))
     on_a = a.center + a.half * s
     return SignedDistance(distance, n, on_a, on_a + n * distance, where(or_(flat, and_(overlap, tie)), 0.0, 1.0))
 
 
-def _parting(c: Vec3, u: Vec3, h: Vec3) -> tuple[Any, Vec3, Any, Any]:
-    """Of the facets' normals n, that along which the gap is largest: (gap, n, overlap, tie).
+def _largest_gap(c: Vec3, u: Vec3, h: Vec3) -> tuple[Any, Vec3, Any, Any]:
+    """Return the largest gap along a facet's normal n, n, and True in ``overlap`` and ``tie``: (gap, n, overlap, tie).
 
-    n points out of the box; without an overlap, the gap is above zero; a tie is of several facets.
+    n points out of the box; without an overlap, the gap is positive; a tie is of several facets.
     """
     axes = [
         (Vec3(1.0, 0.0, 0.0), c.x, h.x + fabs(u.x), 1.0),
@@ -169,31 +169,31 @@ def _parting(c: Vec3, u: Vec3, h: Vec3) -> tuple[Any, Vec3, Any, Any]:
         _edge(Vec3(u.y, -u.x, 0.0), c, h),
     ]
     # gaps g and g' along axes of squares s and s' compare as g |g| s' and g' |g'| s
-    gaps = [fabs(way) - reach for _, way, reach, _ in axes]
+    gaps = [fabs(offset) - reach for _, offset, reach, _ in axes]
     keys = [gap * fabs(gap) for gap in gaps]
-    normal, way, _, square = axes[0]
+    normal, offset, _, square = axes[0]
     gap, key = gaps[0], keys[0]
     for (n, along, _, nn), here, k in zip(axes[1:], gaps[1:], keys[1:], strict=True):
-        more = and_(lt(key * nn, k * square), lt(NOTHING, nn))
+        more = and_(lt(key * nn, k * square), lt(TINY, nn))
         normal = choose(more, n, normal)
-        numbers = zip((along, here, k, nn), (way, gap, key, square), strict=True)
-        way, gap, key, square = (where(more, new, old) for new, old in numbers)
+        values = zip((along, here, k, nn), (offset, gap, key, square), strict=True)
+        offset, gap, key, square = (where(more, new, old) for new, old in values)
     bound = (1.0 + _TIE) * key
     count: Any = 0.0
     for (_, _, _, nn), k in zip(axes, keys, strict=True):
         count = count + where(lt(bound * nn, k * square), 1.0, 0.0)
     scale = 1.0 / sqrt(square)
-    middle = le(fabs(way), _TIE * fabs(gap))
-    return gap * scale, normal * copysign(scale, way), le(gap, 0.0), or_(lt(1.5, count), middle)
+    middle = le(fabs(offset), _TIE * fabs(gap))
+    return gap * scale, normal * copysign(scale, offset), le(gap, 0.0), or_(lt(1.5, count), middle)
 
 
 def _edge(n: Vec3, c: Vec3, h: Vec3) -> tuple[Vec3, Any, Any, Any]:
-    """What is across the segment and an edge: (n, way from the middle, reach of both along it, square of n)."""
+    """Return a normal n of the segment and an edge, the center along n, the extent of the box along n, and n²."""
     return n, n.dot(c), fabs(n.x) * h.x + fabs(n.y) * h.y + fabs(n.z) * h.z, n.dot(n)
 
 
 def nearest_to_box(c: Vec3, u: Vec3, h: Vec3) -> Any:
-    """The s in [−1, 1] at which c + s u is nearest to the box; in the middle, where a range of them is."""
+    """Return the s in [−1, 1] for which c + s u is nearest to the box; the middle of an interval of them."""
     low, high = -1.0, 1.0
     slope_low, slope_high = (_slope(s, c, u, h, None) for s in (low, high))
     slope_low, slope_high = fmin(slope_low, 0.0), fmax(slope_high, 0.0)
@@ -212,7 +212,7 @@ def nearest_to_box(c: Vec3, u: Vec3, h: Vec3) -> Any:
 
 
 def _slope(s: Any, c: Vec3, u: Vec3, h: Vec3, plane: int | None) -> Any:
-    """f'(s); at s, the segment is in the plane of a face of that axis."""
+    """Return f'(s); with ``plane``, the segment at s is in the plane of a face of that axis."""
     total: Any = 0.0
     for i, (x, v, most) in enumerate(zip(c, u, h, strict=True)):
         if i != plane:
@@ -221,29 +221,29 @@ def _slope(s: Any, c: Vec3, u: Vec3, h: Vec3, plane: int | None) -> Any:
     return total
 
 
-_ROUNDED_POINT = 1e-31  # squares of lengths below it, relative to those of the core, are rounding
-_TIE_POINT = 1e-14  # lengths that differ by less, relative to the core, are as good
+_ROUNDED_POINT = 1e-31  # squares of lengths, relative to those of the core, below which they are rounding errors
+_TIE_POINT = 1e-14  # difference of lengths, relative to the core, that counts as a tie
 
 
 def point_point(a: PointCore, b: PointCore) -> SignedDistance:
-    """‖b − a‖."""
+    """Compute the signed distance of two points, ‖b − a‖."""
     return towards(a.point, b.point, 0.0, Vec3(0.0, 0.0, 1.0))
 
 
 def point_segment(a: PointCore, b: SegmentCore) -> SignedDistance:
-    """To the point center + s half, s in [−1, 1], that is nearest; across the segment, if the point is on it."""
+    """Compute the signed distance of a point and a segment; n is orthogonal to the segment if the point is on it."""
     square = b.half.dot(b.half)
-    s = (a.point - b.center).dot(b.half) / where(lt(NOTHING, square), square, 1.0)
+    s = (a.point - b.center).dot(b.half) / where(lt(TINY, square), square, 1.0)
     return towards(a.point, b.center + b.half * clamp(s, 1.0), _ROUNDED_POINT * square, across(b.half))
 
 
 def point_box(a: PointCore, b: BoxCore) -> SignedDistance:
-    """To the box's point nearest to it, or, from inside, to the nearest face."""
+    """Compute the signed distance of a point and a box: from its nearest point, or, inside, its nearest face."""
     r, h = b.pose.inv().point(a.point), b.half
     inner = Vec3(*(clamp(x, most) for x, most in zip(r, h, strict=True)))
     out = r - inner
     square = out.dot(out)
-    outside = lt(NOTHING, square)
+    outside = lt(TINY, square)
     length, scale = length_and_scale(square, outside)
     gaps = [most - fabs(x) for x, most in zip(r, h, strict=True)]
     gap = fmin(fmin(gaps[0], gaps[1]), gaps[2])
@@ -253,45 +253,45 @@ def point_box(a: PointCore, b: BoxCore) -> SignedDistance:
     face = choose(first, Vec3(sides[0], 0.0, 0.0), choose(second, Vec3(0.0, sides[1], 0.0), Vec3(0.0, 0.0, sides[2])))
     normal = choose(outside, out * -scale, -face)
     distance = where(outside, length, -gap)
-    # from inside: of six faces, only one is as near
+    # inside, the distance is unique if one of the six faces is nearest
     tie = gap + _TIE_POINT * (h.x + h.y + h.z)
-    as_near: Any = 0.0
+    count: Any = 0.0
     for x, most, here in zip(r, h, gaps, strict=True):
-        as_near = as_near + where(le(here, tie), 1.0, 0.0) + where(le(most + fabs(x), tie), 1.0, 0.0)
-    unique = where(outside, 1.0, where(lt(as_near, 1.5), 1.0, 0.0))
+        count = count + where(le(here, tie), 1.0, 0.0) + where(le(most + fabs(x), tie), 1.0, 0.0)
+    unique = where(outside, 1.0, where(lt(count, 1.5), 1.0, 0.0))
     n = b.pose.rotation @ normal
     return SignedDistance(distance, n, a.point, a.point + n * distance, unique)
 
 
 def towards(a: Vec3, b: Vec3, rounded: Any, otherwise: Vec3) -> SignedDistance:
-    """From one point to another.
+    """Compute the signed distance of two points.
 
-    Where the square of the distance is rounding, as the caller says it, along a vector of any length that it gives.
+    If the square of the distance is at most ``rounded``, the distance is 0 and n is along ``otherwise``, of any length.
     """
     between = b - a
     square = between.dot(between)
-    known = lt(fmax(rounded, NOTHING), square)
+    known = lt(fmax(rounded, TINY), square)
     along = choose(known, between, otherwise)
     length, scale = length_and_scale(along.dot(along), True)
     return SignedDistance(where(known, length, 0.0), along * scale, a, b, where(known, 1.0, 0.0))
 
 
 def half_space_convex(a: HalfSpaceCore, b: Core) -> SignedDistance:
-    """n · (p − point), p being b's support point along −n.  The normal is the plane's."""
+    """Compute n · (p − point), where p is b's support point along −n; the normal is that of the plane."""
     deepest = support(b, -a.normal)
     distance = a.normal.dot(deepest - a.point)
     return SignedDistance(distance, a.normal, deepest - a.normal * distance, deepest, support_is_one(b, -a.normal))
 
 
-_THIN = 1e-15  # radii are no smaller than that part of the largest one
-_ASIDE = 1e-20  # nor is the point nearer to a plane of symmetry; both in units of the largest radius
+_THIN = 1e-15  # the least radius, relative to the largest one
+_ASIDE = 1e-20  # the point's least distance from a plane of symmetry, relative to the largest radius
 _LEVEL = 1e-14
-_STILL = 1e-6  # a relative step
+_CONVERGED = 1e-6  # relative step of third order after which the error is rounding
 _TINY = 1e-30  # [m]
 
 
 def point_ellipsoid(a: PointCore, b: EllipsoidCore) -> SignedDistance:
-    """To the ellipsoid's surface, also from inside; radii may be zero."""
+    """Compute the signed distance of a point and an ellipsoid, whose radii may be zero."""
     p = b.pose.inv().point(a.point)
     largest = fmax(fmax(fmax(b.radii.x, b.radii.y), b.radii.z), _TINY)
     scale = 1.0 / largest  # from here on, in units of the largest radius
@@ -305,19 +305,18 @@ def point_ellipsoid(a: PointCore, b: EllipsoidCore) -> SignedDistance:
     def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
         tau, _ = state
         inverses = [1.0 / (tau + y) for y in above]
-        # S and, times τ and τ², its next two derivatives without their factors: so all are near 1
+        # S, and its first two derivatives without their constant factors, times τ and τ²: all are near 1
         S, slope, bend = 0.0, 0.0, 0.0
         for x, inverse in zip(scaled, inverses, strict=True):
             square, part = (x * inverse) * (x * inverse), tau * inverse
             S, slope, bend = S + square, slope + square * part, bend + square * part * part
         off, least = sqrt(S) - 1.0, slope * slope
-        way = tau * (S * off * slope / fmax(least + 1.5 * off * (least - S * bend), 0.25 * least))
-        after = fmax(tau + way, start)
+        change = tau * (S * off * slope / fmax(least + 1.5 * off * (least - S * bend), 0.25 * least))
+        after = fmax(tau + change, start)
         return after, after - tau
 
-    # steps are of third order: after one of 1e-6 nothing is left to do
     first = step(step((start, start)))
-    tau, _ = while_loop(lambda state: lt(_STILL * state[0], fabs(state[1])), step, first, max_iterations=80).state
+    tau, _ = while_loop(lambda state: lt(_CONVERGED * state[0], fabs(state[1])), step, first, max_iterations=80).state
     inverses = [1.0 / (tau + y) for y in above]
     gradient = Vec3(*(copysign(x * y, at_p) for x, y, at_p in zip(at, inverses, p, strict=True)))
     length = sqrt(gradient.dot(gradient))
@@ -331,37 +330,37 @@ def point_ellipsoid(a: PointCore, b: EllipsoidCore) -> SignedDistance:
     return SignedDistance(distance, n, a.point, a.point + n * distance, where(lt(0.0, several), 0.0, 1.0))
 
 
-_TIE_POINT_ROUND = 1e-14  # lengths that differ by less, relative to the body, are as good
+_TIE_POINT_ROUND = 1e-14  # difference of lengths, relative to the body, that counts as a tie
 
 
 def point_cylinder(a: PointCore, b: CylinderCore) -> SignedDistance:
-    """To the nearest point of side, caps and rims; from inside, to the nearer of the side and a cap."""
+    """Compute the signed distance of a point and a cylinder: from side, caps and rims, or, inside, side and caps."""
     r = b.pose.inv().point(a.point)
     x, y, rho = radial(r.x, r.y)
     out_rho, out_z = fmax(rho - b.radius, 0.0), r.z - clamp(r.z, b.half)
     square = out_rho * out_rho + out_z * out_z
-    outside = lt(NOTHING, square)
+    outside = lt(TINY, square)
     length, scale = length_and_scale(square, outside)
     side, cap = rho - b.radius, fabs(r.z) - b.half
     by_side = lt(cap, side)
     n_rho = where(outside, out_rho * scale, where(by_side, 1.0, 0.0))
     n_z = where(outside, out_z * scale, where(by_side, 0.0, copysign(1.0, r.z)))
     tie = _TIE_POINT_ROUND * (b.radius + b.half)
-    # on the axis, all of the side is as near; between the caps, both; and where side and cap are
+    # ties: on the axis, all of the side; midway between the caps, both; and side and cap
     level = or_(and_(by_side, le(rho, tie)), and_(not_(by_side), le(fabs(r.z), tie)))
     unique = or_(outside, not_(or_(level, le(fabs(side - cap), tie))))
     return _placed(a, b.pose, where(outside, length, fmax(side, cap)), Vec3(n_rho * x, n_rho * y, n_z), unique)
 
 
 def point_cone(a: PointCore, b: ConeCore) -> SignedDistance:
-    """To the nearest point of mantle and base; from inside, to the nearer of both."""
+    """Compute the signed distance of a point and a cone: from the nearest point of mantle and base."""
     r = b.pose.inv().point(a.point)
     x, y, rho = radial(r.x, r.y)
     height = 2.0 * b.half
     slant = height * height + b.radius * b.radius
-    some = lt(NOTHING, slant)
+    some = lt(TINY, slant)
     _, inverse = length_and_scale(slant, some)
-    # the mantle's normal, and how far beyond mantle and base the point is
+    # the mantle's normal, and the point's signed distances from the planes of mantle and base
     m_rho, m_z = where(some, height * inverse, 1.0), b.radius * inverse
     up = r.z + b.half
     mantle, base = m_rho * (rho - b.radius) + m_z * up, -up
@@ -375,7 +374,7 @@ def point_cone(a: PointCore, b: ConeCore) -> SignedDistance:
     by_mantle = lt(squares[0], squares[1])
     out_rho, out_z = (where(by_mantle, u, v) for u, v in zip(to_mantle, to_base, strict=True))
     square = where(by_mantle, *squares)
-    outside = and_(not_(inside), lt(NOTHING, square))
+    outside = and_(not_(inside), lt(TINY, square))
     length, scale = length_and_scale(square, outside)
     steep = lt(base, mantle)
     n_rho = where(outside, out_rho * scale, where(steep, m_rho, 0.0))
@@ -388,6 +387,6 @@ def point_cone(a: PointCore, b: ConeCore) -> SignedDistance:
 
 
 def _placed(a: PointCore, X: Pose, distance: Any, out: Vec3, unique: Any) -> SignedDistance:
-    """From a point to a body, by the body's outward normal in the body's axes."""
+    """Return the signed distance of a point and a body from the body's outward normal in the body's axes."""
     n = -(X.rotation @ out)
     return SignedDistance(distance, n, a.point, a.point + n * distance, where(unique, 1.0, 0.0))

@@ -1,1 +1,1 @@
-"""Distances of convex shapes by search."""
+"""Signed distances of convex cores by iterative methods."""

@@ -1,16 +1,15 @@
 """Penetration depth by branch and bound on directions: the minimum of h(n) of A − B over the sphere.
 
-A cell is a triangle of directions n₁ n₂ n₃ with the farthest points w₁ w₂ w₃ of A − B along them.  In all of it
-h(n) ≥ max n · w_i.  Where one of the three is largest, n · w_i has its least value at a corner of that part, if it is
-positive there: it is a cosine.  So the cell's lower bound is at one of its corners, where two of the three are equal
-on one of its sides, or where all three are equal, if that is in the cell.  A cell whose bound is no less than the best
-h so far is done, and so is one where h equals the bound; any other is cut at that direction, and h is evaluated there.
+A cell is a triangle of directions n₁ n₂ n₃ with the support points w₁ w₂ w₃ of A − B along them.  In the cell,
+h(n) ≥ max n · w_i.  In the part where one of the three is largest, the minimum of n · w_i is at a corner of that part
+if it is positive, since it is a cosine.  So the cell's lower bound is at one of its corners, where two of the three are
+equal on one of its sides, or where all three are equal, if that is in the cell.  A cell is closed if its bound is not
+less than the best h so far, or if h equals the bound; any other is cut at that direction, and h is evaluated there.
 
-Cells do not overlap.  They wait on a stack, so a cell's corners follow from the nested cuts, and three small numbers
-tell a cell.  For polytopes the search ends at a facet of A − B, and the least h is exact.
+Cells do not overlap.  They wait on a stack, so a cell's corners are among the nested cuts, and three small integers
+identify a cell.  For polytopes the search ends at a facet of A − B, and the least h is exact.
 
-Symmetries of two bodies give a direction at once (an axis that both share), and images of a direction that separate
-them alike.
+Symmetries of two bodies give a direction at once (a common axis), and images of a direction with the same h.
 
 Related: Kelley's cutting planes, here in the dual of the expanding polytope (van den Bergen, Proximity queries and
 penetration depth computation on 3D game objects, 2001).
@@ -38,24 +37,24 @@ from linkwork.expr.scalar.functions import (
     where,
 )
 from linkwork.geometry.cores import ConeCore, CylinderCore, EllipsoidCore, SegmentCore
-from linkwork.geometry.pairs.convex.minkowski_difference import Best, Difference, length_of
+from linkwork.geometry.pairs.convex.minkowski_difference import Best, Difference, safe_square
 from linkwork.geometry.unit_vectors import across, choose
 from linkwork.spatial import Vec3
 
-__all__ = ["SAME_VALLEY", "Deepest", "deepest", "direction", "images", "rotational_symmetry"]
+__all__ = ["SAME_VALLEY", "DepthSearch", "direction", "images", "rotational_symmetry", "search_depth"]
 
 
-SAME_VALLEY = 0.95  # cosines of angles between directions
+SAME_VALLEY = 0.95  # cosine of the angle below which directions are in different valleys of h
 _STEPS = 50_000
-_MANY = 1000.0  # steps, after which least values that differ by `_CLOSE` of the size of A − B are as good
+_MANY = 1000.0  # steps after which minima that differ by `_CLOSE` of the size of A − B are equal
 _CLOSE = 1e-7
-_WAITING = 64  # cells
-_POINTS = 63  # nested cuts, and the four corners that cells begin with
-_OF = 64.0  # numbers of points are less than that
-_ROUNDING = 4e-15  # of lengths: what rounding leaves between bounds
-_AGAIN = 1e-12  # the same, of bounds whose places are known less well
-_FLAT = 1e-24  # sin² of an angle of three farthest points that are two
-_AWAY = 0.1  # of a side, from its ends: no cut is nearer, so cells do not become needles
+_WAITING = 64  # cells on the stack
+_POINTS = 63  # nested cuts, and the four initial corners
+_BASE = 64.0  # greater than indices of points
+_ROUNDING = 4e-15  # relative rounding error between bounds
+_AGAIN = 1e-12  # the same, of bounds at less accurate directions
+_FLAT = 1e-24  # sin² of the angle of a degenerate triangle of support points
+_AWAY = 0.1  # least distance of a cut from the ends of a side, relative to it, so that cells do not degenerate
 _THIRD = 3.0**-0.5
 _CORNERS = (
     Vec3(_THIRD, _THIRD, _THIRD),
@@ -64,16 +63,18 @@ _CORNERS = (
     Vec3(-_THIRD, -_THIRD, _THIRD),
 )
 _CELLS = ((0, 2, 3), (1, 3, 2), (0, 1, 2), (0, 3, 1))
-_IN_LUNE = 2  # of these cells, whose corners 2 and 3 are on its edges, and 0 and 1 its ends
+_IN_LUNE = 2  # the first two cells are the lune with the ends 0 and 1, and 2 and 3 on its edges
 _LUNE = 1e-3  # [rad] half of its angle
-_RIVAL = 0.99  # cosines of angles to the best direction, below which another is a rival
-_AS_GOOD = 1.0 + 1e-6  # of bounds, relative to the best: cells that are left beyond it hold no rival
+_RIVAL = 0.99  # cosine of the angle to the best direction below which another is a rival
+_EQUAL = 1.0 + 1e-6  # bound relative to the best depth above which a closed cell contains no rival
 
 
-class Deepest(NamedTuple):
-    """The best h(n) so far and its n; the rival, which is the best far from n, or from known directions, by the square
-    of its h or of a bound on it, with its direction; directions with their points, the cells that wait, and how many;
-    and how many steps were taken.
+class DepthSearch(NamedTuple):
+    """State of the search.
+
+    ``depth`` and ``n``: the best h so far and its direction; ``other`` and ``m``: the signed square of the h (or of a
+    bound) of the rival, the best far from n or from known directions, and its direction; ``points``: directions and
+    their support points; ``waiting`` and ``num_cells``: the stack of cells and their number; ``steps``: steps so far.
     """
 
     depth: Any
@@ -82,14 +83,14 @@ class Deepest(NamedTuple):
     m: Vec3
     points: Any
     waiting: Any
-    many: Any
+    num_cells: Any
     steps: Any
 
 
 class _Cut(NamedTuple):
-    """Where a cell is cut: at a direction n, of any length, and the least bound, times its size.
+    """The cut of a cell at a direction n of any length, and the signed square of the cell's bound.
 
-    Sides are 0 to 2, those across from a corner, and 3 for the inside; with 4 added, the cut is elsewhere on the side.
+    Sides are 0 to 2, opposite to a corner, and 3 for the inside; with 4 added, the cut is elsewhere on the side.
     """
 
     square: Any
@@ -97,86 +98,91 @@ class _Cut(NamedTuple):
     side: Any
 
 
-class Round(NamedTuple):
-    """Axis of two bodies of revolution whose axes are parallel, and a direction across it toward the center of B."""
+class RotationalSymmetry(NamedTuple):
+    """Common direction of the axes of two bodies of revolution, and the direction orthogonal to it toward B."""
 
-    parallel: Any  # true where they are
+    parallel: Any  # True if the axes are parallel
     axis: Vec3
     out: Vec3
 
 
-def deepest(
+def search_depth(
     difference: Difference,
     known: Sequence[Vec3],
-    going: Any,
+    active: Any,
     gap: float = 0.0,
     valleys: Sequence[Vec3] = (),
-    revolved: Round | None = None,
-) -> Deepest:
-    """Return the least h(n) of an A − B that 0 is in; elsewhere that of some directions, as those known.
+    symmetry: RotationalSymmetry | None = None,
+) -> DepthSearch:
+    """Search the least h(n) of an A − B that contains 0; unless ``active``, only among the initial directions.
 
-    With a gap, what may be less than that part better than the best so far is not looked for; but the best far from
-    some ``valleys`` that was seen on the way is given, too.  Without valleys the rival of the least is given: a tie of
-    two least values far from each other shows as a rival that is as good, but for the gap.
+    Directions that are better by less than the relative ``gap`` are not searched for.  With ``valleys``, the rival is
+    the best direction far from them among those evaluated.  Otherwise it is the best far from n, so that two equal
+    minima far from each other give a rival that is equal within the gap.
 
-    Of bodies of revolution about parallel axes only a lune of directions is searched, which holds the plane of both
-    axes: h is least in the half of it toward B's center, since of h(n) = f(n · axis) − n · c the latter alone depends
-    on the angle about the axis.
+    For bodies of revolution about parallel axes, only a lune of directions around the plane of both axes is searched:
+    in h(n) = f(n · axis) − n · c, only the last term depends on the angle about the axis, so h is least in the half
+    plane toward B's center.
     """
     depth: Any = 1e150
     n = Vec3(0.0, 0.0, 1.0)
     other, m = depth, n
     rows: list[list[Any]] = []
     scale: Any = 0.0
-    for way in (*_corners(revolved), *difference.sides(), *known):
-        w = difference.support(way)[0]
+    for trial in (*_corners(symmetry), *difference.sides(), *known):
+        w = difference.support(trial)[0]
         if len(rows) < len(_CORNERS):
-            rows.append([*way, *w])
+            rows.append([*trial, *w])
             scale = fmax(scale, w.dot(w))
-        h = way.dot(w)
+        h = trial.dot(w)
         if not valleys:
-            other, m = _rival(depth, n, other, m, h, way)
-        depth, n = Best(depth, n).better(h, way)
+            other, m = _rival(depth, n, other, m, h, trial)
+        depth, n = Best(depth, n).better(h, trial)
     rounding = _ROUNDING * sqrt(where(lt(0.0, scale), scale, 1.0))
     points = table_of([rows[min(k, len(_CORNERS) - 1)] for k in range(_POINTS)])
     first = []
     for cell in _CELLS:
-        whole = _least(tuple(Vec3(*rows[k][:3]) for k in cell), tuple(Vec3(*rows[k][3:]) for k in cell))
+        cut = _least(tuple(Vec3(*rows[k][:3]) for k in cell), tuple(Vec3(*rows[k][3:]) for k in cell))
         i, j, k = map(float, cell)
-        first.append([_code(i, j, k, whole.side), whole.square, *whole.n])
+        first.append([_code(i, j, k, cut.side), cut.square, *cut.n])
     waiting = table_of([first[min(k, len(first) - 1)] for k in range(_WAITING)])
-    many: Any = float(len(first)) if revolved is None else where(revolved.parallel, float(_IN_LUNE), float(len(first)))
-    many = where(going, many, 0.0)
-    start = Deepest(depth, n, other + 0.0 * depth, m, points, waiting, many, 0.0 * depth)
-    result: Deepest = while_loop(
-        lambda s: lt(0.5, s.many), lambda s: _step(difference, s, rounding, gap, valleys), start, max_iterations=_STEPS
+    num_cells: Any = float(len(first))
+    if symmetry is not None:
+        num_cells = where(symmetry.parallel, float(_IN_LUNE), num_cells)
+    num_cells = where(active, num_cells, 0.0)
+    start = DepthSearch(depth, n, other + 0.0 * depth, m, points, waiting, num_cells, 0.0 * depth)
+    result: DepthSearch = while_loop(
+        lambda s: lt(0.5, s.num_cells),
+        lambda s: _step(difference, s, rounding, gap, valleys),
+        start,
+        max_iterations=_STEPS,
     ).state
     return result
 
 
-def _corners(revolved: Round | None) -> tuple[Vec3, ...]:
-    """The directions that cells begin with: of the sphere, or of a lune."""
-    if revolved is None:
+def _corners(symmetry: RotationalSymmetry | None) -> tuple[Vec3, ...]:
+    """Return the corners of the initial cells: of the sphere, or of a lune."""
+    if symmetry is None:
         return _CORNERS
-    z, x = revolved.axis, revolved.out * math.cos(_LUNE)
-    y = z.cross(revolved.out) * math.sin(_LUNE)
+    z, x = symmetry.axis, symmetry.out * math.cos(_LUNE)
+    y = z.cross(symmetry.out) * math.sin(_LUNE)
     lune = (z, -z, x - y, x + y)
-    return tuple(choose(revolved.parallel, n, corner) for n, corner in zip(lune, _CORNERS, strict=True))
+    return tuple(choose(symmetry.parallel, n, corner) for n, corner in zip(lune, _CORNERS, strict=True))
 
 
-def _rival(depth: Any, n: Vec3, other: Any, m: Vec3, h: Any, way: Vec3) -> tuple[Any, Vec3]:
-    """Return the rival with the signed square of its h, from h of one more direction: the best of those far from n."""
-    less, far = lt(h, depth), lt(way.dot(n), _RIVAL)
-    along = m.dot(way)
+def _rival(depth: Any, n: Vec3, other: Any, m: Vec3, h: Any, trial: Vec3) -> tuple[Any, Vec3]:
+    """Update the rival and the signed square of its h from one more direction: the best of those far from n."""
+    less, far = lt(h, depth), lt(trial.dot(n), _RIVAL)
+    along = m.dot(trial)
     same = lt(_RIVAL * _RIVAL * m.dot(m), along * fabs(along))  # the rival becomes the best
     first, third = and_(less, far), and_(not_(less), and_(far, lt(h * fabs(h), other)))
     other = where(and_(less, same), 1e300, other)
     other = where(first, depth * fabs(depth), where(third, h * fabs(h), other))
-    return other, choose(first, n, choose(third, way, m))
+    return other, choose(first, n, choose(third, trial, m))
 
 
 def _closed(best: Vec3, other: Any, m: Vec3, closed: Any, square: Any, n: Vec3) -> tuple[Any, Vec3]:
-    """Return the rival with the signed square of its h or of a bound on it, from a cell's bound where it is closed."""
+    """Update the rival and the signed square of its h or of a bound on it, from the bound of a closed cell."""
     near = best.dot(n)
     far = lt(near * fabs(near), _RIVAL * _RIVAL * n.dot(n))
     rival = and_(closed, and_(far, lt(square, other)))
@@ -184,21 +190,21 @@ def _closed(best: Vec3, other: Any, m: Vec3, closed: Any, square: Any, n: Vec3) 
 
 
 def _code(i: Any, j: Any, k: Any, side: Any) -> Any:
-    return ((i * _OF + j) * _OF + k) * _OF + side
+    return ((i * _BASE + j) * _BASE + k) * _BASE + side
 
 
-def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys: Sequence[Vec3]) -> Deepest:
-    last = s.many - 1.0
+def _step(difference: Difference, s: DepthSearch, rounding: Any, gap: float, valleys: Sequence[Vec3]) -> DepthSearch:
+    last = s.num_cells - 1.0
     code, square, *at = entry(s.waiting, last)
-    side, code = _parted(code)
-    k, code = _parted(code)
-    j, i = _parted(code)
+    side, code = _split_code(code)
+    k, code = _split_code(code)
+    j, i = _split_code(code)
     rows = [entry(s.points, index) for index in (i, j, k)]
     n = tuple(Vec3(*row[:3]) for row in rows)
     w = tuple(Vec3(*row[3:]) for row in rows)
     cut = Vec3(*at)
     some = lt(1e-300, cut.dot(cut))
-    cut = cut * (1.0 / sqrt(length_of(cut)))
+    cut = cut * (1.0 / sqrt(safe_square(cut)))
     point, _ = difference.support(cut)
     h = where(some, cut.dot(point), 1e150)
     depth, best = Best(s.depth, s.n).better(h, cut)
@@ -214,53 +220,53 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys
     side = where(shifted, side - 4.0, side)
     size = sqrt(fabs(square))
     bound = where(lt(square, 0.0), -size, size)
-    met = le(h, rounding + bound)
+    is_exact = le(h, rounding + bound)
     near = le(h, rounding * (_AGAIN / _ROUNDING) + bound)
-    for corner, old in enumerate(w):  # what is asked again is answered again: the rest is rounding
+    for corner, old in enumerate(w):  # an equal support point means an exact bound, except for rounding
         away = point - old
         again = and_(lt(0.5, fabs(side - float(corner))), le(away.dot(away), rounding * rounding))
-        met = or_(met, and_(near, again))
+        is_exact = or_(is_exact, and_(near, again))
     new = fmax(fmax(i, fmax(j, k)) + 1.0, float(len(_CORNERS)))
     room = and_(lt(new, float(_POINTS)), lt(last, _WAITING - 2.5))
     enough = depth * (1.0 - gap) - rounding
-    if gap:  # along a valley that is level, as about a common axis, cells close up slowly
+    if gap:  # cells along a level valley, as about a common axis, close slowly
         enough = where(lt(s.steps, _MANY), enough, fmin(enough, depth - rounding * (_CLOSE / _ROUNDING)))
     enough = enough * fabs(enough)
-    as_good = depth * _AS_GOOD + rounding
-    as_good = as_good * fabs(as_good)
-    going = and_(and_(and_(some, room), lt(square, enough)), or_(shifted, not_(met)))
+    equal = depth * _EQUAL + rounding
+    equal = equal * fabs(equal)
+    is_cut = and_(and_(and_(some, room), lt(square, enough)), or_(shifted, not_(is_exact)))
     cells = []
-    if not valleys:  # what is not cut may be as good
-        other, m = _closed(best, other, m, and_(le(enough, square), lt(square, as_good)), square, cut)
+    if not valleys:  # a cell that is not cut may contain a rival
+        other, m = _closed(best, other, m, and_(le(enough, square), lt(square, equal)), square, cut)
     for corner, places in enumerate(((new, j, k), (i, new, k), (i, j, new))):
         part = _least(_replaced(n, corner, cut), _replaced(w, corner, point))
-        there = and_(going, lt(0.5, fabs(side - float(corner))))  # else it is not cut in three
+        there = and_(is_cut, lt(0.5, fabs(side - float(corner))))  # at most two parts for a cut on a side
         open_ = and_(there, lt(part.square, enough))
         cells.append((open_, places, part))
         if not valleys:
-            closed = and_(and_(there, not_(open_)), lt(part.square, as_good))
+            closed = and_(and_(there, not_(open_)), lt(part.square, equal))
             other, m = _closed(best, other, m, closed, part.square, part.n)
     targets = []
-    many = last
-    for which, (there, _, part) in enumerate(cells):  # the least is looked at first, so it comes last
+    num_cells = last
+    for k, (there, _, part) in enumerate(cells):  # the cell of least bound is next, so it is the last on the stack
         before: Any = 0.0
         for index, (also, _, against) in enumerate(cells):
-            if index != which:
-                first = lt(part.square, against.square) if index > which else le(part.square, against.square)
+            if index != k:
+                first = lt(part.square, against.square) if index > k else le(part.square, against.square)
                 before = before + where(and_(also, first), 1.0, 0.0)
         targets.append(where(there, last + before, -1.0))
-        many = many + where(there, 1.0, 0.0)
+        num_cells = num_cells + where(there, 1.0, 0.0)
     waiting = s.waiting
     for place, (_, corners, part) in zip(targets, cells, strict=True):
         waiting = with_entry(waiting, place, [_code(*corners, part.side), part.square, *part.n])
-    points = with_entry(s.points, where(going, new, -1.0), [*cut, *point])
-    return Deepest(depth, best, other, m, points, waiting, many, s.steps + 1.0)
+    points = with_entry(s.points, where(is_cut, new, -1.0), [*cut, *point])
+    return DepthSearch(depth, best, other, m, points, waiting, num_cells, s.steps + 1.0)
 
 
-def _parted(code: Any) -> tuple[Any, Any]:
-    """The last of some small numbers in one, and the number of those before."""
-    rest = floor(code * (1.0 / _OF))
-    return code - rest * _OF, rest
+def _split_code(code: Any) -> tuple[Any, Any]:
+    """Return the last small integer of a code, and the code of the others."""
+    rest = floor(code * (1.0 / _BASE))
+    return code - rest * _BASE, rest
 
 
 def _replaced(corners: tuple[Vec3, ...], corner: int, by: Vec3) -> tuple[Vec3, ...]:
@@ -268,12 +274,12 @@ def _replaced(corners: tuple[Vec3, ...], corner: int, by: Vec3) -> tuple[Vec3, .
 
 
 def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
-    """Where a cell's bound is least, and its square, with its sign; 1e300 where it is least at a corner.
+    """Return the cut of a cell where its bound is least; the square is 1e300 if that is at a corner.
 
     Of directions m of any length, bounds h/‖m‖ are compared by h |h| and m · m, without divisions.
     """
     best: tuple[Any, Any, Vec3, Any] = (1e300, 1.0, Vec3(0.0, 0.0, 1.0), 0.0)
-    start, end, part, whole = n[1], n[2], 1.0, 2.0
+    start, end, part, total = n[1], n[2], 1.0, 2.0
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
         e = w[i] - w[j]
@@ -281,7 +287,7 @@ def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
         m = n[i] * q + n[j] * p
         less, best = _less(best, and_(lt(0.0, p), lt(0.0, q)), m, m.dot(w[i]), float(k))
         start, end = choose(less, n[i], start), choose(less, n[j], end)
-        part, whole = where(less, p, part), where(less, p + q, whole)
+        part, total = where(less, p, part), where(less, p + q, total)
     u, v = w[1] - w[0], w[2] - w[0]
     m = u.cross(v)
     known = lt(_FLAT * (u.dot(u) * v.dot(v)), m.dot(m))
@@ -291,7 +297,7 @@ def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
     height = m.dot(w[0])
     there = and_(known, or_(above, below))
     inside, (least, length, cut, side) = _less(best, there, m, where(below, -height, height), 3.0)
-    s = part / whole
+    s = part / total
     t = fmin(fmax(s, _AWAY), 1.0 - _AWAY)
     shifted = and_(not_(inside), lt(0.0, fabs(s - t)))
     cut = choose(inside, choose(below, -cut, cut), start + (end - start) * t)
@@ -301,7 +307,7 @@ def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
 def _less(
     best: tuple[Any, Any, Vec3, Any], there: Any, m: Vec3, h: Any, side: Any
 ) -> tuple[Any, tuple[Any, Any, Vec3, Any]]:
-    """Whether a bound h/‖m‖ is there and less than the best; the better one."""
+    """Return True if a bound h/‖m‖ exists and is less than the best, and the better one."""
     least, length, cut, where_ = best
     signed, square = h * fabs(h), m.dot(m)
     less = and_(there, and_(lt(0.0, square), lt(signed * length, least * square)))
@@ -309,18 +315,18 @@ def _less(
     return less, better
 
 
-_PARALLEL = 1e-8  # sines of angles between axes that are parallel, for what is level about them
-_ON_AXIS = 1e-28  # relative, of squares: what is across an axis by no more than that is across it by rounding
+_PARALLEL = 1e-8  # sine of the angle below which axes of revolution are parallel
+_ON_AXIS = 1e-28  # relative square of an orthogonal component below which it is a rounding error
 
 
 def direction(v: Vec3) -> Vec3:
-    """Return v over its length, or z where v has none."""
+    """Return v divided by its length, or z for 0."""
     known = lt(1e-300, v.dot(v))
-    return choose(known, v * (1.0 / sqrt(length_of(v))), Vec3(0.0, 0.0, 1.0))
+    return choose(known, v * (1.0 / sqrt(safe_square(v))), Vec3(0.0, 0.0, 1.0))
 
 
-def rotational_symmetry(difference: Difference) -> Round | None:
-    """Return whether both are bodies of revolution about parallel axes, and where; None for types that are not."""
+def rotational_symmetry(difference: Difference) -> RotationalSymmetry | None:
+    """Return the parallel axes of two bodies of revolution; None for other types of cores."""
     of_a, of_b = _axis_of_revolution(difference.a), _axis_of_revolution(difference.b)
     if of_a is None or of_b is None:
         return None
@@ -331,11 +337,11 @@ def rotational_symmetry(difference: Difference) -> Round | None:
     between = difference.between()
     out = between - axis * axis.dot(between)
     out = choose(lt(_ON_AXIS * between.dot(between), out.dot(out)), out, across(axis))
-    return Round(parallel, axis, direction(out - axis * axis.dot(out)))
+    return RotationalSymmetry(parallel, axis, direction(out - axis * axis.dot(out)))
 
 
 def _axis_of_revolution(core: Any) -> tuple[Vec3, Any, Any] | None:
-    """Return an axis, whether a core is a body of revolution about it, and whether about any axis."""
+    """Return an axis, and flags of symmetry of revolution about it and about any axis; None for other types."""
     if isinstance(core, SegmentCore):
         square = core.half.dot(core.half)
         return direction(core.half), le(0.0, square), le(square, 0.0)
@@ -360,7 +366,7 @@ def images(difference: Difference, n: Vec3) -> list[Vec3]:
 
 
 def _axes(core: Any) -> list[Vec3]:
-    """Directions across which a core may be its own image."""
+    """Return the axes of a core's possible mirror and rotational symmetries."""
     if isinstance(core, SegmentCore):
         return [direction(core.half)]
     if not hasattr(core, "pose"):

@@ -1,19 +1,20 @@
-"""Two ellipsoids by Newton's method on directions, and a proof that no direction does better.
+"""Signed distance of two ellipsoids by Newton's method on directions, with a proof of global optimality.
 
-In the axes of A, with D = diag(radii of A), E = diag(radii of B) Rᵀ and c from the center of A to that of B, planes
-across a unit n keep g(n) = c · n − |D n| − |E n| between the two.  With the points u = D² n/|D n| and w = Eᵀ E n/|E n|,
-r = c − u − w, it is r · n, its slope on the sphere is r's part across n, and its second derivative there
-−(D² − u uᵀ)/|D n| − (Eᵀ E − w wᵀ)/|E n| − g.
+In the axes of A, with D = diag(radii of A), E = diag(radii of B) Rᵀ and c from the center of A to that of B, the
+supporting planes orthogonal to a unit vector n have the signed gap g(n) = c · n − |D n| − |E n|.  With the points
+u = D² n/|D n| and w = Eᵀ E n/|E n| and r = c − u − w, g = r · n, its gradient on the sphere is the component of r
+orthogonal to n, and its second derivative there is −(D² − u uᵀ)/|D n| − (Eᵀ E − w wᵀ)/|E n| − g.
 
-Where r is along n and g is not less than 0, nothing is better: |r| is the distance of two points, and g what planes
-keep.  Where it is less, Q being any rotation,
+If r is parallel to n and g ≥ 0, n is optimal: |r| is the distance of two points, and g a lower bound on the distance.
+If g < 0, for any rotation Q,
 
     |D n| + |E n| ≥ |(D + Q E) n|,
 
-with the same at one n if Q takes E n to the direction of D n: the bodies' sum has an ellipsoid inside that touches it
-there, with M = (D + Q E)ᵀ (D + Q E).  From a point in an ellipsoid, what obeys the conditions of a nearest point of the
-surface is one if M − λ I is positive definite, with λ = −g (|D n| + |E n|).  Then n is best for both.  How far Q turns
-about that direction is free: as far as makes the part of Dᵀ Q E across it have the largest trace, or a little more.
+with equality for n if Q rotates E n to the direction of D n: the Minkowski sum of the bodies contains an ellipsoid with
+M = (D + Q E)ᵀ (D + Q E) that touches its surface there.  For a point in an ellipsoid, a stationary point of the
+distance to the surface is the nearest point if M − λ I is positive definite, with λ = −g (|D n| + |E n|).  Then n is
+optimal for both.  The angle of Q about that direction is free: first the angle that gives the component of Dᵀ Q E
+orthogonal to it the largest trace, then angles near it.
 
 Sources: Kurzhanski and Vályi, Ellipsoidal Calculus for Estimation and Control, 1997 (sums of ellipsoids from inside);
 Moré and Sorensen, Computing a Trust Region Step, 1983 (the condition on λ).
@@ -36,71 +37,71 @@ from linkwork.spatial import Vec3
 __all__ = ["between_ellipsoids"]
 
 _STEPS = 12
-_ENOUGH = 1e-16  # [rad²] of a step after which none is needed
-_CLEAR = 1e-13  # of minors of a matrix of trace 1: what is more is no rounding
-_SAME_VALLEY = 0.95  # cosines of angles between directions
-_TURNS = (0.0, 0.2, -0.2, 0.5, -0.5, 1.0, -1.0)  # [rad] of Q, besides the one that has the largest trace
-_THIN = 1e-6  # radii of that part of the largest are left to others
+_CONVERGED = 1e-16  # [rad²] square of the last step
+_POSITIVE = 1e-13  # minors of a matrix of trace 1 above which they are positive despite rounding
+_SAME_VALLEY = 0.95  # cosine of the angle below which directions are in different valleys of h
+_TURNS = (0.0, 0.2, -0.2, 0.5, -0.5, 1.0, -1.0)  # [rad] angles of Q from that of the largest trace
+_THIN = 1e-6  # radii, relative to their sum, below which the general search is used
 
 
 class _Pair:
-    """A − B: D² and Eᵀ E, the latter by its rows, and c."""
+    """A − B: D², the rows of Eᵀ E, and c."""
 
     def __init__(self, difference: Difference) -> None:
         a, b = difference.a, difference.b
         self.c = difference.between()
         self.radii, self.other = a.radii, b.radii
-        self.turned, self.back = a.pose.rotation, b.pose.rotation
+        self.rotation_a, self.rotation_b = a.pose.rotation, b.pose.rotation
         self.squares = Vec3(*(x * x for x in a.radii))
-        columns = [self.back @ Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+        columns = [self.rotation_b @ Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
         parts = [[column * (r * r * x) for x in column] for r, column in zip(b.radii, columns, strict=True)]
         self.rows = [x + y + z for x, y, z in zip(*parts, strict=True)]
 
     def of_a(self, n: Vec3) -> Vec3:
-        """D² n; A's axes may be others than the coordinates'."""
-        d = self.turned.inv_act(n)
-        result: Vec3 = self.turned @ Vec3(*(x * y for x, y in zip(self.squares, d, strict=True)))
+        """Return D² n; A's axes may differ from those of the coordinates."""
+        d = self.rotation_a.inv_act(n)
+        result: Vec3 = self.rotation_a @ Vec3(*(x * y for x, y in zip(self.squares, d, strict=True)))
         return result
 
     def of_b(self, n: Vec3) -> Vec3:
-        """Eᵀ E n."""
+        """Return Eᵀ E n."""
         return Vec3(*(row.dot(n) for row in self.rows))
 
     def lengths(self, n: Vec3) -> tuple[Vec3, Any, Vec3, Any]:
-        """u, 1/|D n|, w and 1/|E n|."""
+        """Return u, 1/|D n|, w and 1/|E n|."""
         u, w = self.of_a(n), self.of_b(n)
         x, y = 1.0 / sqrt(_positive(u.dot(n))), 1.0 / sqrt(_positive(w.dot(n)))
         return u * x, x, w * y, y
 
-    def kept(self, n: Vec3) -> Any:
-        """g(n)."""
+    def gap(self, n: Vec3) -> Any:
+        """Return g(n)."""
         return n.dot(self.c) - sqrt(_positive(self.of_a(n).dot(n))) - sqrt(_positive(self.of_b(n).dot(n)))
 
 
 def between_ellipsoids(difference: Difference) -> tuple[Any, Vec3, Vec3, Any]:
-    """Distance, normal, the point on A, and whether they are proved; else they are good for nothing."""
+    """Return distance, normal, the point on A, and True if they are proved; else they are meaningless."""
     pair = _Pair(difference)
-    g, n, settled = _settled(pair, _start(difference, pair))
-    proved = and_(settled, _is_best(pair, n, g, _TURNS[:1]))
+    g, n, stationary = _stationary(pair, _start(difference, pair))
+    proved = and_(stationary, _is_best(pair, n, g, _TURNS[:1]))
 
     def again() -> tuple[Any, Vec3, Any]:
-        other, m, there = _settled(pair, _best(difference, pair, n, -1e150, n))
+        other, m, there = _stationary(pair, _best(difference, pair, n, -1e150, n))
         there = and_(there, _is_best(pair, m, other, _TURNS))
-        here = and_(settled, _is_best(pair, n, g, _TURNS))
+        here = and_(stationary, _is_best(pair, n, g, _TURNS))
         return where(there, other, g), choose(there, m, n), or_(there, here)
 
     g, n, proved = cond(proved, lambda: (g, n, proved), again)
     return g, n, difference.a.pose.translation + pair.lengths(n)[0], proved
 
 
-def _settled(pair: _Pair, start: Vec3) -> tuple[Any, Vec3, Any]:
-    """g and n, from a direction on, and whether r is along n there."""
+def _stationary(pair: _Pair, start: Vec3) -> tuple[Any, Vec3, Any]:
+    """Return g and n of Newton's method from an initial direction, and True if r is parallel to n."""
     n, square = while_loop(
-        lambda s: lt(_ENOUGH, s[1]), lambda s: _step(pair, s[0]), (start, 1.0 + 0.0 * start.x), max_iterations=_STEPS
+        lambda s: lt(_CONVERGED, s[1]), lambda s: _step(pair, s[0]), (start, 1.0 + 0.0 * start.x), max_iterations=_STEPS
     ).state
     u, _, w, _ = pair.lengths(n)
     g = n.dot(pair.c - u - w)
-    return g, n, and_(and_(_fat(pair.radii), _fat(pair.other)), le(square, _ENOUGH))
+    return g, n, and_(and_(_fat(pair.radii), _fat(pair.other)), le(square, _CONVERGED))
 
 
 def _positive(x: Any) -> Any:
@@ -113,7 +114,7 @@ def _fat(radii: Vec3) -> Any:
 
 
 def _start(difference: Difference, pair: _Pair) -> Vec3:
-    """Apart, the direction in which an ellipsoid of both is left; else the best of that and the axes."""
+    """Return the initial direction: for separate bodies, (D² + Eᵀ E)⁻¹ c; else the best of that and the axes."""
     c = pair.c
     x, y, z = (Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
     rows = [pair.of_a(e) + pair.of_b(e) for e in (x, y, z)]
@@ -122,24 +123,24 @@ def _start(difference: Difference, pair: _Pair) -> Vec3:
     n = Vec3(*(c.dot(rows[(k + 1) % 3].cross(rows[(k + 2) % 3])) for k in range(3)))  # (D² + Eᵀ E)⁻¹ c, of any length
     n = choose(lt(1e-200, n.dot(n)), unit_of(n), z)
 
-    apart: Vec3 = cond(lt(0.0, pair.kept(n)), lambda: n, lambda: _best(difference, pair, n, pair.kept(n)))
+    apart: Vec3 = cond(lt(0.0, pair.gap(n)), lambda: n, lambda: _best(difference, pair, n, pair.gap(n)))
     return apart
 
 
 def _best(difference: Difference, pair: _Pair, result: Vec3, most: Any, known: Vec3 | None = None) -> Vec3:
-    """The best of a direction and of the axes; of these, far from a known one."""
+    """Return the best of a direction and the axes; only axes far from a known direction, if given."""
     for axis in difference.sides()[::2]:
-        way = choose(lt(axis.dot(pair.c), 0.0), -axis, axis)  # the other way keeps less
-        g = pair.kept(way)
+        trial = choose(lt(axis.dot(pair.c), 0.0), -axis, axis)  # the opposite direction has a smaller gap
+        g = pair.gap(trial)
         better = lt(most, g)
         if known is not None:
-            better = and_(better, lt(fabs(way.dot(known)), _SAME_VALLEY))
-        most, result = where(better, g, most), choose(better, way, result)
+            better = and_(better, lt(fabs(trial.dot(known)), _SAME_VALLEY))
+        most, result = where(better, g, most), choose(better, trial, result)
     return result
 
 
 def _step(pair: _Pair, n: Vec3) -> tuple[Vec3, Any]:
-    """A step of Newton's method, and its square."""
+    """Return the direction after a step of Newton's method, and the step's square."""
     u, x, w, y = pair.lengths(n)
     r = pair.c - u - w
     g = r.dot(n)
@@ -155,18 +156,18 @@ def _step(pair: _Pair, n: Vec3) -> tuple[Vec3, Any]:
 
 
 def _is_best(pair: _Pair, n: Vec3, g: Any, turns: Sequence[float]) -> Any:
-    """Whether nothing is better than an n that r is along: one of some ellipsoids in the bodies' sum may prove it."""
+    """Return True if one of some ellipsoids in the bodies' sum proves n, which is parallel to r, optimal."""
     u, x, w, y = pair.lengths(n)
-    d = pair.turned.inv_act(n)
+    d = pair.rotation_a.inv_act(n)
     a = Vec3(*(r * k * x for r, k in zip(pair.radii, d, strict=True)))  # D n/|D n|, in A's axes
-    e = pair.back.inv_act(n)
+    e = pair.rotation_b.inv_act(n)
     b = Vec3(*(r * k * y for r, k in zip(pair.other, e, strict=True)))  # E n/|E n|
     D: list[Vec3] = []  # rows of D and E across a and b
     E: list[Vec3] = []
-    for direction, radii, rotation, rows in ((a, pair.radii, pair.turned, D), (b, pair.other, pair.back, E)):
+    for direction, radii, rotation, rows in ((a, pair.radii, pair.rotation_a, D), (b, pair.other, pair.rotation_b, E)):
         t = unit_of(across(direction))
-        for way in (t, direction.cross(t)):
-            rows.append(rotation @ Vec3(*(r * k for r, k in zip(radii, way, strict=True))))
+        for tangent in (t, direction.cross(t)):
+            rows.append(rotation @ Vec3(*(r * k for r, k in zip(radii, tangent, strict=True))))
     cos, sin = D[0].dot(E[0]) + D[1].dot(E[1]), D[1].dot(E[0]) - D[0].dot(E[1])
     square = cos * cos + sin * sin
     known = lt(1e-300, square)
@@ -174,23 +175,23 @@ def _is_best(pair: _Pair, n: Vec3, g: Any, turns: Sequence[float]) -> Any:
     cos, sin = where(known, cos * scale, 1.0), where(known, sin * scale, 0.0)
     level = g * (1.0 / x + 1.0 / y)  # −λ
     units = [Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
-    squares = [pair.of_a(way) + row + u * p + w * q for way, row, p, q in zip(units, pair.rows, w, u, strict=True)]
-    one = le(0.0, g)
+    squares = [pair.of_a(e) + row + u * p + w * q for e, row, p, q in zip(units, pair.rows, w, u, strict=True)]
+    proved = le(0.0, g)
     for turn in turns:
         c, s = cos * math.cos(turn) - sin * math.sin(turn), sin * math.cos(turn) + cos * math.sin(turn)
-        turned = E[0] * c - E[1] * s, E[0] * s + E[1] * c
+        rotated = E[0] * c - E[1] * s, E[0] * s + E[1] * c
         rows = list(squares)
-        for p, q in zip(D, turned, strict=True):
+        for p, q in zip(D, rotated, strict=True):
             rows = [row + p * y + q * x for row, x, y in zip(rows, p, q, strict=True)]
-        one = or_(one, _is_positive(rows, level))
-    return one
+        proved = or_(proved, _is_positive(rows, level))
+    return proved
 
 
 def _is_positive(rows: Sequence[Vec3], level: Any) -> Any:
-    """Whether a symmetric matrix, with a number more on its diagonal, is positive definite, and no rounding says so."""
+    """Return True if a symmetric matrix + ``level`` I is positive definite despite rounding errors."""
     scale = 1.0 / _positive(rows[0].x + rows[1].y + rows[2].z)
     xx, yy, zz = ((z + level) * scale for z in (rows[0].x, rows[1].y, rows[2].z))
     xy, xz, yz = rows[0].y * scale, rows[0].z * scale, rows[1].z * scale
     minor = xx * yy - xy * xy
-    whole = zz * minor - xx * yz * yz - yy * xz * xz + 2.0 * xy * xz * yz
-    return and_(lt(_CLEAR, xx), and_(lt(_CLEAR, minor), lt(_CLEAR, whole)))
+    determinant = zz * minor - xx * yz * yz - yy * xz * xz + 2.0 * xy * xz * yz
+    return and_(lt(_POSITIVE, xx), and_(lt(_POSITIVE, minor), lt(_POSITIVE, determinant)))

@@ -1,8 +1,8 @@
-"""The search for the point of A − B that is nearest to 0: a simplex of its points that comes nearer step by step.
+"""Search for the point of A − B that is nearest to 0, by a simplex of its points (GJK algorithm).
 
-The step adds the farthest point w against the nearest point v found so far, and keeps of the simplex what the nearest
-point of it needs: at most a triangle.  Of the new simplex, only the parts that w belongs to can be nearer: three
-triangles and three edges, all measured, by cross products, which lose less than products of dot products do.
+A step adds the support point w along −v, where v is the nearest point so far, and reduces the simplex to the vertices
+of its nearest point: at most a triangle.  In the new simplex, only the parts with the vertex w can be nearer: three
+triangles and three edges.  All are computed by cross products, which lose fewer digits than products of dot products.
 
 Sources: Gilbert, Johnson and Keerthi, 1988; van den Bergen, Collision Detection in Interactive 3D Environments, 2003,
 chapter 4; signs of volumes as in Montanari, Petrinic and Barbieri, 2017.
@@ -18,16 +18,16 @@ from linkwork.geometry.pairs.convex.minkowski_difference import Difference, Move
 from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import Vec3
 
-__all__ = ["Kept", "Simplex", "nearest"]
+__all__ = ["Simplex", "WeightedPoints", "nearest"]
 
 _STEPS = 60
-_ASKEW = Vec3(0.36, 0.48, 0.8)  # no special direction: where bodies have one center
-_ROUNDING = 1e-15  # relative: what rounding leaves of a gap, or of a square
-_FLAT = 1e-26  # sin² of the angle of a triangle that is none
+_ASKEW = Vec3(0.36, 0.48, 0.8)  # a generic direction, for bodies with the same center
+_ROUNDING = 1e-15  # relative rounding error of a gap, or of a square
+_FLAT = 1e-26  # sin² of the angle of a degenerate triangle
 
 
-class Kept(NamedTuple):
-    """Points of A − B, the points of A that they come from, and weights (0: no part of it)."""
+class WeightedPoints(NamedTuple):
+    """Points of A − B, the points of A in them, and weights (0: unused)."""
 
     p: tuple[Vec3, ...]
     a: tuple[Vec3, ...]
@@ -35,9 +35,9 @@ class Kept(NamedTuple):
 
 
 class Simplex(NamedTuple):
-    """Points of A − B that are far from 0 no more, where they come from, and weights (0: no part of it).
+    """Points of A − B, the points of A in them, weights (0: unused), their nearest point v to 0, and flags.
 
-    ``inside``: with one more point they are a tetrahedron about 0.
+    ``inside``: with one more point they are a tetrahedron that contains 0.
     """
 
     p: tuple[Vec3, ...]
@@ -45,20 +45,20 @@ class Simplex(NamedTuple):
     weights: tuple[Any, ...]
     v: Vec3
     inside: Any
-    going: Any
+    continues: Any
 
 
 def nearest(difference: Difference | Moved, *, gap: Any) -> Simplex:
-    """The simplex whose nearest point is the nearest of A − B, or one about 0.
+    """Return the simplex whose nearest point to 0 is that of A − B, or one that contains 0.
 
-    ``gap`` is relative, between bounds on the square of the distance, at which the search ends.
+    The search ends at the relative ``gap`` between the bounds on the square of the distance.
     """
     between = difference.between()
     p, a = difference.support(choose(lt(0.0, between.dot(between)), between, _ASKEW))
     yes = lt(-1.0, p.dot(p))
     start = Simplex((p, p, p), (a, a, a), (1.0, 0.0, 0.0), p, not_(yes), yes)
     result: Simplex = while_loop(
-        lambda s: s.going, lambda s: _step(difference, s, gap), start, max_iterations=_STEPS
+        lambda s: s.continues, lambda s: _step(difference, s, gap), start, max_iterations=_STEPS
     ).state
     return result
 
@@ -71,9 +71,9 @@ def _step(difference: Difference | Moved, s: Simplex, least: Any) -> Simplex:
     open_ = lt(_ROUNDING * _ROUNDING * (square * ww), gap * fabs(gap))
     there = [lt(0.0, weight) for weight in s.weights]
     e = [choose(known, p, w) - w for known, p in zip(there, s.p, strict=True)]
-    for known, x in zip(there, e, strict=True):  # nothing new
+    for known, x in zip(there, e, strict=True):  # w is a vertex already
         ends = or_(ends, and_(known, le(x.dot(x), 1e-30 * ww)))
-    weights, v = _measured(w, e)
+    weights, v = _nearest_point(w, e)
     n = e[0].cross(e[1])
     volume = n.dot(e[2])
     parts = [-e[1].cross(e[2]).dot(w), -e[2].cross(e[0]).dot(w), -n.dot(w)]
@@ -81,7 +81,7 @@ def _step(difference: Difference | Moved, s: Simplex, least: Any) -> Simplex:
     inside = and_(there[0], and_(there[1], there[2]))
     for part in parts:
         inside = and_(inside, lt(0.0, part * volume))
-    # beside almost parallel faces the first steps bring less than rounding, and those after them more
+    # near almost parallel faces the first steps can improve by less than rounding before others improve by more
     new = v.dot(v)
     nearer = or_(lt(new, square), and_(open_, le(new, (1.0 + _ROUNDING) * square)))
     nearer = and_(nearer, not_(or_(ends, inside)))
@@ -100,8 +100,8 @@ def _step(difference: Difference | Moved, s: Simplex, least: Any) -> Simplex:
     )
 
 
-def _measured(w: Vec3, e: list[Vec3]) -> tuple[list[Any], Vec3]:
-    """Weights of the ends of w + e, and the point nearest to 0, of the triangles and edges at w."""
+def _nearest_point(w: Vec3, e: list[Vec3]) -> tuple[list[Any], Vec3]:
+    """Return the weights of w + e and the point nearest to 0, of the triangles and edges at w."""
     squares = [x.dot(x) for x in e]
     result: list[tuple[Any, list[Any]]] = []
     for k in range(3):
@@ -121,10 +121,10 @@ def _measured(w: Vec3, e: list[Vec3]) -> tuple[list[Any], Vec3]:
         square = where(inside, height * height * scale, 1e300)
         result.append((square, [s if k == i else t if k == j else 0.0 for k in range(3)]))
     square, weights = result[0]
-    for other, those in result[1:]:
+    for other, candidate in result[1:]:
         better = lt(other, square)
         square = where(better, other, square)
-        weights = [where(better, x, y) for x, y in zip(those, weights, strict=True)]
+        weights = [where(better, x, y) for x, y in zip(candidate, weights, strict=True)]
     v = w
     for x, weight in zip(e, weights, strict=True):
         v = v + x * weight

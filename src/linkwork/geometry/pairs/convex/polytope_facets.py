@@ -1,17 +1,17 @@
-"""The depth of polytopes whose faces are known when code is made: by the facets of A − B.
+"""Depth of polytopes whose faces are known when code is generated, by the facets of A − B.
 
-A facet's normal n is that of a face of A, of one of B, turned round, or across an edge of each.  On the sphere of
-directions the faces of a hull H are points, and its edges arcs between those of the faces on both sides; n of two edges
-is where an arc of one crosses an arc of the other.  Of the other body O,
+A facet's normal n is the normal of a face of A, the opposite of one of B, or the cross product of an edge of each.  On
+the sphere of directions the faces of a hull H are points, and its edges are arcs between the points of adjacent faces.
+The normal of two edges is the intersection of an arc of each hull.  With the other body O,
 
     h(n) = h_H(n) + h_O(−n)
 
-is asked at every face of both.  Then the least is nearly known, and arcs are bounded from below: in all of one,
-h ≥ max(n · w, n · w'), w and w' being the farthest points of H − O at its ends, and that is least where the two are
-equal.  Arcs in which it is less than the best h are walked along: h is asked there, and what is not met yet is cut in
-two.  Of hulls of 20 vertices, that is one arc of 54 in the mean.  Arcs of one of the two are enough: where none of them
-is, no facet is one of two edges.  Since the depth is that of facets alone, another one that is as good, but for
-rounding, is among those asked too.
+is evaluated at every face of both.  This gives a good upper bound.  Arcs are bounded from below: everywhere on an arc,
+h ≥ max(n · w, n · w'), where w and w' are the support points of H − O at its ends, and this is least where the two are
+equal.  If it is less than the best h, h is evaluated there, and the arc is cut in two unless h equals the bound.  For
+hulls of 20 vertices, that is one of 54 arcs on average.  The arcs of one hull are enough, since every facet of two
+edges is on one of them.  Since the depth is the minimum over facets, an equal minimum of another facet, within
+rounding, is evaluated too.
 """
 
 from __future__ import annotations
@@ -25,90 +25,91 @@ from linkwork.expr.control.loops import scan, while_loop
 from linkwork.expr.control.table_access import entry, table_of
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, not_, or_, sqrt, where
 from linkwork.geometry.cores import PolytopeCore, SegmentCore
-from linkwork.geometry.pairs.convex.gjk_simplex import Kept
-from linkwork.geometry.pairs.convex.minkowski_difference import Best, length_of
+from linkwork.geometry.pairs.convex.gjk_simplex import WeightedPoints
+from linkwork.geometry.pairs.convex.minkowski_difference import Best, safe_square
 from linkwork.geometry.pairs.convex.polytope_sides import KnownHull, Sides
 from linkwork.geometry.pairs.convex.witness_proof import ROUNDING, SAME
 from linkwork.geometry.support_points import support
 from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import Pose, Vec3
 
-__all__ = ["Facet", "least_of_facets"]
+__all__ = ["Facet", "nearest_facet"]
 
 _STEPS = 1000
-_BITS = 24  # arcs whose marks are one number, exactly in single precision too
-_ROUNDING = 4e-15  # of lengths: what rounding leaves between bounds
-_PARALLEL = 1e-16  # sin² of the angle of edges that do not cross
+_BITS = 24  # arcs with their flags in one floating-point value, exact also in single precision
+_ROUNDING = 4e-15  # relative rounding error between bounds
+_PARALLEL = 1e-16  # sin² of the angle below index edges are parallel
 
 
 class Facet(NamedTuple):
     """The facet of A − B that is nearest to 0, in the difference's axes.
 
-    n from A to B; a point of A and one of B that it is made of, others where it is of two edges; the point of A that
-    touches when B is moved out, and whether that is sure; whether a facet of another normal is as near (1 or 0).
+    n points from A to B; the facet's points of A and B, two of each for two edges; A's contact point after B is moved
+    out, and True if it is ``sure``; 1 if a facet of another normal is at the same distance.
     """
 
     n: Vec3
-    kept: Kept
+    simplex: WeightedPoints
     on_a: Vec3
     sure: Any
     tied: Any
 
 
 class _Least(NamedTuple):
-    """The least h so far, whether another direction has one that is as small (1 or 0), and by what they may differ."""
+    """The least h so far, 1 if another direction has an equal one, and the tolerance of that."""
 
     best: Best
     tied: Any
     level: Any
 
-    def better(self, h: Any, n: Vec3, asked: Any = True) -> _Least:
-        """The lesser of it and another, if that was asked."""
+    def better(self, h: Any, n: Vec3, valid: Any = True) -> _Least:
+        """Return the lesser of this and another, if that is valid."""
         best, level = self.best, self.level
         close = and_(le(h, best.h + level), lt(n.dot(best.n), 1.0 - SAME))
         tied = where(le(h, best.h - level), 0.0, where(close, 1.0, self.tied))
         less = lt(h, best.h)
-        if asked is not True:
-            tied, less = where(asked, tied, self.tied), and_(asked, less)
+        if valid is not True:
+            tied, less = where(valid, tied, self.tied), and_(valid, less)
         return _Least(Best(where(less, h, best.h), choose(less, n, best.n)), tied, level)
 
     @property
     def most(self) -> Any:
-        """The square of the largest h that is as small; of bodies that are just apart, of all up to as far inside."""
+        """Return the square of the largest h that is equal; if h < 0, of |h| and the tolerance."""
         size = fabs(self.best.h) + self.level
         return size * size
 
 
-def least_of_facets(sides: Sides) -> Facet:
-    """The facet whose normal has the least h, of an A − B that 0 is in; elsewhere one of all."""
+def nearest_facet(sides: Sides) -> Facet:
+    """Return the facet of least h of an A − B that contains 0; for separate bodies, an arbitrary facet."""
     hull, faces, other = sides.hull, sides.faces, sides.other
     farthest = _farthest(other)
 
     def face(state: tuple[_Least, Any], plane: Any) -> tuple[tuple[_Least, Any], Any]:
-        least, which = state
+        least, index = state
         n = Vec3.of(plane[:3])
         b = farthest(-n)
         h = plane[3] - n.dot(b)
         less = lt(h, least.best.h)
-        return (least.better(h, n), where(less, plane[4], which)), np.array([*b, h], dtype=object)
+        return (least.better(h, n), where(less, plane[4], index)), np.array([*b, h], dtype=object)
 
     zero = 0.0 * hull.pose.translation.x
-    size = sqrt(length_of(farthest(Vec3(0.0, 0.0, 1.0)))) + sqrt(length_of(hull.vertices[0]))
+    size = sqrt(safe_square(farthest(Vec3(0.0, 0.0, 1.0)))) + sqrt(safe_square(hull.vertices[0]))
     start = _Least(Best(1e150 + zero, Vec3(zero, zero, 1.0 + zero)), zero, ROUNDING * size), zero
-    (least, which), ends = scan(face, start, _planes(faces))
-    least, which, of_other = _of_other(sides, least, which)
-    scale = sqrt(length_of(Vec3.of(ends[0][:3])) + length_of(hull.vertices[0]))
-    words = _marked(sides, ends, least.most)
-    return _touching(sides, farthest, which, of_other, _walked(sides, farthest, ends, words, least, _ROUNDING * scale))
+    (least, index), ends = scan(face, start, _planes(faces))
+    least, index, of_other = _of_other(sides, least, index)
+    scale = sqrt(safe_square(Vec3.of(ends[0][:3])) + safe_square(hull.vertices[0]))
+    words = _open_arcs(sides, ends, least.most)
+    walk = _search_arcs(sides, farthest, ends, words, least, _ROUNDING * scale)
+    return _with_contact(sides, farthest, index, of_other, walk)
 
 
 def _planes(faces: KnownHull) -> np.ndarray:
-    """Normals, offsets and numbers."""
+    """Return rows of normal, offset and index."""
     return np.column_stack([faces.normals, faces.offsets, np.arange(len(faces.offsets))])
 
 
 def _farthest(other: Any) -> Callable[[Vec3], Vec3]:
-    """The support function; vertices are turned once, and not for each direction."""
+    """Return the support function; vertices are rotated once, and not for each direction."""
     if not isinstance(other, PolytopeCore):
         return lambda n: support(other, n)
     pose = other.pose
@@ -131,15 +132,15 @@ def _higher(x: tuple[Any, Any], y: tuple[Any, Any]) -> tuple[Any, Any]:
     return where(less, y[0], x[0]), where(less, y[1], x[1])
 
 
-def _of_other(sides: Sides, least: _Least, which: Any) -> tuple[_Least, Any, Any]:
-    """The least of it and of the other body's faces, that face's number, and whether it is one of these."""
+def _of_other(sides: Sides, least: _Least, index: Any) -> tuple[_Least, Any, Any]:
+    """Update the least h by the other body's faces: h, the face's index, and True if it is one of these."""
     other = sides.other
     mine = lt(least.best.h, -1e300)
     if isinstance(other, SegmentCore):
-        return least, which, mine
+        return least, index, mine
     vertices, pose = sides.hull.vertices, other.pose
 
-    def asked(m: Vec3, offset: Any) -> tuple[Any, Vec3]:
+    def height(m: Vec3, offset: Any) -> tuple[Any, Vec3]:
         n = -(pose.rotation @ m)
         heights = [v.dot(n) for v in vertices]
         while len(heights) > 1:
@@ -151,20 +152,20 @@ def _of_other(sides: Sides, least: _Least, which: Any) -> tuple[_Least, Any, Any
     if sides.others is None:
         for k in range(3):
             for sign in (1.0, -1.0):
-                least = least.better(*asked(Vec3(*(sign if j == k else 0.0 for j in range(3))), [*other.half][k]))
-        return least, which, lt(least.best.h, before)
+                least = least.better(*height(Vec3(*(sign if j == k else 0.0 for j in range(3))), [*other.half][k]))
+        return least, index, lt(least.best.h, before)
 
     def face(state: tuple[_Least, Any], plane: Any) -> tuple[tuple[_Least, Any], None]:
-        least, which = state
-        h, n = asked(Vec3.of(plane[:3]), plane[3])
-        return (least.better(h, n), where(lt(h, least.best.h), plane[4], which)), None
+        least, index = state
+        h, n = height(Vec3.of(plane[:3]), plane[3])
+        return (least.better(h, n), where(lt(h, least.best.h), plane[4], index)), None
 
-    least, which = scan(face, (least, which), _planes(sides.others))[0]
-    return least, which, lt(least.best.h, before)
+    least, index = scan(face, (least, index), _planes(sides.others))[0]
+    return least, index, lt(least.best.h, before)
 
 
-def _marked(sides: Sides, ends: Any, bound: Any) -> list[Any]:
-    """Of each arc a bit, which is set where h may be less than a bound, of which the signed square is given."""
+def _open_arcs(sides: Sides, ends: Any, bound: Any) -> list[Any]:
+    """Return a bit for each arc that is set if h may be less than a bound, given by its signed square."""
     words: list[Any] = []
     for k, (f, g, _, _) in enumerate(sides.faces.edges):
         (n, p), (m, q) = ((Vec3.of(sides.faces.normals[j].tolist()), float(sides.faces.offsets[j])) for j in (f, g))
@@ -181,8 +182,11 @@ def _marked(sides: Sides, ends: Any, bound: Any) -> list[Any]:
 
 
 class _Walk(NamedTuple):
-    """Arcs that wait; the part of an arc between l and r with the other body's points there, its end, and the ends of
-    the hull's edge; whether there is one, and whether r is its end; the best so far, and whether it is of two edges.
+    """State of the search along arcs.
+
+    The bits of waiting arcs; the current part of an arc between l and r with the other body's support points there, its
+    end, and the ends of the hull's edge; 1 if that exists, and 1 if r is its end; the best so far, the ends of its two
+    edges, and 1 if it is of two edges.
     """
 
     words: list[Any]
@@ -198,18 +202,18 @@ class _Walk(NamedTuple):
     last: Any
     least: _Least
     edges: tuple[Vec3, Vec3, Vec3, Vec3]
-    found: Any
+    has_edges: Any
 
 
 def _waits(s: _Walk) -> Any:
-    """Whether there are arcs that have not been looked at."""
+    """Return True if arcs remain."""
     result = lt(0.5, s.there)
     for word in s.words:
         result = or_(result, lt(0.5, word))
     return result
 
 
-def _walked(
+def _search_arcs(
     sides: Sides, farthest: Callable[[Vec3], Vec3], ends: Any, words: list[Any], least: _Least, rounding: Any
 ) -> _Walk:
     faces, vertices = sides.faces, sides.hull.vertices
@@ -223,13 +227,13 @@ def _walked(
         for k, x in enumerate(s.words[1:], 1):
             here = lt(word, 0.5)
             base, word = where(here, float(_BITS * k), base), where(here, x, word)
-        number, bit = _top(word)
+        index, bit = _highest_bit(word)
         free = new
         for x in s.words:
             here = and_(free, lt(0.5, x))
             left.append(x - where(here, bit, 0.0))
             free = and_(free, lt(x, 0.5))
-        row = entry(arcs, where(new, base + number, 0.0))
+        row = entry(arcs, where(new, base + index, 0.0))
         at_f, at_g = (Vec3(*entry(ends, row[k])) for k in (0, 1))
         f, g = Vec3(*row[2:5]), Vec3(*row[5:8])
         v, w = choose(new, Vec3(*row[8:11]), s.v), choose(new, Vec3(*row[11:14]), s.w)
@@ -237,10 +241,10 @@ def _walked(
         r, at_r = choose(new, g, s.r), choose(new, at_g, s.at_r)
         end, at_end = choose(new, g, s.end), choose(new, at_g, s.at_end)
         last = where(new, 1.0, s.last)
-        way = at_r - at_l
-        x, y = l.dot(way), -r.dot(way)
+        offset = at_r - at_l
+        x, y = l.dot(offset), -r.dot(offset)
         m = l * y + r * x
-        height, square = m.dot(v - at_l), length_of(m)
+        height, square = m.dot(v - at_l), safe_square(m)
         open_ = and_(and_(lt(0.0, x), lt(0.0, y)), lt(height * fabs(height), s.least.most * square))
         size = 1.0 / sqrt(square)
         m = m * size
@@ -263,7 +267,7 @@ def _walked(
             where(cut, 0.0, 1.0),
             s.least.better(h, m, open_),
             tuple(choose(less, x, y) for x, y in zip((v, w, at_l, at_r), s.edges, strict=True)),  # type: ignore[arg-type]
-            where(less, 1.0, s.found),
+            where(less, 1.0, s.has_edges),
         )
 
     z = least.best.n * 0.0
@@ -273,8 +277,8 @@ def _walked(
     return result
 
 
-def _touching(sides: Sides, farthest: Callable[[Vec3], Vec3], which: Any, of_other: Any, walk: _Walk) -> Facet:
-    """Where the two touch: a corner of one in a face of the other, or where edges cross."""
+def _with_contact(sides: Sides, farthest: Callable[[Vec3], Vec3], index: Any, of_other: Any, walk: _Walk) -> Facet:
+    """Return the facet with its contact point: a vertex of one in a face of the other, or where edges cross."""
     n, other = walk.least.best.n, sides.other
     on_h, on_o = support(PolytopeCore(Pose.identity(), sides.hull.vertices), n), farthest(-n)
     h = n.dot(on_h - on_o)
@@ -285,11 +289,11 @@ def _touching(sides: Sides, farthest: Callable[[Vec3], Vec3], which: Any, of_oth
     known = lt(_PARALLEL * e.dot(e) * x.dot(x), mm)
     scale = 1.0 / where(known, mm, 1.0)
     s, t = r.cross(x).dot(m) * scale, r.cross(e).dot(m) * scale
-    apart = r + x * t - e * s + n * h  # nothing, if the least is where these two edges cross
-    size = _ROUNDING * (sqrt(length_of(on_h)) + sqrt(length_of(on_o)))
+    apart = r + x * t - e * s + n * h  # zero if these two edges cross at the least h
+    size = _ROUNDING * (sqrt(safe_square(on_h)) + sqrt(safe_square(on_o)))
     crossing = and_(and_(known, and_(_between(s), _between(t))), le(apart.dot(apart), size * size))
     below, above = on_o + n * h, on_h - n * h
-    mine = _within(_corners(entry(_flat(sides.faces), which)), below, n)
+    mine = _within(_corners(entry(_flat(sides.faces), index)), below, n)
     if isinstance(other, SegmentCore):
         theirs = of_other
     elif sides.others is None:
@@ -299,20 +303,22 @@ def _touching(sides: Sides, farthest: Callable[[Vec3], Vec3], which: Any, of_oth
         for x, half in zip(at, other.half, strict=True):
             theirs = and_(theirs, le(fabs(x), half + most))
     else:
-        corners = [other.pose.point(corner) for corner in _corners(entry(_flat(sides.others), which))]
+        corners = [other.pose.point(corner) for corner in _corners(entry(_flat(sides.others), index))]
         theirs = _within(corners, above, -n)
-    edges = lt(0.5, walk.found)
+    edges = lt(0.5, walk.has_edges)
     there = choose(edges, v + e * s, choose(of_other, on_h, below))
     sure = or_(and_(edges, crossing), and_(not_(edges), or_(and_(of_other, theirs), and_(not_(of_other), mine))))
     sure = and_(sure, not_(_waits(walk)))
     of_h, of_o = (choose(edges, v, on_h), w), (choose(edges, at_l, on_o), at_r)
     X, R = sides.X, sides.X.rotation
-    a, b = [[X.point(p) for p in points] for points in ((of_o, of_h) if sides.turned else (of_h, of_o))]
+    a, b = [[X.point(p) for p in points] for points in ((of_o, of_h) if sides.swapped else (of_h, of_o))]
     half = where(edges, 0.5, 0.0)
-    kept = Kept((a[0] - b[0], a[1] - b[1], a[0] - b[0]), (a[0], a[1], a[0]), (1.0 - half, half, 0.0 * half))
-    if not sides.turned:
-        return Facet(R @ n, kept, X.point(there), sure, walk.least.tied)
-    return Facet(-(R @ n), kept, X.point(there - n * h), sure, walk.least.tied)
+    simplex = WeightedPoints(
+        (a[0] - b[0], a[1] - b[1], a[0] - b[0]), (a[0], a[1], a[0]), (1.0 - half, half, 0.0 * half)
+    )
+    if not sides.swapped:
+        return Facet(R @ n, simplex, X.point(there), sure, walk.least.tied)
+    return Facet(-(R @ n), simplex, X.point(there - n * h), sure, walk.least.tied)
 
 
 def _flat(faces: KnownHull) -> np.ndarray:
@@ -328,21 +334,21 @@ def _between(s: Any) -> Any:
 
 
 def _within(corners: list[Vec3], point: Vec3, n: Vec3) -> Any:
-    """Whether a point of a triangle's plane is in it; n is its normal."""
+    """Return True if a point of a triangle's plane is in it; n is its normal."""
     result: Any = True
     for p, q in zip(corners, corners[1:] + corners[:1], strict=True):
         result = and_(result, le(0.0, (q - p).cross(point - p).dot(n)))
     return result
 
 
-def _top(word: Any) -> tuple[Any, Any]:
-    """The number of the highest bit of a whole number above 0, and that bit."""
-    number: Any = 0.0
+def _highest_bit(word: Any) -> tuple[Any, Any]:
+    """Return the index of the highest bit of a positive integer, and that bit."""
+    index: Any = 0.0
     bit: Any = 1.0
-    shift = 16  # less than the bits that there are
+    shift = 16  # less than the number of bits
     while shift:
         high = le(2.0**shift, word)
         word = where(high, word * 0.5**shift, word)
-        number, bit = number + where(high, float(shift), 0.0), where(high, bit * 2.0**shift, bit)
+        index, bit = index + where(high, float(shift), 0.0), where(high, bit * 2.0**shift, bit)
         shift //= 2
-    return number, bit
+    return index, bit

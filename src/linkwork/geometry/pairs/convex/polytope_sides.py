@@ -1,4 +1,4 @@
-"""Polytopes whose faces are known when code is made: a hull of one of two bodies, and the other as it sees it."""
+"""Polytopes whose faces are known when code is generated: the hull of one body, and the other body in its axes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from linkwork.spatial import Pose
 
 __all__ = ["KnownHull", "Sides", "sides_of"]
 
-_MOST = 200_000  # products for the heights of vertices over faces: then cells take less
+_MOST = 200_000  # products for the heights of vertices over faces; above, branch and bound is faster
 
 
 @dataclass(frozen=True, slots=True)
 class KnownHull:
-    """Of vertices that are numbers: planes and corners of the faces, and edges as (face, other face, two vertices)."""
+    """Planes and vertices of the faces of constant vertices, and edges as (face, other face, two vertices)."""
 
     normals: np.ndarray
     offsets: np.ndarray
@@ -29,7 +29,7 @@ class KnownHull:
 
 
 def _hull_of(core: Any) -> KnownHull | None:
-    """None where vertices are not known, or have no inside."""
+    """Return the hull of a core, or None if vertices are not constants, or have no volume."""
     if not isinstance(core, PolytopeCore) or not all(isinstance(x, (float, int)) for v in core.vertices for x in v):
         return None
     given = [[float(x) for x in v] for v in core.vertices]
@@ -46,7 +46,7 @@ def _hull_of(core: Any) -> KnownHull | None:
 
 
 def _normal(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Of a triangle, that may be a sliver."""
+    """Return the exact normal of a triangle, which may be a sliver."""
     p, q, r = ([Fraction(x) for x in v.tolist()] for v in (a, b, c))
     u, v = ([x - y for x, y in zip(w, p, strict=True)] for w in (q, r))
     n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
@@ -56,18 +56,18 @@ def _normal(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 class Sides(NamedTuple):
-    """Two bodies as hull and other; whether the hull is B; and the pose of its axes."""
+    """Two bodies as a hull and the other in its axes, at the pose X; ``swapped`` if the hull is B."""
 
     hull: PolytopeCore
     faces: KnownHull
     other: Any
     others: KnownHull | None
-    turned: bool
+    swapped: bool
     X: Pose
 
 
 def sides_of(difference: Difference) -> Sides | None:
-    """The hull is the one of less edges; none where faces are not known, or are too many."""
+    """Return the sides, where the hull has fewer edges; None if faces are not known, or too many."""
     a, b = difference.a, difference.b
     if not all(isinstance(core, (PolytopeCore, BoxCore, SegmentCore)) for core in (a, b)):
         return None

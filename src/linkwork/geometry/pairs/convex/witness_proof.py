@@ -1,9 +1,9 @@
 """Distance, normal and witness points of two bodies from the result of a search, with a proof of the points.
 
-Newton's method makes the normal exact with the features that the search shows.  The witness points are accepted if
-both are in their bodies (`outside`): then nearest points are proved, and so is that the bodies touch when moved apart
-by a depth.  Otherwise bodies are searched again, and for overlaps a rival normal, whose depth may be as good, is
-refined too.
+Newton's method makes the normal exact for the features that the search finds.  The witness points are accepted if both
+are in their bodies (`outside`).  This proves the nearest points of separate bodies, and the contact of overlapping
+bodies after they are separated by the depth.  Otherwise bodies are searched again.  For overlaps, a rival normal, whose
+depth may be equal, is refined too.
 """
 
 from __future__ import annotations
@@ -23,33 +23,45 @@ from linkwork.geometry.cores import (
     SegmentCore,
 )
 from linkwork.geometry.pairs.convex.direction_branch_and_bound import direction, images
-from linkwork.geometry.pairs.convex.gjk_simplex import Kept, Simplex, nearest
-from linkwork.geometry.pairs.convex.minkowski_difference import Difference, Moved, length_of
-from linkwork.geometry.pairs.convex.newton_refinement import polished
+from linkwork.geometry.pairs.convex.gjk_simplex import Simplex, WeightedPoints, nearest
+from linkwork.geometry.pairs.convex.minkowski_difference import Difference, Moved, safe_square
+from linkwork.geometry.pairs.convex.newton_refinement import refine
 from linkwork.geometry.unit_vectors import choose, rounding
 from linkwork.spatial import Vec3
 
-__all__ = ["EXACT", "ROUNDING", "ROUNDS", "SAME", "Found", "apart_of", "length", "mirrored", "moved_out", "proved"]
+__all__ = [
+    "EXACT",
+    "ROUNDING",
+    "ROUNDS",
+    "SAME",
+    "Estimate",
+    "check_images",
+    "length",
+    "prove_witnesses",
+    "separate",
+    "separation_of",
+]
 
 
-EXACT = 0.0  # relative gaps between bounds on squares of distances, at which searches end
-ROUNDING = 1e-14  # of sizes
-ROUNDS = 6  # of asking where bodies touch, while their normal becomes better
-SAME = 1e-9  # 1 less the cosine of directions that are one
-_NEAR = 1e-9  # the gap of overlaps: features that are next to the right ones may lead from one valley to another
-_OUT = 1e-3  # of the size, by which overlapping bodies are moved further
-_OUT_ROUNDED = 1e-5  # the same, where the search goes on to rounding: the square of its error is as large as that
-_FEW = 1.5  # rounds, after which searches go on to rounding
-_OFF = 1e-12  # of the size: by which points may be out of their bodies
+EXACT = 0.0  # relative gap between bounds on squares of distances at which searches end
+ROUNDING = 1e-14  # relative to sizes
+ROUNDS = 6  # of searches for the features in contact, as the normal improves
+SAME = 1e-9  # 1 − the cosine of the angle below which directions are equal
+_NEAR = 1e-9  # the gap for overlaps; wrong adjacent features may lead to another valley
+_OUT = 1e-3  # relative to the size: distance to which overlapping bodies are separated
+_OUT_ROUNDED = 1e-5  # the same, if the search continues to rounding: of the order of its squared error
+_FEW = 1.5  # rounds after which searches continue to rounding
+_OFF = 1e-12  # relative to the size: tolerance of points outside their bodies
 
 
-class Found(NamedTuple):
-    """What is known of two bodies: what their nearest points lie between, the distance, its normal, the point on A, the
-    normal where a polish may begin, whether another one is as good (1 or 0), a normal far from it that may be as good,
-    and whether there is one (1 or 0).
+class Estimate(NamedTuple):
+    """Estimate of the distance of two bodies.
+
+    The simplex of the nearest points, the distance, its normal, the point on A, the initial normal for refinement,
+    1 if another normal has the same distance (``tied``), a normal far from it that may have, and 1 if that exists.
     """
 
-    kept: Kept
+    simplex: WeightedPoints
     distance: Any
     normal: Vec3
     on_a: Vec3
@@ -59,31 +71,32 @@ class Found(NamedTuple):
     contested: Any
 
 
-def proved(difference: Difference, known: Found, over: Any, scale: Any) -> Found:
-    """Return distance, normal and points of two bodies, one of which is curved, from what a search says of them.
+def prove_witnesses(difference: Difference, known: Estimate, overlaps: Any, scale: Any) -> Estimate:
+    """Return distance, normal and points of two bodies, one of which is curved, from the result of a search.
 
-    A round polishes the normal with the features that the search shows, and is the last one if both points are in their
-    bodies.  Of bodies that overlap the features are those that touch when they are moved out.  Where a search that ends
-    early shows features that are next to the right ones, as on flush faces, the next rounds search to rounding; the
-    last one takes the search's own points, which are in the bodies.
+    A round refines the normal with the features that the search finds, and is the last one if both points are in their
+    bodies.  For overlapping bodies, these are the features in contact after they are separated.  A search that ends
+    early may find wrong adjacent features, as on flush faces, so the next rounds search to rounding.  The last round
+    uses the search's own points, which are in the bodies.
     """
 
-    def first() -> Found:
-        g, n, on_a, _ = polished(difference, known.kept, known.start)
+    def first() -> Estimate:
+        g, n, on_a, _ = refine(difference, known.simplex, known.start)
         return known._replace(distance=g, normal=n, on_a=on_a)
 
-    shown = cond(over, lambda: known, first)
-    open_ = or_(over, not_(_is_valid(difference, shown, scale)))
-    return cond(open_, lambda: _again(difference, known, over, scale), lambda: shown)  # type: ignore[no-any-return]
+    refined = cond(overlaps, lambda: known, first)
+    open_ = or_(overlaps, not_(_is_valid(difference, refined, scale)))
+    return cond(open_, lambda: _repeat(difference, known, overlaps, scale), lambda: refined)  # type: ignore[no-any-return]
 
 
 class _Trial(NamedTuple):
-    """State of the rounds: what is known with the normal that is tried; whether sides count where it is almost theirs;
-    the rounds made of it; whether it is the rival of the first one; the first one's distance, normal, point on A and
-    whether it is tied; and whether there is another round.
+    """State of the rounds.
+
+    The estimate with the current normal; 1 if sides count where the normal is almost theirs; the number of its rounds;
+    1 if it is the rival; distance, normal, point on A and tie of the first normal; and 1 if another round follows.
     """
 
-    known: Found
+    known: Estimate
     lined: Any
     rounds: Any
     second: Any
@@ -94,61 +107,61 @@ class _Trial(NamedTuple):
     going: Any
 
 
-def _again(difference: Difference, known: Found, over: Any, scale: Any) -> Found:
-    """Return the result of the rounds of `proved` that search; of overlaps that are contested, also with the rival."""
+def _repeat(difference: Difference, known: Estimate, overlaps: Any, scale: Any) -> Estimate:
+    """Return the result of the rounds of `prove_witnesses` that search; for overlaps with a rival, also for that."""
     none = 0.0 * scale
-    start = _Trial(known, none, where(over, 0.0, math.ceil(_FEW)), none, known.distance, known.normal, known.on_a, none,
-                   1.0 + none)  # fmt: skip
+    rounds = where(overlaps, 0.0, math.ceil(_FEW))
+    start = _Trial(known, none, rounds, none, known.distance, known.normal, known.on_a, none, 1.0 + none)
     last: _Trial = while_loop(
-        lambda x: lt(0.5, x.going), lambda x: _round(difference, x, over, scale), start, max_iterations=2 * ROUNDS
+        lambda x: lt(0.5, x.going), lambda x: _round(difference, x, overlaps, scale), start, max_iterations=2 * ROUNDS
     ).state
     known, level = last.known, ROUNDING * scale
-    # of two that were tried the better one, which is tied where the other is as good
+    # the better of the two normals, which is tied if the other has the same distance
     two, worse = lt(0.5, last.second), le(known.distance, last.distance + level)
-    as_good = and_(le(last.distance - level, known.distance), lt(known.normal.dot(last.normal), 1.0 - SAME))
+    equal = and_(le(last.distance - level, known.distance), lt(known.normal.dot(last.normal), 1.0 - SAME))
     first = and_(two, worse)
     return known._replace(
         distance=where(first, last.distance, known.distance),
         normal=choose(first, last.normal, known.normal),
         on_a=choose(first, last.on_a, known.on_a),
-        tied=where(and_(two, and_(worse, as_good)), 1.0, where(first, last.tied, known.tied)),
+        tied=where(and_(two, and_(worse, equal)), 1.0, where(first, last.tied, known.tied)),
     )
 
 
-def _round(difference: Difference, trial: _Trial, over: Any, scale: Any) -> _Trial:
-    """Make a round of a trial; where that is done and contested, begin the rival's."""
+def _round(difference: Difference, trial: _Trial, overlaps: Any, scale: Any) -> _Trial:
+    """Make a round of a trial; if that is done and a rival exists, start the rival's rounds."""
     known, rounds, level = trial.known, trial.rounds, ROUNDING * scale
     few = lt(rounds, _FEW)
-    further = where(over, where(few, _OUT, _OUT_ROUNDED) * scale, known.distance)
-    known, far = moved_out(difference, known, further, where(few, _NEAR, EXACT))
-    g, n, on_a, settled = polished(difference, known.kept, known.start, lt(0.5, trial.lined))
-    better = or_(not_(over), le(known.distance - level, g))
+    separation = where(overlaps, where(few, _OUT, _OUT_ROUNDED) * scale, known.distance)
+    known, far = separate(difference, known, separation, where(few, _NEAR, EXACT))
+    g, n, on_a, settled = refine(difference, known.simplex, known.start, lt(0.5, trial.lined))
+    better = or_(not_(overlaps), le(known.distance - level, g))
     result = known._replace(
         distance=where(better, g, known.distance), normal=choose(better, n, known.normal), on_a=on_a
     )
     valid = _is_valid(difference, result, scale)
     last = lt(ROUNDS - 1.5, rounds)
-    # the points of a search belong to its own normal, and of overlaps to that by which the bodies were moved out
+    # the points of a search belong to its own normal, and for overlaps to that along which bodies were separated
     raw = and_(not_(valid), last)
     result = result._replace(
-        distance=where(raw, where(over, known.distance, far), result.distance),
-        normal=choose(raw, choose(over, known.normal, known.start), result.normal),
+        distance=where(raw, where(overlaps, known.distance, far), result.distance),
+        normal=choose(raw, choose(overlaps, known.normal, known.start), result.normal),
         on_a=choose(raw, known.on_a, on_a),
         tied=where(raw, 1.0, result.tied),
     )
-    done = or_(last, and_(valid, or_(not_(over), settled)))
-    rival = and_(and_(done, over), and_(lt(trial.second, 0.5), lt(0.5, known.contested)))
+    done = or_(last, and_(valid, or_(not_(overlaps), settled)))
+    rival = and_(and_(done, overlaps), and_(lt(trial.second, 0.5), lt(0.5, known.contested)))
 
-    def contested() -> tuple[Found, Found]:
-        image, better = mirrored(difference, result, scale)
+    def contested() -> tuple[Estimate, Estimate]:
+        image, better = check_images(difference, result, scale)
         n = choose(lt(0.5, better), image.normal, result.rival)
         return result._replace(tied=fmax(result.tied, image.tied)), result._replace(
-            distance=difference.kept(n), normal=n, tied=0.0 * scale
+            distance=difference.gap(n), normal=n, tied=0.0 * scale
         )
 
     result, following = cond(rival, contested, lambda: (result, result))
     return _Trial(
-        following._replace(kept=result.kept),
+        following._replace(simplex=result.simplex),
         where(or_(settled, rival), 0.0, 1.0),
         where(rival, 0.0, rounds + 1.0),
         where(rival, 1.0, trial.second),
@@ -160,61 +173,56 @@ def _round(difference: Difference, trial: _Trial, over: Any, scale: Any) -> _Tri
     )
 
 
-def _is_valid(difference: Difference, result: Found, scale: Any) -> Any:
-    """Whether the points of a result are in their bodies."""
+def _is_valid(difference: Difference, result: Estimate, scale: Any) -> Any:
+    """Return True if the points of a result are in their bodies."""
     return le(_off(difference, result), (_OFF + rounding(result.normal)) * scale)
 
 
-def _off(difference: Difference, result: Found) -> Any:
-    """How far the points of a result are out of their bodies."""
-    kept, on_a = result.kept, result.on_a
-    b = tuple(x - y for x, y in zip(kept.a, kept.p, strict=True))
+def _off(difference: Difference, result: Estimate) -> Any:
+    """Return the distance of the points of a result outside their bodies."""
+    simplex, on_a = result.simplex, result.on_a
+    b = tuple(x - y for x, y in zip(simplex.a, simplex.p, strict=True))
     on_b = on_a + result.normal * result.distance
-    off_a = outside(difference.a, on_a, kept.a, kept.weights)
-    return fmax(off_a, outside(difference.b, on_b, b, kept.weights))
+    off_a = outside(difference.a, on_a, simplex.a, simplex.weights)
+    return fmax(off_a, outside(difference.b, on_b, b, simplex.weights))
 
 
-def moved_out(difference: Difference, result: Found, further: Any, near: Any) -> tuple[Found, Any]:
-    """What is known when bodies are moved out by their depth and further, as they show where they touch; and how far
-    apart they are then.
-    """
-    away = Moved(difference, result.normal * (further - result.distance))
+def separate(difference: Difference, result: Estimate, separation: Any, near: Any) -> tuple[Estimate, Any]:
+    """Return the estimate with the features of bodies separated to ``separation``, and their distance then."""
+    away = Moved(difference, result.normal * (separation - result.distance))
     t = nearest(away, gap=near)
-    kept = Kept(tuple(p + away.by for p in t.p), t.a, t.weights)
-    far, start, on_a = apart_of(t)
-    return result._replace(kept=kept, on_a=on_a, start=start), far
+    simplex = WeightedPoints(tuple(p + away.by for p in t.p), t.a, t.weights)
+    far, start, on_a = separation_of(t)
+    return result._replace(simplex=simplex, on_a=on_a, start=start), far
 
 
-def mirrored(difference: Difference, result: Found, scale: Any) -> tuple[Found, Any]:
-    """The best of a normal of overlapping bodies, the opposite one, their images in the planes and about the axes of
-    both bodies, and these axes, with whether another is as good; and whether it is one of these (1 or 0).
+def check_images(difference: Difference, result: Estimate, scale: Any) -> tuple[Estimate, Any]:
+    """Return the best of a normal of overlapping bodies and its images (`images`), and 1 if that is an image.
 
-    Bodies about one center or axis may be parted by each of them alike, and if they are next to it nearly so.
+    Concentric or coaxial bodies may have the same depth along an image, which makes the result ``tied``.
     """
     n, g = result.normal, result.distance
     best, most, tied, level = n, g, 0.0 * scale, ROUNDING * scale
     for image in images(difference, n):
-        kept = difference.kept(image)
-        as_good = and_(le(g, kept + level), lt(image.dot(n), 1.0 - SAME))
-        tied = where(as_good, 1.0, tied)
-        better = lt(most, kept)
-        best, most = choose(better, image, best), where(better, kept, most)
+        gap = difference.gap(image)
+        equal = and_(le(g, gap + level), lt(image.dot(n), 1.0 - SAME))
+        tied = where(equal, 1.0, tied)
+        better = lt(most, gap)
+        best, most = choose(better, image, best), where(better, gap, most)
     other = lt(g + level, most)
     better_one = result._replace(distance=where(other, most, g), normal=choose(other, best, n), tied=tied)
     return better_one, where(other, 1.0, 0.0)
 
 
-def apart_of(s: Simplex) -> tuple[Any, Vec3, Vec3]:
-    """Distance, normal from A to B, and the point on A, of what was found: by the plane of three points, the line of
-    two, or one.
-    """
+def separation_of(s: Simplex) -> tuple[Any, Vec3, Vec3]:
+    """Return distance, normal from A to B and the point on A of a simplex: a triangle, an edge or a point."""
     x, y, z = (lt(0.0, weight) for weight in s.weights)
     origin = choose(x, s.p[0], choose(y, s.p[1], s.p[2]))
     other = choose(and_(x, y), s.p[1], s.p[2])
     plane = (s.p[1] - s.p[0]).cross(s.p[2] - s.p[0])
     edge = other - origin
-    line = origin - edge * (origin.dot(edge) / length_of(edge))
-    line = line - edge * (line.dot(edge) / length_of(edge))  # the shorter it is, the more rounding there was
+    line = origin - edge * (origin.dot(edge) / safe_square(edge))
+    line = line - edge * (line.dot(edge) / safe_square(edge))  # again, to reduce the rounding error of a short result
     line = choose(or_(and_(x, y), or_(and_(x, z), and_(y, z))), line, origin)
     inside = and_(x, and_(y, z))
     backward = lt(plane.dot(s.v), 0.0)
@@ -228,15 +236,15 @@ def apart_of(s: Simplex) -> tuple[Any, Vec3, Vec3]:
 
 def length(v: Vec3) -> Any:
     square = v.dot(v)
-    return where(lt(1e-300, square), sqrt(length_of(v)), 0.0)
+    return where(lt(1e-300, square), sqrt(safe_square(v)), 0.0)
 
 
-_FLAT = 1e-20  # the square of the height of a triangle that is an edge, relative to its longest side
-_THIN = 1e-15  # [m] radii are no smaller than that
+_FLAT = 1e-20  # square of the height of a degenerate triangle, relative to its longest side
+_THIN = 1e-15  # [m] least radius
 
 
 def outside(core: Any, p: Vec3, points: tuple[Vec3, ...], weights: tuple[Any, ...]) -> Any:
-    """Return a bound on how far a point is out of a core [m]: 0 inside, and exact to first order beside its faces.
+    """Return an upper bound on the distance of a point outside a core [m]: 0 inside, exact to first order at faces.
 
     A polytope is represented by up to three of its points, those whose weight is positive.
     """
@@ -244,44 +252,44 @@ def outside(core: Any, p: Vec3, points: tuple[Vec3, ...], weights: tuple[Any, ..
         away = p - core.point
         return fmax(fabs(away.x), fmax(fabs(away.y), fabs(away.z)))
     if isinstance(core, SegmentCore):
-        along = (p - core.center).dot(core.half) / length_of(core.half)
+        along = (p - core.center).dot(core.half) / safe_square(core.half)
         off = p - core.center - core.half * where(lt(fabs(along), 1.0), along, where(lt(along, 0.0), -1.0, 1.0))
         return sqrt(off.dot(off))
     if isinstance(core, (BoxCore, CylinderCore, ConeCore, EllipsoidCore)):
         x = core.pose.inv().point(p)
         if isinstance(core, BoxCore):
-            over = [fabs(u) - most for u, most in zip(x, core.half, strict=True)]
-            return fmax(fmax(over[0], over[1]), fmax(over[2], 0.0))
+            beyond = [fabs(u) - most for u, most in zip(x, core.half, strict=True)]
+            return fmax(fmax(beyond[0], beyond[1]), fmax(beyond[2], 0.0))
         if isinstance(core, EllipsoidCore):
             radii = [fmax(r, _THIN) for r in core.radii]
             scaled = Vec3(*(u / r for u, r in zip(x, radii, strict=True)))
             steep = Vec3(*(u / r for u, r in zip(scaled, radii, strict=True)))
             square = scaled.dot(scaled)
-            return fmax(square - 1.0, 0.0) / (2.0 * sqrt(length_of(steep)))
+            return fmax(square - 1.0, 0.0) / (2.0 * sqrt(safe_square(steep)))
         across = sqrt(x.x * x.x + x.y * x.y)
         if isinstance(core, CylinderCore):
             return fmax(fmax(across - core.radius, fabs(x.z) - core.half), 0.0)
-        slant = sqrt(length_of(Vec3(core.radius, 2.0 * core.half, 0.0)))
+        slant = sqrt(safe_square(Vec3(core.radius, 2.0 * core.half, 0.0)))
         side = (2.0 * core.half * across - core.radius * (core.half - x.z)) / slant
         return fmax(fmax(side, fabs(x.z) - core.half), 0.0)
     return _from_triangle(p, points, weights)
 
 
 def _from_triangle(p: Vec3, points: tuple[Vec3, ...], weights: tuple[Any, ...]) -> Any:
-    """The distance of p, which is about in its plane, from a point of a triangle, an edge or a point."""
+    """Return an upper bound on the distance of p from a triangle, edge or point; p is almost in the plane."""
     there = [lt(0.0, weight) for weight in weights]
     first = choose(there[0], points[0], choose(there[1], points[1], points[2]))
     u, w = (choose(known, q, first) - first for known, q in zip(there[1:], points[1:], strict=True))
-    way = p - first
+    offset = p - first
     n = u.cross(w)
     nn, uu, ww = n.dot(n), u.dot(u), w.dot(w)
-    one = lt(ww, uu)  # the longer edge, if that is all
+    one = lt(ww, uu)  # for a degenerate triangle, its longer edge
     most = where(one, uu, ww)
     wide = lt(_FLAT * (most * most), nn)
     scale = 1.0 / where(wide, nn, where(lt(0.0, most), most, 1.0))
-    s, t = where(wide, n.dot(way.cross(w)), where(one, way.dot(u), 0.0)), where(wide, n.dot(u.cross(way)), 0.0)
-    t = where(or_(wide, one), t, way.dot(w))
+    s, t = where(wide, n.dot(offset.cross(w)), where(one, offset.dot(u), 0.0)), where(wide, n.dot(u.cross(offset)), 0.0)
+    t = where(or_(wide, one), t, offset.dot(w))
     s = fmin(fmax(s * scale, 0.0), 1.0)
     t = fmin(fmax(t * scale, 0.0), 1.0 - s)
-    off = way - u * s - w * t
+    off = offset - u * s - w * t
     return sqrt(off.dot(off))

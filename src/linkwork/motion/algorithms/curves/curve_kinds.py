@@ -36,8 +36,8 @@ __all__ = [
     "FAR",
     "KINDS",
     "Arrays",
-    "Clock",
     "CurveKind",
+    "TimeScaling",
     "curve_motion",
     "motion_of",
     "polynomial",
@@ -177,7 +177,7 @@ KINDS = {kind.name: kind for kind in (POLYNOMIAL, RETRACTED, BY_COORDINATE, CUMU
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class TimeScaling:
     """A time scaling: the parameter s of a curve by time t, piecewise s = Σ c_k (t − t_i)^k.
 
     ``starts`` (segments,) are the t_i, ``coefficients`` (segments, terms) lowest first.
@@ -191,7 +191,7 @@ def curve_motion(
     space: CurveSpace,
     kind: CurveKind,
     arrays: Arrays,
-    clock: Clock | None,
+    clock: TimeScaling | None,
     ends: tuple[Any, Any] | None,
     t: Any,
     order: int = 2,
@@ -211,7 +211,7 @@ def curve_motion(
 
 
 def _motion_on(
-    space: CurveSpace, kind: CurveKind, arrays: Arrays, clock: Clock | None, at: Any, order: int
+    space: CurveSpace, kind: CurveKind, arrays: Arrays, clock: TimeScaling | None, at: Any, order: int
 ) -> list[list[Any]]:
     """Return the motion at a time on the curve."""
 

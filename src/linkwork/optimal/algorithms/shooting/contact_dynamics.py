@@ -1,26 +1,26 @@
-"""Robots by forward dynamics while contacts and constraints hold them: what holds exerts what it takes.
+"""Contact dynamics by time stepping: forward dynamics with contacts and constraints, and their linearisation.
 
-A step of h seconds leads from (q, v) with motors' forces u to velocities v⁺ and q⁺ = q ⊕ h v⁺, such that
+A step of h seconds leads from (q, v) with motor forces u to velocities v⁺ and q⁺ = q ⊕ h v⁺, such that
 
     M (v⁺ − v) + h c(q, v) = h (τ(u) + Gᵀ f),      r(q⁺, q) = 0,
 
-with c what gravity and velocities take, G the rows at q, and r by kind what a path's features say of the same: a
-contact is where it was at the step before, a loop is closed, wheels roll in the middle of the step.  What does not act
-has f = 0 in the place of its r.  Where something begins to hold a robot that moves against it, f has the impulse, h f,
-that takes this motion away in the step: an impact without restitution.
+with bias forces c, the constraint Jacobian G at q, and residuals r of the path's features: a contact point is where it
+was at the step before, a loop is closed, wheels roll at the midpoint of the step.  An inactive contact has f = 0
+instead of r = 0.  When a contact begins while the robot moves against it, the impulse h f stops this motion within the
+step: an impact without restitution.
 
-f follows by Newton's method: v⁺ is linear in f, and r is as around the v⁺ before, at first as around rest.  How a step
-varies is told by the implicit function theorem, from the derivatives of inverse dynamics and of r,
+f follows by Newton's method: v⁺ is linear in f, and r is linearised at the previous iterate, first at rest.  The
+derivatives of a step follow from the implicit function theorem, with those of inverse dynamics and of r,
 
     dv⁺ = A dx + B du + h M⁻¹Gᵀ df,      S df = −∂r/∂v⁺ (A dx + B du) − ∂r/∂q dq,      S = ∂r/∂v⁺ h M⁻¹Gᵀ.
 
-S is not quite symmetric, as r is of the end of the step.  Where rows depend on each other a little more on its
-diagonal, E, and steps x ← x + (S + E)⁻¹(b − S x) give what the robot does all the same.
+S is not quite symmetric, because r is evaluated at the end of the step.  For dependent rows a small diagonal E is
+added, and the iterations x ← x + (S + E)⁻¹(b − S x) converge to the robot's motion.
 
 Sources: Stewart and Trinkle, An implicit time-stepping scheme for rigid body dynamics, Int. J. Numerical Methods in
 Engineering 39, 1996; Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988 (impacts in steps);
 Ryckaert, Ciccotti and Berendsen, Numerical integration of the Cartesian equations of motion of a system with
-constraints, J. Comput. Phys. 23, 1977 (rows of the beginning, constraints at the end).
+constraints, J. Comput. Phys. 23, 1977 (Jacobian at the beginning, constraints at the end).
 """
 
 from __future__ import annotations
@@ -54,26 +54,26 @@ from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearS
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
 from linkwork.optimal.features.feature import Feature
 
-__all__ = ["ContactDynamics", "ContactModel", "NearlySymmetric"]
+__all__ = ["ContactDynamics", "ContactModel", "NearlySymmetricFactors"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
 
-_ENOUGH, _AT_MOST = 1e-8, 25  # how far the last iteration goes [m, rad], which leaves the square of that; iterations
-_MORE, _STEPS = 1e-9, 3  # of S's diagonal
-_NOISE = 1e-18  # part of its size, squared, below which a row is nothing
+_TOLERANCE, _MAX_ITERATIONS = 1e-8, 25  # change by the last Newton step [m, rad], whose error is its square
+_REGULARIZATION, _REFINEMENTS = 1e-9, 3  # E relative to S's diagonal; solutions with the same factors
+_NOISE = 1e-18  # squared relative size below which a row counts as zero
 
 
 @dataclass(frozen=True)
 class ContactModel:
-    """What holds a robot while it acts: its force, and what is zero of a path meanwhile."""
+    """A contact or constraint: its force, and the feature that is zero while it acts."""
 
     force: PathContact | ConstraintForce
     feature: Feature
 
 
-class _Solved(NamedTuple):
-    """A step, and what it was made of."""
+class _StepSolution(NamedTuple):
+    """The solution of a step, with its matrices."""
 
     v: list[Any]  # v⁺
     forces: list[Any]
@@ -84,7 +84,7 @@ class _Solved(NamedTuple):
 
 @dataclass(frozen=True)
 class ContactDynamics(RobotDynamics):
-    """By ``contact_models``; ``active`` has a number each, 1 or 0, and ``time`` is that at the end of the step."""
+    """Forward dynamics with ``contact_models``; ``active`` has 1 or 0 for each, ``time`` is the end of the step."""
 
     contact_models: tuple[ContactModel, ...] = ()
     active: tuple[Any, ...] = ()
@@ -95,28 +95,28 @@ class ContactDynamics(RobotDynamics):
         return sum(one.force.size for one in self.contact_models)
 
     def at(self, data: Scalars) -> Dynamics:
-        """In a step: ``given`` has the time first, and last what acts."""
+        """Return the dynamics of a step; ``data`` begins with the time and ends with the flags of active contacts."""
         return replace(self, time=data[0], active=tuple(data[len(data) - len(self.contact_models) :]))
 
-    def forces_by_name(self, numbers: Scalars) -> Mapping[str, list[Any]]:
+    def forces_by_name(self, values: Scalars) -> Mapping[str, list[Any]]:
         forces, start = {}, 0
         for one in self.contact_models:
-            forces[one.force.name] = list(numbers[start : start + one.force.size])
+            forces[one.force.name] = list(values[start : start + one.force.size])
             start += one.force.size
         return forces
 
-    def led(self, x: Scalars, u: Scalars) -> list[Any]:
-        q, _ = self.parted(x)
-        solution = self._solved(x, u)
+    def outputs_of_step(self, x: Scalars, u: Scalars) -> list[Any]:
+        q, _ = self.split_state(x)
+        solution = self._solve_step(x, u)
         return [*integrate(self.tree, q, [a * self.h for a in solution.v]), *solution.v, *solution.forces]
 
     def step(self, x: Scalars, u: Scalars) -> list[Any]:
-        return self.led(x, u)[: self.numbers]
+        return self.outputs_of_step(x, u)[: self.state_size]
 
     # ---- the step
 
-    def _solved(self, x: Scalars, u: Scalars) -> _Solved:
-        (q, v), h, tree = self.parted(x), self.h, self.tree
+    def _solve_step(self, x: Scalars, u: Scalars) -> _StepSolution:
+        (q, v), h, tree = self.split_state(x), self.h, self.tree
         inverse = inverse_mass_matrix(tree, q, self.passive)
         W = [[a if is_zero(a) else a * h for a in row] for row in inverse.matrix]
         c = bias_force(tree, q, v, (), self.passive)
@@ -128,11 +128,11 @@ class ContactDynamics(RobotDynamics):
             return [a + dot(row, forces) for a, row in zip(free, moving, strict=True)] if G else free
 
         def more(state: Any) -> Any:
-            return and_(lt(_ENOUGH, state[2]), lt(state[3], _AT_MOST - 0.5))
+            return and_(lt(_TOLERANCE, state[2]), lt(state[3], _MAX_ITERATIONS - 0.5))
 
         def step(state: Any) -> Any:
             v = list(state[0])
-            r, D, _ = self._left(q, v)
+            r, D, _ = self._residual(q, v)
             right = [dot(row, v) - a - dot(row, free) for row, a in zip(D, r, strict=True)]
             forces = self._factors(D, moving, floors).solved(right)
             new = velocity(forces)
@@ -141,27 +141,27 @@ class ContactDynamics(RobotDynamics):
                 far = fmax(far, fabs(a - b))
             return np.array(new), np.array(forces), far * h, state[3] + 1.0
 
-        # from where the robot is: without what holds it, it may go far
+        # begin at rest: without contacts the robot may move far
         start = np.zeros(tree.nv), np.zeros(self.more), 1.0, 0.0
-        solution = while_loop(more, step, start, max_iterations=_AT_MOST).state if G else (free, [])
-        return _Solved(list(solution[0]), list(solution[1]), W, G, floors)
+        solution = while_loop(more, step, start, max_iterations=_MAX_ITERATIONS).state if G else (free, [])
+        return _StepSolution(list(solution[0]), list(solution[1]), W, G, floors)
 
     def _masks(self) -> list[Any]:
-        """By row: whether it acts."""
+        """Return the activity flag of each row."""
         return [on for one, on in zip(self.contact_models, self.active, strict=True) for _ in range(one.force.size)]
 
     def _rows(self, q: Scalars, W: Matrix) -> tuple[Matrix, list[Any]]:
-        """G of what acts, and what of S's diagonal is rounding."""
+        """Return G of active contacts, and the rounding level of S's diagonal."""
         tree, rows, sizes = self.tree, [], []
         split = tree.split_q(q)
-        still = tree.split_v([0.0] * tree.nv)
+        zero = tree.split_v([0.0] * tree.nv)
         for one in self.contact_models:
             if isinstance(one.force, PathContact):
                 frame, axes, _ = one.force.wrench([0.0] * one.force.size)
-                forces = joint_force_of_wrench(tree, split, carriers(tree, split, still, still), frame, axes)
+                forces = joint_force_of_wrench(tree, split, carriers(tree, split, zero, zero), frame, axes)
                 own = transposed([row[6 - one.force.size :] for row in forces])
-                squares = [[sum((a * a for a in column), 0.0) for column in zip(*part, strict=True)]
-                           for part in (own[:-3], own[-3:])]  # fmt: skip
+                squares = [[sum((a * a for a in column), 0.0) for column in zip(*block, strict=True)]
+                           for block in (own[:-3], own[-3:])]  # fmt: skip
                 sizes += [squares[0]] * (len(own) - 3) + [squares[1]] * 3
                 rows += own
             else:
@@ -172,41 +172,41 @@ class ContactDynamics(RobotDynamics):
         diagonal = [row[k] * self.h * _NOISE for k, row in enumerate(W)]
         return rows, [dot(diagonal, size) for size in sizes]
 
-    def _left(self, q: Scalars, v: Scalars) -> tuple[list[Any], Matrix, Matrix]:
-        """r, and how it varies with v⁺ and with q; zeros of what does not act."""
+    def _residual(self, q: Scalars, v: Scalars) -> tuple[list[Any], Matrix, Matrix]:
+        """Return r and its Jacobians by v⁺ and by q; zeros for inactive contacts."""
         tree, h, n = self.tree, self.h, self.tree.nv
-        fast = [a * h for a in v]
-        by_place, by_step = integrate_derivatives(tree, q, fast)
-        window = PathWindow(tree, [integrate(tree, q, fast), list(q)], [h, h], self.time)
-        left: list[Any] = []
+        displacement = [a * h for a in v]
+        by_configuration, by_step = integrate_derivatives(tree, q, displacement)
+        window = PathWindow(tree, [integrate(tree, q, displacement), list(q)], [h, h], self.time)
+        residual: list[Any] = []
         by_v: Matrix = []
         by_q: Matrix = []
         for one in self.contact_models:
             jacobian = one.feature.jacobian(window, ())
             end = jacobian.rows[0]
             begin = jacobian.rows[1] if len(jacobian.rows) > 1 else [[0.0] * n for _ in end]
-            left += jacobian.values
+            residual += jacobian.values
             by_v += [_times(row, h) for row in product(end, by_step)]
-            by_q += [_sum(a, b) for a, b in zip(product(end, by_place), begin, strict=True)]
+            by_q += [_sum(a, b) for a, b in zip(product(end, by_configuration), begin, strict=True)]
         masks = self._masks()
-        left = _each(left, masks)
+        residual = _each(residual, masks)
         by_v, by_q = ([_times(row, on) for row, on in zip(some, masks, strict=True)] for some in (by_v, by_q))
-        return left, by_v, by_q
+        return residual, by_v, by_q
 
-    def _factors(self, D: Matrix, moving: Matrix, floors: Scalars) -> NearlySymmetric:
-        """Of S, and ones where nothing acts."""
+    def _factors(self, D: Matrix, moving: Matrix, floors: Scalars) -> NearlySymmetricFactors:
+        """Return the factors of S, with ones on the diagonal for inactive contacts."""
         S = product(D, moving)
         for k, on in enumerate(self._masks()):
             S[k][k] = S[k][k] + (1.0 - on)
-        return NearlySymmetric.of(S, floors)
+        return NearlySymmetricFactors.of(S, floors)
 
-    # ---- how it varies
+    # ---- linearisation
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
-        (q, v), h, tree, n, m = self.parted(x), self.h, self.tree, self.tree.nv, self.controls
-        solution = self._solved(x, u)
+        (q, v), h, tree, n, m = self.split_state(x), self.h, self.tree, self.tree.nv, self.controls
+        solution = self._solve_step(x, u)
         a = [(b - c) / h for b, c in zip(solution.v, v, strict=True)]
-        by_q, by_v = self._taken(q, v, a, solution.forces)
+        by_q, by_v = self._force_derivatives(q, v, a, solution.forces)
         W = solution.W
         one, none = identity(n), [0.0] * n
         left = [
@@ -218,49 +218,54 @@ class ContactDynamics(RobotDynamics):
             for i, (row_q, row_v) in enumerate(zip(product(W, by_q), product(W, by_v), strict=True))
         ]
         moving = transposed([[dot(row, g) for row in W] for g in solution.G])
-        _, D, by_place = self._left(q, solution.v)
+        _, D, by_configuration = self._residual(q, solution.v)
         factors = self._factors(D, moving, solution.floors)
-        right = [_sum(row, [*place, *([0.0] * (n + m))]) for row, place in zip(product(D, left), by_place, strict=True)]
+        right = [
+            _sum(row, [*place, *([0.0] * (n + m))])
+            for row, place in zip(product(D, left), by_configuration, strict=True)
+        ]
         columns = [factors.solved([_minus(b) for b in column]) for column in transposed(right)]
         forces = transposed(columns)  # df by (dq, dv, du)
-        sped = [_sum(row, [dot(to, column) for column in columns]) for row, to in zip(left, moving, strict=True)]
-        fast = [b * h for b in solution.v]
-        by_begin, by_step = integrate_derivatives(tree, q, fast)
+        velocity_rows = [
+            _sum(row, [dot(to, column) for column in columns]) for row, to in zip(left, moving, strict=True)
+        ]
+        displacement = [b * h for b in solution.v]
+        by_begin, by_step = integrate_derivatives(tree, q, displacement)
         rows = [[*row, *none, *([0.0] * m)] for row in one]
-        moved = [[*by_begin[i], *(b if is_zero(b) else b * h for b in by_step[i])] for i in range(n)]
-        carried = [[*none, *row] for row in one]
-        y = [*integrate(tree, q, fast), *solution.v, *solution.forces]
-        return y, LinearStep(([*moved, *carried], [*rows, *sped]), tuple(map(tuple, forces)))
+        position_rows = [[*by_begin[i], *(b if is_zero(b) else b * h for b in by_step[i])] for i in range(n)]
+        identity_rows = [[*none, *row] for row in one]
+        y = [*integrate(tree, q, displacement), *solution.v, *solution.forces]
+        return y, LinearStep(([*position_rows, *identity_rows], [*rows, *velocity_rows]), tuple(map(tuple, forces)))
 
-    def _taken(self, q: Scalars, v: Scalars, a: Scalars, forces: Scalars) -> tuple[Matrix, Matrix]:
-        """How what a motion takes besides, M a + c − Gᵀ f, varies with q and v."""
+    def _force_derivatives(self, q: Scalars, v: Scalars, a: Scalars, forces: Scalars) -> tuple[Matrix, Matrix]:
+        """Return the derivatives of M a + c − Gᵀ f by q and v."""
         tree = self.tree
         named = self.forces_by_name(forces)
         acting = [(one.force, on) for one, on in zip(self.contact_models, self.active, strict=True)]
         wrenches = [one.wrench(_times(named[one.name], on)) for one, on in acting if isinstance(one, PathContact)]
         by_q, by_v, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, self.passive)
-        keeping = [one.force for one in self.contact_models if isinstance(one.force, ConstraintForce)]
-        if keeping:
+        constraints = [one.force for one in self.contact_models if isinstance(one.force, ConstraintForce)]
+        if constraints:
 
-            def pulled(q: Scalars) -> list[Any]:
+            def constraint_forces(q: Scalars) -> list[Any]:
                 total: list[Any] = [0.0] * tree.nv
-                for one in keeping:
+                for one in constraints:
                     rates = rates_of_some(tree, [one.constraint], q, [0.0] * tree.nv, self.time - self.h)
                     for row, force in zip(rates.rows, named[one.name], strict=True):
                         total = _sum(total, [c if is_zero(c) else c * force for c in row])
                 return total
 
-            (of_q,) = derivatives(tree, pulled, q)
+            (of_q,) = derivatives(tree, constraint_forces, q)
             by_q = [_sum(row, [_minus(c) for c in less]) for row, less in zip(by_q, of_q, strict=True)]
         return by_q, by_v
 
     def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
-        raise ValueError("robots that are held: second derivatives of a step are not known")
+        raise ValueError("second derivatives of a step are not available with contacts or constraints")
 
 
 @dataclass(frozen=True, slots=True)
-class NearlySymmetric:
-    """A matrix that is all but symmetric and positive semidefinite, S, and the factors L U of S + E."""
+class NearlySymmetricFactors:
+    """The factors L U of S + E, for a nearly symmetric, positive semidefinite S."""
 
     E: list[Any]
     L: list[dict[int, Any]]  # below the diagonal, by column
@@ -268,9 +273,9 @@ class NearlySymmetric:
     D_inv: list[Any]
 
     @staticmethod
-    def of(S: Matrix, floors: Scalars) -> NearlySymmetric:
+    def of(S: Matrix, floors: Scalars) -> NearlySymmetricFactors:
         n = len(S)
-        E = [row[k] * _MORE + floors[k] for k, row in enumerate(S)]
+        E = [row[k] * _REGULARIZATION + floors[k] for k, row in enumerate(S)]
         left = [{j: x for j, x in enumerate(row) if not is_zero(x)} for row in S]
         for k in range(n):
             left[k][k] = S[k][k] + E[k]
@@ -285,12 +290,14 @@ class NearlySymmetric:
                     left[i][j] = left[i].get(j, 0.0) - factor * x
             L.append(column)
             D_inv.append(inverse)
-        return NearlySymmetric(E, L, [{j: x for j, x in row.items() if j > k} for k, row in enumerate(left)], D_inv)
+        return NearlySymmetricFactors(
+            E, L, [{j: x for j, x in row.items() if j > k} for k, row in enumerate(left)], D_inv
+        )
 
     def solved(self, b: Scalars) -> list[Any]:
-        """x with S x = b."""
+        """Solve S x = b."""
         step = x = self._once(b)
-        for _ in range(_STEPS - 1):
+        for _ in range(_REFINEMENTS - 1):
             step = self._once([0.0 if is_zero(e) or is_zero(d) else e * d for e, d in zip(self.E, step, strict=True)])
             x = _sum(x, step)
         return x

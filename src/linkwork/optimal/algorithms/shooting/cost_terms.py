@@ -1,7 +1,7 @@
-"""What a problem of optimal motion wants of a step, by its terms.
+"""Cost terms of a trajectory problem as rows of a shooting step.
 
-A term whose feature looks at the state alone that a step reaches is a row of that; others are rows of the step.
-Within bounds a constraint is two inequalities, and squares are of what is beyond.
+A term whose feature depends only on the state that a step reaches is a row of that state; others are rows of the step.
+A constraint with bounds is two inequalities, and least squares with bounds penalise the excess.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from linkwork.optimal.algorithms.path_nlp import PathTerm
 from linkwork.optimal.algorithms.shooting.augmented_cost import Terms
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics
-from linkwork.optimal.algorithms.shooting.shooting_window import ShootingWindow, WeighingWindow, window_of
+from linkwork.optimal.algorithms.shooting.shooting_window import ShootingWindow, TorqueWeightWindow, window_of
 
 __all__ = ["CostTerms", "row_kinds", "split_terms"]
 
@@ -25,7 +25,7 @@ Scalars = Sequence[Any]
 
 
 def row_kinds(term: PathTerm) -> tuple[str, ...]:
-    """The kind of each of its rows."""
+    """Return the kind of each of a term's rows."""
     if term.bounded and term.hard:
         return ("inequality",) * (2 * term.count)
     return (term.kind,) * term.count
@@ -34,9 +34,9 @@ def row_kinds(term: PathTerm) -> tuple[str, ...]:
 def split_terms(
     dynamics: RobotDynamics, terms: Sequence[PathTerm], by_dynamics: Collection[int] = ()
 ) -> tuple[list[int], list[int]]:
-    """Those of steps, and those of the states that they reach, by number; without those that the dynamics keep.
+    """Return the indices of the terms of steps, and of the states that they reach, without those of the dynamics.
 
-    Raises ValueError, naming the feature, for what forward dynamics does not answer.
+    Raises ValueError, with the name of the feature, for features that shooting does not support.
     """
     moving: list[int] = []
     reached: list[int] = []
@@ -44,7 +44,9 @@ def split_terms(
         if k in by_dynamics:
             continue
         graph = Graph(f"shooting: {term.name!r}")
-        x, y = (list(graph.inputs(name, (dynamics.numbers + more,))) for name, more in (("x", 0), ("y", dynamics.more)))
+        x, y = (
+            list(graph.inputs(name, (dynamics.state_size + more,))) for name, more in (("x", 0), ("y", dynamics.more))
+        )
         u = list(graph.inputs("u", (dynamics.controls,)))
         window = window_of(dynamics, y, graph.input("time"), (x, u))
         target = graph.inputs("target", (_size(dynamics, term),)) if term.feature.target_of is not None else ()
@@ -53,8 +55,8 @@ def split_terms(
         except UnknownNameError:
             raise
         except ValueError as error:
-            raise ValueError(f"{term.name!r}: {error}") from None
-        (moving if window.looked else reached).append(k)
+            raise ValueError(f"solver: feature {term.name!r}: {error}") from None
+        (moving if window.reads_step else reached).append(k)
     return moving, reached
 
 
@@ -69,10 +71,10 @@ def _size(dynamics: RobotDynamics, term: PathTerm) -> int:
 
 @dataclass(frozen=True)
 class CostTerms(Terms):
-    """The rows of terms, by number those of steps and of states.
+    """The rows of terms; ``steps`` and ``states`` are the indices of those of steps and of states.
 
-    ``given`` of a step is its time, then targets that differ from step to step, in the order of terms; the others are
-    in ``targets``, by number.  ``bounds`` are lower and upper ones, by number.
+    ``data`` of a step are its time, then targets per step in the order of terms.  The other targets are in ``targets``,
+    and lower and upper bounds in ``bounds``, by index.
     """
 
     dynamics: RobotDynamics
@@ -100,24 +102,24 @@ class CostTerms(Terms):
             return []
         return self._rows(self.states, window_of(self.dynamics, y, data[0]), data)
 
-    def curvature(self, x: Scalars, u: Scalars, data: Scalars, slopes: Scalars) -> list[list[Any]]:
-        """That of joint forces by inverse dynamics."""
+    def curvature(self, x: Scalars, u: Scalars, data: Scalars, weights: Scalars) -> list[list[Any]]:
+        """Return the curvature of joint forces by inverse dynamics."""
         if not isinstance(self.dynamics, InverseDynamics):
             return []
-        window = WeighingWindow(self.dynamics, self.dynamics.step(x, u), data[0], (x, u))
-        return window.curvature(self._rows(self.steps, window, data) if self.steps else [], slopes)
+        window = TorqueWeightWindow(self.dynamics, self.dynamics.step(x, u), data[0], (x, u))
+        return window.curvature(self._rows(self.steps, window, data) if self.steps else [], weights)
 
     def values(self, x: Scalars, u: Scalars, y: Scalars, data: Scalars) -> list[Any]:
-        """What all features are, in the order of terms, without bounds; y is all that the step makes."""
+        """Return the values of all features in the order of terms, without bounds; y are the outputs of the step."""
         step, state = window_of(self.dynamics, y, data[0], (x, u)), window_of(self.dynamics, y, data[0])
         rows: list[Any] = []
-        aims = self._aims(data)
+        targets = self._targets(data)
         for k, term in enumerate(self.terms):
-            rows += term.feature.values(state if k in self.states else step, aims[k])
+            rows += term.feature.values(state if k in self.states else step, targets[k])
         return rows
 
-    def _aims(self, data: Scalars) -> list[list[Any]]:
-        """By term: what it aims at."""
+    def _targets(self, data: Scalars) -> list[list[Any]]:
+        """Return the target of each term."""
         targets, start = [], 1
         for k, term in enumerate(self.terms):
             if term.has_target_per_step:
@@ -129,10 +131,10 @@ class CostTerms(Terms):
         return targets
 
     def _rows(self, some: Sequence[int], window: ShootingWindow, data: Scalars) -> list[Any]:
-        aims = self._aims(data)
+        targets = self._targets(data)
         rows: list[Any] = []
         for k in some:
-            rows += self._bounded(k, list(self.terms[k].feature.values(window, aims[k])))
+            rows += self._bounded(k, list(self.terms[k].feature.values(window, targets[k])))
         return rows
 
     def _bounded(self, k: int, values: list[Any]) -> Iterator[Any]:

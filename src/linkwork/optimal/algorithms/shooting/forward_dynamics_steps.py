@@ -1,9 +1,9 @@
-"""Robots by forward dynamics: x = (q, v), and u the forces of the joints that have motors.
+"""Steps of forward dynamics: x = (q, v), and controls u are the forces of the joints with motors.
 
     semi_implicit_euler    v⁺ = v + h a(q, v, τ),       q⁺ = q ⊕ h v⁺
     runge_kutta_4          the classical four stages
 
-How steps vary follows from the derivatives of forward dynamics.
+The linearisation follows from the derivatives of forward dynamics.
 
 Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed., 2006, chapters I and IV.8; Carpentier and
 Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018.
@@ -40,7 +40,7 @@ INTEGRATORS = ("semi_implicit_euler", "runge_kutta_4")
 
 @dataclass(frozen=True)
 class RobotDynamics(Dynamics):
-    """A step of h seconds of a robot whose joints' numbers ``actuated`` (of v) have motors."""
+    """A step of h seconds of a robot with motors at the indices ``actuated`` of v."""
 
     tree: Tree
     h: Any
@@ -49,7 +49,7 @@ class RobotDynamics(Dynamics):
     passive: bool = False
 
     @property
-    def numbers(self) -> int:  # type: ignore[override]
+    def state_size(self) -> int:  # type: ignore[override]
         return self.tree.nq + self.tree.nv
 
     @property
@@ -61,33 +61,33 @@ class RobotDynamics(Dynamics):
         return len(self.actuated)
 
     def forces(self, u: Scalars) -> list[Any]:
-        """τ, by what the motors do."""
+        """Return τ (nv) of the motor forces u."""
         tau: list[Any] = [0.0] * self.tree.nv
         for k, x in zip(self.actuated, u, strict=True):
             tau[k] = x
         return tau
 
-    def forces_by_name(self, numbers: Scalars) -> Mapping[str, list[Any]]:
-        """Those of what holds the robot, which a step makes besides y."""
+    def forces_by_name(self, values: Scalars) -> Mapping[str, list[Any]]:
+        """Return contact forces by name, from the further outputs of a step."""
         return {}
 
-    def parted(self, x: Scalars) -> tuple[list[Any], list[Any]]:
-        """q and v."""
+    def split_state(self, x: Scalars) -> tuple[list[Any], list[Any]]:
+        """Split x into q and v."""
         return list(x[: self.tree.nq]), list(x[self.tree.nq :])
 
     def accelerations(self, x: Scalars, u: Scalars) -> list[Any]:
-        """a(q, v, u)."""
-        return forward_dynamics(self.tree, *self.parted(x), self.forces(u), passive=self.passive)
+        """Return the accelerations a(q, v, u)."""
+        return forward_dynamics(self.tree, *self.split_state(x), self.forces(u), passive=self.passive)
 
     def step(self, x: Scalars, u: Scalars) -> list[Any]:
         if self.integrator == "runge_kutta_4":
             return self._runge_kutta_4(x, u)
-        q, v = self.parted(x)
+        q, v = self.split_state(x)
         v = [a + b * self.h for a, b in zip(v, self.accelerations(x, u), strict=True)]
         return [*integrate(self.tree, q, [a * self.h for a in v]), *v]
 
     def _runge_kutta_4(self, x: Scalars, u: Scalars) -> list[Any]:
-        (q, v), h = self.parted(x), self.h
+        (q, v), h = self.split_state(x), self.h
         rates, accelerations = [v], [self.accelerations(x, u)]
         for share in (0.5, 0.5, 1.0):
             phi = [a * (h * share) for a in rates[-1]]
@@ -99,19 +99,19 @@ class RobotDynamics(Dynamics):
         return [*integrate(self.tree, q, phi), *(a + b for a, b in zip(v, change, strict=True))]
 
     def moved(self, x: Scalars, change: Scalars) -> list[Any]:
-        (q, v), n = self.parted(x), self.tree.nv
+        (q, v), n = self.split_state(x), self.tree.nv
         return [*integrate(self.tree, q, change[:n]), *(a + b for a, b in zip(v, change[n:], strict=True))]
 
-    def apart(self, x: Scalars, y: Scalars) -> list[Any]:
-        (q, v), (p, w) = self.parted(x), self.parted(y)
+    def state_difference(self, x: Scalars, y: Scalars) -> list[Any]:
+        (q, v), (p, w) = self.split_state(x), self.split_state(y)
         return [*difference(self.tree, q, p), *(b - a for a, b in zip(v, w, strict=True))]
 
     def rates(self, x: Scalars) -> Rates:
         n = self.tree.nv
-        return [*tangent_rates(self.tree, self.parted(x)[0]), *({n + k: 1.0} for k in range(n))]
+        return [*tangent_rates(self.tree, self.split_state(x)[0]), *({n + k: 1.0} for k in range(n))]
 
     def tangent(self, y: Scalars, rates: Scalars) -> list[Any]:
-        q, _ = self.parted(y)
+        q, _ = self.split_state(y)
         columns: list[Any] = []
         for i, body in self.tree.stacked():
             own = self.tree.q_slices[i]
@@ -120,7 +120,7 @@ class RobotDynamics(Dynamics):
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
         n, h = self.tree.nv, self.h
-        q, v = self.parted(x)
+        q, v = self.split_state(x)
         system = System(self.tree, self.forces(u), (), self.passive, free_accelerations)
         if self.integrator == "runge_kutta_4":
             A, B = linear_system(system, q, v, [h], self.integrator)
@@ -129,10 +129,10 @@ class RobotDynamics(Dynamics):
             )
         a, (by_q, by_v, by_tau, *_) = free_accelerations(self.tree, q, v, self.forces(u), (), self.passive)
         v = [x + y * h for x, y in zip(v, a, strict=True)]
-        fast = [x * h for x in v]
-        by_place, by_step = integrate_derivatives(self.tree, q, fast)
+        displacement = [x * h for x in v]
+        by_configuration, by_step = integrate_derivatives(self.tree, q, displacement)
         one, none = identity(n), [0.0] * n
-        sped = [
+        velocity_rows = [
             [
                 *(_times(x, h) for x in by_q[i]),
                 *(_times(x, h) + one[i][k] for k, x in enumerate(by_v[i])),
@@ -141,19 +141,21 @@ class RobotDynamics(Dynamics):
             for i in range(n)
         ]
         rows = [[*row, *none, *([0.0] * self.controls)] for row in one]
-        moved = [[*by_place[i], *(_times(x, h) for x in by_step[i])] for i in range(n)]
-        carried = [[*none, *row] for row in one]
-        return [*integrate(self.tree, q, fast), *v], LinearStep(([*moved, *carried], [*rows, *sped]))
+        position_rows = [[*by_configuration[i], *(_times(x, h) for x in by_step[i])] for i in range(n)]
+        identity_rows = [[*none, *row] for row in one]
+        return [*integrate(self.tree, q, displacement), *v], LinearStep(
+            ([*position_rows, *identity_rows], [*rows, *velocity_rows])
+        )
 
     def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
         n, h = self.tree.nv, self.h
         flat = all(type(body.joint).integrate is JointType.integrate for _, body in self.tree.stacked())
         if self.integrator == "runge_kutta_4" or not flat:
             return super().curvature(x, u, weights)
-        felt = [(w + p * h) * h for p, w in zip(weights[:n], weights[n:], strict=True)]
-        q, v = self.parted(x)
+        torque_weights = [(w + p * h) * h for p, w in zip(weights[:n], weights[n:], strict=True)]
+        q, v = self.split_state(x)
         by_qq, by_qv, by_vv, by_qt = forward_dynamics_hessian(
-            self.tree, q, v, self.forces(u), felt, passive=self.passive
+            self.tree, q, v, self.forces(u), torque_weights, passive=self.passive
         )
         top = [[*by_qq[i], *by_qv[i], *(by_qt[i][k] for k in self.actuated)] for i in range(n)]
         middle = [[*(by_qv[j][i] for j in range(n)), *by_vv[i], *([0.0] * self.controls)] for i in range(n)]

@@ -1,13 +1,11 @@
-"""Robots by inverse dynamics: x = (q, v), and u accelerations and, by name, forces of what else acts.
+"""Steps with accelerations as controls: x = (q, v), u are accelerations and variables, τ follows by inverse dynamics.
 
     v⁺ = v + h a,       q⁺ = q ⊕ h v⁺,       τ = M(q) a + h(q, w) − Σ Jᵀ f
 
-A step is kinematics alone, and torques are a feature of it: limits of motors are inequalities, and where there is no
-motor τ is 0, six rows of a floating base among them.  w is v with "semi_implicit_euler", so that the motion is what
-forward dynamics makes of τ, step by step; with "stormer_verlet" it is the mean of v and v⁺, which is off by h² only,
-and what paths by differences of configurations take.
-
-How τ varies is told by the derivatives of inverse dynamics, wherever a function of (x, u) asks for it.
+A step is purely kinematic, and torques are features of it: motor limits are inequalities, and τ = 0 for joints without
+motors, such as the six of a floating base.  With "semi_implicit_euler" w is v, so the motion is that of forward
+dynamics with τ, step by step.  With "stormer_verlet" w is the mean of v and v⁺, with an error of O(h²), as for paths
+by finite differences.  Derivatives of τ are those of inverse dynamics, in every function of (x, u).
 
 Sources: Mastalli et al., Inverse-dynamics MPC via nullspace resolution, IEEE Trans. Robotics 39, 2023; Hairer, Lubich
 and Wanner, Geometric numerical integration illustrated by the Störmer-Verlet method, Acta Numerica 12, 2003.
@@ -26,11 +24,11 @@ from linkwork.expr.scalar.multi_result import FunctionSpec
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
-from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep, varied
+from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep, value_and_jacobian
 from linkwork.optimal.algorithms.window_dynamics import JointForces
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
 
-__all__ = ["INVERSE_INTEGRATORS", "InverseDynamics", "taken"]
+__all__ = ["INVERSE_INTEGRATORS", "InverseDynamics", "joint_forces"]
 
 Scalars = Sequence[Any]
 
@@ -39,7 +37,7 @@ INVERSE_INTEGRATORS = ("semi_implicit_euler", "stormer_verlet")
 
 @dataclass(frozen=True)
 class InverseDynamics(RobotDynamics):
-    """``variables`` (name, size) follow the accelerations in u; those that ``acting`` has the names of are forces."""
+    """Inverse-dynamics steps; u are accelerations, then ``variables`` (name, size), of which ``acting`` are forces."""
 
     variables: tuple[tuple[str, int], ...] = ()
     acting: tuple[PathContact | ConstraintForce, ...] = field(default=())
@@ -52,35 +50,35 @@ class InverseDynamics(RobotDynamics):
         return list(u[: self.tree.nv])
 
     def named(self, u: Scalars) -> dict[str, list[Any]]:
-        """Variables of the step by name."""
-        numbers, start = {}, self.tree.nv
+        """Return the variables of the step by name."""
+        values, start = {}, self.tree.nv
         for name, size in self.variables:
-            numbers[name] = list(u[start : start + size])
+            values[name] = list(u[start : start + size])
             start += size
-        return numbers
+        return values
 
-    def between(self, x: Scalars, u: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
-        """(q, w, a), of which joint forces are taken."""
-        (q, v), a = self.parted(x), self.accelerations(x, u)
+    def force_arguments(self, x: Scalars, u: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
+        """Return (q, w, a), at which joint forces are evaluated."""
+        (q, v), a = self.split_state(x), self.accelerations(x, u)
         if self.integrator == "stormer_verlet":
             v = [w + b * (0.5 * self.h) for w, b in zip(v, a, strict=True)]
         return q, v, a
 
     def torque(self, x: Scalars, u: Scalars, passive: bool, time: Any) -> list[Any]:
-        """τ (nv); ``time`` is that at the end of the step."""
-        q, w, a = self.between(x, u)
+        """Return τ (nv); ``time`` is the end of the step."""
+        q, w, a = self.force_arguments(x, u)
         named = self.named(u)
         forces = [f for one in self.acting for f in named[one.name]]
-        return taken(JointForces(self.tree, self.acting, passive, time - self.h), [*q, *w, *a, *forces])
+        return joint_forces(JointForces(self.tree, self.acting, passive, time - self.h), [*q, *w, *a, *forces])
 
     def torque_curvature(self, x: Scalars, u: Scalars, weights: Scalars, passive: bool, time: Any) -> list[list[Any]]:
-        """Second derivatives of Σ wᵢ τᵢ by (x, u), but for what keeps constraints."""
+        """Return second derivatives of Σ wᵢ τᵢ by (x, u), without constraint forces."""
         tree, n, half = self.tree, self.tree.nv, 0.5 * self.h if self.integrator == "stormer_verlet" else 0.0
-        named, places, start = self.named(u), {}, 3 * n
+        named, columns, start = self.named(u), {}, 3 * n
         for name, size in self.variables:
-            places[name] = start
+            columns[name] = start
             start += size
-        motion = self.between(x, u)
+        motion = self.force_arguments(x, u)
         dynamics = JointForces(tree, self.acting, passive, time - self.h)
         by_qq, by_qw, by_ww, by_qa = dynamics.curvature(*motion, named, weights)
         H: list[list[Any]] = [[0.0] * start for _ in range(start)]
@@ -97,13 +95,13 @@ class InverseDynamics(RobotDynamics):
         for name, rows in dynamics.force_curvature(motion[0], weights).items():
             for k, row in enumerate(rows):
                 for i, b in enumerate(row):
-                    H[places[name] + k][i] = H[i][places[name] + k] = b
+                    H[columns[name] + k][i] = H[i][columns[name] + k] = b
         return H
 
     def motors(self, x: Scalars, u: Scalars, gains: Sequence[Scalars], time: Any) -> tuple[list[Any], list[list[Any]]]:
-        """What motors exert in the step, and how that goes along with x where u goes by these gains."""
+        """Return the motor forces of the step, and their derivative by x with u changing by these gains."""
         n = self.size
-        tau, rows = varied(lambda x, u: self.torque(x, u, self.passive, time), x, u, self.rates(x))
+        tau, rows = value_and_jacobian(lambda x, u: self.torque(x, u, self.passive, time), x, u, self.rates(x))
         columns = [[row[j] for row in gains] for j in range(n)]
         slopes = [
             [rows[k].get(j, 0.0) + dot([rows[k].get(n + i, 0.0) for i in range(len(u))], columns[j]) for j in range(n)]
@@ -112,34 +110,34 @@ class InverseDynamics(RobotDynamics):
         return [tau[k] for k in self.actuated], slopes
 
     def step(self, x: Scalars, u: Scalars) -> list[Any]:
-        q, v = self.parted(x)
+        q, v = self.split_state(x)
         v = [b + c * self.h for b, c in zip(v, self.accelerations(x, u), strict=True)]
         return [*integrate(self.tree, q, [b * self.h for b in v]), *v]
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
         n, m, h = self.tree.nv, self.controls, self.h
         y = self.step(x, u)
-        q, _ = self.parted(x)
-        by_place, by_step = integrate_derivatives(self.tree, q, [b * h for b in y[self.tree.nq :]])
+        q, _ = self.split_state(x)
+        by_configuration, by_step = integrate_derivatives(self.tree, q, [b * h for b in y[self.tree.nq :]])
         one, none = identity(n), [0.0] * n
-        sped = [[*none, *row, *(b if is_zero(b) else h for b in row), *([0.0] * (m - n))] for row in one]
+        velocity_rows = [[*none, *row, *(b if is_zero(b) else h for b in row), *([0.0] * (m - n))] for row in one]
         rows = [[*row, *none, *([0.0] * m)] for row in one]
-        moved = [[*by_place[i], *(b if is_zero(b) else b * h for b in by_step[i])] for i in range(n)]
-        carried = [[*none, *row] for row in one]
-        return y, LinearStep(([*moved, *carried], [*rows, *sped]))
+        position_rows = [[*by_configuration[i], *(b if is_zero(b) else b * h for b in by_step[i])] for i in range(n)]
+        identity_rows = [[*none, *row] for row in one]
+        return y, LinearStep(([*position_rows, *identity_rows], [*rows, *velocity_rows]))
 
     def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
         return Dynamics.curvature(self, x, u, weights)
 
 
-def taken(of: JointForces, arguments: Scalars) -> list[Any]:
-    """τ of (q, w, a, forces), one after the other; its derivatives are those of inverse dynamics."""
-    return list(_Taken(of)(arguments))
+def joint_forces(of: JointForces, arguments: Scalars) -> list[Any]:
+    """Return τ of the concatenated (q, w, a, forces), differentiated as inverse dynamics."""
+    return list(_JointForceFunction(of)(arguments))
 
 
 @dataclass(frozen=True)
-class _Taken:
-    """τ of (q, w, a, forces), one after the other: on dual numbers its derivatives are those of inverse dynamics."""
+class _JointForceFunction:
+    """The function τ of concatenated (q, w, a, forces), with the derivatives of inverse dynamics."""
 
     of: JointForces
 
@@ -151,7 +149,7 @@ class _Taken:
         self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
     ) -> Sequence[FunctionSpec]:
         q, w, a, forces = self._parted(arguments)
-        slopes = self.of.slopes(q, w, a, forces)
+        slopes = self.of.torque_derivatives(q, w, a, forces)
         blocks = [slopes.by_q, slopes.by_v, slopes.by_a, *(slopes.by_forces[one.name] for one in self.of.acting)]
         whole = [[x for block in blocks for x in block[i]] for i in range(len(results))]
         pushed: list[dict[Any, Any]] = [{} for _ in results]
@@ -177,7 +175,7 @@ class _Taken:
 
 
 def _tangent(tree: Tree, q: Scalars, rates: Scalars) -> list[Any]:
-    """The tangent vector along which q changes at these rates."""
+    """Return the tangent vector along which q changes at these rates."""
     columns: list[Any] = []
     for i, body in tree.stacked():
         own = tree.q_slices[i]

@@ -1,7 +1,4 @@
-"""What a search for a motion carries from iteration to iteration, and what it finds.
-
-Numbers of a step that a loop keeps for another one, without those that are known while a function is traced.
-"""
+"""State of a shooting search from iteration to iteration, and its outcome; packing of step models for loops."""
 
 from __future__ import annotations
 
@@ -13,13 +10,13 @@ import numpy as np
 from linkwork.expr.control.loops import scan
 from linkwork.expr.scalar.functions import fmax, where
 
-__all__ = ["SHOOTING_SCALARS", "Packing", "RollOut", "SearchState", "ShootingFound", "begun", "chosen"]
+__all__ = ["SHOOTING_SCALARS", "Packing", "RollOut", "SearchState", "ShootingOutcome", "initial_scalars", "select"]
 
 
 SOLVED, STUCK, STOPPED, LOST = 0.0, 1.0, 2.0, 3.0
 
 
-"""How it ends: nothing is left to do, no step is better, iterations are used up, or a number was none."""
+"""Final statuses: converged, no step improves, iterations used up, a value was NaN."""
 
 
 class RollOut(NamedTuple):
@@ -29,22 +26,22 @@ class RollOut(NamedTuple):
     u: Any
 
 
-class ShootingFound(NamedTuple):
-    """What was found; ``status`` 0 solved, 1 stuck, 2 stopped, 3 met NaN."""
+class ShootingOutcome(NamedTuple):
+    """The outcome of a search; ``status`` 0 solved, 1 stuck, 2 stopped, 3 met NaN."""
 
     motion: RollOut
     gains: Any  # K (T, m, n), of u + K (x' ⊖ x)
     multipliers: tuple[Any, Any]  # of moving and of reached rows
     rows: tuple[Any, Any]
     cost: Any  # without multipliers
-    violation: Any  # the largest, as a multiple of what is tolerated
+    violation: Any  # the largest, relative to tolerances
     gap: Any
     decrement: Any
     iterations: Any
     roll_outs: Any
     status: Any
     penalty: Any
-    scalars: Sequence[Any]  # as `SHOOTING_SCALARS` has them
+    scalars: Sequence[Any]  # in the order of `SHOOTING_SCALARS`
 
 
 class SearchState(NamedTuple):
@@ -52,12 +49,12 @@ class SearchState(NamedTuple):
     gains: Any
     multipliers: tuple[Any, Any]
     penalty: Any
-    renew: Any  # 1 where multipliers are to be renewed
-    before: Any  # the largest violation as they were renewed last
-    target: Any  # what steps may still promise
+    renew: Any  # 1 if multipliers are to be updated
+    before: Any  # largest violation at the last update
+    target: Any  # predicted decrease below which multipliers are updated
     damping: Any
-    bend: Any  # 1 where the dynamics' curvature is taken, too
-    nu: Any  # what gaps cost
+    bend: Any  # 1 if second derivatives of the dynamics are used
+    nu: Any  # weight of gaps in the merit
     violation: Any
     gap: Any
     decrement: Any
@@ -69,20 +66,20 @@ class SearchState(NamedTuple):
 SHOOTING_SCALARS = SearchState._fields[3:]
 
 
-"""What a search goes on with, besides its motion and its multipliers: numbers."""
+"""The scalars of a search's state, without motion, gains and multipliers."""
 
 
-def begun(tolerance: Any, penalty: Any, constrained: bool) -> list[Any]:
-    """What a search begins with, as `SHOOTING_SCALARS` has it."""
-    least, far = tolerance * tolerance, 1e30
-    target = fmax(least, 1e-4) if constrained else least
+def initial_scalars(tolerance: Any, penalty: Any, constrained: bool) -> list[Any]:
+    """Return the initial scalars of a search, in the order of `SHOOTING_SCALARS`."""
+    smallest, far = tolerance * tolerance, 1e30
+    target = fmax(smallest, 1e-4) if constrained else smallest
     return [penalty, 0.0, far, target, 0.0, 0.0, 0.0, far, far, far, 0.0, 0.0, STOPPED]
 
 
 class Packing:
-    """Nested lists of numbers as an array of those that a loop has to keep, and back.
+    """Packs nested lists of scalars into the array that a loop carries, and unpacks them.
 
-    In a trace a float is the same number in all steps.  On numbers all are kept.
+    In a trace, floats are the same in all steps and are not carried.  Outside a trace all values are.
     """
 
     def __init__(self) -> None:
@@ -91,35 +88,35 @@ class Packing:
         self._count = 0
 
     def packed(self, value: Any) -> np.ndarray:
-        """What is to be kept, of a value that has the same nesting in all steps."""
-        numbers: list[Any] = []
-        self._form = _taken(value, numbers)
-        self._count = len(numbers)
-        traced = any(hasattr(x, "_precedence") for x in numbers)
-        self._known = {k: x for k, x in enumerate(numbers) if traced and isinstance(x, float)}
-        kept = [x for k, x in enumerate(numbers) if k not in self._known]
-        return np.array(kept, dtype=object) if traced else np.array(kept, dtype=float)
+        """Return the scalars to carry, of a value with the same nesting in all steps."""
+        values: list[Any] = []
+        self._form = _flattened(value, values)
+        self._count = len(values)
+        traced = any(hasattr(x, "_precedence") for x in values)
+        self._known = {k: x for k, x in enumerate(values) if traced and isinstance(x, float)}
+        carried = [x for k, x in enumerate(values) if k not in self._known]
+        return np.array(carried, dtype=object) if traced else np.array(carried, dtype=float)
 
     def unpacked(self, values: Sequence[Any]) -> Any:
         """Return the nested value of an array that `packed` returned."""
         rest = iter(list(values))
         numbers = iter([self._known[k] if k in self._known else next(rest) for k in range(self._count)])
-        return _put(self._form, numbers)
+        return _nested(self._form, numbers)
 
 
-def _taken(value: Any, numbers: list[Any]) -> Any:
+def _flattened(value: Any, values: list[Any]) -> Any:
     if isinstance(value, (list, tuple)):
-        return [_taken(x, numbers) for x in value]
-    numbers.append(value)
+        return [_flattened(x, values) for x in value]
+    values.append(value)
     return None
 
 
-def _put(form: Any, numbers: Any) -> Any:
-    return next(numbers) if form is None else [_put(x, numbers) for x in form]
+def _nested(form: Any, values: Any) -> Any:
+    return next(values) if form is None else [_nested(x, values) for x in form]
 
 
-def chosen(condition: Any, A: Any, B: Any) -> Any:
-    """One table or the other."""
+def select(condition: Any, A: Any, B: Any) -> Any:
+    """Return one table or the other."""
 
     def step(_: Any, row: Any) -> tuple[Any, Any]:
         a, b = row

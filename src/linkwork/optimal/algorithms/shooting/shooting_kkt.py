@@ -1,16 +1,16 @@
-"""The conditions of an optimal motion in one step, and how they vary: for what moves where a problem changes.
+"""KKT conditions of an optimal motion in one step, and their derivatives, for its sensitivity.
 
-A step has a state x, what is decided in it, z, and the state y that it leads to.  What leads there is stated without
-being solved for, e(x, z, y) = 0, by forward dynamics of z = (u; f) as
+A step has a state x, decision variables z, and the next state y.  Its equations are implicit, e(x, z, y) = 0; for
+forward dynamics with z = (u; f)
 
     S u − (M(q) a + c(q, v) − Gᵀ f) = 0,      a = (v⁺ − v)/h,      q⁺ = q ⊕ h v⁺,      r(q⁺, q) = 0,
 
-with what holds the robot, f and r; so accelerations are not differentiated through M⁻¹.  With the rows r of what is
-wanted, their multipliers μ and those of the step, p, an optimal motion has in all of its steps together
+with contact forces f and contact residuals r.  So no derivative of M⁻¹ is needed.  With the rows r of cost terms, their
+multipliers μ and the multipliers p of the step, an optimal motion satisfies, over all of its steps,
 
-    ∂/∂(x, z, y) Σ (costs and half the squares + μᵀ r + pᵀ e) = 0,
+    ∂/∂(x, z, y) Σ (costs and half the squares + μᵀ r + pᵀ e) = 0.
 
-and as in `optimal.conditions` what changes by θ moves it by the second derivatives of the same sums.
+As in `path_kkt`, an input θ moves the motion by the second derivatives of the same sum.
 
 Source: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, 1983.
 """
@@ -31,59 +31,59 @@ from linkwork.optimal.algorithms.shooting.augmented_cost import CONSTRAINTS, cou
 from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics
 from linkwork.optimal.algorithms.shooting.cost_terms import CostTerms
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
-from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics, taken
+from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics, joint_forces
 from linkwork.optimal.algorithms.window_dynamics import JointForces
 
-__all__ = ["StepConditions", "decided", "led_by"]
+__all__ = ["StepConditions", "decision_count", "step_equation_count"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
 
 
-def implied(dynamics: RobotDynamics) -> bool:
-    """Whether a step is stated by inverse dynamics, and not solved for."""
+def uses_inverse_dynamics(dynamics: RobotDynamics) -> bool:
+    """Return True if a step is formulated by inverse dynamics instead of being solved for."""
     return not isinstance(dynamics, InverseDynamics) and dynamics.integrator != "runge_kutta_4"
 
 
-def decided(dynamics: RobotDynamics) -> int:
-    """How many numbers are decided in a step: controls, and forces of what holds."""
+def decision_count(dynamics: RobotDynamics) -> int:
+    """Return the number of decision variables of a step: controls and contact forces."""
     return dynamics.controls + dynamics.more
 
 
-def led_by(dynamics: RobotDynamics) -> int:
-    """How many rows e has."""
+def step_equation_count(dynamics: RobotDynamics) -> int:
+    """Return the number of equations e of a step."""
     return dynamics.size + dynamics.more
 
 
 @dataclass(frozen=True)
 class StepConditions:
-    """Of rows with weights w: ``pulls`` are multipliers of all rows of `rows`, of which costs and squares have none."""
+    """The conditions of a step; ``multipliers`` are those of all `rows`, unused for costs and squares."""
 
-    wanted: CostTerms
+    terms: CostTerms
     weights: Scalars  # of moving and of reached rows
     data: Scalars
 
     @property
     def _dynamics(self) -> RobotDynamics:
-        dynamics = self.wanted.dynamics.at(list(self.data))
+        dynamics = self.terms.dynamics.at(list(self.data))
         assert isinstance(dynamics, RobotDynamics)
         return dynamics
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Of all rows: of what is wanted, of the step, and of its motors, which are told alone."""
-        wanted = self.wanted
-        step = ("equality",) * led_by(wanted.dynamics)
-        return (*wanted.moving_kinds, *wanted.reached_kinds, *step, *("output",) * len(wanted.dynamics.actuated))
+        """Kinds of all rows: cost terms, step equations, and motor forces, which are outputs."""
+        terms = self.terms
+        step = ("equality",) * step_equation_count(terms.dynamics)
+        return (*terms.moving_kinds, *terms.reached_kinds, *step, *("output",) * len(terms.dynamics.actuated))
 
     def rows(self, x: Scalars, z: Scalars, y: Scalars, needed: bool = True) -> list[Any]:
-        """What is wanted, times its weight and 0 where it does not count; e; forces of motors.
+        """Return weighted cost rows (0 where they do not apply), step equations e, and motor forces.
 
-        Without what is ``needed``, what the motion and contacts take of joint forces is left out of e.
+        Without ``needed``, the joint forces of motion and contacts are omitted from e.
         """
         dynamics, data = self._dynamics, list(self.data)
         u, more = z[: dynamics.controls], z[dynamics.controls :]
-        values = [*self.wanted.moving(x, u, [*y, *more], data), *self.wanted.reached(y, data)]
+        values = [*self.terms.moving(x, u, [*y, *more], data), *self.terms.reached(y, data)]
         values = [w * where(counts(w), r, 0.0) for r, w in zip(values, self.weights, strict=True)]
         return [*values, *self._step(dynamics, x, u, more, y, needed), *self._motors(dynamics, x, u)]
 
@@ -96,16 +96,16 @@ class StepConditions:
     def _step(
         self, dynamics: RobotDynamics, x: Scalars, u: Scalars, more: Scalars, y: Scalars, needed: bool
     ) -> list[Any]:
-        if not implied(dynamics):
-            return dynamics.apart(y, dynamics.step(x, u))
+        if not uses_inverse_dynamics(dynamics):
+            return dynamics.state_difference(y, dynamics.step(x, u))
         tree, h = dynamics.tree, dynamics.h
-        (q, v), (p, w) = dynamics.parted(x), dynamics.parted(y)
+        (q, v), (p, w) = dynamics.split_state(x), dynamics.split_state(y)
         contact_models = dynamics.contact_models if isinstance(dynamics, ContactDynamics) else ()
         forces = self._forces(dynamics)
         if needed:
-            tau = taken(forces, [*q, *v, *self._accelerations(dynamics, x, y), *more])
+            tau = joint_forces(forces, [*q, *v, *self._accelerations(dynamics, x, y), *more])
         else:
-            tau = forces.keeping(q, dynamics.forces_by_name(more))
+            tau = forces.constraint_part(q, dynamics.forces_by_name(more))
         residual = [b if is_zero(c) else b - c for b, c in zip(dynamics.forces(u), tau, strict=True)]
         residual += difference(tree, p, integrate(tree, q, [b * h for b in w]))
         start = 0
@@ -119,23 +119,25 @@ class StepConditions:
         return residual
 
     def _accelerations(self, dynamics: RobotDynamics, x: Scalars, y: Scalars) -> list[Any]:
-        return [(c - b) / dynamics.h for b, c in zip(dynamics.parted(x)[1], dynamics.parted(y)[1], strict=True)]
+        return [
+            (c - b) / dynamics.h for b, c in zip(dynamics.split_state(x)[1], dynamics.split_state(y)[1], strict=True)
+        ]
 
     def _forces(self, dynamics: RobotDynamics) -> JointForces:
         contact_models = dynamics.contact_models if isinstance(dynamics, ContactDynamics) else ()
         acting = tuple(one.force for one in contact_models)
         return JointForces(dynamics.tree, acting, dynamics.passive, self.data[0] - dynamics.h)
 
-    # ---- how they vary
+    # ---- derivatives
 
     @property
     def size(self) -> int:
-        """Columns of (x, z, y)."""
-        return 2 * self.wanted.dynamics.size + decided(self.wanted.dynamics)
+        """Number of columns of (x, z, y)."""
+        return 2 * self.terms.dynamics.size + decision_count(self.terms.dynamics)
 
     def _varied(self, of: Any, x: Scalars, z: Scalars, y: Scalars) -> tuple[list[Any], Matrix]:
-        """Numbers of a function of (x, z, y), and how each changes by column."""
-        dynamics = self.wanted.dynamics
+        """Return the values of a function of (x, z, y), and its Jacobian."""
+        dynamics = self.terms.dynamics
         n, m = dynamics.size, len(z)
         rates: list[dict[Any, Any]] = [*dynamics.rates(x), *({n + k: 1.0} for k in range(m))]
         rates += [{n + m + k: rate for k, rate in row.items()} for row in dynamics.rates(y)]
@@ -146,35 +148,35 @@ class StepConditions:
         tangents = [t if isinstance(t, SparseTangent) else SparseTangent({}) for _, t in split]
         return [value for value, _ in split], [[t.get(k) for k in range(self.size)] for t in tangents]
 
-    def slopes(self, x: Scalars, z: Scalars, y: Scalars, pulls: Scalars) -> tuple[list[Any], list[Any]]:
-        """The gradient by (x, z, y), and all rows."""
+    def gradient(self, x: Scalars, z: Scalars, y: Scalars, multipliers: Scalars) -> tuple[list[Any], list[Any]]:
+        """Return the gradient of the Lagrangian by (x, z, y), and all rows."""
         values, J = self._varied(self.rows, x, z, y)
-        return self._pulled(values, J, pulls), values
+        return self._lagrangian_gradient(values, J, multipliers), values
 
-    def bends(self, x: Scalars, z: Scalars, y: Scalars, pulls: Scalars) -> tuple[Matrix, Matrix]:
-        """Second derivatives of the same sum by (x, z, y), and derivatives of all rows."""
+    def hessian(self, x: Scalars, z: Scalars, y: Scalars, multipliers: Scalars) -> tuple[Matrix, Matrix]:
+        """Return the Hessian of the Lagrangian by (x, z, y), and the Jacobian of all rows."""
         dynamics = self._dynamics
-        closed = implied(dynamics)
+        closed = uses_inverse_dynamics(dynamics)
 
         def gradient(x: Scalars, z: Scalars, y: Scalars) -> list[Any]:
             values, J = self._varied(lambda x, z, y: self.rows(x, z, y, not closed), x, z, y)
-            return self._pulled(values, J, pulls)
+            return self._lagrangian_gradient(values, J, multipliers)
 
-        _, bent = self._varied(gradient, x, z, y)
+        _, raw = self._varied(gradient, x, z, y)
         _, J = self._varied(self.rows, x, z, y)
-        H = [[0.5 * (bent[i][j] + bent[j][i]) for j in range(self.size)] for i in range(self.size)]
+        H = [[0.5 * (raw[i][j] + raw[j][i]) for j in range(self.size)] for i in range(self.size)]
         if closed:
             start = len(self.weights)
-            more = self._bent_forces(dynamics, x, z, y, [-p for p in pulls[start : start + dynamics.tree.nv]])
+            more = self._force_hessian(dynamics, x, z, y, [-p for p in multipliers[start : start + dynamics.tree.nv]])
             H = [
                 [a if is_zero(b) else a + b for a, b in zip(*lines, strict=True)] for lines in zip(H, more, strict=True)
             ]
         return H, J
 
-    def _bent_forces(self, dynamics: RobotDynamics, x: Scalars, z: Scalars, y: Scalars, weights: Scalars) -> Matrix:
-        """Second derivatives of Σ wᵢ τᵢ, what the motion and contacts take of joint forces, in closed form."""
+    def _force_hessian(self, dynamics: RobotDynamics, x: Scalars, z: Scalars, y: Scalars, weights: Scalars) -> Matrix:
+        """Return second derivatives of Σ wᵢ τᵢ, the joint forces of motion and contacts, in closed form."""
         n, m = dynamics.tree.nv, len(z)
-        q, v = dynamics.parted(x)
+        q, v = dynamics.split_state(x)
         forces, named = self._forces(dynamics), dynamics.forces_by_name(z[dynamics.controls :])
         by_qq, by_qv, by_vv, by_qa = forces.curvature(q, v, self._accelerations(dynamics, x, y), named, weights)
         rate = 1.0 / dynamics.h  # of accelerations, by velocities
@@ -186,19 +188,19 @@ class StepConditions:
                 H[n + i][n + j] = by_vv[i][j]
                 H[i][n + j] = H[n + j][i] = by_qv[i][j] - by_qa[i][j] * rate
                 H[i][last + j] = H[last + j][i] = by_qa[i][j] * rate
-        bent, start = forces.force_curvature(q, weights), 2 * n + dynamics.controls
+        hessians, start = forces.force_curvature(q, weights), 2 * n + dynamics.controls
         for name, numbers in named.items():
-            for k, row in enumerate(bent.get(name, [])):
+            for k, row in enumerate(hessians.get(name, [])):
                 for i, b in enumerate(row):
                     H[start + k][i] = H[i][start + k] = b
             start += len(numbers)
         return H
 
-    def _pulled(self, values: Scalars, J: Matrix, pulls: Scalars) -> list[Any]:
+    def _lagrangian_gradient(self, values: Scalars, J: Matrix, multipliers: Scalars) -> list[Any]:
         total: list[Any] = [0.0] * self.size
-        for kind, value, row, pull in zip(self.kinds, values, J, pulls, strict=True):
+        for kind, value, row, multiplier in zip(self.kinds, values, J, multipliers, strict=True):
             if kind == "output":
                 continue
-            force = pull if kind in CONSTRAINTS else 1.0 if kind == "cost" else value
+            force = multiplier if kind in CONSTRAINTS else 1.0 if kind == "cost" else value
             total = [a if is_zero(b) else a + force * b for a, b in zip(total, row, strict=True)]
         return total

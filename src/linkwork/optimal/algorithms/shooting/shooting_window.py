@@ -1,9 +1,9 @@
-"""Steps of a roll-out, as features ask about them.
+"""Window of a shooting step, in which features are evaluated.
 
-A step t leads from (q, v) with u to (q⁺, v⁺).  What it reaches is the window's configuration, its velocity is v⁺, its
-acceleration (v⁺ − v)/h, and its torque is u; the step before it is q.  By semi-implicit Euler positions follow
-velocities, so a step further back is q ⊕ (−h v), and q = q⁺ ⊕ (−h v⁺) is known of the state alone; other integrators
-have no such steps.
+A step t leads from (q, v) with u to (q⁺, v⁺).  The window's configuration is q⁺, its velocity v⁺, its acceleration
+(v⁺ − v)/h, its torque u, and the step before it q.  With semi-implicit Euler, positions follow from velocities: the
+next earlier step is q ⊕ (−h v), and q = q⁺ ⊕ (−h v⁺) follows from the state alone.  Other integrators have no such
+steps.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Scalars = Sequence[Any]
 
 
 class ShootingWindow(PathWindow):
-    """The state that a step reaches; with the state before, and its control, also what is of the step itself.
+    """The state that a step reaches; with ``before`` (state and control) also quantities of the step itself.
 
-    ``looked`` says whether that was asked for.
+    ``reads_step`` is True once a feature has read such a quantity.
     """
 
     _by = "forward"
@@ -36,28 +36,28 @@ class ShootingWindow(PathWindow):
         self, dynamics: RobotDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars] | None = None
     ) -> None:
         tree: Tree = dynamics.tree
-        q, v = dynamics.parted(y[: dynamics.numbers])
+        q, v = dynamics.split_state(y[: dynamics.state_size])
         earlier = integrate(tree, q, [-dynamics.h * x for x in v])
         configurations = [q, earlier]
-        self.looked = False
+        self.reads_step = False
         self._v, self._dynamics, self._before = v, dynamics, before
-        self._exact = dynamics.integrator != "runge_kutta_4"  # whether positions follow velocities
+        self._exact = dynamics.integrator != "runge_kutta_4"  # positions follow from velocities
         if before is not None:
-            p, w = dynamics.parted(before[0])
+            p, w = dynamics.split_state(before[0])
             configurations = [q, p, integrate(tree, p, [-dynamics.h * x for x in w])]
-        self._named = dynamics.forces_by_name(y[dynamics.numbers :])
+        self._named = dynamics.forces_by_name(y[dynamics.state_size :])
         super().__init__(tree, configurations, [dynamics.h] * len(configurations), time)
 
     def velocity(self, back: int = 0) -> list[Any]:
         if back == 0:
             return list(self._v)
         x, _ = self._of_the_step("an earlier velocity", back == 1)
-        return self._dynamics.parted(x)[1]
+        return self._dynamics.split_state(x)[1]
 
     def acceleration(self, back: int = 0) -> list[Any]:
         x, _ = self._of_the_step("an acceleration", back == 0)
         inverse = 1.0 / self._dynamics.h
-        return [(a - b) * inverse for a, b in zip(self._v, self._dynamics.parted(x)[1], strict=True)]
+        return [(a - b) * inverse for a, b in zip(self._v, self._dynamics.split_state(x)[1], strict=True)]
 
     def variables(self, name: str, back: int = 0) -> list[Any]:
         self._of_the_step("forces", back == 0)
@@ -70,13 +70,15 @@ class ShootingWindow(PathWindow):
     def torque(self, passive: bool = False) -> list[Any]:
         _, u = self._of_the_step("torques", True)
         if passive != self._dynamics.passive:
-            said = "with" if self._dynamics.passive else "without"
-            raise ValueError(f"torques: passive={passive}, but the motion is {said} what joints do by themselves")
+            is_passive = "with" if self._dynamics.passive else "without"
+            raise ValueError(
+                f"torques: passive={passive}, but the motion is {is_passive} springs, damping and friction of joints"
+            )
         return self._dynamics.forces(u)
 
-    def _middle(self) -> tuple[list[Any], list[Any], list[Any]]:
-        x, _ = self._of_the_step("what is between two steps", True)
-        q, v = self._dynamics.parted(x)
+    def _midpoint_motion(self) -> tuple[list[Any], list[Any], list[Any]]:
+        x, _ = self._of_the_step("the midpoint of two steps", True)
+        q, v = self._dynamics.split_state(x)
         return q, [0.5 * (a + b) for a, b in zip(v, self._v, strict=True)], self.acceleration()
 
     def earlier(self, back: int, depth: int) -> PathWindow:
@@ -95,20 +97,20 @@ class ShootingWindow(PathWindow):
         if back > 1 or (back and not self._exact):
             self._of_the_step("an earlier step", back == 1 or (back == 2 and self._exact))
 
-    def _of_the_step(self, what: str, known: bool) -> tuple[Scalars, Scalars]:
-        """State before and control, which are needed for something."""
-        self.looked = True
+    def _of_the_step(self, quantity: str, known: bool) -> tuple[Scalars, Scalars]:
+        """Return the state before and the control.  Raises ValueError if they do not determine the quantity."""
+        self.reads_step = True
         if not known:
             raise ValueError(
-                f"{self._by} dynamics has no window that answers {what}: it knows states and controls of a step"
+                f"{self._by} dynamics does not provide {quantity}: features can use one step's states and controls"
             )
         if self._before is None:
-            raise ValueError(f"{what}: of the state alone that a step reaches it is not known")
+            raise ValueError(f"{quantity}: not determined by the state that a step reaches")
         return self._before
 
 
 class InverseWindow(ShootingWindow):
-    """The same of a robot by inverse dynamics: accelerations and variables are the control, torques follow from it."""
+    """Window of inverse dynamics: accelerations and variables are the control, and torques follow from it."""
 
     _dynamics: InverseDynamics
     _by = "inverse"
@@ -125,40 +127,40 @@ class InverseWindow(ShootingWindow):
         return self._dynamics.torque(*self._of_the_step("torques", True), passive, self.time)
 
 
-class WeighingWindow(InverseWindow):
-    """One that keeps in mind which rows take which joint forces, for second derivatives of these."""
+class TorqueWeightWindow(InverseWindow):
+    """Window that records how rows depend on joint forces, for second derivatives of these."""
 
     def __init__(self, dynamics: InverseDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars]) -> None:
         super().__init__(dynamics, y, time, before)
-        self._taken: dict[bool, list[Any]] = {}
+        self._torques: dict[bool, list[Any]] = {}
 
     def torque(self, passive: bool = False) -> list[Any]:
-        if passive not in self._taken:
+        if passive not in self._torques:
             tau = super().torque(passive)
-            self._taken[passive] = list(seeded(tau, [SparseTangent({(passive, k): 1.0}) for k in range(len(tau))]))
-        return list(self._taken[passive])
+            self._torques[passive] = list(seeded(tau, [SparseTangent({(passive, k): 1.0}) for k in range(len(tau))]))
+        return list(self._torques[passive])
 
-    def curvature(self, rows: Scalars, slopes: Scalars) -> list[list[Any]]:
-        """Second derivatives by (x, u) of Σ s τ, s being how Σ sᵢ rᵢ goes along with joint forces."""
+    def curvature(self, rows: Scalars, weights: Scalars) -> list[list[Any]]:
+        """Return second derivatives by (x, u) of Σ s τ, with the derivative s of Σ wᵢ rᵢ by joint forces."""
         dynamics, (x, u) = self._dynamics, self._of_the_step("torques", True)
         count = dynamics.size + dynamics.controls
         total: list[list[Any]] = [[0.0] * count for _ in range(count)]
-        for passive, tau in self._taken.items():
-            weights: list[Any] = [0.0] * len(tau)
-            for row, slope in zip(rows, slopes, strict=True):
+        for passive, tau in self._torques.items():
+            torque_weights: list[Any] = [0.0] * len(tau)
+            for row, weight in zip(rows, weights, strict=True):
                 _, tangent = parts(row, tau[0].level)
                 row_of: Mapping[Any, Any] = tangent.row if isinstance(tangent, SparseTangent) else {}
                 for (key, k), rate in row_of.items():
                     if key == passive:
-                        weights[k] = weights[k] + slope * rate
-            bent = dynamics.torque_curvature(x, u, weights, passive, self.time)
-            total = [[a + b for a, b in zip(*lines, strict=True)] for lines in zip(total, bent, strict=True)]
+                        torque_weights[k] = torque_weights[k] + weight * rate
+            hessian = dynamics.torque_curvature(x, u, torque_weights, passive, self.time)
+            total = [[a + b for a, b in zip(*lines, strict=True)] for lines in zip(total, hessian, strict=True)]
         return total
 
 
 def window_of(
     dynamics: RobotDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars] | None = None
 ) -> ShootingWindow:
-    """The window that answers by these dynamics."""
+    """Return the window of these dynamics."""
     kind = InverseWindow if isinstance(dynamics, InverseDynamics) else ShootingWindow
     return kind(dynamics, y, time, before)

@@ -1,18 +1,15 @@
-"""What is steered: a state x on a manifold, which a control u makes another one in a step of time.
+"""Discrete-time dynamics of shooting: a step of a state x on a manifold by a control u, and its linearisation.
 
     y = f(x, u),      dy = A dx + B du,
 
-the changes being tangent vectors.  A kind states the step; how it varies follows by differentiation over any scalar, or
-is given in closed form.
-
-How a step varies: dy = A dx + B du, as a product of sparse factors.
-
-A step that moves velocities first, and with them the configuration,
+with tangent vectors dx, dy.  A class defines the step; its derivatives follow by differentiation over any scalar, or in
+closed form.  The linearisation is a product of sparse factors.  A step that changes velocities first, and then the
+configuration,
 
     dv⁺ = P dq + Q dv + W du,      dq⁺ = D dq + h E dv⁺,
 
-is the product of two matrices, most of whose elements are zero or one.  A quadratic form goes through them one after
-the other, FᵀVF, with no product that is structurally zero.
+is the product of two matrices, most of whose entries are zero or one.  A quadratic form FᵀVF is computed factor by
+factor, without products that are structurally zero.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import dot, product, transposed
 
-__all__ = ["Dynamics", "LinearStep", "Stepped", "varied"]
+__all__ = ["Dynamics", "LinearStep", "Stepped", "value_and_jacobian"]
 
 
 Scalars = Sequence[Any]
@@ -34,87 +31,87 @@ Rates = list[dict[Any, Any]]
 
 
 class Dynamics(ABC):
-    """A step of time, over any scalar."""
+    """A time step, over any scalar."""
 
-    numbers: int  # of x
+    state_size: int  # number of values of x
     size: int  # of a tangent vector of x
     controls: int
-    more: int = 0  # how many numbers a step makes besides y: forces, say
+    more: int = 0  # number of further outputs of a step, such as forces
 
     @abstractmethod
     def step(self, x: Scalars, u: Scalars) -> list[Any]:
-        """y."""
+        """Return y."""
 
-    def led(self, x: Scalars, u: Scalars) -> list[Any]:
-        """y, and what else a step makes."""
+    def outputs_of_step(self, x: Scalars, u: Scalars) -> list[Any]:
+        """Return y and the further outputs of a step."""
         return self.step(x, u)
 
     def at(self, data: Scalars) -> Dynamics:
-        """The dynamics of a step, with the numbers that are given for it."""
+        """Return the dynamics of a step with its inputs."""
         return self
 
     def moved(self, x: Scalars, change: Scalars) -> list[Any]:
-        """x ⊕ δ."""
+        """Return x ⊕ δ."""
         return [a + b for a, b in zip(x, change, strict=True)]
 
-    def apart(self, x: Scalars, y: Scalars) -> list[Any]:
-        """y ⊖ x, the tangent vector at x that leads to y."""
+    def state_difference(self, x: Scalars, y: Scalars) -> list[Any]:
+        """Return y ⊖ x, the tangent vector at x that leads to y."""
         return [b - a for a, b in zip(x, y, strict=True)]
 
     def rates(self, x: Scalars) -> Rates:
-        """By number of x: how fast it changes, by the tangent vectors that change it."""
-        return [{k: 1.0} for k in range(self.numbers)]
+        """Return the derivatives of each value of x by its tangent vector."""
+        return [{k: 1.0} for k in range(self.state_size)]
 
     def tangent(self, y: Scalars, rates: Scalars) -> list[Any]:
-        """The tangent vector at y along which its numbers change at these rates."""
+        """Return the tangent vector at y along which its values change at these rates."""
         return list(rates)
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
-        """y and what else a step makes, and how they vary."""
-        y, rows = varied(lambda x, u: self.step(x, u), x, u, self.rates(x))
+        """Return the outputs of a step and their linearisation."""
+        y, rows = value_and_jacobian(lambda x, u: self.step(x, u), x, u, self.rates(x))
         columns = [self.tangent(y, [row.get(k, 0.0) for row in rows]) for k in range(self.size + self.controls)]
         return y, LinearStep(([list(row) for row in zip(*columns, strict=True)],))
 
     def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
-        """Second derivatives of Σ wᵢ (f(x ⊕ δ, u + ε) ⊖ f(x, u))ᵢ by (δ, ε), with the weights held."""
+        """Return second derivatives of Σ wᵢ (f(x ⊕ δ, u + ε) ⊖ f(x, u))ᵢ by (δ, ε), with constant weights."""
         y = self.step(x, u)
         n, m = self.size, self.controls
 
-        def bent(change: Scalars, _: Scalars) -> list[Any]:
-            def weighed(change: Scalars, _: Scalars) -> list[Any]:
+        def gradient(change: Scalars, _: Scalars) -> list[Any]:
+            def weighted_rows(change: Scalars, _: Scalars) -> list[Any]:
                 there = self.step(self.moved(x, change[:n]), [a + b for a, b in zip(u, change[n:], strict=True)])
                 total: Any = 0.0
-                for w, d in zip(weights, self.apart(y, there), strict=True):
+                for w, d in zip(weights, self.state_difference(y, there), strict=True):
                     total = total + w * d
                 return [total]
 
-            _, (row,) = varied(weighed, change, (), [{k: 1.0} for k in range(n + m)])
+            _, (row,) = value_and_jacobian(weighted_rows, change, (), [{k: 1.0} for k in range(n + m)])
             return [row.get(k, 0.0) for k in range(n + m)]
 
-        _, rows = varied(bent, [0.0] * (n + m), (), [{k: 1.0} for k in range(n + m)])
+        _, rows = value_and_jacobian(gradient, [0.0] * (n + m), (), [{k: 1.0} for k in range(n + m)])
         return [[rows[max(i, j)].get(min(i, j), 0.0) for j in range(n + m)] for i in range(n + m)]
 
 
 @dataclass(frozen=True)
 class Stepped(Dynamics):
-    """A user's own step of a state of plain numbers: ``of(x, u)`` gives the next state."""
+    """A user's own step of a vector state: ``of(x, u)`` returns the next state."""
 
     of: Callable[[Any, Any], Any]
-    numbers: int
+    state_size: int
     controls: int
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        return self.numbers
+        return self.state_size
 
     def step(self, x: Scalars, u: Scalars) -> list[Any]:
         return list(self.of(list(x), list(u)))
 
 
-def varied(
+def value_and_jacobian(
     compute: Callable[[list[Any], list[Any]], Sequence[Any]], x: Scalars, u: Scalars, rates: Rates
 ) -> tuple[list[Any], list[dict[Any, Any]]]:
-    """compute(x, u), and how each of its numbers changes: by the tangent vectors of x, then those of u."""
+    """Return compute(x, u) and its derivatives: by the tangent vectors of x, then by u."""
     size = 1 + max((key for row in rates for key in row), default=-1)
     rows = [SparseTangent(row) for row in rates] + [SparseTangent({size + k: 1.0}) for k in range(len(u))]
     moving = seeded([*x, *u], rows)
@@ -130,34 +127,34 @@ Matrix = Sequence[Scalars]
 
 @dataclass(frozen=True, slots=True)
 class LinearStep:
-    """y changes by F₁ F₂ … (dx; du): the factors, the last of which has a column for each of x and u."""
+    """The linearisation dy = F₁ F₂ … (dx; du): factors, the last of which has a column for each of x and u."""
 
     factors: tuple[Matrix, ...]
-    more: Matrix = ()  # how what else a step makes varies, by (x, u)
+    more: Matrix = ()  # derivatives of further outputs by (x, u)
 
     def changed(self, changes: Scalars) -> list[Any]:
-        """F (dx; du)."""
+        """Return F (dx; du)."""
         result = list(changes)
         for factor in reversed(self.factors):
             result = [dot(row, result) for row in factor]
         return result
 
     def rows(self) -> list[list[Any]]:
-        """The product of the factors."""
+        """Return the product of the factors."""
         result = [list(row) for row in self.factors[0]]
         for factor in self.factors[1:]:
             result = product(result, factor)
         return result
 
     def gradient(self, v: Scalars) -> list[Any]:
-        """Fᵀ v."""
+        """Return Fᵀ v."""
         result = list(v)
         for factor in self.factors:
             result = [dot(column, result) for column in transposed(factor)]
         return result
 
     def hessian(self, V: Matrix) -> list[list[Any]]:
-        """FᵀV F, of a symmetric V of which the whole is given: all of it."""
+        """Return FᵀV F for a symmetric V; both are full matrices."""
         result = [list(row) for row in V]
         for factor in self.factors:
             result = congruent(result, factor)
@@ -165,7 +162,7 @@ class LinearStep:
 
 
 def congruent(V: Matrix, F: Matrix) -> list[list[Any]]:
-    """FᵀV F of a symmetric matrix; elements across the diagonal are the same numbers."""
+    """Return FᵀV F of a symmetric V, with identical entries across the diagonal."""
     columns = transposed(F)
     products = [[dot(row, column) for row in V] for column in columns]
     product: list[list[Any]] = [[0.0] * len(columns) for _ in columns]
