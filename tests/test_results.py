@@ -27,7 +27,7 @@ INTERNAL = {  # which public functions return, and people need no name of
     "linkwork.optimal.algorithms": "a problem as its solvers see it",
 }
 PRIVATE = {  # classes that stand alone: attributes of public ones that people do not call
-    "Chain", "ContactPlace", "ContractLine", "MidpointState", "PairSelection", "Section", "SoftResiduals",
+    "Chain", "ContactCandidate", "ContractLine", "MidpointState", "PairSelection", "Section", "SoftResiduals",
     "_Transposed",
 }  # fmt: skip
 

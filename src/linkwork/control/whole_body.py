@@ -197,7 +197,7 @@ class WholeBody(TaskLaw):
 
         def contacts_at(q: Any) -> list[Any]:
             configuration = array(list(q))
-            return [point.at(robot, configuration) for point in ground.places(robot, configuration)]
+            return [point.at(robot, configuration) for point in ground.candidates(robot, configuration)]
 
         def rows(q: Any) -> list[list[Any]]:
             return [row for contact in contacts_at(q) for row in contact.J]
@@ -240,7 +240,7 @@ class WholeBody(TaskLaw):
 
     def _positions(self, q: Any) -> list[Vec3]:
         """Return the position of each contact point in the world, at q (nq), symbols or floats."""
-        points = self.contacts.places(self.robot, q)  # type: ignore[union-attr]
+        points = self.contacts.candidates(self.robot, q)  # type: ignore[union-attr]
         return [frame_pose(self.robot, q, point.second).translation + point.arms[1] for point in points]
 
     def __getstate__(self) -> dict[str, Any]:

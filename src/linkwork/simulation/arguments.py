@@ -24,13 +24,13 @@ __all__ = [
     "check_step",
     "chosen_of",
     "cores_of",
-    "given_numbers",
-    "given_parameters",
-    "given_signals",
-    "given_state",
-    "given_wrenches",
     "leading_of",
     "over",
+    "read_arrays",
+    "read_robot_parameters",
+    "read_signals",
+    "read_state",
+    "read_wrenches",
     "replaced_parameters",
     "whole_steps",
 ]
@@ -113,7 +113,7 @@ def refuse_too_many(records: int, leading: tuple[int, ...], robot: Any) -> None:
         )
 
 
-def given_state(robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
+def read_state(robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
     """Return q (..., nq), normalised, and v (..., nv), zero by default.
 
     Raises ValueError for other shapes, and for values that are not finite.
@@ -133,34 +133,34 @@ def given_state(robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
     return robot.normalize(result[0]), result[1]
 
 
-def given_numbers(what: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def read_arrays(option: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """Return arrays by name.  Raises ValueError for values that are not finite."""
-    if not isinstance(given, Mapping):
-        raise TypeError(f"simulate: {what}: expected a dict of arrays by name, got {given!r}")
+    if not isinstance(arrays, Mapping):
+        raise TypeError(f"simulate: {option}: expected a dict of arrays by name, got {arrays!r}")
     result: dict[str, Any] = {}
-    for name, x in given.items():
-        caller = f"simulate: {what}[{name!r}]"
+    for name, x in arrays.items():
+        caller = f"simulate: {option}[{name!r}]"
         if not isinstance(name, str) or not name.isidentifier():
-            raise ValueError(f"simulate: {what}: expected identifiers as names, got {name!r}")
+            raise ValueError(f"simulate: {option}: expected identifiers as names, got {name!r}")
         if is_traced(x):
             result[name] = scalars(x)
             continue
-        array = np.asarray(real_array(f"{caller}: expected an array of numbers", x), dtype=float)
-        if not np.isfinite(array).all():
+        value = np.asarray(real_array(f"{caller}: expected an array of numbers", x), dtype=float)
+        if not np.isfinite(value).all():
             raise ValueError(f"{caller}: expected finite numbers, got {x!r:.60}")
-        result[name] = array
+        result[name] = value
     return result
 
 
-def given_parameters(
-    robot: Any, given: Mapping[str, Any], contacts: ContactSet | None
+def read_robot_parameters(
+    robot: Any, values: Mapping[str, Any], contacts: ContactSet | None
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
     """Return the shapes of parameters of a robot and its contacts, and their arrays, by the names of inputs.
 
     Raises ValueError for a name of several parameters, UnknownNameError for an unknown one.
     """
     sizes: dict[str, tuple[int, ...]] = {}
-    for name in given:
+    for name in values:
         if is_of_contacts(name):
             if contacts is None:
                 raise ValueError(f"simulate: parameters: {name!r} needs contacts, got none; pass contacts=")
@@ -171,8 +171,8 @@ def given_parameters(
         if len(result) != 1:
             raise ValueError(f"simulate: parameters: expected names of single parameters, got {name!r}: {[*result]}")
         sizes |= {key: x.shape for key, x in result.items()}
-    numbers = given_numbers("parameters", dict(zip(sizes, given.values(), strict=True)))
-    for name, x in zip(given, numbers.values(), strict=True):
+    numbers = read_arrays("parameters", dict(zip(sizes, values.values(), strict=True)))
+    for name, x in zip(values, numbers.values(), strict=True):
         if is_of_contacts(name):
             check_parameter(name, x)
     return sizes, numbers
@@ -198,23 +198,23 @@ def over(chosen: np.ndarray, x: np.ndarray) -> np.ndarray:
 def replaced_parameters(
     robot: Any,
     own: Mapping[str, Any],
-    asked: Sequence[str],
-    given: Mapping[str, Any],
+    known: Sequence[str],
+    values: Mapping[str, Any],
     where: Any,
     leading: tuple[int, ...],
     contacts: ContactSet | None,
 ) -> dict[str, Any]:
-    """Return parameters by the names of inputs, with ``own`` replaced by ``given`` in the environments of ``where``.
+    """Return parameters by the names of inputs, with ``own`` replaced by ``values`` in the environments of ``where``.
 
-    Raises UnknownNameError for a name that is not in ``asked``, the robot's names, and ValueError for other shapes and
+    Raises UnknownNameError for a name that is not in ``known``, the robot's names, and ValueError for other shapes and
     for values that are not finite.
     """
-    for name in given:
-        if name not in asked:
-            remedy = f"a Simulator takes those of its constructor: {', '.join(asked) or 'none'}"
-            raise UnknownNameError("parameter", name, asked, remedy)
+    for name in values:
+        if name not in known:
+            remedy = f"a Simulator takes those of its constructor: {', '.join(known) or 'none'}"
+            raise UnknownNameError("parameter", name, known, remedy)
     result = dict(own)
-    sizes, new = given_parameters(robot, given, contacts)
+    sizes, new = read_robot_parameters(robot, values, contacts)
     for name, x in new.items():
         core = sizes[name]
         every, at = (*leading, *core), x.ndim - len(core)
@@ -232,8 +232,8 @@ def replaced_parameters(
     return result
 
 
-def given_signals(
-    given: Mapping[str, Any], steps: int, h: float, leading: tuple[int, ...], robot: Any, controller: Any
+def read_signals(
+    signals: Mapping[str, Any], steps: int, h: float, leading: tuple[int, ...], robot: Any, controller: Any
 ) -> tuple[dict[str, Any], dict[str, int]]:
     """Return time inputs as arrays with a row for each step, and the axis of the steps by name.
 
@@ -241,11 +241,11 @@ def given_signals(
     for each environment, unless the controller's ``input_shapes`` say otherwise.  Raises ValueError for other lengths,
     and for shape (n, n) with n steps, environments and joints.
     """
-    if not isinstance(given, Mapping):
-        raise TypeError(f"simulate: time_inputs: expected a dict of arrays or trajectories by name, got {given!r}")
+    if not isinstance(signals, Mapping):
+        raise TypeError(f"simulate: time_inputs: expected a dict of arrays or trajectories by name, got {signals!r}")
     arrays: dict[str, Any] = {}
     sampled = set()
-    for name, x in given.items():
+    for name, x in signals.items():
         if isinstance(x, Trajectory):
             state = x(h * np.arange(steps), outside="hold")
             arrays |= {f"{name}_q": state.q, f"{name}_v": state.v, f"{name}_a": state.a}
@@ -254,7 +254,7 @@ def given_signals(
             arrays[name] = x
     shapes = getattr(controller, "input_shapes", None)
     takes: Mapping[str, Any] = shapes if isinstance(shapes, Mapping) else {}
-    result = given_numbers("time_inputs", arrays)
+    result = read_arrays("time_inputs", arrays)
     axes = {}
     for name, x in result.items():
         n, declared = len(leading), takes.get(name)
@@ -278,9 +278,9 @@ def given_signals(
     return result, axes
 
 
-def given_forces(caller: str, robot: Any, tau: Any) -> dict[str, Any]:
+def read_joint_forces(caller: str, robot: Any, tau: Any) -> dict[str, Any]:
     """Return joint forces (..., nv) under their name, zero where ``tau`` is None.  Raises ValueError."""
-    result = given_numbers("constants", {"tau": np.zeros(robot.nv) if tau is None else tau})
+    result = read_arrays("constants", {"tau": np.zeros(robot.nv) if tau is None else tau})
     if result["tau"].shape[-1:] != (robot.nv,):
         raise ValueError(
             f"{caller}: tau: expected joint forces (..., {robot.nv}) [N·m, N], got shape {result['tau'].shape}"
@@ -288,7 +288,7 @@ def given_forces(caller: str, robot: Any, tau: Any) -> dict[str, Any]:
     return result
 
 
-class GivenWrenches(NamedTuple):
+class ExternalWrenches(NamedTuple):
     """External wrenches: (frame, axes, name) of each, constant ones (..., 6), and those with a row for each step."""
 
     names: tuple[tuple[str, str, str], ...]
@@ -297,16 +297,16 @@ class GivenWrenches(NamedTuple):
     axes: dict[str, int]  # axis of the steps, by name of rows
 
 
-def given_wrenches(
+def read_wrenches(
     robot: Any, wrenches: Any, expressed_in: Any, steps: int, leading: tuple[int, ...], taken: Iterable[str]
-) -> GivenWrenches:
+) -> ExternalWrenches:
     """Read external wrenches: (6,) or (*batch, 6) are constant, (steps, 6) or (*batch, steps, 6) vary by step.
 
     Raises TypeError, ValueError and UnknownNameError for wrong wrenches, ValueError for an ambiguous shape.
     """
     frames = wrench_frames("simulate", robot, wrenches, expressed_in)
     used, names, constant, rows = set(taken), [], dict[str, Any](), dict[str, Any]()
-    arrays = given_numbers("wrenches", {f"wrench_{k}": wrenches[frame] for k, (frame, _) in enumerate(frames)})
+    arrays = read_arrays("wrenches", {f"wrench_{k}": wrenches[frame] for k, (frame, _) in enumerate(frames)})
     for (frame, axes), x in zip(frames, arrays.values(), strict=True):
         caller, name = f"simulate: wrenches[{frame!r}]", letters(f"wrench_{frame}")
         while name in used:
@@ -326,7 +326,7 @@ def given_wrenches(
                 f"{x.shape}"
             )
         (constant if constant_shape else rows)[name] = x
-    return GivenWrenches(tuple(names), constant, rows, {name: x.ndim - 2 for name, x in rows.items()})
+    return ExternalWrenches(tuple(names), constant, rows, {name: x.ndim - 2 for name, x in rows.items()})
 
 
 def leading_of(q: Any, v: Any, parameters: Mapping[str, tuple[Any, tuple[int, ...]]]) -> tuple[int, ...]:

@@ -21,10 +21,10 @@ from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
 
 __all__ = [
     "ControlOutput",
-    "HeldCommand",
     "OutputForm",
+    "SampledCommand",
     "command_form",
-    "held_command",
+    "sampled_command",
     "split_command",
     "wrench_frames",
 ]
@@ -178,7 +178,7 @@ _OWN, _HELD, _LEFT = "own", "held", "left"
 
 
 @dataclass(frozen=True)
-class HeldCommand:
+class SampledCommand:
     """Controller that is evaluated every ``every`` steps, with its command held in between (zero-order hold)."""
 
     controller: Any
@@ -219,6 +219,6 @@ class HeldCommand:
         return self.form.command(self.robot, list(after[_HELD])), after
 
 
-def held_command(setup: Any, every: int) -> HeldCommand:
+def sampled_command(setup: Any, every: int) -> SampledCommand:
     """Return the controller of a simulation, evaluated every ``every`` steps."""
-    return HeldCommand(setup.controller, every, command_form(setup), setup.robot)
+    return SampledCommand(setup.controller, every, command_form(setup), setup.robot)

@@ -28,21 +28,23 @@ def check_start(
     robot: Any,
     q: np.ndarray,
     v: np.ndarray,
-    asked: Sequence[str] = (),
+    names: Sequence[str] = (),
     sizes: Mapping[str, tuple[int, ...]] | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> None:
     """Raise ValueError if q (..., nq) or v (..., nv) violates constraints at time 0.
 
-    ``parameters`` are arrays by the names of ``sizes``; ``asked`` are the robot's names for them, in the same order.
+    ``parameters`` are arrays by the names of ``sizes``; ``names`` are the robot's names for them, in the same order.
     """
     if not robot.constraints or q.size == 0:
         return
-    kernel = _KERNELS.get((robot, tuple(asked), tuple((sizes or {}).items())), lambda: _made(robot, asked, sizes or {}))
+    kernel = _KERNELS.get(
+        (robot, tuple(names), tuple((sizes or {}).items())), lambda: _compiled(robot, names, sizes or {})
+    )
     leading = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
-    given = {"parameters": dict(parameters)} if parameters else {}
-    result = kernel(q=q, v=v, **given)
+    shared = {"parameters": dict(parameters)} if parameters else {}
+    result = kernel(q=q, v=v, **shared)
     constraints, length = robot.tree.constraints, characteristic_length(robot.tree)
     rows = [
         (name, unit, c.holonomic)
@@ -55,9 +57,9 @@ def check_start(
     _refuse(caller, "v", result.rate, least + _FORBIDDEN * result.size, [(x, f"{unit}/s") for x, unit, _ in rows])
 
 
-def _made(robot: Any, asked: Sequence[str], sizes: Mapping[str, tuple[int, ...]]) -> Kernel:
+def _compiled(robot: Any, names: Sequence[str], sizes: Mapping[str, tuple[int, ...]]) -> Kernel:
     def traced(q: Any, v: Any, parameters: Any = None) -> Any:
-        each = zip(asked, (parameters or {}).values(), strict=True)
+        each = zip(names, (parameters or {}).values(), strict=True)
         moving = moving_robot(robot, {name: x for name, x in each if not is_of_contacts(name)})
         G, v = moving.constraint_jacobian(q), list(v)
         rates = [
@@ -73,7 +75,7 @@ def _made(robot: Any, asked: Sequence[str], sizes: Mapping[str, tuple[int, ...]]
     return compile(traced, name="check_start", **shapes)
 
 
-def _refuse(caller: str, what: str, left: np.ndarray, bounds: np.ndarray, rows: Sequence[tuple[str, str]]) -> None:
+def _refuse(caller: str, argument: str, left: np.ndarray, bounds: np.ndarray, rows: Sequence[tuple[str, str]]) -> None:
     """Raise ValueError for the largest error ``left`` (..., rows) beyond its bound."""
     if not rows:
         return
@@ -84,7 +86,7 @@ def _refuse(caller: str, what: str, left: np.ndarray, bounds: np.ndarray, rows: 
     name, unit = rows[index[-1]]
     of = f" in environment {', '.join(map(str, index[:-1]))}" if len(index) > 1 else ""
     of += f" ({int((over > 1.0).any(axis=-1).sum())} of {over[..., 0].size} environments)" if len(index) > 1 else ""
-    expected = "an assembled configuration" if what == "q" else "a velocity that the constraints allow"
-    remedy = "robot.project(q) returns one nearby" if what == "q" else "q, v = robot.project(q, v) is the nearest"
+    expected = "an assembled configuration" if argument == "q" else "a velocity that the constraints allow"
+    remedy = "robot.project(q) returns one nearby" if argument == "q" else "q, v = robot.project(q, v) is the nearest"
     error = f"{float(np.abs(left[index])):.3g} {unit} of {name!r}{of}"
-    raise ValueError(f"{caller}: {what}: expected {expected}, got an error of {error}; {remedy}")
+    raise ValueError(f"{caller}: {argument}: expected {expected}, got an error of {error}; {remedy}")

@@ -25,7 +25,7 @@ from linkwork.model.friction_laws import FrictionLaw, same
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 from linkwork.simulation.algorithms.compliant_forces import stop_force
-from linkwork.simulation.algorithms.contact.contact_terms import Interval, dry, held, limit, servo
+from linkwork.simulation.algorithms.contact.contact_terms import Interval, constraint_interval, dry, limit, servo
 from linkwork.simulation.rollout.spring_steps import least_inertias
 from linkwork.simulation.servo_actuators import ServoForces
 
@@ -33,10 +33,10 @@ __all__ = [
     "LIMITS",
     "JointStops",
     "dry_joints",
-    "given_limits",
     "joint_limits",
-    "loops_held",
-    "servos_held",
+    "loop_intervals",
+    "read_limit_mode",
+    "servo_intervals",
     "warn_of_limits",
 ]
 
@@ -100,7 +100,7 @@ def _inertias(robot: Any, passive: bool) -> tuple[float, ...]:
     return tuple(map(float, result))
 
 
-def given_limits(value: Any) -> str | JointStops | None:
+def read_limit_mode(value: Any) -> str | JointStops | None:
     """Read a mode of `LIMITS`, `JointStops` or None.  Raises TypeError and UnknownNameError."""
     if value is None or isinstance(value, JointStops):
         return value
@@ -171,7 +171,7 @@ def dry_joints(tree: Tree, law: FrictionLaw, A: Sequence[Scalars], v: Scalars, h
     return result
 
 
-def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars, h: Any) -> list[Interval | None]:
+def loop_intervals(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars, h: Any) -> list[Interval | None]:
     """Return an interval for each row of the constraints (nc), None for a row that is zero.
 
     A holonomic row prescribes the velocity that ends the step on the constraint, G w = −σ − h γ/2.  The tangent of the
@@ -188,10 +188,12 @@ def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars
     bends = list(moving.constraint_bias(at, array(list(v)), **timed))
     drifts = [s + 0.5 * h * x if has else s for s, x, has in zip(drifts, bends, kinds, strict=True)]
     result = [(list(r), next(errors) if has else 0.0, s) for r, s, has in zip(rows, drifts, kinds, strict=True)]
-    return [None if all(map(is_zero, row)) else held(row, error, drift, A, h) for row, error, drift in result]
+    return [
+        None if all(map(is_zero, row)) else constraint_interval(row, error, drift, A, h) for row, error, drift in result
+    ]
 
 
-def servos_held(moving: Any, servos: ServoForces, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:
+def servo_intervals(moving: Any, servos: ServoForces, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:
     """Return the intervals of servos, whose forces are those at the end of the step."""
     left = moving.difference(array(list(q)), array(list(servos.position)))
     each = zip(servos.force, left, servos.velocity, servos.stiffness, servos.damping, servos.limit, strict=True)

@@ -55,17 +55,17 @@ def status_of_codes(codes: Any, going: Status = Status.COMPLETED) -> Any:
 
 
 def sentence_of(
-    place: tuple[int, ...],
+    index: tuple[int, ...],
     codes: np.ndarray,
     time: float,
     ended_by: Mapping[tuple[int, ...], str],
     watched: Sequence[str],
 ) -> str:
     """Return the message about an environment, with the time [s]; ``watched`` are the names of all events."""
-    code = float(codes[place])
+    code = float(codes[index])
     sentence = _SENTENCES[min(code, GUARD)]
-    if code == ENDED and place in ended_by:
-        sentence = sentence.replace("an event", f"the event {ended_by[place]!r}")
+    if code == ENDED and index in ended_by:
+        sentence = sentence.replace("an event", f"the event {ended_by[index]!r}")
     elif code >= GUARD and watched:
         sentence = sentence.replace("an event", repr(watched[int(code - GUARD)]))
     return f"{sentence} {time:g} s"
@@ -149,11 +149,11 @@ class Simulation(Result):
         count = np.searchsorted(self.t[1:], until, side="right")
         return count if np.ndim(count) else int(count)
 
-    def _sentence(self, place: tuple[int, ...]) -> str:
+    def _sentence(self, index: tuple[int, ...]) -> str:
         last = {event.environment: event.name for event in self.events}
         codes, stopped = np.asarray(self._codes), np.asarray(self.stopped_at)
-        time = float(self.t[-1] if np.isnan(stopped[place]) else stopped[place])
-        return sentence_of(place, codes, time, last, self._watched)
+        time = float(self.t[-1] if np.isnan(stopped[index]) else stopped[index])
+        return sentence_of(index, codes, time, last, self._watched)
 
     def __repr__(self) -> str:
         shape = self.q.shape[:-2]
@@ -174,14 +174,14 @@ class Simulation(Result):
         With "dormand_prince" and ``record_every=1`` it is the method's dense output.  It ends where the environment
         stopped, and has the jumps of events.  Raises ValueError for an index that does not name one environment.
         """
-        place = self._place("trajectory", environment)
-        result = self.q[place], self.v[place]
-        stopped = float(self.stopped_at[place])
+        index = self._index("trajectory", environment)
+        result = self.q[index], self.v[index]
+        stopped = float(self.stopped_at[index])
         end = None if np.isnan(stopped) else stopped
-        events = [event for event in self.events if event.environment == place]
-        return trajectory_through(self._robot, self.t, *result, events, end, self._own, place)
+        events = [event for event in self.events if event.environment == index]
+        return trajectory_through(self._robot, self.t, *result, events, end, self._own, index)
 
-    def _place(self, caller: str, environment: tuple[int, ...]) -> tuple[int, ...]:
+    def _index(self, caller: str, environment: tuple[int, ...]) -> tuple[int, ...]:
         """Return the index of an environment, from 0 on.  Raises ValueError."""
         shape = self.q.shape[:-2]
         if len(environment) != len(shape) or not all(-n <= k < n for n, k in zip(shape, environment, strict=True)):
@@ -223,13 +223,13 @@ class Simulation(Result):
         """
         from linkwork.simulation.plots import plot_simulation
 
-        return plot_simulation(self, self._place("plot", environment), axes)
+        return plot_simulation(self, self._index("plot", environment), axes)
 
     def strip(self, *environment: int, num_frames: int = 6, axes: Any = None) -> Any:
         """Draw the robot at ``num_frames`` times from start to end, side by side, with matplotlib; return the axes."""
         from linkwork.simulation.plots import strip_of
 
-        return strip_of(self, self._place("strip", environment), num_frames, axes)
+        return strip_of(self, self._index("strip", environment), num_frames, axes)
 
     def animation(self, *environment: int, speed: float = 1.0, rate: float = 25.0, axes: Any = None) -> Any:
         """Return matplotlib's animation of the robot, at ``speed`` times real time, with ``rate`` frames a second.
@@ -238,7 +238,7 @@ class Simulation(Result):
         """
         from linkwork.simulation.plots import moving_picture
 
-        return moving_picture(self, self._place("animation", environment), speed, rate, axes)
+        return moving_picture(self, self._index("animation", environment), speed, rate, axes)
 
 
 _FORMAT = "linkwork simulation 1"

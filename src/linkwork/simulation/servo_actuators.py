@@ -183,11 +183,11 @@ def _limited(tau: Any, most: Any) -> Any:
     return 0.0 if is_zero(most) else where(lt(tau, -most), -most, where(lt(most, tau), most, tau))
 
 
-def _values(what: str, value: Any, n: int) -> list[Any]:
+def _values(name: str, value: Any, n: int) -> list[Any]:
     """Return n values, of an array (n,) or of one number for all."""
-    values, _ = flatten(array(value) if not isinstance(value, np.ndarray) else value, f"ServoActuators: {what}")
-    if len(values) == 1 and what != "position":
+    values, _ = taken_apart(array(value) if not isinstance(value, np.ndarray) else value, f"ServoActuators: {name}")
+    if len(values) == 1 and name != "position":
         values = [*values] * n
     if len(values) != n:
-        raise ValueError(f"ServoActuators: {what}: expected shape ({n},), got {len(values)} values")
+        raise ValueError(f"ServoActuators: {name}: expected shape ({n},), got {len(values)} values")
     return [float(x) if isinstance(x, (int, float, np.floating)) else x for x in values]

@@ -18,23 +18,23 @@ from linkwork.motion.arguments import finite_number
 from linkwork.simulation.arguments import (
     check_step,
     cores_of,
-    given_numbers,
-    given_parameters,
-    given_signals,
-    given_state,
-    given_wrenches,
     leading_of,
+    read_arrays,
+    read_robot_parameters,
+    read_signals,
+    read_state,
+    read_wrenches,
     refuse_too_many,
     whole_steps,
 )
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.contacts.penetration_depth import depth_state, warn_of_depth
-from linkwork.simulation.control_output import HeldCommand, command_form, held_command
+from linkwork.simulation.control_output import SampledCommand, command_form, sampled_command
 from linkwork.simulation.events import checked_events, occurrences
 from linkwork.simulation.initial_state_check import check_start
-from linkwork.simulation.joint_limits import given_limits, warn_of_limits
+from linkwork.simulation.joint_limits import read_limit_mode, warn_of_limits
 from linkwork.simulation.result import Simulation, within_step
-from linkwork.simulation.rollout.dense_output import DenseOutput, held_forces
+from linkwork.simulation.rollout.dense_output import DenseOutput, recorded_forces
 from linkwork.simulation.rollout.kernels import SimulationKernel, observer, rows_of, segment
 from linkwork.simulation.rollout.rollout import (
     ENDED,
@@ -99,18 +99,18 @@ def simulated(
     if segments is not None:
         segments = integer("simulate", "segments", segments, least=1, what="None or an integer")
     generator_states(seed, None)  # raises for a wrong seed
-    q, v = given_state(robot, q, v)
+    q, v = read_state(robot, q, v)
     touching = ContactSet.of(contacts, contact_model)
-    sizes, varied = given_parameters(robot, parameters or {}, touching)
+    sizes, varied = read_robot_parameters(robot, parameters or {}, touching)
     leading = leading_of(q, v, {name: (x, sizes[name]) for name, x in varied.items()})
-    constant = given_numbers("constants", constants or {})
-    rows, axes = given_signals(time_inputs or {}, steps, h, leading, robot, controller)
+    constant = read_arrays("constants", constants or {})
+    rows, axes = read_signals(time_inputs or {}, steps, h, leading, robot, controller)
     if controller is None and (constant or rows):
         argument = "constants" if constant else "time_inputs"
         names = ", ".join(constant or rows)
         raise ValueError(f"simulate: {argument}: expected a controller that takes {names}, got none; pass controller=")
     refuse_too_many(steps // record_every + 1, leading, robot)
-    pushes = given_wrenches(robot, wrenches, expressed_in, steps, leading, {*constant, *rows})
+    pushes = read_wrenches(robot, wrenches, expressed_in, steps, leading, {*constant, *rows})
     for name in [name for name in constant if name in rows]:
         raise ValueError(f"simulate: {name!r} is in constants and in time_inputs; rename one of them")
     cores = cores_of("simulate", robot, controller, constant, leading)
@@ -131,12 +131,12 @@ def simulated(
         tuple(parameters or ()),
         checked_events(events),
         SensorSuite.of(sensors, robot, h, contacts is not None),
-        given_limits(joint_limit_mode),
+        read_limit_mode(joint_limit_mode),
         pushes.names,
         friction,
     )
     if control_every > 1 and controller is not None:
-        setup = replace(setup, controller=held_command(setup, control_every))
+        setup = replace(setup, controller=sampled_command(setup, control_every))
     run = SimulationRun(setup, h, steps, leading, constant, rows, axes, varied, seed)
     if any(map(is_traced, (q, v, *constant.values(), *rows.values(), *varied.values()))):
         if solver:
@@ -149,7 +149,9 @@ def simulated(
     check_start("simulate", robot, q, v, tuple(parameters or ()), sizes, varied)
     if setup.is_implicit_in_joints:
         warn_of_implicit_springs(robot, h)
-    result, depths = (solved_by_scipy(run, solver, q, v, progress), None) if solver else run.on_numbers(q, v, progress)
+    result, depths = (
+        (solved_by_scipy(run, solver, q, v, progress), None) if solver else run.run_compiled(q, v, progress)
+    )
     warn_of_fast_turns(robot, h, result.t, result.v)
     if joint_limit_mode is None:
         warn_of_limits(robot, result.t, result.q)
@@ -162,7 +164,7 @@ _HELD = "_held"  # record of the joint forces, for the method's dense output
 
 
 def _own_record(method: str, every: int) -> tuple[Any, ...]:
-    return ((_HELD, held_forces),) if method == "dormand_prince" and every == 1 else ()
+    return ((_HELD, recorded_forces),) if method == "dormand_prince" and every == 1 else ()
 
 
 def first_carried(setup: SimulationSetup, leading: tuple[int, ...], seed: Any) -> Any:
@@ -222,7 +224,7 @@ class SimulationRun:
             setup.robot, t, qs, vs, told, end.status, stopped, self._carried(end.z), self._contact_names
         )
 
-    def on_numbers(self, q: Any, v: Any, progress: Any) -> tuple[Simulation, np.ndarray | None]:
+    def run_compiled(self, q: Any, v: Any, progress: Any) -> tuple[Simulation, np.ndarray | None]:
         """Run compiled segments; return the result, and the state of depths of rigid contacts if they are watched."""
         setup, n = self.setup, len(self.leading)
         total = self.steps // setup.every
@@ -236,18 +238,18 @@ class SimulationRun:
             carried = initial_sensor_state(setup, q, v, self.parameters, self.begins[SENSORS])
             state["z"] = {**self.begins, SENSORS: carried}
         groups = {"inputs": self.inputs, "parameters": self.parameters}
-        held: dict[str, Any] = {name: x for name, x in groups.items() if x}
+        arguments: dict[str, Any] = {name: x for name, x in groups.items() if x}
         kernel: Any = segment(setup, rows) if total else None
         if total:
-            self._warn(kernel, state, held, rows)
-        parts = [self._first(state, held)]
+            self._warn(kernel, state, arguments, rows)
+        parts = [self._first(state, arguments)]
         happened: list[tuple[Any, Any]] = []
         ended: Any = 0.0
         with Reporter("simulate", progress, "simulating: steps", self.steps) as report:
             for begin in range(0, total, max(rows, 1)):
                 now = {name: self._rows(name, begin, rows) for name in self.signals}
                 more = {"signals": now} if now else {}
-                result = kernel(**state, **held, **more, h=self.h, last=float(self.steps))
+                result = kernel(**state, **arguments, **more, h=self.h, last=float(self.steps))
                 count, made = min(rows, total - begin), result["rows"]
                 going = state["status"] == RUNNING
                 state |= result["end"]
@@ -291,12 +293,14 @@ class SimulationRun:
         )
         return simulation, state.get("depths")
 
-    def _warn(self, kernel: SimulationKernel, state: Mapping[str, Any], held: Mapping[str, Any], rows: int) -> None:
+    def _warn(
+        self, kernel: SimulationKernel, state: Mapping[str, Any], arguments: Mapping[str, Any], rows: int
+    ) -> None:
         """Warn of a step that is too long for the first environment to be stable, once for the same code."""
         each = {name: self._rows(name, 0, rows) for name in self.signals}
         signals = {name: x[(0,) * self.axes[name]] for name, x in each.items()}
         duration = self.h * self.steps
-        check_step_stability(self.setup, self.h, kernel, state, held, signals, self.leading, duration)
+        check_step_stability(self.setup, self.h, kernel, state, arguments, signals, self.leading, duration)
 
     def whole_parameters(self) -> dict[str, Any]:
         """Return the parameters of each environment, by the robot's names."""
@@ -306,7 +310,7 @@ class SimulationRun:
     def _carried(self, z: Any) -> Any:
         """Return the controller's own state, without the held command of a sampled controller."""
         own = self.setup.carried(z)
-        return self.setup.controller.own(own) if isinstance(self.setup.controller, HeldCommand) else own
+        return self.setup.controller.own(own) if isinstance(self.setup.controller, SampledCommand) else own
 
     @property
     def _is_pushed(self) -> bool:
@@ -318,7 +322,7 @@ class SimulationRun:
     def _contact_names(self) -> tuple[str, ...]:
         return () if self.setup.contacts is None else self.setup.contacts.names(self.setup.robot)
 
-    def _first(self, state: Mapping[str, Any], held: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    def _first(self, state: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         """Return the record of the initial state."""
         n = len(self.leading)
         q, v = (np.expand_dims(state[x], n) for x in ("q", "v"))
@@ -328,7 +332,7 @@ class SimulationRun:
             none = self.setup.no_forces
             return q, v, {FORCES: np.zeros((*self.leading, 1, *none.shape))}
         inputs = {name: x for name, x in state.items() if name not in ("status", "depths")}
-        inputs |= held
+        inputs |= arguments
         if self.signals:
             inputs["signals"] = {name: np.take(x, 0, axis=self.axes[name]) for name, x in self.signals.items()}
         result = observer(self.setup)(**inputs, h=self.h)["records"]

@@ -97,8 +97,8 @@ class SimulationSetup:
             takes = ", ".join(["t", "q", "v", *(["z"] if len(arguments) > 3 else []), *keywords])
             raise TypeError(f"simulate: controller: expected a function called as ({takes}): {error}") from None
 
-    def bounded(self, what: str, otherwise: str = "") -> None:
-        """Raise ValueError for an option ``what`` that only the program of the default method supports."""
+    def bounded(self, option: str, otherwise: str = "") -> None:
+        """Raise ValueError for an ``option`` that only the program of the default method supports."""
         if self.method != "semi_implicit_euler":
             got = f"got method={self.method!r}"
         elif self.is_compliant:
@@ -108,7 +108,7 @@ class SimulationSetup:
         else:
             return
         raise ValueError(
-            f"simulate: {what}: expected the method 'semi_implicit_euler', and a robot without joints that follow "
+            f"simulate: {option}: expected the method 'semi_implicit_euler', and a robot without joints that follow "
             f"others{otherwise}; {got}"
         )
 
@@ -246,14 +246,14 @@ def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
     return tuple(result)
 
 
-def _called(what: Any) -> str:
+def _called(record: Any) -> str:
     """Return the name of a record; characters that identifiers cannot have become underscores."""
-    if isinstance(what, str):
-        return what
-    if isinstance(what, Sequence) and what and all(isinstance(x, str) for x in what):
-        return letters("_".join(what))
+    if isinstance(record, str):
+        return record
+    if isinstance(record, Sequence) and record and all(isinstance(x, str) for x in record):
+        return letters("_".join(record))
     raise TypeError(
-        f"simulate: record: expected a robot's function, as 'kinetic_energy' or ('pose', 'hand'), got {what!r}"
+        f"simulate: record: expected a robot's function, as 'kinetic_energy' or ('pose', 'hand'), got {record!r}"
     )
 
 
@@ -267,10 +267,10 @@ class RecordedFunction:
     def __post_init__(self) -> None:
         if self.what == "tau":
             return
-        self.robot.compile(self._asked)  # raises for an unknown function
+        self.robot.compile(self._compiled_name)  # raises for an unknown function
 
     @property
-    def _asked(self) -> Any:
+    def _compiled_name(self) -> Any:
         return self.what if isinstance(self.what, str) else tuple(self.what)
 
     def __call__(self, robot: Any, t: Any, q: Any, v: Any, tau: Any) -> Any:

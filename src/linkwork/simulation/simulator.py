@@ -20,19 +20,19 @@ from linkwork.simulation.arguments import (
     check_step,
     chosen_of,
     cores_of,
-    given_forces,
-    given_numbers,
-    given_parameters,
-    given_state,
     leading_of,
     over,
+    read_arrays,
+    read_joint_forces,
+    read_robot_parameters,
+    read_state,
     replaced_parameters,
 )
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.events import Event, EventRecord, checked_events, occurrences
 from linkwork.simulation.initial_state_check import check_start
-from linkwork.simulation.joint_limits import JointStops, given_limits
+from linkwork.simulation.joint_limits import JointStops, read_limit_mode
 from linkwork.simulation.result import sentence_of, status_of_codes, within_step
 from linkwork.simulation.rollout.kernels import stepper
 from linkwork.simulation.rollout.rollout import RUNNING
@@ -127,7 +127,7 @@ class Simulator:
         what = "a number of environments, or a shape,"
         sizes = self._leading = tuple(integer("Simulator", "batch", n, least=0, what=what) for n in sizes)
         contacts = ContactSet.of(contacts, contact_model)
-        self._sizes, self._parameters = given_parameters(made, parameters or {}, contacts)
+        self._sizes, self._parameters = read_robot_parameters(made, parameters or {}, contacts)
         suite = SensorSuite.of(sensors, robot, self._h, contacts is not None)
         if suite is not None:
             generator_states(seed, sizes)  # raises for a wrong seed
@@ -141,7 +141,7 @@ class Simulator:
             tuple(parameters or ()),
             suite,
             checked_events(events),
-            given_limits(joint_limit_mode),
+            read_limit_mode(joint_limit_mode),
         )
         self._events: list[EventRecord] = []
         self._kernels: dict[Any, Any] = {}
@@ -246,7 +246,7 @@ class Simulator:
         check_start("Simulator", self._robot, q, v, names, self._sizes, varied)
 
     def _begun(self, q: Any, v: Any, where: Any, seed: Any = None) -> SimulatorState:
-        q, v = given_state(self._robot, q, v)
+        q, v = read_state(self._robot, q, v)
         own = {name: (x, self._sizes[name]) for name, x in self._parameters.items()}
         result = leading_of(q, v, own)
         try:
@@ -311,10 +311,10 @@ class Simulator:
         self._state = state = _NEW(SimulatorState, (done, q, v, z, stopped, self._state.within))
         return state
 
-    def _any_step(self, tau: Any, count: int, given: Mapping[str, Any]) -> SimulatorState:
+    def _any_step(self, tau: Any, count: int, constants: Mapping[str, Any]) -> SimulatorState:
         """Step with unvalidated inputs: convert, broadcast and check them, and compile where needed."""
         count = integer("Simulator.step", "count", count, least=1, what="a number of steps")
-        inputs = self._given(tau, given)
+        inputs = self._inputs(tau, constants)
         if not self._checked:
             self._check_start(self._state, None)
             self._checked = True
@@ -333,7 +333,7 @@ class Simulator:
             call = self._calls.get(shapes)
             if call is None:
                 call = self._calls[shapes] = single_call(kernel.kernel, not_plain)
-            self._quick[count, tau is None, *given] = call, tuple(kernel.data.values())
+            self._quick[count, tau is None, *constants] = call, tuple(kernel.data.values())
         state, (h, last) = self._state, self._clock
         asked: dict[str, Any] = {"steps": state.steps, "q": state.q, "v": state.v}
         if leaves(state.controller):
@@ -363,14 +363,14 @@ class Simulator:
         self._state = SimulatorState(steps, q, v, controller, status, within)
         return self._state
 
-    def _given(self, tau: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def _inputs(self, tau: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
         if self._options.controller is not JOINT_FORCES:
             if tau is not None:
                 raise TypeError("Simulator.step: tau: expected None, as there is a controller; leave it out")
-            return given_numbers("constants", inputs)
+            return read_arrays("constants", inputs)
         if inputs:
             raise TypeError(f"Simulator.step: expected no inputs without a controller, got {', '.join(inputs)}")
-        return given_forces("Simulator.step", self._robot, tau)
+        return read_joint_forces("Simulator.step", self._robot, tau)
 
     def restore(self, state: SimulatorState) -> None:
         """Return to an earlier `state`, to the bit.  Raises ValueError for the state of another batch or robot."""

@@ -128,7 +128,7 @@ def test_what_has_no_mass_has_no_centre():
         robot.center_of_mass(q, subtree="flag")
     rock = lw.Robot.from_urdf_string('<robot name="rock"><link name="rock"/></robot>')
     for name in ("center_of_mass", "center_of_mass_jacobian", "centroidal_momentum_matrix", "locked_inertia"):
-        with pytest.raises(ValueError, match=f"{name}: robot 'rock' has no mass"):
+        with pytest.raises(ValueError, match=f"{name}: expected a mass above 0, got robot 'rock'"):
             getattr(rock, name)([])
 
 

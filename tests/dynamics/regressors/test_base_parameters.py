@@ -109,7 +109,7 @@ def test_states_that_tell_little_and_bad_input() -> None:
     robot = lw.load("double_pendulum")
     assert robot.base_parameters(samples=1).rank <= 2
     for wrong in (0, -3):
-        with pytest.raises(ValueError, match=f"samples: expected a positive number, got {wrong}"):
+        with pytest.raises(ValueError, match=f"samples: expected an integer >= 1, got {wrong}"):
             robot.base_parameters(samples=wrong)
     fixed = robot.with_locked_joints([joint.name for joint in robot.joints])
     assert fixed.base_parameters().rank == 0

@@ -104,15 +104,17 @@ class DiscreteMechanics:
         end, masses = space.integrate(q, phi), _carried_masses(self.tree)
         leaving: list[Any] = []
         arriving: list[Any] = []
-        for place in space.joints:
-            m, g = by_v[place.in_v], by_q[place.in_v]
-            if place.is_plain:
+        for joint_slice in space.joints:
+            m, g = by_v[joint_slice.in_v], by_q[joint_slice.in_v]
+            if joint_slice.is_plain:
                 leaving += [a - 0.5 * h * b for a, b in zip(m, g, strict=True)]
                 arriving += [a + 0.5 * h * b for a, b in zip(m, g, strict=True)]
                 continue
-            turning = _without_translation(place, m, [x / h for x in moved[place.in_v]], masses)
+            turning = _without_translation(joint_slice, m, [x / h for x in moved[joint_slice.in_v]], masses)
             for sums, sign, first in ((leaving, -1.0, True), (arriving, 1.0, False)):
-                ways, turns = _rates_of_step(place, q[place.in_q], end[place.in_q], middle[place.in_q], first)
+                ways, turns = _rates_of_step(
+                    joint_slice, q[joint_slice.in_q], end[joint_slice.in_q], middle[joint_slice.in_q], first
+                )
                 each = zip(turning, ways, turns, strict=True)
                 sums += [sign * (dot(own, way) + h * dot(g, turn)) for own, way, turn in each]
         return leaving, arriving
@@ -127,26 +129,26 @@ def _carried_masses(tree: Tree) -> dict[int, Any]:
     return {range(tree.nv)[tree.v_slices[i]].start: mass[i] for i, _, body in tree.outward() if body.joint.nv}
 
 
-def _without_translation(place: JointSlice, m: Scalars, u: Scalars, masses: dict[int, Any]) -> list[Scalars]:
+def _without_translation(joint_slice: JointSlice, m: Scalars, u: Scalars, masses: dict[int, Any]) -> list[Scalars]:
     """Return by velocity of an end of the step the part of a joint's momentum m (nv) that multiplies its rates.
 
     u is the joint's velocity.  Rotation of an end about its origin changes the displacement of the origin perpendicular
     to itself.  The momentum M u of the carried mass M is parallel to it and has no effect.  It is left out, so rounding
     does not rotate bodies that move straight.
     """
-    result, mass = [m] * place.joint.nv, masses[place.v]
-    for turns, slides in _translations(place):
+    result, mass = [m] * joint_slice.joint.nv, masses[joint_slice.v]
+    for turns, slides in _translations(joint_slice):
         across = [x - mass * u[k] if k in slides else x for k, x in enumerate(m)]
         result = [across if k in turns else x for k, x in enumerate(result)]
     return result
 
 
-def _translations(place: JointSlice) -> list[tuple[range, range]]:
+def _translations(joint_slice: JointSlice) -> list[tuple[range, range]]:
     """Return by part of a joint the indices of angular velocities, and of linear ones in axes that these rotate."""
-    if isinstance(place.joint, Composite):
-        each = [(part, in_v.start) for part, _, in_v in composite_parts(place)]
+    if isinstance(joint_slice.joint, Composite):
+        each = [(part, in_v.start) for part, _, in_v in composite_parts(joint_slice)]
     else:
-        each = [(place, 0)]
+        each = [(joint_slice, 0)]
     result = []
     for part, k in each:
         if isinstance(part.joint, Planar):
@@ -167,19 +169,21 @@ def with_resistance(M: Matrix, resisted: Resisted) -> Matrix:
     return M
 
 
-def _rates_of_step(place: JointSlice, q: Scalars, end: Scalars, middle: Scalars, first: bool) -> tuple[Matrix, Matrix]:
+def _rates_of_step(
+    joint_slice: JointSlice, q: Scalars, end: Scalars, middle: Scalars, first: bool
+) -> tuple[Matrix, Matrix]:
     """Return rates of a joint's displacement at the midpoint, and the velocities of its configuration there.
 
     They are for each unit velocity of one end of the step, the ``first`` or the other.
     """
-    joint, n = place.joint, place.joint.nv
-    rows = call_joint(place.name, joint, "q_dot_jacobian", q if first else end)
+    joint, n = joint_slice.joint, joint_slice.joint.nv
+    rows = call_joint(joint_slice.name, joint, "q_dot_jacobian", q if first else end)
     moving = seeded(q if first else end, [SparseTangent(dict(enumerate(row))) for row in rows])
     level = moving[0].level
     begin, last = (moving, end) if first else (q, moving)
-    there, moved = halved(place, begin, displacement(place, begin, last))
+    there, moved = halved(joint_slice, begin, displacement(joint_slice, begin, last))
     ways, rates = (_columns([parts(x, level)[1] for x in of], n) for of in (moved, there))
-    return ways, [list(call_joint(place.name, joint, "velocity_from_rate", middle, rate)) for rate in rates]
+    return ways, [list(call_joint(joint_slice.name, joint, "velocity_from_rate", middle, rate)) for rate in rates]
 
 
 def _columns(tangents: Scalars, n: int) -> Matrix:
@@ -206,13 +210,19 @@ class StepSpace:
         """Return q ⊕ φ (nq)."""
         if self.is_plain:
             return [a + b for a, b in zip(q, phi, strict=True)]
-        return [x for place in self.joints for x in retracted(place, q[place.in_q], phi[place.in_v])]
+        return [
+            x for joint_slice in self.joints for x in retracted(joint_slice, q[joint_slice.in_q], phi[joint_slice.in_v])
+        ]
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         """Return other ⊖ q (nv)."""
         if self.is_plain:
             return [b - a for a, b in zip(q, other, strict=True)]
-        return [x for place in self.joints for x in displacement(place, q[place.in_q], other[place.in_q])]
+        return [
+            x
+            for joint_slice in self.joints
+            for x in displacement(joint_slice, q[joint_slice.in_q], other[joint_slice.in_q])
+        ]
 
     def halfway(self, q: Scalars, phi: Scalars) -> tuple[list[Any], list[Any]]:
         """Return the configuration (nq) at the midpoint of a step φ, and its displacement (nv) in the axes there."""
@@ -220,65 +230,65 @@ class StepSpace:
             return [a + 0.5 * b for a, b in zip(q, phi, strict=True)], list(phi)
         middle: list[Any] = []
         moved: list[Any] = []
-        for place in self.joints:
-            at, way = halved(place, q[place.in_q], phi[place.in_v])
+        for joint_slice in self.joints:
+            at, way = halved(joint_slice, q[joint_slice.in_q], phi[joint_slice.in_v])
             middle += at
             moved += way
         return middle, moved
 
 
-def retracted(place: JointSlice, q: Scalars, phi: Scalars) -> list[Any]:
+def retracted(joint_slice: JointSlice, q: Scalars, phi: Scalars) -> list[Any]:
     """Return q ⊕ φ of a joint."""
-    joint = place.joint
+    joint = joint_slice.joint
     if isinstance(joint, Composite):
-        return _of_parts(place, lambda part, q, phi: retracted(part, q, phi), q, phi)
+        return _of_parts(joint_slice, lambda part, q, phi: retracted(part, q, phi), q, phi)
     if isinstance(joint, Planar):
         dx, dy, _ = joint.q_dot(q, phi)
         return [q[0] + dx, q[1] + dy, q[2] + phi[2]]
-    return place.integrate(q, phi, True)
+    return joint_slice.integrate(q, phi, True)
 
 
-def displacement(place: JointSlice, q: Scalars, other: Scalars) -> list[Any]:
+def displacement(joint_slice: JointSlice, q: Scalars, other: Scalars) -> list[Any]:
     """Return other ⊖ q of a joint."""
-    joint = place.joint
+    joint = joint_slice.joint
     if isinstance(joint, Composite):
         result: list[Any] = []
-        for part, in_q, _ in composite_parts(place):
+        for part, in_q, _ in composite_parts(joint_slice):
             result += displacement(part, q[in_q], other[in_q])
         return result
     if isinstance(joint, Planar):
         return joint.velocity_from_rate(q, [b - a for a, b in zip(q, other, strict=True)])
-    return place.difference(q, other, True)
+    return joint_slice.difference(q, other, True)
 
 
-def halved(place: JointSlice, q: Scalars, phi: Scalars) -> tuple[list[Any], list[Any]]:
+def halved(joint_slice: JointSlice, q: Scalars, phi: Scalars) -> tuple[list[Any], list[Any]]:
     """Return the configuration at the midpoint of a joint's step φ, and the displacement in the axes there."""
-    joint = place.joint
+    joint = joint_slice.joint
     if isinstance(joint, Composite):
         middle: list[Any] = []
         moved: list[Any] = []
-        for part, in_q, in_v in composite_parts(place):
+        for part, in_q, in_v in composite_parts(joint_slice):
             at, way = halved(part, q[in_q], phi[in_v])
             middle += at
             moved += way
         return middle, moved
-    at = retracted(place, q, [0.5 * x for x in phi])
+    at = retracted(joint_slice, q, [0.5 * x for x in phi])
     if isinstance(joint, Planar):
         return at, joint.velocity_from_rate(at, joint.q_dot(q, phi))
-    if place.has_twist:
+    if joint_slice.has_twist:
         along = joint.X(q).rotation @ Vec3.of(phi[3:6])
         return at, [*phi[:3], *joint.X(at).rotation.inv_act(along)]
     return at, list(phi)
 
 
-def composite_parts(place: JointSlice) -> list[tuple[JointSlice, slice, slice]]:
+def composite_parts(joint_slice: JointSlice) -> list[tuple[JointSlice, slice, slice]]:
     """Return the parts of a composite joint, with their slices of its q and v."""
     result, q, v = [], 0, 0
-    for part in place.joint.parts:
-        result.append((JointSlice(place.name, part, 0, 0), slice(q, q + part.nq), slice(v, v + part.nv)))
+    for part in joint_slice.joint.parts:
+        result.append((JointSlice(joint_slice.name, part, 0, 0), slice(q, q + part.nq), slice(v, v + part.nv)))
         q, v = q + part.nq, v + part.nv
     return result
 
 
-def _of_parts(place: JointSlice, compute: Callable[..., list[Any]], q: Scalars, phi: Scalars) -> list[Any]:
-    return [x for part, in_q, in_v in composite_parts(place) for x in compute(part, q[in_q], phi[in_v])]
+def _of_parts(joint_slice: JointSlice, compute: Callable[..., list[Any]], q: Scalars, phi: Scalars) -> list[Any]:
+    return [x for part, in_q, in_v in composite_parts(joint_slice) for x in compute(part, q[in_q], phi[in_v])]

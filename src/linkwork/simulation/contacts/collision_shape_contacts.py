@@ -16,7 +16,7 @@ from linkwork.geometry.solids import SOLIDS
 from linkwork.model.body import WORLD
 from linkwork.model.collision_pairs import LinkShape, collision_links, link_shapes
 from linkwork.shapes import Mesh, Shape, Sphere
-from linkwork.simulation.contacts.contact_candidates import ContactPlace, axes_of, frame_pose
+from linkwork.simulation.contacts.contact_candidates import ContactCandidate, axes_of, frame_pose
 from linkwork.simulation.contacts.contact_materials import (
     ContactMaterial,
     Materials,
@@ -88,11 +88,11 @@ class ContactScene:
 
     def names(self, robot: Any) -> tuple[str, ...]:
         """Return the names of the points."""
-        return tuple(place.name for place in self.places(robot, robot.neutral()))
+        return tuple(candidate.name for candidate in self.candidates(robot, robot.neutral()))
 
-    def places(self, robot: Any, q: Any) -> list[ContactPlace]:
+    def candidates(self, robot: Any, q: Any) -> list[ContactCandidate]:
         """Return the contact candidates at q, (nq) of a trace or (..., nq) of numbers."""
-        result: list[ContactPlace] = []
+        result: list[ContactCandidate] = []
         for point, one, name in self._pairs(robot):
             obstacle = self.scene[name]
             material = material_of(self.materials, one.link, name)  # type: ignore[arg-type]
@@ -100,7 +100,7 @@ class ContactScene:
                 material = point.of(material)
             X = _Placed(robot, q, one)
             of = (one.link, name)
-            result += _places(f"{one.name!r} and {name!r}", material, of, obstacle.shape, obstacle.pose, X)
+            result += _candidates(f"{one.name!r} and {name!r}", material, of, obstacle.shape, obstacle.pose, X)
         return result
 
     def _pairs(self, robot: Any) -> list[tuple[ContactPoint | None, LinkShape, str]]:
@@ -154,19 +154,19 @@ class ContactPair:
 
     def names(self, robot: Any) -> tuple[str, ...]:
         """Return the names of the points."""
-        return tuple(place.name for place in self.places(robot, robot.neutral()))
+        return tuple(candidate.name for candidate in self.candidates(robot, robot.neutral()))
 
-    def places(self, robot: Any, q: Any) -> list[ContactPlace]:
+    def candidates(self, robot: Any, q: Any) -> list[ContactCandidate]:
         """Return the contact candidates at q, (nq) of a trace or (..., nq) of numbers."""
         material = material_of(self.materials, self.first, self.second)  # type: ignore[arg-type]
         shapes = link_shapes(robot.tree)
-        result: list[ContactPlace] = []
+        result: list[ContactCandidate] = []
         for a in (one for one in shapes if one.link == self.first):
             for b in (one for one in shapes if one.link == self.second):
                 A, B = _Placed(robot, q, a), _Placed(robot, q, b)
-                for place in _places(f"{a.name!r} and {b.name!r}", material, (a.link, b.link), a.shape, A.X, B):
-                    arm = place.arms[1]
-                    result.append(replace(place, first=a.link, arms=(arm + B.origin - A.origin, arm)))
+                for candidate in _candidates(f"{a.name!r} and {b.name!r}", material, (a.link, b.link), a.shape, A.X, B):
+                    arm = candidate.arms[1]
+                    result.append(replace(candidate, first=a.link, arms=(arm + B.origin - A.origin, arm)))
         return result
 
 
@@ -179,9 +179,9 @@ class _Placed:
         self.X = X @ (robot.tree.frame(one.link).placement.inv() @ one.placement)
 
 
-def _places(
+def _candidates(
     name: str, material: ContactMaterial, of: tuple[str, ...], first: Shape, X: Pose, second: _Placed
-) -> Iterator[ContactPlace]:
+) -> Iterator[ContactCandidate]:
     """Yield the contact candidates of a fixed shape and a link's shape."""
     touching = touching_shapes(first, X, second.shape, second.X, _WITHIN)
     points = [(one.normal, p) for one in touching for p in one.points]
@@ -189,7 +189,7 @@ def _places(
         arm = (p.on_a + p.on_b) * 0.5 - second.origin
         gap = where(p.there, -p.depth, _WITHIN)
         many = f" ({k + 1} of {len(points)})" if len(points) > 1 else ""
-        yield ContactPlace(name + many, None, second.link, (None, arm), axes_of(normal), gap, material, of)
+        yield ContactCandidate(name + many, None, second.link, (None, arm), axes_of(normal), gap, material, of)
 
 
 def _check_measured(caller: str, *named: tuple[str, Shape]) -> None:

@@ -16,11 +16,11 @@ from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Limb
 from linkwork.simulation.algorithms.free_body import free_bodies
 from linkwork.spatial import Pose, Vec3
 
-__all__ = ["ContactPlace", "axes_of", "frame_pose", "velocity_rows"]
+__all__ = ["ContactCandidate", "axes_of", "frame_pose", "velocity_rows"]
 
 
 @dataclass(frozen=True, slots=True)
-class ContactPlace:
+class ContactCandidate:
     """Contact candidate between the ``second`` link and the ``first``, or a fixed obstacle, in the world's axes.
 
     ``arms`` are the vectors from the links' origins to the point [m].  ``axes`` are two tangents and the normal, which
@@ -60,29 +60,29 @@ def frame_pose(robot: Any, q: Any, frame: str) -> Pose:
     return Pose.of(scalars(X) if is_traced(X) else np.moveaxis(np.asarray(X), (-2, -1), (0, 1)))
 
 
-def _limb(robot: Any, q: Any, place: ContactPlace) -> Limb | None:
+def _limb(robot: Any, q: Any, candidate: ContactCandidate) -> Limb | None:
     """Return the limb of a point behind a floating link; None for pairs of links, and without a floating link."""
-    tree, arm = robot.tree, place.arms[1]
-    if place.first is not None:
+    tree, arm = robot.tree, candidate.arms[1]
+    if candidate.first is not None:
         return None
-    at = robot.tree.frame(place.second).body
+    at = robot.tree.frame(candidate.second).body
     while tree.bodies[at].parent != WORLD:
         at = tree.bodies[at].parent
     floats = {body.place.name for body in free_bodies(tree)}
     root = next((x.name for x in tree.frames_on(at) if x.placement.is_identity), None)
     if root is None or tree.bodies[at].joint_name not in floats or not tree.bodies[at].rotor.is_identity:
         return None
-    base, link = frame_pose(robot, q, root), frame_pose(robot, q, place.second)
-    screws = list(scalars(robot.jacobian(q, place.second, expressed_in=root, point=root)))
+    base, link = frame_pose(robot, q, root), frame_pose(robot, q, candidate.second)
+    screws = list(scalars(robot.jacobian(q, candidate.second, expressed_in=root, point=root)))
     r = base.rotation.inv_act(link.translation + arm - base.translation)
-    axes = [[*base.rotation.inv_act(Vec3.of(axis))] for axis in place.axes]
-    return Limb(place.second, screws, r, axes)
+    axes = [[*base.rotation.inv_act(Vec3.of(axis))] for axis in candidate.axes]
+    return Limb(candidate.second, screws, r, axes)
 
 
-def velocity_rows(robot: Any, q: Any, place: ContactPlace) -> list[list[Any]]:
+def velocity_rows(robot: Any, q: Any, candidate: ContactCandidate) -> list[list[Any]]:
     """Return the rows (3 × nv) of the velocity of the second link relative to the first, along the axes."""
     rows: list[list[Any]] = [[0.0] * robot.nv for _ in range(3)]
-    for link, arm, sign in zip((place.first, place.second), place.arms, (-1.0, 1.0), strict=True):
+    for link, arm, sign in zip((candidate.first, candidate.second), candidate.arms, (-1.0, 1.0), strict=True):
         if link is None or arm is None:
             continue
         J = robot.jacobian(q, link, expressed_in="world")
@@ -93,7 +93,7 @@ def velocity_rows(robot: Any, q: Any, place: ContactPlace) -> list[list[Any]]:
                 v[1] + w[2] * arm.x - w[0] * arm.z,
                 v[2] + w[0] * arm.y - w[1] * arm.x,
             ]
-            for row, axis in zip(rows, place.axes, strict=True):
+            for row, axis in zip(rows, candidate.axes, strict=True):
                 along = dot(axis, moved)
                 row[k] = row[k] + along if sign > 0.0 else row[k] - along
     return rows

@@ -28,10 +28,10 @@ __all__ = [
     "check_surface",
     "checked_materials",
     "from_zero",
-    "given_surface",
     "input_name",
     "is_of_contacts",
     "material_of",
+    "parametrized_surface",
     "read_name",
     "restitution",
     "varied_surface",
@@ -195,7 +195,7 @@ def check_parameter(name: str, x: Any) -> None:
         raise ValueError(f"simulate: parameters[{name!r}]: expected {expected}, got {wrong:g}")
 
 
-def given_surface(material: Any, row: Sequence[Any], compliant: bool) -> SurfaceParameters:
+def parametrized_surface(material: Any, row: Sequence[Any], compliant: bool) -> SurfaceParameters:
     """Return a row (friction, restitution, stiffness, dissipation) as parameters, with those that a material has."""
     friction, restitution, stiffness, dissipation = row
     return SurfaceParameters(

@@ -24,8 +24,13 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.simulation.algorithms.compliant_forces import compliant_force
 from linkwork.simulation.contacts.collision_shape_contacts import ContactPair, ContactScene
-from linkwork.simulation.contacts.contact_candidates import ContactPlace, velocity_rows
-from linkwork.simulation.contacts.contact_materials import ContactMaterial, given_surface, read_name, varied_surface
+from linkwork.simulation.contacts.contact_candidates import ContactCandidate, velocity_rows
+from linkwork.simulation.contacts.contact_materials import (
+    ContactMaterial,
+    parametrized_surface,
+    read_name,
+    varied_surface,
+)
 from linkwork.simulation.contacts.ground_contact import ContactGround, ContactPoint
 
 __all__ = ["DIAGNOSTICS", "MODELS", "ContactDiagnostics", "ContactSet", "contact_data", "in_world", "with_data"]
@@ -80,7 +85,7 @@ class ContactSet:
     def check_parameter(self, robot: Any, name: str) -> None:
         """Raise UnknownNameError for the name of a parameter that these contacts do not have."""
         alone = replace(self, parameters=())
-        named = lambda: tuple(of for place in alone.places(robot, robot.neutral()) for of in place.of)  # noqa: E731
+        named = lambda: tuple(of for candidate in alone.candidates(robot, robot.neutral()) for of in candidate.of)  # noqa: E731
         read_name(name, self.model, _WHOSE.get((alone, robot), named))
 
     def varied(self, parameters: Mapping[str, Any]) -> ContactSet:
@@ -90,8 +95,8 @@ class ContactSet:
     def _check(self, robot: Any) -> bool:
         for part in self.parts:
             part.checked(robot)
-        for place in self.places(robot, robot.neutral()):
-            m, caller = place.material, f"simulate: contacts: {place.name}"
+        for candidate in self.candidates(robot, robot.neutral()):
+            m, caller = candidate.material, f"simulate: contacts: {candidate.name}"
             if self.model == "convex":
                 if m.dissipation > 0.0:
                     raise ValueError(
@@ -114,18 +119,18 @@ class ContactSet:
         """Return the names of all points."""
         return _NAMES.get((self, robot), lambda: tuple(name for part in self.parts for name in part.names(robot)))
 
-    def places(self, robot: Any, q: Any) -> list[ContactPlace]:
+    def candidates(self, robot: Any, q: Any) -> list[ContactCandidate]:
         """Return all contact candidates, at q (nq) of a trace, or at q (..., nq) of numbers."""
         planes = self.planes or (None,) * len(self.parts)
         result = [
-            place
+            candidate
             for part, plane in zip(self.parts, planes, strict=True)
-            for place in (part.places(robot, q) if plane is None else part.places(robot, q, plane))
+            for candidate in (part.candidates(robot, q) if plane is None else part.candidates(robot, q, plane))
         ]
         if self.surfaces is not None:
             compliant = self.model == "compliant"
             rows = zip(result, self.surfaces, strict=True)
-            result = [replace(x, material=given_surface(x.material, row, compliant)) for x, row in rows]
+            result = [replace(x, material=parametrized_surface(x.material, row, compliant)) for x, row in rows]
         if not self.parameters:
             return result
         return [replace(x, material=varied_surface(x.material, x.of, self.parameters, x.name)) for x in result]
@@ -134,28 +139,28 @@ class ContactSet:
         """Return the joint forces (nv) of compliant contacts, and the forces in world axes (points, 3)."""
         tau: list[Any] = [0.0] * robot.nv
         forces = []
-        for place in self.places(robot, q):
-            J, m = velocity_rows(robot, q, place), place.material
+        for candidate in self.candidates(robot, q):
+            J, m = velocity_rows(robot, q, candidate), candidate.material
             c = [dot(row, v) for row in J]
-            force = compliant_force(c, place.gap, m.friction, m.stiffness, m.dissipation)
+            force = compliant_force(c, candidate.gap, m.friction, m.stiffness, m.dissipation)
             tau = [t + dot(column, force) for t, column in zip(tau, transposed(J), strict=True)]
-            forces.append(in_world(place.axes, force))
+            forces.append(in_world(candidate.axes, force))
         return tau, array(forces)
 
     def wrenches(self, robot: Any, q: Any, forces: Any) -> list[tuple[str, str, list[Any]]]:
         """Return each point's ``forces`` (points, 3) as wrenches (link, "world", w) on the links, at their origins."""
-        every = zip(self.places(robot, q), forces, strict=True)
-        return [(link, "world", w) for place, force in every for link, w in place.wrenches(force)]
+        every = zip(self.candidates(robot, q), forces, strict=True)
+        return [(link, "world", w) for candidate, force in every for link, w in candidate.wrenches(force)]
 
     def gaps(self, robot: Any, q: Any) -> Any:
         """Return the gap at each point [m], negative inside."""
-        return array([place.gap for place in self.places(robot, q)])
+        return array([candidate.gap for candidate in self.candidates(robot, q)])
 
     def slips(self, robot: Any, q: Any, v: Any, forces: Any) -> Any:
         """Return the sliding speed of each point [m/s], 0 where there is no force."""
         result = []
-        for place, force in zip(self.places(robot, q), forces, strict=True):
-            first, second, _ = (dot(row, list(v)) for row in velocity_rows(robot, q, place))
+        for candidate, force in zip(self.candidates(robot, q), forces, strict=True):
+            first, second, _ = (dot(row, list(v)) for row in velocity_rows(robot, q, candidate))
             pushed = dot(list(force), list(force))
             result.append(where(lt(0.0, pushed), sqrt(first * first + second * second), 0.0))
         return array(result)
@@ -168,27 +173,27 @@ class ContactSet:
             what = "simulate: bodies that overlap at the start are pushed apart: " + "; ".join(result[:4]) + more
             warnings.warn(what, SimulationWarning, stacklevel=levels_up())
 
-    def measured(self, robot: Any, q: np.ndarray) -> list[tuple[ContactPlace, Any]]:
+    def measured(self, robot: Any, q: np.ndarray) -> list[tuple[ContactCandidate, Any]]:
         """Return all contact candidates and their gaps [m] at q (..., nq) of numbers."""
         try:
-            return [(place, place.gap) for place in self.places(robot, q)]
+            return [(candidate, candidate.gap) for candidate in self.candidates(robot, q)]
         except TypeError:  # the walk over a hull takes one state: a kernel evaluates it for many
             alone = replace(self, parameters=())
             made = lambda: compile(lambda q: alone.gaps(robot, q), name="gaps", q=robot.configuration_space)  # noqa: E731
             gaps = _GAPS.get((alone, robot), made)(q)
-            places = self.places(robot, robot.neutral())
-            return [(place, gaps[..., k]) for k, place in enumerate(places)]
+            candidates = self.candidates(robot, robot.neutral())
+            return [(candidate, gaps[..., k]) for k, candidate in enumerate(candidates)]
 
     def _too_deep(self, robot: Any, q: np.ndarray) -> list[str]:
         """Return the contacts that overlap by more than they should, with their depths."""
         weight = robot.mass * float(np.linalg.norm(robot.gravity))
         result = []
-        for place, gap in self.measured(robot, q):
+        for candidate, gap in self.measured(robot, q):
             deepest = -float(np.min(gap, initial=np.inf))
-            k = place.material.stiffness
+            k = candidate.material.stiffness
             power = 1.5 if self.model == "compliant" else 1.0
             if deepest > _DEEP and (k is None or np.any(k * deepest**power > _HEAVY * weight)):
-                result.append(f"{place.name} by {1e3 * deepest:.3g} mm")
+                result.append(f"{candidate.name} by {1e3 * deepest:.3g} mm")
         return result
 
 
@@ -248,7 +253,7 @@ def with_data(contacts: ContactSet, data: Mapping[str, Any]) -> ContactSet:
 def _data(contacts: ContactSet, robot: Any) -> ContactData:
     rows = [
         [m.friction, m.restitution, 0.0 if m.stiffness is None else m.stiffness, m.dissipation]
-        for m in (place.material for place in contacts.places(robot, robot.neutral()))
+        for m in (candidate.material for candidate in contacts.candidates(robot, robot.neutral()))
     ]
     result = {SURFACES: np.array(rows, dtype=float).reshape(-1, 4)}
     planes: list[float] = []

@@ -13,7 +13,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import finite_number, floats, optional
 from linkwork.errors import UnknownNameError
-from linkwork.simulation.contacts.contact_candidates import ContactPlace, frame_pose
+from linkwork.simulation.contacts.contact_candidates import ContactCandidate, frame_pose
 from linkwork.simulation.contacts.contact_materials import (
     ContactMaterial,
     check_surface,
@@ -114,7 +114,7 @@ class ContactGround:
         """Return the names of the points."""
         return tuple(f"{p.frame!r} and the ground" for p in self.points)
 
-    def places(self, robot: Any, q: Any, plane: tuple[Any, Any] | None = None) -> list[ContactPlace]:
+    def candidates(self, robot: Any, q: Any, plane: tuple[Any, Any] | None = None) -> list[ContactCandidate]:
         """Return the contact candidate of each point at q, (nq) of a trace or (..., nq) of numbers.
 
         ``plane`` are axes (3, 3) and height, by default the ground's own.
@@ -127,7 +127,7 @@ class ContactGround:
             arm = X.rotation @ Vec3(*p.offset)
             gap = n.dot(X.translation + arm) - p.radius - height
             arms, of = (None, arm - n * p.radius), (p.frame, GROUND)
-            result.append(ContactPlace(name, None, p.frame, arms, axes, gap, self._material(p), of))
+            result.append(ContactCandidate(name, None, p.frame, arms, axes, gap, self._material(p), of))
         return result
 
     def _material(self, p: ContactPoint) -> ContactMaterial:
@@ -142,11 +142,11 @@ class ContactGround:
         return [(x + 0.0).tolist() for x in (first, np.cross(n, first), n)]
 
 
-def _three(what: str, value: Any) -> tuple[float, float, float]:
+def _three(caller: str, value: Any) -> tuple[float, float, float]:
     try:
         result = floats(value)
     except (TypeError, ValueError):
         result = np.array(math.nan)
     if result.shape != (3,) or not np.isfinite(result).all():
-        raise ValueError(f"{what}: expected three finite numbers, got {value!r}")
+        raise ValueError(f"{caller}: expected three finite numbers, got {value!r}")
     return tuple(result.tolist())

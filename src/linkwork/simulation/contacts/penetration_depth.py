@@ -20,7 +20,7 @@ from linkwork.errors import SimulationWarning
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import fmax, fmin, lt, where
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.simulation.contacts.contact_candidates import ContactPlace
+from linkwork.simulation.contacts.contact_candidates import ContactCandidate
 
 __all__ = ["deepened", "depth_state", "rigid_gaps", "warn_of_depth"]
 
@@ -34,13 +34,13 @@ def _pairs(contacts: Any, robot: Any) -> tuple[tuple[str, tuple[int, ...]], ...]
     """Return each pair of bodies that may touch, with the indices of its contact points."""
     own = replace(contacts, parameters=(), surfaces=None, planes=())  # without symbols of a trace
 
-    def made() -> tuple[tuple[str, tuple[int, ...]], ...]:
+    def measured() -> tuple[tuple[str, tuple[int, ...]], ...]:
         result: dict[str, list[int]] = {}
         for k, name in enumerate(own.names(robot)):
             result.setdefault(_POINT.sub("", name), []).append(k)
         return tuple((name, tuple(some)) for name, some in result.items())
 
-    return _PAIRS.get((own, robot), made)
+    return _PAIRS.get((own, robot), measured)
 
 
 def depth_state(contacts: Any, robot: Any, leading: tuple[int, ...]) -> np.ndarray:
@@ -67,9 +67,9 @@ def deepened(contacts: Any, robot: Any, state: Sequence[Any], gaps: Sequence[Any
     return array([excess, pair, when, *begun])
 
 
-def rigid_gaps(places: Sequence[ContactPlace]) -> list[Any]:
+def rigid_gaps(candidates: Sequence[ContactCandidate]) -> list[Any]:
     """Return the gaps [m] of contact points, inf for soft contacts."""
-    return [place.gap if place.material.stiffness is None else math.inf for place in places]
+    return [candidate.gap if candidate.material.stiffness is None else math.inf for candidate in candidates]
 
 
 def warn_of_depth(contacts: Any, robot: Any, state: np.ndarray, h: float) -> None:

@@ -20,7 +20,7 @@ from linkwork.simulation.events import EventRecord
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
 from linkwork.simulation.simulation_spec import SimulationSetup
 
-__all__ = ["DenseOutput", "held_forces", "trajectory_through"]
+__all__ = ["DenseOutput", "recorded_forces", "trajectory_through"]
 
 _PARTS = 8  # substeps of each step in a call
 _SAME = 1e-9  # distance of coincident records, relative to that of neighbouring records
@@ -28,7 +28,7 @@ _SAME = 1e-9  # distance of coincident records, relative to that of neighbouring
 _KERNELS: LazyCache[Kernel] = LazyCache(16)
 
 
-def held_forces(t: Any, q: Any, v: Any, tau: Any) -> Any:
+def recorded_forces(t: Any, q: Any, v: Any, tau: Any) -> Any:
     """Return the joint forces of a step, to be recorded."""
     return tau
 
@@ -134,7 +134,7 @@ def _parts(setup: SimulationSetup) -> Kernel:
         end, rows = scan(further, AdaptiveState(**state), None, length=_PARTS)
         return {"state": end._asdict(), "rows": rows}
 
-    def made() -> Kernel:
+    def compiled() -> Kernel:
         robot: Any = setup.robot
         n = robot.nv
         state = {"start": (), "time": (), "q": robot.configuration_space, "phi": (5 * n,), "v": (5 * n,)}
@@ -144,7 +144,7 @@ def _parts(setup: SimulationSetup) -> Kernel:
         return compile(traced, name="between", **shapes)
 
     key = (setup.robot, setup.passive, setup.friction, setup.contacts, setup.parameters, setup.asked)
-    return _KERNELS.get(key, made)
+    return _KERNELS.get(key, compiled)
 
 
 def trajectory_through(

@@ -70,8 +70,8 @@ def segment(setup: SimulationSetup, rows: int) -> SimulationKernel:
 def _ended_depths(setup: SimulationSetup, end: SimulationState, parameters: Mapping[str, Any]) -> Any:
     """Return the depths of rigid contacts including the last state, with which no step starts."""
     contacts: Any = setup.touched(parameters)
-    places = contacts.places(moving_robot(setup.robot, setup.own(parameters)), array(list(end.q)))
-    return deepened(contacts, setup.robot, end.depths, rigid_gaps(places), end.steps)
+    candidates = contacts.candidates(moving_robot(setup.robot, setup.own(parameters)), array(list(end.q)))
+    return deepened(contacts, setup.robot, end.depths, rigid_gaps(candidates), end.steps)
 
 
 def stepper(setup: SimulationSetup) -> SimulationKernel:
@@ -134,7 +134,7 @@ def _begun(inputs: Mapping[str, Any]) -> SimulationState:
 def _kernel(
     name: str, bare: SimulationSetup, data: Mapping[str, Any], rows: int | None, traced: Any
 ) -> SimulationKernel:
-    def made() -> Kernel:
+    def compiled() -> Kernel:
         shapes = _shapes(bare, rows, {key: x.shape for key, x in data.items()})
         if name == "simulate" and bare.watches_depth:
             shapes[_DEPTHS] = depth_state(bare.contacts, bare.robot, ()).shape
@@ -142,7 +142,7 @@ def _kernel(
             shapes = {key: x for key, x in shapes.items() if key not in _OF_SEGMENTS}
         return compile(traced, name=name, **shapes)
 
-    return SimulationKernel(_KERNELS.get((bare, name, rows), made), data)
+    return SimulationKernel(_KERNELS.get((bare, name, rows), compiled), data)
 
 
 _EVERY = "every"

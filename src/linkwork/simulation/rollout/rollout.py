@@ -136,26 +136,30 @@ def rolled(
         state, result = function(state, tree_map(lambda x: x[0], value))
         return state, tree_map(lambda x: np.asarray(x)[None], result)
 
-    def advanced(acting: SimulatedDynamics, t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> Any:
+    def advanced(acting: SimulatedDynamics, t: Any, q: Any, v: Any, tau: Any, width: Any, diagnostics: Any) -> Any:
         """Return q, v and diagnostics (forces of joints, contacts and constraints) after a step of ``width`` [s]."""
         moving = replace(acting, h=width)
         if not setup.robot.nv:  # the robot cannot move
-            return q, v, told
+            return q, v, diagnostics
         if isinstance(tau, ServoForces) or setup.is_bounded:
-            q, v, value, *told, gaps = moving.touching(contacts, t, list(q), list(v), tau)
-            return q, v, (array(value), *told, array(gaps) if watching else ())
+            q, v, value, *diagnostics, gaps = moving.touching(contacts, t, list(q), list(v), tau)
+            return q, v, (array(value), *diagnostics, array(gaps) if watching else ())
         q, v = method.step(moving.system(tau), t, list(q), list(v), width)
         solves = method.solves or (method.damped_within and setup.has_constraints)
         if solves and v:  # a residual from 1 on marks equations that were not solved
-            told = (*told[:2], where(lt(fabs(v[0]), math.inf), told[2], math.inf), *told[3:])
-        return *moving.projected(t + width, q, v), told
+            diagnostics = (
+                *diagnostics[:2],
+                where(lt(fabs(v[0]), math.inf), diagnostics[2], math.inf),
+                *diagnostics[3:],
+            )
+        return *moving.projected(t + width, q, v), diagnostics
 
-    def happening(acting: SimulatedDynamics, state: SimulationState, t: Any, tau: Any, told: Any) -> Any:
+    def happening(acting: SimulatedDynamics, state: SimulationState, t: Any, tau: Any, diagnostics: Any) -> Any:
         """Return q, v, diagnostics, status code and events of a step in which events are located."""
         known = state.events
 
         def shorter(begin: Any, q: Any, v: Any, width: Any) -> tuple[Any, Any, Any]:
-            q, v, more = advanced(acting, t + begin, q, v, tau, width, told)
+            q, v, more = advanced(acting, t + begin, q, v, tau, width, diagnostics)
             return array(list(q)), array(list(v)), more
 
         parts: StepSegments
@@ -163,7 +167,7 @@ def rolled(
         if adaptive:
             parts = adaptive_segments(acting.system(tau), t, h, lambda x: array(list(x)))
         else:
-            parts = shorter_steps(shorter, h, told)
+            parts = shorter_steps(shorter, h, diagnostics)
         guards, table, count = watched(setup.robot, setup.events), known.table, known.count
         begun = state.q, state.v
         if closely:  # events are located without derivatives; the step is then repeated with them
@@ -174,11 +178,11 @@ def rolled(
         ended = where(lt(0.5, result.stopped), ENDED, where(lt(SLOTS + 0.5, result.count), PILED, RUNNING))
         ended = where(lt(0.5, result.lost), GUARD - 1.0 + result.lost, ended)
         if closely:
-            rows = array(stop_gradient([x for row in result.table for x in row])).reshape(np.shape(result.table))
-            again = replayed(shorter, guards, t, h, state.q, state.v, told, rows, result.count, result.stopped)
+            rows = array(still([x for row in result.table for x in row])).reshape(np.shape(result.table))
+            again = replayed(shorter, guards, t, h, state.q, state.v, diagnostics, rows, result.count, result.stopped)
             return list(again.q), list(again.v), again.more, ended, EventSlots((), result.count, again.time)
         q, v = dynamics.projected(t + h, result.q, result.v) if adaptive else (result.q, result.v)
-        more = told if adaptive else result.segment.more
+        more = diagnostics if adaptive else result.segment.more
         return list(q), list(v), more, ended, EventSlots(result.table, result.count, result.time)
 
     def noted(
@@ -186,7 +190,7 @@ def rolled(
         t: Any,
         q: Any,
         v: Any,
-        told: Any,
+        diagnostics: Any,
         before: Any,
         ended: Any,
         events: Any,
@@ -196,7 +200,7 @@ def rolled(
         width = where(lt(ended, 0.5), h, events.ended) if setup.events else h
         some = fmax(width, _MOVED * h) if setup.events else h
         a = [(x - y) / some for x, y in zip(v, state.v, strict=True)]
-        pushed, forces, _, held, _ = told
+        pushed, forces, _, held, _ = diagnostics
         after = sensed(setup, parameters, t + width, q, v, a, list(pushed), forces, before, held, wrenches)
         return _either(lt(_MOVED * h, width), after, before) if setup.events else after
 
@@ -211,26 +215,26 @@ def rolled(
         held = setup.no_constraint_forces if stepped else ()
         forces_at_first = state.tau if isinstance(tau, ServoForces) else array(list(tau))
         gaps = array([0.0] * len(state.forces)) if watching else ()
-        told = (forces_at_first, state.forces, state.residual, held, gaps)
+        diagnostics = (forces_at_first, state.forces, state.residual, held, gaps)
         if setup.events:
-            q, v, told, ended, events = happening(acting, state, t, tau, told)
+            q, v, diagnostics, ended, events = happening(acting, state, t, tau, diagnostics)
         else:
-            q, v, told = advanced(acting, t, state.q, state.v, tau, h, told)
+            q, v, diagnostics = advanced(acting, t, state.q, state.v, tau, h, diagnostics)
         if setup.sensors is not None:
-            z = {**z, SENSORS: noted(state, t, q, v, told, z[SENSORS], ended, events, wrenches)}
-        pushed, forces, residual, borne, gaps = told
+            z = {**z, SENSORS: noted(state, t, q, v, diagnostics, z[SENSORS], ended, events, wrenches)}
+        pushed, forces, residual, borne, gaps = diagnostics
         tau, pressed, motion = list(pushed), state.wrenches, state.motion
         if setup.records_reactions:
             pressed = tuple(array(list(w)) for _, _, w in wrenches)
             motion = (array([(x - y) / h for x, y in zip(v, state.v, strict=True)]), borne) if stepped else ()
-        told, moved = _finite(tau), _finite([*q, *v])
-        told = and_(told, _finite(carried, math.inf)) if carried else told
+        valid, moved = _finite(tau), _finite([*q, *v])
+        valid = and_(valid, _finite(carried, math.inf)) if carried else valid
         # gaps, and so depths, of a stopped sample do not change
         depths = deepened(contacts, setup.robot, state.depths, gaps, state.steps) if watching else ()
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
-        goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(told, moved))
+        goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(valid, moved))
         lost = where(lt(residual, 1.0), STATE, UNSOLVED)
-        why = where(told, where(moved, ended, lost), CONTROLLER)
+        why = where(valid, where(moved, ended, lost), CONTROLLER)
         return SimulationState(
             where(and_(goes, lt(ended, 0.5)), state.steps + 1.0, state.steps),
             _either(goes, q, state.q),

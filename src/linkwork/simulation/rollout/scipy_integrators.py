@@ -73,68 +73,68 @@ def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray, progres
         solve_ivp: Any = importlib.import_module("scipy.integrate").solve_ivp
     except ImportError:
         raise ImportError(f"simulate: method='{_PREFIX}{solver}' needs SciPy: pip install scipy") from None
-    kernels = _KERNELS.get(setup, lambda: _made(setup))
+    kernels = _KERNELS.get(setup, lambda: _compiled(setup))
     n, total = len(run.leading), run.steps // setup.every
     qs = np.empty((*run.leading, total + 1, q.shape[-1]))
     vs = np.empty((*run.leading, total + 1, v.shape[-1]))
     status, stopped = np.full(run.leading, RUNNING), np.full(run.leading, np.nan)
 
-    def own(given: Mapping[str, Any], place: tuple[int, ...], cores: Any) -> dict[str, Any]:
-        return {name: np.broadcast_to(x, (*run.leading, *core))[place] for (name, x), core in zip(
-            given.items(), cores, strict=True)}  # fmt: skip
+    def own(arrays: Mapping[str, Any], index: tuple[int, ...], cores: Any) -> dict[str, Any]:
+        return {name: np.broadcast_to(x, (*run.leading, *core))[index] for (name, x), core in zip(
+            arrays.items(), cores, strict=True)}  # fmt: skip
 
     environments = max(1, math.prod(run.leading))
     with Reporter("simulate", progress, "simulating: steps", environments * run.steps) as report:
-        for place in np.ndindex(run.leading):
-            at, rates = np.array(q[place]), np.array(v[place])
-            qs[place][0], vs[place][0] = at, rates
-            inputs = own(run.inputs, place, [shape for _, shape in setup.inputs])
-            varied = own(run.parameters, place, [shape for _, shape in setup.parameters])
-            rows = own(run.signals, place, [(run.steps, *shape) for _, shape in setup.signals])
-            given = {"parameters": varied} if varied else {}
+        for index in np.ndindex(run.leading):
+            at, rates = np.array(q[index]), np.array(v[index])
+            qs[index][0], vs[index][0] = at, rates
+            inputs = own(run.inputs, index, [shape for _, shape in setup.inputs])
+            varied = own(run.parameters, index, [shape for _, shape in setup.parameters])
+            rows = own(run.signals, index, [(run.steps, *shape) for _, shape in setup.signals])
+            shared = {"parameters": varied} if varied else {}
             for k in range(run.steps):
-                if status[place] == RUNNING:
+                if status[index] == RUNNING:
                     t = run.h * k
-                    told = {**inputs, **{name: x[k] for name, x in rows.items()}}
-                    tau = kernels.command(t=t, q=at, v=rates, **({"told": told} if told else {}))
+                    acting = {**inputs, **{name: x[k] for name, x in rows.items()}}
+                    tau = kernels.command(t=t, q=at, v=rates, **({"inputs": acting} if acting else {}))
                     flat = np.concatenate([np.zeros(len(rates)), rates])
                     result = None
                     if np.isfinite(tau).all():
 
-                        def slope(t: float, x: np.ndarray, at: Any = at, tau: Any = tau, given: Any = given) -> Any:
-                            return kernels.rates(t=t, q=at, x=x, tau=tau, **given)
+                        def slope(t: float, x: np.ndarray, at: Any = at, tau: Any = tau, shared: Any = shared) -> Any:
+                            return kernels.rates(t=t, q=at, x=x, tau=tau, **shared)
 
                         tolerances = {"rtol": _RELATIVE, "atol": _ABSOLUTE}
                         result = solve_ivp(slope, (t, t + run.h), flat, method=solver, **tolerances)
                     if result is None or not result.success or not np.isfinite(result.y).all():
-                        status[place], stopped[place] = CONTROLLER if result is None else STATE, t
+                        status[index], stopped[index] = CONTROLLER if result is None else STATE, t
                     else:
-                        at, rates = kernels.end(t=t + run.h, q=at, x=result.y[:, -1], **given)
+                        at, rates = kernels.end(t=t + run.h, q=at, x=result.y[:, -1], **shared)
                 if (k + 1) % setup.every == 0:
                     row = (k + 1) // setup.every
-                    qs[place][row], vs[place][row] = at, rates
+                    qs[index][row], vs[index][row] = at, rates
                 report.advance()
     t = run.h * setup.every * np.arange(total + 1)
     assert qs.ndim == n + 2
     return Simulation._make(setup.robot, t, qs, vs, {}, status, stopped, None, parameters=run.whole_parameters())
 
 
-def _made(setup: SimulationSetup) -> _Kernels:
+def _compiled(setup: SimulationSetup) -> _Kernels:
     robot: Any = setup.robot
     nv = robot.nv
 
     def dynamics(parameters: Any) -> SimulatedDynamics:
         own = setup.own(parameters)
         pressed = setup.touched(parameters) if setup.is_compliant else None
-        given = robot, own, setup.method, setup.passive, 0.0, pressed
-        return SimulatedDynamics(*given, limits=setup.limits, friction=setup.friction)
+        common = robot, own, setup.method, setup.passive, 0.0, pressed
+        return SimulatedDynamics(*common, limits=setup.limits, friction=setup.friction)
 
     def rates(t: Any, q: Any, x: Any, tau: Any, parameters: Any = None) -> Any:
         phi, v = dynamics(parameters).system(list(tau)).rates(t, list(q), list(x[:nv]), list(x[nv:]))
         return array([*phi, *v])
 
-    def command(t: Any, q: Any, v: Any, told: Any = None) -> Any:
-        tau, _, wrenches = commanded(setup, t, SimulationState(0.0, q, v, (), RUNNING), told or {})
+    def command(t: Any, q: Any, v: Any, inputs: Any = None) -> Any:
+        tau, _, wrenches = commanded(setup, t, SimulationState(0.0, q, v, (), RUNNING), inputs or {})
         if wrenches:
             raise ValueError(f"simulate: method: '{_PREFIX}...' does not support wrenches; choose another method")
         return array(list(tau))
@@ -147,9 +147,9 @@ def _made(setup: SimulationSetup) -> _Kernels:
 
     state: dict[str, Any] = {"t": (), "q": robot.configuration_space}
     more = {"parameters": dict(setup.parameters)} if setup.parameters else {}
-    told = dict((*setup.inputs, *setup.signals))
+    inputs = dict((*setup.inputs, *setup.signals))
     return _Kernels(
         compile(rates, name="rates", **state, x=(2 * nv,), tau=(nv,), **more),
-        compile(command, name="command", **state, v=(nv,), **({"told": told} if told else {})),
+        compile(command, name="command", **state, v=(nv,), **({"inputs": inputs} if inputs else {})),
         compile(end, name="end", **state, x=(2 * nv,), **more),
     )

@@ -27,7 +27,7 @@ from linkwork.simulation.algorithms.ode_system import ElementResistance, StepFor
 from linkwork.simulation.algorithms.step_constraints import allowed_velocity
 from linkwork.simulation.contacts.contact_set import ContactSet, in_world
 from linkwork.simulation.contacts.penetration_depth import rigid_gaps
-from linkwork.simulation.joint_limits import JointStops, dry_joints, joint_limits, loops_held, servos_held
+from linkwork.simulation.joint_limits import JointStops, dry_joints, joint_limits, loop_intervals, servo_intervals
 from linkwork.simulation.rollout.spring_steps import element_shares, implicit_shares
 from linkwork.simulation.servo_actuators import ServoForces
 from linkwork.simulation.simulation_spec import moving_robot
@@ -258,16 +258,16 @@ class SimulatedDynamics:
             A = with_resistance(A, rows)
             pushed = [a + b for a, b in zip(pushed, own, strict=True)]
         forces = [a - b for a, b in zip(pushed, moving.bias_force(at, rates), strict=True)]
-        intervals = [] if servos is None else servos_held(moving, servos, A, q, h)
+        intervals = [] if servos is None else servo_intervals(moving, servos, A, q, h)
         driven = [one.row.index(1.0) for one in intervals]
         if self.limits is None or self.limits == "held":
             intervals += joint_limits(self.robot, A, q, h)
-        closing, before = loops_held(moving, A, t, q, v, h), len(intervals)
+        closing, before = loop_intervals(moving, A, t, q, v, h), len(intervals)
         intervals += [one for one in closing if one is not None]
         if self.sticks:
             intervals += dry_joints(moving.tree, self.law, A, v, h)
-        places = [] if contacts is None else contacts.places(moving, at)
-        touching = [place.at(moving, at) for place in places]
+        candidates = [] if contacts is None else contacts.candidates(moving, at)
+        touching = [candidate.at(moving, at) for candidate in candidates]
 
         def change(w: Scalars) -> list[Any]:
             """Return A (w − v) − p by inverse dynamics, whose derivative costs less than that of the mass matrix."""
@@ -288,7 +288,8 @@ class SimulatedDynamics:
         for k, impulse in zip(driven, result.pushes, strict=False):
             given[k] = impulse / h  # the exact quotient, so forces are within their limits to the bit
         pressed = [
-            in_world(place.axes, [x * per for x in gamma]) for place, gamma in zip(places, result.impulses, strict=True)
+            in_world(candidate.axes, [x * per for x in gamma])
+            for candidate, gamma in zip(candidates, result.impulses, strict=True)
         ]
         pulls = iter(result.pushes[before:])
         held = [0.0 if one is None else next(pulls) * per for one in closing]
@@ -298,7 +299,7 @@ class SimulatedDynamics:
             held = [a + b * per for a, b in zip(held, impulses, strict=True)]
             end = end[0], rates
         pressed_by = array(pressed) if pressed else ()
-        return *end, given, pressed_by, result.residual, array(held) if held else (), rigid_gaps(places)
+        return *end, given, pressed_by, result.residual, array(held) if held else (), rigid_gaps(candidates)
 
     def _of_joints(self, name: str) -> list[Any]:
         """Return a parameter of the joints (nv), the robot's own or its replacement."""

@@ -189,9 +189,9 @@ def warn_of_stiff_contacts(
     yielding = robot.mass_matrix_inverse(q, passive=setup.passive)
     weight = float(np.linalg.norm(robot.gravity))
     worst: tuple[float, float, str] | None = None
-    for place in contacts.places(robot, q):
-        gap, k = float(place.gap), float(place.material.stiffness or 0.0)
-        n = np.array(velocity_rows(robot, q, place)[2], dtype=float)
+    for candidate in contacts.candidates(robot, q):
+        gap, k = float(candidate.gap), float(candidate.material.stiffness or 0.0)
+        n = np.array(velocity_rows(robot, q, candidate)[2], dtype=float)
         yields = float(n @ yielding @ n)
         if gap > _FAR or not yields > 0.0:
             continue
@@ -201,7 +201,7 @@ def warn_of_stiff_contacts(
         depth = max(*depths, -gap)
         stiff = 1.5 * k * math.sqrt(depth) * yields
         if worst is None or stiff > worst[0]:
-            worst = stiff, depth, place.name
+            worst = stiff, depth, candidate.name
     if worst is None or abs(_factor(setup.method, h * h * worst[0])) <= 1.0 + _ABOVE:
         return
     stiff, depth, name = worst

@@ -112,13 +112,13 @@ class Sensor(ABC):
         return [value] * count if isinstance(value, float) else list(value)
 
 
-def _values(what: str, value: Any) -> float | tuple[float, ...]:
+def _values(caller: str, value: Any) -> float | tuple[float, ...]:
     if isinstance(value, Mapping):
-        raise TypeError(f"{what}: expected a number, or one for each reading, got {value!r}")
+        raise TypeError(f"{caller}: expected a number, or one for each reading, got {value!r}")
     try:
         result = floats(value)
     except (TypeError, ValueError):
         result = np.array(math.nan)
     if result.ndim > 1 or not np.isfinite(result).all():
-        raise ValueError(f"{what}: expected a finite number, or one for each reading, got {value!r}")
+        raise ValueError(f"{caller}: expected a finite number, or one for each reading, got {value!r}")
     return tuple(result.tolist()) if result.ndim else float(result)

@@ -50,7 +50,9 @@ def sensed(
     pressed: list[tuple[Any, Scalars]] = []
     if contacts is not None:
         result = contacts.compliant(moving, q, list(v))[1] if setup.is_compliant else forces
-        pressed = [(place, list(force)) for place, force in zip(contacts.places(moving, q), result, strict=True)]
+        pressed = [
+            (candidate, list(force)) for candidate, force in zip(contacts.candidates(moving, q), result, strict=True)
+        ]
     exerted = constrained if len(constrained) else partial(_constraint_forces, setup)
     values = moving, t, q, v, array(list(a)), array(list(tau)), pressed, setup.passive, exerted, wrenches
     state = SensorInput(*values, friction=setup.smooth_friction)
@@ -86,7 +88,7 @@ def initial_sensor_state(setup: SimulationSetup, q: Any, v: Any, parameters: Map
         full = bare if contacts is None else replace(bare, contacts=with_data(contacts, inputs))
         return first_readings(full, inputs.get("parameters"), q, v, carried)
 
-    def made() -> Kernel:
+    def compiled() -> Kernel:
         robot: Any = setup.robot
         shapes: dict[str, Any] = {"q": robot.configuration_space, "v": (robot.nv,), "carried": carried.shape[-1:]}
         if setup.parameters:
@@ -95,6 +97,6 @@ def initial_sensor_state(setup: SimulationSetup, q: Any, v: Any, parameters: Map
         return compile(traced, name="sense", **shapes)
 
     acting = setup.passive, setup.smooth_friction
-    kernel = _KERNELS.get((setup.robot, setup.sensors, contacts, setup.parameters, setup.asked, *acting), made)
+    kernel = _KERNELS.get((setup.robot, setup.sensors, contacts, setup.parameters, setup.asked, *acting), compiled)
     more = {"parameters": parameters} if parameters else {}
     return kernel(q=q, v=v, carried=carried, **more, **data)

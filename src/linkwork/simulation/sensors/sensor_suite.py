@@ -84,7 +84,7 @@ class SensorSuite:
             result = list(one.sensor.readings(inputs))
             noise = one.sensor.each("noise", one.size)
             if any(noise):
-                generator, drawn = normal_numbers(generator, one.size)
+                generator, drawn = normal_samples(generator, one.size)
                 result = [x + s * z for x, s, z in zip(result, noise, drawn, strict=True)]
             result = [x + b for x, b in zip(result, one.sensor.each("bias", one.size), strict=True)]
             waiting = state[one.at + one.size : one.at + (one.late + 1) * one.size]
@@ -124,7 +124,7 @@ _FACTORS = (40014.0, 40692.0)
 State = tuple[Any, Any]
 
 
-def normal_numbers(state: State, count: int) -> tuple[State, list[Any]]:
+def normal_samples(state: State, count: int) -> tuple[State, list[Any]]:
     """Return the next state, and ``count`` independent normal numbers of mean 0 and variance 1."""
     result: list[Any] = []
     while len(result) < count:

@@ -40,8 +40,8 @@ __all__ = [
     "bent_by_limbs",
     "bounded_contact",
     "cone_impulse",
+    "constraint_interval",
     "dry",
-    "held",
     "impulse_of",
     "is_beyond",
     "limit",
@@ -125,7 +125,7 @@ def dry(k: int, n: int, most: Any, inertia: Any, h: Any) -> Interval:
     return Interval([1.0 if j == k else 0.0 for j in range(n)], 0.0, inertia * (1.0 / _FIRM), -h * most, h * most)
 
 
-def held(row: Scalars, error: Any, drift: Any, A: Rows, h: Any) -> Interval:
+def constraint_interval(row: Scalars, error: Any, drift: Any, A: Rows, h: Any) -> Interval:
     """Return the interval of a constraint φ = ``error`` with φ̇ = row w + ``drift``; φ decays within a few steps."""
     return Interval(row, -drift - error * _per_settling(h), 1.0 / (_FIRM * _moved([row], A)), -math.inf, math.inf)
 

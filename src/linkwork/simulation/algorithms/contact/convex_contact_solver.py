@@ -372,13 +372,13 @@ class ContactProgram:
         return while_loop(going, closer, _Search(1.0, 0.0, 1e300, value, bend), max_iterations=most).state.x
 
 
-def _secant(made: Any, used: Any, made_before: Any, used_before: Any) -> Any:
+def _secant(resulting: Any, used: Any, resulting_before: Any, used_before: Any) -> Any:
     """Return the secant estimate of the slip at which the resulting slip equals the one used."""
     apart = used - used_before
     far = lt(1e-14, fabs(apart))
-    slope = where(far, (made - made_before) / where(far, apart, 1.0), 0.0)
+    slope = where(far, (resulting - resulting_before) / where(far, apart, 1.0), 0.0)
     slope = fmax(-0.5, fmin(slope, 0.8))
-    return fmax((made - slope * used) / (1.0 - slope), 0.0)
+    return fmax((resulting - slope * used) / (1.0 - slope), 0.0)
 
 
 def _pulled(gradient: list[Any], J: Rows, gamma: Scalars) -> None:
