@@ -185,7 +185,7 @@ def _limited(tau: Any, most: Any) -> Any:
 
 def _values(name: str, value: Any, n: int) -> list[Any]:
     """Return n values, of an array (n,) or of one number for all."""
-    values, _ = taken_apart(array(value) if not isinstance(value, np.ndarray) else value, f"ServoActuators: {name}")
+    values, _ = flatten(array(value) if not isinstance(value, np.ndarray) else value, f"ServoActuators: {name}")
     if len(values) == 1 and name != "position":
         values = [*values] * n
     if len(values) != n:

@@ -178,7 +178,7 @@ def rolled(
         ended = where(lt(0.5, result.stopped), ENDED, where(lt(SLOTS + 0.5, result.count), PILED, RUNNING))
         ended = where(lt(0.5, result.lost), GUARD - 1.0 + result.lost, ended)
         if closely:
-            rows = array(still([x for row in result.table for x in row])).reshape(np.shape(result.table))
+            rows = array(stop_gradient([x for row in result.table for x in row])).reshape(np.shape(result.table))
             again = replayed(shorter, guards, t, h, state.q, state.v, diagnostics, rows, result.count, result.stopped)
             return list(again.q), list(again.v), again.more, ended, EventSlots((), result.count, again.time)
         q, v = dynamics.projected(t + h, result.q, result.v) if adaptive else (result.q, result.v)
