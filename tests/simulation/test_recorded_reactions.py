@@ -155,7 +155,7 @@ def test_a_sampled_controller_is_evaluated_every_so_many_steps():
         time_inputs={"goal": np.sin(h * n * (np.arange(steps) // n))[:, None]},
     )
     assert np.abs(held.q - known.q).max() < 1e-12
-    with pytest.raises(ValueError, match="control_every: expected a number of steps from 1"):
+    with pytest.raises(ValueError, match="control_every: expected a number of steps >= 1"):
         robot.simulate([0.0], controller=servos, duration=0.4, control_every=0)
 
 
