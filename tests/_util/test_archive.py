@@ -90,13 +90,13 @@ def test_a_file_of_something_else_is_opened_once_and_says_so(tmp_path: Path, mon
     simulated = own.simulate([0.1, 0.1], duration=0.002, dt=1e-3)
     simulated.save(where)
     assert (simulation.Simulation.load(where, robot=own).q == simulated.q).all() and len(opened) == 1
-    with pytest.raises(ValueError, match=r"found\.npz: q_names are .*, and those of robot 'arm6' are"):
+    with pytest.raises(ValueError, match=r"found\.npz: q_names are .*, but those of robot 'arm6' are"):
         simulation.Simulation.load(where, robot=other)
     opened.clear()
     line = motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0], [0.0, 0.5]]], robot=own)
     line.save(where)
     assert (motion.Trajectory.load(where, robot=own)(0.5).q == line(0.5).q).all() and len(opened) == 1
-    for robot, said in ((other, "q_names are"), (None, "a trajectory of a robot: robot= is to be")):
+    for robot, said in ((other, "q_names are"), (None, "a trajectory of a robot: pass that robot as robot=")):
         with pytest.raises(ValueError, match=rf"found\.npz: {said}"):
             motion.Trajectory.load(where, robot=robot)
 

@@ -71,15 +71,14 @@ RETIRED_WORDS = frozenset(
         "among",
     }
 )
-TERMS = ("in_place", "out_of_place", "piecewise")  # of the field
+TERMS = ("in_place", "InPlace", "out_of_place", "piecewise", "held_out", "HeldOut", "dual_numbers")  # of the field
 RETIRED_PHRASES = (
     r"\bwhole numbers?\b",
     r"\bnumbers? above zero\b",
-    r"\b(?:is|are) no (?!longer|more|less|solution)",
+    r"(?<!there )\b(?:is|are) no (?!longer|more|less|solution)",
     r"\bbeyond all measure\b",
     r"\bleaves? nothing\b",
     r"\baims? at nothing\b",
-    r"\bthere are none\b",
     r"\bexpected texts?\b",
     r"\bis asked for\b",
 )

@@ -117,7 +117,7 @@ def test_ways_in_space_with_shapes_and_obstacles(arm):
     assert len(way.plot_path(["l2", "l3"], num_samples=5).lines) == 2
     with pytest.raises(lw.errors.UnknownNameError, match="l3"):
         way.plot_path("l9")
-    with pytest.raises(ValueError, match="plain numbers"):
+    with pytest.raises(ValueError, match="plain coordinates have no frames"):
         lw.motion.spline([0.0, 1.0], [[0.0], [1.0]]).plot_path()
     with pytest.raises(ValueError, match="shapes"):
         way.plot_path("l3", shapes=-1)

@@ -198,10 +198,10 @@ def test_what_goes_through_several_loops_is_what_went_in() -> None:
 
 def test_what_cannot_be_put_is_refused() -> None:
     refused: list[tuple[Any, type[Exception], str]] = [
-        (lambda x: put([], x, 1.0), ValueError, "put: table: expected an array of one row at least"),
-        (lambda x: put(x, 0.0, 1.0), ValueError, "put: table: expected an array of one row at least, got a number"),
+        (lambda x: put([], x, 1.0), ValueError, "put: table: expected an array with at least one entry"),
+        (lambda x: put(x, 0.0, 1.0), ValueError, "put: table: expected an array with at least one entry, got a number"),
         (lambda x: put(np.ones((3, 2)), x, 1.0), ValueError, r"put: value: expected an array of shape \(2,\), as the"),
-        (lambda x: put(np.ones(3), x, [1.0, x]), ValueError, "put: value: expected a number, as the table has, got"),
+        (lambda x: put(np.ones(3), x, [1.0, x]), ValueError, "put: value: expected a number, as in the table, got"),
         (lambda x: put(np.ones(3), "1", 1.0), TypeError, "put: index: expected arrays and numbers, got '1'"),
         (lambda x: put(np.ones(3), x, "a"), TypeError, "put: value: expected arrays and numbers, got 'a'"),
         (

@@ -131,6 +131,6 @@ def test_rows_on_symbols_are_written_out(marked: Program) -> None:
     values = [0.1 * k - 0.3 for k in range(7)]
     np.testing.assert_array_equal(after.run(values), marked.interpret(values[:2], values[2:])[0])
     rows = rows_in(after)
-    for derivative in (rows.pushed, rows.pulled):
+    for derivative in (rows.push_forward, rows.pull_back):
         with pytest.raises(NotDifferentiableError, match="only in optimized programs"):
             derivative([], [], [])
