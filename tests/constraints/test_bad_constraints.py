@@ -81,7 +81,7 @@ UNFIT = (
     (lw.constraints.Ball("p", "hand"), "are of one body"),
     (lw.constraints.Prescribed(point="base", motion=lambda t: (t, t, t)), "are fixed to the world"),
     (lw.constraints.Gear("elbow", "wrist_roll", 2.0, name=" "), "name: expected a non-empty string"),
-    (lw.constraints.Coupling(("elbow",), lambda elbow: 1.0), "gives the same whatever the joints do"),
+    (lw.constraints.Coupling(("elbow",), lambda elbow: 1.0), "returns the same value for all joint positions"),
     (lw.constraints.Coupling(("elbow",), lambda: 1.0), "raised TypeError"),
     (lw.constraints.Coupling(("elbow",), lambda elbow: (elbow, elbow)), "expected 1 numbers, got 2"),
     (lw.constraints.PointOnSurface("p", lambda r: 0.0), "returns the same value for all positions"),

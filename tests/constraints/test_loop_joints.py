@@ -173,7 +173,7 @@ def test_a_file_of_loops_says_what_is_in_a_joint() -> None:
     for wrong, said in (
         ("-1", "not be negative"),
         ('"much"', "expected a number"),
-        ("[1, 2]", "or 1 in a list, got 2"),
+        ("[1, 2]", "expected a number or a list of 1, got 2"),
     ):
         with pytest.raises(lw.errors.ModelError, match=said):
             tree.with_loops_document(text.replace("0.3", wrong))

@@ -17,7 +17,7 @@ def test_functions_that_would_leave_forces_out_are_refused() -> None:
         ("potential_energy", (q,)),
         ("inverse_dynamics_derivatives", (q, v, v)),
     ):
-        with pytest.raises(ValueError, match=f"{name}: .*'pin' does, which closes a loop"):
+        with pytest.raises(ValueError, match=f"{name}: .* not of the loop joint 'pin'"):
             getattr(robot, name)(*arguments, passive=True)
         getattr(robot, name)(*arguments)
     with pytest.raises(ValueError, match=r"passive_force: .*'pin' does"):
@@ -71,7 +71,7 @@ def test_numbers_out_of_their_bounds_are_refused() -> None:
     robot = fourbars(1)
     q, v = parallel(robot, 1.0, rate=0.5)
     for T in (0.0, -1.0, [0.1, -0.1]):
-        with pytest.raises(ValueError, match=r"stabilization: expected the time constant .*, from 1e-09 on, got"):
+        with pytest.raises(ValueError, match=r"stabilization: expected the time constant .*, >= 1e-09, got"):
             robot.constrained_forward_dynamics(q, v, np.zeros(3), stabilization=T)
     for e in (1.5, -0.5):
         with pytest.raises(ValueError, match=r"restitution: expected the .*, between 0 and 1, got"):

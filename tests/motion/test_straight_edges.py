@@ -136,7 +136,7 @@ def test_limits_that_may_be_left_between_way_points_are_refused() -> None:
     low[:4], high[:4] = [-1.01] * 4, [1.01] * 4  # which no quaternion leaves
     assert PlanningSpace(_limited(robot, low, high), POSTS, collision_check="sampled")
     low[1] = -0.2
-    with pytest.raises(ValueError, match=r"plan: limits of joint 'base' \(floating\): -0.2 to 1.01 of number 1"):
+    with pytest.raises(ValueError, match=r"plan: limits of joint 'base' \(floating\): -0.2 to 1.01 of coordinate 1"):
         _limited(robot, low, high).plan(robot.neutral(), robot.neutral(), POSTS)
 
 

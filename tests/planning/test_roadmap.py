@@ -80,7 +80,7 @@ def test_why_there_is_no_way():
             lambda: Roadmap(lw.load("arm7"), lw.Scene().with_box("block", (3.0, 3.0, 3.0))),
             r"hardly any configuration is free: 0 of .*; obstacle 'block' contains the robot's base: the middle of",
         ),
-        (lambda: Roadmap(ROBOT, WALL, num_nodes=0), "nodes: expected an integer from 1"),
+        (lambda: Roadmap(ROBOT, WALL, num_nodes=0), "num_nodes: expected an integer >= 1"),
         (lambda: Roadmap(ROBOT, WALL, num_neighbors=1.5), "num_neighbors: expected"),
         (lambda: roadmap.save("roadmap.txt"), "named .npz"),
     ):

@@ -200,7 +200,7 @@ class FloatingEuler(JointType):
         return Subspace((*turns, *(Motion(Vec3.zero(), row) for row in (R.x, R.y, R.z))))
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """Return (ω̇; −ω × Rᵀṗ)."""
+        """Return the spatial bias acceleration (ω̇; −ω × Rᵀṗ) in M at q̈ = 0, where ω̇ is that of the Euler rates."""
         twist = self.S(q) @ v
         return Motion(EulerAngles(self.order).bias(q[0:3], v[0:3]), twist.linear.cross(twist.angular))
 

@@ -62,9 +62,10 @@ class Explanation:
 
 
 def explain(subject: RobotOwner, function: Any) -> Explanation:
-    """Explain one function, requested as in `linkwork.kernels.function_request.read_request`.
+    """Return a report of a function's operations, body by body, with statistics of its code.
 
-    Raises its errors, and SingularInertiaError as the functions do.
+    ``function`` is a request as for `linkwork.kernels.function_request.read_request`, whose errors it raises; it raises
+    SingularInertiaError as the function does.
     """
     tree, request = subject.tree, read_request(subject, function)
     watches: list[Watch] = []

@@ -54,7 +54,10 @@ def threads_available() -> bool:
 
 
 def loop_function(text: IrModule, layout: Layout | ControlLayout) -> None:
-    """Add ``@loop`` and the functions it needs, except other modules' ``@block`` and, for few samples, ``@sample``."""
+    """Add ``@loop`` and the functions that it calls.
+
+    Other modules define ``@block`` and, for few samples, ``@sample``.
+    """
     target = layout.target
     packing_functions(text, layout)
     if is_direct(layout):

@@ -160,7 +160,7 @@ def _space(space: Space | None) -> tuple[str, ...]:
 
 
 def weights_of(base: Base, of: Sequence[Tangent]) -> tuple[str, Forms]:
-    """Return the prefix of names of weights, and the additional inputs that they are."""
+    """Return the name prefix of the weights of the outputs ``of``, and the weights as additional inputs."""
     letter = base.prefix("w", [t.port.name for t in of])
     return letter, {f"{letter}{t.port.name}": Leaf(t.shape, bool(t.shape)) for t in of}
 

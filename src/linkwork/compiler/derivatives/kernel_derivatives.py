@@ -230,7 +230,7 @@ def vjp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
 
 
 def value_and_gradient(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
-    """Return the recipe of `Kernel.value_and_gradient`."""
+    """Return the recipe of `Kernel.value_and_gradient`: how output ``of`` and its gradient by ``by`` are traced."""
     chosen, outputs = base.chosen_inputs(by, space), base.chosen_outputs(of, space)
     caller = f"{base.name}: value_and_gradient"
     if len(outputs) != 1:

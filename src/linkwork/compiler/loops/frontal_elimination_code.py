@@ -257,7 +257,7 @@ class _Front:
                 self._put(do(self._get(at, wide), wide, y), at, wide)
 
     def _pivot(self, i: str) -> str:
-        """Emit the reciprocal on the diagonal, and return the factor of its row."""
+        """Emit the reciprocal of pivot i into the diagonal, and return the factor that scales row i."""
         f, at = self.f, self._element(i, i)
         x, before = self._get(at), self._get(self._address(self.before, i))
         least = f.let(f"fmul {f.type} {f.constant(self.front.least)}, {before}")

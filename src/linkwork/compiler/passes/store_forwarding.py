@@ -111,7 +111,7 @@ class _UniqueInstructions:
         return values
 
     def _write_of(self, table: Sequence[int], take: Take) -> tuple[int, list[int]] | None:
-        """Return the write whose result a table is, and the columns that are read; None for other tables."""
+        """Return the `put` that produced a table, with the columns that ``take`` reads; None if no `put` did."""
         first = self._put(table[0])
         if first is None or self.instructions[first[0]].value.rows != take.rows:
             return None

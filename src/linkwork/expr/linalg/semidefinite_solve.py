@@ -46,7 +46,9 @@ class Semidefinite:
 
     @staticmethod
     def of(A: Rows, floor: Scalars | None = None, more: Any = MORE, order: Sequence[int] | None = None) -> Semidefinite:
-        """Factor a symmetric matrix, given by its lower triangle; ``floor`` is added to the diagonal of A + E.
+        """Factor A + E + diag(floor), where E is the diagonal that makes the symmetric matrix A positive definite.
+
+        A is passed as its lower triangle.
 
         ``order`` is the elimination order, by default that of minimum degree.
         """

@@ -103,7 +103,7 @@ class PathSteps:
         return TermRequest(term, weight, scales, target, lower, upper, multipliers, penalty, later)
 
     def rows(self, point: PathPoint, duals: Duals | None) -> Any:
-        """Return the inputs of the scans over steps."""
+        """Return the arrays with a row for each step, over which the scans of a path's evaluation run."""
         program = self.program
         q, u = self._extended(point)
         moving = [self.inputs.targets[k] for k in program.everywhere if program.terms[k].has_target_per_step]
@@ -147,7 +147,7 @@ class PathSteps:
         return w
 
     def each(self, inputs: Mapping[str, Any], duals: Duals | None) -> list[TermRequest]:
-        """Return the terms of a step that are evaluated in all steps."""
+        """Return the cost and constraint terms that apply to every step."""
         program = self.program
         moving, later = iter(inputs.get("moving", ())), iter(inputs.get("later", ()))
         places = program.forces_of(program.everywhere)

@@ -37,7 +37,7 @@ class ContactCandidate:
     of: tuple[str, ...] = ()  # names of its links, obstacles, and frames of points
 
     def at(self, robot: Any, q: Any) -> ContactAt:
-        """Return the contact as steps use it, at q (nq) of a trace."""
+        """Return the contact in the form that the time step uses, at a symbolic configuration q (nq)."""
         m = self.material
         limb = _limb(robot, q, self)
         rows = velocity_rows(robot, q, self) if limb is None else limb.rows

@@ -120,7 +120,10 @@ def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:
 
 
 def _joined(bare: SimulationSetup, inputs: Mapping[str, Any]) -> tuple[SimulationSetup, list[Any], Any]:
-    """Return the setup with its inputs, the groups of other inputs, and the number of steps of a row if it is one."""
+    """Return the setup with its inputs attached, the other inputs by group, and the steps between two records.
+
+    The number of steps is None if it is not an input.
+    """
     groups = [inputs.get(name, {}) for name in ("inputs", "signals", "parameters")]
     if bare.contacts is not None:
         bare = replace(bare, contacts=with_data(bare.contacts, inputs))

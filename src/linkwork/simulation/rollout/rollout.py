@@ -105,12 +105,16 @@ def rolled(
     segments: int | None = None,
     every: Any = None,
 ) -> tuple[SimulationState, tuple[Any, Any, Any]]:
-    """Return the state after a number of ``rows`` of steps, and q, v and the other records after each row.
+    """Return the final state, and q, v and the other records after each record interval.
 
-    ``signals`` have a row for each step, (rows, every, ...).  Steps from ``last`` on change nothing; with ``skipping``
-    rows of such steps are not computed.  ``closely`` solves steps to rounding, for derivatives; a gradient then stores
-    the states between ``segments`` of rows, or of the steps of a single row.  A row has the setup's number of steps, or
-    ``every``, a symbol, if there are no signals.  Depths of rigid contacts are watched if the start has their state.
+    A *row* is the group of steps between two records; ``rows`` is their number.  A row has the setup's number of steps,
+    or ``every`` (a symbol) if there are no signals.
+
+    - ``signals`` (rows, every, ...) have an entry for each step.
+    - ``last`` is the number of steps that change the state; with ``skipping``, rows of later steps are not computed.
+    - ``closely`` solves steps to rounding, for derivatives.  A gradient then stores the states between ``segments`` of
+      rows, or between segments of the steps if there is a single row.
+    - The depths of rigid contacts are recorded if the start has a state for them.
     """
     own, contacts = setup.own(parameters), setup.touched(parameters)
     compliant = contacts if setup.is_compliant else None

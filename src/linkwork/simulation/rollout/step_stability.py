@@ -113,9 +113,9 @@ def warn_of_fast_turns(robot: Any, h: float, t: np.ndarray, v: np.ndarray) -> No
 
 
 def _may_be_unstable(setup: SimulationSetup) -> bool:
-    """Return True if some forces of a step are those of its start, and vary smoothly.
+    """Return True if a step keeps some smooth force at its value at the start of the step.
 
-    Controllers are, with any method; rigid contacts, which have no stiffness, are evaluated at its end.
+    Every method does so with controllers.  Rigid contacts have no stiffness and are evaluated at the end of the step.
     """
     robot: Any = setup.robot
     if not robot.nv:

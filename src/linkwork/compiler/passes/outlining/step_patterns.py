@@ -68,7 +68,7 @@ class _Reader:
                 self._gives[k] = _TRUTH
 
     def step(self, first: int, stop: int) -> Step:
-        """Return the step of the instructions from ``first`` to ``stop``."""
+        """Return the repeated step that consists of the instructions first <= k < stop."""
         instructions, gives, isolated = self._instructions, self._gives, self._isolated
         form: list[Operation | int] = []
         operands: list[int] = []

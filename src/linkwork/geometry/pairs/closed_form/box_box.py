@@ -282,8 +282,8 @@ def _rows(p: _Placed) -> tuple[tuple[Vec3, Vec3, Vec3], tuple[Vec3, Vec3, Vec3]]
 def _over_face(p: _Placed) -> tuple[Any, Any, Vec3, Vec3]:
     """Clip the edges of B's face that is opposite to the nearest face of A against that face.
 
-    Return True if one is over it, the least height, a point of A's face, and that of B's edge above it: the middle of
-    the edge's part over the face.
+    Return (found, smallest height, point of A's face, point of B's edge).  The two points are those below and at the
+    middle of the clipped edge; ``found`` is False if no edge is above the face.
     """
     # A's axes are permuted cyclically so that the face's normal is the last
     gaps = [axis.gap for axis in _faces(p)[:3]]

@@ -83,7 +83,7 @@ class Moved:
     by: Vec3
 
     def support(self, n: Vec3) -> tuple[Vec3, Vec3]:
-        """Return the support point along n, and the point of A in it."""
+        """Return the support point of A − B along n, and the point of A that it is made of."""
         p, on_a = self.difference.support(n)
         return p - self.by, on_a
 

@@ -220,7 +220,7 @@ class Profile(NamedTuple):
 
 
 def mixture_share(displacement: Scalar, one: Scalar, other: Scalar) -> Scalar:
-    """Return the share of the first motion in the mixture with a displacement, from the displacements of both."""
+    """Return the weight s for which s · one + (1 − s) · other equals ``displacement``."""
     width = one - other
     some = fabs(width) > 0.0
     part = fmin(fmax(where(some, (displacement - other) / where(some, width, 1.0), 1.0), 0.0), 1.0)

@@ -314,7 +314,7 @@ class Limb:
         return Limb(self.link, rows, Vec3.of(rest[:3]), [rest[k : k + 3] for k in (3, 6, 9)])
 
     def stiffness(self, G: Rows) -> list[list[Any]]:
-        """Return the lower triangle of Sᵀ G S (6 rows)."""
+        """Return the lower triangle (6 rows) of Sᵀ G S: a 3 × 3 matrix G of the contact point, moved to the link."""
         a, r = self.axes, self.arm
         turned = [[dot(row, [axis[k] for axis in a]) for k in range(3)] for row in G]
         lower = [[dot([axis[i] for axis in a], [row[j] for row in turned]) for j in range(i + 1)] for i in range(3)]
