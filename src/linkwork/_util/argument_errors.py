@@ -108,9 +108,11 @@ def named_error(
     if is_plain and _OBJECT.match(text):
         return _again(type(error), f"{caller}: {text}")
     if is_plain or (is_deep and not isinstance(error, (AssertionError, AttributeError, ZeroDivisionError))):
-        listed = ", ".join(f"{name} {_summary(value)}" for name, _, value in passed)
         kind = ArgumentError if isinstance(error, TypeError) else ValueError
-        return kind(f"{caller}: these arguments do not fit together: {listed or 'none'}: {text[:300]}")
+        if not passed:
+            return kind(f"{caller}: {text[:300]}")
+        listed = ", ".join(f"{name} {_summary(value)}" for name, _, value in passed)
+        return kind(f"{caller}: these arguments do not fit together: {listed}: {text[:300]}")
     return None
 
 

@@ -97,8 +97,10 @@ def whole_steps(duration: float, h: float) -> int:
         )
     count = round(duration / h)
     if duration < 0.0 or abs(duration - count * h) > _NEAR * h:
+        remedy = f"; pass duration={count * h:.10g}, or another dt" if count > 0 else ""
         raise ValueError(
             f"simulate: duration: expected a multiple >= 0 of dt = {h:g} s, got {duration:g} s = {duration / h:g} dt"
+            + remedy
         )
     return count
 
