@@ -54,15 +54,19 @@ Results have `success`, `status`, `message`, `iterations` and `explain()`: `erro
 `errors.Status` enumerates statuses.  `collision`, `kinematics`, `dynamics`, `mechanisms` and `parts` have the types
 that methods of robots return.  `errors` also has all errors and warnings.  `__version__` is the version.
 
-Documentation is in docs/ of the source and in share/doc/linkwork of the Python environment: README.md lists the pages;
-howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the terms of other libraries;
-robots.md, parameters.md, robot_files.md, building.md, shapes.md, distances.md, distances_figures.md,
-joints.md, constraints.md, mechanisms.md, force_elements.md, inverse_kinematics.md,
-inverse_kinematics_figures.md, motion.md, motion_figures.md, optimal.md, optimal_figures.md, control.md,
-controllers.md, simulation.md, simulation_figures.md, identification.md, compiler.md, control_flow.md,
-differentiation.md, expressions.md, linear_algebra.md, mathematics.md, casadi.md and results.md have one subject each;
-extending/ explains how to extend the library, conventions.md defines all quantities, and ARCHITECTURE.md describes the
-source code.
+Documentation is in docs/ of the source and in share/doc/linkwork of the Python environment; README.md lists the pages.
+
+- Start: first_hour.md, howto.md (short answers), coming_from.md (terms of other libraries), examples/ (scripts),
+  limits.md, messages.md, first_calls.md.
+- Guides: robots.md, robot_files.md, building.md, shapes.md, joints.md, parameters.md, inverse_kinematics.md,
+  distances.md, motion.md, planning.md, optimal.md, controllers.md, control.md, simulation.md, learning.md,
+  real_time.md, mechanisms.md, constraints.md, force_elements.md, identification.md, results.md.
+- Compiler: compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md, torch_and_jax.md,
+  c_code.md, casadi.md.
+- Reference: reference.md (every function), conventions.md, glossary.md, mathematics.md; equations are in algorithms/.
+- Figures: speed.md, inverse_kinematics_figures.md, motion_figures.md, optimal_figures.md, simulation_figures.md,
+  distances_figures.md.
+- Contributors: ARCHITECTURE.md (map of the source code), extending/, decisions/.
 
 On the command line: `linkwork --help`.
 """

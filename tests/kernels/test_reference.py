@@ -37,10 +37,10 @@ MORE = (
     ("Directions of a robot, `robot.directions`", PlacedDirection, {}),
     ("Kernels", lw.Kernel, {}),
     ("Scenes, `linkwork.Scene`", lw.Scene, {}),
-    ("What `Robot.base_parameters` gives", BaseParameters, {}),
-    ("What `Robot.integrability` gives", Integrability, {}),
-    ("What `Robot.mobility` gives", Mobility, {}),
-    ("Minimal coordinates, what `Robot.minimal_coordinates` gives", MinimalCoordinates, {}),
+    ("Result of `Robot.base_parameters`", BaseParameters, {}),
+    ("Result of `Robot.integrability`", Integrability, {}),
+    ("Result of `Robot.mobility`", Mobility, {}),
+    ("Minimal coordinates: result of `Robot.minimal_coordinates`", MinimalCoordinates, {}),
     ("Reports of checks, `linkwork.ContractReport`", lw.ContractReport, {}),
 )
 COLUMNS = "| method | takes | gives | units | |\n|---|---|---|---|---|\n"
@@ -114,7 +114,7 @@ def others(kind: type, rows: Mapping[str, FunctionSpec]) -> dict[str, Any]:
 
 
 def reference() -> str:
-    tables = f"{part('Of a robot', ROBOT)}\n{part('Of a joint', JOINT)}"
+    tables = f"{part('Functions of a robot', ROBOT)}\n{part('Functions of a joint', JOINT)}"
     for title, kind, rows in MORE:
         tables += names(title, others(kind, rows), "method or property")
     types = {kind.__name__: kind for kind in lw.joints.ALL}
