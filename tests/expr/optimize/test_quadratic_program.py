@@ -256,7 +256,7 @@ def test_empty_programs():
         ({"x_lower": np.ones((3, 2)), "x_upper": [1.0, 0.0]}, ValueError, r"got 1.0 > 0.0 at \[0, 1\]"),
         ({"x_lower": 1.0, "x_upper": 0.0, "max_iterations": 1}, ValueError, "at most x_upper"),
         ({"A": np.eye(2), "lower": 1.0, "upper": [2.0, 0.0]}, ValueError, "lower: expected at most upper, .* at 1"),
-        ({"x_lower": np.inf}, ValueError, "x_lower: expected numbers, or -inf where there is no bound, got inf at 0"),
+        ({"x_lower": np.inf}, ValueError, "x_lower: expected numbers, or -inf for no bound, got inf at 0"),
         ({"x_lower": [0.0, np.inf], "x_upper": np.inf}, ValueError, "x_lower: .* got inf at 1"),
         ({"x_upper": [[0.0, 1.0], [-np.inf, 1.0]]}, ValueError, r"x_upper: .* or inf .* got -inf at \[1, 0\]"),
         ({"A": np.eye(2), "upper": -np.inf}, ValueError, "^quadratic_program: upper: .* got -inf at 0"),
