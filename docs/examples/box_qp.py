@@ -1,7 +1,7 @@
-"""A quadratic program with bounds by projected Newton steps: the least of ½ xᵀ H x + gᵀ x with lower ≤ x ≤ upper.
+"""Quadratic program with bounds by projected Newton steps: minimize ½ xᵀ H x + gᵀ x subject to lower ≤ x ≤ upper.
 
-Each step holds the variables that a bound stops, solves for the others, and goes as far as the cost falls (Bertsekas,
-1982): loops inside a loop, all in one kernel.
+Each step fixes the variables at active bounds, solves for the others, and reduces the cost by a line search (Bertsekas,
+1982).  The loops are nested in one kernel.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Where an arm's joints really sit: calibrated from poses of its hand that a tracker has measured, with noise."""
+"""Calibration of an arm's joint placements and encoder offsets from noisy poses of its hand that a tracker measures."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""An arm's inertias and friction from a motion that shows them: positions and forces with noise, filtered, fitted."""
+"""Identification of an arm's inertias and friction from an excitation motion with noisy, filtered measurements."""
 
 import numpy as np
 

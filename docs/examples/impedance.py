@@ -1,4 +1,4 @@
-"""An impedance controller: the hand behaves as a mass on a spring and a damper between it and a target."""
+"""Impedance control: the hand behaves as a mass with a spring and a damper between it and a target."""
 
 import numpy as np
 

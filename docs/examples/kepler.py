@@ -1,7 +1,7 @@
-"""Kepler's equation E - e sin E = M by Newton's method: where a planet is on its ellipse.
+"""Kepler's equation E - e sin E = M by Newton's method: the position of a planet on its ellipse.
 
-The loop runs inside the kernel, so every sample takes the steps that it needs, and one that is done makes way for the
-next. Its derivatives go through the steps, forward; those of a `root` are the solution's, whatever led there.
+The loop runs inside the kernel.  Each sample takes as many iterations as it needs; a finished sample frees its lane for
+the next one.  Forward derivatives follow the iterations; those of `root` depend on the solution only.
 """
 
 import numpy as np

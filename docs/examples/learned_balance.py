@@ -1,4 +1,4 @@
-"""A policy of two layers learns to keep a pole up, in the simulation's kernel: an environment for each candidate."""
+"""Training of a two-layer policy that balances a pole, in the simulation's kernel: one environment per candidate."""
 
 import numpy as np
 

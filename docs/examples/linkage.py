@@ -1,6 +1,6 @@
-"""A four-bar whose coupler draws a straight line: its lengths are looked for, together with its angles at every step.
+"""Four-bar whose coupler draws a straight line: optimization of its lengths together with its angles at every step.
 
-Lengths are parameters of the whole path, angles are its configurations; that the loop closes is an equation of both.
+Lengths are parameters of the whole path, and angles are its configurations.  Closing the loop is an equation of both.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""An arm of seven joints follows a target that moves through obstacles, by model-predictive control at 1 kHz.
+"""Model-predictive control at 1 kHz: a seven-joint arm follows a target that moves through obstacles.
 
-Every millisecond the path of the next half second is planned a little further, and the first forces of it are applied.
-The target goes right through a lamp; the arm goes around it, past another, and catches up.
+Every millisecond the solver improves the plan of the next half second, and the robot applies its first forces.  The
+target passes through a lamp; the arm moves around this lamp and another one, and catches up.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""Operational-space control through a singularity: a hand is pulled out of reach, the arm is stretched, and back.
+"""Operational-space control through a singularity: a target pulls the hand out of reach, the arm stretches and returns.
 
-Near the singularity Λ = (J M⁻¹ Jᵀ)⁻¹ grows beyond all bounds, and with it what moves the hand along the arm. The
-controller bounds the condition of Λ⁻¹, so forces stay small, and the other arms of the batch do not notice.
+Near the singularity Λ = (J M⁻¹ Jᵀ)⁻¹ is unbounded, and so are the forces along the arm.  The controller bounds the
+condition number of Λ⁻¹, so forces stay small.  The other arms of the batch are not affected.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""A car parks between two others: its axles do not slip sideways, its wheels turn only so far, it bumps into nothing.
+"""Parking a car between two others: axles do not slip sideways, steering is limited, and collisions are excluded.
 
-The car is a robot: a body in the plane, a wheel that is steered, and a blade (`KnifeEdge`) at each axle, which hold
-along every path. Cars are discs in a row for each other. Which way to go to and fro is found, not told.
+The car is a robot: a body in the plane, a steered wheel, and a blade (`KnifeEdge`) at each axle as constraints of the
+path.  Each car is a line of discs for collision checks.  The solver finds the directions of travel itself.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""An arm lifts a load that its motors can only just carry: limits of torque along the whole path.
+"""Lifting a load near the torque limits of an arm's motors, along the whole path.
 
-Of all motions of a given duration that keep within the motors' torques, the one of the least accelerations; and how
-fast it can be at all, with the duration a variable of its own.
+The first problem minimizes accelerations for a fixed duration within the torque limits.  The second one minimizes the
+duration, which is a variable.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""A thousand steps of Runge and Kutta's method for a double pendulum as one `scan`, and its gradient by controls."""
+"""A thousand Runge-Kutta steps of a double pendulum as one `scan`, and the gradient by all controls."""
 
 import numpy as np
 

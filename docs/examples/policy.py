@@ -1,4 +1,4 @@
-"""A small neural network drives an arm: network and dynamics in one kernel, the weights among its inputs."""
+"""Small neural network as the controller of an arm: network and dynamics in one kernel, the weights are inputs."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
-"""A quadruped in flight turns by moving its legs: a thousand steps as one `scan`, and the gradient by all controls.
+"""A quadruped in flight rotates by moving its legs: a thousand steps as one `scan`, and the gradient by all controls.
 
-A floating base is a point of a manifold. Runge and Kutta's method has a form for these, of the same order and with as
-many evaluations (Celledoni, Marthinsen and Owren, 2003): it moves along the manifold by `robot.integrate`.
+The configuration of a floating base is a point on a manifold.  The Runge-Kutta method has a form for manifolds with the
+same order and number of evaluations (Celledoni, Marthinsen and Owren, 2003); its steps use `robot.integrate`.
 """
 
 import numpy as np

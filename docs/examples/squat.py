@@ -1,8 +1,7 @@
-"""A humanoid squats and stands up again: what its soles push with is found with the motion of all its joints.
+"""A humanoid squats and stands up again: the wrenches of its soles are optimized with the motion of all joints.
 
-Its base floats: what would drive it is zero, so all that moves it comes through its soles, which stay where they are
-and only push, within friction, at a place that is under them. Head and hands are held; torques and joints are within
-their limits.
+The base floats and has no actuator, so only the wrenches of the soles accelerate the robot.  The soles stay fixed, push
+within friction, and keep their centers of pressure inside.  Head and hands are fixed; joints and torques have limits.
 """
 
 import numpy as np

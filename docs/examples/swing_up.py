@@ -1,7 +1,7 @@
-"""A cart-pole and an acrobot swing up: one motor each, and a joint that nothing drives.
+"""Swing-up of a cart-pole and an acrobot: each has one motor and one joint without a motor.
 
-The motor's forces are the unknowns, within its limits, and the motion is what they make of the start, by forward
-dynamics: iterative LQR, which also tells how to hold on to the motion.
+The variables are the motor's forces, within limits; forward dynamics gives the motion (iterative LQR).  The result also
+contains feedback gains that stabilize the motion.
 """
 
 import numpy as np

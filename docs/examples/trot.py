@@ -1,7 +1,7 @@
-"""A quadruped stands, trots in place and stands again: which feet are on the ground is given, what they do is found.
+"""A quadruped stands, trots in place and stands again: the contact phases are fixed, forces and motion are optimized.
 
-Two feet that stand diagonally lift at a time. Those on the ground stay where they are and push within friction, which
-is all that moves the robot: its base has no motor. Torques are within their limits.
+Diagonal pairs of feet lift in turn.  Feet on the ground stay fixed and push within friction; only these forces
+accelerate the robot, because its base has no motor.  Torques have limits.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """A quadruped stands on four feet and moves its trunk: a quadratic program in each step, in the simulation's kernel.
 
-Decided are accelerations of the body and forces at the feet, within friction cones and the motors' limits, so that the
-trunk follows as well as they let it. Of a foot that is switched off there is no force.
+Variables are the accelerations of the body and the forces at the feet, within friction cones and motor limits.  The
+trunk tracks its reference as closely as these allow.  A foot that is switched off has no force.
 """
 
 import numpy as np
