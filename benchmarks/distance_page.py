@@ -37,20 +37,15 @@ def _where(about: dict[str, Any]) -> str:
 
 
 def _pairs(data: dict[str, Any]) -> list[str]:
-    bounds = {x["robot"]: x["target_shown"] for x in data["targets"] if x["what"].startswith("batch")}
-    least = {x["robot"]: x["target_shown"] for x in data["targets"] if x["what"].startswith("beside")}
     lines = [
-        "| | one of a batch | target | coal, call | coal, loop | call | loop | target | alone | operations "
-        "| beaten by [m] |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        "| | one of a batch | coal, call | coal, loop | call | loop | alone | operations | beaten by [m] |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for x in data["pairs"]:
-        ours = f"{shown_time(x['seconds'])} | {bounds.get(x['pair'], '-').removeprefix('<= ')}"
         times = " | ".join(shown_time(x[key]) for key in ("peer_call", "peer_loop"))
         ratios = " | ".join(_times(x[key], x["seconds"]) for key in ("peer_call", "peer_loop"))
-        target = least.get(x["pair"], "-").removeprefix(">= ").replace("x", " ×")
         own = f"{shown_time(x['alone'])} | {x['operations']} | {_beaten(x)}"
-        lines.append(f"| {x['pair']} | {ours} | {times} | {ratios} | {target} | {own} |")
+        lines.append(f"| {x['pair']} | {shown_time(x['seconds'])} | {times} | {ratios} | {own} |")
     return lines
 
 
@@ -64,11 +59,10 @@ def _beaten(x: dict[str, Any]) -> str:
 
 
 def _robots(data: dict[str, Any]) -> list[str]:
-    lines = ["| | | linkwork | target | coal |", "|---|---|--:|--:|--:|"]
+    lines = ["| | | linkwork | coal |", "|---|---|--:|--:|"]
     for x in data["targets"]:
         if "batch" not in x["what"] and "coal" not in x["what"]:
-            bound = x["target_shown"].removeprefix("<= ")
-            lines.append(f"| {x['robot']} | {x['what']} | {x['ours']} | {bound} | {x['peer']} |")
+            lines.append(f"| {x['robot']} | {x['what']} | {x['ours']} | {x['peer']} |")
     return lines
 
 

@@ -28,7 +28,7 @@ def tables(data: dict[str, Any]) -> dict[str, str]:
 
 def _ours(found: Sequence[dict[str, Any]], about: dict[str, Any]) -> str:
     lines = [
-        "| | poses | success | mean | median | 99th percentile | most | in a batch |",
+        "| | poses | success | mean | median | 99th percentile | maximum | in a batch |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for x in found:
@@ -42,7 +42,7 @@ def _ours(found: Sequence[dict[str, Any]], about: dict[str, Any]) -> str:
         for robot, miss in missed
     )
     where = f"{named(about)}, {str(about['date'])[:10]}"
-    return "\n".join([*lines, "", f"{where}. Missed: {told or 'none'}."])
+    return "\n".join([*lines, "", f"{where}. Unsolved poses: {told or 'none'}."])
 
 
 def _beside(found: Sequence[dict[str, Any]]) -> str:

@@ -29,10 +29,10 @@ def tables(parts: Mapping[str, Sequence[MotionRow]], about: Mapping[str, Any]) -
 
 
 def _table(rows: Sequence[MotionRow]) -> list[str]:
-    cells = [(x.what, x.ours_shown, x.target_shown, x.peer_shown, x.verdict) for x in rows]
+    cells = [(x.what, x.ours_shown, x.peer_shown) for x in rows]
     return [
-        "| | linkwork | target | peer | |",
-        "|---|--:|--:|--:|---|",
+        "| | linkwork | peer |",
+        "|---|--:|--:|",
         *(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |".replace("|  |", "| |") for row in cells),
     ]
 
