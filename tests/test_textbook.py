@@ -9,10 +9,7 @@ import linkwork
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [*sorted((DOCS / "algorithms").glob("*.md")), DOCS / "identification.md"]
-SHOWN = re.compile(
-    r"^```python\n# (algorithms/\S+\.py|spatial/\S+\.py|model/\S+\.py|identify/\S+\.py)\n(.*?)^```",
-    re.MULTILINE | re.DOTALL,
-)
+SHOWN = re.compile(r"^```python\n# (\S+/\S+\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def test_lines_that_are_shown_are_in_the_source() -> None:
@@ -27,4 +24,4 @@ def test_lines_that_are_shown_are_in_the_source() -> None:
                     assert line in source[at:], f"{page.name}: {file} has no line {line!r} after those before it"
                     at = source.index(line, at) + 1
                     shown += 1
-    assert shown > 0 or not PAGES
+    assert shown > 100
