@@ -220,7 +220,7 @@ def test_what_was_taken_without_a_word() -> None:
             ValueError, match=rf"simulate: {next(iter(given))}: expected a controller that takes nobody"
         ):
             robot.simulate([0.0, 0.0], duration=0.01, **given)
-    with pytest.raises(ValueError, match=r"start and end: expected a start not after the end, got 2 and -1 s"):
+    with pytest.raises(ValueError, match=r"start and end: expected start <= end, got 2 and -1 s"):
         lw.motion.Trajectory.by_coordinate([[0.0, 1.0]], [[[0.0, 1.0]]], start=2.0, end=-1.0)
     with pytest.raises(ValueError, match=r"linearize: dt: expected .* got -0.1"):
         robot.linearize([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], dt=-0.1)
@@ -249,7 +249,7 @@ def test_absurd_sizes_are_refused_before_memory_is_taken() -> None:
         ("compile: x: expected at most 4194304 elements", lambda: lw.compile(lambda x: x, x=10**30)),
         ("compile: x: expected at most 4194304 elements", lambda: lw.compile(lambda x: x, x=(10**5, 10**5))),
         ("simulate: duration: expected at most 1e.10 steps", lambda: robot.simulate([0.0, 0.0], duration=2**63)),
-        ("simulate: duration: expected at most 8589934592 numbers", lambda: robot.simulate([0, 0], duration=5e6)),
+        ("simulate: duration: expected at most 8589934592 values", lambda: robot.simulate([0, 0], duration=5e6)),
         ("sampled: num_samples: expected at most 1000000000 samples", lambda: line.sampled(num_samples=2 * 10**9)),
         ("sampled: dt: expected at most 1000000000 samples", lambda: line.sampled(dt=1e-300)),
         ("expected an integer up to 2147483647", lambda: robot.base_parameters(samples=10**12)),
