@@ -52,9 +52,7 @@ def test_rank_deficient_matrices() -> None:
     """Without damping they are refused; damping and the pseudoinverse have an answer."""
     a, b = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]), np.array([1.0, 2.0, 2.0])
     for matrix, side in ((a, b), (a.T, b[:2])):
-        with pytest.raises(
-            SingularMatrixError, match="lstsq: the matrix is singular to this factorization: pivot 1"
-        ):
+        with pytest.raises(SingularMatrixError, match="lstsq: the matrix is singular to this factorization: pivot 1"):
             lstsq(matrix, side)
         assert lstsq(matrix, side, status=True)[1] == 2.0
         np.testing.assert_allclose(lstsq(matrix, side, damping=0.5), damped(matrix, side, 0.5), atol=1e-14)
