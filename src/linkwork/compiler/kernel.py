@@ -130,10 +130,10 @@ class Kernel(Differentiable):
         return self._source.traced.operations
 
     def count(self, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
-        """Return `operations` for given numbers of iterations of the loops with a condition.
+        """Return the number of operations of each kind, for given numbers of iterations of loops with a condition.
 
-        ``iterations`` is one integer for all loops or one for each of `while_loops`. Raises ValueError for another
-        length, or for more iterations than a loop's maximum.
+        All else is counted as in `operations`, for one sample. ``iterations`` is one integer for all loops or one for
+        each of `while_loops`. Raises ValueError for another length, or for more iterations than a loop's maximum.
         """
         return self._source.traced.count(iterations)
 

@@ -47,7 +47,10 @@ class RelativeMotion(Protocol):
 
 
 class Kinematics(Protocol):
-    """A robot in a state, over any scalar."""
+    """State of a robot, from which constraints query poses, motions, points and directions by name.
+
+    Its values are scalars of any type: floats, symbols or dual numbers.
+    """
 
     @property
     def nv(self) -> int:
@@ -103,7 +106,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """The names of a robot that a constraint refers to."""
+    """Names of the frames, joints, points and directions of a robot to which a constraint refers."""
 
     frames: tuple[str, ...] = ()
     joints: tuple[str, ...] = ()
@@ -121,7 +124,7 @@ class Constraint(ABC):
 
     @property
     def references(self) -> References:
-        """The names of the robot that it refers to."""
+        """The frames, joints, points and directions of the robot to which the constraint refers, by name."""
         return References()
 
     @property
@@ -153,7 +156,10 @@ class Constraint(ABC):
         raise _missing(self, "velocity", "its velocity")
 
     def rates(self, state: Kinematics) -> Rates | None:
-        """Return the rows in closed form, or None to differentiate ``error`` or ``velocity``."""
+        """Return Jacobian rows, drift and bias in closed form, or None.
+
+        With None they are derived from ``error`` or ``velocity`` by automatic differentiation.
+        """
         return None
 
     @property

@@ -86,7 +86,7 @@ AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
 @dataclass(frozen=True)
 class RelativePoint:
-    """A point fixed to B in its motion relative to A."""
+    """Motion, relative to a frame A, of a point that is fixed to a frame B."""
 
     between: RelativeMotion
     position: Vec3  # r, in B

@@ -30,7 +30,7 @@ __all__ = ["Holonomic", "Pfaffian", "StateQuery", "over_any_scalar", "refuse_pic
 
 
 class StateQuery:
-    """A robot in one state, the argument of user functions.
+    """State of a robot, which user functions of constraints query by names of joints, frames, points and directions.
 
     Scalars are returned as symbols, all other values as NumPy arrays.  Names are those of the robot.  ``v``, ``twist``
     and ``point_velocity`` are only for functions of velocities, as in `Pfaffian`.
@@ -120,12 +120,15 @@ class StateQuery:
         return _outputs(self._name, function, (self, *more))
 
     def taken_over(self, outputs: Sequence[Any], answers: Sequence[Any]) -> list[Any]:
-        """Evaluate such expressions on values of any scalar type, in the order of the queries."""
+        """Return the values of the expressions from `outputs` for given results of the queries.
+
+        ``answers`` are these results, in the order of the queries, as scalars of any type.
+        """
         return _evaluate_on(self._name, outputs, self._symbols, answers)
 
     @property
     def asked(self) -> tuple[tuple[str, ...], ...]:
-        """The queries: each one the name of a method and its arguments."""
+        """The queries that the function has made: each is a tuple of a method's name and its arguments."""
         return tuple(self._answers)
 
     def _frames(self, *names: Any) -> list[Any]:

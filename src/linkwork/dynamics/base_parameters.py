@@ -29,9 +29,9 @@ __all__ = ["BaseParameters", "base_parameters_of"]
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class BaseParameters(Made):
-    """Base parameters β = P π, the combinations of inertial parameters π that joint forces depend on.
+    """Base parameters β = P π: the linear combinations of the parameters π on which joint forces depend.
 
-    Y π = Y_b β in every state.
+    Y is the regressor of inverse dynamics, τ = Y π, and Y_b are its independent columns: Y π = Y_b β in every state.
     """
 
     of: tuple[str, ...]  # names of π
@@ -47,17 +47,23 @@ class BaseParameters(Made):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Parameters of the independent columns, with which others are grouped."""
+        """Names of the parameters π_b, one for each base parameter, whose columns of the regressor are independent.
+
+        Base parameter β_i is element i of π_b plus multiples of other parameters.
+        """
         return tuple(self.of[k] for k in self.columns)
 
     @property
     def dependent(self) -> np.ndarray:
-        """Indices of the dependent columns of Y, (npi − rank,)."""
+        """Indices (npi − rank,) of the columns of the regressor Y that are not among the independent ones."""
         return np.setdiff1d(np.arange(len(self.of)), self.columns)
 
     @property
     def grouping(self) -> np.ndarray:
-        """K (rank, npi − rank): Y_d = Y_b K, and β = π_b + K π_d."""
+        """Matrix K (rank, npi − rank) with Y_d = Y_b K, and thus β = π_b + K π_d.
+
+        Y_b and π_b are the independent columns of the regressor and their parameters, Y_d and π_d the dependent ones.
+        """
         return self.matrix[:, self.dependent]
 
     @property

@@ -115,7 +115,7 @@ class DerivativeMethods(RobotBase):
     def kinetic_energy_derivatives(
         self, q: Array, v: Array, *, passive: bool = False, out: tuple[np.ndarray, ...] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Compute ∂T/∂q and ∂T/∂v = M v of `kinetic_energy`.
+        """Compute the derivatives ∂T/∂q and ∂T/∂v = M v of the kinetic energy T, which `kinetic_energy` computes.
 
         q (..., nq), v (..., nv) -> dT_dq (..., nv) [N·m, N], dT_dv (..., nv) [kg·m²/s, kg·m/s].
         """
@@ -124,7 +124,7 @@ class DerivativeMethods(RobotBase):
     def potential_energy_derivatives(
         self, q: Array, *, gravity: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Compute ∂U/∂q of `potential_energy`: the joint forces that hold the robot at rest, `gravity_force`.
+        """Compute the gradient ∂U/∂q of the potential energy U; it equals `gravity_force`.
 
         q (..., nq) -> (..., nv) [N·m, N].
         """
@@ -318,9 +318,10 @@ class DerivativeMethods(RobotBase):
     def integrate_derivatives(
         self, q: Array, v: Array, *, out: tuple[np.ndarray, ...] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the derivatives of q⁺ = `integrate` (q, v) by q and by v, as tangent vectors at q⁺ and at q.
+        """Compute the derivatives of q⁺ = `integrate` (q, v) by q and by v, in tangent spaces.
 
-        q (..., nq), v (..., nv) -> dq_dq (..., nv, nv) [1, m, 1/m], dq_dv (..., nv, nv) [1, m, 1/m].  Both are the
-        identity for joints with q̇ = v.  For a floating joint they are the adjoint of the inverse motion, and the right
-        Jacobian of the exponential.
+        A change of q is a tangent vector at q, and the change of q⁺ a tangent vector at q⁺.
+        q (..., nq), v (..., nv) -> dq_dq (..., nv, nv) [1, m, 1/m], dq_dv (..., nv, nv) [1, m, 1/m].  Both are
+        the identity for joints with q̇ = v.  For a floating joint they are the adjoint of the inverse motion, and the
+        right Jacobian of the exponential.
         """

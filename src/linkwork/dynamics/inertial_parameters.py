@@ -79,16 +79,20 @@ def explain(parameters: ArrayLike, *, definite: bool = False, tolerance: float =
 
 @public
 def pseudo_inertia(parameters: Any) -> Any:
-    """Return the pseudo-inertia P = ∫ (r; 1) (r; 1)ᵀ dm, of the second moments ½ tr(J) 1 − J, h and m.
+    """Return the pseudo-inertia P = ∫ (r; 1) (r; 1)ᵀ dm, a symmetric matrix, of a body's parameters π.
 
-    (..., 10) -> (..., 4, 4) [kg·m², kg·m, kg], symmetric.  Takes symbols.
+    Its blocks are ½ tr(J) 1 − J, the first moments h and the mass m.  (..., 10) -> (..., 4, 4) [kg·m², kg·m, kg].
+    Takes symbols.
     """
     return _mapped("pseudo_inertia", parameters, (10,), formulas.pseudo_inertia, (4, 4))
 
 
 @public
 def from_pseudo_inertia(P: Any) -> Any:
-    """Return π of a pseudo-inertia, of which the upper triangle is read: (..., 4, 4) -> (..., 10).  Takes symbols."""
+    """Return the parameters π of a body with this pseudo-inertia: (..., 4, 4) -> (..., 10).
+
+    Only the upper triangle of P is read.  Takes symbols.
+    """
 
     def of_elements(elements: Sequence[Any]) -> list[Any]:
         return formulas.from_pseudo_inertia([elements[4 * k : 4 * k + 4] for k in range(4)])

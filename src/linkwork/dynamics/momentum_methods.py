@@ -216,13 +216,13 @@ class MomentumMethods(RobotBase):
 
 
 class RegressorMethods(ConfigurationMethods):
-    """Methods for regressors: functions that are linear in inertial parameters, and these parameters.
+    """Methods for regressors, the matrices that are multiplied by inertial parameters π, and for π itself.
 
     π (npi,) stacks ten parameters of each moving body, in the order of `bodies`, about the origin of its frame in its
     axes: m [kg], h_x, h_y, h_z = m c [kg·m], J_xx, J_xy, J_xz, J_yy, J_yz, J_zz [kg·m²]; so npi is 10 nb.  With
-    ``passive=True`` parameters of joints follow, one for each velocity in the order of `joints`: all armatures, all
-    dampings, all dry frictions, all stiffnesses.  A joint that follows another has its own.  Without such joints each
-    kind has nv parameters.
+    ``passive=True`` the parameters of joints follow, one for each velocity of each joint in the order of `joints`:
+    all armatures, all dampings, all dry frictions, all stiffnesses.  A joint that follows another has its own
+    parameters.  On a robot without such followers there are nv parameters of each of the four kinds.
     """
 
     __slots__ = ()
@@ -249,7 +249,7 @@ class RegressorMethods(ConfigurationMethods):
     def kinetic_energy_regressor(
         self, q: Array, v: Array, *, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Compute the row y of the kinetic energy, y π = ½ vᵀ M v; with ``passive`` it includes armatures.
+        """Compute the row vector y with kinetic energy ½ vᵀ M v = y π; with ``passive`` it includes armatures.
 
         q (..., nq), v (..., nv) -> (..., npi) [J by π].
         """
@@ -258,14 +258,14 @@ class RegressorMethods(ConfigurationMethods):
     def potential_energy_regressor(
         self, q: Array, *, gravity: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Compute the row y of the potential energy of moving bodies, U = y π; with ``passive`` it includes springs.
+        """Compute the row vector y with U = y π, the potential energy of moving bodies; ``passive`` includes springs.
 
         q (..., nq) -> (..., npi) [J by π].  U is zero where the bodies are at the world's origin.
         """
 
     @computed
     def momentum_regressor(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Compute the matrix Y of the momentum (angular; linear) = Y π, about the world's origin in its axes.
+        """Compute the matrix Y with momentum (angular; linear) = Y π, about the world's origin in the world's axes.
 
         q (..., nq), v (..., nv) -> (..., 6, npi) [kg·m²/s, kg·m/s by π].
         """
@@ -273,7 +273,7 @@ class RegressorMethods(ConfigurationMethods):
     # -- the parameters
 
     def inertial_parameters(self, *, passive: bool = False) -> np.ndarray:
-        """Return the parameters π (npi,) that regressors multiply, in the order of the class.
+        """Return the parameters π (npi,) that regressors multiply, in the order stated at `RegressorMethods`.
 
         With ``passive`` damping and friction are zero where a joint's ``dynamics`` is "none", as they do not act.
         """
@@ -314,10 +314,10 @@ class RegressorMethods(ConfigurationMethods):
 
     @public(tolerance=non_negative)
     def physical_consistency(self, *, tolerance: float = 1e-5) -> dict[str, tuple[str, ...]]:
-        """Return the links whose inertias no distribution of mass has, each with its faults as sentences.
+        """Return the links whose inertias are unphysical, each with its faults as sentences.
 
-        ``tolerance`` is relative to the largest second moment; the default fits files with six digits.  See
-        `linkwork.parameters.explain`.
+        An inertia is unphysical if no distribution of mass has it.  ``tolerance`` is relative to the largest second
+        moment; the default suits files with six digits.  See `linkwork.parameters.explain`.
         """
         self._tree.require_inertias("physical_consistency")
         inertias = {link.name: link.inertia for link in self._tree.links if link.inertia}

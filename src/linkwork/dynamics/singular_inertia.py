@@ -50,7 +50,10 @@ _KINDS_IN_M = ("inertia", "armature", "placement", "frame")
 
 
 def inertia_guards(subject: KernelOwner, request: Request, walked: Any, q: Sequence[Any]) -> list[Any]:
-    """Return guards, positive where a pivot of M is small, for the velocities whose inertia may vanish."""
+    """Return expressions that are positive where a pivot of M is small.
+
+    There is one for each velocity whose pivot may vanish in some configuration.
+    """
     if not (
         isinstance(subject, RobotOwner) and request.spec.requires_regular_coordinates and "q" in request.spec.inputs
     ):
@@ -93,7 +96,10 @@ def warn_of_singular_inertia(subject: KernelOwner, request: Request, label: str,
 
 
 def unfelt(M: np.ndarray, sizes: Sequence[float]) -> np.ndarray:
-    """Return an orthonormal basis (nv, k) of the null space of M (nv, nv); ``sizes`` (nv) scale its rounding."""
+    """Return an orthonormal basis (nv, k) of the null space of the mass matrix M (nv, nv).
+
+    ``sizes`` (nv) are the scales of M's diagonal, relative to which an eigenvalue counts as rounding.
+    """
     scale = np.array([1.0 / math.sqrt(size) if size > 0.0 else 1.0 for size in sizes])
     values, vectors = np.linalg.eigh(M * scale * scale[:, None])
     basis = vectors[:, values <= SINGULAR * len(M)] * scale[:, None]
@@ -101,7 +107,7 @@ def unfelt(M: np.ndarray, sizes: Sequence[float]) -> np.ndarray:
 
 
 def unfelt_joints(tree: Tree, q: list[float], armature: bool, fixed: Sequence[int] = ()) -> list[str]:
-    """Return the names of joints in motions that move no inertia, in the order of velocities."""
+    """Return the names of joints that take part in motions without inertia, in the order of velocities."""
     owner = owners(tree)
     free = [k for k, i in enumerate(owner) if i not in fixed]
     sizes = mass_sizes(tree, q, armature)

@@ -88,7 +88,11 @@ class SpringDamper(ForceElement):
         return Force(b.cross(f), f)
 
     def resistances(self, marks: Marks, X: Pose) -> list[Resistance]:
-        """Return the resistances along the line, and across it, where a longer spring than its rest length resists."""
+        """Return the resistances: k and c along the line from a to b, and k (1 − l₀/l) across it.
+
+        Only a spring longer than its rest length l₀ resists across the line.  Where the points coincide, k acts in all
+        directions.
+        """
         b, p, _, share = self._line(marks, X)
         k, u = self.stiffness, p * share
         across: Any = 1.0 if self.rest_length == 0.0 else fmax(1.0 - share * self.rest_length, 0.0)

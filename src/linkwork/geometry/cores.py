@@ -104,9 +104,9 @@ class HalfSpaceCore:
 
 @dataclass(frozen=True, slots=True)
 class FieldCore:
-    """Non-convex body about a pose's origin with a function of its distance to a bounded convex core: see `fields`.
+    """Non-convex body at a pose, given by a function that returns its distance to a bounded convex core: see `fields`.
 
-    A set of points also has ``points``, which returns the minimum over its points of a function of one point.
+    A set of points also has ``points``: this applies a function of one point to all of them and returns the minimum.
     """
 
     pose: Pose

@@ -118,7 +118,10 @@ class Scene:
         return self._of((*self._obstacles, *added))
 
     def with_box(self, name: str, size: Sequence[float], pose: Any = None) -> Self:
-        """Add a box centred at the pose, with edges along its x, y and z [m]: see `with_shape`."""
+        """Return the scene with a further obstacle: a box centred at the pose.
+
+        ``size`` are its edge lengths along the pose's x, y and z [m].  Errors are those of `with_shape`.
+        """
         return self.with_shape(name, Box(size), pose)  # type: ignore[arg-type]
 
     def with_sphere(self, name: str, radius: float, pose: Any = None) -> Self:
@@ -126,19 +129,32 @@ class Scene:
         return self.with_shape(name, Sphere(radius), pose)
 
     def with_cylinder(self, name: str, radius: float, length: float, pose: Any = None) -> Self:
-        """Add a cylinder about the pose's z axis [m]: see `with_shape`."""
+        """Return the scene with a further obstacle: a cylinder about the pose's z axis, centred at the pose.
+
+        ``radius`` and ``length`` are in metres.  Errors are those of `with_shape`.
+        """
         return self.with_shape(name, Cylinder(radius, length), pose)
 
     def with_capsule(self, name: str, radius: float, length: float, pose: Any = None) -> Self:
-        """Add a capsule along the pose's z axis, its length between the centres of its ends [m]: see `with_shape`."""
+        """Return the scene with a further obstacle: a capsule along the pose's z axis, centred at the pose.
+
+        ``length`` [m] is the distance between the centres of its hemispheres, of ``radius`` [m].  Errors are those of
+        `with_shape`.
+        """
         return self.with_shape(name, Capsule(radius, length), pose)
 
     def with_ellipsoid(self, name: str, radii: Sequence[float], pose: Any = None) -> Self:
-        """Add an ellipsoid with radii along the pose's x, y and z [m]: see `with_shape`."""
+        """Return the scene with a further obstacle: an ellipsoid centred at the pose.
+
+        ``radii`` are those along the pose's x, y and z [m].  Errors are those of `with_shape`.
+        """
         return self.with_shape(name, Ellipsoid(radii), pose)  # type: ignore[arg-type]
 
     def with_half_space(self, name: str, pose: Any = None) -> Self:
-        """Add the half-space z ≤ 0 of the pose, a floor or a wall: see `with_shape`."""
+        """Return the scene with a further obstacle: the half-space z ≤ 0 of the pose, such as a floor or a wall.
+
+        Errors are those of `with_shape`.
+        """
         return self.with_shape(name, HalfSpace(), pose)
 
     def with_height_field(self, name: str, heights: Any, spacing: Any, pose: Any = None) -> Self:
@@ -149,11 +165,18 @@ class Scene:
         return self.with_shape(name, HeightField(heights, spacing), pose)
 
     def with_point_cloud(self, name: str, points: Any, radius: float = 0.0, pose: Any = None) -> Self:
-        """Add points (n, 3) [m] in the pose's coordinates, each a ball of the radius: see `with_shape`."""
+        """Return the scene with a further obstacle: a point cloud.
+
+        ``points`` (n, 3) [m] are in the pose's coordinates; each is a ball of the ``radius`` [m].  Errors are those of
+        `with_shape`.
+        """
         return self.with_shape(name, PointCloud(points, radius), pose)
 
     def with_distance_field(self, name: str, field: DistanceField, pose: Any = None) -> Self:
-        """Add a result of `linkwork.distance_field`; its `error` is subtracted from distances: see `with_shape`."""
+        """Return the scene with a further obstacle: a distance field, such as a result of `linkwork.distance_field`.
+
+        The field's `error` is subtracted from all distances to it.  Errors are those of `with_shape`.
+        """
         if not isinstance(field, DistanceField):
             raise TypeError(f"Scene: {name!r}: expected a linkwork.shapes.DistanceField, got {field!r}")
         return self.with_shape(name, field, pose)
@@ -220,12 +243,12 @@ class Scene:
 
     @property
     def capacities(self) -> tuple[tuple[SolidKind, int], ...]:
-        """Number of rows of each kind with obstacles."""
+        """Kinds of obstacles in the scene, each with its capacity: the number of rows of its array in `rows`."""
         return tuple((kind, len(rows)) for kind, rows in self.rows.items())
 
     @property
     def row_indices(self) -> tuple[int, ...]:
-        """Index of each obstacle's row, with the rows of all kinds stacked."""
+        """Row of each obstacle in the arrays of `rows`, stacked in their order: one index for each obstacle."""
         return self._row_indices
 
     @cached_property
@@ -234,7 +257,7 @@ class Scene:
 
     @property
     def row_indices_by_distance(self) -> tuple[int, ...]:
-        """Index of each obstacle's row in `rows_by_distance`."""
+        """Row of each obstacle in the arrays of `rows_by_distance`, stacked in their order."""
         return self._row_indices_by_distance
 
     @cached_property
@@ -244,7 +267,7 @@ class Scene:
         )
 
     def _indices_in_order(self, order: Iterable[int]) -> tuple[int, ...]:
-        """Return each obstacle's row index if the rows of a kind are in this order."""
+        """Return each obstacle's row in the stacked arrays, if they are filled with obstacles in this ``order``."""
         starts: dict[SolidKind, int] = {}
         count = 0
         for kind, capacity in self.capacities:

@@ -61,7 +61,10 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class ConvexProblem:
-    """A and b, for ten parameters of each of n bodies and then k joint parameters, with the prior of the bodies."""
+    """The convex problem: A and b of the measurements, and the prior of the bodies' inertias.
+
+    A has ten columns for each of n bodies (its inertial parameters), and then one for each of k joint parameters.
+    """
 
     A: np.ndarray  # (rows, 10 n + k), in units of the noise
     b: np.ndarray  # (rows,)
@@ -69,11 +72,14 @@ class ConvexProblem:
     spread: float
 
     def parameters(self, L: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return (π; y)."""
+        """Return (π; y): the inertial parameters of bodies with factors U_0 L, and then the joint parameters y."""
         return np.concatenate([parameters_of_factors(self.U @ L).ravel(), y])
 
     def rates(self, L: np.ndarray, count: int) -> np.ndarray:
-        """Return the derivative (10 n + k, 10 n + k) of (π; y) by step coordinates and y."""
+        """Return the derivative (10 n + k, 10 n + k) of (π; y) by the bodies' steps s (10 n) and by y (k).
+
+        A step s changes a body's pseudo-inertia U Uᵀ to U (1 + S) Uᵀ, with S as in `symmetric`.
+        """
         n = 10 * len(L)
         result = np.eye(n + count)
         for i, block in enumerate(rates(self.U @ L)):
@@ -81,7 +87,7 @@ class ConvexProblem:
         return result
 
     def solve(self, y: np.ndarray, max_iterations: int, report: Reporter) -> Solution:
-        """Minimise from the robot's own inertias and y."""
+        """Return the minimum, by Newton's method from the robot's own inertias and from joint parameters y."""
         L = np.broadcast_to(np.eye(4), (len(self.U), 4, 4))
         noise = max(1.0, self._misfit(L, y) / np.sqrt(max(1, len(self.U))))
         for step in range(1, max_iterations + 1):
@@ -152,30 +158,39 @@ _HALF = np.array([1.0] * 4 + [np.sqrt(0.5)] * 6)
 
 
 def has_extent(pi: np.ndarray) -> np.ndarray:
-    """Return True for bodies (..., 10) with mass and extent in all directions: those with a factor."""
+    """Return True for bodies (..., 10) with mass and extent in all directions.
+
+    Their pseudo-inertias are positive definite, so they have Cholesky factors.
+    """
     return inertial.is_physical(pi, definite=True, tolerance=1e-12)
 
 
 def factors(pi: np.ndarray) -> np.ndarray:
-    """Return U (n, 4, 4) of parameters (n, 10)."""
+    """Return the upper triangular factors U (n, 4, 4) of pseudo-inertias U Uᵀ, from inertial parameters (n, 10)."""
     return _upper(inertial.pseudo_inertia(pi))
 
 
 def parameters_of_factors(U: np.ndarray) -> np.ndarray:
-    """Return the parameters (n, 10) with these factors."""
+    """Return the inertial parameters (n, 10) of the pseudo-inertias U Uᵀ."""
     result: np.ndarray = inertial.from_pseudo_inertia(U @ U.swapaxes(-1, -2))
     return result
 
 
 def symmetric(s: np.ndarray) -> np.ndarray:
-    """Return S (n, 4, 4) of steps (n, 10)."""
+    """Return the symmetric matrices S (n, 4, 4) of steps s (n, 10).
+
+    s has the diagonal of S, and √2 times the entries above it.
+    """
     S = np.zeros((len(s), 4, 4))
     S[:, _ROWS, _COLUMNS] = S[:, _COLUMNS, _ROWS] = s * _HALF
     return S
 
 
 def rates(U: np.ndarray) -> np.ndarray:
-    """Return the derivative (n, 10, 10) of the parameters by step coordinates."""
+    """Return the derivative (n, 10, 10) of the inertial parameters by steps s, at pseudo-inertias U Uᵀ.
+
+    A step s changes U Uᵀ to U (1 + S) Uᵀ, with S as in `symmetric`.
+    """
     units = symmetric(np.eye(10))
     P = U[:, None] @ units @ U[:, None].swapaxes(-1, -2)
     result: np.ndarray = inertial.from_pseudo_inertia(P).swapaxes(-1, -2)
@@ -189,14 +204,14 @@ def stepped(L: np.ndarray, S: np.ndarray) -> np.ndarray:
 
 
 def gradients(L: np.ndarray) -> np.ndarray:
-    """Return the gradient (n, 10) of the divergence by step coordinates."""
+    """Return the gradient (n, 10) of each body's divergence D from its original by its step s."""
     G = L.swapaxes(-1, -2) @ L - np.eye(4)
     result: np.ndarray = G[:, _ROWS, _COLUMNS] * _HALF * np.where(_ROWS == _COLUMNS, 1.0, 2.0)
     return result
 
 
 def divergences(L: np.ndarray) -> np.ndarray:
-    """Return D (n,) of each body."""
+    """Return the divergence D (n,) of each body from its original, for factors L (n, 4, 4)."""
     diagonal = np.diagonal(L, axis1=-2, axis2=-1)
     above = (L * L).sum(axis=(-2, -1)) - (diagonal * diagonal).sum(axis=-1)
     result: np.ndarray = above + ((diagonal - 1.0) * (diagonal + 1.0) - 2.0 * np.log(diagonal)).sum(axis=-1)

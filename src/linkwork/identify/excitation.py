@@ -357,7 +357,7 @@ class ExcitationMeter:
         self.typical = typical[self.base.columns]
 
     def triangle(self, motion: Measurements) -> np.ndarray:
-        """Return R (r, r) of the weighted regressor of a motion."""
+        """Return the triangular factor R (r, r) of a motion's weighted regressor, for r base parameters."""
         R = np.zeros((self.base.rank, self.base.rank))
         for Y, _ in motion.regressors(self.columns.passive, self.columns.friction):
             rows = self.base.regressor(Y[..., self.columns.estimated]) * self.weights[:, None]

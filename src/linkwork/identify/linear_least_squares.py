@@ -46,24 +46,24 @@ class Reduced:
         return int(self.rows.shape[-1]) - 1
 
     def of(self, columns: np.ndarray) -> Reduced:
-        """Return the same with some of the columns only."""
+        """Return the same reduction with only some of the estimated columns."""
         return Reduced(self.rows[:, [*columns, self.width]], self.force, self.samples, self.mean, self.square)
 
     def sums(self, row_values: np.ndarray) -> np.ndarray:
-        """Return sums (nv,) of one value for each row, by joint force."""
+        """Return the sum for each joint force (nv,) of values (m,), one for each row of ``rows``."""
         return np.bincount(self.force, row_values, len(self.square))
 
     def residual_squares(self, x: np.ndarray) -> np.ndarray:
-        """Return the sum of squares (nv,) of each force's residuals."""
+        """Return the sum of squared residuals of each joint force (nv,), for parameters x (p,)."""
         return self.sums((self.rows @ np.append(x, -1.0)) ** 2)
 
     def weighted(self, weights: np.ndarray) -> np.ndarray:
-        """Return all rows times their forces' weights, reduced to a triangle (p + 1, p + 1)."""
+        """Return the triangular factor (p + 1, p + 1) of all rows, each times the weight of its joint force."""
         row_weights = weights[self.force]
         return triangular((self.rows * row_weights[:, None])[row_weights > 0.0])
 
     def rms(self, squares: np.ndarray) -> np.ndarray:
-        """Return sums of squares as root mean squares."""
+        """Return the root mean square over the samples for each joint force (nv,), from its sum of squares."""
         result: np.ndarray = np.sqrt(squares / self.samples)
         return result
 
@@ -76,7 +76,10 @@ class Reduced:
 
 
 def reduce_measurements(measurements: Measurements, columns: Columns) -> Reduced:
-    """Return the triangles of measurements, chunk by chunk; each with the columns that its force depends on."""
+    """Return measurements reduced to a triangular matrix for each joint force.
+
+    Samples are processed in chunks.  Each triangle has only the columns on which its force depends.
+    """
     nv, p = measurements.robot.nv, len(columns.estimated)
     triangles = [np.zeros((0, p + 1)) for _ in range(nv)]
     known = columns.known

@@ -23,7 +23,7 @@ _DEPENDENT = 1e-5  # of a column's length: a smaller remainder after projecting 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The estimated columns of a regressor, and the known parameters of the others."""
+    """A selection of estimated parameters, by their columns in the regressor; the other parameters are known."""
 
     names: tuple[str, ...]  # of all parameters
     pi: np.ndarray  # (npi,): the robot's own values
@@ -39,7 +39,7 @@ class Columns:
 
     @property
     def known(self) -> np.ndarray:
-        """Parameters π with zeros for estimated ones."""
+        """The robot's own parameters π (npi,), with zeros in place of the estimated ones."""
         result = self.pi.copy()
         result[self.estimated] = 0.0
         return result

@@ -31,7 +31,7 @@ _HALVINGS = 30  # bisections between samples to find the end of a range
 
 
 class BranchArrays(NamedTuple):
-    """Outputs of a kernel of branches."""
+    """Arrays that the kernel of closed-form branches returns: see `ClosedForm.kernel`."""
 
     q: Any
     valid: Any

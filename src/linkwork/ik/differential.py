@@ -247,7 +247,7 @@ _KINDS = ("position", "velocity", "acceleration", "speed")
 
 @dataclass(frozen=True)
 class LimitArrays:
-    """Motion limits as arrays, infinite where absent."""
+    """Position, velocity and acceleration limits as arrays, infinite where absent, and bounds of speed norms."""
 
     lower: np.ndarray  # (nq,)
     upper: np.ndarray

@@ -44,7 +44,7 @@ _REVOLUTION = math.tau
 
 @dataclass(frozen=True)
 class BlockingLimit:
-    """Joint that a solution without limits has outside its bound [rad, m]."""
+    """Joint limit that blocks a target: a solution found without limits needs the joint beyond its bound [rad, m]."""
 
     joint: str
     needed: float
@@ -337,10 +337,10 @@ def analyse_failures(
 
 
 def beyond_limits(problem: ProblemView, q: np.ndarray, targets: Sequence[np.ndarray]) -> tuple[BlockingLimit, ...]:
-    """Return the joints that a configuration has outside their bounds, up to full revolutions.
+    """Return the joints whose positions in a configuration are outside their limits.
 
-    Joints that tasks name are taken without revolutions.  If tasks name joints, only joints that change their errors
-    count.
+    Angles are first shifted by the full revolutions that violate the limits least, unless a task names the joint.  If
+    tasks name joints, joints that do not change any error of the tasks are omitted.
     """
     result, tree = [], problem.robot.tree
     counted = {name for task in problem.tasks for name in task.references.joints}

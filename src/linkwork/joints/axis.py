@@ -88,9 +88,10 @@ def swing(axis: Vec3, other: Vec3) -> Vec3:
 
 
 def scaled_sin_cos_about(axis: Vec3, R: Rotation) -> tuple[Any, Any]:
-    """Return (sine, cosine), up to a positive factor, of the rotation about a unit axis nearest to R.
+    """Return (sine, cosine), times a common positive factor, of an angle about a unit axis.
 
-    Returns (0, 1) where all angles are equally near: half a revolution about a perpendicular axis.
+    The angle is that of the rotation about the axis that is nearest to R.  The result is (0, 1) where all angles are
+    equally near: where R is half a revolution about a perpendicular axis.
     """
     twice_sin = axis.dot(Vec3(R.z.y - R.y.z, R.x.z - R.z.x, R.y.x - R.x.y))
     twice_cos = R.x.x + R.y.y + R.z.z - axis.dot(R @ axis)
@@ -105,9 +106,10 @@ def angle_about(axis: Vec3, R: Rotation) -> Any:
 
 
 def axis_residual(axis: Vec3, X: Pose, along: Any) -> Motion:
-    """Return the difference from a rotation about a unit axis, at ``along`` on it, to X, in X's axes.
+    """Return the difference from a rotation about a unit axis to the pose X, in X's axes.
 
-    (Shortest rotation vector from the axis to its direction in X; vector to X's origin).
+    The rotation's origin is at the distance ``along`` on the axis.  The difference is (shortest rotation vector from
+    the axis to its direction in X; vector to X's origin).
     """
     R = X.rotation
     return Motion(-swing(axis, R.inv_act(axis)), R.inv_act(X.translation - axis * along))

@@ -117,7 +117,8 @@ class Planar(JointType):
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         """Return the tangent vector from q to ``other``; angles count revolutions, as those of `Revolute`.
 
-        A constant twist for full revolutions leads nowhere, so v grows without bound near them.
+        Motion with a constant twist through full revolutions returns to the same position.  The linear part therefore
+        grows without bound as the angle between q and ``other`` approaches full revolutions.
         """
         turn = other[2] - q[2]
         x, y, _ = self.velocity_from_rate(q, [other[0] - q[0], other[1] - q[1], 0.0])
@@ -128,5 +129,5 @@ class Planar(JointType):
         return (self.normal,)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Return the inertia with ∫(n·r)² dm = 0, n the normal: spread off the plane has no effect."""
+        """Return the inertia with ∫(n·r)² dm = 0, n the normal: the spread of mass along the normal has no effect."""
         return Inertia(inertia.mass, inertia.moment, flat_inertia(inertia.about, self.normal))

@@ -141,10 +141,11 @@ class StraightFloating(StraightJoint):
 
 
 def straight_motion_joint(joint: JointType) -> JointType:
-    """Return the joint with straight motion at constant velocity, or the joint itself if it is the same.
+    """Return the joint whose origin moves on a straight line at constant velocity.
 
-    Configurations and transforms are those of the joint.  Composite and reversed joints are converted component by
-    component; types written by users are returned unchanged.
+    Configurations and transforms are unchanged.  Planar and floating joints are converted, and composite and reversed
+    joints component by component.  A joint that needs no conversion is returned itself, and so are types written by
+    users.
     """
     kind = type(joint)
     if kind is Planar:

@@ -118,7 +118,10 @@ def _float32(t: _Trial) -> list[float]:
 
 
 def _derivative(t: _Trial) -> list[float]:
-    """Results in a manifold, whose derivative has another shape, are left out."""
+    """Return the errors of the directional derivatives of a function's results, against differences of the results.
+
+    Results in a manifold are left out, as their derivatives have another shape.
+    """
     if not t.quantities:
         return []
     derivatives = _tuple(t.kernel.jvp(space="tangent")(*t.arrays, *t.tangents))[-len(t.outputs) :]

@@ -29,7 +29,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def computed_from(rows: Iterable[FunctionSpec]) -> Callable[[F], F]:
-    """Return the decorator that generates a method from its signature, for functions of these specifications."""
+    """Return the decorator that generates a robot's method from a stub, which has only a signature and a docstring.
+
+    The stub's name selects the function's specification among ``rows``.
+    """
     table = {row.name: row for row in rows}
     return lambda stub: _computed(table[stub.__name__], stub)
 

@@ -94,7 +94,7 @@ def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
 
 
 def _without_ambiguity(reader: ArgumentReader, call: Call) -> Call:
-    """Return a normalization that raises ValueError for configurations equally near to all others."""
+    """Return a normalization that raises ValueError for coordinates that have no unique nearest configuration."""
 
     def normalize(q: Any, *, out: Any = None) -> Any:
         if out is None and is_traced(q):

@@ -18,7 +18,7 @@ __all__ = ["Request", "read_request", "read_requests"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A function with its options, the optional inputs it has, and the frames on which wrenches act."""
+    """A request of one function: options, optional inputs, and the frames on which wrenches act."""
 
     spec: FunctionSpec
     options: tuple[tuple[str, Any], ...] = ()  # those that differ from the defaults
@@ -49,7 +49,11 @@ class Request:
 
     @property
     def sizes(self) -> dict[str, int | str | None]:
-        """Sizes by option, or names of sizes that words select; None for a single frame, which adds no dimension."""
+        """Sizes of the result's dimensions that options determine, by the dimension's name.
+
+        A size is an integer, the name of a size that the option's value selects, or None for a single frame, which
+        adds no dimension.
+        """
         named, result = dict(self.options), dict[str, int | str | None]()
         for option in self.spec.options:
             value = named.get(option.name, option.default)
@@ -158,7 +162,11 @@ def read_requests(subject: KernelOwner, caller: str, functions: Any) -> dict[str
 
 
 def labelled(caller: str, requests: Sequence[Request]) -> dict[str, Request]:
-    """Return requests by the functions' names, with the frames' names for repeated functions."""
+    """Return requests by the names of their outputs.
+
+    An output has the function's name, or the function's and the frame's if the function is requested several times.
+    Raises ValueError if two outputs would have the same name.
+    """
     names = [request.spec.name for request in requests]
     labelled: dict[str, Request] = {}
     for request in requests:
@@ -173,7 +181,7 @@ def labelled(caller: str, requests: Sequence[Request]) -> dict[str, Request]:
 
 
 def _forms(row: FunctionSpec) -> str:
-    """Return the forms in which the function can be requested."""
+    """Return a text of the forms in which a function can be requested, for error messages."""
     others = [option.name for option in row.options if not option.required]
     more = (*others, *row.optional, *row.wrench_arguments[:1])
     if not row.options and not more:

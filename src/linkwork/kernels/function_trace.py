@@ -107,7 +107,10 @@ def run(request: Request, walked: Any, values: Mapping[str, Sequence[Any]]) -> A
 
 
 def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, options: Mapping[str, Any]) -> None:
-    """Raise ValueError if a function would ignore forces of force elements or loop joints."""
+    """Raise ValueError if a function would ignore passive forces of force elements or loop joints.
+
+    Functions that include no passive forces are accepted.
+    """
     if not (options.get("passive") or row.needs_passive_forces):
         return
     elements: Any = getattr(walked, "force_elements", ())

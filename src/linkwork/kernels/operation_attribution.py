@@ -20,7 +20,10 @@ ELSEWHERE = -1  # index of code outside of bodies and walks
 
 
 class Watch:
-    """The body that the nodes of a graph are created for, from each recorded node on."""
+    """A record of the body for which an algorithm creates each node of a graph.
+
+    The recorded body and walk hold from one recorded node to the next.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.walks: list[str] = []
@@ -46,7 +49,10 @@ class Watch:
             self.note(before)
 
     def look(self, body: int) -> None:
-        """Record the lookup of a body: outside of walks it is the next one of a chain."""
+        """Record that an algorithm looks up a body.
+
+        Outside of walks, the body is the next one of a chain. During a walk, only the start of a new step is recorded.
+        """
         if self.positions[-1][1] in (ELSEWHERE, self._chain):
             if self._chain == ELSEWHERE:
                 self._chain = len(self.walks)

@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The elements of one joint in an array that has some for each."""
+    """A joint, and the slice of its elements in an array that has elements for each joint, such as q or v."""
 
     joint: str
     type: JointType
@@ -69,11 +69,14 @@ class KernelOwner(Protocol):
         """Sizes by the names that shapes use."""
 
     def parts(self, quantity: Quantity) -> Sequence[Part]:
-        """Return the joints whose elements an array consists of; () for other arrays."""
+        """Return the joints whose elements an array of this quantity consists of, with their slices.
+
+        It is empty for arrays that are not divided by joint.
+        """
 
     @property
     def checked_joints(self) -> Sequence[Part]:
-        """The joints that have invalid configurations, such as quaternions off the unit sphere."""
+        """The joints whose configuration can be invalid, such as a quaternion off the unit sphere."""
 
     def algorithm_input(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> Any:
         """Return the first argument of an algorithm, with ``parameter_values`` for the robot's own parameters."""
@@ -110,7 +113,7 @@ def configurations(subject: KernelOwner, inputs: Iterable[str]) -> list[tuple[st
 
 
 def _checked_joints(subject: KernelOwner) -> list[Part]:
-    """Return the joints that have invalid configurations."""
+    """Return the joints whose configuration can be invalid, such as a quaternion off the unit sphere."""
     return [part for part in subject.parts(QUANTITIES["q"]) if has_manifold(part.type, part.joint)]
 
 
@@ -166,7 +169,7 @@ class RobotOwner:
 
     @cached_property
     def singular_joints(self) -> LazyCache[tuple[str, ...]]:
-        """Joints that move no inertia, by whether armature counts and by the fixed bodies."""
+        """Cache of the joints that move no inertia; a key is whether armature counts, and which bodies are fixed."""
         return LazyCache()
 
     def algorithm_input(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> Tree:
@@ -200,7 +203,10 @@ class RobotOwner:
             )
 
     def _check_velocity(self, option: Option, name: Any) -> None:
-        """Raise UnknownNameError for a name of no velocity, ValueError for a joint that has several."""
+        """Raise an error unless the name is that of one coordinate of v.
+
+        It is UnknownNameError for an unknown name, and ValueError for a joint that has several coordinates of v.
+        """
         if len(index_of(self.tree, "v", (name,))) != 1:
             body = self.tree.bodies[self.tree.joint_index(name)]
             several = ", ".join(map(repr, names_in(body, "v")))
@@ -248,7 +254,7 @@ class RobotOwner:
 
 @dataclass(frozen=True)
 class JointOwner:
-    """Functions of a joint; those between its own frames do not depend on its placement."""
+    """A joint as the owner of its functions; those between its own frames do not depend on its placement."""
 
     name: str
     site: PlacedJoint

@@ -47,7 +47,7 @@ def edits(method: F) -> F:
 
 
 class RobotBase:
-    """A tree and its kernels; a class of a subject's methods adds only methods."""
+    """Base class of robots: the tree and its compiled kernels. Classes of methods of one subject extend it."""
 
     __slots__ = ("__weakref__", "_calls", "_kernels", "_subject", "_tree")
 
@@ -133,7 +133,7 @@ class RobotBase:
         except TypeError:
             self._refuse_names(name, options)
             for argument, value in options.items():
-                instance(name, argument, value, Hashable, what="a value that hashes")
+                instance(name, argument, value, Hashable, what="True, False, a number, a string or a tuple of these")
             raise
         if call is None:
             requested = (name, options | ({row.wrench_argument: dict(acting)} if acting else {}))

@@ -182,7 +182,7 @@ class Body:
 
     @property
     def dry_friction(self) -> list[DryFriction]:
-        """Dry friction of each of the joint's own velocities (nv); zero if it does not act."""
+        """Dry friction along each of the joint's own velocities (nv); zero if the body's ``dynamics`` is "none"."""
         nv, drive = self.joint.nv, self.drive
         if self.dynamics == "none":
             return [DryFriction(0.0, 0.0, FRICTION_VELOCITY)] * nv
@@ -253,7 +253,10 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class PlacedJoint:
-    """A joint type placed between two links, X_PB = placement · X_FM(q) · rotor, in either direction."""
+    """A joint type placed between a parent link P and a child link B: X_PB = placement · X_FM(q) · rotor.
+
+    If ``swapped``, the joint goes from the child to the parent, and X_PB is the inverse.
+    """
 
     type: JointType
     placement: Pose = Pose.identity()  # X_parent_stator
@@ -266,14 +269,17 @@ class PlacedJoint:
         return X.inv().formed() if self.swapped else X
 
     def across(self, q: Scalars, V: Motion) -> Motion:
-        """Transform a motion of M relative to F, in M's coordinates, to one of B relative to P, in B's."""
+        """Return the motion of the child B relative to the parent P, in B's coordinates.
+
+        V is the motion of the joint's frame M relative to its frame F, in M's coordinates.
+        """
         if self.swapped:
             return -(self.placement @ (self.type.X(q) @ V))
         moved: Motion = self.rotor.inv() @ V
         return moved
 
     def S(self, q: Scalars) -> Subspace:
-        """Return the motion subspace of B relative to P, in B's coordinates."""
+        """Return the motion subspace of the child B relative to the parent P, in B's coordinates."""
         return Subspace(tuple(self.across(q, column) for column in self.type.S(q).columns))
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:

@@ -114,7 +114,7 @@ def adjacent(tree: Tree, a: Frame, b: Frame) -> bool:
 
 
 def unmoving_pairs(tree: Tree) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of links that are skipped unless enabled: on one body, or connected by a joint."""
+    """Yield the pairs of links that are not checked by default: on one body, or connected by a joint."""
     joined = joined_bodies(tree)
     for a, b in pairs_of_links(tree):
         if a.body == b.body or frozenset((a.body, b.body)) in joined:
@@ -139,7 +139,10 @@ def with_collisions(tree: Tree, link: str, shapes: Sequence[Shape | Geometry]) -
 
 
 def ordered(tree: Tree, caller: str, a: Any, b: Any) -> tuple[str, str]:
-    """Order two links with collision shapes as the frames.  Raises UnknownNameError and ValueError."""
+    """Return the names of two links with collision shapes, in the order of their frames in the tree.
+
+    Raises UnknownNameError for a link without collision shapes, ValueError if both are the same link.
+    """
     links = collision_links(tree)
     for name in (a, b):
         if name not in links:

@@ -91,18 +91,19 @@ class FrictionLaw(ABC):
         return self.resistance(fmax(fabs(v), _STARTING), friction)
 
     def starting(self, v: Any, a: Any, friction: DryFriction) -> Any:
-        """Force in addition to F(v) that opposes a joint which starts from rest with acceleration a [N·m, N].
+        """Return the force in addition to F(v) that opposes a joint at the start of its motion [N·m, N].
 
-        Zero unless the law sticks.
+        The joint starts from rest, v = 0, with acceleration a.  The force is zero for v ≠ 0, and for a law that does
+        not stick.
         """
         if not self.sticks:
             return 0.0
         return where(eq(v, 0.0), sign(a) * self.magnitude(0.0, friction), 0.0)
 
     def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
-        """Return ∂(F(v) + starting force)/∂f, the column of f in a regressor.  The law must be linear in f.
+        """Return the derivative of F(v) + starting force by the friction force f: the column of f in a regressor.
 
-        Raises ValueError if the force is not proportional to f.
+        The law must be linear in f.  Raises ValueError if the force is not proportional to f.
         """
         unit = DryFriction(1.0, 1.0, friction.velocity)
         return self.resistance(v, unit) + self.starting(v, a, unit)
@@ -204,7 +205,7 @@ class Stribeck(FrictionLaw):
 
 
 class NoFriction(FrictionLaw):
-    """F(v) = 0: stands for the law where an algorithm finds the friction in another way."""
+    """Law without friction, F(v) = 0, for algorithms that determine the friction force in another way."""
 
     name = "none"
     uses = ()
@@ -233,7 +234,7 @@ NO_FRICTION = NoFriction()  # not in `ALL`: a robot without friction has none in
 
 
 def read_friction(caller: str, value: Any) -> str | FrictionLaw:
-    """Return the name of a law of the library, or a law of the caller's own.
+    """Return a checked argument: the name of a law of the library, or the caller's own `FrictionLaw`.
 
     Raises ValueError for any other value.
     """
@@ -274,8 +275,8 @@ def friction_law(law: str | FrictionLaw) -> FrictionLaw:
 def check_friction_law(law: FrictionLaw, *, seed: int = 0) -> ContractReport:
     """Check a law of friction, for example one of your own, against the contract of `FrictionLaw`.
 
-    The law is tried at random parameters and velocities, which ``seed`` is of.  The report prints as a table;
-    ``check_friction_law(law).raise_if_failed()`` is a test.
+    The law is tried at random parameters and velocities; ``seed`` is the seed of the random generator.  The returned
+    report prints as a table.  In a test, call ``check_friction_law(law).raise_if_failed()``.
     """
     kind = type(law)
     trial = [_Case.random(law, np.random.default_rng([seed, k])) for k in range(200)]

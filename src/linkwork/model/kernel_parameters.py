@@ -122,7 +122,9 @@ def joint_values(body: Body, kind: str) -> list[Any]:
 
 
 def read_parameters(tree: Tree, caller: str, requested: Any) -> tuple[Parameter, ...]:
-    """Read one string or several; a pattern with ``*``, ``?`` or ``[`` stands for all matching names.
+    """Return the kernel parameters that one string or several request, such as "inertia:forearm" or "gravity".
+
+    A pattern with ``*``, ``?`` or ``[`` stands for all matching names.
 
     Raises UnknownNameError for an unknown kind or name, ValueError for a repeated parameter, for a kind that needs a
     name, and for inertias of a robot without inertias, TypeError for anything but strings.

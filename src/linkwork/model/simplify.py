@@ -260,10 +260,11 @@ def _count_offset(v: Vec3) -> int:
 
 
 def regroup_inertias(tree: Tree, but: Collection[int] = ()) -> Tree:
-    """Return a tree with equal joint-space dynamics and more zeros in the inertias where joints allow it.
+    """Return a tree with equal joint-space dynamics and more zeros in the bodies' inertias, where joints allow it.
 
-    If an inertia changes, the inertias are no longer those of the links, and the frames have none.  The inertias of the
-    bodies ``but`` are unchanged; they may be of any scalars.
+    If an inertia changes, the bodies' inertias are no longer the sums of those of their links, and the frames of the
+    new tree have zero inertia.  The inertias of the bodies with indices ``but`` are unchanged; they may be of any
+    scalars.
     """
     inertias = [body.inertia for body in tree.bodies]
     for i, p, body in tree.inward():

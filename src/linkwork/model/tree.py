@@ -214,9 +214,9 @@ class Tree:
         return [v[s] for s in self.v_slices]
 
     def gathered(self, parts: Mapping[int, Sequence[Any]]) -> list[Any]:
-        """Gather joint forces, or other quantities dual to velocities, from bodies into one list (nv).
+        """Return joint forces, or other quantities dual to velocities, of the bodies as one list (nv).
 
-        Values of joints that share coordinates, a master and its followers, are added.
+        The values of joints that share coordinates, a master and its followers, are added.
         """
         result: list[Any] = [None] * self.nv
         for i, _, _ in self.outward():
@@ -260,7 +260,7 @@ class Tree:
 
     @property
     def carried(self) -> dict[str, str]:
-        """Link that each joint carries, by the joint's name, including fixed joints."""
+        """Name of the link that each joint carries, by the joint's name; includes fixed joints."""
         return {body.joint_name: body.name for body in self.bodies} | self.fixed_joints
 
     @property

@@ -194,11 +194,11 @@ def check_actuation(tree: Tree) -> Tree:
 
 
 def with_locked_joints(tree: Tree, fixed: Mapping[str, Sequence[float]]) -> Tree:
-    """Return the tree with actuators and named configurations that do not use some joints.
+    """Return the tree whose actuators and named configurations no longer use the joints in ``fixed``.
 
-    The joints are still in the tree.  ``fixed`` maps each joint to be locked to its coordinates (nv) from its zero.
-    Actuators on these joints only are removed, with their controls.  Of a tendon the other joints remain, and the fixed
-    lengths are part of its offset.
+    The joints themselves stay in the tree.  ``fixed`` maps each joint to be locked to its coordinates (nv) from its
+    zero.  An actuator that acts only on these joints is removed, with its control in named configurations.  A tendon
+    keeps its other joints, and the lengths of the locked joints become part of its offset.
     """
     if not (tree.actuators or tree.named_configurations):
         return tree

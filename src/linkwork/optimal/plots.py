@@ -12,7 +12,7 @@ __all__ = ["plot_result"]
 
 
 def plot_result(result: Any, axes: Any, index: Any) -> Any:
-    """Configurations by time, and below them by feature what is largest in each step, constraints with what is kept."""
+    """Plot configurations over time, and below them the values of each feature at its steps; return the axes."""
     problem, names = result.problem, list(result.residuals)
     axes = new_axes(1 + len(names), (8.0, 2.0 * (1 + len(names)))) if axes is None else axes
     t = result.times[index] if result.times.ndim > 1 else result.times

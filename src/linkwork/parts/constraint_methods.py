@@ -155,25 +155,28 @@ class ConstraintMethods(RobotBase):
 
     @computed
     def loop_configuration(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Compute the stacked configurations of the joints that close loops; the nearest ones for open loops.
+        """Compute the configurations of all joints that close loops, stacked in the order of `loops`.
 
+        Where a loop is open, its joint has the configuration that is nearest to the pose of its frames.
         q (..., nq) -> (..., nlq) [rad, m].
         """
 
     @computed
     def loop_velocity(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Compute the stacked velocities of the joints that close loops; the nearest ones for inadmissible v.
+        """Compute the velocities of all joints that close loops, stacked in the order of `loops`.
 
+        Where v violates the constraints, a joint has the velocity that is nearest to the twist of its frames.
         q (..., nq), v (..., nv) -> (..., nl) [rad/s, m/s].
         """
 
     @computed
     def loop_wrenches(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Compute W, the wrench (moment; force) on M of a unit constraint force of each row of loop joints.
+        """Compute W, the wrench that a unit constraint force of each constraint equation of a loop joint exerts on M.
 
-        W is in M's coordinates; the opposite wrench acts on F.  Rows of other constraints are zero.  With the
-        constraint forces λ of `constrained_forward_dynamics`, a joint exerts Σ λ W, which its `wrench_of` returns.  q
-        (..., nq) -> (..., nc, 6) [m, 1].
+        Row i of W belongs to row i of the constraint Jacobian.  It is (moment; force) in M's coordinates; the opposite
+        wrench acts on F.  Rows of constraints that are not loop joints are zero.  With the constraint forces λ of
+        `constrained_forward_dynamics`, a joint exerts Σ λ_i W_i over its own rows, which its `wrench_of` returns.
+        q (..., nq) -> (..., nc, 6) [m, 1].
         """
 
     @computed
@@ -222,7 +225,7 @@ class ConstraintMethods(RobotBase):
 
 
 class LoopFileMethods(RobotBase):
-    """Methods for a file of loops next to the robot's file: see the page on robot files."""
+    """Methods that write and read the loops file, a file next to the robot's file: see the page on robot files."""
 
     __slots__ = ()
 

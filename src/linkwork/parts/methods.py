@@ -132,7 +132,7 @@ class StructureMethods(RobotBase):
 
 
 class CompilingMethods(RobotBase):
-    """Methods that compile kernels of several functions, or ahead of their first use."""
+    """Methods that compile several functions into one kernel, or compile functions before their first use."""
 
     __slots__ = ()
 

@@ -169,7 +169,7 @@ _FILE_ROUNDING = 1e-5  # relative rounding of six digits in files
 
 
 class ParameterMethods(ResistanceMethods):
-    """Parameters of the robot by the names of kernel inputs."""
+    """Methods that return and replace the robot's parameters, such as inertias, by name."""
 
     __slots__ = ()
 

@@ -27,7 +27,7 @@ _DRAWS = 4  # attempts if none of the poses is valid
 
 @dataclass(frozen=True)
 class GoalSpec:
-    """Goal specification: a configuration, or poses of frames of which any may be reached."""
+    """One goal of a query: a configuration, or a set of poses of frames, any of which may be reached."""
 
     label: str
     q: np.ndarray | None = None
@@ -37,7 +37,10 @@ class GoalSpec:
 
 @dataclass(frozen=True)
 class GoalConfigurations:
-    """Goal configurations (n, nq), the index of each one's goal, and status and message of goals without any."""
+    """Goal configurations (n, nq), and the index of the goal that each one attains.
+
+    ``reasons`` are status and message of each goal for which no valid configuration was found.
+    """
 
     q: np.ndarray
     goal_indices: np.ndarray

@@ -147,9 +147,9 @@ class PlanningSpace:
         return np.concatenate(blocks, axis=1)
 
     def looks(self, phi: np.ndarray, spacing: float) -> np.ndarray:
-        """Return the number of checks (n,) along segments φ (n, nv) for a spacing.
+        """Return the number of configurations (n,) to check on segments φ (n, nv), at most ``spacing`` apart.
 
-        It is smaller for segments that are so long, or so many, that memory would not hold the configurations.
+        The number is reduced for segments so long, or so many, that memory would not hold all configurations.
         """
         max_checks = max(_MAX_CONFIGURATIONS // max(len(phi), 1), 1)
         return np.clip(np.ceil(self.length(phi) / spacing), 1.0, max_checks).astype(int)
@@ -159,7 +159,7 @@ class PlanningSpace:
         return float(self.length(self.difference(path[:-1], path[1:])).sum())
 
     def counted(self, path: np.ndarray) -> np.ndarray:
-        """Return a path (k, nq) with revolutions added to unbounded angles, so that they are continuous."""
+        """Return a path (k, nq) whose unbounded angles are continuous: whole revolutions are added to them."""
         if not self.turns:
             return path
         result = path.copy()

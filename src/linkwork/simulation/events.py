@@ -73,7 +73,10 @@ class EventRecord(NamedTuple):
 
 
 class EventSlots(NamedTuple):
-    """Table of events since the last record (SLOTS rows), their count, and the time in a step of an end [s]."""
+    """Events since the last record: a ``table`` with SLOTS rows, their ``count``, and ``ended``.
+
+    ``ended`` is the time in the step [s] at which an event ended the environment.
+    """
 
     table: Any
     count: Any

@@ -198,12 +198,15 @@ class SimulationSetup:
         return z if self.sensors is None else z.get(OWN)
 
     def own(self, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the robot's parameters by its names for them; ``parameters`` are in the order of the kernel."""
+        """Return the robot's parameters (without those of contacts) by the names of `Robot.parameters`.
+
+        ``parameters`` are values by input name, in the order of the kernel's inputs.
+        """
         every = zip(self.asked, (parameters or {}).values(), strict=True)
         return {name: x for name, x in every if not is_of_contacts(name)}
 
     def touched(self, parameters: Mapping[str, Any] | None) -> ContactSet | None:
-        """Return the contacts with their parameters."""
+        """Return the contacts with their parameters replaced by the given values, None without contacts."""
         if self.contacts is None:
             return None
         every = zip(self.asked, (parameters or {}).values(), strict=True)

@@ -41,7 +41,7 @@ class JointMomentum:
         return Force(self.column_rate.moment + self.coriolis, self.column_rate.force)
 
     def transformed(self, X: Pose, velocity: Vec3) -> JointMomentum:
-        """Return the same about another frame's origin, in that frame's axes.
+        """Return the same momentum and change about another frame's origin, in that frame's axes.
 
         In that frame, this frame is at X and its origin has this velocity.
         """
@@ -64,7 +64,7 @@ class MovingInertia:
 
     @staticmethod
     def of(inertia: Inertia, w: Vec3) -> MovingInertia:
-        """Return that of a rigid body that rotates with ω about the origin.
+        """Return the moving inertia of a rigid body that rotates with ω about the origin.
 
         ḣ = ω × h, P = [ω×] Σ with Σ = ½ tr(J) 1 − J.
         """
@@ -72,7 +72,7 @@ class MovingInertia:
 
     @staticmethod
     def with_twist(inertia: Inertia, V: Motion) -> MovingInertia:
-        """Return that of a rigid body with twist V: ḣ = m v + ω × h, P = v hᵀ + [ω×] Σ."""
+        """Return the moving inertia of a rigid body with twist V: ḣ = m v + ω × h, P = v hᵀ + [ω×] Σ."""
         rotating, v = MovingInertia.of(inertia, V.angular), V.linear
         rate = rotating.moment_rate + v * inertia.mass
         return MovingInertia(inertia, rate, rotating.second_moment_rate + _outer(v, inertia.moment))

@@ -61,7 +61,7 @@ class RigidMotion:
 
     @staticmethod
     def held_against(gravity: Vec3) -> RigidMotion:
-        """Return a body at rest under gravity, which equals acceleration by −gravity without gravity."""
+        """Return the motion of a body at rest under gravity: an acceleration by −gravity without gravity."""
         return RigidMotion.of(Vec3.zero(), Vec3.zero(), -gravity)
 
     @property
@@ -85,9 +85,10 @@ class RigidMotion:
         )
 
     def before(self, X: Pose, V_J: Motion, A_J: Motion) -> RigidMotion:
-        """Return the motion of the body relative to which this frame, at X in it, moves with V_J and A_J.
+        """Return the motion of a body A, given this motion of a frame that moves relative to A.
 
-        The inverse of `through`.
+        The frame is at X in A and moves relative to A with the twist V_J and the spatial acceleration A_J.  This is
+        the inverse of `through`.
         """
         R, p = X.rotation, X.translation
         w_J, v_J = V_J.angular, V_J.linear

@@ -113,7 +113,7 @@ class Rotation:
 
     @property
     def is_turn(self) -> bool:
-        """True if the elements show a rotation about a coordinate axis, up to a change of axes."""
+        """True if the rotation is known at trace time to be about a coordinate axis, up to a change of axes."""
         return AxisRotation.of(self.rows()) is not None
 
     def rows(self) -> list[list[Any]]:

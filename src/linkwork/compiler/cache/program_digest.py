@@ -29,7 +29,10 @@ def content(program: Program) -> str:
 
 
 def _encoded(value: Any, digests: dict[int, bytes]) -> bytes:
-    """Return bytes that are equal for equal values only; ``seen`` has the digests of listings by id."""
+    """Return bytes that are equal for equal values only.
+
+    ``digests`` has the digests of the lists of instructions that were encoded before, by the list's id.
+    """
     if isinstance(value, InstructionList):
         if id(value) not in digests:
             digests[id(value)] = hashlib.sha256(_listing(value, digests)).digest()

@@ -177,7 +177,7 @@ class _Reader:
         self.running: list[Any] = []  # the functions that called each other, outermost first
 
     def run(self, function: Any, arguments: list[list[Any]]) -> list[list[Any]]:
-        """Return the nonzeros of the outputs for those of the inputs.
+        """Return the nonzero elements of each output, computed from those of each input.
 
         Raises ValueError that names the function and the operation that cannot be expressed.
         """

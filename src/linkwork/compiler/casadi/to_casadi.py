@@ -89,14 +89,17 @@ MAX_EXPANDED = 10_000  # operations of a function of SX that has loops
 
 
 class ControlWriter:
-    """Runs listings on CasADi's scalars."""
+    """Runs lists of instructions on CasADi's scalars, which gives CasADi's expressions of their results."""
 
     def __init__(self, casadi: Any, name: str) -> None:
         self._casadi, self._name = casadi, name
         self._functions: dict[tuple[Region, int], Any] = {}
 
     def world(self, listing: InstructionList) -> tuple[Any, Callable[[Any], list[Any]]]:
-        """Return SX or MX, and a function that lists the elements of such a matrix."""
+        """Return CasADi's class of matrices for a list of instructions, SX or MX, and a function.
+
+        The function lists the elements of such a matrix.
+        """
         has_bodies = any(isinstance(i.value, (Loop, Choice, Subroutine)) for i in listing.instructions)
         if has_bodies and sum(counted(listing).values()) > MAX_EXPANDED:
             return self._casadi.MX, lambda matrix: self._split(self._casadi.vec(matrix), matrix.numel())

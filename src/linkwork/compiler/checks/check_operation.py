@@ -27,9 +27,9 @@ _KINK = 1e-3  # relative difference of one-sided slopes above which the operatio
 def check_operation(operation: Operation, *, tolerance: float = 1e-12, seed: int = 0) -> ContractReport:
     """Check a scalar operation, for example one of your own, against the contract of the table of operations.
 
-    Values may differ by ``tolerance``, relative to the value and at least to 1.  Requirements on what an operation
-    does not state (a composition, symmetries, derivatives) hold.  The report prints as a table;
-    ``check_operation(operation).raise_if_failed()`` is a test.
+    Values may differ by ``tolerance``, relative to the value and at least to 1.  If an operation does not state a
+    property (a composition, symmetries, derivatives), the requirements on that property are reported as holding.  The
+    report prints as a table; ``check_operation(operation).raise_if_failed()`` is a test.
     """
     trial = _Trial(operation, np.random.default_rng(seed), tolerance)
     return check_requirements(f"operation {operation.name}", _requirements(tolerance), trial, Operation, None)

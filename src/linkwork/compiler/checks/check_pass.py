@@ -29,9 +29,9 @@ Pass = Callable[[InstructionList], InstructionList]
 def check_pass(one_pass: Pass, further: Iterable[Program] = (), *, seed: int = 0) -> ContractReport:
     """Check a compiler pass, for example one of your own, against the contract of passes.
 
-    ``further`` are programs to run it on in addition to those of the check, and ``seed`` is of their random inputs.
-    Exceptions of the pass fail every line.  The report prints as a table; ``check_pass(one_pass).raise_if_failed()``
-    is a test.
+    The pass runs on the check's own programs and on those in ``further``.  ``seed`` is the seed of the programs'
+    random inputs.  If the pass raises an exception, no requirement holds.  The report prints as a table;
+    ``check_pass(one_pass).raise_if_failed()`` is a test.
     """
     trial = _Trial(one_pass, (*further,), np.random.default_rng(seed))
     return check_requirements(f"pass {one_pass.__name__}", REQUIREMENTS, trial, type(one_pass), None)

@@ -95,7 +95,10 @@ def _leaf(instruction: Instruction) -> bool:
 
 
 def with_pairs_split(program: L) -> L:
-    """Move the sine and cosine of a pair right after it, since the workspace cannot store a pair."""
+    """Return the program with each sine and cosine extracted right after the instruction that computes both.
+
+    The same applies to every instruction of several results, since the workspace cannot store them as one value.
+    """
     parts: dict[int, list[int]] = {}
     for k, (operation, args, _) in enumerate(program.instructions):
         if operation in EXTRACTED:

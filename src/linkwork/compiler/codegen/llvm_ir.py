@@ -159,14 +159,15 @@ class IrFunction:
         return self.added(kind, chains)
 
     def not_finite(self, real: FloatType, lanes: int, values: Sequence[str]) -> str:
-        """Return whether values are not finite, or so large that products of a few may overflow, lane by lane.
+        """Return a mask of the lanes in which a value is not finite, or so large that products may overflow.
 
-        The caller then checks exactly: results of large values may be finite.
+        The test is on the sum of the magnitudes, so it may hold for values whose results are finite. The caller then
+        checks exactly.
         """
         return self.beyond(real, lanes, [self.magnitudes(real.vector(lanes), values)])
 
     def beyond(self, real: FloatType, lanes: int, magnitudes: Sequence[str]) -> str:
-        """Return `not_finite` of values whose sums of magnitudes are given."""
+        """Return the mask of `not_finite` for values, given as sums of their magnitudes."""
         kind = real.vector(lanes)
         return self.let(f"fcmp ugt {kind} {self.added(kind, magnitudes)}, {real.literal(LARGE[real.bits], lanes)}")
 

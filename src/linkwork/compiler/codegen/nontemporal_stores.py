@@ -41,7 +41,7 @@ def unpack_streamed(f: IrFunction, port: Port, real: FloatType, lanes: int, rows
     shifted = [f.at(line, offset) for line, offset in zip(lines_of, offsets_in_line, strict=True)]
 
     def write_lines(line: str, many: int) -> None:
-        """Emit ``many`` lines of each sample, from the line with element ``line · numbers`` on."""
+        """Emit the writes of ``many`` cache lines of each sample; the first begins at element ``line · numbers``."""
         first = f.let(f"mul i64 {line}, {numbers}")
         for k in range(many * _LINE // width):
             for target, part in zip(shifted, strip(f.let(f"add i64 {first}, {k * lanes}")), strict=True):

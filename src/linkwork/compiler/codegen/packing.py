@@ -317,7 +317,7 @@ def _split(size: int, lanes: int, *, loops: bool = True) -> tuple[int, list[tupl
 
 
 def _joined(f: IrFunction, parts: list[str], real: FloatType, count: int) -> str:
-    """Return the concatenation of vectors of ``numbers`` elements each."""
+    """Return the concatenation of vectors of ``count`` elements each."""
     while len(parts) > 1:
         kind, mask = real.vector(count), ", ".join(f"i32 {k}" for k in range(2 * count))
         parts = [
@@ -329,7 +329,7 @@ def _joined(f: IrFunction, parts: list[str], real: FloatType, count: int) -> str
 
 
 def _parted(f: IrFunction, vector: str, real: FloatType, lanes: int, count: int) -> list[str]:
-    """Return the vectors of ``numbers`` elements that a vector consists of."""
+    """Return the vectors of ``count`` elements each that a vector consists of."""
     if count == lanes:
         return [vector]
     kind = real.vector(lanes)

@@ -27,7 +27,7 @@ _FEW = 64  # maximum elements of all inputs, and of all outputs
 
 
 def is_direct(layout: Layout | ControlLayout) -> bool:
-    """Return True if the program has such a function."""
+    """Return True if a program has a `direct_function`: it is short, without loops, and has few inputs and outputs."""
     if isinstance(layout, ControlLayout) or layout.plan.segmented or len(layout.program.instructions) > _SHORT:
         return False
     program = layout.program

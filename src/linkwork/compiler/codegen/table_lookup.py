@@ -67,7 +67,10 @@ def row_of(f: Instructions, index: str, rows: int) -> str:
 
 
 def offsets(f: Instructions, row: str, each: int, lane_step: int, first: int = 0) -> str:
-    """Return the byte offsets of rows in each lane; rows are ``each`` bytes differs."""
+    """Return the byte offset of each lane's row; a row begins ``each`` bytes after the row before.
+
+    Lane i adds ``first`` + i ``lane_step`` bytes.
+    """
     kind = vector("i32", f.lanes)
     start = f.let(f"mul {kind} {f.let(f'fptosi {f.type} {row} to {kind}')}, {splat('i32', str(each), f.lanes)}")
     steps = [first + lane * lane_step for lane in range(f.lanes)]

@@ -38,7 +38,7 @@ class Target:
         return self.lanes * 64 // real.bits
 
     def machine(self, max_effort: int = _MAX_EFFORT) -> Any:
-        """Return LLVM's target machine, with at max_effort this optimization level."""
+        """Return LLVM's target machine, with optimization level ``effort`` but at most ``max_effort``."""
         _initialize()
         return llvm.Target.from_triple(self.triple).create_target_machine(
             cpu=self.cpu,

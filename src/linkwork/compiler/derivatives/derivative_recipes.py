@@ -30,20 +30,23 @@ Build = Callable[[Replay, Mapping[str, Sequence[Any]]], Elements]
 
 
 class BuildMethod(NamedTuple):
-    """A method to build the elements of a derivative."""
+    """A function that computes the elements of a derivative, and which of the base kernel's programs it needs."""
 
     build: Build
     ruled: bool = False  # uses the program with rules of differentiation
 
 
 def ruled(build: Build) -> Callable[[], Sequence[BuildMethod]]:
-    """Return the list of one method, on the program with rules of differentiation."""
+    """Return a function that lists ``build`` as the only method, run on the program with rules of differentiation."""
     return lambda: [BuildMethod(build, ruled=True)]
 
 
 @dataclass(frozen=True)
 class Derivative:
-    """The ingredients of a derivative kernel; of a sparse one also the patterns of its values."""
+    """All that a derivative kernel is made from: recipe, nesting of its arrays, spaces, docstring and patterns.
+
+    ``patterns`` are the sparsity patterns of a sparse derivative's outputs by name.
+    """
 
     recipe: Recipe
     nesting: PortTree
@@ -54,8 +57,9 @@ class Derivative:
 
 @dataclass(frozen=True)
 class DerivativeRequest:
-    """A requested derivative: its outputs, the outputs and inputs it is of, and its additional inputs.
+    """A requested derivative of outputs ``of`` of a kernel ``base`` with respect to its ``chosen`` inputs.
 
+    ``outputs`` are the derivative kernel's outputs, and ``more`` its inputs in addition to those of ``base``.
     ``methods`` lists the methods to build its elements, on demand; the one of fewest operations is used.
     """
 
@@ -77,7 +81,7 @@ class _TracedDerivative(NamedTuple):
 
 
 def derived(request: DerivativeRequest) -> Derivative:
-    """Return the recipe and the other ingredients of a derivative kernel.
+    """Return all that the requested derivative kernel is made from: recipe, nesting, spaces, docstring, patterns.
 
     Raises ValueError if two outputs would have one name. A sparse derivative is traced immediately and raises the
     errors of its trace.
@@ -175,7 +179,7 @@ def check_scalar(caller: str, output: Tangent, remedy: str) -> None:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The inputs that are differentiated by: arrays, and the inputs that they belong to."""
+    """The inputs that a kernel is differentiated by: their arrays, and the nesting of their tangent vectors."""
 
     tangents: tuple[Tangent, ...]
     forms: Mapping[str, TreeDef | Leaf]  # of tangent vectors, nested as the inputs are
@@ -183,7 +187,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Base:
-    """A kernel's source, the nesting of its inputs and outputs, and their spaces."""
+    """A kernel to differentiate: its source, the nesting of its inputs and outputs, and their spaces."""
 
     source: Source
     nesting: PortTree
@@ -305,7 +309,10 @@ def _check_distinct(caller: str, kind: str, names: Sequence[str]) -> None:
 
 
 def _remedy(name: Any, others: Sequence[Port]) -> str:
-    """Return the hint for a name that belongs to the other side."""
+    """Return a hint if an unknown input is the name of an output, or an unknown output that of an input; or "".
+
+    ``others`` are the outputs if the name should be an input, and the inputs if it should be an output.
+    """
     if any(port.name == name for port in others):
         return "inputs are named first, as in jacobian('q'), and outputs by of='...'"
     return ""

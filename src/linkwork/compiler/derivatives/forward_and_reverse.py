@@ -82,7 +82,10 @@ def gradients_by_coordinates(
     weights: Mapping[str, Sequence[Any]],
     more: Sequence[Symbol] = (),
 ) -> list[list[Any]]:
-    """Return the gradients of Σ weights · outputs by the coordinates of each input, and last by ``more``."""
+    """Return the gradients of Σ weights · outputs with respect to the coordinates of each input.
+
+    The last gradient is with respect to the symbols ``more``.
+    """
     outputs: list[Any] = []
     seeds: list[Any] = []
     for tangent in of:
@@ -141,9 +144,10 @@ def rows_reverse(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -
 
 
 def _bottleneck(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
-    """Return the results of the rule through which rows are computed; [] if there is none.
+    """Return the results of one rule of differentiation, on which all Jacobian rows are computed; or [].
 
-    Only rules with clearly fewer results than rows count; of these it is the one with the most arguments.
+    A rule qualifies if it has clearly fewer results than the Jacobian has rows. Of these rules, it is the one with the
+    most arguments.
     """
     outputs = [x for tangent in of for x in replay.outputs[tangent.port.name]]
     rows = sum(tangent.size for tangent in of)

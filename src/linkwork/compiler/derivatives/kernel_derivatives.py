@@ -64,12 +64,12 @@ class Differentiable(ABC):
     def vjp(self, *by: str, of: Of = None, space: In = "tangent") -> Self:
         """Return the kernel of gradients of weighted sums of the outputs, Jᵀ w, by reverse mode.
 
-        It takes the kernel's inputs followed by weights ``w_<output>`` of the shape of each output's tangent vector,
-        and returns ``grad_<input>`` of the shape of the input's for each of ``by``, at a small multiple of the kernel's
-        own cost, whatever the number of inputs.
+        It takes the kernel's inputs, followed by weights ``w_<output>`` of the shape of each output's tangent vector.
+        For each input of ``by`` it returns ``grad_<input>``, of the shape of the input's tangent vector. It costs a
+        small multiple of the kernel's own cost, whatever the number of inputs.
 
-        ``by``, ``of``, ``space`` and errors are those of `jvp`. Raises NotDifferentiableError, at its first call, if a
-        loop of unknown length is in between.
+        ``by``, ``of``, ``space`` and errors are those of `jvp`. The first call raises NotDifferentiableError if an
+        output depends on an input through a loop of unknown length.
         """
         return self._derivative(vjp, by, of, space)
 
@@ -96,11 +96,11 @@ class Differentiable(ABC):
     def jacobian_pattern(
         self, *by: str, of: Of = None, space: In = "tangent", mode: Mode = "auto"
     ) -> dict[str, Pattern]:
-        """Return the patterns of sparse Jacobians, by the names of ``jacobian(..., sparse=True)``.
+        """Return the sparsity pattern of each Jacobian of ``jacobian(..., sparse=True)``, by the Jacobian's name.
 
-        Arguments are those of `jacobian`. A pattern has the ``shape`` of the whole array, ``indices`` (nnz, ndim) of
-        the elements in the order of the values, and ``dense(values)``, which returns whole arrays (..., *shape) of
-        values (..., nnz).
+        Arguments are those of `jacobian`. A pattern has the ``shape`` of the dense Jacobian, and the ``indices``
+        (nnz, ndim) of the nonzero elements, in the order in which the kernel returns their values. Its method
+        ``dense(values)`` returns dense arrays (..., *shape) from values (..., nnz).
         """
         return self._patterns(jacobian, by, of, space, True, mode)
 
@@ -113,27 +113,34 @@ class Differentiable(ABC):
         vector: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """Return the kernel of second derivatives ``d2_<output>_d_<x>_d_<y>`` of outputs of one element.
+        """Return the kernel of Hessians ``d2_<output>_d_<x>_d_<y>`` of outputs that have one element each.
 
-        There is one for each input and itself, and for each pair of inputs in the order of ``by``; those of the
-        opposite order are their transposes. For a configuration it is ∂²f(q ⊕ φ)/∂φ² at φ = 0, which is symmetric: of
-        each pair of elements one is computed.
+        Each output has a block for each input with itself, and a block for each pair of inputs x, y in the order of
+        ``by``. The block of y and x is the transpose of the block of x and y. For a configuration q, the block is
+        ∂²f(q ⊕ φ)/∂φ² at φ = 0. It is symmetric, and only one element of each symmetric pair is computed.
 
-        With ``weights`` it is that of Σ w·output, where the weights ``w_<output>`` are inputs; of several outputs it is
-        that of their sum, and called ``d2_d_<x>_d_<y>``. With ``vector`` it is the product with a vector, whose
-        components ``d_<input>`` are inputs: ``d2_<output>_d_<x>`` has the shape of a gradient, and costs a small
-        multiple of the kernel itself. With ``sparse`` the matrices are arrays (nnz,) as those of `jacobian`;
-        `hessian_pattern` returns their indices.
+        With ``weights`` the kernel returns the Hessian of Σ w·output, and the weights ``w_<output>`` are additional
+        inputs. The sum is over all selected outputs; if there are several, the blocks are called ``d2_d_<x>_d_<y>``.
+
+        With ``vector`` the kernel returns the product of the Hessian with a vector, whose components ``d_<input>`` are
+        additional inputs. The product ``d2_<output>_d_<x>`` has the shape of a gradient, and costs a small multiple of
+        the kernel itself.
+
+        With ``sparse`` each block is an array (nnz,) of nonzero elements, as in `jacobian`; `hessian_pattern` returns
+        their indices.
 
         ``by``, ``of``, ``space`` and errors are those of `jvp`. Raises ValueError for an output of several elements
-        without ``weights``, and for a sparse product.
+        without ``weights``, and for ``sparse`` together with ``vector``.
         """
         return self._derivative(second_order.hessian, by, of, space, weights, vector, sparse)
 
     def hessian_pattern(
         self, *by: str, of: Of = None, space: In = "tangent", weights: bool = False
     ) -> dict[str, Pattern]:
-        """Return the patterns of sparse Hessians: see `jacobian_pattern`."""
+        """Return the sparsity pattern of each block of ``hessian(..., sparse=True)``, by the block's name.
+
+        Arguments are those of `hessian`. The patterns are like those of `jacobian_pattern`.
+        """
         return self._patterns(second_order.hessian, by, of, space, weights, False, True)
 
     def value_and_gradient(self, *by: str, of: Of = None, space: In = "tangent") -> Self:
@@ -319,7 +326,7 @@ def _blocks(rows: Sequence[Sequence[Mapping[int, Any]]], by: Sequence[Tangent]) 
 
 
 def _only_in_reverse(compute: Callable[[], T]) -> T:
-    """Return ``compute()``; add the alternatives in forward mode to a NotDifferentiableError."""
+    """Return ``compute()``; if it raises NotDifferentiableError, add the alternatives in forward mode to the error."""
     try:
         return compute()
     except NotDifferentiableError as error:

@@ -40,8 +40,8 @@ def triangle(
 ) -> dict[tuple[int, int], Any]:
     """Return the nonzero elements i ≤ j of the Hessian of Σ weights · outputs by all inputs' tangent vectors.
 
-    Directions of all inputs are numbered in sequence. Of a pair of directions, the gradient's element of the one that
-    moves fewer values is differentiated along the one that moves more, as is that direction's own element.
+    The tangent directions of all inputs are numbered in sequence. `_order` ranks them. The gradient's element of a
+    direction is differentiated along this direction and those of lower rank, which typically move more values.
     """
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
     starts = list(accumulate((tangent.size for tangent in by), initial=0))
@@ -153,9 +153,10 @@ def product(
 def _symmetrized(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights, directions: Weights
 ) -> list[list[Any]]:
-    """Return the product for outputs in a space, whose fields need not commute either.
+    """Return the Hessian times a tangent vector, for outputs that are configurations.
 
-    It is half the rate of the gradient plus half the gradient of the rate.
+    The order of two derivatives of such an output matters, so both are computed: the product is half the directional
+    derivative of the gradient plus half the gradient of the directional derivative.
     """
     one = iter(_along(replay, by, directions, [x for part in gradients(replay, of, by, weights) for x in part]))
     rate = directional(replay, of, by, directions)

@@ -21,10 +21,10 @@ __all__ = ["Estimate", "Pattern", "estimate", "moved_by", "pushes", "totals"]
 
 
 class Pattern:
-    """The elements of an array that may be nonzero: an immutable value.
+    """The sparsity pattern of an array: which of its elements may be nonzero. Patterns are immutable.
 
-    ``shape`` is the dense array's, ``indices`` (nnz, ndim) are the elements' in row-major order, and ``nnz`` is their
-    number.
+    ``shape`` is the shape of the dense array. ``indices`` (nnz, ndim) are the indices of the elements that may be
+    nonzero, in row-major order. ``nnz`` is the number of these elements.
     """
 
     __slots__ = ("indices", "shape")
@@ -43,7 +43,7 @@ class Pattern:
 
     @property
     def nnz(self) -> int:
-        """Number of elements."""
+        """Number of elements that may be nonzero."""
         return len(self.indices)
 
     def dense(self, values: Any) -> np.ndarray:
@@ -90,9 +90,10 @@ class Estimate(NamedTuple):
 
 
 def estimate(program: Program, directions: Mapping[int, int], outputs: Sequence[int]) -> Estimate:
-    """Estimate the cost of a Jacobian in both modes.
+    """Estimate the cost of a Jacobian in forward and in reverse mode.
 
-    ``directions`` has the set of directions (bits) that move each input element, and ``outputs`` a set for each result.
+    Sets are integers with one bit for each member. ``directions`` has, for each input element, the set of tangent
+    directions that move it. ``outputs`` has, for each result, the set of Jacobian rows that depend on it.
     """
     instructions = program.instructions
     moved = moved_by(instructions, directions)
@@ -128,7 +129,11 @@ def totals(moved: Sequence[int], count: int) -> list[int]:
 def pushes(
     instructions: Sequence[Instruction], results: Sequence[int], moved: Sequence[int], needed_along: Sequence[int]
 ) -> int:
-    """Return the number of derivatives in forward mode if each result is needed along a set of directions."""
+    """Return the number of derivatives that forward mode computes, of all values along the directions needed.
+
+    Sets of directions are integers with one bit for each. ``moved`` has the set that each value depends on, and
+    ``needed_along`` the set along which the derivative of each result is needed.
+    """
     needed, count = [0] * len(instructions), 0
     for result, bits in zip(results, needed_along, strict=True):
         needed[result] |= bits

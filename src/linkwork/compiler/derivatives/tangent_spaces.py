@@ -24,7 +24,10 @@ Map = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 
 class Block(NamedTuple):
-    """Coordinates that move together, independently of all others: their slices, and their maps over any scalar."""
+    """Coordinates of a configuration that move independently of all others, such as those of one joint.
+
+    It has their slices of q and of v, and the maps from velocity to rates q̇ and back, for scalars of any type.
+    """
 
     q: slice
     v: slice
@@ -117,7 +120,10 @@ class Tangent:
     # -- of an input that is differentiated by
 
     def columns(self, q: Sequence[Any]) -> list[dict[int, Any]]:
-        """Return N(q), a sparse row for each coordinate of q."""
+        """Return the matrix N(q) of q̇ = N(q) v as sparse rows, one for each coordinate of q.
+
+        Without a space, it is the identity.
+        """
         if self.space is None:
             return [{k: 1.0} for k in range(self.port.size)]
         rows: list[dict[int, Any]] = [{} for _ in q]
@@ -130,7 +136,7 @@ class Tangent:
         return rows
 
     def moved(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-        """Return q̇ = N(q) v."""
+        """Return the rates q̇ = N(q) v of the coordinates at velocity v."""
         return list(v) if self.space is None else self.space.q_dot(q, v)
 
     def gradient(self, columns: Sequence[SparseRow], by_coordinates: Sequence[Any]) -> list[Any]:
@@ -174,7 +180,10 @@ class Tangent:
     # -- of an output that is differentiated
 
     def in_tangent_coordinates(self, q: Sequence[Any], rows: Sequence[SparseRow]) -> list[dict[int, Any]]:
-        """Return derivative rows in tangent coordinates, velocity_from_rate(q, q̇), from rows of the coordinates."""
+        """Return the Jacobian's rows for the tangent coordinates, from its rows for the coordinates of q.
+
+        Each column of the given rows is a rate q̇ of the coordinates; velocity_from_rate(q, q̇) is the new column.
+        """
         if self.space is None:
             return [dict(row) for row in rows]
         result: list[dict[int, Any]] = [{} for _ in range(self.size)]

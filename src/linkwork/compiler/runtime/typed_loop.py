@@ -30,17 +30,20 @@ _ENVIRONMENT_BYTES = 512  # upper bound of the size of C's fenv_t
 
 
 def is_double(x: Any) -> bool:
-    """Return True for a plain array of float64, with which a call is one of float64."""
+    """Return True for a plain array of float64; a call with such an argument computes in float64."""
     return type(x) is np.ndarray and x.dtype is FLOAT64
 
 
 def are_single(arrays: Sequence[Any]) -> bool:
-    """Return True for plain arrays of float32, with which a call is one of float32."""
+    """Return True if all arguments are plain arrays of float32; such a call computes in float32."""
     return all(type(x) is np.ndarray and x.dtype is _FLOAT32 for x in arrays)
 
 
 def takes_single(arrays: Sequence[Any]) -> bool:
-    """Return True if NumPy selects the float32 loop: Python numbers count only if all arguments are such."""
+    """Return True if NumPy selects the float32 loop for these arguments.
+
+    Python numbers have no influence, unless all arguments are Python numbers.
+    """
     typed = [x for x in arrays if type(x) not in (bool, int, float)] or arrays
     return bool(arrays) and all(np.can_cast(np.asarray(x).dtype, np.float32) for x in typed)
 

@@ -67,7 +67,10 @@ class _Consistent:
 def task_forces(
     tree: Tree, q: Scalars, levels: Sequence[Level], a0: Scalars, condition: float, armature: bool = False
 ) -> list[Any]:
-    """Return Σ J̃ᵀF (nv) of levels in the order of priority, without h + M a_0."""
+    """Return joint forces Σ J̃ᵀF (nv) of the tasks, level by level of priority; h + M a_0 is not included.
+
+    ``condition`` bounds the condition number of each Λ⁻¹.  With ``armature``, M includes that of the joints.
+    """
     M_inv = inverse_mass_matrix(tree, q, armature)
     before: list[_Consistent] = []
     tau: list[Any] = [0.0] * tree.nv
@@ -114,7 +117,10 @@ def regular(S: Rows, size: Any, condition: float) -> Semidefinite:
 
 
 class TaskMotion(NamedTuple):
-    """Errors e, Jacobian J, bias accelerations J̇ v, and rates J v by task, which may have more entries than J rows."""
+    """Errors e, Jacobian J (``rows``), bias accelerations J̇ v (``drifts``), and velocities J v of tasks (``rates``).
+
+    ``rates`` are by task, and may have more entries than the task has rows in J.
+    """
 
     errors: list[Any]
     rows: list[list[Any]]

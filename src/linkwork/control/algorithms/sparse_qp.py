@@ -48,7 +48,7 @@ _INF = float("inf")
 
 
 class RangedRows(NamedTuple):
-    """R with l ≤ R x ≤ u; an infinite float is no bound."""
+    """Inequalities l ≤ R x ≤ u; an infinite float means no bound."""
 
     rows: Rows
     lower: Scalars
@@ -56,7 +56,12 @@ class RangedRows(NamedTuple):
 
 
 class RangedSolution(NamedTuple):
-    """x, multipliers of equations and of ranges (positive at an upper bound), sides, 1 if optimal, and iterations."""
+    """Solution of a quadratic program.
+
+    ``x`` is the minimiser, ``equal`` are the multipliers of the equations and ``multipliers`` those of the
+    inequalities, positive at an upper bound.  ``sides`` says which bound of each inequality is active: −1 lower, 1
+    upper, 0 none.  ``found`` is 1 if x is optimal, and ``rounds`` the number of iterations.
+    """
 
     x: list[Any]
     equal: list[Any]
@@ -208,10 +213,11 @@ def ranged_program(
     guess: Scalars | None = None,
     loose: Sequence[int] = (),
 ) -> RangedSolution:
-    """Solve the program; only the lower triangle of H is read.
+    """Return the x that minimises ½ xᵀH x + gᵀx subject to C x = b and l ≤ R x ≤ u, with its multipliers.
 
-    ``guess`` are initial sides, which do not change the result.  Equations at the indices ``loose`` are satisfied in
-    the least-squares sense and may be inconsistent.
+    Only the lower triangle of H is read.  ``guess`` says which bounds are initially assumed active (−1 lower, 1 upper,
+    0 none); it does not change the result.  Equations at the indices ``loose`` are satisfied in the least-squares
+    sense and may be inconsistent.
     """
     n, e, count = len(g), len(C), len(C) + len(ranged.rows)
     rows = [*map(list, C), *map(list, ranged.rows)]

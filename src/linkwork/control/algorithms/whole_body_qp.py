@@ -42,7 +42,7 @@ _EDGES = 4
 
 @dataclass(frozen=True, slots=True)
 class BodyDynamics:
-    """M (lower triangle), h, motor limits (0 without a motor), and Jacobian G and γ of loop constraints."""
+    """Dynamics of a robot: M (lower triangle), h, motor limits (0 without a motor), and loop constraints G a = −γ."""
 
     M: Rows
     h: Scalars
@@ -53,10 +53,11 @@ class BodyDynamics:
 
 @dataclass(frozen=True, slots=True)
 class BodyContact:
-    """A contact point: Jacobian J of its velocity along two tangents and the normal, desired J a, friction.
+    """A contact point of a rigid body: how it moves, its friction coefficient, and whether it is in contact.
 
-    ``on`` is 0 for a contact that is switched off.  ``body`` identifies its rigid body.  ``screws`` (3 × 6) map that
-    body's twist, in any units, to the same velocity; they are used for several contacts on one body.
+    ``J`` is the Jacobian of its velocity along two tangents and the normal, and ``accelerations`` are the values that
+    J a is to have.  ``on`` is 0 for a contact that is switched off.  ``body`` identifies its rigid body.  ``screws``
+    (3 × 6) map that body's twist, in any units, to the same velocity; they are used for several contacts on one body.
     """
 
     J: Rows
@@ -77,7 +78,11 @@ class LevelRows:
 
 
 class BodyForces(NamedTuple):
-    """τ and a (nv), f by contact along two tangents and the normal, 1 if optimal, and the total iterations."""
+    """Result: joint forces τ and accelerations a (nv), contact forces, 1 if optimal, and the number of iterations.
+
+    The force of each contact has components along its two tangents and its normal.  The number of iterations is the
+    total over all levels.
+    """
 
     tau: list[Any]
     acceleration: list[Any]
@@ -93,7 +98,11 @@ def body_forces(
     box: tuple[Scalars, Scalars],
     regularization: tuple[float, float],
 ) -> BodyForces:
-    """Solve the program of a step; ``regularization`` are ε_a and ε_f, ``box`` the bounds of a."""
+    """Solve the quadratic programs of all levels at one state; return joint forces, accelerations and contact forces.
+
+    ``box`` are the lower and upper bounds of the accelerations a.  ``regularization`` are the weights ε_a of ‖a‖² and
+    ε_f of the squared contact forces.
+    """
     n, m, c = len(dynamics.h), _EDGES * len(contacts), len(dynamics.G)
     size = n + m + c
     columns = [list(edge) for contact in contacts for edge in _edges(contact)]

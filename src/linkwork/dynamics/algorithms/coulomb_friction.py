@@ -41,7 +41,10 @@ _PATIENCE = 3.0  # number of rounds in which all wrong guesses may be replaced w
 
 
 def dry_friction(tree: Tree, law: FrictionLaw) -> tuple[list[Any], list[Any]]:
-    """Return the friction F(0⁺) of joints that start and the bound f_s of joints at rest (nv each), with followers."""
+    """Return, for each velocity, the kinetic friction F(0⁺) just after the start and the static bound f_s (nv each).
+
+    The values of a joint include those of its followers.
+    """
     kinetic: list[Any] = [0.0] * tree.nv
     static: list[Any] = [0.0] * tree.nv
     for body, place in zip(tree.bodies, tree.v_slices, strict=True):
@@ -60,7 +63,10 @@ def starting_friction(tree: Tree, v: Scalars, a: Scalars, law: FrictionLaw) -> l
 
 
 def dry_parameters(tree: Tree) -> list[DryFriction]:
-    """Return the parameters of dry friction by velocity (nv): those of a joint and its followers together."""
+    """Return the dry-friction parameters for each velocity (nv), summed over a joint and its followers.
+
+    The friction velocity is that of the joint itself.
+    """
     sliding: list[Any] = [0.0] * tree.nv
     static: list[Any] = [0.0] * tree.nv
     speed: list[Any] = [FRICTION_VELOCITY] * tree.nv
@@ -74,10 +80,9 @@ def dry_parameters(tree: Tree) -> list[DryFriction]:
 
 
 def with_dry_friction(tree: Tree, v: Scalars, M: Sequence[Scalars], forces: Scalars, law: FrictionLaw) -> list[Any]:
-    """Return a (nv) with M a = forces + λ.
+    """Return the accelerations a (nv) with M a = forces + λ, where λ is the dry friction of joints at rest.
 
-    The forces include the friction of joints that move; λ is the friction of joints at rest.  Where a joint sticks, its
-    a is exactly 0.
+    The forces include the friction of joints that move.  Where a joint sticks, its a is exactly 0.
     """
     kinetic, static = dry_friction(tree, law)
     dry = [k for k, most in enumerate(static) if not is_zero(most)]
@@ -109,7 +114,7 @@ class _Problem:
     resting: dict[int, Any]  # True where a joint is at rest, by index in v, for velocities with dry friction
 
     def moved(self, slides: Scalars, started: Scalars) -> tuple[list[Any], dict[int, Any], dict[int, Any]]:
-        """Return the accelerations, and by velocity which joints stick and their bounds."""
+        """Return the accelerations for a guess, and by index in v which joints stick and their friction bounds."""
         bounds, sticks, pushed = {}, {}, list(self.forces)
         for (k, rests), way, now in zip(self.resting.items(), slides, started, strict=True):
             shared = same(self.static[k], self.kinetic[k])
@@ -126,7 +131,7 @@ class _Problem:
         return where(reduce(or_, fixed), float(i == j), x) if fixed else x
 
     def pivoted(self, guess: _Guess) -> _Guess:
-        """Return the next guess."""
+        """Return the next guess of which joints stick and which slide: wrong guesses are replaced."""
         a, sticks, bounds = self.moved(guess.slides, guess.started)
         wrong, instead, broken = [], [], []
         for k, way, now in zip(self.resting, guess.slides, guess.started, strict=True):

@@ -106,7 +106,10 @@ def mass_pivots(
 
 
 def mass_sizes(tree: Tree, q: Scalars, armature: bool = False) -> list[Any]:
-    """Return the diagonal of M (nv) summed over absolute values: the scale of the rounding of M and its pivots."""
+    """Return the scale (nv) of the rounding of M's diagonal and of its pivots.
+
+    It is the diagonal of M, computed with the absolute values of its terms.
+    """
     q = tree.split_q(q)
     composite = {i: body.inertia for i, _, body in tree.outward()}
     sizes: dict[int, list[Any]] = {}
@@ -120,10 +123,10 @@ def mass_sizes(tree: Tree, q: Scalars, armature: bool = False) -> list[Any]:
 
 
 def yielding(tree: Tree, q: Scalars, armature: bool = False) -> list[int]:
-    """Return the velocities whose pivot may vanish in some configuration; q is any configuration.
+    """Return the velocities whose pivot of M may vanish in some configuration; q is any configuration.
 
-    A velocity is not among them if the joint's own body resists it, whatever the joints after it do.  Where joints
-    follow others, all bodies have to.
+    A velocity is left out if the inertia of the joint's own body resists it, whatever the joints after it do.  If
+    joints follow others, all velocities are returned unless every body resists its own joint; then none are.
     """
     q = tree.split_q(q)
     result: list[int] = []
@@ -169,7 +172,7 @@ def mass_solved(
 
 
 def owners(tree: Tree) -> list[int]:
-    """Return by velocity (nv) the index of the body whose joint has it."""
+    """Return, for each velocity (nv), the index of the body whose joint it belongs to."""
     result = [WORLD] * tree.nv
     for i, _ in tree.stacked():
         for k in range(tree.nv)[tree.v_slices[i]]:
@@ -178,7 +181,7 @@ def owners(tree: Tree) -> list[int]:
 
 
 def _size(inertia: Inertia, S: Motion) -> Any:
-    """Return S · I S of absolute values."""
+    """Return S · I S, computed with the absolute values of the elements of S and I."""
     m, h, J = inertia.mass, inertia.moment, inertia.about
     w, v = [fabs(x) for x in S.angular], [fabs(x) for x in S.linear]
     rows = ((J.xx, J.xy, J.xz), (J.xy, J.yy, J.yz), (J.xz, J.yz, J.zz))

@@ -56,7 +56,10 @@ def inverse_mass_matrix(tree: Tree, q: Scalars, armature: bool = False) -> Facto
 
 
 def propagated_inverse(tree: Tree, q: Scalars, armature: bool = False) -> FactoredInverse | ArticulatedInverse:
-    """Return M(q)⁻¹ for few sparse columns: without the rows of L⁻¹, except where joints follow others."""
+    """Return M(q)⁻¹ in the form for products with few sparse columns, without the rows of L⁻¹.
+
+    Where joints follow others, M is factored and the rows of L⁻¹ are computed.
+    """
     if tree.has_couplings:
         return FactoredInverse.of(tree, mass_matrix(tree, q, armature))
     return freed_bodies(tree, q, armature)
@@ -126,7 +129,7 @@ class FactoredInverse:
 
 @dataclass(frozen=True, slots=True)
 class Freed:
-    """A velocity of a joint, in the coordinates of the first body of its branch."""
+    """One velocity of a joint in the articulated-body algorithm, in coordinates of the first body of its branch."""
 
     number: int  # index in v
     J: Motion
@@ -214,7 +217,7 @@ class ArticulatedInverse:
 
 
 def freed_bodies(tree: Tree, q: Scalars, armature: bool = False) -> ArticulatedInverse:
-    """Run the inward pass of the articulated-body algorithm, which frees the joints from the last one on.
+    """Return M(q)⁻¹ as the result of the articulated-body algorithm's inward pass, from the last joint on.
 
     Raises SingularInertiaError as `inverse_mass_matrix` does.
     """

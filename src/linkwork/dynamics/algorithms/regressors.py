@@ -66,7 +66,10 @@ def joint_velocities(tree: Tree) -> Iterator[_Number]:
 
 
 def joint_parameters(tree: Tree) -> list[float]:
-    """Return the parameters of joints (4 nj); damping and friction that do not act are zero."""
+    """Return the joint parameters (4 nj): all armatures, dampings, dry frictions and stiffnesses.
+
+    nj is the number of velocities of all joints, followers included.  Damping and friction that do not act are zero.
+    """
     result: list[float] = []
     for kind in JOINT_PARAMETERS:
         for _, _, i, own in joint_velocities(tree):
@@ -78,7 +81,10 @@ def joint_parameters(tree: Tree) -> list[float]:
 
 
 def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str | FrictionLaw) -> list[list[Any]]:
-    """Return the columns (nv × 4 nj) of joint parameters in τ: diag(a), diag(v), the law of friction, and φ."""
+    """Return the matrix (nv × 4 nj) that multiplies the joint parameters in τ.
+
+    Its blocks are those of armature, diag(a), damping, diag(v), dry friction, by its law, and stiffness, by φ.
+    """
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     law, numbers = friction_law(friction), [*joint_velocities(tree)]
     result = [[0.0] * (4 * len(numbers)) for _ in range(tree.nv)]
@@ -96,14 +102,17 @@ def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str 
 
 
 def kinetic_columns(tree: Tree, v: Scalars) -> list[Any]:
-    """Return the elements (4 nj) of joint parameters in the kinetic energy: ½ v² for armature."""
+    """Return the row (4 nj) that multiplies the joint parameters in the kinetic energy: ½ v² for armature, else 0."""
     v, numbers = tree.split_v(v), [*joint_velocities(tree)]
     rates = [tree.bodies[i].ratio * v[i][own] for _, _, i, own in numbers]
     return [*(0.5 * (x * x) for x in rates), *[0.0] * (3 * len(numbers))]
 
 
 def potential_columns(tree: Tree, q: Scalars) -> list[Any]:
-    """Return the elements (4 nj) of joint parameters in the potential energy: ½ φ² for stiffness."""
+    """Return the row (4 nj) that multiplies the joint parameters in the potential energy.
+
+    Its elements are ½ φ² for stiffness and 0 for the others.
+    """
     q, numbers = tree.split_q(q), [*joint_velocities(tree)]
     phi = [_stretched(tree.bodies[i], q[i])[own] for _, _, i, own in numbers]
     return [*[0.0] * (3 * len(numbers)), *(0.5 * (x * x) for x in phi)]

@@ -54,7 +54,7 @@ def jacobian(outputs: Sequence[Any], inputs: Sequence[Symbol]) -> list[list[Any]
 def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[Any]) -> list[Any]:
     """Return the gradient of Σ weights·outputs by the inputs, Jᵀ·weights.
 
-    It costs a small multiple of the outputs.
+    Its cost is a small multiple of the cost of the outputs.
     """
     sums: dict[int, _Weight] = {}
     for output, weight in zip(outputs, weights, strict=True):
@@ -146,7 +146,7 @@ _Weight = tuple[Any, Symbol | None]
 
 
 def _pull_back(node: Symbol, weight: Any, on: Symbol | None) -> list[tuple[Symbol, _Weight]]:
-    """Return the shares of the arguments of a node's weight."""
+    """Return what a node's weight adds to the weights of its arguments, as (argument, weight) pairs."""
     if node.op is _WHERE:
         condition, a, b = node.args
         return [(a, (weight, _all(on, condition))), (b, (weight, _all(on, not_(condition))))]
@@ -156,7 +156,7 @@ def _pull_back(node: Symbol, weight: Any, on: Symbol | None) -> list[tuple[Symbo
 
 
 def _pull_back_bundle(node: Symbol, weights: Mapping[int, Any]) -> list[tuple[Symbol, Any]]:
-    """Return the shares of the arguments of the weights of a bundle's parts."""
+    """Return what the weights of a bundle's results add to those of its arguments, as (argument, weight) pairs."""
     bundle = node.value
     results = node.graph.bundle(bundle, node.args)
     arguments = [a.value if a.op is CONSTANT else a for a in node.args]
@@ -206,7 +206,7 @@ def are_independent(inputs: Sequence[Any]) -> bool:
 def gradients(outputs: Sequence[Any], inputs: Sequence[Any]) -> list[list[Any]]:
     """Return the gradient of each output by all inputs.
 
-    Each costs a small multiple of its output.
+    The cost of each gradient is a small multiple of the cost of its output.
     """
     return [adjoint([x], inputs, [1.0]) if isinstance(x, Symbol) else [0.0] * len(inputs) for x in outputs]
 

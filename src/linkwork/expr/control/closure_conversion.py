@@ -53,7 +53,7 @@ class InnerName(str):
 
 
 def inner_symbols(graph: Graph, label: str, count: int) -> list[Symbol]:
-    """Create fresh symbols for the inside of a loop or a called function; ``what`` names them in errors."""
+    """Create fresh symbols for the inside of a loop or a called function; ``label`` names them in errors."""
     return [graph.input(InnerName(label)) for _ in range(count)]
 
 

@@ -106,10 +106,10 @@ def _different(yes: Callable[..., Any], no: Callable[..., Any], text: str) -> Ty
 
 @public
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return ``function(*arguments)``, with the function's code stored once in a kernel.
+    """Return ``function(*arguments)``; in a compiled kernel, all such calls share one copy of the function's code.
 
-    All numbers of the arguments are inputs of that code, including constants: the same code serves many constants.  On
-    numbers it is an ordinary call.
+    All numbers of the arguments, including constants, are inputs of that code, so the same code serves many constants.
+    If all arguments are numbers, it is an ordinary call.
 
     >>> from linkwork.expr import call
     >>> call(lambda x, k: k * x, 3.0, 2.0)

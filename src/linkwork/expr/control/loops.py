@@ -301,11 +301,10 @@ def map_rows(
     in_loops: bool,
     alike: bool = False,
 ) -> list[list[Any]]:
-    """Apply a function to each row.
+    """Return the results of a function applied to each of several lists of scalars (rows) of one length.
 
     In a trace, the function is written out row by row or, with ``in_loops``, as one loop for similar rows.  Rows are
-    similar if their structural zeros are at the same indices; with ``alike``, all rows are.  All rows have the same
-    length.
+    similar if their structural zeros are at the same indices; with ``alike``, all rows count as similar.
     """
     if not in_loops or not any(hasattr(x, "_precedence") for row in rows for x in row):
         return [list(function(row)) for row in rows]

@@ -139,8 +139,9 @@ class Put(MultiResult):
 def take(table: Any, index: Any) -> Any:
     """Return the entry of a table (n,) or (n, ...) at an index that may be known at run time only.
 
-    The index is an integer, or is rounded down to one; an index below 0 or above n - 1 selects the first or last entry,
-    and NaN gives NaN.  The derivative is that by the table's values; by the index it is zero.
+    The index is an integer, or is rounded down to one; an index below 0 or above n - 1 selects the first or last
+    entry, and NaN gives NaN.  The derivative with respect to the index is zero; that with respect to the table's
+    values is exact.
 
     >>> import numpy as np
     >>> from linkwork.expr import take
@@ -169,15 +170,16 @@ def put(table: Any, index: Any, value: Any) -> Any:
     """Return a table (n,) or (n, ...) with the entry at an index replaced by a number or an array (...).
 
     The index is an integer, or is rounded down to one, and may be known at run time only.  If it is below 0, above n -
-    1 or NaN, the table is unchanged, so an index of -1 writes nothing.  The derivative is that by the table's values
-    and by the new entry; by the index it is zero.
+    1 or NaN, the table is unchanged, so an index of -1 writes nothing.  The derivative with respect to the table's
+    values and the new entry is exact; with respect to the index it is zero.
 
     >>> import numpy as np
     >>> from linkwork.expr import put
     >>> put(np.array([2.0, 3.0, 5.0]), 1, 7.0), put([2.0, 3.0], 2, 7.0)
     (array([2., 7., 5.]), array([2., 3.]))
 
-    A table that a loop carries and a step changes only by `put` is changed in place: its length costs nothing.
+    If a loop's state contains the table and each step changes it only by `put`, it is changed in place: the cost of a
+    step does not depend on the table's length.
 
     Raises ValueError for an empty table and for a value of another shape than its entries, TypeError for anything but
     arrays and numbers.

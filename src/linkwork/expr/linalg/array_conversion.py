@@ -54,7 +54,10 @@ def square(caller: str, value: Any) -> Array:
 
 
 def right_side(caller: str, matrices: Array, b: Any, rows: int) -> tuple[Array, bool]:
-    """Return (the right side as columns (..., rows, k), True if it is a vector).  Raises ValueError."""
+    """Return the right side b as columns (..., rows, k), and True if b is a vector.
+
+    Raises ValueError if the shape of b does not fit the matrices.
+    """
     array = array_of(caller, "b", b)
     vector = array.ndim == 1 or array.ndim == matrices.ndim - 1
     if array.ndim == 0 or array.shape[-1 if vector else -2] != rows:

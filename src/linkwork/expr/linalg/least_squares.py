@@ -36,9 +36,11 @@ def lstsq(A: Any, b: Any, *, damping: Any = 0.0, status: bool = False) -> Any:
     Without damping and with fewer rows than columns, it is the shortest x with A x = b.
 
     A has the shape (..., m, n), b (..., m) or (..., m, k), as for `solve`.  ``damping`` is a number, or one for each
-    sample.  Unless it is the constant 0, the smaller of AᵀA + damping² 1 and AAᵀ + damping² 1 is factored, by LᵀDL.
-    Without it, A or Aᵀ is factored by QR and must have full rank; otherwise use `pinv`.  With ``status`` the result is
-    x and 0, or one more than the index of the first failed pivot.  Without, floats raise SingularMatrixError.
+    sample.  Unless ``damping`` is the constant 0, the smaller of AᵀA + damping² 1 and AAᵀ + damping² 1 is factored, by
+    LᵀDL.  If it is the constant 0, A or Aᵀ is factored by QR and must have full rank; otherwise use `pinv`.
+
+    With ``status`` the result is (x, status): 0, or one more than the index of the first failed pivot.  Without
+    ``status``, a failed pivot raises SingularMatrixError for floats.
     """
     matrices = matrix("lstsq", "A", A)
     m, n = matrices.shape[-2:]
@@ -202,10 +204,11 @@ class QRResult(NamedTuple):
 
 @public
 def qr(A: Any) -> QRResult:
-    """Return Q, R of A = Q R as numpy.linalg.qr: k = min(m, n) orthonormal columns, an upper triangle.
+    """Return Q and R of A = Q R, as numpy.linalg.qr does.
 
-    Where R has a zero on its diagonal, the column of Q is an arbitrary one orthogonal to the others.  Sums of squares
-    are not scaled: elements below 1e-150 or above 1e150 are lost.
+    Q has k = min(m, n) orthonormal columns; R is upper triangular.  Where R has a zero on its diagonal, the column of
+    Q is an arbitrary one orthogonal to the others.  Sums of squares are not scaled: elements below 1e-150 or above
+    1e150 are lost.
     """
     matrices = matrix("qr", "A", A)
     m, n = matrices.shape[-2:]

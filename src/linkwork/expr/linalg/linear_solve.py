@@ -40,14 +40,18 @@ __all__ = ["det", "inv", "slogdet", "solve", "solve_triangular"]
 
 @public
 def solve(A: Any, b: Any, *, assume: str = "gen", status: bool = False) -> Any:
-    """Solve A x = b, where b has the shape (..., n), or (..., n, k) for k columns.
+    """Return the x of A x = b, where b has the shape (..., n), or (..., n, k) for k columns.
 
-    As in NumPy, b is one vector if it has one dimension; it is also one if it has one dimension less than A.
-    ``assume`` states a property of A: "gen" (none: LU with partial pivoting), "pos" (symmetric and positive definite:
-    LᵀDL), "sym" (symmetric, and known to need no pivoting, such as a quasidefinite one: LᵀDL) - both read its lower
-    triangle - "lower" or "upper" (triangular).  Nothing is inferred from the elements.  With ``status`` the result is x
-    and 0, or one more than the index of the first failed pivot, and x is then invalid.  Without, floats raise
-    SingularMatrixError, and in kernels x follows IEEE 754: infinite or NaN.
+    b is one vector if it has one dimension, as in NumPy, or if it has one dimension less than A.
+
+    ``assume`` states a property of A, and thereby the factorization.  "gen": none; LU with partial pivoting.  "pos":
+    symmetric and positive definite; LᵀDL.  "sym": symmetric, and known to need no pivoting, such as a quasidefinite
+    matrix; LᵀDL.  "lower" or "upper": triangular.  For "pos" and "sym" only the lower triangle of A is read.  No
+    property is inferred from the elements.
+
+    With ``status`` the result is (x, status).  The status is 0, or one more than the index of the first failed pivot;
+    x is then invalid.  Without ``status``, a failed pivot raises SingularMatrixError for floats; in kernels x follows
+    IEEE 754 and is infinite or NaN.
     """
     return _solved("solve", A, b, method("solve", assume), status)
 
@@ -221,7 +225,7 @@ class Determinant(CustomDerivative):
         return [self.method.solved(factors, column) for column in identity(self.n)]
 
     def _scale(self, results: Sequence[Any]) -> Any:
-        """Return the factor of the trace; NaN for a singular matrix."""
+        """Return the factor of tr(A⁻¹ dA) in the derivative; NaN for a singular matrix."""
         return where(eq(results[0], 0.0), math.nan, 1.0 if self.logarithm else results[0])
 
 

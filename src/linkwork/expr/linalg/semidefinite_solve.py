@@ -117,7 +117,10 @@ class Semidefinite:
         return self.rest(self.half(b))
 
     def half(self, b: Scalars) -> list[Any]:
-        """Return h = L⁻¹ b in elimination order: bᵀ(A + E)⁻¹ c is h_bᵀ D⁻¹ h_c."""
+        """Return h = L⁻¹ b in elimination order.
+
+        For two vectors b and c, bᵀ (A + E)⁻¹ c = h_bᵀ D⁻¹ h_c.
+        """
         y = [b[row] for row in self.order]
         for k, column in enumerate(self.L):
             for i, factor in column.items():
@@ -125,7 +128,7 @@ class Semidefinite:
         return y
 
     def rest(self, y: Scalars) -> list[Any]:
-        """Return (A + E)⁻¹ b for half(b)."""
+        """Return (A + E)⁻¹ b, given y = L⁻¹ b as `half` returns it."""
         y = [a * d for a, d in zip(y, self.D_inv, strict=True)]
         for k in range(len(y) - 1, -1, -1):
             for i, factor in self.L[k].items():

@@ -55,7 +55,7 @@ def dot(left: Sequence[Any], right: Sequence[Any]) -> Any:
 
 
 def product(left: Rows, right: Rows) -> list[list[Any]]:
-    """Return the matrix product; ``right`` must have rows."""
+    """Return the matrix product left · right; ``right`` must have at least one row."""
     columns = transposed(right)
     return [[dot(row, column) for column in columns] for row in left]
 
@@ -92,7 +92,10 @@ def rows_of(values: Sequence[Any], columns: int, rows: int | None = None) -> lis
 
 
 def gather_elements(rows: Rows, indices: Sequence[tuple[int, int]], symmetric: bool) -> list[Any]:
-    """Return the elements at (row, column) indices; for symmetric ones, plus those across the diagonal."""
+    """Return the elements at these (row, column) indices.
+
+    With ``symmetric``, the element across the diagonal is added to each element that is not on the diagonal.
+    """
     return [rows[i][j] + rows[j][i] if symmetric and i != j else rows[i][j] for i, j in indices]
 
 
@@ -102,7 +105,7 @@ def reciprocal(x: Any) -> Any:
 
 
 def reciprocal_or_zero(x: Any, none: Any) -> Any:
-    """Return 1/x, and 0 where ``none`` is true, for any x there."""
+    """Return 0 where ``none`` is true, whatever x is there, and 1/x elsewhere."""
     return where(none, 0.0, 1.0 / where(none, 1.0, x))
 
 

@@ -36,8 +36,8 @@ def ltdl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
     """Return L and d of A = Lᵀ D L: a unit lower triangle, and the diagonal of D.
 
     A is symmetric; its lower triangle is read.  There is no pivoting, so A must be known to need none: positive
-    definite or quasidefinite.  With ``status`` also 0, or one more than the index of the first zero pivot.  Without,
-    floats raise SingularMatrixError.
+    definite or quasidefinite.  With ``status`` there is a third result: 0, or one more than the index of the first
+    zero pivot.  Without ``status``, a zero pivot raises SingularMatrixError for floats.
     """
     return _factored("ltdl", A, status, last_first=True)
 
@@ -87,8 +87,8 @@ def ltdl_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]
 def cholesky(A: Any, *, status: bool = False) -> Any:
     """Return L of A = L Lᵀ, a lower triangle, for a symmetric positive definite A.
 
-    The lower triangle of A is read.  With ``status`` also 0, or one more than the index of the first pivot that is not
-    positive.  Without, floats raise SingularMatrixError.
+    The lower triangle of A is read.  With ``status`` there is a second result: 0, or one more than the index of the
+    first pivot that is not positive.  Without ``status``, such a pivot raises SingularMatrixError for floats.
     """
     matrices = square("cholesky", A)
     n = matrices.shape[-1]
@@ -120,12 +120,13 @@ _LOOPED, _UNROLLED = 16, 12  # for more rows than the first, all steps but the l
 
 @public
 def lu(A: Any, *, status: bool = False) -> tuple[Any, ...]:
-    """Return L, U, p of A[p] = L U: a unit lower triangle, an upper triangle, the order of A's rows.
+    """Return L, U and p of A[p] = L U: a unit lower triangle, an upper triangle, and the order of A's rows.
 
-    The indices p are floats, 0.0 to n - 1.  Each column uses the largest remaining element as pivot, so no element of L
-    exceeds 1.  The row is exchanged with every larger one in turn, so the order of the other rows may differ from
-    LAPACK's.  With ``status`` also 0, or one more than the first column without a pivot.  Without, floats raise
-    SingularMatrixError.
+    The indices p are floats, 0.0 to n - 1.  Each column uses the largest remaining element as pivot, so no element of
+    L exceeds 1.  In the search, the pivot row is exchanged with every row that has a larger element, one after the
+    other, so the order of the other rows may differ from LAPACK's.  With ``status`` there is a fourth result: 0, or
+    one more than the index of the first column without a pivot.  Without ``status``, such a column raises
+    SingularMatrixError for floats.
     """
     matrices = square("lu", A)
     n = matrices.shape[-1]

@@ -28,15 +28,17 @@ RANKS = {"H": 2, "g": 1, "A": 2, "lower": 1, "upper": 1, "x_lower": 1, "x_upper"
 class QuadraticSolution(NamedTuple):
     """Solution of a quadratic program: x (..., n), multipliers, status, iterations and active set.
 
-    ``multipliers`` (..., m) of the rows and ``bound_multipliers`` (..., n) of the bounds satisfy H x + g + Aᵀ
-    multipliers + bound_multipliers = 0.  They are positive at an upper bound, negative at a lower one, and 0 if neither
-    is active.  ``active`` (..., m + n), rows first, is 1 at an active upper bound, −1 at an active lower bound, else
-    0.  ``iterations`` is the number of changes of the active set.
+    ``multipliers`` (..., m) belong to the inequalities lower ≤ A x ≤ upper, and ``bound_multipliers`` (..., n) to the
+    bounds x_lower ≤ x ≤ x_upper.  They satisfy H x + g + Aᵀ multipliers + bound_multipliers = 0, and are positive at
+    an upper bound, negative at a lower one, and 0 if neither is active.  ``active`` (..., m + n), first for the rows
+    of A, then for x, is 1 at an active upper bound, −1 at an active lower bound, else 0.  ``iterations`` is the number
+    of changes of the active set.
 
     ``status`` is 0: solved; 1: out of iterations; 2: NaN or infinite data; 3: infeasible; 4: unbounded; 5: H is not
-    positive semidefinite.  The multipliers of status 3 prove it: Aᵀ multipliers + bound_multipliers = 0 and Σ
-    multiplier·bound < 0 over all rows and bounds.  All are 0 if a lower bound is above its upper one.  With status 4, x
-    is a direction along which the objective decreases without limit.
+    positive semidefinite.  With status 3, the multipliers prove that no x is feasible: Aᵀ multipliers +
+    bound_multipliers = 0 and Σ multiplier·bound < 0, summed over the rows of A and the elements of x.  They are all 0
+    if a lower bound is above its upper one.  With status 4, x is a direction along which the objective decreases
+    without limit.
     """
 
     x: Any
@@ -91,7 +93,10 @@ def options_of(tolerance: Any, max_iterations: Any) -> ProgramOptions:
 
 
 def check_arrays(values: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int, int]:
-    """Return the given arrays by name, the number of variables and of rows.  Raises ValueError, TypeError."""
+    """Return the given arrays by name, the number of variables n and the number m of rows of A.
+
+    Raises ValueError and TypeError for invalid arrays.
+    """
     arrays = {name: array_of(CALLER, name, value) for name, value in values.items() if value is not None}
     for name in ("H", "g"):
         if name not in arrays:

@@ -11,7 +11,7 @@ __all__ = ["require_float64"]
 
 
 def require_float64(scalars: Iterable[Any]) -> None:
-    """Require float64 for the functions traced with these symbols, for all input types."""
+    """Make all functions traced with these symbols compute in float64, whatever the type of their inputs."""
     symbol = next((x for x in scalars if x.__class__ is Symbol), None)
     if symbol is not None:
         symbol.graph.in_double = True

@@ -90,7 +90,7 @@ def each_once(normal: Vec3, around: Sequence[Contact], deepest: Contact) -> Touc
 
 
 def _best(normal: Vec3, candidates: Sequence[Contact], values: Sequence[Any]) -> Contact:
-    """Return the existing candidate of the largest value."""
+    """Return the candidate with the largest of ``values``, among the candidates that exist."""
     first, *others = zip(candidates, values, strict=True)
     point, depth, largest = first[0].on_b, first[0].depth, where(first[0].there, first[1], _NONE)
     for other, value in others:
@@ -118,7 +118,10 @@ _FIRST = 0.3  # [rad] angle of the first direction, which avoids symmetric shape
 
 
 def corners_along(core: Core, direction: Vec3, n: Vec3) -> list[Vec3]:
-    """Return corners of a core in a direction, n or −n, counterclockwise about n of length 1."""
+    """Return the corners of a core's face in a direction, which is n or −n; n has length 1.
+
+    They are support points for eight directions slightly tilted from it, in counterclockwise order about n.
+    """
     return [support(core, direction + t * _TILT) for t in tangent_directions(n)]
 
 

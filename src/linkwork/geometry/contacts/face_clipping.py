@@ -43,7 +43,7 @@ _EDGE_TOLERANCE = 1e-12  # relative to a face's half edge
 
 @dataclass(frozen=True, slots=True)
 class _Face:
-    """Face center + s u + t v, s and t in [−1, 1], projected along a normal n."""
+    """Parallelogram with the points center + s u + t v, s and t in [−1, 1], which is viewed along a normal n."""
 
     center: Vec3
     u: Vec3
@@ -137,7 +137,10 @@ class _End(NamedTuple):
 
 
 def clipped(face: _Face, start: Vec3, edge: Vec3) -> tuple[_End, _End]:
-    """Return the two ends of a line clipped to a face (Liang–Barsky)."""
+    """Return both ends of the part of a segment that is over a face (Liang–Barsky).
+
+    The segment is ``start`` + k ``edge``, k in [0, 1].  Points are projected to the face along its normal n.
+    """
     origin, rate = face.coordinates(start - face.center), face.coordinates(edge)
     first: Any = 0.0
     last: Any = 1.0

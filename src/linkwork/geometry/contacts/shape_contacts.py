@@ -107,16 +107,21 @@ _RISE = 0.05  # sine of the slope to a neighbour below which the neighbour count
 
 
 def points_below(shape: Shape, spacing: Sequence[float]) -> tuple[int, int]:
-    """Return the number of grid points of a spacing [m] that a shape may cover to each side of its centre."""
+    """Return the numbers of grid points along x and y that a shape may cover on each side of its centre.
+
+    The numbers follow from the shape's `origin_radius` and the grid's ``spacing`` [m], up to a maximum.
+    """
     reach = math.inf if shape.origin_radius is None else shape.origin_radius  # from its origin
     x, y = (_MAX_POINTS if reach > _MAX_POINTS * s else math.ceil(reach / s) for s in spacing)
     return x, y
 
 
 def peaks_below(ground: Ground, b: Solid, counts: tuple[int, int], within: Any) -> list[Touching]:
-    """Return a contact with a peak in each of four quadrants, present if at most ``within`` [m] from the solid.
+    """Return up to four contacts of a solid with a terrain's grid points, one for each quadrant around its centre.
 
-    Both are in the field's coordinates; ``counts`` is the number of grid points that are checked to each side.
+    A contact is that of the nearest grid point of its quadrant, and exists if the point is at most ``within`` [m] from
+    the solid.  The solid is in the field's coordinates.  ``counts`` are the numbers of grid points along x and y that
+    are checked on each side of the solid's centre.
     """
     around = bounding_sphere(b.core)
     x0, y0, dx, dy = ground.grid[:4]

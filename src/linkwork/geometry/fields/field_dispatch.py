@@ -44,7 +44,11 @@ _TIE = 1e-12  # [m] difference of equal distances
 
 @dataclass(frozen=True)
 class Field:
-    """Kind of field: its arrays as inputs of a call, the field of these arrays, and its distance to a solid."""
+    """Functions for one type of field shape, such as a height field.
+
+    They return its arrays, create the field from arrays of any scalar, and compute its signed distance to a solid, the
+    radius by which it is grown, and the radius of a sphere about its origin that contains it.
+    """
 
     arrays: Callable[..., Mapping[str, np.ndarray]]  # arrays of a shape and a capacity
     of: Callable[..., Any]  # constructor from the arrays by name, over any scalar
@@ -75,10 +79,10 @@ def field_distance(
 
 
 def distance_of_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose) -> tuple[SignedDistance, Any, Any]:
-    """Compute the signed distance of shapes of any kind at poses, and the indices of the nearest components.
+    """Compute the signed distance of two shapes at poses; return it with the indices of both nearest components.
 
-    The index of a shape without components is 0.  At least one shape is convex, a point cloud, or a compound of such.
-    Raises TypeError for an unsupported pair.
+    An index is that of a compound's component; it is 0 for other shapes.  The shapes may be of any type, but at least
+    one is convex, a point cloud, or a compound of such.  Raises TypeError for an unsupported pair.
     """
     if isinstance(a, Compound):
         result = [distance_of_shapes(part.shape, X_a @ part.origin, b, X_b) for part in a.parts]
@@ -125,7 +129,10 @@ def is_measured(a: Shape, b: Shape) -> bool:
 
 
 def minimum_of(result: list[SignedDistance]) -> tuple[SignedDistance, Any]:
-    """Return the minimum of distances and its index; it is not unique if another point is equally near."""
+    """Return the smallest of several signed distances and its index.
+
+    It is marked as not unique if another one has the same distance at another point.
+    """
     best, index = result[0], 0.0
     for k, other in enumerate(result[1:], 1):
         gap = other.on_a - best.on_a
@@ -158,7 +165,7 @@ _HEAD = 15  # values before the arrays: there, reach, radius, and the pose
 
 @dataclass(frozen=True, slots=True)
 class FieldKind(SolidKind):
-    """Type of field and the shapes of its arrays by name; rows of a kind have the same length."""
+    """Type of field with the names and sizes of its arrays; all fields of one kind have as many values."""
 
     arrays: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
@@ -170,7 +177,7 @@ class FieldKind(SolidKind):
 
     @property
     def size(self) -> int:
-        """Number of values of a row."""
+        """Number of values that describe a field of this kind: its pose, radii and arrays."""
         return _HEAD + sum(math.prod(shape) for _, shape in self.arrays)
 
     @property
@@ -194,20 +201,20 @@ class FieldKind(SolidKind):
         return SolidRow(values[0], values[1], Solid(core, values[2]))
 
     def data(self, row: Sequence[Any]) -> Sequence[Any]:
-        """Return the values of a row's arrays, which do not depend on the pose."""
+        """Return the values of a field's arrays from all values of the field, without its pose and radii."""
         return row[_HEAD:]
 
     def placed(self, X: Pose, radius: Any, data: Sequence[Any]) -> Solid:
-        """Return the field of such values at a pose."""
+        """Return the field with the arrays' values ``data`` at a pose, grown by a radius."""
         R = X.rotation
         return self.solid([1.0, 0.0, radius, *R.x, *R.y, *R.z, *X.translation, *data]).solid
 
 
 def field_row(shape: Shape, X: Pose) -> tuple[FieldKind, list[Any]]:
-    """Return the kind of a field at a pose, and its row.
+    """Return the kind of a field, and all values that describe it at a pose: radii, pose and arrays.
 
-    The `error` of a distance field is subtracted from its distances, which are then lower bounds if the values on the
-    grid are exact.
+    A distance field is grown by its `error`.  Its distances are therefore lower bounds, if the values on the grid are
+    exact.
     """
     arrays = FIELDS[type(shape)].arrays(shape)
     kind = FieldKind(type(shape), 0, tuple((name, array.shape) for name, array in arrays.items()))

@@ -71,9 +71,9 @@ def cloud_arrays(cloud: PointCloud, capacity: int | None = None) -> Mapping[str,
 
 
 def cloud_distance(cloud: Cloud, b: Solid) -> SignedDistance:
-    """Compute the signed distance from the nearest point of a cloud, or the deepest, to a bounded convex solid.
+    """Compute the signed distance from a cloud's points to a bounded convex solid, in the same coordinates.
 
-    Both are in the same coordinates.
+    The result is that of the nearest point, or of the deepest point inside the solid.
     """
     around = bounding_sphere(b.core)
     core = Solid(b.core)

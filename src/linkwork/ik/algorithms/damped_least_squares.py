@@ -38,7 +38,7 @@ _LEAST = 1e-14  # regularisation relative to the diagonal, for vanishing damping
 
 
 def damped_step(rows: Rows, errors: Scalars, damping: Any) -> list[Any]:
-    """Return δ without bounds."""
+    """Return the damped least-squares step δ for the Jacobian ``rows`` and ``errors``, without bounds."""
     count = len(rows[0]) if rows else 0
     used = [k for k in range(count) if any(not is_zero(row[k]) for row in rows)]
     if len(rows) >= MIN_SPARSE_ROWS:

@@ -136,7 +136,7 @@ def with_errors(stack: Stack, at: Stacked, delta: Scalars, gains: Scalars, resul
 
 
 def in_balls(limits: MotionLimits, v: Scalars, norms: Sequence[tuple[Collection[int], Any]]) -> MotionLimits:
-    """Return limits with a box inside each ball of bounded norm.
+    """Return motion limits with a box of velocity limits inside each ball ‖v‖ ≤ bound of ``norms``.
 
     Where v exceeds the bound, the corner of the box is in the direction of v.
     """

@@ -66,7 +66,7 @@ class Stack:
 
     @property
     def own(self) -> list[int]:
-        """Indices of the robot's own equations."""
+        """Indices of the errors that are equations (no range) of the robot's own constraints."""
         each = [(task, pair) for task in self.tasks for pair in task.ranges]
         return [row for row, (task, pair) in enumerate(each) if task.own and pair == (0.0, 0.0)]
 
@@ -148,7 +148,10 @@ class Stack:
         ]
 
     def weighted(self, rows: Sequence[Scalars], beyond: Scalars, weights: Scalars) -> tuple[list[Any], list[list[Any]]]:
-        """Return weighted range violations, and weighted rows of violated ranges and equations."""
+        """Return the weighted range violations and the weighted Jacobian.
+
+        Rows of the Jacobian are zero for errors that are within their range; those of equations are always included.
+        """
         active_rows = self.active_rows(rows, beyond)
         weighted = [[x if is_zero(x) else x * w for x in row] for row, w in zip(active_rows, weights, strict=True)]
         return [x * w for x, w in zip(beyond, weights, strict=True)], weighted

@@ -100,7 +100,7 @@ class ConstraintTask(AimedTask):
 
 @dataclass(frozen=True)
 class LoopRange(WeighedTask):
-    """Task: a loop-closing joint is within its limits; the errors are its coordinates of q."""
+    """Task: a loop-closing joint is within its limits; the errors are the joint's configuration coordinates."""
 
     loop: LoopJoint
     _: KW_ONLY

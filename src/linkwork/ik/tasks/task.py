@@ -246,19 +246,19 @@ class Task(ABC):
         return time_differences([self.errors(k, target) for k in states], steps)
 
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Compute errors and the Jacobian with which controllers move them.
+        """Compute the errors, and the Jacobian with which feedback controllers control them.
 
-        Additional rows after these describe motion for `settling`.
+        The Jacobian may have additional rows after those of the errors; they describe motion for `settling`.
         """
         return self.exact_jacobian(state, target)
 
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
     ) -> list[Any]:
-        """Return the required rate of J v (J of `moving_rows`) for ë + k_d ė + k_p e = 0.
+        """Return the required rate of J v (J of `moving_rows`) for the error dynamics ë + k_d ė + k_p e = 0.
 
-        ``gains`` are (k_p, k_d).  ``moved`` is J v.  ``led`` is its required value due to the target's motion, and
-        ``ahead`` the rate of ``led``.
+        ``gains`` are (k_p, k_d), and ``errors`` e.  ``moved`` is the current J v.  ``led`` is the J v that follows the
+        target's motion, and ``ahead`` is the time derivative of ``led``.
         """
         each = zip(errors, moved, led, ahead, strict=False)
         return [c + gains[1] * (r - x) - gains[0] * e for e, x, r, c in each]
@@ -321,7 +321,7 @@ class Task(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class WeighedTask(Task):
-    """Task with the default fields and without a target."""
+    """Base class of tasks without a target: adds the fields ``weight``, ``level``, ``tolerance`` and ``name``."""
 
     weight: Any = None
     level: int = 0
@@ -333,7 +333,7 @@ class WeighedTask(Task):
 
 @dataclass(frozen=True, kw_only=True)
 class AimedTask(WeighedTask):
-    """Task with the default fields and a target."""
+    """Base class of tasks with a target: adds the field ``target`` to those of tasks without one."""
 
     target: Any = None
 

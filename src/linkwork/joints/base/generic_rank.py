@@ -74,7 +74,7 @@ _STATED = {"nq": "1", "nv": "1", "q_units": '("rad",)', "v_units": '("rad/s",)'}
 def is_elementary(joint: JointType) -> bool:
     """Return True for a built-in type that is not composed of other joints.
 
-    The motions of these are linearly independent, except for Euler angles, which override `regularity`.
+    The motions of such a type are linearly independent, except for Euler angles, which override `regularity`.
     """
     return type(joint).__module__.startswith("linkwork.joints.") and not joint.parts
 

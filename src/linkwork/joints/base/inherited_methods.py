@@ -76,9 +76,10 @@ def drop_outdated_methods(cls: type[Any], contract: type[Any]) -> None:
 
 
 def _outdated(cls: type[Any], contract: type[Any], said: str, about: str) -> bool:
-    """Return True if ``cls`` overrides the method ``about`` after the class that defines ``said``.
+    """Return True if ``cls`` no longer has the method ``about`` that the class which defines ``said`` had.
 
-    A base class without a transform states what holds for any transform.
+    A class that defines ``said`` without defining a transform states what holds for any transform: if ``about`` is
+    "X", the result is then False.
     """
     definer = _definer(cls, said)
     before = getattr(definer, about, None)

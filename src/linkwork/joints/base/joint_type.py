@@ -136,10 +136,10 @@ class JointType(ABC):
     def pose_residual(self, X: Pose) -> Motion:
         """Return the residual (rotation vector [rad]; position [m]) of a pose X, in M's coordinates.
 
-        It is the difference from the transform of the nearest configuration.  It is zero if and only if the joint can
-        reach X; for any other X, some wrench of `constraint_wrench_subspace` does work on it.  Near the reachable poses
-        it equals the twist that leads to X, as far as these wrenches do work on it. Default: the difference X_J⁻¹ X,
-        with a rotation vector of up to half a revolution.
+        It is the difference from the transform of the nearest configuration to X.  It is zero if and only if the joint
+        can reach X; otherwise some wrench of `constraint_wrench_subspace` does work on it.  Near the reachable poses,
+        these wrenches do the same work on the residual as on the twist that leads to X.  Default: the difference X_J⁻¹
+        X, with a rotation vector of up to half a revolution.
         """
         return pose_error(self.X(self.configuration_from_pose(X)), X)
 

@@ -18,7 +18,7 @@ _ROOT_ITERATIONS = 80  # fixed-point iterations, each of which more than halves 
 
 
 def kronecker_rates(dimension: int) -> list[float]:
-    """Return α (d,)."""
+    """Return the increments α (d,) of the Kronecker sequence in d dimensions, by which each point follows the last."""
     root = 2.0
     for _ in range(_ROOT_ITERATIONS):
         root = (1.0 + root) ** (1.0 / (dimension + 1))

@@ -77,7 +77,10 @@ def _quintic(h: Any, phi: Any, v0: Any, v1: Any, a0: Any, a1: Any) -> list[Any]:
 
 
 def inner_point(space: CurveSpace, h0: Any, h1: Any, before: Scalars, q: Scalars, after: Scalars) -> list[Any]:
-    """Return the inner point s (nq) of a quadrangle."""
+    """Return the inner control point s (nq) of a squad curve (spherical quadrangle) at its point q.
+
+    ``before`` and ``after`` are the neighbours of q, h_0 earlier and h_1 later.
+    """
     scale = -0.5 / (1.0 / h0 + 1.0 / h1)
     both = zip(space.difference(q, before), space.difference(q, after), strict=True)
     return space.integrate(q, [scale * (x / h0 + y / h1) for x, y in both])

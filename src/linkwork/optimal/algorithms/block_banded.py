@@ -45,7 +45,10 @@ MIN_PIVOT = 1e-15  # relative to the pivot before elimination
 
 
 class WindowShare(NamedTuple):
-    """Contribution of a window to the equations, by column: step t, t − 1, ..., then the border."""
+    """Coefficients and right-hand sides that a window of steps adds to the equations.
+
+    Unknowns are numbered by their columns: those of step t, of step t − 1, ..., then those of the border.
+    """
 
     blocks: Mapping[tuple[int, int], Any]  # of the lower triangle
     sides: Mapping[int, Any]
@@ -72,10 +75,12 @@ def eliminate(
     inputs: Any,
     floor: Any,
 ) -> Eliminated:
-    """Eliminate all steps, with unrolled code for each front.
+    """Eliminate the unknowns of all steps, one step after the other; the code of a step is unrolled.
 
-    ``added(input)`` returns the contribution of a window, without rows.  ``inputs`` have an entry for each window and
-    ``depth`` more, copies of the last, which add nothing.  ``floor`` is added to every diagonal.
+    ``width`` is the number of unknowns of a step, ``depth`` the number of earlier steps in a window, and
+    ``border_size`` the number of unknowns of the border.  ``added(input)`` returns the contribution of a window, with
+    no ``rows`` in it.  ``inputs`` have an entry for each of the ``windows``, then ``depth`` copies of the last one,
+    which add nothing.  ``floor`` is added to every diagonal element.
     """
     block, size = depth * width, depth * width + border_size  # columns of the front, without and with the border
     triangle = [(i, j) for i in range(size) for j in range(i + 1)]
@@ -164,7 +169,7 @@ def _forward_substitution(L: Sequence[Scalars], b: Scalars) -> list[Any]:
 
 
 def solve_border(border: Sequence[Scalars], rest: Scalars) -> tuple[list[Any], Any]:
-    """Solve for the border's unknowns, and return True if its matrix is positive definite."""
+    """Solve the equations of the border; return its unknowns, and True if its matrix is positive definite."""
     L, good = _cholesky(border, 0.0)
     x = _forward_substitution(L, rest)
     for i in reversed(range(len(x))):

@@ -31,7 +31,7 @@ LONGEST = 12  # columns of a row whose products are unrolled, for steps with man
 
 
 class PathShares(NamedTuple):
-    """Values of all terms on a path."""
+    """Merit, cost, violations, residuals and next multipliers of the terms of a problem on a path."""
 
     merit: Any
     cost: Any
@@ -43,12 +43,12 @@ class PathShares(NamedTuple):
 
 
 class PathSweeps(PathSteps):
-    """A program with the inputs of a call: values of its terms and the Gauss–Newton step."""
+    """Evaluation of a problem along a path: merit and violations of its terms, and the Gauss–Newton step."""
 
     # -- values
 
     def shares(self, point: PathPoint, duals: Duals) -> PathShares:
-        """Return the values of all terms on a path, without derivatives."""
+        """Return merit, cost, violations and next multipliers of all terms on a path; derivatives are not computed."""
         program = self.program
         at = {k: n for n, k in enumerate(program.hard)}
         merit: Any = 0.0
@@ -106,7 +106,10 @@ class PathSweeps(PathSteps):
     # -- derivatives
 
     def derivative_sizes(self, point: PathPoint) -> tuple[Any, list[Any]]:
-        """Return the sum of absolute derivatives of each value of `values`; finite where all derivatives are."""
+        """Return, for each value of `values`, the sum of the absolute values of its derivatives.
+
+        The sum is finite if and only if all derivatives of the value are finite.
+        """
         program = self.program
 
         def sizes(w: PathWindow, request: TermRequest) -> list[Any]:
@@ -206,7 +209,7 @@ class PathSweeps(PathSteps):
         return method(self.program.width, self.program.depth, factors, border)
 
     def moved(self, point: PathPoint, direction: Any, border: Sequence[Any], share: Any) -> PathPoint:
-        """Return the path at a share of the direction, with configurations on their manifolds."""
+        """Return the path after a step of ``share`` times the direction; configurations stay on their manifolds."""
         program = self.program
         nv = program.tree.nv
 
@@ -225,7 +228,11 @@ class PathSweeps(PathSteps):
         return PathPoint(path["q"], path["u"] if program.extra else point.u, array(p))
 
     def with_new_multipliers(self, duals: Duals, everywhere: Any, alone: Any, new: Sequence[Any]) -> tuple[Any, Any]:
-        """Return the multipliers, with new ones for the constraints selected by ``new``."""
+        """Return the multipliers ``duals``, replaced by new ones for some constraints.
+
+        ``everywhere`` and ``alone`` are the new multipliers.  ``new`` has a flag for each constraint: True where they
+        replace the old ones.
+        """
         program = self.program
         new_of = dict(zip(program.hard, new, strict=True))
 

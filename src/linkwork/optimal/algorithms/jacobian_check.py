@@ -22,9 +22,11 @@ ROUNDING = 1e-5  # error of the differences, relative to the largest entry of a 
 class JacobianCheck:
     """The largest difference between a feature's Jacobian and central differences of its values.
 
-    ``error`` is in the unit of the row divided by that of the column.  ``where`` (name of the row, steps back, name of
-    the column) is its entry, ``expected`` the difference quotient there and ``got`` the feature's value.  ``scale`` is
-    the largest entry of the Jacobian, and ``windows`` the number of random windows.
+    ``where`` is the entry of the Jacobian at which the difference is largest: the name of its row, the number of steps
+    back (−1 for a parameter of the path), and the name of its column.  ``error`` is the absolute difference there, in
+    the unit of the row divided by the unit of the column, ``expected`` the central difference and ``got`` the entry of
+    the Jacobian.  ``scale`` is the largest absolute entry of the Jacobian, by central differences.  ``windows`` is the
+    number of random windows.
     """
 
     feature: str
@@ -37,7 +39,7 @@ class JacobianCheck:
 
     @property
     def success(self) -> bool:
-        """True if the error is at most that of the differences, by rounding and truncation."""
+        """True if the error is no larger than rounding and truncation of central differences explain."""
         return self.error <= ROUNDING * (1.0 + self.scale)
 
     def __bool__(self) -> NoReturn:
@@ -67,9 +69,13 @@ def check_jacobian(
     seed: int = 0,
     exact: bool = True,
 ) -> JacobianCheck:
-    """Check the Jacobian of a bound feature, with variables of steps and parameters of the path by name and size.
+    """Return the largest difference between a feature's Jacobian and central differences of its values.
 
-    ``exact`` selects `Feature.exact_jacobian`.  Raises ValueError for values that are not finite.
+    The feature is bound to a robot.  It is evaluated in ``windows`` random windows with time steps of ``step`` [s].
+    ``variables`` of each step and ``parameters`` of the whole path are dicts of sizes by name.  With ``exact`` the
+    Jacobian is `Feature.exact_jacobian`, else `Feature.jacobian`.
+
+    Raises ValueError for values that are not finite, and for a feature that does not depend on the path.
     """
     rng = np.random.default_rng(seed)
     worst: JacobianCheck | None = None
@@ -91,7 +97,7 @@ def check_jacobian(
 def jacobian_errors(
     feature: Feature, sample: WindowSample, target: Sequence[float], jacobian: FeatureJacobian
 ) -> Iterator[JacobianCheck]:
-    """Yield the largest error of each column of a Jacobian in a window; ``scale`` is that of the column."""
+    """Yield a `JacobianCheck` for each column of a Jacobian in one window; ``scale`` is that of the column."""
     for back, name, column, plus, minus in sample.neighbours(feature.depth):
         high, low = (finite_values(feature, feature.values(side.window(), target)) for side in (plus, minus))
         expected = (high - low) / (2.0 * DIFFERENCE_STEP)

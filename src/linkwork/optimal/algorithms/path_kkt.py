@@ -141,7 +141,7 @@ def _masked(request: TermRequest, x: Any) -> Any:
 
 
 def _gradient_factors(request: TermRequest, values: Sequence[Any]) -> list[Any]:
-    """Return the factor of each row's gradient in the gradient of the Lagrangian."""
+    """Return the factor by which each component's gradient enters the gradient of the Lagrangian."""
     factors = []
     for k, value in enumerate(values):
         weight = request.weight_of(k) * request.scales[k]
@@ -158,7 +158,7 @@ def _gradient_factors(request: TermRequest, values: Sequence[Any]) -> list[Any]:
 
 
 def _is_active(request: TermRequest, value: Any, k: int) -> Any:
-    """Return 1 where a square contributes, and 0 where its value is within the bounds."""
+    """Return 1 if a component of a least-squares term contributes, and 0 if it is within its bounds."""
     if not request.term.bounded:
         return 1.0
     inside = lt(request.lower[k], value)

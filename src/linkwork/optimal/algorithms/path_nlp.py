@@ -29,10 +29,17 @@ KINDS = ("cost", "least_squares", "equality", "inequality")
 
 @dataclass(frozen=True)
 class PathTerm:
-    """A feature, and the kind of its values c with scales s.
+    """A feature of a path that is minimised or constrained.
 
-    "cost": Σ s c is minimised; "least_squares": ½ Σ (s c)²; "equality": c = 0; "inequality": c ≤ 0.  A ``bounded`` term
-    has bounds by component instead: constraints stay within them, and squares are of the excess.
+    For the feature's values c and scales s, ``kind`` says what is done with them:
+
+    - "cost": Σ s c is minimised;
+    - "least_squares": ½ Σ (s c)² is minimised;
+    - "equality": c = 0;
+    - "inequality": c ≤ 0.
+
+    A ``bounded`` term has a lower and an upper bound for each component instead: a constraint keeps c within them, and
+    least squares minimise the excess over them.
     """
 
     feature: Feature
@@ -54,7 +61,7 @@ class PathTerm:
 
 
 class PathInputs(NamedTuple):
-    """The inputs of a call, for T steps and E terms with R components in all."""
+    """Numerical inputs of one call of a kernel, for T steps and E terms with R components in total."""
 
     past: Any  # (depth, nq): configurations before the first step, oldest first
     step: Any  # τ without free durations: a number, or (T,) for unequal steps
@@ -70,7 +77,7 @@ class PathInputs(NamedTuple):
 
 
 class PathPoint(NamedTuple):
-    """The unknowns: a path, its variables by step and its parameters."""
+    """Values of the unknowns: configurations, variables of each step, and parameters of the whole path."""
 
     q: Any  # (T, nq)
     u: Any  # (T, variables)
@@ -79,7 +86,7 @@ class PathPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class PathProgram:
-    """The structure of a problem, which determines its kernels: everything but values."""
+    """Structure of a trajectory problem: all that determines the code of its kernels, without numerical inputs."""
 
     tree: Tree
     steps: int
@@ -94,12 +101,12 @@ class PathProgram:
     robot_parameters: tuple[Parameter, ...] = ()  # inputs of each call that replace the robot's values
 
     def on(self, tree: Tree) -> PathProgram:
-        """Return the program of a robot with other parameter values."""
+        """Return the same program for ``tree``: the same robot with other parameter values."""
         return replace(self, tree=tree)
 
     @cached_property
     def depth(self) -> int:
-        """Largest depth of a feature: the bandwidth."""
+        """Largest number of earlier steps on which a feature depends; it determines the bandwidth of the equations."""
         return max((term.feature.depth for term in self.terms), default=0)
 
     @cached_property
@@ -109,7 +116,7 @@ class PathProgram:
 
     @property
     def width(self) -> int:
-        """Number of columns of a step."""
+        """Number of unknowns of a step: nv for its tangent vector, then its variables."""
         return self.tree.nv + self.extra
 
     @property
@@ -119,7 +126,7 @@ class PathProgram:
 
     @cached_property
     def many(self) -> int:
-        """Number of parameters."""
+        """Number of scalar parameters of the whole path."""
         return sum(size for _, size in self.parameters)
 
     @cached_property
@@ -134,7 +141,7 @@ class PathProgram:
 
     @cached_property
     def rows_of(self) -> tuple[slice, ...]:
-        """Slice of the components of each term among all."""
+        """Slice of each term's components in the vector of the components of all terms."""
         slices, start = [], 0
         for term in self.terms:
             slices.append(slice(start, start + term.count))
@@ -158,18 +165,18 @@ class PathProgram:
 
     @cached_property
     def partial_at_start(self) -> tuple[int, ...]:
-        """Indices of the terms of which only some components apply at the first steps: see `counted`."""
+        """Indices of the terms of which only leading components apply at the first steps of a path without a start."""
         if self.started:
             return ()
         return tuple(k for k, term in enumerate(self.terms) if 0 < term.feature.rows_without_past < term.count)
 
     def counted(self, k: int, t: int) -> int:
-        """Return the number of a term's leading components that apply at a step."""
+        """Return how many components of term k, from its first one on, apply at step t."""
         term = self.terms[k]
         return term.feature.rows_without_past if k in self.partial_at_start and t < term.feature.depth else term.count
 
     def forces_of(self, terms: Sequence[int]) -> dict[int, slice]:
-        """Return the slice of multipliers of each constraint among some terms."""
+        """Return a dict from each constraint among ``terms`` to the slice of its multipliers."""
         slices, start = {}, 0
         for k in terms:
             if self.terms[k].hard:
@@ -178,13 +185,17 @@ class PathProgram:
         return slices
 
     def force_count(self, terms: Sequence[int]) -> int:
-        """Return the number of multipliers of some terms, in a step."""
+        """Return the number of multipliers of one step: the components of those of ``terms`` that are constraints."""
         return sum(self.terms[k].count for k in terms if self.terms[k].hard)
 
     def window(
         self, q: Sequence[Sequence[Any]], u: Sequence[Sequence[Any]], p: Sequence[Any], clock: Sequence[Any]
     ) -> PathWindow:
-        """Return the window of a step: configurations and variables, newest first; ``clock`` is one of `clocks`."""
+        """Return the window of a step, in which features are evaluated.
+
+        ``q`` and ``u`` are configurations and variables of the step and of earlier steps, newest first.  ``p`` are the
+        parameters of the path, and ``clock`` is the entry of `clocks` for the step.
+        """
         variables = []
         for values in u:
             result, start = {}, 0
@@ -204,9 +215,10 @@ class PathProgram:
         return PathWindow(self.tree, q, steps[:-1], steps[-1], variables, parameters, rates, self.contacts)
 
     def clocks(self, inputs: PathInputs) -> list[list[Any]]:
-        """Return the times of each step, without free durations, and their derivatives by the free durations.
+        """Return, for each step, its time steps, its time, and their derivatives by free durations, as one list.
 
-        The times of step t are τ of it and of the steps before it, then the time of the step.
+        The list of step t has the time steps τ_t, τ_{t−1}, ... of its window and the time of step t, for free
+        durations of zero.  The derivatives of each of these numbers by the free durations follow, in the same order.
         """
         T, m, free = self.steps, self.depth, self.durations
         first = 1 if self.started else 0

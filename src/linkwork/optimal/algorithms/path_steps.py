@@ -29,7 +29,7 @@ class Duals(NamedTuple):
 
 @dataclass(frozen=True)
 class PathSteps:
-    """A program with the inputs of a call."""
+    """A trajectory problem with the numerical inputs of one call."""
 
     program: PathProgram
     inputs: PathInputs
@@ -50,7 +50,10 @@ class PathSteps:
         return self.program.clocks(self.inputs)
 
     def _backed(self, rows: Any) -> list[Any]:
-        """Split rows (T + depth, ...) into those of each step, of the step before, and so on, (T, ...) each."""
+        """Return, for each number of steps back, the entries (T, ...) of all steps that many steps earlier.
+
+        ``rows`` (T + depth, ...) begin with the entries before the first step.
+        """
         T, m = self.program.steps, self.program.depth
         return [rows[m - back : m - back + T] for back in range(m + 1)]
 
@@ -88,7 +91,7 @@ class PathSteps:
         return float(self.program.counted(k, t) == self.program.terms[k].count)
 
     def _ages(self, t: int) -> list[float]:
-        """Return the number of steps before the start, for each configuration of a step's window."""
+        """Return how many steps before the start each configuration of step t's window is; 0 from the start on."""
         return [float(max(back - t - 1, 0)) for back in range(self.program.depth + 1)]
 
     def _term_request(
@@ -103,7 +106,7 @@ class PathSteps:
         return TermRequest(term, weight, scales, target, lower, upper, multipliers, penalty, later)
 
     def rows(self, point: PathPoint, duals: Duals | None) -> Any:
-        """Return the arrays with a row for each step, over which the scans of a path's evaluation run."""
+        """Return the arrays over which loops along the path run, with an entry for each step."""
         program = self.program
         q, u = self._extended(point)
         moving = [self.inputs.targets[k] for k in program.everywhere if program.terms[k].has_target_per_step]

@@ -69,10 +69,11 @@ class LocalTerms:
 
 @dataclass(frozen=True)
 class LocalShare:
-    """Contribution of a term in one step: merit, cost, largest violation and next multipliers.
+    """Contribution of a term at one step: merit, cost, largest violation, residual and next multipliers.
 
-    The residual is max |f − λ|/ρ: the scaled violation of active rows, and the remaining multipliers of inactive ones.
-    It is zero if constraints are satisfied and complementary to their multipliers.
+    With multipliers λ, penalty ρ and next multipliers f, the residual is max |f − λ|/ρ.  For active components it is
+    the scaled violation, and for inactive ones the remaining multiplier divided by ρ.  It is zero if constraints are
+    satisfied and complementary to their multipliers.
     """
 
     merit: Any
@@ -104,7 +105,10 @@ def _excess(request: TermRequest, y: Any, row: int, scale: Any) -> tuple[Any, An
 
 
 def _shares(request: TermRequest, values: Scalars) -> tuple[LocalShare, list[tuple[Any, Any]]]:
-    """Return the contribution of values, and for each row its force and Gauss–Newton curvature."""
+    """Return the contribution of a term with these values, and the first and second derivative of its merit.
+
+    The derivatives are a pair for each component, by the component's value; the second one is that of Gauss–Newton.
+    """
     term, rho = request.term, request.penalty
     merit: Any = 0.0
     cost: Any = 0.0
@@ -145,7 +149,7 @@ def term_values(w: PathWindow, request: TermRequest) -> LocalShare:
 
 
 def columns_of(program: PathProgram, w: PathWindow, jacobian: FeatureJacobian, row: int) -> dict[int, Any]:
-    """Return a row of a Jacobian by column of the program's windows, without structural zeros."""
+    """Return the entries of a row of a Jacobian that may be nonzero, as a dict by column of the program's windows."""
     width, start = program.width, (program.depth + 1) * program.width
     line = {back * width + k: x for back, block in enumerate(jacobian.rows) for k, x in enumerate(block[row])}
     line |= {start + k: x for k, x in enumerate(jacobian.parameters[row])}
@@ -159,7 +163,11 @@ def columns_of(program: PathProgram, w: PathWindow, jacobian: FeatureJacobian, r
 def term_derivatives(
     program: PathProgram, w: PathWindow, request: TermRequest, terms: LocalTerms, curvature: Any = None
 ) -> None:
-    """Add a term's contribution to those of a step, with a share ``curvature`` of its values' second derivatives."""
+    """Add a term's merit, gradient and Gauss–Newton matrix to ``terms``, those of its step.
+
+    Second derivatives of the term's values are added as well: completely for costs, and multiplied by ``curvature``
+    for other terms, unless it is None.
+    """
     jacobian = request.term.feature.exact_jacobian(w, request.target)
     share, rows = _shares(request, jacobian.values)
     terms.merit, terms.active = terms.merit + share.merit, terms.active + share.active

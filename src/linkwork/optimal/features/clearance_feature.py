@@ -29,24 +29,26 @@ _CUTOFF = 40.0  # terms of a smooth minimum below e^−40 are omitted
 @public_constructor
 @dataclass(frozen=True, kw_only=True)
 class Clearance(Feature):
-    """at_least − d for pairs of shapes [m]; as an inequality it keeps a distance of ``at_least``.
+    """at_least − d for pairs of shapes at distance d [m]; as an inequality it keeps a distance of ``at_least``.
 
         problem.add(lw.optimal.Clearance(scene=scene, at_least=0.02), "inequality")
         problem.add(lw.optimal.Clearance(scene=scene, pairs=[("hand", "table")], at_least=0.1), "inequality")
 
     By default pairs are all of the robot's shapes with the scene's obstacles, and the robot's pairs of
-    `Robot.collision_pairs`.  ``pairs`` selects pairs by names.  There is one component ``per`` "pair", per "link" (its
-    smallest distance; a pair of two links belongs to the outer one), or for the "robot" (the smooth minimum
-    −log(Σ exp(−k d))/k of all, a lower bound of the minimum, with ``sharpness`` k [1/m]).
+    `Robot.collision_pairs`.  ``pairs`` selects pairs by names.  ``per`` says how many components there are: "pair",
+    one for each pair; "link", one for each link, for its smallest distance (a pair of two links belongs to the outer
+    one); "robot", a single one, for the smooth minimum −log(Σ exp(−k d))/k of all distances, a lower bound of their
+    minimum, with ``sharpness`` k [1/m].
 
     Pairs whose bounding spheres are farther apart than ``at_least`` + ``near`` use the distance of these spheres, a
     lower bound at a tenth of the cost; ``near=inf`` computes all distances.
 
     With ``between`` = k, distances are also evaluated at k configurations between the step before and this one, at the
-    fractions 1/(k + 1), 2/(k + 1), ... of the shortest path between them.  At the first step of a path without a start
-    only its own configuration counts.
+    fractions 1/(k + 1), 2/(k + 1), ... of the shortest path between them.  At the first step of a path without a
+    start, distances are evaluated only at the step's own configuration.
 
-    The scene is the feature's target, so a call may pass another scene of the same capacities: see `numbers_of`.
+    The scene is the feature's target, so a call may pass another scene of the same capacities, as an array that
+    `target_for` returns.
     """
 
     scene: Scene | None = field(default=None, compare=False)

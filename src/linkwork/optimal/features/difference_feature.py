@@ -29,9 +29,12 @@ _MOTIONS: tuple[type[MotionFeature], ...] = (
 
 
 def difference_of(feature: Feature, order: int) -> Feature:
-    """Return the k-th difference by time of a feature; of configurations on their manifolds.
+    """Return the finite difference of a feature by time, of the given order; order 0 returns the feature itself.
 
-    Raises ValueError if it would depend on too many earlier steps.
+    The differences of configurations are velocities, accelerations and jerks of the robot, computed on the manifolds
+    of its joints.
+
+    Raises ValueError if the difference depends on too many earlier steps.
     """
     order = integer(repr(feature.name), "order", order, least=0, most=DEEPEST)
     if not order:
@@ -46,7 +49,7 @@ def difference_of(feature: Feature, order: int) -> Feature:
 
 @dataclass(frozen=True)
 class DifferenceFeature(Feature):
-    """The finite difference of ``order`` k by time of the values of another feature."""
+    """The finite difference by time, of order ``order``, of the values of another feature."""
 
     feature: Feature
     order: int

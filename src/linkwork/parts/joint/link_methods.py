@@ -95,7 +95,7 @@ class LinkMethods(JointMethods):
 
     @property
     def links(self) -> tuple[str, str]:
-        """Names of the parent and the child link."""
+        """Names of the two links that the joint connects: (parent, child)."""
         return self.parent, self.child
 
     def rest_transform(self, *, child: str | None = None, parent: str | None = None) -> np.ndarray:

@@ -25,14 +25,14 @@ __all__ = ["JointMethods", "LocalCoordinates", "SplitWrench"]
 
 
 class LocalCoordinates(NamedTuple):
-    """Local coordinates φ (..., nv) of a configuration about another, and their rate φ̇ (..., nv)."""
+    """Local coordinates φ (..., nv) of a configuration relative to a reference configuration, and φ̇ (..., nv)."""
 
     phi: np.ndarray
     phi_dot: np.ndarray
 
 
 class SplitWrench(NamedTuple):
-    """Components (..., 6) of a wrench across a joint: along its motions, and carried by its structure."""
+    """Two parts (..., 6) of a wrench across a joint: the joint force, and the internal force that does no work."""
 
     joint_force: np.ndarray
     internal_force: np.ndarray
@@ -282,7 +282,7 @@ class JointMethods:
 
     @property
     def configuration_space(self) -> Space:
-        """Manifold of the joint's configurations: the shape of such an input in `linkwork.compile`.
+        """Manifold of the joint's configurations, to declare a configuration as an input of `linkwork.compile`.
 
         Derivatives of the kernel with respect to that input are in its tangent space, of dimension nv.
         """

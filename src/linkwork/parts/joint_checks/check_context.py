@@ -28,7 +28,7 @@ class Trial:
         self.seed = int(rng.integers(2**32))
 
     def of(self, other: JointType) -> Trial:
-        """Return the trial of another type with the same coordinates, at the same states."""
+        """Return a trial of another joint type, which has the same coordinates, at the same states."""
         trial = Trial(Joint.of(other, name=self.joint.name), self.samples, np.random.default_rng(0))
         trial.seed = self.seed
         return trial
@@ -55,7 +55,10 @@ class Line(Requirement[Trial]):
 
 @dataclass(frozen=True)
 class Bare(JointType):
-    """Joint type with another joint's transform and manifold only; the base class derives all other methods."""
+    """Joint type with only another joint type's transform and manifold, to compare with that type's own methods.
+
+    The base class `JointType` derives all other methods from these two.
+    """
 
     joint: JointType
 

@@ -151,7 +151,7 @@ def _independence(joint: JointType, q: Sequence[float]) -> float:
 
 
 def _least_regular(joint: JointType, q: list[float]) -> list[float]:
-    """Return the result of a random search for small ``regularity``, with adaptive step size."""
+    """Return the configuration with small ``regularity`` that a random search with adaptive step size finds."""
     rng, step, least = np.random.default_rng(8), 0.3, float(joint.regularity(q))
     for _ in range(300):
         if least < 1e-7 or least == 1.0:
@@ -290,7 +290,10 @@ def _compiled(t: Trial) -> list[float]:
 
 
 def _dynamics(t: Trial) -> list[float]:
-    """Compare the dynamics of a chain with the joint between hinges to that of the transform and manifold only."""
+    """Compare the dynamics of a chain hinge, joint, hinge with that of the same chain with a `Bare` joint.
+
+    A `Bare` joint has the transform and the manifold of the joint; all its other methods are derived from them.
+    """
     errors = []
     declared, plain = (_chain(joint) for joint in (t.type, Bare(t.type)))
     simplified = simplify_tree(declared)

@@ -199,7 +199,7 @@ class ContactSet:
 
 @dataclass(frozen=True)
 class ContactDiagnostics:
-    """Record of contacts in addition to their forces, by its name in `DIAGNOSTICS`."""
+    """Recorded quantity of contacts other than forces; ``name`` is one of `DIAGNOSTICS`, such as "contact_gap"."""
 
     name: str
 

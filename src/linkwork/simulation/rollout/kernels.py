@@ -25,7 +25,10 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 def rows_of(records: int) -> int:
-    """Return the number of records of a segment, such that simulations of other durations reuse the kernel."""
+    """Return the number of records that a kernel computes at a time: a power of two times the least number.
+
+    Simulations of similar durations share it, and so reuse the kernel.
+    """
     rows = _LEAST_ROWS
     while rows < min(records, _MOST_ROWS):
         rows *= 2

@@ -72,7 +72,7 @@ class SensorSuite:
         return 2 + sum((one.late + 1) * one.size for one in self._placed(robot))
 
     def outputs(self, robot: Any, carried: Any) -> dict[str, Any]:
-        """Return the readings that sensors in the state ``carried`` output now (...), by name."""
+        """Return the current output of each sensor by name, (...) with its delay, from the state ``carried``."""
         return {one.name: carried[..., one.row] for one in self._placed(robot)}
 
     def sensed(self, inputs: SensorInput, carried: Any, first: bool = False) -> Any:

@@ -68,7 +68,7 @@ def table_declaration() -> str:
 
 
 def reduce(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, IntLanes]:
-    """Return r, c and an integer congruent to n modulo 4."""
+    """Return r, c and n with x = n pi/2 + (r - c); n is an integer, correct modulo 4."""
     near = _near(code, x)
     code.needs.append(each_lane(_far(), code.lanes, {"x": "double", "r": "double", "c": "double", "n": "i64"}, _PARTS))
     kinds = [part.type for part in near]
@@ -80,7 +80,7 @@ def reduce(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, In
 
 
 def _near(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, IntLanes]:
-    """Return r, c and an integer congruent to n modulo 4, in the common range (Cody and Waite).
+    """Return r, c and n with x = n pi/2 + (r - c), in the common range (Cody and Waite); n is correct modulo 4.
 
     c is subtracted, not added, because then it is +0 for both zeros, so that -0 gives -0.
     """

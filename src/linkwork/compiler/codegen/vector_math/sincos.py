@@ -64,7 +64,10 @@ def half_square(
 
 
 def parts_of_cosine(code: LaneBuilder, z: FloatLanes, z2: FloatLanes, h_rest: FloatLanes) -> FloatLanes:
-    """Return the cosine minus the rounded h: the rounding error of h, and r^4 C."""
+    """Return cos(r - c) minus h, where h is 1 - (r - c)^2/2 as rounded: the error of h, plus r^4 C.
+
+    `z` is r^2, `z2` is r^4, `h_rest` is the rounding error of h, and C is the polynomial of `COS` in r^2.
+    """
     return code.fma(z2, code.polynomial(z, COS, z2), h_rest)
 
 

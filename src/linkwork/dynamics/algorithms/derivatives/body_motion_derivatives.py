@@ -61,7 +61,7 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """A velocity of a joint: its motion J, and the variations of the bodies that the joint carries."""
+    """One velocity component of a joint: its Jacobian column J, and derivatives of the motion of the joint's body."""
 
     number: int  # index in v
     J: Motion
@@ -107,7 +107,10 @@ def _carrier(tree: Tree, body: Body, i: int, parent: Carrier | None, q: Scalars,
 def varying(
     body: Body, indices: range, q: Scalars, v: Scalars, a: Scalars, Y: Pose, V_p: Motion, A_p: Motion
 ) -> list[Varying]:
-    """Return the columns of a body's joint; Y is the body's pose, V_p and A_p the motion of its parent."""
+    """Return a `Varying` for each velocity component of a body's joint.
+
+    Y is the body's pose, and V_p and A_p are the twist and acceleration of its parent.
+    """
     J = Y @ body.S(q)
     V = V_p + J @ v
     columns = []

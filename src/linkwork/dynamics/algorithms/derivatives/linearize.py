@@ -79,7 +79,10 @@ def linear_system(system: System, q: Scalars, v: Scalars, dt: Scalars | None, in
 
 @dataclass(frozen=True, slots=True)
 class _Varied:
-    """Values and their derivatives by (q, v, τ); of a configuration, those of its tangent vector."""
+    """Values and their derivatives by (q, v, τ).
+
+    The derivatives of a configuration are those of its tangent vector.
+    """
 
     values: list[Any]
     changes: list[SparseTangent]
@@ -103,7 +106,7 @@ Accelerations = Callable[..., tuple[list[Any], Sequence[Matrix]]]
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Maps of an integrator's step, on values with derivatives."""
+    """Functions of which an integrator's step consists, on values that carry their derivatives by (q, v, τ)."""
 
     tree: Tree
     tau: list[Any]
@@ -126,7 +129,7 @@ class System:
         return _Varied(there, _sum(_times(by_q, q.changes), _times(by_phi, phi.changes)))
 
     def rate(self, q: _Varied, phi: _Varied, v: _Varied) -> _Varied:
-        """Return φ̇ of q ⊕ φ that moves with velocity v."""
+        """Return φ̇, the rate of the local coordinates φ around q, while q ⊕ φ moves with velocity v."""
         rate, blocks = rate_derivatives(self.tree, q.values, phi.values, v.values)
         return _Varied(rate, _sum(*(_times(block, x.changes) for block, x in zip(blocks, (q, phi, v), strict=True))))
 

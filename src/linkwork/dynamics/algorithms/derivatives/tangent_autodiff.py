@@ -96,7 +96,7 @@ def _in_reverse(
 
 
 def _is_long(tree: Tree) -> bool:
-    """Return True if a joint is carried by many others on average."""
+    """Return True if a joint is carried by many velocities on average, so that reverse differentiation takes less."""
     carried: dict[int, int] = {}
     for i, p, body in tree.outward():
         carried[i] = carried.get(p, 0) + body.joint.nv
@@ -104,7 +104,7 @@ def _is_long(tree: Tree) -> bool:
 
 
 def tangent_rates(tree: Tree, q: Scalars) -> list[dict[Any, Any]]:
-    """Return by element of q its rates for unit velocities, as a dict by index of the velocity."""
+    """Return, for each element of q, its rates for unit velocities as a dict by index in v."""
     rates: list[dict[Any, Any]] = [{} for _ in q]
     for i, body in tree.stacked():
         start = tree.v_slices[i].start
@@ -115,7 +115,7 @@ def tangent_rates(tree: Tree, q: Scalars) -> list[dict[Any, Any]]:
 
 
 def integrate_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[Matrix]:
-    """Return the derivatives of the tangent vector of q⁺ = q ⊕ v by that of q and by v, nv × nv each."""
+    """Return the derivatives of q⁺ = q ⊕ v by q and by v, in the tangent spaces at q⁺ and q (nv × nv each)."""
 
     def reached(body: Body, q: Scalars, phi: Scalars) -> Scalars:
         return body.call_joint("integrate", q, phi)  # type: ignore[no-any-return]
@@ -137,7 +137,10 @@ def rate_derivatives(tree: Tree, q: Scalars, phi: Scalars, v: Scalars) -> tuple[
 
 
 def bracket(tree: Tree, q: Scalars, v: Scalars) -> Matrix:
-    """Return the bracket B (nv × nv), with δ̇ = ε + B δ."""
+    """Return the matrix B (nv × nv) with δ̇ = ε + B δ, for small changes δ of q and ε of v.
+
+    δ is a tangent vector at q.
+    """
     result = _zeros(tree.nv)
     for i, body in tree.stacked():
         own, q_i, v_i = tree.v_slices[i], q[tree.q_slices[i]], v[tree.v_slices[i]]

@@ -139,7 +139,7 @@ def _with_second(
 
 
 def scaled(k: float, x: Any) -> Any:
-    """Return k x, known to be zero if k is."""
+    """Return k x, the constant 0 if k is known to be zero."""
     return 0.0 if is_zero(k) else k * x
 
 

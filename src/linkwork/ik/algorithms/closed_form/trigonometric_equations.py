@@ -54,7 +54,7 @@ _REAL = 1e-10  # maximum residual of a real solution, for a largest coefficient 
 
 
 class CirclePoint(NamedTuple):
-    """Angle, and whether it is a solution distinct from the previous ones."""
+    """Angle of a point on the unit circle; ``counts`` is True if it is a solution distinct from the previous ones."""
 
     angle: UnitAngle
     counts: Any
@@ -177,7 +177,7 @@ class Sinusoid(NamedTuple):
     sin: Any = 0.0
 
     def at(self, angle: UnitAngle) -> Any:
-        """Return its value."""
+        """Return the value of the function at an angle."""
         return self.constant + self.cos * angle.cos + self.sin * angle.sin
 
     @property

@@ -177,7 +177,7 @@ class CurveSpace:
         return result
 
     def from_fixed_axes(self, q: Scalars, twists: Scalars) -> list[Any]:
-        """Return the v of `in_fixed_axes`, projected on the joints' motions."""
+        """Return v (nv) from twists as `in_fixed_axes` returns them, projected on the joints' directions of motion."""
         result: list[Any] = []
         start = 0
         for joint_slice in self.joints:
@@ -190,7 +190,10 @@ class CurveSpace:
         return result
 
     def step_rates(self, q: Scalars, phi: Scalars, v: Scalars, w: Scalars) -> list[Any]:
-        """Return φ̇ while q moves at v and q ⊕ φ at w, for any φ, also beyond half a revolution."""
+        """Return the rate φ̇ with which q ⊕ φ moves at velocity w while q moves at velocity v.
+
+        It holds for any φ, also beyond half a revolution.
+        """
         other = self.integrate(q, phi)
         moving = seeded(q, self.q_dot(q, v))
         level = moving[0].level

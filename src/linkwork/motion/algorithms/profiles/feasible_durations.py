@@ -55,7 +55,10 @@ ROUNDS = 8  # times that a joint may have to advance to a later duration
 
 
 class DurationGap(NamedTuple):
-    """A gap of durations between T_x and T_y without any motion; both are −1 if there is none."""
+    """An interval of durations, from T_x to T_y, for which no motion exists within the limits.
+
+    T_x and T_y are −1 if there is no such interval.
+    """
 
     T_x: Scalar
     T_y: Scalar
@@ -71,22 +74,26 @@ class ExtremeMotions(NamedTuple):
 
 
 def oriented(up: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar) -> tuple[Ends, JointBounds]:
-    """Return the joint itself where ``up`` holds, else the mirrored one."""
+    """Return the end states and the limits of a joint if ``up`` holds, else those of the mirrored joint.
+
+    The mirrored joint has a position of opposite sign.  ``lowest`` is the magnitude of the lower limit of velocity.
+    """
     sense = where(up, 1.0, -1.0)
     other = JointBounds(lowest, limits.B, limits.A, limits.down, limits.up)
     return Ends(*(sense * x for x in ends)), _select(up, limits, other)
 
 
 def oriented_family(up: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Family:
-    """Return the farthest motions of the joint where ``up`` holds, else of the mirrored one."""
+    """Return the motions of largest displacement of a joint if ``up`` holds, else those of the mirrored joint."""
     return family_of(*oriented(up, ends, limits, lowest), _select(up, inverses, inverses.mirrored()))
 
 
 class Beginning(NamedTuple):
-    """The minimum duration for the velocity only, and the motions that begin there.
+    """The minimum duration T between two states for any displacement, and the motions from T on.
 
-    ``family`` is that of the direction of motion, ``displacement`` the one required of it, ``gap`` its missing
-    durations.
+    ``family`` has the farthest motions in the direction in which the required displacement differs from that of the
+    motion of duration T: those of the joint, or of the mirrored joint.  ``displacement`` is the required one, with the
+    sign of this direction.  ``gap`` is the interval of durations without a motion.
     """
 
     T: Scalar
@@ -96,7 +103,7 @@ class Beginning(NamedTuple):
 
 
 def beginning(displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Beginning:
-    """Return where the durations of a joint begin."""
+    """Return the minimum duration for any displacement, and the motions that lead on to the required one."""
     gains = _gains(ends, limits)
     own_ends, own_limits = oriented(gains, ends, limits, lowest)
     own = _select(gains, inverses, inverses.mirrored())
@@ -141,9 +148,9 @@ def estimate(result: Beginning) -> Scalar:
 
 
 def least_duration(displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Scalar:
-    """Return the minimum duration of a motion between two states with a displacement.
+    """Return the minimum duration of a motion with a given displacement between two states.
 
-    If it falls into a gap, the result is the end of the gap, which may not fit.
+    If it lies in a gap of durations, the result is the end of the gap, where the displacement may be infeasible.
     """
     result = beginning(displacement, ends, limits, lowest, inverses)
     return _search_result(_search(result.family, result.displacement, result.T), result.gap, result.T)
@@ -179,9 +186,10 @@ def _gap(ends: Ends, limits: JointBounds, inverses: Inverses) -> DurationGap:
 def first_reaching(
     displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses, T: Scalar
 ) -> tuple[Scalar, ExtremeMotions]:
-    """Return T if it fits, or a later duration before which none fits; and the extreme motions of T.
+    """Return T if a displacement is feasible in time T, else a later duration; and the extreme motions of T.
 
-    T is at least the minimum duration.
+    No duration between T and the later one is feasible.  If T lies in a gap of durations, the end of the gap takes its
+    place.  T must be at least the minimum duration.
     """
     gains = _gains(ends, limits)
     gap = _gap(*oriented(gains, ends, limits, lowest), _select(gains, inverses, inverses.mirrored()))
@@ -222,7 +230,7 @@ def fits_with_rest(
 
 
 def shared(T: Sequence[Scalar]) -> list[Scalar]:
-    """Return the latest duration for all joints."""
+    """Return the longest of the joints' durations, once for each joint."""
     most = T[0]
     for t in T[1:]:
         most = fmax(most, t)
@@ -230,7 +238,7 @@ def shared(T: Sequence[Scalar]) -> list[Scalar]:
 
 
 def has_advanced(T: Sequence[Scalar], following: Sequence[Scalar]) -> Scalar:
-    """Return True if a duration is later than before."""
+    """Return True if the duration of any joint is longer than before."""
     moved = following[0] > T[0] * (1.0 + ROUNDING)
     for new, t in zip(following[1:], T[1:], strict=True):
         moved = or_(moved, new > t * (1.0 + ROUNDING))

@@ -54,10 +54,10 @@ class Ends(NamedTuple):
 
 
 class JointBounds(NamedTuple):
-    """Limits of one joint as magnitudes.
+    """Limits of one joint, as magnitudes.
 
-    V is that of velocity upwards, A and B of acceleration up and down; ``up`` and ``down`` are the inverses of those of
-    jerk.
+    V is the limit of the upward velocity; A and B are those of the acceleration upwards and downwards.  ``up`` and
+    ``down`` are the reciprocals of the limits of jerk upwards and downwards.
     """
 
     V: Scalar
@@ -82,17 +82,17 @@ class Inverses(NamedTuple):
 
     @staticmethod
     def of(limits: JointBounds) -> Inverses:
-        """Return those of a joint's limits."""
+        """Return the quantities derived from a joint's limits."""
         m = 0.5 * (limits.up + limits.down)
         return Inverses(m, 1.0 / m, 1.0 / (limits.A + limits.B), 1.0 / limits.A, 1.0 / limits.B)
 
     def mirrored(self) -> Inverses:
-        """Return those of the joint with opposite sign."""
+        """Return the quantities of the mirrored joint, whose position has the opposite sign."""
         return self._replace(by_A=self.by_B, by_B=self.by_A)
 
 
 class Family(NamedTuple):
-    """The farthest motions between two states, by their duration."""
+    """The motions of largest displacement between two states, one for each duration."""
 
     ends: Ends
     limits: JointBounds
@@ -119,13 +119,16 @@ class Phases(NamedTuple):
 
 
 def mirrored(ends: Ends, limits: JointBounds, lowest: Scalar) -> tuple[Ends, JointBounds]:
-    """Return the joint with opposite sign; ``lowest`` is the magnitude of its lower limit of velocity."""
+    """Return the end states and the limits of the mirrored joint, whose position has the opposite sign.
+
+    ``lowest`` is the magnitude of the lower limit of velocity.
+    """
     _, A, B, up, down = limits
     return Ends(*(-x for x in ends)), JointBounds(lowest, B, A, down, up)
 
 
 def family_of(ends: Ends, limits: JointBounds, inverses: Inverses | None = None) -> Family:
-    """Return the farthest motions."""
+    """Return the motions of largest displacement between two states, as a function of their duration."""
     v0, a0, v1, a1 = ends
     V, A, B, up, _ = limits
     inverses = inverses or Inverses.of(limits)
@@ -149,7 +152,10 @@ def _towards(gain: Scalar, most: Scalar, by_most: Scalar, inverses: Inverses) ->
 
 
 def phases(f: Family, T: Scalar) -> Phases:
-    """Return the farthest motion of duration T, which may be only formal if none takes T."""
+    """Return the motion of largest displacement that takes time T.
+
+    If no motion takes T, the result is only formal.
+    """
     V, A, B, up, _ = f.limits
     m, inverse, each, _, _ = f.inverses
     u = fmax((T - up * (f.ends.a1 - f.ends.a0)) * (0.5 * inverse), 1e-60)  # peak − trough, without plateaus
@@ -181,7 +187,7 @@ def displacement_and_rate(f: Family, result: Phases) -> tuple[Scalar, Scalar]:
 
 
 def rate_derivative(f: Family, result: Phases) -> Scalar:
-    """Return the derivative of the rate by the duration: 0 where the velocity is at its limit."""
+    """Return the second derivative of the displacement by the duration: 0 where the velocity is at its limit."""
     p, r, at_peak, at_trough, at_speed, _ = result
     m, inverse, each, _, _ = f.inverses
     high, low = at_peak > 0.0, at_trough > 0.0

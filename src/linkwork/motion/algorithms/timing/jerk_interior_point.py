@@ -184,9 +184,10 @@ def last_stage(x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: An
 
 
 def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
-    """Return what a block of segments carries backward (`CARRIED`), and the gains (n, 5) of δ.
+    """Return the state of the backward Riccati sweep before a block of segments, and the gains (n, 5) of δ.
 
-    ``carried`` comes from the block after it.
+    The state has `CARRIED` values: the value function, the conditions at the path's end and their multipliers.
+    ``carried`` is the state after the block.
     """
 
     def back(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], Any]:
@@ -272,7 +273,7 @@ def remaining_shares(
 
 
 def remaining_shares_at_end(ends: Sequence[Any], along: SmoothValues, limits: SmoothLimits) -> Any:
-    """Return the same for limits of second order at the end of the last segment."""
+    """Return the smallest remaining share of the distances to limits of second order at the last segment's end."""
     x, u, then_x, then_u = ends
     return _smallest_second_order_share(1.0 + 0.0 * x, ((x, u), (then_x, then_u)), along, limits)
 

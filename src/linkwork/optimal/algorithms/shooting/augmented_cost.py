@@ -34,14 +34,23 @@ CONSTRAINTS = ("equality", "inequality")
 
 
 class Terms(ABC):
-    """The rows of each step, of constant kinds."""
+    """Components r of all cost and constraint terms of a step, which the augmented Lagrangian weights and sums.
+
+    *Moving* components depend on the state x, the control u and the outputs y of the step; *reached* components depend
+    only on the state that the step leads to.  ``moving_kinds`` and ``reached_kinds`` are "cost", "least_squares",
+    "equality" or "inequality" for each component.
+    """
 
     moving_kinds: tuple[str, ...]
     reached_kinds: tuple[str, ...]
 
     @abstractmethod
     def moving(self, x: Scalars, u: Scalars, y: Scalars, data: Scalars) -> list[Any]:
-        """Return the rows of (x, u) with the inputs ``data`` of the step; y are its outputs, f(x, u) first."""
+        """Return the components that depend on state x and control u.
+
+        ``y`` are the outputs of the step, which begin with the next state f(x, u), and ``data`` the inputs of the
+        step.
+        """
 
     def curvature(self, x: Scalars, u: Scalars, data: Scalars, slopes: Scalars) -> list[list[Any]]:
         """Return known second derivatives by (x, u) of Σ sᵢ rᵢ of moving rows; empty if none are known."""
@@ -49,12 +58,12 @@ class Terms(ABC):
 
     @abstractmethod
     def reached(self, y: Scalars, data: Scalars) -> list[Any]:
-        """Return the rows of the state that a step leads to."""
+        """Return the components that depend only on the state to which a step leads."""
 
 
 @dataclass(frozen=True)
 class TermRequest(Terms):
-    """Rows defined by functions."""
+    """Terms whose components are computed by two functions, ``of_moving(x, u, data)`` and ``of_reached(y, data)``."""
 
     moving_kinds: tuple[str, ...]
     reached_kinds: tuple[str, ...]
@@ -70,7 +79,7 @@ class TermRequest(Terms):
 
 @dataclass(frozen=True)
 class WeightedRows:
-    """Weights and multipliers of some rows at a step, and the penalty."""
+    """Augmented-Lagrangian cost of the components of a step: their kinds, weights and multipliers, and the penalty."""
 
     kinds: tuple[str, ...]
     weights: Scalars
@@ -78,14 +87,14 @@ class WeightedRows:
     penalty: Any
 
     def cost(self, rows: Scalars) -> Any:
-        """Return the cost of the rows."""
+        """Return the augmented-Lagrangian cost of components with the values ``rows``."""
         total: Any = 0.0
         for kind, r, w, k in zip(self.kinds, rows, self.weights, self.multipliers, strict=True):
             total = total + _cost(kind, _weighted(r, w), k, self.penalty)
         return total
 
     def derivatives(self, rows: Scalars) -> list[Any]:
-        """Return the derivative of the cost by each row."""
+        """Return the derivative of the augmented-Lagrangian cost by each component."""
         result = []
         for kind, r, w, k in zip(self.kinds, rows, self.weights, self.multipliers, strict=True):
             result.append(_cost_derivatives(kind, _weighted(r, w), k, self.penalty)[0] * w)
@@ -110,7 +119,7 @@ class WeightedRows:
 
 
 def counts(w: Any) -> Any:
-    """Return True where a row with this weight contributes."""
+    """Return True where a component with the weight w contributes to the cost: where w is not 0."""
     return lt(0.0, fabs(w))
 
 
@@ -143,9 +152,10 @@ def quadratic(
     weighted_rows: WeightedRows,
     outputs_of_step: tuple[Scalars, LinearStep] | None = None,
 ) -> tuple[list[Any], list[Any], list[list[Any]]]:
-    """Return rows, and gradient and Hessian of their cost by the tangent vector of (x, u).
+    """Return values of components, and gradient and Hessian of their cost by the tangent vector of (x, u).
 
-    With ``outputs_of_step``, the outputs of (x, u) and their linearisation, the rows depend on (x, u, y).
+    ``rows_of`` computes the components from (x, u).  With ``outputs_of_step``, the outputs y of the step and their
+    linearisation, it computes them from (x, u, y).  The Hessian is that of Gauss–Newton, and exact for costs.
     """
     n = dynamics.size + len(u)
     rates = dynamics.rates(x)

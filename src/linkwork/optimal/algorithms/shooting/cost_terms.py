@@ -71,10 +71,11 @@ def _size(dynamics: RobotDynamics, term: PathTerm) -> int:
 
 @dataclass(frozen=True)
 class CostTerms(Terms):
-    """The rows of terms; ``steps`` and ``states`` are the indices of those of steps and of states.
+    """The terms of a trajectory problem as components of a shooting step.
 
-    ``data`` of a step are its time, then targets per step in the order of terms.  The other targets are in ``targets``,
-    and lower and upper bounds in ``bounds``, by index.
+    ``steps`` are the indices of the terms that depend on the step itself, ``states`` those of the terms that depend
+    only on the state that it reaches.  ``data`` of a step are its time, then targets per step in the order of terms. 
+    The other targets are in ``targets``, and lower and upper bounds in ``bounds``, by index of the term.
     """
 
     dynamics: RobotDynamics
@@ -103,7 +104,10 @@ class CostTerms(Terms):
         return self._rows(self.states, window_of(self.dynamics, y, data[0]), data)
 
     def curvature(self, x: Scalars, u: Scalars, data: Scalars, weights: Scalars) -> list[list[Any]]:
-        """Return the curvature of joint forces by inverse dynamics."""
+        """Return second derivatives by (x, u) of joint forces, weighted as the components depend on them.
+
+        ``weights`` are the factors of the components.  The result is empty unless the steps are by inverse dynamics.
+        """
         if not isinstance(self.dynamics, InverseDynamics):
             return []
         window = TorqueWeightWindow(self.dynamics, self.dynamics.step(x, u), data[0], (x, u))

@@ -66,7 +66,8 @@ class _LineSearch(NamedTuple):
 class Shooting:
     """A shooting problem of T steps: dynamics, cost terms and solver options.
 
-    ``data`` (T, k) are inputs of each step; ``weights`` are (T, rows) of moving and of reached rows.
+    ``data`` (T, k) are the inputs of each step.  ``weights`` are two arrays (T, components): those of components that
+    depend on the step itself, and those of components that depend only on the state it reaches (see `Terms`).
     """
 
     dynamics: Dynamics

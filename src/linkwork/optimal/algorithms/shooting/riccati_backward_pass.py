@@ -53,7 +53,11 @@ class StepModel(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """Policy du = k + K dx: k (T, m), K (T, m, n); the slope of the cost along k, and 1 if all Q_uu are regular."""
+    """Feedback policy du = k + K dx of all steps, with k (T, m) and K (T, m, n).
+
+    ``slope`` is the derivative of the cost along k.  ``regular`` is 1 if all Q_uu are positive definite, and ``size``
+    the largest absolute value of k.
+    """
 
     k: Any
     K: Any

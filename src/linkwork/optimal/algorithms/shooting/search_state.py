@@ -20,7 +20,7 @@ SOLVED, STUCK, STOPPED, LOST = 0.0, 1.0, 2.0, 3.0
 
 
 class RollOut(NamedTuple):
-    """States that steps lead to (T, nx), and controls (T, m)."""
+    """A motion: the states (T, nx) to which its steps lead, and its controls (T, m)."""
 
     x: Any
     u: Any
@@ -77,9 +77,10 @@ def initial_scalars(tolerance: Any, penalty: Any, constrained: bool) -> list[Any
 
 
 class Packing:
-    """Packs nested lists of scalars into the array that a loop carries, and unpacks them.
+    """Conversion of nested lists of scalars to a flat array, for the state of a compiled loop, and back.
 
-    In a trace, floats are the same in all steps and are not carried.  Outside a trace all values are.
+    While a kernel is traced, plain floats are the same in all steps; they are stored here and not in the array. 
+    Outside a trace the array has all values.
     """
 
     def __init__(self) -> None:
@@ -88,7 +89,7 @@ class Packing:
         self._count = 0
 
     def packed(self, value: Any) -> np.ndarray:
-        """Return the scalars to carry, of a value with the same nesting in all steps."""
+        """Return the flat array of a nested value; the nesting has to be the same in all steps."""
         values: list[Any] = []
         self._form = _flattened(value, values)
         self._count = len(values)

@@ -136,7 +136,7 @@ class ContactProgram:
         return [*(row for contact in self.contacts for row in contact.J), *(one.row for one in self.intervals)]
 
     def rates(self, w: Scalars) -> list[Any]:
-        """Return the velocity of each row at w (nv)."""
+        """Return the contact and interval velocities J w, one for each of `rows`, at velocity w (nv)."""
         return [dot(row, w) for row in self.rows]
 
     def point(self, w: Scalars) -> ProgramPoint:
