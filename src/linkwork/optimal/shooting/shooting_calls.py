@@ -58,7 +58,7 @@ def run_iterations(
     """Return the kernel's outputs by name after at most ``max_iterations``, and True if it was stopped before.
 
     ``result`` makes the result of all guesses from the outputs, and ``shown`` the argument of the callback, during the
-    search and at its end.  Guesses, along the last leading axis, are compares at intervals.
+    search and at its end.  Guesses, along the last leading axis, are compared at intervals.
     """
     names = [port.name for port in kernel.inputs]
     if options.limit is not None:

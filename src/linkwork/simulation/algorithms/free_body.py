@@ -97,10 +97,7 @@ def pushed_rates(tree: Tree, v: Scalars) -> list[Any]:
 
 
 def flown(tree: Tree, q: Scalars, u: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
-    """Return q and v after a step of h [s] with constant velocity u (nv); free bodies rotate by Euler's equations.
-
-    u of a free body is in the axes of the body at the start of the step.
-    """
+    """Return q and v after a step of h [s] with velocity u, for free bodies in the axes of its start."""
     space, v = CurveSpace.of(tree), list(u)
     end = space.integrate(q, [h * x for x in u])
     for body in free_bodies(tree):

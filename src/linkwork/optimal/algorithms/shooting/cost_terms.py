@@ -74,7 +74,7 @@ class CostTerms(Terms):
     """The terms of a trajectory problem as components of a shooting step.
 
     ``steps`` are the indices of the terms that depend on the step itself, ``states`` those of the terms that depend
-    only on the state that it reaches.  ``data`` of a step are its time, then targets per step in the order of terms. 
+    only on the state that it reaches.  ``data`` of a step are its time, then targets per step in the order of terms.
     The other targets are in ``targets``, and lower and upper bounds in ``bounds``, by index of the term.
     """
 
