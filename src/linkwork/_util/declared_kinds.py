@@ -254,7 +254,7 @@ _WORDS: dict[Any, str] = {
     _ArrayKind: "an array of numbers",
     AxesKind: "Matplotlib axes",
     AnyKind: "numbers, or another value that its documentation lists",
-    _Something: "one of the kinds of value that its documentation lists, free of NaN",
+    _Something: "one of the kinds of value that its documentation lists, without NaN",
     collections.abc.Callable: "a function",
     collections.abc.Mapping: "a dict",
 }

@@ -38,6 +38,7 @@ __all__ = [
     "names",
     "non_negative",
     "number",
+    "number_or_numbers",
     "one_of",
     "optional",
     "positive",
@@ -279,6 +280,17 @@ def finite_array(
     if np.isnan(array).any() or not (infinite or np.isfinite(array).all()):
         _refuse(caller, argument, expected, value, ValueError)
     return array
+
+
+def number_or_numbers(caller: str, argument: str, value: Any, *, each: str) -> float | tuple[float, ...]:
+    """Return a number as a float, or a list of numbers as a tuple, without NaN; ``each`` says what has one of them."""
+    try:
+        result = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        result = np.array(math.nan)
+    if result.ndim > 1 or np.isnan(result).any():
+        raise ValueError(f"{caller}: {argument}: expected a number, or one {each}, got {value!r}")
+    return tuple(result.tolist()) if result.ndim else float(result)
 
 
 def bounds(caller: str, lower: Any, upper: Any, *, shape: Sequence[int | str | None] | None = None) -> tuple[Any, Any]:

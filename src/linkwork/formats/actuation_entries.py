@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linkwork._util.messages import nearest, quoted
 from linkwork.formats.constructor_reader import PlainReader
 from linkwork.formats.constructor_schema import constructor_arguments
 from linkwork.formats.json_and_yaml import Value
@@ -39,12 +38,8 @@ _RANGES = ("control_range", "force_range")
 def read_actuator(reader: PlainReader, value: Value) -> ActuatorDescription | None:
     """Return the actuator of an entry; None after an error (ACTUATOR, and those of its values)."""
     errors = len(reader.findings.errors)
-    word = reader.text(value, "kind")
-    constructor = ACTUATOR_KINDS.get(word)
+    constructor = reader.kind(value, ACTUATOR_KINDS, "ACTUATOR")
     if constructor is None:
-        if word:
-            message = f"unknown kind {quoted(word)}: expected one of {', '.join(ACTUATOR_KINDS)}"
-            reader.error(value.content["kind"], "ACTUATOR", message, nearest(word, [*ACTUATOR_KINDS]))
         return None
     arguments = reader.arguments(
         value,

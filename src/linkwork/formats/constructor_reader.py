@@ -71,6 +71,18 @@ class PlainReader:
             return ""
         return result.content
 
+    def kind(self, value: Value, known: Mapping[str, Any], code: str) -> Any:
+        """Return what ``known`` has under the name in the key ``kind``; None after an error (KEY_MISSING, BAD_NAME).
+
+        A name that is not among ``known`` is an error with this ``code``.
+        """
+        word = self.text(value, "kind")
+        result = known.get(word)
+        if result is None and word:
+            message = f"unknown kind {quoted(word)}: expected one of {', '.join(known)}"
+            self.error(value.content["kind"], code, message, nearest(word, [*known]))
+        return result
+
     # -- numbers
 
     def number(self, value: Value) -> float:

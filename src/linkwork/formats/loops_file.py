@@ -205,12 +205,8 @@ class _Document:
         """Return a spring, a damper or a bushing between bodies; None after an error."""
         reader = self.reader
         errors = len(reader.findings.errors)
-        word = reader.text(value, "kind")
-        kind = ELEMENTS.get(word)
+        kind = reader.kind(value, dict(sorted(ELEMENTS.items())), "FORCE_ELEMENT")
         if kind is None:
-            if word:
-                message = f"unknown kind {quoted(word)}: expected one of {', '.join(sorted(ELEMENTS))}"
-                reader.error(value.content["kind"], "FORCE_ELEMENT", message, nearest(word, [*ELEMENTS]))
             return None
         values = reader.arguments(value, kind, more=("kind",))
         if len(reader.findings.errors) > errors:

@@ -306,9 +306,9 @@ def principal_moments(about: Symmetric3) -> tuple[float, float, float]:
 
 
 def inertia_problems(inertia: Inertia) -> tuple[str, ...]:
-    """Return the reasons why no body has this inertia, in words and numbers; () if one has.
+    """Return the faults of an inertia that failed the check that some body has it, in words and numbers.
 
-    Bodies without extent in some direction do not count.
+    If the inertia has no other fault, the fault is that the body has no extent in some direction.
     """
     mass, _, about = mass_properties(inertia)
     if mass <= 0.0:

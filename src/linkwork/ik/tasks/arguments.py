@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.validation import floats
+from linkwork._util.validation import floats, number_or_numbers
 
 __all__ = ["frozen", "named", "pose_tolerance", "ranges_of", "read_values"]
 
@@ -45,17 +45,8 @@ def ranges_of(caller: str, lower: Any, upper: Any) -> tuple[Any, Any]:
 
     Raises ValueError for empty ranges and NaN.
     """
-
-    def read(argument: str, value: Any) -> Any:
-        try:
-            result = np.array(value, dtype=float)
-        except (TypeError, ValueError):
-            result = np.array(math.nan)
-        if result.ndim > 1 or np.isnan(result).any():
-            raise ValueError(f"{caller}: {argument}: expected a number, or one per error, got {value!r}")
-        return tuple(result.tolist()) if result.ndim else float(result)
-
-    low, high = read("lower", lower), read("upper", upper)
+    low = number_or_numbers(caller, "lower", lower, each="per error")
+    high = number_or_numbers(caller, "upper", upper, each="per error")
     try:
         fine = (np.array(low) <= np.array(high)).all() and not (np.array(low) == np.inf).any()
     except ValueError:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.validation import number_or_numbers
 from linkwork.optimal.features.arguments import switch, text
 from linkwork.optimal.features.dynamics_features import force_units, without_inertias
 from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window, with_fields
@@ -54,14 +55,7 @@ class _Limits(Feature):
     def _read(self, side: str, value: Any) -> Any:
         if value is None:
             return None
-        caller = f"{type(self).__name__}: {side}"
-        try:
-            numbers = np.array(value, dtype=float)
-        except (TypeError, ValueError):
-            numbers = np.array(np.nan)
-        if numbers.ndim > 1 or np.isnan(numbers).any():
-            raise ValueError(f"{caller}: expected a number, or one for each coordinate, got {value!r}")
-        return tuple(numbers.tolist()) if numbers.ndim else float(numbers)
+        return number_or_numbers(type(self).__name__, side, value, each="for each coordinate")
 
     @property
     def component_names(self) -> tuple[str, ...]:

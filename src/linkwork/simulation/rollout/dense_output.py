@@ -106,18 +106,7 @@ def _parts(setup: SimulationSetup) -> Kernel:
     """Return the kernel of some of the method's own steps, each as a row."""
 
     def traced(state: Any, tau: Any, until: Any, parameters: Any = None) -> Any:
-        own = setup.own(parameters)
-        pressed = setup.touched(parameters) if setup.is_compliant else None
-        dynamics = SimulatedDynamics(
-            setup.robot,
-            own,
-            setup.method,
-            setup.passive,
-            until,
-            pressed,
-            limits=setup.limits,
-            friction=setup.friction,
-        )
+        dynamics = SimulatedDynamics.of(setup, parameters, until)
         segments = adaptive_segments(dynamics.system(list(tau)), 0.0, until, lambda x: array(list(x)))
 
         def further(state: AdaptiveState, _: Any) -> Any:

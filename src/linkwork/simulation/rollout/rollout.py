@@ -116,19 +116,8 @@ def rolled(
       rows, or between segments of the steps if there is a single row.
     - The depths of rigid contacts are recorded if the start has a state for them.
     """
-    own, contacts = setup.own(parameters), setup.touched(parameters)
-    compliant = contacts if setup.is_compliant else None
-    dynamics = SimulatedDynamics(
-        setup.robot,
-        own,
-        setup.method,
-        setup.passive,
-        h,
-        compliant,
-        closely,
-        limits=setup.limits,
-        friction=setup.friction,
-    )
+    contacts = setup.touched(parameters)
+    dynamics = SimulatedDynamics.of(setup, parameters, h, closely)
     method, watching = METHODS[setup.method], len(start.depths) > 0
 
     def rows_of(function: Any, state: Any, value: Any, length: int, cuts: int | None = None) -> Any:

@@ -124,10 +124,7 @@ def _compiled(setup: SimulationSetup) -> _Kernels:
     nv = robot.nv
 
     def dynamics(parameters: Any) -> SimulatedDynamics:
-        own = setup.own(parameters)
-        pressed = setup.touched(parameters) if setup.is_compliant else None
-        common = robot, own, setup.method, setup.passive, 0.0, pressed
-        return SimulatedDynamics(*common, limits=setup.limits, friction=setup.friction)
+        return SimulatedDynamics.of(setup, parameters, 0.0)
 
     def rates(t: Any, q: Any, x: Any, tau: Any, parameters: Any = None) -> Any:
         phi, v = dynamics(parameters).system(list(tau)).rates(t, list(q), list(x[:nv]), list(x[nv:]))

@@ -30,7 +30,7 @@ from linkwork.simulation.contacts.penetration_depth import rigid_gaps
 from linkwork.simulation.joint_limits import JointStops, dry_joints, joint_limits, loop_intervals, servo_intervals
 from linkwork.simulation.rollout.spring_steps import element_shares, implicit_shares
 from linkwork.simulation.servo_actuators import ServoForces
-from linkwork.simulation.simulation_spec import moving_robot
+from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
 __all__ = ["SimulatedDynamics"]
 
@@ -51,6 +51,21 @@ class SimulatedDynamics:
     limits: str | JointStops | None = None
     wrenches: tuple[tuple[str, str, Any], ...] = ()  # external wrenches: frame, axes, (moment; force)
     friction: str | FrictionLaw = DEFAULT.name  # law of dry friction in joints
+
+    @classmethod
+    def of(cls, setup: SimulationSetup, parameters: Any, h: Any, closely: bool = False) -> SimulatedDynamics:
+        """Return the dynamics of a simulation, with its parameters' values and steps of h [s]."""
+        return cls(
+            setup.robot,
+            setup.own(parameters),
+            setup.method,
+            setup.passive,
+            h,
+            setup.touched(parameters) if setup.is_compliant else None,
+            closely,
+            limits=setup.limits,
+            friction=setup.friction,
+        )
 
     @property
     def law(self) -> FrictionLaw:
