@@ -38,10 +38,10 @@ __all__ = [
     "names",
     "non_negative",
     "number",
-    "number_or_numbers",
     "one_of",
     "optional",
     "positive",
+    "scalar_or_tuple",
     "seed",
     "sequence_of",
     "shown",
@@ -282,7 +282,7 @@ def finite_array(
     return array
 
 
-def number_or_numbers(caller: str, argument: str, value: Any, *, each: str) -> float | tuple[float, ...]:
+def scalar_or_tuple(caller: str, argument: str, value: Any, *, each: str) -> float | tuple[float, ...]:
     """Return a number as a float, or a list of numbers as a tuple, without NaN; ``each`` says what has one of them."""
     try:
         result = np.array(value, dtype=float)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.validation import floats, number_or_numbers
+from linkwork._util.validation import floats, scalar_or_tuple
 
 __all__ = ["frozen", "named", "pose_tolerance", "ranges_of", "read_values"]
 
@@ -45,8 +45,8 @@ def ranges_of(caller: str, lower: Any, upper: Any) -> tuple[Any, Any]:
 
     Raises ValueError for empty ranges and NaN.
     """
-    low = number_or_numbers(caller, "lower", lower, each="per error")
-    high = number_or_numbers(caller, "upper", upper, each="per error")
+    low = scalar_or_tuple(caller, "lower", lower, each="per error")
+    high = scalar_or_tuple(caller, "upper", upper, each="per error")
     try:
         fine = (np.array(low) <= np.array(high)).all() and not (np.array(low) == np.inf).any()
     except ValueError:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork._util.validation import number_or_numbers
+from linkwork._util.validation import scalar_or_tuple
 from linkwork.optimal.features.arguments import switch, text
 from linkwork.optimal.features.dynamics_features import force_units, without_inertias
 from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window, with_fields
@@ -55,7 +55,7 @@ class _Limits(Feature):
     def _read(self, side: str, value: Any) -> Any:
         if value is None:
             return None
-        return number_or_numbers(type(self).__name__, side, value, each="for each coordinate")
+        return scalar_or_tuple(type(self).__name__, side, value, each="for each coordinate")
 
     @property
     def component_names(self) -> tuple[str, ...]:

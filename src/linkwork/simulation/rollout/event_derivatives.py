@@ -34,6 +34,11 @@ class ReplayedStep(NamedTuple):
     more: Any
 
 
+def _has_happened(bits: Any, k: int) -> Any:
+    """Return True if the sum of 2ⁱ over the events i that happened contains event k."""
+    return lt(0.5, floor(bits * 0.5**k) - 2.0 * floor(bits * 0.5 ** (k + 1)))
+
+
 def replayed(
     advance: Callable[[Any, Any, Any, Any], tuple[Any, Any, Any]],
     events: Sequence[WatchedFunction],
@@ -54,7 +59,7 @@ def replayed(
     changing = [(k, event) for k, event in enumerate(events) if event.stop or event.jump is not None]
 
     def through(s: ReplayedStep, row: Any) -> ReplayedStep:
-        happened = [lt(0.5, floor(row[0] * 0.5**k) - 2.0 * floor(row[0] * 0.5 ** (k + 1))) for k, _ in changing]
+        happened = [_has_happened(row[0], k) for k, _ in changing]
         (at,) = stop_gradient([row[1] - t])
         end, rates, _ = advance(s.time, s.q, s.v, at - s.time)
         guard: Any = 0.0
@@ -75,7 +80,7 @@ def replayed(
         index, values = result
         some: Any = False
         for k, _ in changing:
-            here = lt(0.5, floor(values[0] * 0.5**k) - 2.0 * floor(values[0] * 0.5 ** (k + 1)))
+            here = _has_happened(values[0], k)
             some = here if some is False else or_(some, here)
         there = and_(lt(index, count), some)
         return cond(there, lambda s: through(s, values), lambda s: s, s), None
