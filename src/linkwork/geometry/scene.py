@@ -125,7 +125,10 @@ class Scene:
         return self.with_shape(name, Box(size), pose)  # type: ignore[arg-type]
 
     def with_sphere(self, name: str, radius: float, pose: Any = None) -> Self:
-        """Add a sphere [m]: see `with_shape`."""
+        """Return the scene with a further obstacle: a sphere of a ``radius`` [m].
+
+        Errors are those of `with_shape`.
+        """
         return self.with_shape(name, Sphere(radius), pose)
 
     def with_cylinder(self, name: str, radius: float, length: float, pose: Any = None) -> Self:
@@ -158,9 +161,10 @@ class Scene:
         return self.with_shape(name, HalfSpace(), pose)
 
     def with_height_field(self, name: str, heights: Any, spacing: Any, pose: Any = None) -> Self:
-        """Add terrain: heights (m, n) [m] on a grid centred at the pose, with a spacing [m] along x and y.
+        """Return the scene with a further obstacle: terrain, given by heights on a grid.
 
-        See `linkwork.shapes.HeightField` and `with_shape`.
+        ``heights`` (m, n) [m] are z at the points of a grid centred at the pose, with a ``spacing`` [m] along x and y.
+        See `linkwork.shapes.HeightField`. Errors are those of `with_shape`.
         """
         return self.with_shape(name, HeightField(heights, spacing), pose)
 
@@ -182,7 +186,11 @@ class Scene:
         return self.with_shape(name, field, pose)
 
     def with_compound(self, name: str, parts: Any, pose: Any = None) -> Self:
-        """Add the components of a `linkwork.shapes.Compound` as "name[0]", "name[1]", ...: see `with_shape`."""
+        """Return the scene with further obstacles: the components of a `linkwork.shapes.Compound`.
+
+        ``parts`` are the compound's; the obstacles are called "name[0]", "name[1]", ... Errors are those of
+        `with_shape`.
+        """
         return self.with_shape(name, parts if isinstance(parts, Compound) else Compound(parts), pose)
 
     def without(self, name: str) -> Self:
@@ -214,9 +222,10 @@ class Scene:
 
     @property
     def rows(self) -> Mapping[SolidKind, np.ndarray]:
-        """Arrays of rows (capacity, size) by kind, in the order of `geometry.solids.KINDS`; the last rows are unused.
+        """Obstacles as arrays for kernels: for each kind of obstacle an array (capacity, values of an obstacle).
 
-        Rows of a kind are in the order of obstacles.
+        Each row of an array is one obstacle, in the order in which obstacles were added; rows beyond them are unused.
+        Kinds are in the order of `geometry.solids.KINDS`.
         """
         return self._rows
 
@@ -230,7 +239,10 @@ class Scene:
 
     @property
     def rows_by_distance(self) -> Mapping[SolidKind, np.ndarray]:
-        """Arrays as in `rows`, with the obstacles nearest to the world's origin first."""
+        """Arrays as in `rows`, with the obstacles of a kind sorted by distance from the world's origin.
+
+        The nearest is first.
+        """
         return self._rows_by_distance
 
     @cached_property

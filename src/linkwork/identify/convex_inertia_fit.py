@@ -198,7 +198,10 @@ def rates(U: np.ndarray) -> np.ndarray:
 
 
 def stepped(L: np.ndarray, S: np.ndarray) -> np.ndarray:
-    """Return L (n, 4, 4) after a step.  Raises LinAlgError if the result is not positive definite."""
+    """Return the factors L (n, 4, 4) after steps S (n, 4, 4).
+
+    Raises LinAlgError if 1 + S is not positive definite.
+    """
     result: np.ndarray = L @ _upper(np.eye(4) + S)
     return result
 

@@ -365,7 +365,7 @@ class ExcitationMeter:
         return R
 
     def scaled(self, motion: Measurements) -> tuple[np.ndarray, np.ndarray]:
-        """Return the triangle with columns of length 1, or zero if negligible, and the lengths."""
+        """Return the triangular factor R with columns of length 1, or 0 if negligible, and their former lengths."""
         R = self.triangle(motion)
         lengths = np.linalg.norm(R, axis=0)
         least = RANK * self.typical * np.sqrt(len(motion) * (self.weights**2).sum())

@@ -32,7 +32,11 @@ _CONVERGED = 1e-4  # relative change of all standard deviations at which weights
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """The triangles R_i of [Y | τ − Y_k π_k], with the estimated columns; the known ones are subtracted."""
+    """Measured samples, reduced to one triangular matrix R_i for each joint force i.
+
+    R_i is the triangular factor of [Y | τ − Y_k π_k] over all samples of the force: Y are the regressor's columns of
+    the estimated parameters, Y_k those of the known parameters π_k.
+    """
 
     rows: np.ndarray  # (m, p + 1): those of all triangles, one below the other
     force: np.ndarray  # (m,): the joint force that each belongs to

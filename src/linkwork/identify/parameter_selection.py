@@ -80,13 +80,14 @@ def columns_of(
 
 
 def structural(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[BaseParameters, np.ndarray]:
-    """Return the base parameters that the measured joint forces (nv,) determine, and typical lengths of columns.
+    """Return the base parameters that the measured joint forces determine, and typical lengths of their columns.
 
-    Random states are used.  Axes that are parallel up to a file's last digit (1.5708 for π/2) count as parallel, since
-    no measurement distinguishes parameters by such differences.
+    ``measured`` (nv,) is True for a measured joint force. The regressor is evaluated at random states. Axes that are
+    parallel up to a file's last digit (1.5708 for π/2) count as parallel, since no measurement distinguishes
+    parameters by such differences.
 
-    The lengths (p,) are root mean squares by row [N·m, N by π], a scale to tell a zero column in measurements from a
-    small one.
+    The lengths (p,) are the root mean squares of the estimated parameters' columns of this regressor [N·m, N by π]: a
+    scale to tell a zero column in measurements from a small one.
     """
     rows = int(measured.sum())
     count = max(20, -(-3 * len(columns.estimated) // max(rows, 1)))

@@ -190,7 +190,7 @@ class IKResult(Result):
 
     @property
     def blocking_limits(self) -> Any:
-        """Joints that a solution without position limits has outside them; a tuple, or an array of tuples."""
+        """Joints that exceed their limits in a solution without position limits; a tuple, or an array of tuples."""
         return self._of_each("limits", ())
 
     @property

@@ -83,13 +83,15 @@ class Differentiable(ABC):
     ) -> Self:
         """Return the kernel of Jacobians ``d_<output>_d_<input>``, of shape (*output, *tangent of the input).
 
-        ``mode``: "forward" does an operation once for each direction that it depends on, "reverse" once for each
-        element of an output that depends on it, and "auto" selects the one of fewer operations, or forward if reverse
-        is impossible. With ``sparse`` the Jacobians are arrays (nnz,) of the structurally nonzero elements, row by row;
+        ``mode`` is the mode of differentiation. "forward" differentiates each operation once for each tangent
+        direction that it depends on; "reverse" differentiates it once for each element of an output that depends on
+        it; "auto" selects the mode of fewer operations, or forward mode if reverse mode is impossible.
+
+        With ``sparse`` each Jacobian is an array (nnz,) of its structurally nonzero elements, row by row;
         `jacobian_pattern` returns their indices.
 
-        ``by``, ``of``, ``space`` and errors are those of `jvp`. Raises NotDifferentiableError, at its first call, for
-        "reverse" if a loop of unknown length is in between.
+        ``by``, ``of``, ``space`` and errors are those of `jvp`. With mode "reverse", the first call raises
+        NotDifferentiableError if an output depends on an input through a loop of unknown length.
         """
         return self._derivative(jacobian, by, of, space, sparse, mode)
 

@@ -87,10 +87,11 @@ def _order(
     columns: Sequence[Mapping[int, Any]],
     starts: Sequence[int],
 ) -> list[int]:
-    """Return the order of directions, each of which differentiates the gradient's elements from its own on.
+    """Return the order of tangent directions in which the Hessian needs the fewest derivatives.
 
-    All orders of inputs are tried, or two if there are many inputs, and for each the given order of directions and that
-    of the values they move.
+    The gradient's element of a direction is differentiated along this direction and those before it. All orders of the
+    inputs are tried, or two if there are many inputs. For each, the directions of an input are tried in the given
+    order, and in the order of the number of values that they move, the largest first.
     """
     others = [x for coordinates in replay.inputs.values() for x in coordinates]
     instructions, results = instructions_of(gradient, dict.fromkeys([*symbols, *others]))

@@ -49,7 +49,10 @@ _REGULARIZATION = 1e-12  # of the diagonal, to estimate the condition number
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The Jacobian J of tasks of one priority, and the desired J a = a* − J̇ v, in comparable units."""
+    """Tasks of one priority: their Jacobian J (``rows``) and the desired values a* − J̇ v of J a.
+
+    Both are in comparable units.
+    """
 
     rows: Rows
     accelerations: Scalars

@@ -56,7 +56,7 @@ class Touching:
 
 
 def one_point(result: SignedDistance, within: Any) -> Touching:
-    """Return the contact at the witness points of the signed distance."""
+    """Return the contact at a signed distance's witness points; it exists if the distance is at most ``within``."""
     there = le(result.distance, within)
     return Touching(result.normal, (Contact(result.on_a, result.on_b, -result.distance, there),))
 
@@ -73,7 +73,11 @@ def some_of(normal: Vec3, candidates: Sequence[Contact]) -> Touching:
 
 
 def each_once(normal: Vec3, around: Sequence[Contact], deepest: Contact) -> Touching:
-    """Remove contacts that coincide with the next one around a normal, and add the deepest if it is deeper."""
+    """Return the contacts without repetitions, and the deepest contact if it is deeper than all of them.
+
+    ``around`` are contacts in their order around the normal. One that coincides with the next one does not exist in
+    the result.
+    """
     max_depth, far, distinct = _NONE, 0.0, []
     alone: Any = around[0].there  # True if all coincide
     for one, other in zip(around, [*around[1:], around[0]], strict=True):

@@ -123,7 +123,11 @@ def depth_of(nodes: int) -> int:
 
 @cache
 def skip_table(depth: int) -> np.ndarray:
-    """Return the node after each node's subtree, and the index of leaves or −1: an array (2^(depth+1) − 1, 2)."""
+    """Return a table (2^(depth+1) − 1, 2) for the traversal of a tree whose nodes are numbered in preorder.
+
+    A node's first entry is the number of the next node outside its subtree. Its second entry is the index of a leaf,
+    or −1 for inner nodes.
+    """
     rows: list[tuple[float, float]] = []
     stack = [(0, 0)]  # level, and index on the level
     while stack:

@@ -106,7 +106,11 @@ class Stack:
         return Stacked(errors, rows)
 
     def second_derivatives(self, q: Scalars, multipliers: Scalars) -> list[Any]:
-        """Compute the second derivatives of Σ pull_i e_i with respect to v, as the lower triangle row by row."""
+        """Compute the second derivatives of Σ λ_i e_i with respect to v; λ are the ``multipliers``.
+
+        The result is the lower triangle of the symmetric matrix (nv × nv), row by row; entries of locked joints are
+        zero.
+        """
 
         def gradient(q: Scalars) -> list[Any]:
             rows = self.at(q, curved=True).rows
@@ -141,7 +145,7 @@ class Stack:
         ]
 
     def active_rows(self, rows: Sequence[Scalars], beyond: Scalars) -> list[list[Any]]:
-        """Return the rows with those of satisfied ranges set to zero."""
+        """Return the Jacobian, with rows of zeros for errors within their range; rows of equations are unchanged."""
         return [
             list(row) if low == high else [x if is_zero(x) else where(eq(out, 0.0), 0.0, x) for x in row]
             for row, out, (low, high) in zip(rows, beyond, self.ranges, strict=True)
@@ -166,7 +170,7 @@ class Stack:
         return result
 
     def all_weights(self) -> list[Any]:
-        """Return the weights of the errors: scales for hard errors, 0 for free ones."""
+        """Return the weight of each error: its weight if soft, its scale if hard, 0 if its tolerance is infinite."""
         return [
             where(lt(tolerance, 1e300), scale, 0.0) if hard else weight
             for tolerance, scale, hard, weight in zip(

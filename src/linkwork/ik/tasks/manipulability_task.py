@@ -25,8 +25,8 @@ _REGULARISATION = 1e-12  # added to squared singular values, so that the error i
 class ManipulabilityTask(AimedTask):
     """Task: the manipulability w = √det(J Jᵀ) of a frame is at least w₀ > 0; the error is log(w/w₀) ≥ 0.
 
-    It differs from `Robot.manipulability` in that 10⁻⁶ is added, in squares, to each singular value, so that errors and
-    Jacobian are finite at singularities.  A soft task with an unattainable w₀ maximises w.
+    It differs from `Robot.manipulability`: 10⁻¹² is added to the square of each singular value of J, so that errors
+    and Jacobian are finite at singularities. A soft task with an unattainable w₀ maximises w.
     """
 
     frame: str

@@ -238,10 +238,10 @@ class Task(ABC):
         return self
 
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
-        """Compute the k-th time difference of the task's motion from k + 1 states, newest first.
+        """Compute the k-th divided difference in time of the task's errors from k + 1 states, newest first.
 
-        ``steps`` [s] are the times between consecutive states.  The motion is the errors, or, where axes rotate, the
-        quantities from which they are computed.
+        ``steps`` [s] are the times between consecutive states. Where axes rotate, the quantities from which the errors
+        are computed take the place of the errors.
         """
         return time_differences([self.errors(k, target) for k in states], steps)
 
@@ -283,7 +283,11 @@ class Task(ABC):
         return self.tolerances_of(self.tolerance)
 
     def tolerances_of(self, value: Any) -> tuple[float, ...]:
-        """Return the tolerance of each error; one number bounds the norm of the errors of each unit."""
+        """Return the tolerance of each error, from a number or a tuple with one for each error.
+
+        A number bounds the norm of all errors in m and that of all errors in rad: each of n such errors has the
+        tolerance value/√n.
+        """
         if isinstance(value, tuple):
             return self._by_row(value, "tolerance")
         units = self.row_units

@@ -16,7 +16,10 @@ __all__ = ["solve_band", "solve_banded", "solve_cyclic"]
 
 
 def solve_banded(rows: Sequence[Mapping[int, float]], right: Sequence[Any]) -> list[Any]:
-    """Solve A x = right, with the rows of A as mappings from column to value; x has entries of any vector type."""
+    """Return the solution x of A x = right for a banded matrix A.
+
+    ``rows`` are the rows of A, each a mapping from column to entry. Entries of ``right`` and x are of any vector type.
+    """
     left = [dict(row) for row in rows]
     x = list(right)
     count = len(left)
@@ -44,10 +47,11 @@ def solve_banded(rows: Sequence[Mapping[int, float]], right: Sequence[Any]) -> l
 
 
 def solve_band(band: Any, right: Any) -> Any:
-    """Solve the same for a band (n, 2 w + 1), row i of which has the columns from i − w to i + w, in two loops.
+    """Return the solution x of A x = right, with A given as a band (n, 2 w + 1), by two loops.
 
-    Entries outside the matrix are 0.  A step of the first loop eliminates the entries left of the diagonal with the w
-    rows before, which it carries, and divides by the pivot; the second loop is the back substitution.
+    Row i of the band has the entries of A in columns i − w to i + w; those outside the matrix are 0. A step of the
+    first loop eliminates the entries left of the diagonal with the w rows before, which are the state of the loop, and
+    divides by the pivot. The second loop is the back substitution.
     """
     w = (len(band[0]) - 1) // 2
 

@@ -87,11 +87,12 @@ def inner_point(space: CurveSpace, h0: Any, h1: Any, before: Scalars, q: Scalars
 
 
 def correction(h: Sequence[float], jumps: Sequence[Any], boundary: str) -> list[Any]:
-    """Return the correction of velocities at n points, with n − 1 segments of lengths h between.
+    """Return the changes of the velocities at n points for which accelerations of cubics become continuous.
 
-    ``jumps`` are a after minus a before each point; at the ends of a natural spline a itself and −a.  A clamped spline
-    keeps the velocities of its ends, a launched one that of the first; a periodic one has equal velocities at both, and
-    one jump less.
+    ``h`` are the lengths of the n − 1 segments between the points. ``jumps`` are the accelerations after each point
+    minus those before it; at the ends of a natural spline they are a at the first point and −a at the last. A clamped
+    spline keeps the velocities at both ends, a launched one that at the first. A periodic spline has equal velocities
+    at both ends, and one jump less.
     """
     count = len(h) + 1
     if boundary == "periodic":

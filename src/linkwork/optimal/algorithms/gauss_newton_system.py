@@ -130,9 +130,13 @@ class PathSweeps(PathSteps):
     def equations(
         self, point: PathPoint, duals: Duals, damping: Any, floor: Any, curvature: Any
     ) -> tuple[Eliminated, Any, Any]:
-        """Eliminate the steps from H d = −g, with H's diagonal times 1 + damping; return it, the merit and active rows.
+        """Eliminate the unknowns of all steps from H d = −g.
 
-        ``curvature`` is the share of second derivatives of terms of single steps in H.
+        Return the factors, the merit, and the number of active components.
+
+        H is the Gauss–Newton matrix of the merit and g its gradient. H's diagonal is multiplied by 1 + ``damping``,
+        and ``floor`` is added to it. For terms of single steps, second derivatives times ``curvature`` (0 to 1) are
+        added to H. An active component is one of an inequality or of a bounded term that is at a bound or beyond it.
         """
         program = self.program
         size = (program.depth + 1) * program.width
@@ -249,7 +253,7 @@ class PathSweeps(PathSteps):
         return rows, array(own) if own else duals.alone
 
     def lengths(self, point: PathPoint, direction: Any) -> tuple[Any, Any]:
-        """Return the largest change of configurations, and of variables relative to their magnitude."""
+        """Return the largest coordinate change [rad, m] along a direction, and a variable's largest relative one."""
         nv, extra = self.program.tree.nv, self.program.extra
 
         def step(state: Any, inputs: Any) -> tuple[Any, None]:

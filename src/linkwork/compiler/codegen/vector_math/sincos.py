@@ -74,9 +74,10 @@ def parts_of_cosine(code: LaneBuilder, z: FloatLanes, z2: FloatLanes, h_rest: Fl
 def parts_of_sine(
     code: LaneBuilder, r: FloatLanes, c: FloatLanes, z: FloatLanes, z2: FloatLanes, h: FloatLanes
 ) -> FloatLanes:
-    """Return r minus the sine: r^3 S + c h.
+    """Return r minus sin(r - c), which is r^3 S + c h.
 
-    S is close to 1/6, and an eighth of r^3, which is exact, is added separately.
+    `z` is r^2, `z2` is r^4, `h` is about the cosine, and S is the polynomial of `SIN` in r^2. S is close to 1/6, and
+    an eighth of r^3, which is exact, is added separately.
     """
     r3 = r * z
     minor = code.fma(r3, code.polynomial(z, (SIN[0] - 0.125, *SIN[1:]), z2), c * h)

@@ -165,7 +165,7 @@ class CurveSpace:
         )
 
     def in_fixed_axes(self, q: Scalars, v: Scalars) -> list[Any]:
-        """Return v as twists of joints in the frames before them, six values a joint; plain v unchanged."""
+        """Return each joint's twist (six values) in the frame before the joint; for joints of plain coordinates, v."""
         result: list[Any] = []
         for joint_slice in self.joints:
             own = v[joint_slice.in_v]

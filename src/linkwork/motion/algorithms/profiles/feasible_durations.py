@@ -65,7 +65,11 @@ class DurationGap(NamedTuple):
 
 
 class ExtremeMotions(NamedTuple):
-    """The farthest and the nearest motion of a duration, the latter of the mirrored joint; displacements."""
+    """The motions of one duration with the largest and the smallest displacement, and their displacements.
+
+    ``far`` has the largest displacement. ``near``, with the smallest, is stored as the motion of the mirrored joint
+    with the largest; ``near_displacement`` is the displacement of the mirrored joint.
+    """
 
     far: Phases
     near: Phases
@@ -217,10 +221,12 @@ def first_reaching(
 def fits_with_rest(
     up: Scalar, displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses, T: Scalar
 ) -> tuple[Scalar, Phases, Scalar]:
-    """Return if a duration with time to rest fits, an extreme motion, and its displacement.
+    """Return if a displacement is feasible in a time T that leaves time to rest, with an extreme motion.
 
-    The extreme motion is on the side of the displacement, relative to the motion that rests; it is that of the mirrored
-    joint if not ``up``.
+    The third result is the displacement of that motion.
+
+    The extreme motion is the farthest one in the direction in which the displacement differs from that of the motion
+    that rests: the joint's own if ``up``, else that of the mirrored joint, whose displacement is returned then.
     """
     family = oriented_family(up, ends, limits, lowest, inverses)
     result = phases(family, T)
@@ -248,10 +254,10 @@ def has_advanced(T: Sequence[Scalar], following: Sequence[Scalar]) -> Scalar:
 def first_fitting(
     later: Callable[[list[Scalar]], list[Scalar]], start: Sequence[Scalar], *, together: bool
 ) -> tuple[list[Scalar], Scalar]:
-    """Return the first durations that fit, and whether there are none.
+    """Return the first feasible duration of each joint, and whether none was found for a joint.
 
-    They are one for each joint, or one for all ``together``.  ``later`` returns each joint's duration if it fits, or a
-    later one before which none fits.
+    With ``together`` the duration is the same for all joints. ``later`` returns each joint's duration if it is
+    feasible, or a later one before which none is feasible.
     """
     count = len(start)
     own = shared if together else list

@@ -201,9 +201,10 @@ def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
 
 
 def sweep_steps(gains: Any, stages: Any, multipliers: Any, change: Any) -> tuple[Any, Any]:
-    """Return the changes of x and u at the ends of segments (n, 2), and the last of them.
+    """Return the changes of x and u at the ends of n segments (n, 2), by a forward sweep, and the last change.
 
-    ``change`` is that at their beginning.
+    ``change`` is the change at the beginning of the first segment; ``multipliers`` are those of the two conditions at
+    the path's end.
     """
     ν_x, ν_y = multipliers
 

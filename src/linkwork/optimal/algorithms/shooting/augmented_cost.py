@@ -53,7 +53,7 @@ class Terms(ABC):
         """
 
     def curvature(self, x: Scalars, u: Scalars, data: Scalars, slopes: Scalars) -> list[list[Any]]:
-        """Return known second derivatives by (x, u) of Σ sᵢ rᵢ of moving rows; empty if none are known."""
+        """Return second derivatives by (x, u) of Σ sᵢ rᵢ over the moving components r; empty if not provided."""
         return []
 
     @abstractmethod

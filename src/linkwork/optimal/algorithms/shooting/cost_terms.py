@@ -34,7 +34,9 @@ def row_kinds(term: PathTerm) -> tuple[str, ...]:
 def split_terms(
     dynamics: RobotDynamics, terms: Sequence[PathTerm], by_dynamics: Collection[int] = ()
 ) -> tuple[list[int], list[int]]:
-    """Return the indices of the terms of steps, and of the states that they reach, without those of the dynamics.
+    """Return the indices of terms that depend on the step itself, and of those of the reached state only.
+
+    The terms ``by_dynamics`` are left out: the dynamics satisfy them.
 
     Raises ValueError, with the name of the feature, for features that shooting does not support.
     """

@@ -27,7 +27,7 @@ class RollOut(NamedTuple):
 
 
 class ShootingOutcome(NamedTuple):
-    """The outcome of a search; ``status`` 0 solved, 1 stuck, 2 stopped, 3 met NaN."""
+    """The result of a search; ``status`` is 0 converged, 1 no step improves, 2 iterations used up, 3 a NaN."""
 
     motion: RollOut
     gains: Any  # K (T, m, n), of u + K (x' ⊖ x)

@@ -132,7 +132,7 @@ class ContactProgram:
 
     @property
     def rows(self) -> list[Scalars]:
-        """Rows of contacts, by two tangents and the normal, followed by those of intervals."""
+        """Rows (nv) of the velocity Jacobian: two tangents and the normal for each contact, then one an interval."""
         return [*(row for contact in self.contacts for row in contact.J), *(one.row for one in self.intervals)]
 
     def rates(self, w: Scalars) -> list[Any]:
