@@ -22,7 +22,7 @@ from linkwork.expr.control.branch_and_call_instructions import CALL, CHOICE
 from linkwork.expr.control.loop_instruction import LOOP, Loop
 from linkwork.expr.control.table_access import PUT
 from linkwork.expr.linalg.frontal_elimination import FRONT, FrontElimination
-from linkwork.expr.scalar.block import InstructionList, Region, bodies_of
+from linkwork.expr.scalar.block import InstructionList, Region, bodies_of, once_per_list
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 
 __all__ = [
@@ -164,6 +164,7 @@ _TYPICAL = 16  # iterations of a loop with a condition, unless its maximum is le
 _FUNCTION = 20  # instructions of an elementary function
 
 
+@once_per_list
 def samples_cost(listing: InstructionList) -> float:
     """Return the instructions for a sample, with a typical number of iterations of loops with a condition."""
     total = 0.0
@@ -171,9 +172,12 @@ def samples_cost(listing: InstructionList) -> float:
         if instruction.operation is PART and listing.instructions[instruction.args[0]].operation is PUT:
             continue  # usually an element that is not moved
         total += 1.0
-        if instruction.operation.lowering.kind == "vector" or instruction.operation is SINCOS:
+        kind = instruction.operation.lowering.kind
+        if kind == "vector" or instruction.operation is SINCOS:
             total += _FUNCTION
         bundle = instruction.value
+        if kind != "bundle" or instruction.operation is PART:
+            continue
         if isinstance(bundle, Loop):
             times = min(bundle.max_iterations, _TYPICAL) if bundle.conditional else bundle.max_iterations
             total += times * samples_cost(bundle.body)

@@ -15,8 +15,8 @@ from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.interrupts import interrupts_address
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
-from linkwork.expr.scalar.block import InstructionList, bodies_of
-from linkwork.expr.scalar.multi_result import MultiResult
+from linkwork.expr.scalar.block import InstructionList, bodies_of, once_per_list
+from linkwork.expr.scalar.multi_result import PART, MultiResult
 
 __all__ = ["BUDGET", "SYMBOL", "attention_text", "end_if_interrupted", "period_of"]
 
@@ -58,10 +58,13 @@ def end_if_interrupted(f: IrFunction, period: int, count: str, leave: str) -> No
         f.refuse(f.let(f"call i1 @{SYMBOL}()"), leave)
 
 
+@once_per_list
 def _longest(listing: InstructionList) -> float:
     """Return the maximum number of instructions between two checks; a loop with its own checks counts as `BUDGET`."""
     total = float(len(listing.instructions))
     for instruction in listing.instructions:
+        if instruction.operation is PART or instruction.operation.lowering.kind != "bundle":
+            continue
         bundle = instruction.value
         if isinstance(bundle, Loop):
             total += min(bundle.max_iterations * _longest(bundle.body), float(BUDGET))

@@ -72,8 +72,10 @@ def close_over(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) 
     for symbol in fresh:
         inside[symbol.index - first] = 1
     for k, node in enumerate(nodes):
-        if any(a.index >= first and inside[a.index - first] for a in node.args):
-            inside[k] = 1
+        for a in node.args:
+            if a.index >= first and inside[a.index - first]:
+                inside[k] = 1
+                break
     taken = _outer_symbols(graph, results, first, inside)
     return Region.of(results, [*fresh, *taken], early), taken
 

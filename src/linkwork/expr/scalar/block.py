@@ -6,8 +6,9 @@ Instruction k defines value k from earlier values.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from itertools import accumulate
 from typing import Any, Self
 
@@ -16,7 +17,7 @@ from linkwork.expr.scalar.interpreter import INPUT, Apply, Constant, Instruction
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["InstructionList", "Region", "bodies_of"]
+__all__ = ["InstructionList", "Region", "bodies_of", "once_per_list"]
 
 
 class InstructionList(ABC):
@@ -46,7 +47,8 @@ class InstructionList(ABC):
 
     def pruned(self) -> Self:
         """Return the list without instructions that no result depends on."""
-        return self.ordered(sorted(self.needed(self.results)))
+        needed = self.needed(self.results)
+        return self if len(needed) == len(self.instructions) else self.ordered(sorted(needed))
 
     def ordered(self, order: Iterable[int]) -> Self:
         """Return the list with these instructions in this order; arguments must precede their uses."""
@@ -151,3 +153,17 @@ def bodies_of(bundle: MultiResult) -> list[Region]:
 
     bundle.with_bodies(look)
     return result
+
+
+def once_per_list(function: Callable[[InstructionList], float]) -> Callable[[InstructionList], float]:
+    """Return the function of a list of instructions with its results stored with each list, which is immutable."""
+    name = f"_{function.__name__} stored"
+
+    @wraps(function)
+    def stored(listing: InstructionList) -> float:
+        result = listing.__dict__.get(name)
+        if result is None:
+            result = listing.__dict__[name] = function(listing)
+        return float(result)
+
+    return stored
