@@ -21,7 +21,11 @@ __all__ = ["by_joint", "read_configuration"]
 
 
 def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.ndarray:
-    """Return a configuration, or a batch, on the manifold. Raises ValueError as methods of robots do."""
+    """Return a configuration, or a batch, as an array on the configuration manifold.
+
+    Raises the errors of methods of robots, such as ValueError for an array off the manifold, with ``argument`` as the
+    argument's name.
+    """
     is_array = type(q) is np.ndarray and q.dtype == float and q.shape[-1:] == (robot.nq,)
     if is_array and not robot._subject.checked_joints and np.isfinite(q).all():  # the usual case
         return np.array(q)
