@@ -49,6 +49,7 @@ The compiler:
 - `Progress` is the argument of a function that is passed as ``progress``.
 - `from_casadi` converts a CasADi function to a `Kernel`, and `Kernel.to_casadi` a kernel to a CasADi function.
 - `get_num_threads` and `set_num_threads`: number of threads for large batches.
+- `wait_for_compiler` waits until all kernels use their best machine code.
 
 Results have `success`, `status`, `message`, `iterations` and `explain()`: `errors.Result` is their base class, and
 `errors.Status` enumerates statuses.  `collision`, `kinematics`, `dynamics`, `mechanisms` and `parts` have the types
@@ -102,6 +103,7 @@ from linkwork._util.foreign_names import missing_attribute
 from linkwork._util.progress import Progress
 from linkwork.collision.shape_distance import contact_points, signed_distance
 from linkwork.compiler.casadi.from_casadi import from_casadi
+from linkwork.compiler.codegen.background_emit import wait_for_compiler
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.runtime.threads import get_num_threads, set_num_threads
 from linkwork.compiler.trace.trace import compile
@@ -176,6 +178,7 @@ __all__ = [
     "solve",
     "spatial",
     "take",
+    "wait_for_compiler",
     "while_loop",
 ]
 

@@ -36,7 +36,7 @@ class Refused:
 
     def __init__(self, kernel: Kernel) -> None:
         self.calls = 0
-        self.call = fastcall.make_fast(kernel.name, kernel._code.entry("fast"), self, kernel._general.result)
+        self.call, _ = fastcall.make_fast(kernel.name, kernel._code.entry("fast"), self, kernel._general.result)
 
     def __call__(self, *arrays: Any, **named: Any) -> str:
         self.calls += 1

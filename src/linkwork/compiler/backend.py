@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -93,6 +93,18 @@ class Backend(ABC, Generic[Loaded]):
 
         ``waiting`` is called from time to time while modules are compiled: see `linkwork._util.thread_pool.run`.
         """
+
+    @property
+    def quick(self) -> Self | None:
+        """A backend that makes code of the same results in less time, for first calls; None if there is none."""
+        return None
+
+    def emit_later(self, texts: Sequence[str], done: Callable[[list[bytes]], None]) -> None:
+        """Compile modules in the background, then call ``done`` with their objects on another thread.
+
+        It is called only for backends that have a `quick` one.
+        """
+        raise NotImplementedError
 
     def is_object(self, code: bytes) -> bool:
         """Return True if the bytes can be an object of this backend; other entries of the cache are compiled again."""

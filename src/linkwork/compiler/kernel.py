@@ -12,12 +12,13 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.backends import default_backend
-from linkwork.compiler.build import KernelCode, Recipe, Source
+from linkwork.compiler.build import Recipe, Source
 from linkwork.compiler.casadi.to_casadi import to_casadi
 from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.derivatives.derivative_recipes import Base, Derivative
 from linkwork.compiler.derivatives.kernel_derivatives import Differentiable
 from linkwork.compiler.derivatives.tangent_spaces import Spaces
+from linkwork.compiler.kernel_code import KernelCode
 from linkwork.compiler.operation_counts import WhileLoop
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import in_main_interpreter
@@ -266,10 +267,10 @@ def source_and_code(kernel: Kernel) -> tuple[Source, KernelCode]:
     return kernel._source, kernel._code
 
 
-def make_ready(kernel: Kernel) -> None:
-    """Compile everything that calls with float64 may need."""
-    kernel._code.make(kernel._source.backend.entries)
-    kernel._general.loops[0].make()
+def make_ready(kernel: Kernel, best: bool = False) -> None:
+    """Compile everything that calls with float64 may need; with ``best`` it is not quick code."""
+    kernel._code.make(kernel._source.backend.entries, best=best)
+    kernel._general.loops[0].make(best=best)
 
 
 def call_state(kernel: Kernel) -> State:
@@ -303,7 +304,10 @@ def single_call(kernel: Kernel, otherwise: Callable[..., Any], holder: type | No
     if not kernel._source.backend.parts("fast", DOUBLE) or (holder is not None and not holds(holder)):
         kernel._general.loops[0].make()
         return otherwise
-    return make_fast(kernel.name, kernel._code.entry("fast"), otherwise, kernel._general.result, holder)
+    code = kernel._code.entry("fast")
+    call, use = make_fast(kernel.name, code, otherwise, kernel._general.result, holder)
+    kernel._code.when_improved("fast", code, use)
+    return call
 
 
 def run_uncompiled(

@@ -174,9 +174,9 @@ class CompilingMethods(RobotBase):
         in_parallel("warm_up", [partial(self._warm_up_one, request) for request in requests], "compiling", progress)
 
     def _warm_up_one(self, request: Request) -> None:
-        """Compile the function of a request, both for single calls and for batches."""
+        """Compile the best code of a request, both for single calls and for batches."""
         self._prepared(request)
-        make_ready(self._kernel(request.label, {request.label: request}))
+        make_ready(self._kernel(request.label, {request.label: request}), best=True)
 
 
 _MAX_LINES = 200  # of the tree, and rows of the table

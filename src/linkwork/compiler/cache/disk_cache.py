@@ -170,6 +170,10 @@ class Cache:
         if self._unlisted > self._room:
             self.trim()
 
+    def remove(self, name: str) -> None:
+        """Remove an entry, if there is one of this name."""
+        self._removed(self._path(name).name)
+
     def facts(self, path: Path) -> dict[str, Any] | None:
         """Return the facts in an entry's file, or None if it cannot be trusted; this does not count as a use."""
         try:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
 from linkwork.compiler.backend import Backend, symbol_prefix
-from linkwork.compiler.codegen import entry_points
+from linkwork.compiler.codegen import background_emit, entry_points
+from linkwork.compiler.codegen.background_emit import Job
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.entry_points import CodegenOptions
 from linkwork.compiler.codegen.float_type import FloatType
-from linkwork.compiler.codegen.jit import MachineCode, assembly, emit, is_object_file, link, text_bytes
-from linkwork.compiler.codegen.target import Target, host
+from linkwork.compiler.codegen.jit import MachineCode, assembly, effort_of, emit, is_object_file, link, text_bytes
+from linkwork.compiler.codegen.target import EFFORT, Target, host
 from linkwork.compiler.loops import has_control, plan_program
 from linkwork.compiler.loops.execution_plan import BasicBlock, Scope
 from linkwork.compiler.program import Program
@@ -38,6 +40,7 @@ class CPUBackend(Backend[MachineCode]):
     """
 
     processor: Target
+    has_quick: bool = False  # True if first calls use code that LLVM optimizes less, until better code is compiled
 
     name = "cpu"
     batch_entry = "loop"
@@ -69,6 +72,13 @@ class CPUBackend(Backend[MachineCode]):
 
     def emit(self, texts: Sequence[str], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
         return emit(texts, self.processor, waiting)
+
+    @property
+    def quick(self) -> CPUBackend | None:
+        return CPUBackend(replace(self.processor, effort=0)) if self.has_quick else None
+
+    def emit_later(self, texts: Sequence[str], done: Callable[[list[bytes]], None]) -> None:
+        background_emit.submit(Job(texts, self.processor, effort_of(texts, self.processor), done))
 
     def is_object(self, code: bytes) -> bool:
         return is_object_file(code)
@@ -107,8 +117,11 @@ class CPUBackend(Backend[MachineCode]):
 
 
 def host_backend() -> CPUBackend:
-    """Return the backend of this machine, or of the level in the environment: see `host`."""
-    return CPUBackend(host())
+    """Return the backend of this machine, or of the level in the environment: see `host`.
+
+    Without an effort in the environment, first calls use code of little effort.
+    """
+    return CPUBackend(host(), has_quick=not os.environ.get(EFFORT) and background_emit.is_available())
 
 
 def _block_count(scope: Scope) -> int:

@@ -25,7 +25,7 @@ from linkwork.compiler.loops.interrupt_checks import SYMBOL, attention_text
 from linkwork.compiler.runtime.cpython import keep_alive
 from linkwork.compiler.runtime.threads import LLVM_LOCK, run_without_lock
 
-__all__ = ["MachineCode", "assembly", "emit", "is_object_file", "link", "text_bytes"]
+__all__ = ["MachineCode", "assembly", "effort_of", "emit", "is_object_file", "link", "text_bytes"]
 
 _MAX_OPTIMIZED = 4_000_000  # characters of LLVM IR; longer code is optimized less, in half of the time
 
@@ -56,8 +56,13 @@ def _emit_all(
     texts: Sequence[str], target: Target, waiting: Callable[[], float | None], *, assembly: bool
 ) -> list[bytes]:
     """Compile every module to an object file or assembly text, several in parallel."""
-    max_effort = 1 if sum(map(len, texts)) > _MAX_OPTIMIZED else 2
-    return run([partial(_emit_one, text, target, max_effort, assembly=assembly) for text in texts], waiting=waiting)
+    effort = effort_of(texts, target)
+    return run([partial(_emit_one, text, target, effort, assembly=assembly) for text in texts], waiting=waiting)
+
+
+def effort_of(texts: Sequence[str], target: Target) -> int:
+    """Return LLVM's optimization level for modules: that of the target, but less for very long code."""
+    return min(target.effort, 1 if sum(map(len, texts)) > _MAX_OPTIMIZED else 2)
 
 
 def _emit_one(text: str, target: Target, max_effort: int, *, assembly: bool) -> bytes:

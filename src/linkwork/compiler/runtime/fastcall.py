@@ -156,18 +156,27 @@ def holds(holder: type) -> bool:
 
 def make_fast(
     name: str, code: Any, otherwise: Callable[..., Any], result: type | None = None, holder: type | None = None
-) -> Callable[..., Any]:
-    """Return the entry of compiled code as a Python function; ``otherwise`` handles calls that it does not.
+) -> tuple[Callable[..., Any], Callable[[Any], None]]:
+    """Return the entry of compiled code as a Python function, and a function that puts other code in its place.
 
-    Several results are returned as a ``result``, a type of named tuples; a single one in a ``holder``, see `holds`.
+    ``otherwise`` handles calls that the code does not.  Several results are returned as a ``result``, a type of named
+    tuples; a single one in a ``holder``, see `holds`.  CPython reads the code's address in every call, so that the next
+    call runs the other code.
     """
-    table = (ctypes.c_void_p * len(TABLE)).from_address(code.table)
-    table[:] = [*_addresses(), id(result or tuple)]
-    definition = _MethodDef(name.encode(), code.address, _METH_FASTCALL_KEYWORDS, None)
+    definition = _MethodDef(name.encode(), None, _METH_FASTCALL_KEYWORDS, None)
+    owners: list[Any] = []  # of all code so far, as another thread may be running it
+
+    def use(code: Any) -> None:
+        table = (ctypes.c_void_p * len(TABLE)).from_address(code.table)
+        table[:] = [*_addresses(), id(result or tuple)]
+        owners.append(code.owner)
+        definition.function = code.address
+
+    use(code)
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype = ctypes.py_object
     create.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     # the function owns this tuple until it is deleted, and with it the definition and the code
-    bound = (otherwise, holder, result, code.owner, keep_alive(definition))
+    bound = (otherwise, holder, result, keep_alive(definition, owners))
     function: Callable[..., Any] = create(ctypes.addressof(definition), bound, name)
-    return function
+    return function, use

@@ -14,8 +14,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from linkwork.compiler.build import KernelCode, Source
+from linkwork.compiler.build import Source
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.kernel_code import KernelCode
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.buffer_pool import LARGE, empty, owner
 from linkwork.compiler.runtime.cpython import in_main_interpreter
@@ -32,6 +33,7 @@ __all__ = ["FILL_MASKED", "GeneralCall"]
 
 
 _MASKED = np.ma.MaskedArray
+_MANY_SAMPLES = 1024
 FILL_MASKED = "replace its masked elements, with its method filled()"
 
 
@@ -211,7 +213,13 @@ class GeneralCall:
                 raise TypeError(f"{self.name}: compiled code does not accept symbols")
             known = all(isinstance(x, (bool, int, float, np.ndarray, np.generic)) for x in arrays)
             inspect_types = (known or not in_main_interpreter()) and not any(map(is_double, arrays))
-            (self._single if inspect_types and takes_single(arrays) else self._double).make()
+            loop = self._single if inspect_types and takes_single(arrays) else self._double
+            loop.make(best=self._is_long(arrays))
+
+    def _is_long(self, arrays: Sequence[Any]) -> bool:
+        """Return True for so many samples that the best code is worth the wait."""
+        pairs = zip(self.inputs, arrays, strict=False)
+        return any(np.size(x) >= _MANY_SAMPLES * max(port.size, 1) for port, x in pairs)
 
     def _refuse_masked(self, arrays: Sequence[Any], ports: Sequence[Port]) -> None:
         """Raise ValueError for masked arrays: the values of their masked elements are unknown."""

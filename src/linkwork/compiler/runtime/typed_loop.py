@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.fork_safe_lock import Lock
-from linkwork.compiler.build import KernelCode
 from linkwork.compiler.codegen.float_type import FloatType
+from linkwork.compiler.kernel_code import KernelCode
 from linkwork.compiler.runtime.loop_state import State
 
 __all__ = ["FLOAT64", "TypedLoop", "are_single", "is_double", "takes_single"]
@@ -69,18 +69,25 @@ class TypedLoop:
         """Set NumPy's table of loop addresses, and this loop's index in it."""
         self._table = table, index
 
-    def make(self) -> int:
-        """Compile the loop if necessary and return its address."""
+    def make(self, best: bool = False) -> int:
+        """Compile the loop if necessary and return its address; with ``best`` it is not quick code."""
         with self._lock:
+            if best:
+                self._code.make(["loop"], self.real, best=True)
             if not self.ready:
                 code = self._code.entry("loop", self.real)
-                self.owners.append(code.owner)
-                if self._table is not None:
-                    table, index = self._table
-                    table[index] = code.address
+                self.use(code)
+                self._code.when_improved("loop", code, self.use, self.real)
                 self.ready, self.failure = True, None
             address: int = self._code.entry("loop", self.real).address
             return address
+
+    def use(self, code: Any) -> None:
+        """Make NumPy call this code from now on."""
+        self.owners.append(code.owner)
+        if self._table is not None:
+            table, index = self._table
+            table[index] = code.address
 
     def failed(self, error: BaseException) -> None:
         """Store the error for which a call's results are invalid."""

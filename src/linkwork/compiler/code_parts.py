@@ -1,0 +1,185 @@
+"""Parts of a kernel's machine code: loaded from the cache on disk, or compiled and stored there.
+
+Code that takes long to compile is made twice.  Quick code, of little optimization, answers the first calls.  Its source
+is stored in the cache beside it, so that a later process can compile the best code without a trace.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
+
+from linkwork._util.console import Notice
+from linkwork.compiler.backend import Backend
+from linkwork.compiler.build import Source
+from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
+from linkwork.compiler.codegen.float_type import FloatType
+
+__all__ = ["CompiledPart", "ImprovablePart", "compiled", "improvable", "store_best"]
+
+_SHORT = 60_000  # characters of LLVM IR: the best code of less takes at most some 50 ms
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPart:
+    """A compiled part of a kernel's code."""
+
+    objects: tuple[bytes, ...]
+    cached: bool  # True if it was loaded from the cache on disk
+    seconds: float  # time to compile it, possibly in another process
+    texts: tuple[str, ...] = ()  # the source of the best code, if this is quick code
+
+
+@dataclass(frozen=True, slots=True)
+class ImprovablePart:
+    """How to store the best code of a part in the cache: names of its entries, and facts that a list shows."""
+
+    cache: Cache | None
+    name: str
+    quick_name: str
+    facts: Mapping[str, Any]
+
+
+def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool = True) -> dict[str, CompiledPart]:
+    """Return parts of a kernel's code, from the cache or compiled in parallel.
+
+    They may be quick code unless ``best``.
+    """
+    if not parts:
+        return {}
+    backend = source.backend
+    cache, quick = shared(), None if best else backend.quick
+    keys = source.keys(parts, real) if cache is not None else {}
+    result = {} if cache is None else _loaded(cache, keys, backend)
+    if quick is not None:
+        result |= _quick(source, quick, cache, [part for part in parts if part not in result], real)
+    absent = [part for part in parts if part not in result]
+    new = _emitted(source, backend, {part: source.texts([part], real) for part in absent}, stored=bool(keys))
+    for part, code in new.items():
+        if cache is not None and part in keys:
+            cache.store(keys[part], _cache_entry(backend, _facts(source, part, real), code))
+    return result | new
+
+
+def improvable(part: str, source: Source, real: FloatType) -> ImprovablePart:
+    """Return how to store the best code of a part."""
+    cache, quick = shared(), source.backend.quick
+    keys = source.keys([part], real)
+    if cache is None or quick is None or not keys:
+        return ImprovablePart(None, "", "", {})
+    (quick_name,) = source.keys([part], real, quick).values()
+    return ImprovablePart(cache, keys[part], quick_name, _facts(source, part, real))
+
+
+def store_best(to: ImprovablePart, backend: Backend[Any], code: CompiledPart) -> None:
+    """Store the best code of a part in the cache, in place of the quick code."""
+    if to.cache is not None:
+        to.cache.store(to.name, _cache_entry(backend, to.facts, code))
+        for name in (to.quick_name, _text_name(to.quick_name)):
+            to.cache.remove(name)
+
+
+# -- quick code
+
+
+def _quick(
+    source: Source, quick: Backend[Any], cache: Cache | None, parts: Sequence[str], real: FloatType
+) -> dict[str, CompiledPart]:
+    """Return quick code of the parts; {} if the best code takes little time to compile."""
+    if not parts:
+        return {}
+    keys = source.keys(parts, real, quick) if cache is not None else {}
+    result = {} if cache is None else _with_texts(cache, _loaded(cache, keys, quick), keys)
+    absent = [part for part in parts if part not in result]
+    if not absent:
+        return result
+    texts = {part: source.texts([part], real) for part in absent}
+    if not result and sum(len(text) for some in texts.values() for text in some) < _SHORT:
+        return {}
+    for part, code in _emitted(source, quick, texts, stored=bool(keys)).items():
+        result[part] = CompiledPart(code.objects, code.cached, code.seconds, tuple(texts[part]))
+        if cache is not None and part in keys:
+            facts = {**_facts(source, part, real), "tier": "quick"}
+            cache.store(keys[part], _cache_entry(quick, facts, code))
+            packed = zlib.compress(json.dumps(texts[part]).encode(), 1)
+            cache.store(_text_name(keys[part]), Entry({**facts, "tier": "source of the best code"}, packed))
+    return result
+
+
+def _with_texts(cache: Cache, parts: Mapping[str, CompiledPart], keys: Mapping[str, str]) -> dict[str, CompiledPart]:
+    """Return the quick parts of which the cache also has the source, with it."""
+    result = {}
+    for part, code in parts.items():
+        entry = cache.load(_text_name(keys[part]))
+        if entry is not None:
+            texts = json.loads(zlib.decompress(entry.code))
+            result[part] = CompiledPart(code.objects, code.cached, code.seconds, tuple(texts))
+    return result
+
+
+def _text_name(name: str) -> str:
+    return f"{name}-source"
+
+
+# -- the cache and the compiler
+
+
+def _loaded(cache: Cache, keys: Mapping[str, str], backend: Backend[Any]) -> dict[str, CompiledPart]:
+    """Return the parts that the cache has completely."""
+    result = {}
+    for part, key in keys.items():
+        entry = cache.load(key)
+        whole = None if entry is None else _cached_part(entry, backend)
+        if whole is not None:
+            result[part] = whole
+        elif entry is not None:
+            cache.refuse(key)
+    return result
+
+
+def _emitted(
+    source: Source, backend: Backend[Any], texts: Mapping[str, Sequence[str]], stored: bool
+) -> dict[str, CompiledPart]:
+    """Compile parts in parallel; ``stored`` is True if the cache will store them, which the notice mentions."""
+    if not texts:
+        return {}
+    after = "; the cache stores it for the next process" if stored else ""
+    notice = Notice(f"linkwork: compiling {source.recipe.name} takes more than a second{after}")
+    start, modules = time.perf_counter(), [text for some in texts.values() for text in some]
+    objects = iter(backend.emit(modules, notice))
+    each = (time.perf_counter() - start) / sum(map(len, modules))
+
+    def compiled_part(part: str) -> CompiledPart:
+        return CompiledPart(tuple([next(objects) for _ in texts[part]]), False, each * sum(map(len, texts[part])))
+
+    return {part: compiled_part(part) for part in texts}
+
+
+def _facts(source: Source, part: str, real: FloatType) -> dict[str, Any]:
+    return {
+        "kernel": f"{source.recipe.name}.{part}",
+        **dict(source.recipe.facts),
+        "type": real.dtype.__name__,
+        "lanes": source.backend.lanes(real),
+    }
+
+
+def _cache_entry(backend: Backend[Any], facts: Mapping[str, Any], code: CompiledPart) -> Entry:
+    more = {"seconds": round(code.seconds, 3), "sizes": [*map(len, code.objects)]}
+    return Entry({**facts, **more}, b"".join(code.objects))
+def _cached_part(entry: Entry, backend: Backend[Any]) -> CompiledPart | None:
+    """Return the part in an entry of the cache; None if the entry was written in another form."""
+    sizes, seconds = entry.facts.get("sizes"), entry.facts.get("seconds")
+    if not isinstance(sizes, list) or not all(type(size) is int and size > 0 for size in sizes):
+        return None
+    if not isinstance(seconds, (int, float)) or not 0 <= seconds < math.inf or sum(sizes) != len(entry.code):
+        return None
+    ends = list(accumulate(sizes, initial=0))
+    objects = tuple(entry.code[start:end] for start, end in pairwise(ends))
+    return CompiledPart(objects, True, float(seconds)) if objects and all(map(backend.is_object, objects)) else None

@@ -1,0 +1,322 @@
+"""Compilation of LLVM IR in other processes, while this one works with code that was made in less time.
+
+LLVM cannot be stopped while it compiles, and a thread in LLVM may crash a process that exits.  Therefore a child
+process compiles (`compile_process`), and a daemon thread of this process waits for its object files.  At exit the child
+is killed.  A forked process starts children of its own for the jobs that were unfinished.  Where no child can be
+started, no code is made in the background: see `is_available`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+from linkwork._util.checked_arguments import public, unchecked
+from linkwork.compiler.codegen import compile_process
+from linkwork.compiler.codegen.jit import emit
+from linkwork.compiler.codegen.target import Target
+from linkwork.compiler.runtime.cpython import in_main_interpreter
+
+__all__ = ["Job", "is_available", "submit", "wait_for_compiler"]
+
+_MAX_PROCESSES = 4
+_IDLE = 10.0  # [s] after which a child without work ends
+_LONGEST_EXIT = 2.0  # [s] that the exit of this process waits for a thread that links code
+_START = "import runpy, sys; sys.path[:] = sys.argv[2:]; runpy.run_path(sys.argv[1], run_name='__main__')"
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """Modules to compile for a target; ``done`` is called on another thread with their object files."""
+
+    texts: Sequence[str]
+    target: Target
+    effort: int
+    done: Callable[[list[bytes]], None]
+
+
+class _Child:
+    """A child process that compiles modules.  Raises OSError if it cannot be started or has other versions."""
+
+    def __init__(self) -> None:
+        environment = {key: x for key, x in os.environ.items() if key not in ("PYTHONSTARTUP", "PYTHONINSPECT")}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _START, compile_process.__file__, *map(os.path.abspath, sys.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            start_new_session=True,  # Ctrl-C in a terminal interrupts this process alone
+            env=environment,
+        )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self._requests: IO[bytes] = self.process.stdin
+        self._replies = io.BufferedReader(self.process.stdout)  # type: ignore[type-var]
+        try:
+            answer = self._head()
+            if answer.get("versions") != compile_process.versions():
+                raise OSError(f"the compiling process has other versions: {answer}")
+        except BaseException:
+            self.end()
+            raise
+
+    def compile(self, job: Job) -> list[bytes]:
+        """Return the object files of a job.  Raises OSError if the child ended, RuntimeError if LLVM failed."""
+        texts = [text.encode() for text in job.texts]
+        target = job.target
+        head = {"triple": target.triple, "cpu": target.cpu, "features": target.features, "effort": job.effort}
+        self._write(json.dumps({**head, "sizes": [*map(len, texts)]}).encode() + b"\n")
+        for text in texts:
+            self._write(text)
+        answer = self._head()
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return [self._read(size) for size in answer["sizes"]]
+
+    def end(self) -> None:
+        """Kill the child."""
+        with contextlib.suppress(OSError):
+            self.process.kill()
+        with contextlib.suppress(OSError):
+            self.process.wait()
+        self.close()
+
+    def close(self) -> None:
+        """Close the pipes, without a word to the child: it may belong to the process that was forked."""
+        for pipe in (self._requests, self._replies):
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._requests.write(rest) or 0 :]
+
+    def _head(self) -> dict[str, Any]:
+        line = self._replies.readline()
+        if not line.endswith(b"\n"):
+            raise OSError("the compiling process ended")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _read(self, size: int) -> bytes:
+        data = self._replies.read(size)
+        if len(data) != size:
+            raise OSError("the compiling process ended")
+        return data
+
+
+class _Background:
+    """The jobs of this process, and a thread with a child for each of the processes that compile."""
+
+    def __init__(self, jobs: Sequence[Job] = ()) -> None:
+        self.changed = threading.Condition()
+        self.waiting = deque(jobs)
+        self.running: list[Job] = []
+        self.children: list[_Child] = []
+        self.threads: list[threading.Thread] = []
+        self.idle = 0
+        self.stopped = False
+
+    def submit(self, job: Job) -> None:
+        with self.changed:
+            self.waiting.append(job)
+            self.changed.notify_all()
+        self.start()
+
+    def start(self) -> None:
+        """Start a thread if there are more jobs than threads without work."""
+        with self.changed:
+            if self.stopped or len(self.waiting) <= self.idle or len(self.threads) >= _processes():
+                return
+            thread = threading.Thread(target=self._work, name="linkwork compiler", daemon=True)
+            self.threads.append(thread)
+            self.idle += 1
+        try:
+            thread.start()
+        except RuntimeError:  # the limit of threads is reached, or the interpreter is shutting down
+            with self.changed:
+                self.idle -= 1
+                self.threads.remove(thread)
+
+    def wait(self, seconds: float | None) -> bool:
+        end = None if seconds is None else time.monotonic() + seconds
+        with self.changed:
+            while self.waiting or self.running:
+                if not self.threads:  # nothing works on them: the limit of threads is reached
+                    return False
+                rest = None if end is None else end - time.monotonic()
+                if rest is not None and rest <= 0.0:
+                    return False
+                self.changed.wait(0.05 if rest is None else min(rest, 0.05))  # Ctrl-C ends it
+        return True
+
+    def stop(self) -> None:
+        """Kill the children, drop the jobs, and wait for threads that link code."""
+        with self.changed:
+            self.stopped = True
+            self.waiting.clear()
+            children, threads = [*self.children], [*self.threads]
+            self.changed.notify_all()
+        for child in children:
+            with contextlib.suppress(OSError):
+                child.process.kill()
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join(_LONGEST_EXIT)
+
+    def _work(self) -> None:
+        child: _Child | None = None
+        try:
+            while (job := self._next()) is not None:
+                try:
+                    child = self._child(child)
+                    objects = _compiled_here(job) if child is None else child.compile(job)
+                    if not self.stopped:
+                        job.done(objects)
+                except (OSError, ValueError, RuntimeError, MemoryError):
+                    if child is not None:
+                        self._remove(child)
+                        child = None
+                finally:
+                    self._finished(job)
+        finally:
+            if child is not None:
+                self._remove(child)
+            self._leave(threading.current_thread())
+
+    def _next(self) -> Job | None:
+        """Wait for a job and return it; None if there has been none for some time."""
+        end = time.monotonic() + _IDLE
+        with self.changed:
+            while not self.waiting:
+                rest = end - time.monotonic()
+                if self.stopped or rest <= 0.0:
+                    return None
+                self.changed.wait(rest)
+            self.idle -= 1
+            job = self.waiting.popleft()
+            self.running.append(job)
+            return job
+
+    def _finished(self, job: Job) -> None:
+        with self.changed:
+            self.idle += 1
+            self.running.remove(job)
+            self.changed.notify_all()
+
+    def _leave(self, thread: threading.Thread) -> None:
+        with self.changed:
+            self.idle -= 1
+            if thread in self.threads:
+                self.threads.remove(thread)
+            self.changed.notify_all()
+        self.start()
+
+    def _child(self, child: _Child | None) -> _Child | None:
+        """Return the thread's child, started if necessary; None if none can be started."""
+        if child is not None:
+            return child
+        try:
+            new = _Child()
+        except OSError:
+            return None
+        with self.changed:
+            self.children.append(new)
+        if self.stopped:
+            self._remove(new)
+            raise OSError("this process exits")
+        return new
+
+    def _remove(self, child: _Child) -> None:
+        with self.changed:
+            if child in self.children:
+                self.children.remove(child)
+        child.end()
+
+
+def _compiled_here(job: Job) -> list[bytes]:
+    return emit(job.texts, replace(job.target, effort=job.effort))
+
+
+def _processes() -> int:
+    """Return the number of processes that compile: half of the processors, since the others have work."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores // 2, _MAX_PROCESSES))
+
+
+def is_available() -> bool:
+    """Return True if this process can compile in the background.
+
+    It needs a Python program to start, and is not a program that contains Python, whose file would start it again.
+    """
+    name = Path(sys.executable or "").name.lower()
+    return (
+        name.startswith(("python", "pypy"))
+        and not getattr(sys, "frozen", False)
+        and in_main_interpreter()
+        and not sys.is_finalizing()
+        and Path(compile_process.__file__).is_file()
+    )
+
+
+def submit(job: Job) -> None:
+    """Compile modules in another process; `Job.done` is called with the object files, unless that fails."""
+    _background.submit(job)
+
+
+@public(timeout=unchecked)
+def wait_for_compiler(timeout: float | None = None) -> bool:
+    """Wait until the best machine code of all kernels is in use; return False if the time is over before.
+
+    A kernel's first call uses code that is compiled in little time.  Better code is compiled in other processes, and
+    replaces it between two calls; results are the same to the bit.  Call this function before times are measured, or
+    before a control loop begins.  ``timeout`` [s] is the longest time to wait, by default without end.  Raises
+    TypeError for a timeout that is not a number, ValueError for a negative one or NaN.
+
+    >>> import linkwork as lw
+    >>> robot = lw.load("arm7")
+    >>> robot.forward_dynamics(robot.neutral(), [0.0] * 7, [0.0] * 7).shape
+    (7,)
+    >>> lw.wait_for_compiler()
+    True
+    """
+    if timeout is not None:
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+            raise TypeError(f"wait_for_compiler: timeout: expected a number [s] or None, got {timeout!r}")
+        if not timeout >= 0.0:
+            raise ValueError(f"wait_for_compiler: timeout: expected a number >= 0 [s], got {timeout!r}")
+    return _background.wait(timeout)
+
+
+def _stop() -> None:
+    _background.stop()
+
+
+def _renew_in_child() -> None:
+    """Continue in a forked process with the jobs that the other process has not finished."""
+    global _background
+    old = _background
+    for child in old.children:
+        child.close()
+        child.process.returncode = 0  # it belongs to the other process
+    _background = _Background([*old.running, *old.waiting])
+    _background.start()
+
+
+_background = _Background()
+atexit.register(_stop)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_in_child)

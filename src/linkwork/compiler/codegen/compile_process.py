@@ -1,0 +1,70 @@
+"""Program of a process that compiles LLVM IR for `background_emit`: modules come in, object files go out.
+
+It is run as a script and imports llvmlite alone.  A request is a line of JSON (``triple``, ``cpu``, ``features``,
+``effort``, and ``sizes`` of the modules in bytes) and the modules' texts.  A reply is a line of JSON (``sizes`` of the
+object files, or ``error``) and the object files.  The first line states the versions, which must be those of the
+caller.  The process ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import IO, Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+__all__ = ["versions"]
+
+
+def versions() -> list[str]:
+    """Return the versions on which machine code depends."""
+    return [llvmlite.__version__, repr(llvm.llvm_version_info)]
+
+
+def _object_files(request: dict[str, Any], texts: list[str]) -> list[bytes]:
+    result = []
+    for text in texts:
+        machine = llvm.Target.from_triple(request["triple"]).create_target_machine(
+            cpu=request["cpu"],
+            features=request["features"],
+            opt=request["effort"],
+            reloc="default",
+            codemodel="jitdefault",
+        )
+        module = llvm.parse_assembly(text, llvm.create_context())
+        module.data_layout = str(machine.target_data)
+        result.append(machine.emit_object(module))
+        module.close()
+    return result
+
+
+def _serve(source: IO[bytes], sink: IO[bytes]) -> None:
+    """Answer requests until the source ends."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    _send(sink, {"versions": versions()}, [])
+    while line := source.readline():
+        request = json.loads(line)
+        texts = [source.read(size).decode() for size in request["sizes"]]
+        try:
+            objects = _object_files(request, texts)
+        except RuntimeError as error:
+            _send(sink, {"error": str(error)}, [])
+        else:
+            _send(sink, {"sizes": [*map(len, objects)]}, objects)
+
+
+def _send(sink: IO[bytes], head: dict[str, Any], parts: list[bytes]) -> None:
+    sink.write(json.dumps(head).encode() + b"\n")
+    for part in parts:
+        sink.write(part)
+    sink.flush()
+
+
+if __name__ == "__main__":
+    try:
+        _serve(sys.stdin.buffer, sys.stdout.buffer)
+    except (BrokenPipeError, KeyboardInterrupt):
+        sys.exit(1)

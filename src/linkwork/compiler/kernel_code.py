@@ -1,0 +1,160 @@
+"""Machine code of a kernel: entries, compiled when first used; quick code is replaced by the best code."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate, pairwise
+from typing import Any
+from weakref import ReferenceType, ref
+
+from linkwork._util.fork_safe_lock import Lock
+from linkwork.compiler.build import Source
+from linkwork.compiler.code_parts import CompiledPart, compiled, improvable, store_best
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
+
+__all__ = ["KernelCode"]
+
+Improve = Callable[[Any], object]
+
+
+class KernelCode:
+    """A kernel's machine code: entries, each compiled or loaded from the cache on first use.
+
+    Code that takes long to compile is quick code at first, of little optimization.  The best code is compiled in the
+    background and replaces it; results are the same to the bit.  The backend's machine must be able to run in this
+    process.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.seconds = 0.0  # to compile or load the entries so far, without tracing
+        self.sizes: dict[tuple[str, FloatType], int] = {}  # of parts [bytes of the processor's instructions]
+        self.compile_seconds = 0.0  # to compile the parts, possibly in another process
+        self.cached = True  # True if all parts were loaded from the cache
+        self._entries: dict[tuple[str, FloatType], Any] = {}
+        self._parts: dict[tuple[str, FloatType], CompiledPart] = {}  # those that other entries may need
+        self._improve: dict[tuple[str, FloatType], list[Callable[[], Improve | None]]] = {}  # entries of quick code
+        self._replaced: list[Any] = []  # entries that other threads may be running
+        self._lock = Lock()
+
+    def entry(self, name: str, real: FloatType = DOUBLE) -> Any:
+        """Return a loaded entry of the backend, compiling it if necessary. Raises the errors of compilation."""
+        result = self._entries.get((name, real))
+        if result is None:
+            self.make([name], real)
+            result = self._entries[name, real]
+        return result
+
+    def make(self, names: Iterable[str], real: FloatType = DOUBLE, best: bool = False) -> None:
+        """Compile together those of the entries that are available and not loaded yet.
+
+        With ``best`` they are not quick code, and neither are they afterwards if they were loaded before.
+        """
+        backend = self.source.backend
+        with self._lock:
+            known = self._entries.keys() - self._improve.keys() if best else self._entries.keys()
+            missing = [name for name in names if backend.parts(name, real) and (name, real) not in known]
+            parts = dict.fromkeys(part for name in missing for part in backend.parts(name, real))
+            start, traced = time.perf_counter(), self.source.trace_seconds
+            absent = [part for part in parts if not self._has(part, real, best)]
+            new = compiled(self.source, absent, real, best)
+            for part, code in new.items():
+                self._parts[part, real] = code
+                self.sizes[part, real] = sum(map(backend.code_bytes, code.objects))
+                self.compile_seconds += code.seconds
+                self.cached &= code.cached
+            for name in missing:
+                self._load(name, real)
+            self._forget()
+            self.seconds += time.perf_counter() - start - (self.source.trace_seconds - traced)
+            quick = {part: code for part, code in new.items() if code.texts}
+            if quick:
+                self._compile_best(quick, real)
+
+    def when_improved(self, name: str, current: Any, improve: Improve, real: FloatType = DOUBLE) -> None:
+        """Call a function with the best code of an entry as soon as it is loaded, if ``current`` is quick code.
+
+        It is called on another thread, or here if the best code was loaded meanwhile.  Bound methods are referenced
+        weakly.
+        """
+        with self._lock:
+            latest = self._entries[name, real]
+            if latest is not current:
+                improve(latest)
+            elif (name, real) in self._improve:
+                owner = getattr(improve, "__self__", None)
+                waiting = self._improve[name, real]
+                waiting.append((lambda: improve) if owner is None else _weakly(ref(owner), improve.__name__))
+
+    def _has(self, part: str, real: FloatType, best: bool) -> bool:
+        code = self._parts.get((part, real))
+        return code is not None and not (best and code.texts)
+
+    def _load(self, name: str, real: FloatType) -> None:
+        """Load an entry from its parts, and put it in the place of quick code if there is any."""
+        backend = self.source.backend
+        parts = [self._parts[part, real] for part in backend.parts(name, real)]
+        new = backend.load([code for part in parts for code in part.objects], self.source.recipe.name, name)
+        old = self._entries.get((name, real))
+        self._entries[name, real] = new
+        if any(part.texts for part in parts):
+            self._improve.setdefault((name, real), [])
+            return
+        waiting = self._improve.pop((name, real), [])
+        if old is not None:
+            self._replaced.append(old)
+        for function in waiting:
+            improve = function()
+            if improve is not None:
+                improve(new)
+
+    def _forget(self) -> None:
+        """Drop the parts that no remaining entry needs."""
+        backend = self.source.backend
+        every = [(n, real) for n in backend.entries for real in (DOUBLE, SINGLE)]
+        to_come = [key for key in [*every, *self._improve] if key not in self._entries or key in self._improve]
+        needed = {(part, real) for n, real in to_come for part in backend.parts(n, real)}
+        self._parts = {key: part for key, part in self._parts.items() if key in needed}
+
+    # -- the best code
+
+    def _compile_best(self, quick: Mapping[str, CompiledPart], real: FloatType) -> None:
+        """Compile the best code of some parts in the background."""
+        backend, parts = self.source.backend, [*quick]
+        texts = [text for code in quick.values() for text in code.texts]
+        ends = [*accumulate((len(code.texts) for code in quick.values()), initial=0)]
+        to = {part: improvable(part, self.source, real) for part in parts}
+        here, start = ref(self), time.perf_counter()
+
+        def done(objects: list[bytes]) -> None:
+            seconds = time.perf_counter() - start
+            best = {}
+            for part, (first, end) in zip(parts, pairwise(ends), strict=True):
+                best[part] = CompiledPart(tuple(objects[first:end]), False, seconds / len(parts))
+                store_best(to[part], backend, best[part])
+            code = here()
+            if code is not None:
+                code._replace(best, real)
+
+        backend.emit_later(texts, done)
+
+    def _replace(self, best: Mapping[str, CompiledPart], real: FloatType) -> None:
+        """Use the best code of some parts; entries all of whose parts are the best are loaded again."""
+        backend = self.source.backend
+        with self._lock:
+            for part, code in best.items():
+                if self._has(part, real, best=False):
+                    self._parts[part, real] = code
+                    self.sizes[part, real] = sum(map(backend.code_bytes, code.objects))
+            for name, other in [*self._improve]:
+                if other == real and all(self._has(part, real, best=True) for part in backend.parts(name, real)):
+                    self._load(name, real)
+            self._forget()
+
+
+def _weakly(owner: ReferenceType[Any], name: str) -> Callable[[], Improve | None]:
+    """Return a function that returns a method of the owner, or None if the owner no longer exists."""
+    return lambda: getattr(owner(), name, None)
+
+
