@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.declared_kinds import declared, fits, is_meaningless, kind_text
-from linkwork._util.messages import nearest
+from linkwork._util.messages import did_you_mean
 from linkwork._util.unknown_names import unknown_name_error
 from linkwork._util.validation import MOST_COUNT, is_integer, is_real, shown
 from linkwork.errors import ArgumentError, UnknownNameError
@@ -40,8 +40,8 @@ def misfit_error(caller: str, name: str, kind: Any, value: Any) -> Exception:
     number = numeric and (isinstance(value, (float, np.floating)) or is_integer(value))
     near = ""
     if typing.get_origin(kind) is typing.Literal and isinstance(value, str):
-        hint = nearest(value, [x for x in typing.get_args(kind) if isinstance(x, str)])
-        number, near = True, f"; {hint}" if hint.startswith("did") else ""
+        hint = did_you_mean(value, [x for x in typing.get_args(kind) if isinstance(x, str)])
+        number, near = True, f"; {hint}" if hint else ""
     return (ValueError if number else ArgumentError)(
         f"{caller}: {name}: expected {kind_text(kind)}, got {shown(value)}{near}"
     )
