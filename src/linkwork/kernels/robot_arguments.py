@@ -12,16 +12,22 @@ import numpy as np
 
 from linkwork._util.validation import finite_array
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.array_arguments import ArgumentReader
+from linkwork.kernels.array_arguments import POSE_REMEDY, ArgumentReader
 from linkwork.kernels.compiler_api import Port
 from linkwork.model.coordinate_names import index_of
 from linkwork.model.tree import Tree
+from linkwork.spatial.arguments import is_like_pose
 
 __all__ = ["by_joint", "read_configuration"]
 
 
 def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.ndarray:
-    """Return a configuration, or a batch, on the manifold. Raises ValueError as methods of robots do."""
+    """Return a configuration, or a batch, on the manifold.
+
+    Raises ValueError as methods of robots do, and for a pose, which is no batch of four configurations.
+    """
+    if robot.nq == 4 and is_like_pose(q):
+        raise ValueError(f"{caller}: {argument}: expected a configuration (..., 4), got a pose (4, 4); {POSE_REMEDY}")
     is_array = type(q) is np.ndarray and q.dtype == float and q.shape[-1:] == (robot.nq,)
     if is_array and not robot._subject.checked_joints and np.isfinite(q).all():  # the usual case
         return np.array(q)
