@@ -102,6 +102,8 @@ def named_error(
         kind = ArgumentError if isinstance(error, TypeError) else ValueError
         if is_plain:
             return _again(type(error), f"{caller}: {name}: {_without_caller(text, caller)}")
+        if text == f"{type(value).__name__!r} object is not iterable":
+            return kind(f"{caller}: {name}: expected a sequence, got {shown(value)}")
         return kind(f"{caller}: {name}: expected another value, got {shown(value)}; {text[:300]}")
     if is_plain and _names_caller(text, caller):
         return None
