@@ -226,7 +226,7 @@ def test_steps_too_long_are_told():
     )
     spring = {"controller": lambda t, q, v, k: -k * q, "constants": {"k": 1e4}}
     damper = {"damping:rail": [400.0]}
-    with pytest.warns(SimulationWarning, match=r"0.03 s is too long .* eigenvalue -6.85; use 0.015 s"):
+    with pytest.warns(SimulationWarning, match=r"0.03 s is too long .* of 'rail' by the eigenvalue -6.85; use 0.015 s"):
         mass.simulate([0.1], dt=0.03, duration=0.03, **spring)
     with pytest.warns(SimulationWarning, match=r"eigenvalue 5; use 0.005 s"):
         mass.simulate([[0.1], [0.2]], dt=0.01, duration=0.01, method="rk4", parameters=damper)
@@ -246,7 +246,9 @@ def test_steps_too_long_for_controllers_and_contacts_are_told():
         lw.Link("mass", mass=1.0),
         lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="mass"),
     )
-    held = "eigenvalue -6.85; use 0.015 s; a controller's forces are constant over a step"
+    held = (
+        "eigenvalue -6.85; use 0.015 s, lower gains, or linkwork.simulation.ServoActuators, which are stable with any"
+    )
     ground = ContactGround(ContactPoint("mass"), height=-10.0)
     for how in ({"contacts": ground}, {"method": "implicit_euler"}):
         with pytest.warns(SimulationWarning, match=held):

@@ -200,7 +200,7 @@ class Status(StrEnum):
     CONTROLLER_FAILED = (
         "controller_failed",
         "The controller's output was non-finite or implausibly large.",
-        "Check the controller in the state at which the simulation stopped.",
+        "Check the controller in the state of the stop; high gains need a smaller dt, or ServoActuators.",
     )
     DIVERGED = (
         "diverged",
