@@ -76,7 +76,7 @@ def named_error(
     try:
         bound = inspect.signature(function).bind(*arguments, **named)
     except TypeError:
-        return None  # Python's own error names what is missing or unexpected
+        return None  # Python's own error names what is missing
     caller, text, is_deep = caller_of(function, arguments, method), str(error), _is_deep(below, own)
     values = _values(function, bound, method)
     passed = [entry for entry in values if entry[2] is not entry[1].default]
