@@ -189,7 +189,7 @@ def _is_generated(function: Callable[..., Any]) -> bool:
 
 
 def _alike(value: Any, contract: Any) -> bool:
-    """Return True if an attribute could take the place of another: flags, properties, or methods of equal calls."""
+    """Return True if both attributes are flags, properties, or methods that accept equal calls."""
     if isinstance(value, bool):
         return isinstance(contract, bool)
     functions = _functions(value), _functions(contract)

@@ -74,7 +74,7 @@ class _Something:
 
 
 def _scalar_alone(kind: Any) -> Any:
-    """Return a kind, or `_Something` for containers and objects."""
+    """Return a kind of plain values unchanged, and `_Something` for containers and objects."""
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         parts = [_scalar_alone(part) for part in typing.get_args(kind)]
         return _Something if _Something in parts else kind

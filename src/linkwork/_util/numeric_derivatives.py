@@ -21,7 +21,10 @@ _MAX_ITERATIONS = 60
 
 
 def central_differences(errors: Errors, move: Move, q: Array, nv: int, step: float = 1e-5) -> Array:
-    """Return the derivative (rows, nv) of ``errors`` at q, in the tangent space."""
+    """Return the Jacobian (errors, nv) of ``errors`` at q in the tangent space, by central differences.
+
+    ``move(q, steps)`` returns the configurations that tangent vectors (n, nv) lead to from q.
+    """
     steps = step * np.eye(nv)
     ahead, behind = (np.array([errors(x) for x in move(q, sign * steps)]) for sign in (1.0, -1.0))
     return np.asarray((ahead - behind).T / (2.0 * step))

@@ -66,7 +66,11 @@ def _rank(name: object, same: _Same, kind: Any, value: Any) -> int:
 
 
 def _depth(name: object, same: _Same, value: Any, levels: int) -> int:
-    """Return the rank of a value by where the name occurs in it."""
+    """Return a rank of how directly a value contains a name: the lower, the more directly.
+
+    The value may be the name itself, contain it as text or as an item, or contain it in nested objects, of which
+    ``levels`` levels are searched.
+    """
     if same(value, name):
         return _ITSELF
     if isinstance(value, str):

@@ -283,7 +283,10 @@ def finite_array(
 
 
 def scalar_or_tuple(caller: str, argument: str, value: Any, *, each: str) -> float | tuple[float, ...]:
-    """Return a number as a float, or a list of numbers as a tuple, without NaN; ``each`` says what has one of them."""
+    """Return a number as a float, or a list of numbers as a tuple, without NaN.
+
+    ``each`` completes "expected a number, or one ..." in the message, for example "for each joint".
+    """
     try:
         result = np.array(value, dtype=float)
     except (TypeError, ValueError):

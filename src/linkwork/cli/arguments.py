@@ -55,7 +55,7 @@ _MAX_SCENE = 1 << 28  # [bytes] of a file of obstacles
 
 
 class CommandError(Exception):
-    """The end of a command: an exit code and a message."""
+    """An error that ends a command, with its exit code and message."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ class CommandError(Exception):
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of a robot and how it is read: the options of `linkwork.load`."""
+    """Add the arguments that name a robot, and the options with which `linkwork.load` reads it."""
     parser.add_argument("file", metavar="FILE", help="a robot file, or the name of a built-in robot (see `robots`)")
     parser.add_argument("--format", metavar="NAME", help="the file's format (default: by its suffix or content)")
     parser.add_argument("--floating-base", action="store_true", help="free the root link instead of fixing it")
@@ -85,9 +85,9 @@ _CHOICES = {
 
 
 def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
-    """Load the robot named by the arguments; its warnings are logged if text is printed.
+    """Return the robot that the arguments name.  Raises CommandError.
 
-    Raises CommandError.
+    Its warnings are logged, but not with ``--json``.
     """
     options = {
         name: getattr(arguments, name)
@@ -97,7 +97,7 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
 
 
 def add_meshes(parser: argparse.ArgumentParser) -> None:
-    """Add the options of mesh files, whose hulls collide."""
+    """Add the options for the folders of mesh files, and for the convex hulls that replace meshes in collisions."""
     parser.add_argument(
         "--meshes", metavar="FOLDER", nargs="+", help="folders of the robot's mesh files: their convex hulls collide"
     )
@@ -110,7 +110,7 @@ def add_meshes(parser: argparse.ArgumentParser) -> None:
 
 
 def with_meshes(robot: Robot, arguments: argparse.Namespace) -> Robot:
-    """Return the robot with hulls instead of colliding meshes. Raises CommandError."""
+    """Return the robot with convex hulls instead of the meshes of its collision shapes. Raises CommandError."""
     meshes = {
         geometry.shape.uri
         for frame in robot.tree.frames
@@ -139,7 +139,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
-    """Return an integer >= 1, as argparse's ``type``."""
+    """Return a text as an integer >= 1.  Raises argparse.ArgumentTypeError."""
     try:
         value = int(text)
     except ValueError:
@@ -150,7 +150,7 @@ def positive(text: str) -> int:
 
 
 def from_zero(text: str) -> int:
-    """Return an integer >= 0, as argparse's ``type``."""
+    """Return a text as an integer >= 0.  Raises argparse.ArgumentTypeError."""
     try:
         value = int(text)
     except ValueError:
@@ -161,7 +161,10 @@ def from_zero(text: str) -> int:
 
 
 def number_from(least: float, why: str = "") -> Callable[[str], float]:
-    """Return argparse's ``type`` of finite numbers >= ``least``; ``why`` explains the bound."""
+    """Return a function that reads a finite number >= ``least``, for the ``type`` of argparse.
+
+    ``why`` explains the bound in its error message.
+    """
 
     def read(text: str) -> float:
         try:
@@ -176,7 +179,7 @@ def number_from(least: float, why: str = "") -> Callable[[str], float]:
 
 
 def scene_of(file: str | None) -> Scene | None:
-    """Return the scene of a file, or None without a file. Raises CommandError."""
+    """Return the scene in a file, or None if no file is named. Raises CommandError."""
     if file is None:
         return None
     try:
@@ -192,7 +195,10 @@ def scene_of(file: str | None) -> Scene | None:
 
 
 def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
-    """Load the robot of a name or file with options and log its warnings. Raises CommandError."""
+    """Return the robot that is built in under a name or described by a file. Raises CommandError.
+
+    Its warnings are logged.
+    """
     robot = read_robot(name, **options)
     for issue in robot.report.warnings:
         terminal.warning(issue_text(issue))
@@ -200,7 +206,7 @@ def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
 
 
 def read_robot(name: str, **options: Any) -> Robot:
-    """Load the robot of a name or file with options. Raises CommandError."""
+    """Return the robot that is built in under a name or described by a file. Raises CommandError."""
     try:
         return load(name, **options)
     except ModelError as error:
@@ -231,7 +237,7 @@ def add_files(parser: argparse.ArgumentParser, output: str, plot: str) -> None:
 
 
 def check_files(arguments: argparse.Namespace, endings: tuple[str, ...]) -> None:
-    """Check that ``--output`` and ``--plot`` can be written, before the computation. Raises CommandError."""
+    """Raise CommandError if the file of ``--output`` or ``--plot`` cannot be written, before the computation."""
     output, plot = arguments.output, arguments.plot
     if output is not None and Path(output).suffix not in endings:
         expected = " or ".join(endings)
@@ -255,7 +261,7 @@ def check_files(arguments: argparse.Namespace, endings: tuple[str, ...]) -> None
 
 
 def write_files(arguments: argparse.Namespace, save: Callable[[str], None] | None, draw: Callable[[], Any]) -> None:
-    """Write the output of ``save`` to ``--output``, and the figure of ``draw`` to ``--plot``.
+    """Call ``save`` with the file of ``--output``, and write the figure that ``draw`` returns to that of ``--plot``.
 
     Raises CommandError.
     """
@@ -293,16 +299,20 @@ def number_of(option: str, text: str) -> float:
 
 
 def configuration_of(robot: Robot, option: str, texts: Sequence[str], others: np.ndarray) -> np.ndarray:
-    """Return a configuration from all coordinates, or some by name. Raises ValueError and UnknownNameError."""
+    """Return a configuration (nq,) from the text of an option: all coordinates, or NAME=NUMBER for some.
+
+    The other coordinates are those of ``others`` (nq,).  Raises ValueError and UnknownNameError.
+    """
     return named_values(option, texts, others, robot.q_names, "q")
 
 
 def named_values(
     option: str, texts: Sequence[str], others: np.ndarray, names: Sequence[str], symbol: str
 ) -> np.ndarray:
-    """Return values from all numbers, or some by name and the others of ``others``.
+    """Return a vector from the text of an option: all its elements, or NAME=NUMBER for some of ``names``.
 
-    Raises ValueError and UnknownNameError.
+    The other elements are those of ``others``.  ``symbol`` names the vector in messages.  Raises ValueError and
+    UnknownNameError.
     """
     words = words_of(texts)
     x = np.array(others, dtype=float)
@@ -323,10 +333,10 @@ def named_values(
 def random_states(
     robot: Robot, function: str, rng: np.random.Generator | int, size: int | None = None
 ) -> dict[str, np.ndarray]:
-    """Return random arrays for the inputs of a function, by name and in its order: (n,), or (size, n).
+    """Return random inputs of a robot's function by name, in the order of its arguments: (n,), or (size, n) each.
 
-    Configurations are within the joints' limits, with unit quaternions; rates, velocities, accelerations and forces are
-    drawn from the normal distribution, of standard deviation 1 in SI units (forces: 10).
+    Configurations are within the joints' limits, with unit quaternions; rates, velocities, accelerations and forces
+    are drawn from the normal distribution, of standard deviation 1 in SI units (forces: 10).
     """
     generator = np.random.default_rng(rng)
     states = {}

@@ -42,7 +42,7 @@ FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "forward_kin
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A statement to time, as users write it, and the values of its names."""
+    """A Python statement to time, and the values of the names in it."""
 
     statement: str
     names: Mapping[str, Any]
@@ -54,7 +54,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """The number of rounds, and the least time for which a call is repeated in a round [s]."""
+    """Amount of timing: the number of rounds, and the least time for which each repeats a call [s]."""
 
     rounds: int = 7
     at_least: float = 0.02
@@ -62,7 +62,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The work of one sample, and the time that tracing and compiling took [s]."""
+    """Compilation of a function: the operations for one sample, and the times of tracing and compiling [s]."""
 
     operations: int  # multiplications, additions and subtractions
     trace_seconds: float
@@ -96,7 +96,7 @@ def threads(count: int) -> Iterator[None]:
 
 
 def compile_cold(robot: Robot, function: str, *options: str) -> Compiled:
-    """Compile a function for a copy of the robot without compiled code, and without the disk cache.
+    """Return the times of compiling a robot's function without earlier compiled code or the disk cache.
 
     ``options`` is the frame, for functions that have one.
     """
@@ -111,20 +111,26 @@ def compile_cold(robot: Robot, function: str, *options: str) -> Compiled:
 
 
 def method_call(robot: Robot, function: str, states: dict[str, np.ndarray], *options: str) -> Call:
-    """Return the call of a robot's method with one state or a batch: row-major arrays in, a new array out."""
+    """Return the statement that calls a robot's method with one state or a batch, for timing.
+
+    The arrays are row-major, and the result is a new array.  The method is compiled before.
+    """
     robot.warm_up([(function, *options)], progress=False)  # until it is compiled, single calls use another path
     return Call(f"robot.{function}({', '.join([*states, *map(repr, options)])})", {"robot": robot, **states})
 
 
 def seconds_per_call(call: Call, effort: Effort) -> float:
-    """Return the median time of a call [s]."""
+    """Return the time of a call [s]: the median over rounds of the mean over repetitions."""
     timer = call.timer()
     count = repetitions(timer, effort.at_least)
     return statistics.median(timer.timeit(count) / count for _ in range(effort.rounds))
 
 
 def repetitions(timer: timeit.Timer, at_least: float) -> int:
-    """Return the number of repetitions that take ``at_least`` seconds. The calls to determine it are also warm-up."""
+    """Return a number of repetitions that takes at least ``at_least`` seconds.
+
+    The calls to determine it also serve as warm-up.
+    """
     count = 1
     while True:
         seconds = timer.timeit(count)

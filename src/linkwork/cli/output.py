@@ -34,7 +34,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """The streams of a command: data and logs."""
+    """Output of a command: a stream for its data, and one for its messages."""
 
     out: Stream
     log: Stream
@@ -52,7 +52,7 @@ def quantity(count: int, singular: str) -> str:
 
 
 def finite(values: Any) -> list[float | None]:
-    """Return values for JSON, with None for infinity (no bound)."""
+    """Return values as a list for JSON, with None in place of infinity (no bound)."""
     return [float(x) if np.isfinite(x) else None for x in values]
 
 
@@ -72,11 +72,11 @@ def folded(
     left: Sequence[int] = (0,),
     together: Sequence[Sequence[int]] = (),
 ) -> list[str]:
-    """Return a table in as many parts, one below the other, as the width needs; each part begins with the first column.
+    """Return the lines of a table that is split by columns into parts, one below the other, to fit a width.
 
-    Columns without content (or only dashes) are omitted. Columns listed ``together`` are in one part if it has enough
-    space. Rows without content in a part appear only in the first. Cells wider than a part are cut, and names at three
-    fifths of the width. With ``columns`` None there is no limit.
+    Each part begins with the first column. Columns without content (or only dashes) are omitted. Columns listed
+    ``together`` are in one part if it has enough space. Rows without content in a part appear only in the first. Cells
+    wider than a part are cut, and names at three fifths of the width. With ``columns`` None there is no limit.
     """
     if columns is None:
         return table(header, rows, left=left)
@@ -102,7 +102,7 @@ def folded(
 
 
 def _units(used: Sequence[int], together: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the columns in order, those that belong together in one list."""
+    """Return the indices of the used columns in order, grouped into lists of those that belong together."""
     of = {k: list(unit) for unit in together for k in unit}
     units: list[list[int]] = []
     for k in used:

@@ -107,7 +107,7 @@ def _hessian(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> 
 
 
 def _by_obstacle(by_shape: Sequence[Sequence[Any]]) -> list[Any]:
-    """Reorder results by shape and row to a flat list by row and shape; unused rows come last."""
+    """Return results by shape and obstacle as one list ordered by obstacle, then shape."""
     return [one for row in zip(*by_shape, strict=True) for one in row]
 
 
@@ -168,12 +168,16 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
 def evaluate_distances(
     name: str, spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], arguments: Scalars
 ) -> Any:
-    """Evaluate the function of a kernel over any scalar."""
+    """Return the result of a distance function (a kernel's ``name``) over any scalar."""
     return _FUNCTIONS[name][0](spec, q, scene, *arguments)
 
 
 def distance_kernel(name: str, spec: DistanceSpec, space: Space) -> Kernel:
-    """Return the kernel of q, scalar arguments, margins of pairs (variant "each") and a scene's rows by kind."""
+    """Return the kernel of a distance function.
+
+    Its inputs are q, the function's scalar arguments, margins of pairs (for names with "each") and a scene's rows by
+    kind.
+    """
     function, arguments = _FUNCTIONS[name]
     each = EACH in name.split()
 
@@ -207,11 +211,11 @@ class PairSelection:
 
     @property
     def blocks(self) -> tuple[PairSelection, ...]:
-        """Selections whose kernels evaluate selected pairs only: the parts, or this selection."""
+        """Selections, one for each kernel, whose kernels evaluate selected pairs only: the parts, or this one."""
         return self.parts or (self,)
 
     def name_index(self, index: int) -> int:
-        """Return the index in ``names`` of a pair of the kernel."""
+        """Return the index in ``names`` of the pair with this index in the kernel."""
         return index if isinstance(self.indices, slice) else int(np.flatnonzero(self.indices == index)[0])
 
     def inputs(self, rows: Mapping[SolidKind, np.ndarray]) -> list[np.ndarray]:

@@ -52,7 +52,7 @@ class MotionCheck(Result):
 
     @property
     def success(self) -> Any:
-        """The same as ``free``."""
+        """True where the motion is free; the same as ``free``."""
         return self.free
 
     @staticmethod

@@ -109,7 +109,7 @@ Measure = Callable[[np.ndarray, Sequence[tuple[str, str]]], RobotDistances]
 def classify_pairs(
     tree: Tree, measure: Measure, drawn: np.ndarray, neutral: np.ndarray, prove: bool, report: Reporter
 ) -> CollisionPairs:
-    """Classify the pairs by samples (n, nq) and proofs; each pair counts twice in the report."""
+    """Return the classification of all pairs by samples (n, nq) and proofs; each pair counts twice in the report."""
     pairs = pairs_on_different_bodies(tree)
     samples = _sampled(tree, measure, pairs, drawn, neutral, report)
     kinds = {pair: _kind(tree, pair, samples[pair]) for pair in pairs}
@@ -145,7 +145,7 @@ def classify_pairs(
 
 
 def _refuted(tree: Tree, measure: Measure, doubts: dict[tuple[str, str], np.ndarray]) -> list[tuple[str, str]]:
-    """Return the pairs that touch in one of the doubtful configurations of their proofs."""
+    """Return the pairs that touch in one of the configurations that their proofs left in doubt."""
     if not doubts:
         return []
     d = _by_links(tree, list(doubts), measure(np.concatenate([*doubts.values()]), list(doubts)))
@@ -230,7 +230,10 @@ class _Box:
 
 
 def _box(tree: Tree, a: str, b: str) -> _Box | None:
-    """Return the box of the joints between two links, or None unless all are simple, bounded and few."""
+    """Return the ranges of the joints between two links and their displacement bounds.
+
+    None unless all of these joints have one coordinate, a fixed twist and finite limits, and are few.
+    """
     frames = [tree.frame(name) for name in (a, b)]
     _, to_a, to_b = fork(tree, frames[0].body, frames[1].body)
     limits = bounds(tree)

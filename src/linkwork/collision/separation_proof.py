@@ -60,7 +60,10 @@ _HALF_REVOLUTION = math.pi  # [rad]
 
 @dataclass(frozen=True, slots=True)
 class JointRanges:
-    """Ranges of the joints between two links, and the bodies they move, from the last shared body to each link."""
+    """Joints between two links, as the bodies that they move, with their ranges.
+
+    The bodies are in order from the last shared body to each link.
+    """
 
     to_a: tuple[int, ...]
     to_b: tuple[int, ...]
@@ -142,7 +145,7 @@ def _coordinate_body(tree: Tree, i: int) -> int:
 
 
 class BoxProof(NamedTuple):
-    """Result of `prove_on_boxes`."""
+    """Result of `prove_on_boxes`: proved, refuted or undecided, with the configurations that refute the property."""
 
     verdict: bool | None  # True if proved, False if refuted, None if undecided
     refuting: np.ndarray  # (k, n): centers of boxes that refute the property
@@ -156,8 +159,9 @@ def prove_on_boxes(
 ) -> BoxProof:
     """Prove or refute a property on a box (n,) by branch and bound over at most ``max_boxes`` boxes.
 
-    ``evaluate`` (centers (k, n), half widths (k, n)) returns masks (k,) of the boxes whose centers refute the property
-    and of the undecided boxes, and the dimensions' shares (k, n): a box is halved along its largest share.
+    ``evaluate`` (centers (k, n), half widths (k, n)) returns two masks (k,), of the boxes whose centers refute the
+    property and of the undecided boxes, and the shares of the dimensions (k, n) in the uncertainty.  A box is halved
+    along its largest share.
     """
     centers, halves = 0.5 * (lower + upper)[np.newaxis], 0.5 * (upper - lower)[np.newaxis]
     none, count = np.empty((0, len(lower))), 0
@@ -173,7 +177,7 @@ def prove_on_boxes(
 
 
 def _halved(centers: np.ndarray, halves: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Split each box in two along the joint with the largest share."""
+    """Split each box in two along the joint with the largest share; return the centers and half widths."""
     rows, widest = np.arange(len(centers)), np.argmax(shares, axis=-1)
     halves = halves.copy()
     halves[rows, widest] *= 0.5
@@ -214,7 +218,10 @@ def _evaluated(
 def _displacement(
     tree: Tree, shape: LinkShape, chain: Sequence[int], q: Any, halves: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bound the displacement of a shape's core in boxes (n,) [m], and each joint's share of it (n, joints)."""
+    """Return bounds on the displacement of a shape's core from its position at the box centers, for boxes (n,) [m].
+
+    The second result is each joint's share of it (n, joints).
+    """
     points, radius = _hull_points(solid(shape.shape, shape.placement), reach_of(solid(shape.shape, Pose.identity())))
     largest, shares = np.zeros(len(halves)), np.zeros_like(halves)
     for point in points:
@@ -232,7 +239,7 @@ def _displacement(
 
 
 def _hull_points(placed: Solid, reach: float) -> tuple[tuple[Vec3, ...], float]:
-    """Return points and a radius: all of the core is within the radius of the points' convex hull."""
+    """Return points and a radius [m] such that a solid's core is within the radius of the points' convex hull."""
     core = placed.core
     if isinstance(core, PointCore):
         return (core.point,), 0.0

@@ -45,7 +45,10 @@ PoseFunction = Callable[..., list[Any]]
 
 
 class ShapePairCache(dict[tuple[int, int], tuple[Callable[..., Any], Any, Any]]):
-    """Callables for pairs of shapes, by the shapes' identity; the shapes are stored too, so that ids stay valid."""
+    """Cache of callables for pairs of shapes, by the shapes' identity.
+
+    The shapes are stored too, so that their ids stay valid.
+    """
 
     def keep(self, a: Any, b: Any, call: Callable[..., Any]) -> Callable[..., Any]:
         """Store the callable for two shapes and return it."""
@@ -56,7 +59,7 @@ class ShapePairCache(dict[tuple[int, int], tuple[Callable[..., Any], Any, Any]])
 
 
 def posed_kernel(name: str, evaluate: PoseFunction, **more: tuple[int, ...]) -> Kernel:
-    """Return the kernel of two poses and further inputs."""
+    """Return the kernel of a function of two poses and further inputs, which checks the poses."""
 
     def function(X_a: Any, X_b: Any, **more: Any) -> Any:
         return array(evaluate(X_a.ravel().tolist(), X_b.ravel().tolist(), *more.values()))
@@ -93,7 +96,7 @@ def posed_call(caller: str, kernel: Kernel, on_symbols: Callable[..., Any], hold
 
 
 def posed_on_symbols(caller: str, evaluate: PoseFunction, X_a: Any, X_b: Any, *more: Any) -> Any:
-    """Evaluate the function on arrays of symbols and on further scalars."""
+    """Return the function ``evaluate`` of two poses and further scalars on arrays of symbols, batches included."""
     arrays = [scalars(x) for x in (X_a, X_b, *more)]
     for name, x in zip(("X_a", "X_b"), arrays[:2], strict=True):
         _check_shape(caller, name, x)
@@ -186,7 +189,7 @@ def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
 
 
 def _call(a: Shape, b: Shape) -> Callable[..., Any]:
-    """Return a callable of the two poses; all fields of the same size share a kernel."""
+    """Return a callable of the two poses that computes the signed distance; fields of the same size share a kernel."""
     evaluate = _distance_function(a, b)
 
     def on_symbols(X_a: Any, X_b: Any, *_: Any) -> Any:

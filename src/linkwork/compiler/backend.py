@@ -58,7 +58,10 @@ class Backend(ABC, Generic[Loaded]):
 
     @property
     def without_passes(self) -> tuple[str, ...]:
-        """Names of passes that produce instructions this backend lacks, such as "fuse" without fused products."""
+        """Names of the compiler passes that do not run for this backend, since it lacks their instructions.
+
+        For example, a machine without a fused multiply-add leaves out "fuse".
+        """
         return ()
 
     def lanes(self, real: FloatType) -> int:

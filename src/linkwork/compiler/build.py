@@ -152,7 +152,7 @@ class KernelCode:
         return result
 
     def make(self, names: Iterable[str], real: FloatType = DOUBLE) -> None:
-        """Compile together those of the entries that are available and not loaded yet."""
+        """Compile these entries together, except those that are loaded already or that the backend lacks."""
         backend = self.source.backend
         with self._lock:
             missing = [name for name in names if backend.parts(name, real) and (name, real) not in self._entries]

@@ -348,7 +348,10 @@ def _argument(form: TreeDef | Leaf, arrays: Sequence[np.ndarray], batch: tuple[i
 
 
 def _all_arrays(form: TreeDef | Leaf) -> TreeDef | Leaf:
-    """Return the form with 0-dimensional arrays instead of bare floats, which distinguishes a batch from an array."""
+    """Return the form with every bare float replaced by a 0-dimensional array.
+
+    The original function is called with it for a batch, whose values are arrays and not floats.
+    """
     if isinstance(form, Leaf):
         return Leaf(form.shape)
     return TreeDef(form.kind, form.keys, tuple(_all_arrays(part) for part in form.parts))

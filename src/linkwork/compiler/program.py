@@ -41,7 +41,10 @@ __all__ = [
 
 
 def _own(name: str, lowering: str, value: Any, kinds: str, gives: str = "n", composition: Any = None) -> Operation:
-    """Return an operation that is not in the table, with its composition of operations that are."""
+    """Return an operation that only the compiler uses, outside the table of operations.
+
+    ``composition`` computes it from operations of the table; the default is ``value``.
+    """
     code = Lowering("compiler", lowering)
     return Operation(name, len(kinds), value, value, None, code, kinds, gives, composition=composition or value)
 
@@ -117,9 +120,9 @@ class Program(InstructionList):
         outputs: Sequence[tuple[Port, Sequence[Any]]],
         guards: Sequence[Any] = (),
     ) -> Program:
-        """Build the program of expressions: each port has its elements in row-major order.
+        """Build the program that computes expressions of input symbols.
 
-        Elements of outputs may be constants.
+        Each port comes with its elements in row-major order. Elements of outputs may be constants.
         """
         elements = [*(x for _, values in outputs for x in values), *guards]
         symbols = [symbol for _, symbols in inputs for symbol in symbols]

@@ -22,7 +22,7 @@ __all__ = [
 
 
 def read_length(kind: str, argument: str, value: Any) -> float:
-    """Return a positive length [m] as float."""
+    """Return a length [m] as a float.  Raises ValueError unless it is positive and finite."""
     return float(
         finite_number(kind, argument, value, above=0.0, most=LARGEST, symbols=False, what="a length > 0", unit="m")
     )
@@ -34,7 +34,7 @@ def name_or(name: str, default: str) -> str:
 
 
 def read_number(kind: str, argument: str, value: Any, zero: bool = True) -> float:
-    """Return a number as float, one other than 0 unless ``zero``."""
+    """Return a number as a float.  Raises ValueError for one that is not finite and, unless ``zero``, for 0."""
     return float(
         finite_number(
             kind, argument, value, least=-LARGEST, most=LARGEST, symbols=False, what="a number", nonzero=not zero
@@ -43,7 +43,7 @@ def read_number(kind: str, argument: str, value: Any, zero: bool = True) -> floa
 
 
 def read_position(kind: str, argument: str, value: Any) -> Vec3:
-    """Return a position [m], three finite numbers, as a vector."""
+    """Return a position [m] of three coordinates as a `Vec3`.  Raises ValueError unless they are finite."""
     value = tuple(value) if isinstance(value, Vec3) else value
     return Vec3.of(checked_array(value, f"{kind}: {argument}: expected three numbers [m]", (3,)).tolist())
 
@@ -64,7 +64,10 @@ def check_relative_motion(robot: Any, one: tuple[str, str], other: tuple[str, st
 
 
 def check_coordinate_joint(robot: Any, joint: str, kind: str, single: bool = True) -> Iterator[str]:
-    """Yield a message if v of a joint is not q̇, or, with ``single``, if the joint has several coordinates."""
+    """Yield a message if the velocity of a joint is not the rate q̇ of its configuration.
+
+    With ``single``, a joint with several coordinates is refused as well.
+    """
     type_ = robot.bodies[robot.joint_index(joint)].joint
     if single and (type_.nq, type_.nv) != (1, 1):
         yield (
@@ -79,7 +82,7 @@ def check_coordinate_joint(robot: Any, joint: str, kind: str, single: bool = Tru
 
 
 def check_joint_unit(robot: Any, joint: str, unit: str, kind: str) -> Iterator[str]:
-    """Yield a message if the coordinate of a joint has another unit."""
+    """Yield a message if the coordinate of a joint has another unit than ``unit``, "rad" or "m"."""
     type_ = robot.bodies[robot.joint_index(joint)].joint
     if type_.q_units != (unit,):
         motion = "rotates [rad]" if unit == "rad" else "slides [m]"

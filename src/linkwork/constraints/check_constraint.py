@@ -53,7 +53,7 @@ def check_constraint(constraint: Constraint, robot: Any, *, seed: int | np.rando
 
 
 class _Trial:
-    """A constraint, a robot, and the states in which the constraint is checked."""
+    """Trial of a constraint: the constraint, a robot, and random states in which it is checked."""
 
     def __init__(self, constraint: Constraint, robot: Any, rng: np.random.Generator) -> None:
         self.unbound, self.bare = constraint, robot.without_constraints()
@@ -71,7 +71,7 @@ class _Trial:
 
     @cached_property
     def constraint(self) -> Constraint:
-        """The constraint bound to the robot."""
+        """The constraint as the robot stores it, with the data that depend on the robot."""
         result: Constraint = self.robot.constraints[self.unbound.name]
         return result
 
@@ -92,7 +92,10 @@ class _Trial:
         return _floats(self.constraint.error(state) if self.constraint.holonomic else self.constraint.velocity(state))
 
     def own(self, name: str, *arguments: Any, time: Any) -> np.ndarray:
-        """Call a function of the robot; return the part of this constraint's rows, which are the first ones."""
+        """Return the elements of a result of the robot that belong to this constraint.
+
+        ``name`` is the robot's method, such as "constraint_bias".  The constraint's rows are the first ones.
+        """
         options = {"time": time} if self.is_timed else {}
         result = np.asarray(getattr(self.robot, name)(*arguments, **options))
         axis = -2 if name == "constraint_jacobian" else -1
@@ -102,19 +105,19 @@ class _Trial:
         return self.own("constraint_jacobian", q, time=time)
 
     def errors(self, time: float) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the error as a function of the configuration."""
+        """Return the function that maps a configuration to the constraint's error at this time."""
         return lambda q: self.value(q, np.zeros(self.bare.nv), time)
 
     def differences(self, q: Any, time: float) -> np.ndarray:
-        """Return the derivative (rows, nv) of the error by finite differences."""
+        """Return the derivative (rows, nv) of the error with respect to motion, by finite differences."""
         return central_differences(self.errors(time), self.bare.integrate, q, self.bare.nv)
 
     def satisfying(self, q: Any, time: float) -> np.ndarray | None:
-        """Return a configuration near q where the error vanishes; None if the search finds none."""
+        """Return a configuration near q that satisfies the constraint, or None if the search fails."""
         return vanishing_point(self.errors(time), self.bare.integrate, q, self.bare.nv)
 
     def shifted(self, q: Any, v: Any, time: float) -> tuple[Any, Any, float, float]:
-        """Return q ± h v and the times t ± h."""
+        """Return the configurations after and before motion at velocity v for h, and the times t + h and t − h."""
         h = _STEP
         return self.bare.integrate(q, h * v), self.bare.integrate(q, -h * v), time + h, time - h
 
@@ -157,7 +160,10 @@ def _values(t: _Trial) -> list[float]:
 
 
 def _rows(t: _Trial) -> list[float]:
-    """Compare G with differences; closed forms may omit terms of the error, so states without error decide."""
+    """Return the relative errors of the constraint Jacobian G, compared with finite differences of the error.
+
+    Closed forms may omit terms that vanish with the error, so states without error decide.
+    """
     if not t.constraint.holonomic:
         return _linear(t)
     states = list(t.states)
@@ -193,7 +199,7 @@ def _drift(t: _Trial) -> list[float]:
 
 
 def _bias(t: _Trial) -> list[float]:
-    """γ is the rate of G v + σ for constant v."""
+    """Return the relative errors of the bias γ, compared with the rate of G v + σ for constant v."""
     errors = []
     for q, v, time in t.states:
         ahead, behind, later, earlier = t.shifted(q, v, time)
@@ -205,7 +211,7 @@ def _bias(t: _Trial) -> list[float]:
 
 
 def _closed(t: _Trial) -> list[float]:
-    """Error and rates on floats equal those of compiled code."""
+    """Return the relative errors of error and rates on floats, compared with those of compiled code."""
     errors = []
     for q, v, time in t.states:
         if t.constraint.holonomic:
@@ -227,7 +233,10 @@ def _closed(t: _Trial) -> list[float]:
 
 
 def _wrenches(t: _Trial) -> list[float]:
-    """The rows are the powers of the wrenches on the motion of the first frame relative to the second."""
+    """Return the relative errors of G, compared with the powers of `fixed_wrenches`.
+
+    They are the powers on the motion of the first frame relative to the second.
+    """
     wrenches = t.constraint.fixed_wrenches
     if wrenches is None:
         return []
@@ -241,7 +250,7 @@ def _wrenches(t: _Trial) -> list[float]:
 
 
 def _uses_inertia(t: _Trial) -> list[float]:
-    """Masses and centres of mass change the error only if `uses_inertia` is True."""
+    """Raise ValueError if masses or centres of mass change the error although `uses_inertia` is False."""
     if t.constraint.uses_inertia or not t.constraint.holonomic:
         return []
     robot = t.robot

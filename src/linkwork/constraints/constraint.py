@@ -27,7 +27,7 @@ Scalars = Sequence[Any]
 
 
 class RelativeMotion(Protocol):
-    """The motion of a frame B relative to a frame A, in B's coordinates, at B's origin."""
+    """Motion of a frame B relative to a frame A, in B's coordinates, at B's origin."""
 
     @property
     def pose(self) -> Pose:
@@ -35,7 +35,7 @@ class RelativeMotion(Protocol):
 
     @property
     def columns(self) -> list[Motion]:
-        """Columns of the relative Jacobian: the twist of B relative to A for each unit velocity."""
+        """Columns (nv) of the relative Jacobian: the twist of B relative to A for each unit velocity."""
 
     @property
     def twist(self) -> Motion:
@@ -67,7 +67,7 @@ class Kinematics(Protocol):
         """Return the velocity of a joint."""
 
     def moving(self, joint: str) -> list[list[Any]]:
-        """Return the derivative of a joint's velocity by v: one row (nv) for each component."""
+        """Return the rows ∂v_J/∂v of a joint's velocity v_J: for each component the nv derivatives by v."""
 
     def units(self, joint: str) -> tuple[str, ...]:
         """Return the unit of each coordinate of a joint, "rad" or "m"; its velocity has this unit per second."""
@@ -82,13 +82,13 @@ class Kinematics(Protocol):
         """Return a direction, or an axis of a frame (``"hand.z"``), in a frame's axes."""
 
     def between(self, frame: str, relative_to: str = "world") -> RelativeMotion:
-        """Return the motion of a frame relative to another."""
+        """Return the motion of the frame B (``frame``) relative to the frame A (``relative_to``)."""
 
     def place_of(self, point: str) -> tuple[str, Vec3]:
         """Return the frame to which a point is fixed, and its position in it [m]."""
 
     def axis_of(self, direction: str) -> tuple[str, Vec3]:
-        """Return the frame to which a direction is fixed, and the direction in its axes."""
+        """Return the frame to which a direction is fixed, and its unit vector in the axes of that frame."""
 
     def center_of_mass(self, relative_to: str = "world") -> Vec3:
         """Return the robot's centre of mass in a frame [m]."""
@@ -96,7 +96,7 @@ class Kinematics(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The Jacobian rows, drift and bias of a constraint in one state: G v + σ = 0 and G a + γ = 0."""
+    """Jacobian rows G, drift σ and bias γ of a constraint in one state: G v + σ = 0 and G a + γ = 0."""
 
     rows: list[list[Any]]  # G, rows of nv values
     bias: list[Any]  # γ
@@ -106,7 +106,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """Names of the frames, joints, points and directions of a robot to which a constraint refers."""
+    """Names of the frames, joints, points and directions that a constraint refers to."""
 
     frames: tuple[str, ...] = ()
     joints: tuple[str, ...] = ()
@@ -115,7 +115,10 @@ class References:
 
 
 class Constraint(ABC):
-    """A constraint of a robot: an immutable value with a unique name."""
+    """Constraint of a robot: one or more scalar equations (rows) between its motions.
+
+    It is an immutable value with a unique name.
+    """
 
     name: str
     holonomic: bool = True  # True if it implements `error`
@@ -129,34 +132,34 @@ class Constraint(ABC):
 
     @property
     def implied_constraints(self) -> tuple[Constraint, ...]:
-        """Further constraints that are added directly after it, and removed with it."""
+        """Further constraints that are added to a robot directly after this one, and removed with it."""
         return ()
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
-        """The user functions that it contains."""
+        """The user's functions that the constraint contains."""
         return ()
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        """The name of each row."""
+        """Name of each row of the constraint, that is, of each scalar equation."""
         raise _missing(self, "component_names", "the names of its rows")
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        """The unit of each row's error, "m" or "rad"; a velocity constraint has this unit per second."""
+        """Unit of each row's error, "m" or "rad"; a velocity constraint has this unit per second."""
         raise _missing(self, "row_units", "the units of its rows")
 
     def error(self, state: Kinematics) -> list[Any]:
-        """Return φ(q, t), one value per row: zero where the constraint is satisfied."""
+        """Return the error φ(q, t) of each row of a holonomic constraint: zero where it is satisfied."""
         raise _missing(self, "error", "its error")
 
     def velocity(self, state: Kinematics) -> list[Any]:
-        """Return A(q) v + σ(q, t), for a constraint that is not holonomic."""
+        """Return A(q) v + σ(q, t) for each row of a nonholonomic constraint: zero where it is satisfied."""
         raise _missing(self, "velocity", "its velocity")
 
     def rates(self, state: Kinematics) -> Rates | None:
-        """Return Jacobian rows, drift and bias in closed form, or None.
+        """Return the Jacobian rows, drift and bias of the constraint in closed form, or None.
 
         With None they are derived from ``error`` or ``velocity`` by automatic differentiation.
         """
@@ -164,7 +167,7 @@ class Constraint(ABC):
 
     @property
     def fixed_wrenches(self) -> tuple[Force, ...] | None:
-        """Constant wrenches, one for each row, or None.
+        """Constraint wrench of each row if all are constant in the coordinates of a frame, else None.
 
         Row i is the power of wrench i on the motion of the first frame in `references` relative to the second.  The
         wrenches are in the coordinates of the first frame, and the same in all configurations.
@@ -172,7 +175,7 @@ class Constraint(ABC):
         return None
 
     def checked(self, robot: Any) -> Iterable[str]:
-        """Return messages about errors of the constraint for a robot, other than unknown names."""
+        """Return messages about faults of the constraint on this robot, other than unknown names."""
         return ()
 
     def bind(self, state: Kinematics) -> Self:
@@ -183,9 +186,10 @@ class Constraint(ABC):
         return self
 
     def with_names(self, names: Mapping[str, str]) -> Self:
-        """Return the constraint with other names of frames, by default in all fields that name a frame, point or axis.
+        """Return the constraint with frames renamed by a mapping.
 
-        Raises TypeError if the class is not a dataclass and refers to one of these names.
+        By default all fields are changed that name one of these frames, a point or an axis.  Raises TypeError if the
+        class is not a dataclass and refers to one of these names.
         """
         references = self.references
         known = {*references.frames, *references.points, *references.directions}

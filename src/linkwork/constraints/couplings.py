@@ -30,7 +30,7 @@ __all__ = ["Belt", "Coupling", "Gear", "Rack", "Screw"]
 
 @dataclass(frozen=True)
 class _Pair(Constraint):
-    """A linear coupling of two joints: w_a q_a − w_b q_b − offset = 0."""
+    """Linear coupling of two joints: w_a q_a − w_b q_b − offset = 0."""
 
     a: str
     b: str
@@ -42,7 +42,7 @@ class _Pair(Constraint):
     @property
     @abstractmethod
     def weights(self) -> tuple[float, float]:
-        """The weights w_a and w_b."""
+        """Weights w_a and w_b of the joints' coordinates."""
 
     @property
     def references(self) -> References:
@@ -76,7 +76,7 @@ class _Pair(Constraint):
             yield from wrong
 
     def _set_checked(self, **values: float) -> None:
-        """Check and set nonzero parameters, the offset and the name."""
+        """Set checked parameters, which must not be 0, the checked offset and the name."""
         kind = type(self).__name__
         for name, value in values.items():
             object.__setattr__(self, name, read_number(kind, name, value, zero=False))
@@ -245,7 +245,7 @@ class Coupling(Constraint):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the joints."""
+        """Names of the coupled joints."""
         return tuple(part if isinstance(part, str) else part[0] for part in self.joints)
 
     @property

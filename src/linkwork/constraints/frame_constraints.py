@@ -24,11 +24,12 @@ _XYZ = ("x", "y", "z")
 @public_constructor
 @dataclass(frozen=True)
 class Weld(Constraint):
-    """Frame M has a constant pose in frame F, X_FM = ``pose``, for example a foot that sticks to the ground.
+    """Weld of two frames: frame M has the constant pose X_FM = ``pose`` in frame F.
 
-    The six rows are the twist of M relative to F, in coordinates of M, as for a loop closed by a fixed joint.  The
-    constraint forces are the wrench (moment; force) on M in these coordinates [N·m, N].  The error is (rotation vector;
-    translation) from ``pose`` to X_FM.  The length of the rotation vector is the angle, so only the pose is a zero.
+    An example is a foot that sticks to the ground.  The six rows are the twist of M relative to F, in coordinates of
+    M, as for a loop closed by a fixed joint.  The constraint forces are the wrench (moment; force) on M in these
+    coordinates [N·m, N].  The error is (rotation vector; translation) from ``pose`` to X_FM.  The length of the
+    rotation vector is the angle, so only the pose is a zero.
     """
 
     frame: str  # M
@@ -72,10 +73,10 @@ class Weld(Constraint):
 @public_constructor
 @dataclass(frozen=True)
 class Ball(Constraint):
-    """Two points of different bodies coincide, r = 0, for example a foot in contact without slip.
+    """Ball joint: two points of different bodies coincide, r = 0, for example a foot in contact without slip.
 
-    r is the vector from ``b``, displaced by ``point``, to ``a``, in the axes of b's frame.  The constraint force is the
-    force on ``a`` in the same axes [N].
+    r is the vector from ``b``, displaced by ``point``, to ``a``, in the axes of b's frame.  The constraint force is
+    the force on ``a`` in the same axes [N].
     """
 
     a: str
@@ -119,7 +120,7 @@ class Ball(Constraint):
 @public_constructor
 @dataclass(frozen=True)
 class CenterOfMass(Constraint):
-    """The robot's centre of mass has given coordinates in a frame: c_x − x = 0, ...
+    """Prescribed centre of mass: its coordinates in a frame have constant values, c_x − x = 0, ...
 
     There is one row for each coordinate that is not None.  The constraint forces act on the whole robot [N].
     """
@@ -169,7 +170,7 @@ class CenterOfMass(Constraint):
 
 @dataclass(frozen=True)
 class _OfDirections(Constraint):
-    """A constraint between a direction fixed to A and one fixed to B."""
+    """Base of constraints between a direction fixed to a frame A and one fixed to a frame B."""
 
     a: str
     b: str
@@ -182,7 +183,7 @@ class _OfDirections(Constraint):
         return check_relative_motion(robot, ("direction", self.a), ("direction", self.b))
 
     def _between(self, state: Kinematics) -> tuple[RelativeMotion, Vec3, Vec3]:
-        """Return the motion of B relative to A, and both directions in the axes of B."""
+        """Return the motion of B relative to A, and the directions of A and of B in the axes of B."""
         (A, a), (B, b) = state.axis_of(self.a), state.axis_of(self.b)
         between = state.between(B, A)
         return between, between.pose.rotation.inv_act(a), b
@@ -191,11 +192,11 @@ class _OfDirections(Constraint):
 @public_constructor
 @dataclass(frozen=True)
 class Parallel(_OfDirections):
-    """Two directions are parallel and equally oriented.
+    """Constraint that two directions are parallel and equally oriented.
 
     The error is the rotation vector of the smallest rotation from the first to the second direction, in two axes
-    orthogonal to the second; its length is π for opposite directions.  The rows are the relative angular velocity about
-    these axes, and the constraint forces are the torques about them [N·m].
+    orthogonal to the second; its length is π for opposite directions.  The rows are the relative angular velocity
+    about these axes, and the constraint forces are the torques about them [N·m].
     """
 
     _: KW_ONLY
@@ -213,7 +214,10 @@ class Parallel(_OfDirections):
         return "rad", "rad"
 
     def error(self, state: Kinematics) -> list[Any]:
-        """Return the rotation from a to b; for opposite directions π about the first axis."""
+        """Return the rotation vector [rad] from direction a to b, about two axes orthogonal to b.
+
+        For opposite directions it is π about the first axis.
+        """
         _, a, b = self._between(state)
         sine_axis, cosine = a.cross(b), a.dot(b)
         square = sine_axis.dot(sine_axis)
@@ -235,10 +239,10 @@ class Parallel(_OfDirections):
 @public_constructor
 @dataclass(frozen=True)
 class Angle(_OfDirections):
-    """Two directions enclose an angle α [rad], 0 < α < π: (cos α − a·b)/sin α = 0.
+    """Constraint that two directions enclose an angle α [rad], 0 < α < π: (cos α − a·b)/sin α = 0.
 
-    Near its zeros the error equals the angle minus α to first order; it is smooth everywhere.  For parallel or opposite
-    directions its row is zero; use `Parallel` for the angle 0.
+    Near its zeros the error equals the angle minus α to first order; it is smooth everywhere.  For parallel or
+    opposite directions its row is zero; use `Parallel` for the angle 0.
     """
 
     angle: float  # α [rad]
@@ -265,7 +269,7 @@ class Angle(_OfDirections):
         return [(math.cos(self.angle) - a.dot(b)) * (1.0 / math.sin(self.angle))]
 
     def rates(self, state: Kinematics) -> Rates:
-        """Return the rates: in B, ȧ = a × ω, so the rate of −a·b is ω·(a × b)."""
+        """Return the rates of the constraint: in the axes of B, ȧ = a × ω, so the rate of −a·b is ω·(a × b)."""
         between, a, b = self._between(state)
         share = 1.0 / math.sin(self.angle)
         w, F = between.twist.angular, Force(a.cross(b) * share, Vec3.zero())

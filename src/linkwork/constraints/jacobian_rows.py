@@ -17,7 +17,10 @@ __all__ = ["AXES", "RelativePoint", "VelocityLine", "across", "along", "chained"
 
 @dataclass(frozen=True, slots=True)
 class VelocityLine:
-    """A line through a point c with direction e, both in coordinates of B, with the rates of these coordinates."""
+    """Line through a point c along a direction e, along which a velocity is constrained.
+
+    Both are in coordinates of a frame B, and have the rates ċ and ė of these coordinates.
+    """
 
     direction: Vec3  # e
     direction_rate: Vec3  # ė
@@ -26,18 +29,24 @@ class VelocityLine:
 
     @property
     def wrench(self) -> Force:
-        """The wrench of a unit force along the line, F = (c × e; e): V·F is the velocity e·(v + ω × c)."""
+        """Wrench F = (c × e; e) of a unit force along the line.
+
+        Its power V·F on a twist V is the velocity e·(v + ω × c) along the line.
+        """
         return Force(self.point.cross(self.direction), self.direction)
 
     @property
     def wrench_rate(self) -> Force:
-        """The rate Ḟ of the wrench."""
+        """Rate Ḟ of the coordinates of the wrench of a unit force along the line."""
         moment = self.point_rate.cross(self.direction) + self.point.cross(self.direction_rate)
         return Force(moment, self.direction_rate)
 
 
 def along(between: RelativeMotion, lines: Iterable[VelocityLine]) -> Rates:
-    """Return the rates of zero velocity along lines: V·F = 0 and A·F + V·Ḟ = 0."""
+    """Return the rates of a constraint that the velocity of B relative to A is zero along lines.
+
+    Each line gives a row V·F = 0, and A·F + V·Ḟ = 0, with the twist V, the acceleration A and the line's wrench F.
+    """
     rows, bias, sizes = [], [], []
     for line in lines:
         F = line.wrench
@@ -48,7 +57,10 @@ def along(between: RelativeMotion, lines: Iterable[VelocityLine]) -> Rates:
 
 
 def sizes_of(columns: Sequence[Motion], F: Force) -> list[Any]:
-    """Return the squared powers of a wrench on motions without cancellation, as if they had equal directions."""
+    """Return the squared power of a wrench on each motion in which no terms cancel.
+
+    For a motion (ω; v) and the wrench (n; f) it is |ω|²|n|² + |v|²|f|², as if their vectors had equal directions.
+    """
     moment, force = F.moment.dot(F.moment), F.force.dot(F.force)
     return [C.angular.dot(C.angular) * moment + C.linear.dot(C.linear) * force for C in columns]
 
@@ -57,9 +69,9 @@ Scalars = Sequence[Any]
 
 
 def chained(function: Callable[[list[Any]], Scalars], values: Scalars, velocity: Scalars, rates: Rates) -> Rates:
-    """Return the rates of f(y) from those of y: rows ∂f/∂y G, bias f″(ẏ, ẏ) + ∂f/∂y γ.
+    """Return the rates of a function f(y) from those of its arguments y: rows ∂f/∂y G, bias f″(ẏ, ẏ) + ∂f/∂y γ.
 
-    The bias is the second time derivative of f along y + ẏ t + γ t²/2.
+    ``values`` are y, and ``velocity`` is ẏ.  The bias is the second time derivative of f along y + ẏ t + γ t²/2.
     """
     moving = seeded(values, [SparseTangent(dict(enumerate(row))) for row in rates.rows])
     tangents = [parts(x, moving[0].level)[1] for x in function(list(moving))]
@@ -73,7 +85,7 @@ def chained(function: Callable[[list[Any]], Scalars], values: Scalars, velocity:
 
 
 def timed(function: Callable[[Any], Scalars], time: Any) -> tuple[list[Any], list[Any]]:
-    """Return the first and second time derivatives of functions of time."""
+    """Return the first and the second time derivatives of a list of functions of time."""
     (first,) = seeded([time], [1.0])
     (second,) = seeded([first], [1.0])
     result = [parts(x, second.level)[1] for x in function(second)]
@@ -86,7 +98,7 @@ AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
 @dataclass(frozen=True)
 class RelativePoint:
-    """Motion, relative to a frame A, of a point that is fixed to a frame B."""
+    """Motion of a point that is fixed to a frame B, relative to a frame A."""
 
     between: RelativeMotion
     position: Vec3  # r, in B
@@ -115,18 +127,23 @@ class RelativePoint:
         return VelocityLine(e, e.cross(self.between.twist.angular), self.position, Vec3.zero())
 
     def rates(self, *directions: Vec3) -> Rates:
-        """Return the rates of its velocity along directions fixed in A, one row each."""
+        """Return the rates of a constraint that the point does not move along these directions, one row each.
+
+        The directions are fixed in A.
+        """
         return along(self.between, [self.line(direction) for direction in directions])
 
 
 def relative_point(state: Kinematics, point: str, relative_to: str) -> RelativePoint:
-    """Return a point, or a frame's origin, in its motion relative to a frame."""
+    """Return the motion of a point, or of a frame's origin, relative to the frame ``relative_to``."""
     frame, position = state.place_of(point)
     return RelativePoint(state.between(frame, relative_to), position)
 
 
 def across(n: Vec3) -> tuple[Vec3, Vec3]:
-    """Return two unit vectors orthogonal to a unit vector and to each other; coordinate axes if it is one.
+    """Return two unit vectors orthogonal to a unit vector n and to each other.
+
+    They are along coordinate axes if n is.
 
     Source: Duff and others, Building an orthonormal basis, revisited, J. Computer Graphics Techniques 6, 2017.
     """

@@ -32,7 +32,7 @@ _NO_WORK = 1e-12  # power of a constraint wrench on a joint motion that counts a
 
 @dataclass(frozen=True)
 class LoopJoint(Constraint):
-    """Frame M moves relative to frame F as a joint allows: X_FM = X_J(q_J) for some q_J.
+    """Loop closure by a joint: frame M moves relative to frame F as the joint allows, X_FM = X_J(q_J) for some q_J.
 
     The rows are Wᵀ V_FM = 0, with the constraint wrenches W of the joint in the coordinates of M.  The error is Wᵀ ξ
     with ξ = (rotation vector; position) from the closest pose of the joint to M.  The length of the rotation vector is
@@ -72,7 +72,7 @@ class LoopJoint(Constraint):
 
     @property
     def _counts(self) -> dict[str, int]:
-        """Number of values of each parameter."""
+        """Number of values that each parameter of the joint must have, nq or nv, by the parameter's name."""
         nq, nv = self.joint.nq, self.joint.nv
         return {"lower": nq, "upper": nq, "rest": nq} | dict.fromkeys(_BY_VELOCITY, nv)
 
@@ -94,7 +94,7 @@ class LoopJoint(Constraint):
 
     @property
     def resists(self) -> bool:
-        """True if it has damping, friction or springs."""
+        """True if the joint has damping, friction or springs."""
         return any((*self.damping, *self.friction, *self.stiffness))
 
     @property
@@ -103,9 +103,10 @@ class LoopJoint(Constraint):
 
     @cached_property
     def _wrenches(self) -> tuple[Force, ...] | None:
-        """The constraint wrenches if they span the same space in random configurations, else None.
+        """Constraint wrenches of the joint in coordinates of M if they are constant, else None.
 
-        Constant wrenches have zero power on Ṡ v also.
+        They count as constant if they span the same space in random configurations; then they also have zero power on
+        Ṡ v.
         """
         joint = self.joint
         wrenches = joint.constraint_wrench_subspace(joint.zero())
@@ -157,12 +158,18 @@ class LoopJoint(Constraint):
 
 
 def _size(C: Motion, F: Force) -> Any:
-    """Return the squared power of a wrench on a motion without cancellation."""
+    """Return the squared power of a wrench on a motion in which no terms cancel.
+
+    For a motion (ω; v) and a wrench (n; f) it is |ω|²|n|² + |v|²|f|².
+    """
     return C.angular.dot(C.angular) * F.moment.dot(F.moment) + C.linear.dot(C.linear) * F.force.dot(F.force)
 
 
 def _motion_text(F: Force) -> str:
-    """Return the motion that a wrench constrains: "rotation x", or the wrench if it is along no axis."""
+    """Return the name of the motion that a wrench prevents, such as "rotation x".
+
+    For a wrench that is not along a coordinate axis, it is the wrench itself.
+    """
     for kind, part in (("rotation", F.moment), ("translation", F.force)):
         for axis, x in zip("xyz", part, strict=True):
             if abs(abs(x) - 1.0) < 1e-12:

@@ -20,11 +20,11 @@ __all__ = ["BallRolling", "KnifeEdge", "NoSlip", "Rolling", "RollingContact"]
 @public_constructor
 @dataclass(frozen=True)
 class NoSlip(Constraint):
-    """A point of a body has zero velocity along directions, relative to a frame.
+    """No-slip constraint: a point of a body has zero velocity along directions, relative to a frame.
 
     ``point`` is the name of a point, or of a frame for its origin.  ``directions`` are names of directions, or of axes
-    of frames (``"runner.y"``), fixed to any body; the default is all axes of ``relative_to``.  Each direction e gives a
-    row e·v = 0, with the velocity v of the material point relative to ``relative_to``.
+    of frames (``"runner.y"``), fixed to any body; the default is all axes of ``relative_to``.  Each direction e gives
+    a row e·v = 0, with the velocity v of the material point relative to ``relative_to``.
     """
 
     point: str
@@ -81,7 +81,10 @@ class NoSlip(Constraint):
         )
 
     def _lines(self, state: Kinematics, between: RelativeMotion) -> list[VelocityLine]:
-        """Return the lines through the point in coordinates of its body B; directions of D rotate with D in B."""
+        """Return the lines through the point along the directions, in coordinates of the point's body B.
+
+        A direction that is fixed to another body rotates in B with that body.
+        """
         B, c = state.place_of(self.point)
         result = []
         for direction in self.directions:
@@ -102,12 +105,12 @@ _FLAT = 1e-16  # squared sine of a disc's inclination below which it is treated 
 @public_constructor
 @dataclass(frozen=True)
 class Rolling(Constraint):
-    """A wheel or a thin disc rolls on a plane: its contact point has zero velocity in the plane.
+    """Rolling of a wheel or a thin disc on a plane: its contact point has zero velocity in the plane.
 
     ``wheel`` is a frame at the centre of the wheel that rotates with it; ``axis`` is the axle in its coordinates.  The
-    plane is z = 0 of the frame ``on``, which may move.  With the normal n, the unit vector a of the axle and
-    u = n − (n·a) a, the contact point is c = −r u/|u| from the centre, for any inclination and heading of the disc.
-    The rows are the velocity v + ω × c of that point of the *wheel* relative to the plane, along x and y of the plane.
+    plane is z = 0 of the frame ``on``, which may move.  With the normal n, the unit vector a of the axle and u = n −
+    (n·a) a, the contact point is c = −r u/|u| from the centre, for any inclination and heading of the disc.  The rows
+    are the velocity v + ω × c of that point of the *wheel* relative to the plane, along x and y of the plane.
 
     ``contact=True`` adds a `RollingContact` with the same parameters, which keeps the wheel on the plane.  Use
     ``contact=False`` if joints keep the wheel on the plane.
@@ -174,10 +177,11 @@ class Rolling(Constraint):
 @public_constructor
 @dataclass(frozen=True)
 class RollingContact(Constraint):
-    """A thin disc or a ball touches a plane with its lowest point, with or without slip: z = r |u|, or z = r.
+    """Contact of a thin disc or a ball with a plane at its lowest point: its centre has the height r |u|, or r.
 
-    Arguments are as in `Rolling`; ``axis=None`` is a ball.  The row is the velocity of the material contact point along
-    the normal, which equals the rate of the height, since the contact point moves along the rim.
+    It may slip or not.  Arguments are as in `Rolling`, where |u| is the sine of the angle between axle and normal;
+    ``axis=None`` is a ball.  The row is the velocity of the material contact point along the normal, which equals the
+    rate of the height, since the contact point moves along the rim.
     """
 
     wheel: str
@@ -222,11 +226,11 @@ class RollingContact(Constraint):
 @public_constructor
 @dataclass(frozen=True)
 class BallRolling(Constraint):
-    """A ball rolls on a plane, for example a turntable: its contact point has zero velocity in the plane.
+    """Rolling of a ball on a plane, for example a turntable: its contact point has zero velocity in the plane.
 
     ``ball`` is a frame at the centre of the ball that rotates with it.  The plane is z = 0 of the frame ``on``, which
-    may move.  The rows are the velocity of the point at distance r below the centre, relative to the plane, along x and
-    y of the plane.  The ball may spin about the normal.  ``contact`` is as in `Rolling`.
+    may move.  The rows are the velocity of the point at distance r below the centre, relative to the plane, along x
+    and y of the plane.  The ball may spin about the normal.  ``contact`` is as in `Rolling`.
     """
 
     ball: str
@@ -270,9 +274,9 @@ class BallRolling(Constraint):
 
 
 def _at_contact(between: RelativeMotion, axis: Vec3 | None, radius: float) -> list[VelocityLine]:
-    """Return the lines through the lowest point along x, y and z of the plane, in coordinates of the wheel.
+    """Return three lines through the lowest point of a wheel or ball, along x, y and z of the plane.
 
-    The axes of the plane rotate by −ω relative to the wheel: ė = e × ω.
+    They are in coordinates of the wheel.  The axes of the plane rotate by −ω relative to the wheel: ė = e × ω.
     """
     R, V = between.pose.rotation, between.twist
     c, c_dot = _lowest(R.z, _rate_in_wheel(R.z, V), axis, radius)
@@ -284,7 +288,10 @@ def _rate_in_wheel(e: Vec3, V: Motion) -> Vec3:
 
 
 def _lowest(n: Vec3, n_dot: Vec3, axis: Vec3 | None, radius: float) -> tuple[Vec3, Vec3]:
-    """Return c = −r u/|u|, or −r n for a ball, and its rate ċ."""
+    """Return the lowest point c of a wheel or ball from its centre [m], and its rate ċ, in the wheel's axes.
+
+    c is −r u/|u| with u = n − (n·a) a, or −r n for a ball, with the plane's normal n and the axle a.
+    """
     if axis is None:
         return n * -radius, n_dot * -radius
     u, u_dot = _across(n, axis), _across(n_dot, axis)
@@ -294,13 +301,16 @@ def _lowest(n: Vec3, n_dot: Vec3, axis: Vec3 | None, radius: float) -> tuple[Vec
 
 
 def _across(n: Vec3, axis: Vec3) -> Vec3:
-    """Return n − (n·a) a."""
+    """Return the component n − (n·a) a of n that is orthogonal to the unit vector a (``axis``)."""
     rest: Vec3 = n - axis * n.dot(axis)
     return rest
 
 
 def _inclination(u: Vec3) -> Any:
-    """Return |u|, the sine of the angle between axle and normal: the height of the centre of a unit disc."""
+    """Return |u|, the sine of the angle between the axle and the plane's normal.
+
+    It is the height of the centre of a disc with radius 1.
+    """
     square = u.dot(u)
     return sqrt(where(lt(_FLAT, square), square, _FLAT))
 

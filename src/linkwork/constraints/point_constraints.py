@@ -24,7 +24,7 @@ __all__ = ["Distance", "PointOnCurve", "PointOnLine", "PointOnPlane", "PointOnSu
 @public_constructor
 @dataclass(frozen=True)
 class PointOnPlane(Constraint):
-    """A point lies on a plane with normal n: n·r − offset = 0, with r in the frame to which n is fixed.
+    """Constraint of a point to a plane with normal n: n·r − offset = 0, with r in the frame to which n is fixed.
 
     The constraint force is the force on the point along n [N].
     """
@@ -66,7 +66,7 @@ class PointOnPlane(Constraint):
 @public_constructor
 @dataclass(frozen=True)
 class PointOnLine(Constraint):
-    """A point lies on the line through p along u: e·(r − p) = 0 for two directions e orthogonal to u.
+    """Constraint of a point to the line through p along u: e·(r − p) = 0 for two directions e orthogonal to u.
 
     u is a direction (``line``) fixed to a frame, and p (``line_point``) a position in that frame.
     """
@@ -113,7 +113,7 @@ class PointOnLine(Constraint):
 @public_constructor
 @dataclass(frozen=True)
 class PointOnSurface(Constraint):
-    """A point lies on an implicit surface f(r) = 0, with a user function f of its position r in a frame.
+    """Constraint of a point to an implicit surface f(r) = 0, with a user function f of its position r in a frame.
 
     f takes an array (3,) [m] and returns a number, preferably in metres, by NumPy's functions and those of
     `linkwork.expr`.  Where the gradient of f is zero, the surface has no tangent plane and the row is zero.
@@ -182,7 +182,7 @@ class PointOnSurface(Constraint):
 @public_constructor
 @dataclass(frozen=True)
 class PointOnCurve(PointOnSurface):
-    """A point lies on an implicit curve f(r) = (0, 0), the intersection of two surfaces.
+    """Constraint of a point to an implicit curve f(r) = (0, 0), the intersection of two surfaces.
 
     For example, the graph y = g(x) in the plane z = 0 is ``lambda r: (r[1] - g(r[0]), r[2])``.
     """
@@ -193,11 +193,11 @@ class PointOnCurve(PointOnSurface):
 @public_constructor
 @dataclass(frozen=True)
 class Distance(Constraint):
-    """Two points, or origins of frames, have a distance l: (p·p/l − l)/2 = 0, with the vector p between them.
+    """Constraint that two points, or origins of frames, have the distance l: (p·p/l − l)/2 = 0.
 
-    It models a rod with a ball joint at each end.  Near its zeros the error equals |p| − l to first order; it is smooth
-    also for coincident points, and zero only at the distance l.  The constraint force acts along the rod [N], positive
-    in compression.
+    p is the vector between them.  The constraint models a rod with a ball joint at each end.  Near its zeros the error
+    equals |p| − l to first order; it is smooth also for coincident points, and zero only at the distance l.  The
+    constraint force acts along the rod [N], positive in compression.
     """
 
     a: str
@@ -236,7 +236,10 @@ class Distance(Constraint):
         return check_relative_motion(robot, ("point", self.a), ("point", self.b))
 
     def _between(self, state: Kinematics) -> tuple[RelativeMotion, Vec3, Vec3]:
-        """Return the motion of b's frame B relative to a's, b in B, and the vector p from a to b in the axes of B."""
+        """Return the relative motion of the bodies of a and b, the point b, and the vector p from a to b.
+
+        The motion is that of b's frame B relative to a's.  The point and the vector are in the axes of B [m].
+        """
         (A, a), (B, b) = state.place_of(self.a), state.place_of(self.b)
         between = state.between(B, A)
         return between, b, b + between.pose.rotation.inv_act(between.pose.translation - a)

@@ -19,14 +19,14 @@ __all__ = ["Prescribed"]
 @public_constructor
 @dataclass(frozen=True)
 class Prescribed(Constraint):
-    """A joint, or a point in a frame, follows a function of time: q − f(t) = 0, or r − f(t) = 0.
+    """Prescribed motion of a joint, or of a point in a frame: q − f(t) = 0, or r − f(t) = 0.
 
         lw.constraints.Prescribed("crank", lambda t: 2.0 * t)
         lw.constraints.Prescribed(point="tip", motion=lambda t: (0.4, 0.1 * np.sin(t)), axes="xy")
 
-    f returns one value for each coordinate of the joint, or for each of ``axes``, the axes of the frame along which the
-    motion of the point is prescribed.  Its velocity and acceleration are derived.  The constraint force is the driving
-    force of the joint [N·m, N] or the force on the point [N].
+    f returns one value for each coordinate of the joint, or for each of ``axes``, the axes of the frame along which
+    the motion of the point is prescribed.  Its velocity and acceleration are derived.  The constraint force is the
+    driving force of the joint [N·m, N] or the force on the point [N].
     """
 
     joint: str | None = None

@@ -112,23 +112,26 @@ class StateQuery:
     # -- recorded queries and evaluation
 
     def run(self, function: Callable[..., Any], *more: Any) -> list[Any]:
-        """Call a user function with this state and ``more`` arguments; return its flat result.  Raises ValueError."""
+        """Return the flat result of a user function of this state and ``more`` arguments.  Raises ValueError."""
         return self.taken_over(self.outputs(function, *more), self._values)
 
     def outputs(self, function: Callable[..., Any], *more: Any) -> list[Any]:
-        """Return the flat result of a user function as expressions of the queried symbols.  Raises ValueError."""
+        """Return the flat result of a user function as expressions of the symbols that its queries returned.
+
+        Raises ValueError.
+        """
         return _outputs(self._name, function, (self, *more))
 
     def taken_over(self, outputs: Sequence[Any], answers: Sequence[Any]) -> list[Any]:
-        """Return the values of the expressions from `outputs` for given results of the queries.
+        """Return the values of expressions from `outputs` for these results of the function's queries.
 
-        ``answers`` are these results, in the order of the queries, as scalars of any type.
+        ``answers`` are the results, in the order of the queries, as scalars of any type.
         """
         return _evaluate_on(self._name, outputs, self._symbols, answers)
 
     @property
     def asked(self) -> tuple[tuple[str, ...], ...]:
-        """The queries that the function has made: each is a tuple of a method's name and its arguments."""
+        """Queries that the function has sent: each is a tuple of a method's name and its arguments."""
         return tuple(self._answers)
 
     def _frames(self, *names: Any) -> list[Any]:
@@ -158,7 +161,7 @@ class StateQuery:
 
 @dataclass(frozen=True)
 class OfFunction(Constraint):
-    """A constraint by a user function of a `StateQuery`: base of `Holonomic` and `Pfaffian`."""
+    """Base of `Holonomic` and `Pfaffian`, constraints by a user function of a `StateQuery`."""
 
     name: str
     function: Callable[[StateQuery], Any]
@@ -225,7 +228,10 @@ class OfFunction(Constraint):
         )
 
     def with_names(self, names: Mapping[str, str]) -> Self:
-        """Return the constraint with a table of renamed frames; the function is unchanged."""
+        """Return the constraint with frames renamed by a mapping.
+
+        The function is unchanged; the names in its queries are translated.
+        """
         before = dict(self.names)
         after = {known: with_names(name, names) for known, name in before.items()}
         after |= {known: name for known, name in names.items() if known not in before}
@@ -243,7 +249,7 @@ class OfFunction(Constraint):
         return StateQuery(state, f"constraint {self.name!r}", not self.holonomic, dict(self.names))
 
     def _values_of_function(self, state: Kinematics) -> list[Any]:
-        """Return the value of the function in a state, one number per row."""
+        """Return the values of the function in a state, one for each row."""
         result = self._query(state).run(self.function)
         if len(result) != self.count:
             self._require_robot()
@@ -260,9 +266,10 @@ class OfFunction(Constraint):
 
 
 def over_any_scalar(name: str, function: Callable[..., Any], *arguments: Any, count: int | None = None) -> list[Any]:
-    """Call a user function on scalars of any type, and on lists of scalars, which it receives as arrays.
+    """Return the flat result of a user function on arguments of any scalar type.
 
-    Returns its flat result.  ``name`` begins error messages; ``count`` is the expected size.  Raises ValueError.
+    An argument that is a list is passed as an array.  ``name`` begins error messages; ``count`` is the expected size.
+    Raises ValueError.
     """
     graph = Graph(name)
     symbols: list[Symbol] = []
@@ -296,7 +303,10 @@ def refuse_pickling(constraint: Any, kind: str = "constraint") -> None:
 
 
 def _is_importable(function: Any) -> bool:
-    """Return True if a function is importable by its name; objects that are not functions are left to pickle."""
+    """Return True if another process can import a function by its name.
+
+    Objects that are not functions count as importable; pickle decides about them.
+    """
     name, module = getattr(function, "__qualname__", None), getattr(function, "__module__", None)
     if name is None or module is None:
         return True
@@ -345,7 +355,7 @@ def _number(x: Any) -> float:
 
 
 def _evaluate_on(name: str, outputs: Sequence[Any], symbols: Sequence[Symbol], values: Sequence[Any]) -> list[Any]:
-    """Evaluate expressions of symbols on other values."""
+    """Return the values of expressions for these values of their symbols."""
     if not any(isinstance(x, Symbol) for x in outputs):
         return list(outputs)
     try:

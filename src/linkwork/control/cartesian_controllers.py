@@ -52,7 +52,7 @@ class CartesianLaw(ControlLaw):
         return ("target",)
 
     def _read_condition(self, condition: float | None, active: Sequence[int]) -> float:
-        """Return the largest condition number of Λ⁻¹ of some axes."""
+        """Return the largest allowed condition number of Λ⁻¹, the matrix of the axes ``active``."""
 
         def rows(q: np.ndarray) -> Any:
             J = self.robot.jacobian(q, self.frame, expressed_in=self.axes)
@@ -67,7 +67,10 @@ class CartesianLaw(ControlLaw):
         return np.repeat(result, 3) if pair else np.broadcast_to(result, (6,)).copy()
 
     def _errors_and_jacobian(self, q: Any, v: Any, target: Any) -> tuple[list[Any], list[list[Any]], list[Any]]:
-        """Return the error from the frame to its target (6), J and J v, about the frame's origin in the axes."""
+        """Return the error (6) from the frame to its target, the Jacobian J (6, nv) and the twist J v (6).
+
+        Rotations come first; all are about the frame's origin, in the axes of the controller.
+        """
         how = {"expressed_in": self.axes}
         e = list(pose_difference(self.robot.pose(q, self.frame), target))
         if self.axes != "world":
@@ -80,7 +83,10 @@ class CartesianLaw(ControlLaw):
     def _bounded_forces(
         self, rows: list[list[Any]], active: Iterable[int], accelerations: list[Any], q: Any, a0: list[Any]
     ) -> list[Any]:
-        """Return joint forces Jᵀ Λ (a* − J a_0) of some axes, with a bounded Λ."""
+        """Return the joint forces Jᵀ Λ (a* − J a_0) of the axes ``active``, with a bounded Λ.
+
+        The condition number of Λ⁻¹ is at most ``max_condition``.
+        """
         active, scale = list(active), self.scale
         level = Level([[scale[k] * x for x in rows[k]] for k in active], [scale[k] * accelerations[k] for k in active])
         return task_forces(self.robot.tree, list(q), [level], a0, self.max_condition, self.passive)
@@ -306,17 +312,17 @@ class HybridForcePosition(CartesianLaw):
 
 @public_constructor
 class Admittance(ControlLaw):
-    """Admittance control: shifts the target of another controller by x, which a measured force moves.
+    """Admittance control: shifts the target of another controller by x, as a measured force demands.
 
-    The shift obeys M ẍ + D ẋ + K x = F.  With a controller of joints (`PD`, `PID`, `ComputedTorque`), x is a tangent
-    vector (nv), and F, the input ``force`` (nv), are external joint forces.  With an `Impedance`, x (6) is a rotation
+    The shift obeys M ẍ + D ẋ + K x = F. With a controller of joints (`PD`, `PID`, `ComputedTorque`), x is a tangent
+    vector (nv), and F, the input ``force`` (nv), are external joint forces. With an `Impedance`, x (6) is a rotation
     vector and a translation in the world, and F, ``force`` (6), is the external wrench on the frame about its origin.
-    ``inertia`` > 0, ``damping`` >= 0 and ``stiffness`` >= 0 are a number or an array of the size of x.  Steps of ``dt``
+    ``inertia`` > 0, ``damping`` >= 0 and ``stiffness`` >= 0 are a number or an array of the size of x. Steps of ``dt``
     [s], the step of the loop, are implicit and stable for all values:
 
         (M + h D + h² K) ẋ⁺ = M ẋ + h (F − K x),     x⁺ = x + h ẋ⁺.
 
-    The state is x, ẋ and the state of the other controller.  Inputs are ``force`` and those of the other controller, to
+    The state is x, ẋ and the state of the other controller. Inputs are ``force`` and those of the other controller, to
     whose target velocity and acceleration ẋ and ẍ are added.
 
     Source: Villani and De Schutter, Force control, in: Springer Handbook of Robotics, 2nd ed., 2016, section 9.2.
@@ -387,7 +393,7 @@ class Admittance(ControlLaw):
 
 
 def _shifted(target: Any, x: list[Any]) -> Any:
-    """Return a pose rotated and translated in the world."""
+    """Return the pose ``target`` rotated by the vector x[:3] and translated by x[3:], in the world."""
     X = Pose.of_elements(target.ravel().tolist())
     rotation = Quaternion.exp(Vec3(*x[:3])).rotation() @ X.rotation
     result = Pose(rotation, X.translation + Vec3(*x[3:]))

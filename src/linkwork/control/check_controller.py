@@ -228,7 +228,7 @@ def _derivatives(trial: _Trial) -> list[float]:
     shapes = {name: np.shape(x) for name, x in trial.states[0].items()}
 
     def torque_after(s: Any, along: Any, **symbols: Any) -> Any:
-        """Return τ after s seconds of a motion."""
+        """Return τ after s seconds of a motion with the velocities and accelerations ``along``."""
         symbols["q"] = robot.integrate(symbols["q"], array([s * x for x in along]))
         symbols["v"] = array([x + s * y for x, y in zip(symbols["v"], along, strict=True)])
         arguments = [symbols.pop(name) for name in _RESERVED if name in symbols]

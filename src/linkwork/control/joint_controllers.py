@@ -85,7 +85,7 @@ class JointLaw(ControlLaw):
 
 @public_constructor
 class PD(JointLaw):
-    """τ = K_p (q_d ⊖ q) + K_d (v_d − v) + τ_ff: springs and dampers in the joints.
+    """PD control of joints, springs and dampers: τ = K_p (q_d ⊖ q) + K_d (v_d − v) + τ_ff.
 
     ``kp`` [N·m/rad, N/m] and ``kd`` [N·m·s/rad, N·s/m] are a number, one number by actuated velocity, or a dict by
     joint, all >= 0.  ``feedforward`` is "none", "gravity" (gravity compensation at q), or "dynamics" (inverse dynamics
@@ -94,7 +94,7 @@ class PD(JointLaw):
     provides all three.
 
     ``actuators`` names the joints that exert forces (default: all but those of six degrees of freedom); feedforward
-    forces of other joints are omitted.  |τ| ≤ ``effort_limits`` (default: the robot's own).  With ``passive``, springs,
+    forces of other joints are omitted. |τ| ≤ ``effort_limits`` (default: the robot's own). With ``passive``, springs,
     damping and friction of joints are part of the feedforward.
 
     Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, sections 8.5.1 and 8.3.
@@ -130,7 +130,9 @@ class PD(JointLaw):
 
 @public_constructor
 class PID(JointLaw):
-    """τ = K_p (q_d ⊖ q) + K_d (v_d − v) + I + τ_ff, with İ = K_i (q_d ⊖ q) and anti-windup.
+    """PID control of joints, τ = K_p (q_d ⊖ q) + K_d (v_d − v) + I + τ_ff, with anti-windup.
+
+    The integral I obeys İ = K_i (q_d ⊖ q).
 
     Arguments are those of `PD`.  The integral I (nv) [N·m, N] is the controller's state, updated in steps of ``dt``
     [s], the step of the simulation.  ``anti_windup`` is "clamping" (no integration that would exceed a limit further),
@@ -189,7 +191,7 @@ class PID(JointLaw):
 
 @public_constructor
 class GravityCompensation(JointLaw):
-    """τ = g(q) − K_d v: gravity compensation with damping, for guiding the robot by hand.
+    """Gravity compensation with damping, τ = g(q) − K_d v, for guiding the robot by hand.
 
     ``kd`` [N·m·s/rad, N·s/m] is given as in `PD`.  With joints that are not actuated or with closed loops, τ keeps the
     actuated joints at rest.
@@ -224,11 +226,13 @@ class GravityCompensation(JointLaw):
 
 @public_constructor
 class ComputedTorque(JointLaw):
-    """τ = M(q) a* + h(q, v) with a* = a_d + K_d (v_d − v) + K_p (q_d ⊖ q): the error e has ë + K_d ė + K_p e = 0.
+    """Computed-torque control, with joint errors e = q_d ⊖ q that obey ë + K_d ė + K_p e = 0.
+
+    The law is τ = M(q) a* + h(q, v) with a* = a_d + K_d (v_d − v) + K_p (q_d ⊖ q).
 
     ``kp`` [1/s²] and ``kd`` [1/s] (default: critical damping 2 √kp) are given as in `PD`, and so is the target.
-    Accelerations of joints without actuators follow from their zero forces (collocated partial feedback linearisation),
-    those of closed loops from the actuated joints.  The actuated joints still obey the linear equation.
+    Accelerations of joints without actuators follow from their zero forces (collocated partial feedback
+    linearisation), those of closed loops from the actuated joints. The actuated joints still obey the linear equation.
 
     Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, section 8.5.2; Spong, Partial
     feedback linearization of underactuated mechanical systems, IROS 1994.
@@ -266,7 +270,9 @@ class ComputedTorque(JointLaw):
 
 @public_constructor
 class JointImpedance(JointLaw):
-    """Joint impedance control: the joints behave like springs and dampers, with ``inertia`` also of a desired inertia.
+    """Joint impedance control: each joint behaves like a spring and a damper.
+
+    With ``inertia``, the joint also behaves as if it had that inertia.
 
     Without ``inertia`` the robot keeps its own inertia, and no force measurement is needed:
 

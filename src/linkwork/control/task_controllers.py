@@ -95,14 +95,17 @@ class TaskLaw(ControlLaw):
     def _motions(
         self, q: Any, v: Any, tasks: Iterable[Task], inputs: Mapping[str, Any]
     ) -> tuple[Stack, TaskMotion, list[Any]]:
-        """Return the stack of some tasks, their motion, and their desired accelerations a* by component."""
+        """Return the stack of some tasks, their motion, and the desired acceleration a* of each component."""
         stack, motion, accelerations, _ = self._accelerations(q, v, tasks, inputs)
         return stack, motion, accelerations
 
     def _accelerations(
         self, q: Any, v: Any, tasks: Iterable[Task], inputs: Mapping[str, Any]
     ) -> tuple[Stack, TaskMotion, list[Any], list[Any]]:
-        """Return the same and the damping part of a*, which is a* for zero errors and target accelerations."""
+        """Return the stack of some tasks, their motion, desired accelerations a*, and the damping part of a*.
+
+        The damping part is a* for zero errors and zero target accelerations.
+        """
         chosen = tuple(tasks)
         targets = [
             scalars(inputs.get(self._target_name(x), x.target)).ravel().tolist() if x.name in self.shapes else []
@@ -135,7 +138,11 @@ _CONDITION_FACTOR, _MAX_CONDITION = 10.0, 1e6  # default of max_condition, relat
 
 @public_constructor
 class OperationalSpace(TaskLaw):
-    """τ = h + M a_0 + Σ J̃ᵀΛ (a* − J̇ v − J a): tasks move as unit masses on springs and dampers, by their priority.
+    """Operational-space control: tasks move as unit masses on springs and dampers, by their priority.
+
+    The law is τ = h + M a_0 + Σ J̃ᵀΛ (a* − J̇ v − J a), with the desired accelerations a* of the tasks. J̃ is a task's
+    Jacobian without the motions of tasks of higher priority, Λ⁻¹ = J̃ M⁻¹ J̃ᵀ, and a are the accelerations that a_0
+    and the tasks of higher priority cause.
 
     ``tasks`` are those of inverse kinematics (`linkwork.ik`), for a robot without loops whose joints are all actuated.
     Tasks of ``level`` 0 have the highest priority; forces of later levels do not accelerate them (J M⁻¹ τ = 0).
@@ -145,12 +152,12 @@ class OperationalSpace(TaskLaw):
     ``nullspace_damping`` [1/s] acts there.
 
     Near singularities, Λ⁻¹ is regularised so that its condition number stays below ``max_condition``, in units of
-    angles and half characteristic lengths (default: ten times the median over configurations).  So forces are bounded,
-    and nothing changes elsewhere.  Inputs are targets by the tasks' names, and desired rates and accelerations as
-    NAME_v and NAME_a, in the axes of errors.  |τ| ≤ ``effort_limits`` (default: the robot's own).  If tasks need more,
+    angles and half characteristic lengths (default: ten times the median over configurations). So forces are bounded,
+    and nothing changes elsewhere. Inputs are targets by the tasks' names, and desired rates and accelerations as
+    NAME_v and NAME_a, in the axes of errors. |τ| ≤ ``effort_limits`` (default: the robot's own). If tasks need more,
     gravity compensation comes first, then damping with velocity terms, then the forces of errors and target
-    accelerations, level by level.  Each is scaled, in its direction, to what the limits leave.  Damping that the limits
-    cut brakes all joints alike.  With ``passive``, springs, damping and friction of joints are compensated.
+    accelerations, level by level. Each is scaled, in its direction, to what the limits leave. Damping that the limits
+    cut brakes all joints alike. With ``passive``, springs, damping and friction of joints are compensated.
 
     Sources: Khatib, IEEE J. Robotics and Automation RA-3(1), 1987; Sentis and Khatib, Int. J. Humanoid Robotics 2(4),
     2005.

@@ -160,7 +160,7 @@ class WholeBody(TaskLaw):
         return WholeBodyAnswer(result.tau, result.acceleration, forces, result.found, result.rounds)
 
     def _solve(self, q: Any, v: Any, inputs: Mapping[str, Any]) -> BodyForces:
-        """Solve the program, on symbols."""
+        """Return forces and accelerations for one state of symbols, by the quadratic programs of all levels."""
         robot, nv = self.robot, self.robot.nv
         q, v = array(list(q)), array(list(v))
         M = robot.mass_matrix(q, passive=self.passive)

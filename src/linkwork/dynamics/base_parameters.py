@@ -68,7 +68,7 @@ class BaseParameters(Made):
 
     @property
     def identifiable(self) -> tuple[str, ...]:
-        """Parameters that are base parameters by themselves: no other parameter is grouped with them."""
+        """Names of the parameters that are base parameters by themselves: no other parameter is grouped with them."""
         return tuple(name for name, row in zip(self.names, self.grouping, strict=True) if not row.any())
 
     def regressor(self, Y: ArrayLike) -> np.ndarray:

@@ -51,9 +51,10 @@ class DerivativeMethods(RobotBase):
         point: str | None = None,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Compute ∂V/∂q and ∂V/∂v of the `twist` V of frame B relative to A, in E's axes, at P; ∂V/∂v is `jacobian`.
+        """Compute ∂V/∂q and ∂V/∂v of the `twist` V of a frame relative to another; ∂V/∂v is `jacobian`.
 
-        q (..., nq), v (..., nv) -> dV_dq (..., 6, nv) [1/s, m/s], dV_dv (..., 6, nv) [1, m].
+        q (..., nq), v (..., nv) -> dV_dq (..., 6, nv) [1/s, m/s], dV_dv (..., 6, nv) [1, m].  The other frame is
+        ``relative_to``; V is at ``point``, by default the frame's origin, and in the axes of ``expressed_in``.
         """
 
     @computed
@@ -69,10 +70,11 @@ class DerivativeMethods(RobotBase):
         point: str | None = None,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Compute ∂A/∂q, ∂A/∂v and ∂A/∂a of the `acceleration` A = (ω̇; v̇) of B relative to A, in E's axes, at P.
+        """Compute ∂A/∂q, ∂A/∂v and ∂A/∂a of the `acceleration` A = (ω̇; v̇) of a frame relative to another.
 
-        q (..., nq), v, a (..., nv) -> dA_dq (..., 6, nv) [1/s², m/s²], dA_dv (..., 6, nv) [1/s, m/s], dA_da
-        (..., 6, nv) [1, m].
+        q (..., nq), v, a (..., nv) -> dA_dq (..., 6, nv) [1/s², m/s²], dA_dv (..., 6, nv) [1/s, m/s], dA_da (..., 6,
+        nv) [1, m]. The other frame is ``relative_to``; A is at ``point``, by default the frame's origin, and in the
+        axes of ``expressed_in``.
         """
 
     # -- the robot as a whole

@@ -102,21 +102,22 @@ def from_pseudo_inertia(P: Any) -> Any:
 
 @public
 def from_log_cholesky(theta: Any) -> Any:
-    """Return π of log-Cholesky coordinates θ = (α, d_1, d_2, d_3, s_12, s_23, s_13, t_1, t_2, t_3).
+    """Return inertial parameters π of log-Cholesky coordinates (α, d_1, d_2, d_3, s_12, s_23, s_13, t_1, t_2, t_3).
 
-    Every θ (..., 10) is that of a physical body, so identification over θ needs no constraints.  The pseudo-inertia is
-    U Uᵀ with U = e^α [[e^d_1, s_12, s_13, t_1], [0, e^d_2, s_23, t_2], [0, 0, e^d_3, t_3], [0, 0, 0, 1]]; the mass is
-    e^2α [kg] and t the centre of mass [m].  The map is smooth, and takes symbols.  [Rucker and Wensing, 2022]
+    Every such θ (..., 10) is that of a physical body, so identification over θ needs no constraints. The
+    pseudo-inertia is U Uᵀ with U = e^α [[e^d_1, s_12, s_13, t_1], [0, e^d_2, s_23, t_2], [0, 0, e^d_3, t_3], [0, 0, 0,
+    1]]; the mass is e^2α [kg] and t the centre of mass [m]. (..., 10) -> (..., 10). The map is smooth, and takes
+    symbols. [Rucker and Wensing, 2022]
     """
     return _mapped("from_log_cholesky", theta, (10,), formulas.from_log_cholesky, (10,))
 
 
 @public
 def log_cholesky(parameters: Any) -> Any:
-    """Return log-Cholesky coordinates θ of parameters π, the inverse of `from_log_cholesky`: (..., 10) -> (..., 10).
+    """Return the log-Cholesky coordinates θ of inertial parameters π: the inverse of `from_log_cholesky`.
 
-    Takes symbols.  Raises ValueError with the reason where the pseudo-inertia is not positive definite: a point mass, a
-    rod or a plate without thickness has no θ.
+    (..., 10) -> (..., 10).  Takes symbols.  Raises ValueError with the reason where the pseudo-inertia is not positive
+    definite: a point mass, a rod or a plate without thickness has no θ.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         theta = _mapped("log_cholesky", parameters, (10,), formulas.log_cholesky, (10,))
@@ -141,7 +142,10 @@ def _mapped(
     formula: Callable[[Sequence[Any]], Any],
     shape: tuple[int, ...],
 ) -> Any:
-    """Apply a formula of one body's parameters to arrays: symbols sample by sample, numbers all together."""
+    """Return the values of a formula of one body's parameters, for arrays of parameters.
+
+    Symbols are evaluated sample by sample, numbers all together.
+    """
 
     def flat(values: Sequence[Any]) -> list[Any]:
         return [x for row in formula(values) for x in (row if isinstance(row, list) else [row])]

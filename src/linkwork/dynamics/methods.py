@@ -36,7 +36,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def with_constraint_forces(method: F) -> F:
-    """Wrap a method of q, v and a whose ``constraint_forces``, if left out, are those of inverse dynamics."""
+    """Return a method whose argument ``constraint_forces`` is by default the result of inverse dynamics.
+
+    The method is a function of q, v and a.
+    """
 
     def wrapped(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
         try:

@@ -45,9 +45,9 @@ class MomentumMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute the position of the centre of mass, of the robot or a ``subtree``, from A's origin in E's axes.
+        """Compute the position of the centre of mass of the robot, or of a ``subtree``.
 
-        q (..., nq) -> (..., 3) [m].  A is ``relative_to``, E ``expressed_in``.
+        q (..., nq) -> (..., 3) [m], from the origin of the frame ``relative_to``, in the axes of ``expressed_in``.
         """
 
     @computed
@@ -61,9 +61,9 @@ class MomentumMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute ċ, the velocity of the centre of mass relative to A, in E's axes.
+        """Compute ċ, the velocity of the centre of mass relative to the frame ``relative_to``.
 
-        q (..., nq), v (..., nv) -> (..., 3) [m/s].
+        q (..., nq), v (..., nv) -> (..., 3) [m/s], in the axes of ``expressed_in``.
         """
 
     @computed
@@ -78,9 +78,9 @@ class MomentumMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute c̈, the acceleration of the centre of mass relative to A, in E's axes.
+        """Compute c̈, the acceleration of the centre of mass relative to the frame ``relative_to``.
 
-        q (..., nq), v, a (..., nv) -> (..., 3) [m/s²].  In free fall it is gravity.
+        q (..., nq), v, a (..., nv) -> (..., 3) [m/s²], in the axes of ``expressed_in``.  In free fall it is gravity.
         """
 
     @computed
@@ -93,9 +93,10 @@ class MomentumMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute J of the centre of mass, with ċ = J v.
+        """Compute the Jacobian J of the centre of mass: its velocity is ċ = J v.
 
-        q (..., nq) -> (..., 3, nv) [1, m].  Columns of joints that do not move the subtree relative to A are zero.
+        q (..., nq) -> (..., 3, nv) [1, m], as `center_of_mass_velocity` is expressed. Columns of joints that do not
+        move the subtree relative to ``relative_to`` are zero.
         """
 
     # -- energy
@@ -249,25 +250,27 @@ class RegressorMethods(ConfigurationMethods):
     def kinetic_energy_regressor(
         self, q: Array, v: Array, *, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Compute the row vector y with kinetic energy ½ vᵀ M v = y π; with ``passive`` it includes armatures.
+        """Compute the row vector y by which parameters π are multiplied in the kinetic energy: ½ vᵀ M v = y π.
 
-        q (..., nq), v (..., nv) -> (..., npi) [J by π].
+        q (..., nq), v (..., nv) -> (..., npi) [J by π].  With ``passive`` it includes armatures.
         """
 
     @computed
     def potential_energy_regressor(
         self, q: Array, *, gravity: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Compute the row vector y with U = y π, the potential energy of moving bodies; ``passive`` includes springs.
+        """Compute the row vector y by which parameters π are multiplied in the potential energy of bodies: U = y π.
 
-        q (..., nq) -> (..., npi) [J by π].  U is zero where the bodies are at the world's origin.
+        q (..., nq) -> (..., npi) [J by π]. ``passive`` includes springs. U is that of moving bodies, and zero where
+        they are at the world's origin.
         """
 
     @computed
     def momentum_regressor(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Compute the matrix Y with momentum (angular; linear) = Y π, about the world's origin in the world's axes.
+        """Compute the matrix Y by which parameters π are multiplied in the momentum: (angular; linear) = Y π.
 
-        q (..., nq), v (..., nv) -> (..., 6, npi) [kg·m²/s, kg·m/s by π].
+        q (..., nq), v (..., nv) -> (..., 6, npi) [kg·m²/s, kg·m/s by π]. The momentum is about the world's origin, in
+        the world's axes.
         """
 
     # -- the parameters

@@ -50,9 +50,9 @@ _KINDS_IN_M = ("inertia", "armature", "placement", "frame")
 
 
 def inertia_guards(subject: KernelOwner, request: Request, walked: Any, q: Sequence[Any]) -> list[Any]:
-    """Return expressions that are positive where a pivot of M is small.
+    """Return expressions that are positive in configurations where the mass matrix M is almost singular.
 
-    There is one for each velocity whose pivot may vanish in some configuration.
+    There is one for each velocity whose pivot of M may vanish in some configuration.
     """
     if not (
         isinstance(subject, RobotOwner) and request.spec.requires_regular_coordinates and "q" in request.spec.inputs
@@ -107,7 +107,7 @@ def unfelt(M: np.ndarray, sizes: Sequence[float]) -> np.ndarray:
 
 
 def unfelt_joints(tree: Tree, q: list[float], armature: bool, fixed: Sequence[int] = ()) -> list[str]:
-    """Return the names of joints that take part in motions without inertia, in the order of velocities."""
+    """Return the names of the joints of motions that no inertia resists, in the order of velocities."""
     owner = owners(tree)
     free = [k for k, i in enumerate(owner) if i not in fixed]
     sizes = mass_sizes(tree, q, armature)
@@ -118,7 +118,10 @@ def unfelt_joints(tree: Tree, q: list[float], armature: bool, fixed: Sequence[in
 
 
 def _singular_joints(tree: Tree, armature: bool, fixed: tuple[int, ...]) -> tuple[str, ...]:
-    """Return the names of joints that move no inertia, the first failing pivot's joint first; () where M is regular."""
+    """Return the names of the joints that move no inertia; () where M is regular.
+
+    The joint of the first failing pivot is first.
+    """
     failing: list[int] = []
     for seed in range(2):
         q = _random_configuration(tree, seed)
@@ -132,7 +135,7 @@ def _singular_joints(tree: Tree, armature: bool, fixed: tuple[int, ...]) -> tupl
 
 
 def _inertia_key(subject: RobotOwner, request: Request) -> tuple[bool, tuple[int, ...]]:
-    """Return True if armature is part of M, and the bodies whose accelerations are prescribed."""
+    """Return (passive, bodies): True if armature is part of M, and the bodies with prescribed accelerations."""
     options, tree = dict(request.options), subject.tree
     joints = options.get("joints", ())
     fixed = {tree.joint_index(joint) for joint in ((joints,) if isinstance(joints, str) else joints)}
@@ -140,7 +143,7 @@ def _inertia_key(subject: RobotOwner, request: Request) -> tuple[bool, tuple[int
 
 
 def _weak_velocities(subject: RobotOwner, armature: bool, fixed: Sequence[int], q: list[float]) -> list[int]:
-    """Return the velocities whose inertia may vanish in some configuration."""
+    """Return the indices in v for which the pivot of M may vanish in some configuration."""
     owner = owners(subject.tree)
     return [k for k in yielding(subject.tree, q, armature) if owner[k] not in fixed]
 

@@ -12,5 +12,5 @@ register_tasks()
 
 
 def __dir__() -> list[str]:
-    """The documented names."""
+    """Return the documented names of this package."""
     return sorted(__all__)

@@ -48,7 +48,7 @@ def _sin_cos(angle: Any) -> tuple[Any, Any]:
 
 @cache
 def _pendulum() -> ControlTask:
-    """Pendulum swing-up and balance; the motor is too weak to lift it directly."""
+    """Return the task to swing up and balance a pendulum whose motor is too weak to lift it directly."""
     robot = Robot.build("pendulum", Link("post", mass=1.0), _hinge("hinge", "post", "rod", 0.0), _rod("rod", 1.0, 1.0))
 
     def observe(q: Any, v: Any, goal: Any) -> list[Any]:
@@ -65,7 +65,7 @@ def _pendulum() -> ControlTask:
 
 @cache
 def _cart_pole() -> ControlTask:
-    """Balance of a pole on a cart."""
+    """Return the task to balance a pole on a cart."""
     rail, along = joints.Prismatic((1.0, 0.0, 0.0)), Link("cart", shapes.Box((0.3, 0.2, 0.1)), mass=1.0)
     robot = Robot.build(
         "cart_pole",
@@ -104,7 +104,7 @@ def _two_rods(name: str, first: float, second: float, damping: float, tip: str) 
 
 @cache
 def _acrobot() -> ControlTask:
-    """Swing-up of two rods with a motor only between them."""
+    """Return the task to swing up two rods with a motor only between them."""
     robot: Any = _two_rods("acrobot", 0.5, 0.5, 0.01, "tip")
 
     def observe(q: Any, v: Any, goal: Any) -> list[Any]:
@@ -121,7 +121,7 @@ def _acrobot() -> ControlTask:
 
 @cache
 def _reacher() -> ControlTask:
-    """Reach and hold a point with a planar arm of two joints, without gravity."""
+    """Return the task to reach and stay at a point with a planar arm of two joints, without gravity."""
     robot: Any = _two_rods("reacher", 0.5, 0.5, 0.1, "tip").with_gravity((0.0, 0.0, 0.0))
 
     def off(q: Any, goal: Any) -> tuple[Any, Any]:
@@ -148,7 +148,7 @@ def _reacher() -> ControlTask:
 
 @cache
 def _hopper() -> ControlTask:
-    """Fast planar locomotion of a body on one leg, without falling."""
+    """Return the task to move a planar body fast on one leg, without falling."""
     robot = Robot.build(
         "hopper",
         Link("ground", mass=1.0),
@@ -218,14 +218,14 @@ def _never_fails(q: Any, v: Any, goal: Any) -> Any:
 @public
 @dataclass(frozen=True)
 class ControlTask:
-    """A control task of a robot, for one environment; all functions except ``start`` and ``goal`` are of symbols.
+    """Control task of a robot for reinforcement learning: initial states, observations, rewards and failure.
 
     ``start(rng)`` returns the initial q (nq,) and v (nv,), ``goal(rng)`` values (k,) that are constant in an episode.
-    An action (m,), within −1 and 1, scales the ``efforts`` (m,) [N·m, N] of the ``joints``, each of one degree of
-    freedom.  ``observe(q, v, goal)`` returns the observation and ``reward(q, v, action, goal)`` the reward of the state
-    after an action.  ``failed(q, v, goal)`` is nonzero where the episode fails.  An action is constant for
-    ``steps_per_action`` steps of ``dt`` [s]; an episode is truncated after ``horizon`` actions.  ``contacts`` are those
-    of `Robot.simulate`.
+    The other functions are traced, so their arguments are symbols. An action (m,), within −1 and 1, scales the
+    ``efforts`` (m,) [N·m, N] of the ``joints``, each of one degree of freedom. ``observe(q, v, goal)`` returns the
+    observation and ``reward(q, v, action, goal)`` the reward of the state after an action. ``failed(q, v, goal)`` is
+    nonzero where the episode fails. An action is constant for ``steps_per_action`` steps of ``dt`` [s]; an episode is
+    truncated after ``horizon`` actions. ``contacts`` are those of `Robot.simulate`.
 
     Raises ValueError and UnknownNameError for joints and efforts that do not fit the robot.
     """
@@ -260,7 +260,7 @@ class ControlTask:
         ContactSet.of(self.contacts, "convex", "ControlTask")
 
     def forces(self, action: Any) -> Any:
-        """Return τ (nv) of an action (m), which is clipped to −1 and 1."""
+        """Return the joint forces τ (nv) for an action (m), which is clipped to −1 and 1."""
         robot: Any = self.robot
         tau: list[Any] = [0.0] * robot.nv
         for name, effort, u in zip(self.joints, self.efforts, [*action], strict=True):

@@ -150,7 +150,7 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
 
 def register_tasks() -> None:
-    """Register every entry of `TASKS` with gymnasium, as ``linkwork/<name>-v0``."""
+    """Register each of `TASKS` with gymnasium, as ``linkwork/<name>-v0``."""
     for name in TASKS:
         entry = f"{__name__}:{VectorEnvironment.__name__}"
         result = f"{NAMESPACE}/{name}-v0"
@@ -173,7 +173,7 @@ def initial_state(task: ControlTask, rng: np.random.Generator) -> tuple[np.ndarr
 
 
 def observation_kernel(task: ControlTask, goal_size: int) -> Kernel:
-    """Return the kernel from q, v, goal to the observation."""
+    """Return the kernel that computes the observation from q, v and goal."""
 
     def observation(q: Any, v: Any, goal: Any) -> Any:
         return array(list(task.observe(q, v, goal)))
@@ -182,7 +182,7 @@ def observation_kernel(task: ControlTask, goal_size: int) -> Kernel:
 
 
 def action_kernel(task: ControlTask, goal_size: int) -> Kernel:
-    """Return the kernel from q, v, goal and action to the next state, observation, reward and failure."""
+    """Return the kernel that computes the next q and v, observation, reward and failure from q, v, goal and action."""
     robot: Any = task.robot
 
     def act(q: Any, v: Any, goal: Any, action: Any) -> Any:
@@ -220,7 +220,7 @@ _SIZE, _DOTS = 4.0, 80.0  # [inch], [1/inch]: 320 pixels a side
 
 
 def robot_frames(robot: Any, q: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Draw the robot at each of q (n, nq) and return images (height, width, 3) of uint8."""
+    """Return images (height, width, 3) of uint8, one of the robot at each of the configurations q (n, nq)."""
     pyplot()  # raises ImportError with the install command if matplotlib is missing
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -13,5 +13,5 @@ __all__ = ["ALL", "Bushing", "ForceElement", "Marks", "Resistance", "SpringDampe
 
 
 def __dir__() -> list[str]:
-    """The documented names."""
+    """Return the documented names of this package."""
     return sorted(__all__)

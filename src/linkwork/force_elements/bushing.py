@@ -106,7 +106,10 @@ class Bushing(ForceElement):
         return Force(Vec3.of(moment), R.inv_act(Vec3.of(f)))
 
     def resistances(self, marks: Marks, X: Pose) -> list[Resistance]:
-        """Return the resistances about and along the axes; rotations have the stiffness at rest."""
+        """Return the resistances about M's axes and along those of rest, where K or D is not zero.
+
+        For rotations the stiffness is that at rest.
+        """
         R, parameters = self._from_rest(X).rotation, [*zip(self._stiffness, self._damping, strict=True)]
         axes = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
         turning = [Resistance(Force(e, Vec3.zero()), *some) for e, some in zip(axes, parameters[:3], strict=True)]
@@ -128,6 +131,6 @@ class Bushing(ForceElement):
         return X if self.rest is None else self.rest.inv() @ X
 
     def _rotation(self, X: Pose) -> tuple[list[Any], list[Any]]:
-        """Return the configuration of a floating joint with the rotation of M, and the rotation vector φ."""
+        """Return the configuration of a floating joint whose pose has the rotation of X, and X's rotation vector φ."""
         q = _JOINT.configuration_from_pose(Pose(X.rotation, Vec3.zero()))
         return q, _JOINT.difference(_JOINT.zero(), q)[:3]

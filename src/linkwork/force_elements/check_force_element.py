@@ -31,7 +31,7 @@ _STATES = 6
 
 @public
 def check_force_element(element: ForceElement, robot: Any, *, seed: int | np.random.Generator = 0) -> ContractReport:
-    """Check a force element of a robot, for example one of your own, against the contract of `ForceElement`.
+    """Return a report on a force element, for example one of your own, checked against the contract of `ForceElement`.
 
     The robot's own force elements and constraints are removed first.  ``seed`` draws the random states.  The
     report prints as a table; ``check_force_element(element, robot).raise_if_failed()`` is a test.
@@ -65,7 +65,7 @@ class _Trial:
         return zip(self.q, self.v, strict=True)
 
     def between(self, q: Any, v: Any) -> Any:
-        """Return the motion of frame B relative to frame A."""
+        """Return the pose and twist of the element's frame B relative to its frame A."""
         B, A = self.element.ends(self.bare.tree)
         return self.bare._kinematic_state(q, v, 0.0).between(B, A)
 
@@ -107,7 +107,7 @@ def _springs(t: _Trial) -> list[float]:
 
 
 def _dampers(t: _Trial) -> list[float]:
-    """Return errors of the dampers: positive power, and wrenches at rest."""
+    """Return the errors of the dampers: power that is positive, and wrenches at zero velocity."""
     errors = []
     for q, v in t.states:
         V, _, F = t.wrenches(q, v)

@@ -26,9 +26,10 @@ class Marks(Protocol):
 
 
 class Resistance(NamedTuple):
-    """A direction in which an element resists: a wrench w on B, with a stiffness k and a damping c along it.
+    """A direction of resistance of a force element: its wrench w on B, with stiffness k and damping c along it.
 
-    With the twist V the element's wrench changes by −k w (w · V) a second, and its damper exerts −c w (w · V).
+    If B moves relative to A with the twist V, the spring's wrench changes at the rate −k w (w · V), and the damper
+    exerts −c w (w · V).
     """
 
     wrench: Force
@@ -48,30 +49,30 @@ class ForceElement(ABC):
 
     @abstractmethod
     def ends(self, marks: Marks) -> tuple[str, str]:
-        """Return the frames B and A between which it acts."""
+        """Return the names of the frames B and A between which the element acts."""
 
     @abstractmethod
     def energy(self, marks: Marks, X: Pose) -> Any:
-        """Return the energy of its springs at X_AB [J]."""
+        """Return the energy of the element's springs [J] at the pose X of frame B in frame A."""
 
     @abstractmethod
     def spring_wrench(self, marks: Marks, X: Pose) -> Force:
-        """Return the wrench of its springs on B, in B's coordinates at B's origin."""
+        """Return the wrench of the element's springs on B, in B's coordinates at B's origin."""
 
     @abstractmethod
     def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
-        """Return the wrench of its dampers on B, in B's coordinates at B's origin."""
+        """Return the wrench of the element's dampers on B, in B's coordinates at B's origin."""
 
     def resistances(self, marks: Marks, X: Pose) -> Sequence[Resistance]:
-        """Return the directions in which it resists at X_AB, none with a negative stiffness or damping.
+        """Return the directions in which the element resists at the pose X of frame B in frame A.
 
-        Simulations treat dampers, and springs that are too stiff for the time step, implicitly along these directions.
-        By default there are none.
+        None has a negative stiffness or damping. Simulations treat dampers, and springs that are too stiff for the
+        time step, implicitly along these directions. By default there are none.
         """
         return ()
 
     def checked(self, robot: Any) -> Iterable[str]:
-        """Yield the faults of the element on this robot, except for unknown names."""
+        """Yield messages about faults of the element on this robot, except for unknown names."""
         B, A = self.ends(robot)
         one, other = robot.frame(B).body, robot.frame(A).body
         if one == other:
@@ -79,6 +80,6 @@ class ForceElement(ABC):
             yield f"its ends {whose}, so they do not move relative to each other"
 
     def with_names(self, names: Mapping[str, str]) -> Self:
-        """Return the element with other names of frames, points and axes, by the old ones."""
+        """Return the element with frames, points and axes renamed: ``names`` has the new name for each old one."""
         texts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "name"}  # type: ignore[arg-type]
         return replace(self, **{key: with_names(x, names) for key, x in texts.items() if isinstance(x, str)})  # type: ignore[type-var]

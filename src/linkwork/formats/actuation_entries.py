@@ -36,7 +36,10 @@ _RANGES = ("control_range", "force_range")
 
 
 def read_actuator(reader: PlainReader, value: Value) -> ActuatorDescription | None:
-    """Return the actuator of an entry; None after an error (ACTUATOR, and those of its values)."""
+    """Return the actuator that an entry of a loops file describes; None after an error.
+
+    Records the error ACTUATOR, and errors of the entry's values.
+    """
     errors = len(reader.findings.errors)
     constructor = reader.kind(value, ACTUATOR_KINDS, "ACTUATOR")
     if constructor is None:
@@ -62,7 +65,7 @@ def read_actuator(reader: PlainReader, value: Value) -> ActuatorDescription | No
 
 
 def read_named_configuration(reader: PlainReader, value: Value) -> NamedStateDescription | None:
-    """Return the named configuration of an entry; None after an error."""
+    """Return the named configuration that an entry of a loops file describes; None after an error."""
     errors = len(reader.findings.errors)
     reader.known(value, ("name", "q", "v", "controls"))
     name, q = reader.text(value, "name"), reader.required(value, "q")
@@ -83,7 +86,7 @@ def _controls(reader: PlainReader, value: Value) -> tuple[tuple[str, float], ...
 
 
 def _by_name(reader: PlainReader, value: Value) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """Return pairs of a joint's name and its numbers from an object with a number or a list for each joint."""
+    """Return pairs of a joint's name and its values, from an object with a number or a list for each joint."""
     if not reader.is_object(value, str(value.step)):
         return ()
     return tuple([(name, _number_or_list(reader, item)) for name, item in value.content.items()])
@@ -95,7 +98,7 @@ def _number_or_list(reader: PlainReader, value: Value) -> tuple[float, ...]:
 
 
 def _range(reader: PlainReader, value: Value) -> tuple[float, float]:
-    """Return (lower, upper) of a list; null is an infinite bound."""
+    """Return the lower and upper bound from a list of two; null means no bound."""
     if not isinstance(value.content, list) or len(value.content) != 2:
         reader.error(value, "ARITY", f"{value.step}: expected [lower, upper], null for no bound, got {value.kind}")
         return FREE
@@ -109,7 +112,10 @@ def _range(reader: PlainReader, value: Value) -> tuple[float, float]:
 
 
 def actuator_entry(actuator: Actuator) -> dict[str, Any]:
-    """Return an actuator as plain data, of the kind with the fewest arguments that gives the same actuator."""
+    """Return an actuator as the data of its entry in a loops file.
+
+    The entry's kind is the one with the fewest arguments that gives the same actuator.
+    """
     arguments = constructor_arguments(actuator, Actuator, f"actuator {actuator.name!r}")
     ranges = {
         key: [None if math.isinf(bound) else bound for bound in getattr(actuator, key)]
@@ -126,7 +132,10 @@ def actuator_entry(actuator: Actuator) -> dict[str, Any]:
 
 
 def _usual_coefficients(actuator: Actuator) -> dict[str, Any] | None:
-    """Return the kind of an actuator on one joint with its coefficients; None for one that is affine in general."""
+    """Return the kind of an actuator ("motor", "position" or "velocity") with its coefficients, as data of its entry.
+
+    None for an actuator of several joints, or one that none of these kinds describes.
+    """
     if len(actuator.joints) != 1:
         return None
     stiffness, damping = actuator.gain[0], 0.0 - actuator.bias[2]
@@ -141,7 +150,7 @@ def _usual_coefficients(actuator: Actuator) -> dict[str, Any] | None:
 
 
 def named_configuration_entry(state: NamedState) -> dict[str, Any]:
-    """Return a named configuration as plain data."""
+    """Return a named configuration as the data of its entry in a loops file."""
     result: dict[str, Any] = {"name": state.name, "q": {name: _one_or_list(q) for name, q in state.q}}
     if state.v is not None:
         result["v"] = {name: _one_or_list(v) for name, v in state.v}

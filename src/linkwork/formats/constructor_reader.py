@@ -27,7 +27,7 @@ _FALLBACK_AXIS = Vec3(1.0, 0.0, 0.0)
 
 
 class PlainReader:
-    """Reader of values of a document that collects errors in ``findings``."""
+    """Reader of the values of a JSON or YAML document, which collects errors in ``findings``."""
 
     def __init__(self, file: str | None, findings: Findings) -> None:
         self.file, self.findings = file, findings
@@ -41,27 +41,27 @@ class PlainReader:
     # -- objects and their keys
 
     def is_object(self, value: Value, name: str) -> bool:
-        """Return True for an object with keys; otherwise record DATA_TYPE."""
+        """Return True if the value is an object with keys; otherwise record the error DATA_TYPE."""
         if isinstance(value.content, dict):
             return True
         self.error(value, "DATA_TYPE", f"{name}: expected an object with keys, got {value.kind}")
         return False
 
     def known(self, value: Value, keys: Collection[str]) -> None:
-        """Record UNKNOWN_KEY for each key of an object that is not among ``keys``."""
+        """Record the error UNKNOWN_KEY for each key of an object that is not among ``keys``."""
         for key, inner in value.content.items():
             if key not in keys:
                 self.error(inner, "UNKNOWN_KEY", f"unknown key {quoted(key)}", nearest(key, list(keys)))
 
     def required(self, value: Value, key: str) -> Value | None:
-        """Return the value of a key; None and KEY_MISSING if it is missing."""
+        """Return the value of a key; None, with the error KEY_MISSING, if the object does not have it."""
         result: Value | None = value.content.get(key)
         if result is None:
             self.error(value, "KEY_MISSING", f"the key {quoted(key)} is missing")
         return result
 
     def text(self, value: Value, key: str) -> str:
-        """Return the name under a key.  KEY_MISSING, BAD_NAME."""
+        """Return the name under a key; "" after the error KEY_MISSING or BAD_NAME."""
         result = self.required(value, key)
         if result is None:
             return ""
@@ -72,9 +72,9 @@ class PlainReader:
         return result.content
 
     def kind(self, value: Value, known: Mapping[str, Any], code: str) -> Any:
-        """Return what ``known`` has under the name in the key ``kind``; None after an error (KEY_MISSING, BAD_NAME).
+        """Return the entry of ``known`` that an object names under its key ``kind``; None after an error.
 
-        A name that is not among ``known`` is an error with this ``code``.
+        The errors are KEY_MISSING, BAD_NAME, and ``code`` for a name that is not among ``known``.
         """
         word = self.text(value, "kind")
         result = known.get(word)
@@ -86,7 +86,7 @@ class PlainReader:
     # -- numbers
 
     def number(self, value: Value) -> float:
-        """Return a number of at most 1e20 in magnitude.  NUMBER, MAGNITUDE."""
+        """Return a number of at most 1e20 in magnitude; 0 after the error NUMBER or MAGNITUDE."""
         if not isinstance(value.content, float):
             hint = None
             if isinstance(value.content, str):
@@ -100,7 +100,10 @@ class PlainReader:
         return value.content
 
     def number_list(self, value: Value, count: int) -> tuple[float, ...]:
-        """Return a list of ``count`` numbers.  ARITY, DATA_TYPE, NUMBER."""
+        """Return the numbers in a list of length ``count``.
+
+        Zeros replace them after the errors ARITY, DATA_TYPE or NUMBER.
+        """
         if not isinstance(value.content, list):
             self.error(value, "DATA_TYPE", f"{value.step}: expected {count} numbers in a list, got {value.kind}")
         elif len(value.content) != count:
@@ -112,7 +115,11 @@ class PlainReader:
     # -- poses
 
     def pose(self, value: Value) -> Pose:
-        """Return a placement: ``xyz`` [m], and one of ``rpy`` [rad], ``quaternion_wxyz`` and ``rotation``, a matrix."""
+        """Return the pose that an object states by ``xyz`` [m] and at most one form of the rotation.
+
+        The forms are ``rpy`` [rad], ``quaternion_wxyz`` and ``rotation``, a matrix. Parts that are not stated are
+        zero.
+        """
         if not self.is_object(value, str(value.step)):
             return Pose.identity()
         self.known(value, ("xyz", *_ROTATIONS))
@@ -156,7 +163,10 @@ class PlainReader:
     # -- joint types and other classes
 
     def joint(self, value: Value, key: str = "type", more: Collection[str] = ()) -> JointType | None:
-        """Return the joint type that an object names, with its parameters; ``more`` are keys with other uses."""
+        """Return the joint type that an object names under a key, with its parameters; None after an error.
+
+        ``more`` are further keys that the object may have for other uses.
+        """
         given = self.required(value, key)
         if given is None:
             taken = {argument.name for kind in TYPES.values() for argument in arguments(kind)}
@@ -185,7 +195,7 @@ class PlainReader:
             return None
 
     def vector(self, value: Value) -> Vec3:
-        """Return three numbers that are not all zero.  AXIS_ZERO."""
+        """Return the vector in a list of length three; the x axis after the error AXIS_ZERO, for a zero vector."""
         vector = Vec3.of(self.number_list(value, 3))
         if not any(vector) and not any(issue.where == self.where(value) for issue in self.findings.errors):
             self.error(value, "AXIS_ZERO", f"{value.step}: a direction must not be zero")
@@ -199,9 +209,10 @@ class PlainReader:
         more: Collection[str] = (),
         readers: Mapping[str, Callable[[Value], Any]] = MappingProxyType({}),
     ) -> dict[str, Any]:
-        """Return the arguments of a constructor by name.  KEY_MISSING, UNKNOWN_KEY.
+        """Return the arguments of a constructor by name, from the keys of an object.
 
-        ``more`` are further keys that an object may have; ``readers`` read some arguments in place of `converted`.
+        ``more`` are further keys that the object may have; ``readers`` are functions that read some arguments in place
+        of `converted`. Records the errors KEY_MISSING and UNKNOWN_KEY.
         """
         taken = [argument for argument in arguments(kind) if not is_function(argument.hint)]
         self.known(value, [*more, *(argument.name for argument in taken)])
@@ -216,7 +227,7 @@ class PlainReader:
         return result
 
     def converted(self, value: Value, hint: Any) -> Any:
-        """Convert a value to the type of an annotation.  DATA_TYPE for another type."""
+        """Return a value of the document as the Python type of an annotation; another type is the error DATA_TYPE."""
         origin, inner = get_origin(hint), get_args(hint)
         if origin in (Union, UnionType):
             return self._one_of(value, inner)
@@ -242,7 +253,7 @@ class PlainReader:
         return _plain_value(value)
 
     def _one_of(self, value: Value, hints: tuple[Any, ...]) -> Any:
-        """Convert a value to the first annotation that fits its type."""
+        """Return a value as the first type of a union annotation that fits it."""
         if value.content is None and NoneType in hints:
             return None
         types_of_hints = {
@@ -289,9 +300,10 @@ class PlainReader:
     # -- limits and resistance of loops
 
     def loop_values(self, value: Value, joint: JointType) -> dict[str, tuple[float, ...]]:
-        """Return a loop's ``limits`` and resistance: numbers, or one for each coordinate of q or v.
+        """Return the ``limits`` and the resistance (damping, friction, springs) of a loop joint, by name.
 
-        ARITY, LIMIT_ORDER, NEGATIVE.
+        In the document each is a number, or a list with one number for each coordinate of q or v.  Records the errors
+        ARITY, LIMIT_ORDER and NEGATIVE.
         """
         result, given = {}, dict(value.content)
         limits = given.pop("limits", None)
@@ -310,7 +322,10 @@ class PlainReader:
         return result
 
     def _each(self, value: Value, count: int, any_sign: bool, none: float | None = None) -> tuple[float, ...]:
-        """Return a number for all coordinates, or a list with one for each; null is ``none``, if permitted."""
+        """Return ``count`` numbers, from a list of as many or from one number for all of them.
+
+        null stands for ``none``, unless this is None.  Records the errors ARITY, and NEGATIVE unless ``any_sign``.
+        """
         items = value.content if isinstance(value.content, list) else [value] * count
         if len(items) != count:
             self.error(value, "ARITY", f"{value.step}: expected a number or a list of {count}, got {len(items)}")
@@ -323,7 +338,7 @@ class PlainReader:
 
 
 def _plain_value(value: Value) -> Any:
-    """Return plain data, with lists as tuples."""
+    """Return a value of the document as plain Python data, with lists as tuples."""
     if isinstance(value.content, list):
         return tuple([_plain_value(item) for item in value.content])
     if isinstance(value.content, dict):

@@ -80,14 +80,17 @@ def _hints(annotated: Any) -> dict[str, Any]:
 
 @cache
 def is_plain(kind: type[Constraint]) -> bool:
-    """Return True if all arguments of a kind can be in a file: no function of time or of other variables."""
+    """Return True if a file can state a constraint of this kind.
+
+    It needs no function of time or of other variables.
+    """
     return not kind.time_dependent and not any(
         argument.required and is_function(argument.hint) for argument in arguments(kind)
     )
 
 
 def is_function(hint: Any) -> bool:
-    """Return True if an annotation permits functions only, or None."""
+    """Return True if an annotation permits only functions, or functions and None."""
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     return all((get_origin(option) or option) in (Callable, NoneType) for option in options) and hint is not NoneType
 
@@ -115,7 +118,10 @@ def plain(value: Any, owner: str) -> Any:
 
 
 def constructor_arguments(item: Any, kind: type, owner: str) -> dict[str, Any]:
-    """Return the arguments of a value's constructor as plain data, without defaults."""
+    """Return the constructor's arguments with which an object was created, as plain data; defaults are left out.
+
+    Raises TypeError, with ``owner``, for an argument that the object does not store or a file cannot represent.
+    """
     result = {}
     for argument in arguments(kind):
         try:

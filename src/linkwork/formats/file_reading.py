@@ -23,7 +23,10 @@ def read_regular(path: str | os.PathLike[str], max_bytes: int) -> bytes:
 
 
 def read_start(path: str | os.PathLike[str], count: int) -> bytes:
-    """Return the first ``count`` bytes of a regular file.  Raises as `read_regular`, except TOO_LARGE."""
+    """Return the first ``count`` bytes of a regular file.
+
+    Raises ModelError (NOT_A_FILE), and the operating system's errors.
+    """
     return _read(path, count)
 
 

@@ -27,16 +27,16 @@ _LITERALS = {"true": True, "false": False, "null": None}
 
 
 def parse_json(document: bytes | str, file: str | None, findings: Findings, budget: Budget) -> Value:
-    """Return the value of a JSON document.
+    """Return the content of a JSON document as a tree of values with their positions.
 
-    Raises ModelError: DATA_EMPTY, DATA_SYNTAX, DATA_ENCODING, DATA_DEPTH, TOO_LARGE.  Findings are DUPLICATE_KEY and
-    NOT_FINITE.
+    Raises ModelError: DATA_EMPTY, DATA_SYNTAX, DATA_ENCODING, DATA_DEPTH, TOO_LARGE, and NOT_FINITE for the words nan
+    and inf. The errors DUPLICATE_KEY, and NOT_FINITE for a number beyond float64, are added to ``findings``.
     """
     return _Reader(decoded(document, file, budget), Builder(file, findings, budget)).read()
 
 
 class _Reader:
-    """Parser of a text from left to right, without recursion."""
+    """Parser of JSON text from left to right, without recursion."""
 
     def __init__(self, text: str, builder: Builder) -> None:
         self.text, self.builder, self.at = text, builder, 0
@@ -87,7 +87,10 @@ class _Reader:
                 return root
 
     def begun(self, depth: int) -> Value:
-        """Return the value that begins here; for a list or an object only its opening bracket is read."""
+        """Return the value that begins at the current position; a list or an object is still empty.
+
+        Of a list or an object only its opening bracket is read.
+        """
         line, column = self.position()
         first = self.peek()
         if first in "[{" and first:
@@ -136,7 +139,7 @@ class _Reader:
         return result
 
     def closes(self, inside: Value) -> bool:
-        """Return True if the innermost value ends here, and skip its closing bracket."""
+        """Return True if the list or object ``inside`` ends at the current position, and skip its closing bracket."""
         ends = self.peek() == ("]" if isinstance(inside.content, list) else "}")
         self.at += ends
         return ends
@@ -150,7 +153,10 @@ class _Reader:
         self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
 
     def position(self) -> tuple[int, int]:
-        """Return line and column, counting only the text since the last call unless the reader went back."""
+        """Return line and column of the current position.
+
+        Lines are counted from the position of the last call, unless the reader went back.
+        """
         if self.at < self.counted:
             self.line, self.start, self.counted = 1, 0, 0
         self.line += self.text.count("\n", self.counted, self.at)
@@ -170,10 +176,11 @@ _WORDS = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
 def parse_yaml(document: bytes | str, file: str | None, findings: Findings, budget: Budget) -> Value:
-    """Return the value of a YAML document.
+    """Return the content of a YAML document as a tree of values with their positions.
 
     Raises ImportError without PyYAML; ModelError: DATA_EMPTY, DATA_SYNTAX, DATA_ENCODING, DATA_DEPTH, TOO_LARGE,
-    DATA_ALIAS.  Findings are DUPLICATE_KEY and NOT_FINITE.
+    DATA_ALIAS, and NOT_FINITE for .nan and .inf. The errors DUPLICATE_KEY, and NOT_FINITE for a number beyond float64,
+    are added to ``findings``.
     """
     try:
         import yaml
@@ -294,7 +301,7 @@ class Value:
 
     @property
     def kind(self) -> str:
-        """Description for messages."""
+        """Description of the value for messages: "null", "a list of 3", "the number 2.0"."""
         match self.content:
             case None:
                 return "null"
@@ -311,9 +318,9 @@ class Value:
 
 
 class Builder:
-    """Builder of values: unique keys, finite numbers, and limits of size and depth.
+    """Builder of a tree of values, which checks for unique keys, finite numbers, and limits of size and depth.
 
-    Problems of a value are collected in ``findings``; exceeding the budget ends reading immediately.
+    Problems of a value are collected in ``findings``; exceeding the ``budget`` raises ModelError immediately.
     """
 
     def __init__(self, file: str | None, findings: Findings, budget: Budget) -> None:

@@ -59,7 +59,7 @@ _YAML, _JSON = (".yaml", ".yml"), (".json",)
 
 
 def read_loops(path: str | os.PathLike[str], *, budget: Budget = BUDGET) -> Attachments:
-    """Read a file: YAML if its name ends in .yaml or .yml, JSON if it ends in .json.
+    """Return the content of a loops file: YAML if its name ends in .yaml or .yml, JSON if it ends in .json.
 
     Raises ModelError with all errors, the operating system's error if it cannot be read, and ImportError for YAML
     without PyYAML.
@@ -81,7 +81,7 @@ def read_loops(path: str | os.PathLike[str], *, budget: Budget = BUDGET) -> Atta
 def parse_loops(
     text: str | bytes, *, source: str | None = None, form: str = "json", budget: Budget = BUDGET
 ) -> Attachments:
-    """Read the text of a loops file, in ``form`` "json" or "yaml".  Raises ModelError."""
+    """Return the content of a loops file from its text, in ``form`` "json" or "yaml".  Raises ModelError."""
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"loops: expected a string, got {text!r}")
     findings = Findings()
@@ -92,7 +92,7 @@ def parse_loops(
 
 
 class _Document:
-    """Reader of the document's own keys; a `PlainReader` reads joints and arguments."""
+    """Reader of the top-level keys and entries of a loops file; a `PlainReader` reads their values."""
 
     def __init__(self, reader: PlainReader) -> None:
         self.reader = reader
@@ -131,7 +131,7 @@ class _Document:
             self.reader.error(version, "VERSION", message)
 
     def _each(self, root: Value, key: str, read: Callable[[Value], Any]) -> tuple[Any, ...]:
-        """Return the entries of a list that were read without errors."""
+        """Return the entries of the list under a key, as ``read`` returns them, without those that have errors."""
         values = root.content.get(key)
         if values is None or values.content is None:
             return ()
@@ -204,7 +204,7 @@ class _Document:
         return self._constructed(value, kind, values)
 
     def _element(self, value: Value) -> ForceElementDescription | None:
-        """Return a spring, a damper or a bushing between bodies; None after an error."""
+        """Return the spring, damper or bushing that an entry describes; None after an error."""
         reader = self.reader
         errors = len(reader.findings.errors)
         kind = reader.kind(value, dict(sorted(ELEMENTS.items())), "FORCE_ELEMENT")
@@ -237,11 +237,11 @@ _LOOP_KEYS = ("name", "frame", "other", "limits", *RESISTING)
 
 
 def loops_text(tree: Tree) -> str:
-    """Return the JSON text of the loops file of a tree.
+    """Return the text of a loops file, in JSON, for everything that was added to a robot's tree.
 
     It has the tree's constraints, force elements, actuators and named configurations, and the frames, points and
-    directions that a user added.  A tree without them that reads the text is equal to this one.  Raises TypeError for a
-    constraint or force element that a file cannot represent, with its name.
+    directions that a user added. Adding them to the tree that lacks them, from this text, gives an equal tree. Raises
+    TypeError for a constraint or force element that a file cannot represent, with its name.
     """
     document: dict[str, Any] = {
         "version": VERSION,
@@ -263,7 +263,11 @@ def loops_text(tree: Tree) -> str:
 
 
 def _own_constraints(tree: Tree) -> list[Constraint]:
-    """Return the constraints without companions that others imply, and without removed ones."""
+    """Return the constraints to write: without those that others imply.
+
+    Where an implied constraint was removed from the tree, the constraint that implies it is written with
+    contact=False.
+    """
     by_name = {c.name: c for c in tree.constraints}
     companions = {companion.name: companion for c in tree.constraints for companion in c.implied_constraints}
     own = [c for c in tree.constraints if companions.get(c.name) != c]
@@ -274,12 +278,18 @@ def _own_constraints(tree: Tree) -> list[Constraint]:
 
 
 def _is_added_frame(frame: Frame) -> bool:
-    """Return True if a user added the frame: it is not a link, which has a joint or is a root."""
+    """Return True if a user added the frame.
+
+    A link is no such frame: it has a joint or is a root.
+    """
     return frame.fixed_joint is None and frame.welded_to is not None
 
 
 def _frame(tree: Tree, frame: Frame) -> dict[str, Any]:
-    """Return a frame by its pose on its carrier if that reproduces it exactly, or else on its body."""
+    """Return the data of a frame's entry: its pose relative to the frame that it was added to.
+
+    If that does not reproduce the frame's placement exactly, the pose is relative to the body.
+    """
     assert frame.welded_to is not None
     carrier = tree.frame(frame.welded_to)
     X = frame.placement if carrier.placement.is_identity else (carrier.placement.inv() @ frame.placement)
@@ -299,7 +309,7 @@ def _loop(loop: LoopJoint) -> dict[str, Any]:
 
 
 def _each(components: tuple[float, ...]) -> Any:
-    """Return a number, or a list with one for each coordinate; null for infinity."""
+    """Return the values of a joint's coordinates as data: one number, or a list; null for infinity."""
     result = [None if math.isinf(x) else x for x in components]
     return result[0] if len(result) == 1 else result
 
@@ -319,7 +329,7 @@ def _constraint(constraint: Constraint) -> dict[str, Any]:
 
 
 def _element(element: ForceElement) -> dict[str, Any]:
-    """Return a force element as plain data.  Raises TypeError for a kind that is not linkwork's."""
+    """Return the data of a force element's entry.  Raises TypeError for a kind that linkwork does not define."""
     owner, kind = f"force element {element.name!r}", type(element)
     if ELEMENTS.get(in_words(kind)) is not kind:
         raise TypeError(
@@ -330,7 +340,7 @@ def _element(element: ForceElement) -> dict[str, Any]:
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a document, one line for each entry."""
+    """Yield the lines of a JSON document in which each entry of a list has its own line."""
     yield "{"
     keys = [*document]
     for key, value in document.items():

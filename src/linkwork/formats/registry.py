@@ -54,7 +54,7 @@ class Format:
         return self.function()(path, **options)
 
     def function(self) -> Reader:
-        """Return the reader, after importing its module if a text names it."""
+        """Return the function that reads files of this format, after importing its module if necessary."""
         if not isinstance(self.reader, str):
             return self.reader
         module, _, name = self.reader.partition(":")
@@ -91,7 +91,10 @@ FOREIGN_ROOTS = {
 
 
 def format_named(name: str | Format, caller: str = "load") -> Format:
-    """Return the format of a name, or a `Format` as it is.  Raises UnknownNameError, TypeError for anything else."""
+    """Return the format with a name; a `Format` is returned unchanged.
+
+    Raises UnknownNameError for an unknown name, and TypeError for anything that is neither.
+    """
     if isinstance(name, Format):
         return name
     if not isinstance(name, str):
@@ -127,7 +130,10 @@ def find_format(path: str | os.PathLike[str]) -> Format:
 
 
 def _root_element(start: bytes) -> str:
-    """Return the root element's tag of the start of an XML document, without a prefix; "" if there is none."""
+    """Return the tag of an XML document's root element, without a prefix, from the document's first bytes.
+
+    It is "" if there is none.
+    """
     for mark, encoding in _MARKS:
         if start.startswith(mark):
             text = start.decode(encoding, "replace").removeprefix("\ufeff")

@@ -40,11 +40,11 @@ _OTHERS = (
 def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budget: Budget | None = None) -> Tree:
     """Return the tree with the collision pairs that an SRDF disables, or enables although a joint connects them.
 
-    Earlier settings of pairs are replaced.  Links without collision shapes are in no pair.  A <group_state> becomes a
-    named configuration: with its name, or "group/name" if several groups have one of this name; it replaces one that
-    the tree has.  Raises ModelError with all errors: WRONG_FORMAT, UNKNOWN_ELEMENT, UNKNOWN_ATTRIBUTE,
-    ATTRIBUTE_MISSING, BAD_NAME, UNKNOWN_LINK, SAME_LINK, DUPLICATE_PAIR, UNKNOWN_JOINT, DUPLICATE_NAME, NUMBER, ARITY,
-    CONFIGURATION, and those of XML.
+    Earlier settings of pairs are replaced. Links without collision shapes are in no pair. A <group_state> becomes a
+    named configuration. It has the state's name, or "group/name" if several groups have a state of this name, and
+    replaces a named configuration of the tree that has the same name. Raises ModelError with all errors: WRONG_FORMAT,
+    UNKNOWN_ELEMENT, UNKNOWN_ATTRIBUTE, ATTRIBUTE_MISSING, BAD_NAME, UNKNOWN_LINK, SAME_LINK, DUPLICATE_PAIR,
+    UNKNOWN_JOINT, DUPLICATE_NAME, NUMBER, ARITY, CONFIGURATION, and those of XML.
     """
     _expect_text(text, source)
     root = parse(text, source, budget=budget)
@@ -175,7 +175,10 @@ def _group_states(reader: Reader, root: Element, tree: Tree) -> list[NamedState]
 
 
 def _stated(reader: Reader, element: Element, joint: str, tree: Tree) -> tuple[float, ...] | None:
-    """Return the configuration of a joint; None for a joint that follows another, and after an error."""
+    """Return the configuration that an element states for a joint.
+
+    None for a joint that follows another, and after an error.
+    """
     try:
         body = tree.bodies[tree.joint_index(joint)]
     except UnknownNameError as error:

@@ -17,7 +17,7 @@ __all__ = ["Reader"]
 
 
 class Reader:
-    """Reader of elements' attributes that collects errors and warnings in ``findings``.
+    """Reader of the attributes of XML elements, which collects errors and warnings in ``findings``.
 
     ``version`` is the version of the format that the document declares.
     """
@@ -40,7 +40,7 @@ class Reader:
     # -- elements
 
     def required(self, element: Element, tag: str) -> Element | None:
-        """Return the child with this tag; None and ELEMENT_MISSING if there is none."""
+        """Return the first child with this tag; None, with the error ELEMENT_MISSING, if there is none."""
         child = element.first(tag)
         if child is None:
             self.error(element, "ELEMENT_MISSING", f"<{element.tag}> needs a <{tag}>")
@@ -49,7 +49,7 @@ class Reader:
     # -- text
 
     def text(self, element: Element, attribute: str) -> str | None:
-        """Return the attribute's text; None and ATTRIBUTE_MISSING if it is missing."""
+        """Return the attribute's text; None, with the error ATTRIBUTE_MISSING, if it is missing."""
         text = element.attributes.get(attribute)
         if text is None:
             hint = f'write <{element.tag} {attribute}="..."/>' if element.text else None
@@ -57,7 +57,7 @@ class Reader:
         return text
 
     def name(self, element: Element, attribute: str = "name") -> str | None:
-        """Return a name, verbatim; None and BAD_NAME if it is missing or empty."""
+        """Return a name, verbatim; None, with the error BAD_NAME, if it is missing or empty."""
         name = element.attributes.get(attribute)
         if name is None or not name.strip():
             got = "has none" if name is None else f"it is {name!r}"
@@ -68,7 +68,10 @@ class Reader:
     # -- numbers
 
     def number(self, element: Element, attribute: str, default: float | None = None) -> float:
-        """Return the attribute's number, or the default; ATTRIBUTE_MISSING without either."""
+        """Return the attribute's number, or the default if it is missing.
+
+        Without a default a missing attribute is the error ATTRIBUTE_MISSING.
+        """
         if attribute not in element.attributes and default is not None:
             return default
         text = self.text(element, attribute)
@@ -81,7 +84,7 @@ class Reader:
             return 0.0 if default is None else default
 
     def at_least_zero(self, element: Element, attribute: str, default: float) -> float:
-        """Return a number as `number`.  NEGATIVE if it is below zero."""
+        """Return the attribute's number, or the default; a number below zero is the error NEGATIVE."""
         value = self.number(element, attribute, default)
         if value < 0.0:
             self.error(element, "NEGATIVE", f"{attribute} must not be negative, got {value!r}")
@@ -91,7 +94,10 @@ class Reader:
     def number_list(
         self, element: Element, attribute: str, count: int, default: Sequence[float] | None = None
     ) -> tuple[float, ...]:
-        """Return the attribute's ``count`` numbers, or the default; ATTRIBUTE_MISSING without either."""
+        """Return the attribute's ``count`` numbers, or the default if it is missing.
+
+        Without a default a missing attribute is the error ATTRIBUTE_MISSING.
+        """
         fallback = tuple(default) if default is not None else (0.0,) * count
         if attribute not in element.attributes and default is not None:
             return fallback

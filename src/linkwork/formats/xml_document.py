@@ -24,7 +24,7 @@ __all__ = ["Budget", "Element", "parse"]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Size limits of a document."""
+    """Limits of the size and depth of a document."""
 
     max_bytes: int = 64 * 2**20
     max_elements: int = 2_000_000
@@ -32,11 +32,11 @@ class Budget:
 
 
 class Element:
-    """An element: its tag, attributes, children and position.
+    """An XML element: its tag, attributes, children and position in the file.
 
     Tags are local names: the prefix of the root element, if it has one, is removed from every tag.  A tag with another
-    prefix keeps it (``"drake:joint"``), bound or not.  Attributes keep theirs; namespace declarations and the
-    attributes of XML itself are left out.
+    prefix keeps it (``"drake:joint"``), even if no namespace is declared for it.  Attributes keep their prefixes;
+    namespace declarations and the attributes of XML itself are left out.
     """
 
     __slots__ = ("_text", "attributes", "children", "column", "line", "parent", "tag")
@@ -85,10 +85,10 @@ class Element:
 
 
 def parse(document: bytes | str, file: str | None = None, *, budget: Budget | None = None) -> Element:
-    """Return the root element of a document in bytes or as a string, whose declared encoding is then ignored.
+    """Return the root element of an XML document, from its bytes or a string.
 
-    ``file`` is the name used in messages.  Raises ModelError: XML_EMPTY, XML_SYNTAX, XML_ENCODING, XML_DTD, XML_DEPTH
-    or TOO_LARGE.
+    For a string the encoding that it declares is ignored.  ``file`` is the name used in messages.  Raises ModelError:
+    XML_EMPTY, XML_SYNTAX, XML_ENCODING, XML_DTD, XML_DEPTH or TOO_LARGE.
     """
     budget = budget or Budget()
     if isinstance(document, str):
@@ -108,7 +108,7 @@ def parse(document: bytes | str, file: str | None = None, *, budget: Budget | No
 
 
 class _Builder:
-    """Builder of the tree from expat's events, without recursion."""
+    """Builder of the tree of elements from the events of the parser expat, without recursion."""
 
     def __init__(self, file: str | None, budget: Budget) -> None:
         self.file, self.budget = file, budget
@@ -223,7 +223,7 @@ def _decoded(data: bytes, file: str | None) -> str:
 
 
 def _declaration(body: bytes, encoding: str) -> bytes:
-    """Return the XML declaration at the beginning of a document, of any length; without the zeros of UTF-16."""
+    """Return the XML declaration at the beginning of a document, in ASCII; empty if there is none."""
     end = "?>".encode(encoding)
     if not body.startswith("<?xml".encode(encoding)):
         return b""
@@ -242,7 +242,10 @@ def _refuse_bytes(body: bytes, at: int, encoding: str, file: str | None) -> NoRe
 
 
 def _agreed(declared: str, marked: str, file: str | None) -> str:
-    """Return the encoding named by the XML declaration, which a byte-order mark must agree with."""
+    """Return the encoding that the XML declaration names.
+
+    Raises ModelError if it is not supported, or contradicts the byte-order mark of the encoding ``marked``.
+    """
     name, problem = declared.lower(), ""
     if name not in _ENCODINGS:
         problem = "which is not supported"
@@ -267,7 +270,10 @@ def _require_xml(text: str, file: str | None) -> None:
 
 
 def _refuse_doctype(text: str, file: str | None) -> None:
-    """Refuse a document type before parsing, because expat continues after a handler has raised."""
+    """Raise ModelError for a document type declaration.
+
+    It is called before parsing, because expat continues after a handler has raised.
+    """
     at = 0
     while space := _SPACES.match(text, at):
         at = space.end()

@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class PointCore:
-    """Point."""
+    """Point, the core of a sphere."""
 
     point: Vec3
 
@@ -50,7 +50,7 @@ class SegmentCore:
 
 @dataclass(frozen=True, slots=True)
 class BoxCore:
-    """Box about a pose's origin with its half edges, which may be zero."""
+    """Box whose center and axes are those of a pose; the half edges ``half`` along x, y and z may be zero."""
 
     pose: Pose
     half: Vec3
@@ -104,9 +104,10 @@ class HalfSpaceCore:
 
 @dataclass(frozen=True, slots=True)
 class FieldCore:
-    """Non-convex body at a pose, given by a function that returns its distance to a bounded convex core: see `fields`.
+    """Non-convex body at a pose, represented by functions for its signed distances.
 
-    A set of points also has ``points``: this applies a function of one point to all of them and returns the minimum.
+    ``measure`` returns the signed distance to a bounded convex core.  A point cloud also has ``points``: it applies a
+    function that returns the signed distance of one point to all points of the cloud, and returns the minimum.
     """
 
     pose: Pose
@@ -153,7 +154,7 @@ def distance_in(X: Pose, result: SignedDistance) -> SignedDistance:
 
 
 def chosen(condition: Any, yes: SignedDistance, no: SignedDistance) -> SignedDistance:
-    """Return one of two distances by a condition."""
+    """Return the signed distance ``yes`` where the condition is true, else ``no``."""
     return SignedDistance(
         where(condition, yes.distance, no.distance),
         choose(condition, yes.normal, no.normal),

@@ -102,7 +102,10 @@ def _cylinder(one: Solid, o: Vec3, d: Vec3) -> Any:
 
 
 def _segment(one: Solid, o: Vec3, d: Vec3) -> Any:
-    """Intersect the balls at the ends, and the tube between them, the quadric r² − (r·a)² for the axis a."""
+    """Return the length of a ray until it hits a capsule: the balls at its ends, or the tube between them.
+
+    The tube is the quadric r² − (r·a)² = radius² for the axis a.
+    """
     core, radius = one.core, one.radius
     assert isinstance(core, SegmentCore)
     r, half = o - core.center, core.half
@@ -128,7 +131,7 @@ def _ball(r: Vec3, d: Vec3, radius: Any) -> LineInterval:
 
 
 def _local_line(pose: Pose, o: Vec3, d: Vec3) -> tuple[Vec3, Vec3]:
-    """Return a line in the coordinates of a pose."""
+    """Return the origin and the direction of a line in the coordinates of a pose."""
     return pose.rotation.inv_act(o - pose.translation), pose.rotation.inv_act(d)
 
 
@@ -149,7 +152,7 @@ ALONG = 1e-300  # smaller values are not divisors
 
 
 class LineInterval(NamedTuple):
-    """Interval of t on a line; ``there`` is False if it is empty."""
+    """Interval of the parameter t of a line; ``there`` is False if it is empty."""
 
     begin: Any
     end: Any
@@ -171,7 +174,7 @@ class LineInterval(NamedTuple):
 
 
 def slab(x: Any, rate: Any, low: Any, high: Any) -> LineInterval:
-    """Return the interval with low ≤ x + rate t ≤ high."""
+    """Return the interval of t with low ≤ x + rate t ≤ high."""
     along = lt(ALONG, fabs(rate))
     scale = 1.0 / where(along, rate, 1.0)
     one, other = (low - x) * scale, (high - x) * scale
@@ -180,7 +183,7 @@ def slab(x: Any, rate: Any, low: Any, high: Any) -> LineInterval:
 
 
 def quadric(a: Any, b: Any, c: Any) -> LineInterval:
-    """Return the interval with a t² + 2 b t + c ≤ 0, for a ≥ 0, without cancellation."""
+    """Return the interval of t with a t² + 2 b t + c ≤ 0, for a ≥ 0, computed without cancellation."""
     inner = b * b - a * c
     crosses = and_(lt(ALONG, a), le(0.0, inner))
     root = sqrt(where(crosses, inner, 1.0))

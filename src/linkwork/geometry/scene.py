@@ -120,66 +120,82 @@ class Scene:
     def with_box(self, name: str, size: Sequence[float], pose: Any = None) -> Self:
         """Return the scene with a further obstacle: a box centred at the pose.
 
-        ``size`` are its edge lengths along the pose's x, y and z [m].  Errors are those of `with_shape`.
+        ``size`` are its edge lengths along the pose's x, y and z [m].
+
+        Raises ValueError for lengths that are not positive, a name that exists already and an invalid pose.
         """
         return self.with_shape(name, Box(size), pose)  # type: ignore[arg-type]
 
     def with_sphere(self, name: str, radius: float, pose: Any = None) -> Self:
-        """Return the scene with a further obstacle: a sphere of a ``radius`` [m].
+        """Return the scene with a further obstacle: a sphere of a ``radius`` [m], centred at the pose.
 
-        Errors are those of `with_shape`.
+        Raises ValueError for a radius that is not positive, a name that exists already and an invalid pose.
         """
         return self.with_shape(name, Sphere(radius), pose)
 
     def with_cylinder(self, name: str, radius: float, length: float, pose: Any = None) -> Self:
         """Return the scene with a further obstacle: a cylinder about the pose's z axis, centred at the pose.
 
-        ``radius`` and ``length`` are in metres.  Errors are those of `with_shape`.
+        ``radius`` and ``length`` are in metres.
+
+        Raises ValueError for sizes that are not positive, a name that exists already and an invalid pose.
         """
         return self.with_shape(name, Cylinder(radius, length), pose)
 
     def with_capsule(self, name: str, radius: float, length: float, pose: Any = None) -> Self:
         """Return the scene with a further obstacle: a capsule along the pose's z axis, centred at the pose.
 
-        ``length`` [m] is the distance between the centres of its hemispheres, of ``radius`` [m].  Errors are those of
-        `with_shape`.
+        ``length`` [m] is the distance between the centres of its hemispheres, of ``radius`` [m].
+
+        Raises ValueError for a radius that is not positive, a negative length, a name that exists already and an
+        invalid pose.
         """
         return self.with_shape(name, Capsule(radius, length), pose)
 
     def with_ellipsoid(self, name: str, radii: Sequence[float], pose: Any = None) -> Self:
         """Return the scene with a further obstacle: an ellipsoid centred at the pose.
 
-        ``radii`` are those along the pose's x, y and z [m].  Errors are those of `with_shape`.
+        ``radii`` are those along the pose's x, y and z [m].
+
+        Raises ValueError for radii that are not positive, a name that exists already and an invalid pose.
         """
         return self.with_shape(name, Ellipsoid(radii), pose)  # type: ignore[arg-type]
 
     def with_half_space(self, name: str, pose: Any = None) -> Self:
         """Return the scene with a further obstacle: the half-space z ≤ 0 of the pose, such as a floor or a wall.
 
-        Errors are those of `with_shape`.
+        Raises ValueError for a name that exists already and an invalid pose.
         """
         return self.with_shape(name, HalfSpace(), pose)
 
     def with_height_field(self, name: str, heights: Any, spacing: Any, pose: Any = None) -> Self:
-        """Return the scene with a further obstacle: terrain, given by heights on a grid.
+        """Return the scene with a further obstacle: terrain, as heights on a grid.
 
         ``heights`` (m, n) [m] are z at the points of a grid centred at the pose, with a ``spacing`` [m] along x and y.
-        See `linkwork.shapes.HeightField`. Errors are those of `with_shape`.
+        See `linkwork.shapes.HeightField`.
+
+        Raises ValueError for fewer than two rows or columns, heights that are not finite, a spacing that is not
+        positive, a name that exists already and an invalid pose.
         """
         return self.with_shape(name, HeightField(heights, spacing), pose)
 
     def with_point_cloud(self, name: str, points: Any, radius: float = 0.0, pose: Any = None) -> Self:
         """Return the scene with a further obstacle: a point cloud.
 
-        ``points`` (n, 3) [m] are in the pose's coordinates; each is a ball of the ``radius`` [m].  Errors are those of
-        `with_shape`.
+        ``points`` (n, 3) [m] are in the pose's coordinates; each is a ball of the ``radius`` [m].
+
+        Raises ValueError for an empty cloud, points that are not finite, a negative radius, a name that exists already
+        and an invalid pose.
         """
         return self.with_shape(name, PointCloud(points, radius), pose)
 
     def with_distance_field(self, name: str, field: DistanceField, pose: Any = None) -> Self:
         """Return the scene with a further obstacle: a distance field, such as a result of `linkwork.distance_field`.
 
-        The field's `error` is subtracted from all distances to it.  Errors are those of `with_shape`.
+        The field's `error` is subtracted from all distances to it.
+
+        Raises TypeError for a ``field`` of another type, ValueError for a name that exists already and an invalid
+        pose.
         """
         if not isinstance(field, DistanceField):
             raise TypeError(f"Scene: {name!r}: expected a linkwork.shapes.DistanceField, got {field!r}")
@@ -188,8 +204,10 @@ class Scene:
     def with_compound(self, name: str, parts: Any, pose: Any = None) -> Self:
         """Return the scene with further obstacles: the components of a `linkwork.shapes.Compound`.
 
-        ``parts`` are the compound's; the obstacles are called "name[0]", "name[1]", ... Errors are those of
-        `with_shape`.
+        ``parts`` are a compound, or the shapes for one.  The obstacles are called "name[0]", "name[1]", ...
+
+        Raises ValueError for an empty list, a name that exists already and an invalid pose, TypeError for an element
+        that is not a shape or not a supported one.
         """
         return self.with_shape(name, parts if isinstance(parts, Compound) else Compound(parts), pose)
 
@@ -279,7 +297,10 @@ class Scene:
         )
 
     def _indices_in_order(self, order: Iterable[int]) -> tuple[int, ...]:
-        """Return each obstacle's row in the stacked arrays, if they are filled with obstacles in this ``order``."""
+        """Return, for each obstacle, its row in the stacked arrays if obstacles are entered in this ``order``.
+
+        The arrays have the sizes in `capacities`.
+        """
         starts: dict[SolidKind, int] = {}
         count = 0
         for kind, capacity in self.capacities:
@@ -406,9 +427,9 @@ def _from_origin(obstacle: Obstacle) -> float:
 
 
 def _padded(rows: Mapping[SolidKind, list[list[float]]]) -> dict[SolidKind, np.ndarray]:
-    """Return arrays padded to their capacities; unused rows repeat the last used one with the flag 0.
+    """Return the array of each kind of obstacle, padded to its capacity.
 
-    Fields come last and are not padded.
+    Unused rows repeat the last used row with the flag 0.  Fields come last and are not padded.
     """
     result = {}
     for kind in sorted(rows, key=_order):
@@ -422,7 +443,10 @@ def _padded(rows: Mapping[SolidKind, list[list[float]]]) -> dict[SolidKind, np.n
 
 
 def _capacity(count: int) -> int:
-    """Return the smallest capacity for ``count`` rows: powers of two and the midpoints between them, from 4 on."""
+    """Return the smallest capacity that is at least ``count``: 4, 8, 12, 16, 24, 32, 48 and so on.
+
+    Capacities are powers of two and the midpoints between them, from 4 on, that are multiples of 4.
+    """
     result = max(_MIN_CAPACITY, 1 << (count - 1).bit_length())
     between = result // 4 * 3
     return between if count <= between and between % _MIN_CAPACITY == 0 else result

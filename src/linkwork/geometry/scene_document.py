@@ -20,7 +20,7 @@ __all__ = ["check_keys", "obstacle_document", "read_document", "shape_of"]
 
 
 def read_document(text: str) -> Any:
-    """Parse a JSON document with unique keys and finite numbers.  Raises ValueError."""
+    """Parse a JSON document.  Raises ValueError for invalid JSON, a repeated key, or a number that is not finite."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
@@ -59,7 +59,10 @@ def _plain(value: Any) -> Any:
 
 
 def shape_of(entry: Any, where: str) -> Shape:
-    """Return the shape of a JSON entry.  Raises ValueError."""
+    """Return the shape that a JSON object describes, such as ``{"type": "box", "size": [1, 2, 3]}``.
+
+    ``where`` begins error messages.  Raises ValueError for an invalid object.
+    """
     kinds = {_word(kind): kind for kind in (*SOLIDS, *FIELDS)}
     if not isinstance(entry, Mapping) or "type" not in entry:
         raise ValueError(f'{where}: shape: expected an object such as {{"type": "box", "size": [...]}}, got {entry!r}')
@@ -83,7 +86,7 @@ def _arguments(kind: Any) -> list[str]:
 
 
 def check_keys(entry: Any, where: str, required: Sequence[str], more: Sequence[str] = ()) -> None:
-    """Raise ValueError unless the entry is a mapping with the required keys and at most ``more``."""
+    """Raise ValueError unless an entry is a mapping with all ``required`` keys and no others except ``more``."""
     if not isinstance(entry, Mapping):
         raise ValueError(f"{where}: expected an object with {listed(required)}, got {entry!r}")
     for key in entry:

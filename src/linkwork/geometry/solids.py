@@ -92,7 +92,7 @@ HEAD = 3  # values of a row before those of the core
 
 @dataclass(frozen=True, slots=True)
 class SolidKind:
-    """Type of core, with the number of vertices of polytopes; rows of a kind have the same length."""
+    """Type of core, for polytopes with a number of vertices; all solids of a kind have rows of the same length."""
 
     core: type
     vertices: int = 0
@@ -105,7 +105,7 @@ class SolidKind:
 
     @property
     def size(self) -> int:
-        """Number of values of a row."""
+        """Number of values that describe a solid of this kind in one row of an array."""
         return HEAD + sum(_SIZES[field] for field in _FIELDS[self.core]) + 3 * self.vertices
 
     @property
@@ -114,7 +114,7 @@ class SolidKind:
         return True
 
     def solid(self, row: Scalars) -> SolidRow:
-        """Return the solid of a row, over any scalar."""
+        """Return the solid that the values of a row describe, over any scalar."""
         values = iter([*row][HEAD:])
 
         def vector() -> Vec3:
@@ -151,7 +151,7 @@ KINDS = tuple(_FIELDS)
 
 @dataclass(frozen=True, slots=True)
 class SolidRow:
-    """Solid of a row, over any scalar."""
+    """Solid from a row of an array, with the flag ``there`` and the reach [m], over any scalar."""
 
     there: Any  # 1, or 0 for an unused row
     reach: Any  # [m]
@@ -170,7 +170,7 @@ def kind_of(core: Core) -> SolidKind:
 
 
 def solid_row(solid: Solid, kind: SolidKind, reach: Any) -> list[Any]:
-    """Return the row of a solid."""
+    """Return the row of an array that describes a solid: (1, reach, radius, values of the core)."""
     result: list[Any] = [1.0, reach, solid.radius]
     for field, value in zip(_FIELDS[kind.core], _fields(solid.core), strict=True):
         if field == "number":
@@ -186,7 +186,7 @@ def solid_row(solid: Solid, kind: SolidKind, reach: Any) -> list[Any]:
 
 
 def anchor(core: Core) -> Vec3:
-    """Return the centre of the sphere of a core's reach."""
+    """Return a core's reference point: the centre of the bounding sphere whose radius is the reach."""
     if isinstance(core, SegmentCore):
         return core.center
     if isinstance(core, (PointCore, HalfSpaceCore)):
@@ -195,7 +195,10 @@ def anchor(core: Core) -> Vec3:
 
 
 def reach_of(solid: Solid) -> float:
-    """Return the radius [m] of a sphere about the anchor that contains a solid of floats."""
+    """Return the radius [m] of a sphere about a solid's anchor that contains the solid; its values are floats.
+
+    It is `EVERYWHERE` for half-spaces and fields.
+    """
     core = solid.core
     if isinstance(core, (HalfSpaceCore, FieldCore)):
         return EVERYWHERE

@@ -141,9 +141,9 @@ def support_is_one(core: Core, direction: Vec3) -> Any:
 
 
 def support_is_line(core: Core, direction: Vec3) -> tuple[Any, Vec3]:
-    """Return 1 if the farthest points of a core in a direction of length 1 form a segment, else 0, and its direction.
+    """Return (1, u) if the farthest points of a core in a direction of length 1 form a segment along u, else (0, u).
 
-    A unique farthest point is not a segment.  The segment's direction has any length.
+    A unique farthest point is not a segment.  u has any length.
     """
     zero = Vec3.zero()
     if isinstance(core, (PointCore, EllipsoidCore)):
@@ -185,7 +185,7 @@ def _line_of_vertices(vertices: Sequence[Vec3], d: Vec3) -> tuple[Any, Vec3]:
 
 
 def _farthest(vertices: Sequence[Vec3], d: Vec3) -> tuple[list[Any], Any]:
-    """Return masks of the farthest vertices in a direction, and the largest absolute height of all vertices."""
+    """Return a mask of the farthest vertices in a direction d, and the largest |vertex · d| of all vertices."""
     heights = [vertex.dot(d) for vertex in vertices]
     highest, lowest = heights[0], heights[0]
     for h in heights[1:]:

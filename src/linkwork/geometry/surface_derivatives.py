@@ -45,7 +45,10 @@ _FAR = 1e18  # [m]
 
 
 class Across(NamedTuple):
-    """Equation P · δn = Q · δp; P is in metres if Q is not zero."""
+    """Equation P · δn = Q · δp for changes of a surface point p and of the normal n there.
+
+    P is in metres if Q is not zero.
+    """
 
     P: Vec3
     Q: Vec3
@@ -53,7 +56,10 @@ class Across(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """Two equations in independent tangent directions; ``clear`` is 1 if the curvature is unambiguous, else 0."""
+    """Two equations P · δn = Q · δp for a surface near a point, in independent tangent directions.
+
+    ``clear`` is 1 if the point and its normal determine the curvature unambiguously, else 0.
+    """
 
     rows: tuple[Across, Across]
     clear: Any
@@ -71,7 +77,10 @@ def surface(core: Core, p: Vec3, n: Vec3) -> Surface:
 
 
 def _flat(n: Vec3, along: Vec3, one: Any, both: Any, clear: Any) -> Surface:
-    """Return a surface that is flat along a line if ``one`` direction is free, and along all if ``both`` are."""
+    """Return a surface near a point of a polyhedron: a face if ``both``, an edge along ``along`` if only ``one``.
+
+    If neither is true, the point is a corner.
+    """
     line = along - n * n.dot(along)
     t = unit(choose(and_(one, lt(TINY, line.dot(line))), line, across(n)))
     return Surface((_free(one, t), _free(both, n.cross(t))), where(clear, 1.0, 0.0))
@@ -103,7 +112,10 @@ def _segment(core: SegmentCore, p: Vec3, n: Vec3) -> Surface:
 
 
 def _box(core: BoxCore, p: Vec3, n: Vec3) -> Surface:
-    """Determine for each coordinate if it is at its end or free."""
+    """Return the surface of a box near a point: a corner, an edge or a face.
+
+    A coordinate is free if the point can move along it; other coordinates are at the box's end.
+    """
     R = core.pose.rotation
     x, m = R.inv_act(p - core.pose.translation), R.inv_act(n)
     count: Any = 0.0
@@ -120,11 +132,11 @@ def _box(core: BoxCore, p: Vec3, n: Vec3) -> Surface:
 
 
 def _polytope(core: PolytopeCore, p: Vec3, n: Vec3) -> Surface:
-    """Determine corner, edge or face from the farthest vertices along the normal.
+    """Return the surface of a polytope near a point: a corner, an edge or a face.
 
-    The first vertex is the nearest of the farthest ones.  The second is the farthest of the others along the normal,
-    the third the farthest of those off the line through both.  The point is at the first vertex, or the second is
-    equally far; it is on the line, or the third is equally far.
+    It is determined by three vertices. The first is the nearest of those that are farthest along the normal. The
+    second is the farthest of the others along the normal, the third the farthest of those off the line through both.
+    The point is at the first vertex, or the second is equally far; it is on the line, or the third is equally far.
     """
     R = core.pose.rotation
     m = R.inv_act(n)

@@ -18,7 +18,7 @@ def clamp(x: Any, most: Any) -> Any:
 
 
 def choose(condition: Any, a: Vec3, b: Vec3) -> Vec3:
-    """Return one of two vectors by a condition."""
+    """Return the vector a where the condition is true, else b."""
     return Vec3(*(where(condition, x, y) for x, y in zip(a, b, strict=True)))
 
 
@@ -30,7 +30,7 @@ def across(v: Vec3) -> Vec3:
 
 
 def rounding(n: Vec3) -> Any:
-    """Return a multiple of the relative rounding error, from the error of a computed unit vector's length.
+    """Return a relative tolerance for rounding errors, estimated from the error of a computed unit vector's length.
 
     It may be 0.  Adding it adapts a tolerance for double precision to rounding in single precision.
     """
@@ -59,7 +59,10 @@ def length_and_scale(square: Any, known: Any) -> tuple[Any, Any]:
 
 
 def radial(x: Any, y: Any) -> tuple[Any, Any, Any]:
-    """Return the direction of (x, y), which is (1, 0) for a zero vector, and its length."""
+    """Return (x, y, length): the direction of a plane vector, of length 1, and the vector's length.
+
+    The direction is (1, 0) for a zero vector.
+    """
     square = x * x + y * y
     known = lt(TINY, square)
     length, scale = length_and_scale(square, known)

@@ -71,7 +71,7 @@ class BaseParameterFit(Result):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The combinations, as in ``"link2.J_xx - link2.J_yy + 0.1 link3.m"``."""
+        """Names (r,) of the base parameters, combinations as in ``"link2.J_xx - link2.J_yy + 0.1 link3.m"``."""
         return self.base.expressions()
 
     @property
@@ -93,7 +93,7 @@ class BaseParameterFit(Result):
         return self.relative_deviations < 1.0 / 3.0
 
     def values_of(self, robot: Robot) -> np.ndarray:
-        """Return the same combinations (r,) for another robot with the same bodies and joints."""
+        """Return the values (r,) of these base parameters for another robot with the same bodies and joints."""
         pi = robot.inertial_parameters(passive=self._columns.passive)
         return self.base.values(pi[self._columns.estimated])
 
@@ -198,14 +198,14 @@ def base_parameters(
 
 
 def held_out_errors(fit: Any, robot: Robot, m: Measurements, columns: Columns) -> HeldOut:
-    """Return the errors of an estimate, by its ``joint_forces``, at measurements that it does not use."""
+    """Return the errors of a fit at measurements that it does not use, by comparison with its ``joint_forces``."""
     nominal = robot.inverse_dynamics(m.q, m.v, m.a, **columns.options)
 
     return HeldOut(len(m), rms(fit.joint_forces(m.q, m.v, m.a) - m.tau), rms(nominal - m.tau))
 
 
 def require_excitation(caller: str, fit: LinearFit, base: BaseParameters, measurements: Measurements) -> None:
-    """Raise ValueError with the names of parameters that the measurements do not excite."""
+    """Raise ValueError with the names of base parameters that the measurements do not determine."""
     count = fit.unobservable.shape[1]
     if not count:
         return

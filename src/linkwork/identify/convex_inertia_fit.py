@@ -51,7 +51,7 @@ _SHRINK = 0.1  # factor of the noise's standard deviation from stage to stage
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The minimum."""
+    """Minimum of the convex problem: the bodies' factors L and the joint parameters y, with convergence."""
 
     L: np.ndarray  # (n, 4, 4)
     y: np.ndarray  # (k,)
@@ -61,7 +61,7 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class ConvexProblem:
-    """The convex problem: A and b of the measurements, and the prior of the bodies' inertias.
+    """Convex fit of inertias: A and b of the measurements' equations, and the prior inertias of the bodies.
 
     A has ten columns for each of n bodies (its inertial parameters), and then one for each of k joint parameters.
     """
@@ -72,13 +72,17 @@ class ConvexProblem:
     spread: float
 
     def parameters(self, L: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return (π; y): the inertial parameters of bodies with factors U_0 L, and then the joint parameters y."""
+        """Return (π; y): the inertial parameters π of the bodies, whose pseudo-inertia factors are U_0 L, then y.
+
+        y are the joint parameters.
+        """
         return np.concatenate([parameters_of_factors(self.U @ L).ravel(), y])
 
     def rates(self, L: np.ndarray, count: int) -> np.ndarray:
         """Return the derivative (10 n + k, 10 n + k) of (π; y) by the bodies' steps s (10 n) and by y (k).
 
-        A step s changes a body's pseudo-inertia U Uᵀ to U (1 + S) Uᵀ, with S as in `symmetric`.
+        A step s changes a body's pseudo-inertia U Uᵀ to U (1 + S) Uᵀ, where S is the symmetric matrix of s (see
+        `symmetric`).
         """
         n = 10 * len(L)
         result = np.eye(n + count)
@@ -101,7 +105,10 @@ class ConvexProblem:
         return Solution(L, y, max_iterations, False)
 
     def covariance(self, L: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the covariance (10 n + k)² of (π; y) from the curvature, and the indices of y fixed at zero."""
+        """Return the covariance (10 n + k, 10 n + k) of (π; y), and the indices of y that are fixed at zero.
+
+        It is computed from the curvature at the minimum.
+        """
         n = 10 * len(L)
         at_bound = np.flatnonzero(y <= 0.0)
         D = np.delete(self.rates(L, len(y)), n + at_bound, axis=1)
@@ -118,7 +125,7 @@ class ConvexProblem:
         return 0.5 * (self._misfit(L, y) / noise) ** 2 + float(divergences(L).sum()) / self.spread**2
 
     def _step(self, L: np.ndarray, y: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return Newton's step s and y, which minimise the quadratic model with y >= 0, and twice its decrease."""
+        """Return Newton's step s of the bodies, the new y >= 0, and twice the decrease of the quadratic model."""
         n = 10 * len(L)
         rows = self.A @ self.rates(L, len(y)) / noise
         rest = (self.b - self.A @ self.parameters(L, y)) / noise
@@ -140,7 +147,10 @@ class ConvexProblem:
     def _line_search(
         self, L: np.ndarray, y: np.ndarray, s: np.ndarray, y_full: np.ndarray, decrement: float, noise: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest part of the step that stays consistent and decreases the value."""
+        """Return L and y after part of a step, which leaves inertias consistent and decreases the value.
+
+        It is the largest part that does so among those tried, which are halved.
+        """
         S = symmetric(s.reshape(-1, 10))
         least = float(np.linalg.eigvalsh(S).min(initial=0.0))
         part = min(1.0, -0.9 / least) if least < 0.0 else 1.0
@@ -198,7 +208,7 @@ def rates(U: np.ndarray) -> np.ndarray:
 
 
 def stepped(L: np.ndarray, S: np.ndarray) -> np.ndarray:
-    """Return the factors L (n, 4, 4) after steps S (n, 4, 4).
+    """Return the factors (n, 4, 4) of L (1 + S) Lᵀ, for symmetric steps S (n, 4, 4).
 
     Raises LinAlgError if 1 + S is not positive definite.
     """
@@ -207,14 +217,14 @@ def stepped(L: np.ndarray, S: np.ndarray) -> np.ndarray:
 
 
 def gradients(L: np.ndarray) -> np.ndarray:
-    """Return the gradient (n, 10) of each body's divergence D from its original by its step s."""
+    """Return the gradient (n, 10) of each body's divergence D from its prior inertia, by its step s."""
     G = L.swapaxes(-1, -2) @ L - np.eye(4)
     result: np.ndarray = G[:, _ROWS, _COLUMNS] * _HALF * np.where(_ROWS == _COLUMNS, 1.0, 2.0)
     return result
 
 
 def divergences(L: np.ndarray) -> np.ndarray:
-    """Return the divergence D (n,) of each body from its original, for factors L (n, 4, 4)."""
+    """Return the divergence D (n,) of each body from its prior inertia, for factors L (n, 4, 4)."""
     diagonal = np.diagonal(L, axis1=-2, axis2=-1)
     above = (L * L).sum(axis=(-2, -1)) - (diagonal * diagonal).sum(axis=-1)
     result: np.ndarray = above + ((diagonal - 1.0) * (diagonal + 1.0) - 2.0 * np.log(diagonal)).sum(axis=-1)

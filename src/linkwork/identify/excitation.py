@@ -61,7 +61,7 @@ _RANGE_SHARE = 0.9  # of the range to a limit of position on either side
 @public
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExcitingTrajectory:
-    """A periodic motion that begins and ends at rest."""
+    """A periodic motion by Fourier series, which begins and ends at rest and excites base parameters."""
 
     period: float  # [s]
     center: np.ndarray  # q_0 (nq,)
@@ -103,7 +103,7 @@ def exciting_trajectory(
     seed: int = 0,
     progress: bool | Callable[[Progress], Any] = False,
 ) -> ExcitingTrajectory:
-    """Search a periodic motion that excites the base parameters well.
+    """Return a periodic motion that excites the base parameters well, by a search over random motions.
 
     The result is the same for the same ``seed``.  ``lower``, ``upper`` (nv,) [rad, m] and ``velocity`` (nv,) [rad/s,
     m/s] are limits, a number or an array, by default the joints' own (without limits: a revolution or 2π m, 2 rad/s or
@@ -174,7 +174,7 @@ def exciting_trajectory(
 def _motion(
     t: np.ndarray, period: float, center: np.ndarray, sines: np.ndarray, cosines: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return q, v, a (n, nv) at times (n,)."""
+    """Return q, v and a (n, nv) at times t (n,) of the motion with these Fourier coefficients."""
     rate = 2.0 * np.pi / period * np.arange(1, sines.shape[1] + 1)
     angle = t[:, None] * rate
     s, c = np.sin(angle), np.cos(angle)
@@ -183,7 +183,7 @@ def _motion(
 
 
 class _Limits:
-    """Limits of a motion, and the scaling of coefficients to them."""
+    """Limits of q, v and a of a periodic motion."""
 
     def __init__(self, caller: str, robot: Robot, lower: Any, upper: Any, velocity: Any, acceleration: Any) -> None:
         nv = robot.nv
@@ -214,7 +214,11 @@ class _Limits:
                 )
 
     def within(self, x: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return center and coefficients from values (nv, 1 + 2 K), scaled until the first limit is reached."""
+        """Return the center (nv,), and the sine and cosine coefficients (nv, K), of a motion within the limits.
+
+        They follow from free values (nv, 1 + 2 K). Each joint's coefficients are scaled until the first limit is
+        reached.
+        """
         count = (x.shape[1] - 1) // 2
         order = np.arange(1, count + 1)
         sines, cosines = x[:, 1 : 1 + count], x[:, 1 + count :]
@@ -239,7 +243,7 @@ class _Limits:
 
 
 def _derivative_bound(sines: np.ndarray, cosines: np.ndarray, period: float, order: int) -> np.ndarray:
-    """Return a bound (nv,) of a derivative of the velocity at all times."""
+    """Return a bound (nv,) at all times of the derivative of the velocity of an ``order``."""
     rate = 2.0 * np.pi / period * np.arange(1, sines.shape[1] + 1)
     result: np.ndarray = (np.hypot(sines, cosines) * rate**order).sum(axis=1)
     return result
@@ -256,7 +260,7 @@ def _limit_array(caller: str, name: str, value: Any, default: np.ndarray) -> np.
 
 
 def _refuse_manifolds(caller: str, robot: Robot) -> None:
-    """Raise ValueError if a joint's configuration is not plain coordinates."""
+    """Raise ValueError if the velocity of a joint is not the time derivative of its configuration."""
     unsuitable = [joint.name for joint in robot.joints if not is_plain(joint.type)]
     if unsuitable:
         raise ValueError(
@@ -267,7 +271,7 @@ def _refuse_manifolds(caller: str, robot: Robot) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Excitation(Made):
-    """Excitation of base parameters by a motion.  Printed, it is a table, the worst first.
+    """Measure of how well a motion determines the base parameters.  Printed, it is a table, the worst first.
 
     Columns of the weighted regressor are scaled to length 1, so that units do not matter.
     """
@@ -281,7 +285,7 @@ class Excitation(Made):
 
     @property
     def smallest(self) -> float:
-        """Smallest singular value."""
+        """Smallest singular value of the weighted regressor, with columns scaled to length 1."""
         return float(self.singular_values[-1])
 
     @property
@@ -291,12 +295,12 @@ class Excitation(Made):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The combinations, as in ``"link2.J_xx - link2.J_yy + 0.1 link3.m"``."""
+        """Names (r,) of the base parameters, combinations as in ``"link2.J_xx - link2.J_yy + 0.1 link3.m"``."""
         return self.base.expressions()
 
     @property
     def unexcited(self) -> tuple[str, ...]:
-        """Names of the parameters that the motion does not excite."""
+        """Names of the base parameters that the motion does not determine."""
         return tuple(self.names[k] for k in self.order if self.independence[k] == 0.0)
 
     def __repr__(self) -> str:
@@ -349,7 +353,7 @@ def excitation(
 
 
 class ExcitationMeter:
-    """Evaluation of many motions of one robot."""
+    """Evaluation of the excitation by many motions of one robot, whose base parameters are computed once."""
 
     def __init__(self, robot: Robot, columns: Columns, weights: np.ndarray) -> None:
         self.columns, self.weights = columns, weights
@@ -365,7 +369,10 @@ class ExcitationMeter:
         return R
 
     def scaled(self, motion: Measurements) -> tuple[np.ndarray, np.ndarray]:
-        """Return the triangular factor R with columns of length 1, or 0 if negligible, and their former lengths."""
+        """Return the triangular factor R of a motion with columns scaled to length 1, and their former lengths.
+
+        Columns of negligible length become 0.
+        """
         R = self.triangle(motion)
         lengths = np.linalg.norm(R, axis=0)
         least = RANK * self.typical * np.sqrt(len(motion) * (self.weights**2).sum())

@@ -73,11 +73,11 @@ class PlacementFit(Result):
 
     @property
     def unchanged(self) -> tuple[str, ...]:
-        """Offsets that poses do not determine separately from the estimated ones, or at all; they stay zero."""
+        """Names of offsets that stay zero: poses do not distinguish them from others, or do not depend on them."""
         return tuple(self.identifiable.of[k] for k in self.identifiable.dependent)
 
     def configuration(self, q: Array) -> np.ndarray:
-        """Return the configurations for readings q (..., nq), shifted by `zeros`."""
+        """Return the robot's configurations for joint readings q (..., nq): the readings corrected by `zeros`."""
         return self.robot.integrate(q, self.zeros)
 
     def __repr__(self) -> str:
@@ -182,7 +182,7 @@ def placements(
 
 
 def _read(caller: str, robot: Robot, q: Any, poses: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Check readings (n, nq) and poses (n, 4, 4) or positions (n, 3)."""
+    """Return readings (n, nq), and poses (n, 4, 4) or positions (n, 3), as arrays.  Raises ValueError."""
     readings = read_array(caller, robot, "q", q)
     expected = f"{caller}: poses: expected poses (samples, 4, 4) or positions (samples, 3), one for each sample of q"
     measured = real_array(expected, poses).astype(np.float64)

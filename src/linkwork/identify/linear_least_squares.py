@@ -46,7 +46,7 @@ class Reduced:
 
     @property
     def width(self) -> int:
-        """Number of estimated columns."""
+        """Number of columns in the least squares problem, one for each estimated parameter."""
         return int(self.rows.shape[-1]) - 1
 
     def of(self, columns: np.ndarray) -> Reduced:
@@ -54,7 +54,7 @@ class Reduced:
         return Reduced(self.rows[:, [*columns, self.width]], self.force, self.samples, self.mean, self.square)
 
     def sums(self, row_values: np.ndarray) -> np.ndarray:
-        """Return the sum for each joint force (nv,) of values (m,), one for each row of ``rows``."""
+        """Return the sum for each joint force (nv,) of values (m,) that belong to the rows of its triangle."""
         return np.bincount(self.force, row_values, len(self.square))
 
     def residual_squares(self, x: np.ndarray) -> np.ndarray:
@@ -62,7 +62,7 @@ class Reduced:
         return self.sums((self.rows @ np.append(x, -1.0)) ** 2)
 
     def weighted(self, weights: np.ndarray) -> np.ndarray:
-        """Return the triangular factor (p + 1, p + 1) of all rows, each times the weight of its joint force."""
+        """Return one triangular factor (p + 1, p + 1) for all joint forces, weighted by ``weights`` (nv,)."""
         row_weights = weights[self.force]
         return triangular((self.rows * row_weights[:, None])[row_weights > 0.0])
 
@@ -72,7 +72,10 @@ class Reduced:
         return result
 
     def r_squared(self, squares: np.ndarray) -> np.ndarray:
-        """Return 1 − residual variance / variance of the force (nv,); NaN if that does not vary."""
+        """Return 1 − residual variance / variance of each joint force (nv,); NaN for a force that does not vary.
+
+        ``squares`` (nv,) are the sums of squared residuals.
+        """
         variance = self.square - self.mean**2
         varies = variance > 1e-24 * np.maximum(self.square, 1e-300)
         result: np.ndarray = np.where(varies, 1.0 - squares / self.samples / np.where(varies, variance, 1.0), np.nan)
@@ -101,7 +104,7 @@ def reduce_measurements(measurements: Measurements, columns: Columns) -> Reduced
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """The least squares estimate of smallest norm, with its accuracy."""
+    """Least squares estimate with its accuracy; of all equally good ones it is that of smallest norm."""
 
     x: np.ndarray  # (p,)
     covariance: np.ndarray  # (p, p); of what the rows determine
@@ -114,16 +117,17 @@ class LinearFit:
 
     @property
     def condition(self) -> float:
-        """Largest by smallest singular value; infinite if a direction is not determined."""
+        """Condition number: the largest by the smallest singular value; infinite if a direction is not determined."""
         if self.unobservable.shape[1] or not len(self.values):
             return np.inf if len(self.values) else 1.0
         return float(self.values[0] / self.values[-1])
 
 
 def fit_linear(result: Reduced, measured: np.ndarray, weights: np.ndarray | None, typical: np.ndarray) -> LinearFit:
-    """Return the weighted least squares estimate; without weights, those from residuals, iterated to convergence.
+    """Return the weighted least squares estimate of the parameters.
 
-    Columns shorter than ``RANK`` times their ``typical`` length (p,) count as zero.
+    Without ``weights`` they are computed from the residuals, repeatedly until they converge. ``measured`` (nv,) is
+    True for a measured joint force. Columns shorter than ``RANK`` times their ``typical`` length (p,) count as zero.
     """
     size = np.sqrt(result.square[measured].mean())
     floor = _LEAST * size if size > 0.0 else 1.0
@@ -160,7 +164,10 @@ def refuse_exact_fits(caller: str, fit: LinearFit, result: Reduced, names: Seque
 
 
 def _weighted_fit(result: Reduced, sigma: np.ndarray, zero: np.ndarray) -> LinearFit:
-    """Return the fit with these standard deviations."""
+    """Return the least squares estimate with standard deviations ``sigma`` (nv,) of the joint forces.
+
+    Columns that are ``zero`` (p,) are left out.
+    """
     R = result.weighted(1.0 / sigma)
     A, b = R[:, :-1], R[:, -1]
     lengths = np.where(zero, 0.0, np.linalg.norm(A, axis=0))
@@ -175,7 +182,10 @@ def _weighted_fit(result: Reduced, sigma: np.ndarray, zero: np.ndarray) -> Linea
 
 
 def triangular(rows: np.ndarray) -> np.ndarray:
-    """Return R (..., n, n) of matrices (..., m, n) with |rows x| = |R x|, padded with zero rows."""
+    """Return the triangular factor R (..., n, n) of matrices (..., m, n), for which |rows x| = |R x| for all x.
+
+    For m < n it is padded with zero rows.
+    """
     R: Any = np.linalg.qr(rows, mode="r")
     missing = R.shape[-1] - R.shape[-2]
     if missing > 0:

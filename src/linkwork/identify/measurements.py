@@ -54,13 +54,13 @@ class Measurements:
         return len(self.q)
 
     def at(self, where: np.ndarray) -> Measurements:
-        """Return the selected samples."""
+        """Return the samples for which the mask ``where`` (n,) is True."""
         return Measurements(
             self.robot, self.q[where], self.v[where], self.a[where], self.tau[where], (int(where.sum()),)
         )
 
     def regressors(self, passive: bool, friction: str | FrictionLaw) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield Y (k, nv, npi) and τ (k, nv) of the samples, in chunks of limited memory."""
+        """Yield the regressor Y (k, nv, npi) and the joint forces τ (k, nv) of all samples, in chunks of k."""
         columns = len(self.robot.parameter_names(passive=passive))
         step = max(1, _CHUNK // max(1, self.robot.nv * columns))
         for start in range(0, len(self), step):
@@ -99,7 +99,10 @@ def read(
     wrenches: Mapping[str, ArrayLike] | None = None,
     expressed_in: str | Mapping[str, str] = "world",
 ) -> Measurements:
-    """Check measurements.  Raises ValueError and TypeError."""
+    """Return the measurements as arrays of samples.  Raises ValueError and TypeError.
+
+    External wrenches are added to the joint forces.
+    """
     if not isinstance(robot, Robot):
         raise TypeError(f"{caller}: robot: expected a Robot, got {robot!r}")
     robot.tree.require_inertias(caller)
@@ -203,7 +206,10 @@ def split(caller: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
 
 
 def joint_weights(caller: str, robot: Robot, weights: Any) -> np.ndarray | None:
-    """Return a weight 1 / σ for each coordinate of v, 0 if not measured; None: to be computed from residuals."""
+    """Return the weight 1 / σ of each joint force (nv,), 0 if it is not measured.
+
+    None, if weights are to be computed from residuals.  Raises ValueError.
+    """
     if weights is None:
         return None
     result = by_joint(caller, "weights", robot.tree, weights, default=0.0, least=0.0)
@@ -222,7 +228,7 @@ def rms(errors: np.ndarray) -> np.ndarray:
 
 
 def is_plain(joint: JointType) -> bool:
-    """Return True if a joint's configuration is plain coordinates with v their rates, as tested at two points."""
+    """Return True if a joint's v is the time derivative of its q, as tested at two points."""
     if joint.nq != joint.nv:
         return False
     rng = np.random.default_rng(0)
@@ -232,7 +238,7 @@ def is_plain(joint: JointType) -> bool:
 
 
 def name_list(names: Any, limit: int = 6) -> str:
-    """Return names for a message, the first of many."""
+    """Return the names as a text for a message; of more than ``limit``, only the first ones."""
     names = list(names)
     shown = ", ".join(repr(x) for x in names[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

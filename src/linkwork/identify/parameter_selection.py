@@ -46,14 +46,17 @@ class Columns:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Options of inverse dynamics with these parameters."""
+        """Keyword arguments with which inverse dynamics and its regressor include these parameters."""
         return {"passive": True, "friction": self.friction} if self.passive else {}
 
 
 def columns_of(
     caller: str, robot: Robot, bodies: Iterable[str] | None, passive: Passive, friction: Friction
 ) -> Columns:
-    """Return the columns of a selection.  Raises UnknownNameError and ValueError."""
+    """Return the selection of the parameters of some bodies, and of some ``passive`` kinds in joints.
+
+    Raises UnknownNameError and ValueError.
+    """
     if len(robot.constraints):
         raise ValueError(
             f"{caller}: robot {robot.name!r} has constraints, whose forces are not measured; identify "

@@ -217,7 +217,10 @@ def inertias(
 
 
 def _with_extent(caller: str, robot: Robot, columns: Columns, named: bool) -> tuple[Columns, tuple[int, ...]]:
-    """Return the columns without those of bodies without coordinates, and these bodies."""
+    """Return the selection without bodies that lack mass or extent in some direction, and these bodies' indices.
+
+    Raises ValueError if such bodies were ``named``, or no body is left.
+    """
     ten = columns.pi[: 10 * len(robot.bodies)].reshape(-1, 10)
     unchanged = tuple(i for i in columns.bodies if not convex_inertia_fit.has_extent(ten[i]))
     if named and unchanged:
@@ -237,7 +240,10 @@ def _with_extent(caller: str, robot: Robot, columns: Columns, named: bool) -> tu
 
 
 def _without_shared(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[Columns, tuple[str, ...]]:
-    """Return the columns without followers' that are sums of other joints' in all states, and their names."""
+    """Return the selection without those parameters of coupled joints that forces do not distinguish, and their names.
+
+    These are the parameters of joints that follow others whose columns are always sums of other joints' columns.
+    """
     count = 10 * len(columns.bodies)
     own = columns.estimated[count:]
     bodies = np.array([x.body for x in joint_velocities(robot.tree)])
@@ -255,7 +261,7 @@ def _without_shared(robot: Robot, columns: Columns, measured: np.ndarray) -> tup
 def _require_observable_joints(
     caller: str, columns: Columns, result: Reduced, measured: np.ndarray, typical: np.ndarray
 ) -> None:
-    """Raise ValueError for joint parameters that measurements do not determine."""
+    """Raise ValueError with the names of joint parameters that the measurements do not determine."""
     own = np.arange(10 * len(columns.bodies), result.width)
     if not len(own):
         return
@@ -275,10 +281,10 @@ def _require_observable_joints(
 
 
 def with_deformed_bodies(robot: Robot, maps: Mapping[int, np.ndarray]) -> Robot:
-    """Return the robot with bodies' pseudo-inertias A P Aᵀ; ``maps`` are A (4, 4) by body index.
+    """Return the robot with bodies' pseudo-inertias P changed to A P Aᵀ; ``maps`` has A (4, 4) by body index.
 
-    Links that are welded to one body are all transformed by its A, so their sum is the body's, and each stays
-    physically consistent.
+    The inertias of all links that are welded to a body are transformed by its A, so their sum is the body's, and each
+    stays physically consistent.
     """
     tree = robot.tree
     frames = tuple(
@@ -289,10 +295,10 @@ def with_deformed_bodies(robot: Robot, maps: Mapping[int, np.ndarray]) -> Robot:
 
 
 def with_joint_parameters(robot: Robot, names: Sequence[str], values: Sequence[float]) -> Robot:
-    """Return the robot with joint parameters, named as in `Robot.parameter_names`: ``"elbow.damping"``.
+    """Return the robot with new values of joint parameters, named as in `Robot.parameter_names`: ``"elbow.damping"``.
 
-    If damping and friction were stored without acting, missing ones are zero next to one that is given.  Static
-    friction is raised to a larger friction.
+    If a joint's damping and friction do not act, and one of them is named, all act, and those that are not named are
+    zero. Static friction is raised to a larger friction.
     """
     new_values = dict(zip(names, values, strict=True))
     for i in robot.tree.order:
@@ -314,7 +320,7 @@ def with_joint_parameters(robot: Robot, names: Sequence[str], values: Sequence[f
 
 
 def _moved(frame: Frame, A: np.ndarray) -> Frame:
-    """Return a frame whose inertia is transformed by A, which is in the body's frame."""
+    """Return a frame whose pseudo-inertia P becomes A P Aᵀ, with A (4, 4) in the body's axes."""
     pi = np.array(parameters_of(frame.inertia), dtype=float)
     if not pi.any():
         return frame

@@ -32,7 +32,7 @@ _CONVERGED = 1e-6  # standard deviations: smaller steps are negligible
 
 @dataclass(frozen=True, eq=False)
 class PlacementDescent:
-    """Result of a descent."""
+    """Result of a Gauss–Newton descent: offsets x, the last linear fit, and convergence."""
 
     x: np.ndarray
     fit: LinearFit  # the last linear fit
@@ -44,7 +44,10 @@ class PlacementDescent:
 
 
 class PlacementModel:
-    """Pose errors and their derivatives by unknowns x, which are grouped in slices by name."""
+    """Model of the errors of measured poses as a function of unknown offsets x, with its derivatives.
+
+    The components of an offset are a slice of x, by name.
+    """
 
     def __init__(
         self, caller: str, robot: Robot, frame: str, parameters: Iterable[str] | None, shape_of_poses: tuple[int, ...]
@@ -77,7 +80,10 @@ class PlacementModel:
         self.kernel = self._compiled()
 
     def _expanded(self, caller: str, text: Any) -> list[str]:
-        """Return the parameters of a name: several for a pattern, or a kind alone."""
+        """Return the offsets that a text of the user names: one, or several for a pattern or for a kind alone.
+
+        Raises UnknownNameError and ValueError.
+        """
         tree = self.robot.tree
         kind, _, joint = text.partition(":") if isinstance(text, str) else (text, "", "")
         if text == "base":
@@ -103,7 +109,7 @@ class PlacementModel:
         raise UnknownNameError("offset", text, ["placement:<joint>", "frame:<frame>", "zero:<joint>", "base"])
 
     def _component_names(self, name: str) -> list[str]:
-        """Return the names of the components of one parameter."""
+        """Return the names of the components of one offset: six for a placement, one for each coordinate of a zero."""
         kind, _, joint = name.partition(":")
         if kind != "zero":
             return [f"{name}.{number}" for number in SIX]
@@ -133,12 +139,18 @@ class PlacementModel:
         return compile(error_of_pose, q=(robot.nq,), measured=self.shape, x=(len(self.names),))
 
     def errors(self, q: np.ndarray, measured: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return errors (n, rows) [rad, m] and derivatives (n, rows, k)."""
+        """Return the errors of poses (n, rows) [rad, m] for offsets x (k,), and their derivatives by x (n, rows, k).
+
+        ``rows`` is six for poses and three for positions.
+        """
         error, J = self.kernel(q, measured, x)
         return np.asarray(error), np.asarray(J)
 
     def identifiable(self, x: np.ndarray) -> tuple[BaseParameters, np.ndarray]:
-        """Return the identifiable combinations of x at random configurations, and typical column lengths."""
+        """Return the combinations of x that poses at random configurations determine, and typical lengths of columns.
+
+        The lengths (k,) are root mean squares of the errors' derivatives by each component of x.
+        """
         count = max(20, -(-3 * len(self.names) // self.rows))
         q = self.robot.random_configuration(np.random.default_rng(0), size=count)
         X = self.robot.pose(q, self.frame) if self.rows == 6 else self.robot.point_position(q, self.frame)
@@ -148,7 +160,10 @@ class PlacementModel:
     def solve(
         self, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, max_iterations: int, report: Reporter
     ) -> PlacementDescent:
-        """Descend from zero offsets, and again from the result if more offsets are identifiable there."""
+        """Return the best offsets, by a descent from zero.
+
+        The descent is repeated from its result if more offsets are identifiable there and fit the measurements better.
+        """
         result = self._descend(np.zeros(len(self.names)), q, measured, weights, max_iterations, report)
         while result.converged:
             other = self._descend(result.x, q, measured, weights, max_iterations, report)
@@ -170,7 +185,10 @@ class PlacementModel:
         max_iterations: int,
         report: Reporter,
     ) -> PlacementDescent:
-        """Do Gauss–Newton steps on the offsets identifiable at x, halved if errors would increase."""
+        """Return the result of Gauss–Newton steps from x on those offsets that are identifiable there.
+
+        A step is halved if it would increase the errors.
+        """
         observable, typical = self.identifiable(x)
         equivalent = np.zeros_like(x)  # the same poses to first order
         equivalent[observable.columns] = observable.values(x)
@@ -200,7 +218,7 @@ class PlacementModel:
         return PlacementDescent(x, fit, triangles, observable, rms(error), step, False)
 
     def zeros(self, x: np.ndarray) -> np.ndarray:
-        """Return the offsets of readings (nv,)."""
+        """Return the offsets of joint readings (nv,), zero for joints without an estimate."""
         result = np.zeros(self.robot.nv)
         for name, rows in self.zero_indices.items():
             result[rows] = x[self.all[name]]
@@ -212,7 +230,7 @@ class PlacementModel:
 
 
 def _by_default(robot: Robot, frame: str) -> list[str]:
-    """Return the placements of the joints that carry a frame, from the base, and the frame if it is no body's."""
+    """Return the default offsets: the placements of the joints that carry a frame, from the base on, and the frame."""
     tree = robot.tree
     points = {point.name: point.frame for point in tree.points}
     carrier = tree.frame(points.get(frame, frame))

@@ -23,7 +23,7 @@ __all__ = ["Signals", "differentiate", "low_pass", "scipy_module"]
 
 
 class Signals(NamedTuple):
-    """A motion at equal time steps."""
+    """Configurations, velocities and accelerations of a motion at equal time steps."""
 
     q: np.ndarray  # (n, nq), filtered where q̇ is v
     v: np.ndarray  # (n, nv)
@@ -130,7 +130,7 @@ def _filtered(caller: str, x: np.ndarray, rate: float, cutoff: float, order: int
 
 
 def scipy_module(caller: str, part: str) -> Any:
-    """Import a module of SciPy.  Raises ImportError, with the remedy, if it is not installed."""
+    """Return an imported module of SciPy.  Raises ImportError, with the remedy, if SciPy is not installed."""
     try:
         return importlib.import_module(f"scipy.{part}")
     except ImportError as error:

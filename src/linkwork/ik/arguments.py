@@ -67,7 +67,7 @@ def check_tasks(caller: str, robot: Any, tasks: Any, *, velocities: bool = False
 
 
 def _complete(caller: str, robot: Any, task: Task, state: TaskState) -> Task:
-    """Return a task completed for the robot; ``state`` holds symbols.
+    """Return a task whose fields that depend on the robot are set; ``state`` is the robot's state on symbols.
 
     Raises ValueError and UnknownNameError.
     """
@@ -113,7 +113,7 @@ def _refuse_rigid_pair(caller: str, robot: Any, task: Task) -> None:
 
 
 def freed(tasks: tuple[Task, ...], tolerances: np.ndarray) -> tuple[Task, ...]:
-    """Return the tasks, marked as free where ``tolerances`` free some of their errors."""
+    """Return the tasks, of which those with an infinite entry of ``tolerances`` are replaced by `Task.freed`."""
     free = np.isinf(tolerances)
     if not free.any():
         return tasks

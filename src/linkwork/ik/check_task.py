@@ -66,7 +66,7 @@ class _Trial:
 
     @cached_property
     def task(self) -> Task:
-        """The task, completed for the robot."""
+        """The task with its robot-dependent fields set."""
         return check_tasks("check_task", self.robot, [self.task_given], velocities=True)[0]
 
     @cached_property
@@ -114,7 +114,7 @@ class _Trial:
         return _floats(result.errors), J
 
     def differences(self, q: np.ndarray) -> np.ndarray:
-        """Return J (rows, nv) by differences of the errors."""
+        """Return the Jacobian (rows, nv) of the errors at q by central differences."""
         return central_differences(self.errors, self.robot.integrate, q, self.robot.nv)
 
     def solved(self) -> np.ndarray | None:
@@ -164,7 +164,10 @@ def _errors(t: _Trial) -> list[float]:
 
 
 def _jacobian(t: _Trial) -> list[float]:
-    """Compare the exact Jacobian with differences; a velocity task has zero errors instead."""
+    """Return the error of the exact Jacobian relative to differences, for each configuration.
+
+    For a velocity task it returns the largest error instead, which must be zero.
+    """
     if t.task.of_velocity:
         return [float(np.abs(t.errors(q)).max(initial=0.0)) for q in t.q]
     return [relative_error(t.rows(q, "exact_jacobian")[1].ravel(), t.differences(q).ravel()) for q in t.q]
@@ -180,7 +183,10 @@ def _rows(t: _Trial) -> list[float]:
 
 
 def _curved(t: _Trial) -> list[float]:
-    """Compare curved rows with the exact Jacobian at a solution."""
+    """Return the difference of ``curved_rows`` from the exact Jacobian at a solution.
+
+    The list is empty for a velocity task, and if no solution is available.
+    """
     if t.task.of_velocity:
         return []
     q = t.q[0] if t.task.exact else t.solved()

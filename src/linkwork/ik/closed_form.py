@@ -44,8 +44,8 @@ class IKBranches:
     """Configurations that bring an arm's end effector to poses: eight branches per pose.
 
     A branch is a choice of shoulder, elbow and wrist, the same from pose to pose.  A branch that is not ``valid`` has
-    no solution, coincides with an earlier branch, or is outside the limits.  Its q is then the nearest that its
-    equations have.
+    no solution, coincides with an earlier branch, or is outside the limits.  Where it has no solution, its q is the
+    nearest one that the closed-form equations permit.
     """
 
     q: np.ndarray  # (..., 8, nq)
@@ -241,9 +241,10 @@ class ClosedForm:
         )
 
     def _redundant_input(self, elbow: Any, locked: Any, q_init: np.ndarray, free: bool) -> np.ndarray | None:
-        """Return the redundant angle.
+        """Return the redundant angle [rad]: that of the arguments, or by default that of ``q_init``.
 
-        Raises ValueError for an angle that the arm does not have.
+        None for an arm without redundancy.  ``free`` clips the default angle of a locked joint to its limits.  Raises
+        ValueError for an angle that the arm does not have.
         """
         for name, value, has in (
             ("elbow", elbow, self.redundant == ELBOW),
@@ -310,7 +311,11 @@ def _rotations(X: np.ndarray) -> np.ndarray:
 def _ranges(
     ends: np.ndarray, valid_samples: np.ndarray, low: float, high: float, circle: bool
 ) -> tuple[tuple[float, float], ...]:
-    """Return pairs of ends in order; on a circle, a range across the end is merged into one."""
+    """Return the ranges (from, to) between consecutive ``ends`` in ascending order.
+
+    ``low`` and ``high`` are ends as well where the first or last sample is valid.  On a ``circle``, the ranges before
+    and after the end are merged into one.
+    """
     result = [*([low] if valid_samples[0] else []), *ends.tolist(), *([high] if valid_samples[-1] else [])]
     pairs = list(zip(result[::2], result[1::2], strict=True))
     if circle and len(pairs) > 1 and valid_samples[0] and valid_samples[-1]:

@@ -128,9 +128,9 @@ class _Failures:
     def search(
         self, states: np.ndarray, *, position_limits: bool = True, first: np.ndarray | float = 0.0, without: Any = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Search again from the current configurations of ``states``; return done, q and iterations.
+        """Search from the current configurations of ``states``; return success, q and iterations for each.
 
-        ``without`` (states, rows) replaces the tolerances.
+        ``first`` is the index of the first start.  ``without`` (states, rows) replaces the tolerances.
         """
         problem = self.problem
         lower, upper = (
@@ -291,9 +291,9 @@ _ENDS = (-np.inf, np.inf)
 def proofs(
     problem: ProblemView, targets: Mapping[str, np.ndarray], tolerances: np.ndarray
 ) -> list[tuple[UnreachableCertificate, str] | None]:
-    """Return a certificate and its task's name for each target (F, ...) that reach bounds rule out.
+    """Return for each of F targets a certificate that it is unreachable, with the name of its task, or None.
 
-    Other entries are None; ``tolerances`` is (F, rows).
+    ``targets`` are (F, ...) by task name, and ``tolerances`` (F, rows).
     """
     result: list[tuple[UnreachableCertificate, str] | None] = [None] * len(tolerances)
     for limits in (False, True):

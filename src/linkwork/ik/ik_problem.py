@@ -113,7 +113,7 @@ class IKProblem:
 
     @cached_property
     def soft(self) -> SoftResiduals:
-        """Cost and completion of the soft tasks."""
+        """Object that computes the cost of the soft tasks, and whether they are within tolerance."""
         return SoftResiduals(self)
 
     @cached_property
@@ -338,7 +338,7 @@ class IKProblem:
         return result.errors, result.rows
 
     def _with(self, tasks: tuple[Task, ...]) -> IKProblem:
-        """Return a copy of the problem with equivalent tasks that have other residual components."""
+        """Return a copy of the problem with other tasks, which have the same names, targets and errors."""
         other = copy.copy(self)
         other.tasks = tasks
         return other
@@ -357,7 +357,11 @@ class IKProblem:
         first: Any,
         near: Sequence[np.ndarray] = (),
     ) -> IKResult:
-        """Run the kernel, and the follow-up searches where its first, short run has not converged."""
+        """Run the kernel, continue the searches that failed, and return the result.
+
+        The first run is short.  Continued searches, restarts from a feasible configuration and restarts of soft tasks
+        follow where it has not converged.
+        """
         first_steps = self._soon if steps is self._steps else steps
         result = self.kernel(
             q_init, tolerances, self.weights, *self.finite_bounds, first_steps, first, *near, *targets.values()

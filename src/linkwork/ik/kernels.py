@@ -141,7 +141,7 @@ def target_scalars(
 
 
 def residual_kernel(tree: Tree, tasks: tuple[Task, ...], locked_dofs: frozenset[int]) -> Kernel:
-    """Compile errors of all tasks outside their ranges, and their Jacobian, as a function of q and targets."""
+    """Compile the function of q and targets that returns all errors outside their ranges, and their Jacobian."""
     shapes = target_shapes(tree, tasks)
     with_targets = [task for task in tasks if task.name in shapes]
 

@@ -97,7 +97,7 @@ def several_solutions(
 def _candidates(
     problem: ProblemView, n: int, initial_q: np.ndarray, tolerances: np.ndarray, targets: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return q, errors and diagnostics (states, searches, ...) of all searches."""
+    """Run all searches for solutions; return their q, errors and diagnostics, each (states, searches, ...)."""
     starts = np.arange(_STARTS + _EACH * n, dtype=float)
 
     def search(begin: np.ndarray, first: np.ndarray) -> Any:
@@ -188,7 +188,11 @@ def _select_solutions(
     periodic: np.ndarray,
     spread: bool,
 ) -> list[int]:
-    """Return the indices of the searches that are returned as solutions, nearest to the initial guess first."""
+    """Return the indices of at most n distinct solutions among the searches that are ``done``.
+
+    They are the nearest ones to the initial guess; with ``spread``, each next one is the farthest from all previous
+    ones.  They are sorted by their ``distances`` from the initial guess.
+    """
     left = [int(k) for k in np.argsort(distances, kind="stable") if done[k]]
     result: list[int] = []
     gap = np.full(len(q), np.inf)  # distance to the nearest selected solution
@@ -216,11 +220,11 @@ def continue_failed_searches(
     targets: dict[str, np.ndarray],
     steps: int,
 ) -> None:
-    """Continue failed searches for ``steps`` iterations and update ``result`` in place.
+    """Continue failed searches for ``steps`` iterations in total and update ``result`` in place.
 
-    Several windows of the sequence of starts are searched together.  Each window spends its last iterations at its best
-    configuration, so a failed state returns the best of several minima.  Windows are shorter where a reach bound proves
-    that there is no solution.
+    The iterations are divided among several searches, each of which begins at another index of the sequence of starts
+    and runs at the same time.  Each spends its last iterations at its best configuration, so a failed state returns
+    the best of several minima.  Searches are shorter where a reach bound proves that there is no solution.
     """
     failed, rows = _failed_states(result)
     targets = {name: rows(x, len(problem.shapes[name])) for name, x in targets.items()}
@@ -255,7 +259,10 @@ def _search_windows(
     some: np.ndarray,
     steps: int,
 ) -> None:
-    """Continue the searches of some failed states and update ``result`` in place."""
+    """Continue the searches of the failed states with indices ``some`` and update ``result`` in place.
+
+    Several searches of a state run at the same time, each from another index of the sequence of starts.
+    """
     windows = min(max(steps // _LEAST, 1), _WINDOWS)
     each = max(steps // windows, 1)
     diagnostics = result.diagnostics.reshape(-1, result.diagnostics.shape[-1])

@@ -115,7 +115,7 @@ def _paths(problem: ProblemView, caller: str, targets: Mapping[str, Any]) -> dic
 
 
 class _Walker:
-    """Steps along many paths, and recovery where one of them fails."""
+    """Solver of one target after the other along many paths at once, which recovers paths whose search fails."""
 
     def __init__(self, problem: ProblemView, jump: np.ndarray) -> None:
         self.problem, self.jump = problem, jump
@@ -137,7 +137,10 @@ class _Walker:
                 read_target(caller, p.robot, task, p.shapes[name], x, check_values=True)
 
     def step(self, before: np.ndarray, now: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Search from the previous solutions with few iterations; return q and success without a jump."""
+        """Search from the previous solutions with few iterations; return q and success.
+
+        A solution that jumps is not a success.
+        """
         if self.rolling is not None:
             q, done, iterations = self.rolling.walk(before, now)
             self.iterations += iterations
@@ -195,7 +198,7 @@ class _Walker:
         return result
 
     def _interpolate(self, name: str, last: np.ndarray, now: np.ndarray, part: float) -> np.ndarray:
-        """Interpolate between two targets."""
+        """Return the target at the fraction ``part`` between two targets of a task."""
         if part == 1.0:
             return now
         kind = self.kinds[name]
@@ -337,13 +340,13 @@ def has_velocity_constraints(problem: ProblemView) -> bool:
 
 
 class _PathStep(DifferentialIK):
-    """Differential IK step along a path without time."""
+    """Differential IK step along a path that does not depend on time, so that errors have no drift."""
 
     _has_time = False
 
 
 class RollingSteps:
-    """Motion from a configuration towards targets by steps δ with G(q) δ = 0."""
+    """Motion from a configuration towards targets by differential IK steps that satisfy the velocity constraints."""
 
     def __init__(self, problem: ProblemView, jump: np.ndarray) -> None:
         self.problem, self.max_step = problem, _STEP_SHARE * jump

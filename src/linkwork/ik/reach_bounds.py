@@ -42,10 +42,11 @@ _ROUNDING = 1e-9  # relative tolerance of lengths for rounding
 class UnreachableCertificate(Made):
     """Proof that no configuration reaches a target: the required length and the bound that it violates.
 
-    ``kind`` is "far", "near" (inside a hole around a point), "aside" (along the axis to which all axes are parallel) or
-    "turned" (a direction that no joint rotates).  ``distance`` is the value that the target requires, and ``bound`` the
-    largest or smallest attainable one [m, rad].  ``point`` is the point from which it is measured, in the frame that
-    the target is relative to.  ``within_limits`` is True if the bound depends on joint limits.
+    ``kind`` is "far", "near" (too near to a point, which lies in a hole of the workspace), "aside" (off along the
+    common direction of all axes, along which no joint moves the frame) or "turned" (a direction that no joint
+    rotates).  ``distance`` is the value that the target requires, and ``bound`` the largest or smallest attainable one
+    [m, rad].  ``point`` is the point from which it is measured, or the direction, in the frame that the target is
+    relative to.  ``within_limits`` is True if the bound depends on joint limits.
     """
 
     kind: str
@@ -182,7 +183,7 @@ class Chain:
                 result[k] = result[k] or self._proof("aside", float(required[k]), attainable, axis)
 
     def _bounds(self, links: Sequence[_Link]) -> tuple[float, float]:
-        """Return the largest and the smallest possible distance between the two ends."""
+        """Return the largest and the smallest possible distance between the ends of a chain of links [m]."""
         single = [(link.shortest, link.longest) for link in links]
         double = [self._two_link_lengths(turn, a, b) for turn, a, b in zip(self.turns, links, links[1:], strict=False)]
         count = len(links)

@@ -254,7 +254,7 @@ class IKResult(Result):
         return self._reason_cache
 
     def _minima(self, diagnostics: np.ndarray) -> dict[int, Reason]:
-        """Return the reasons of states with satisfied hard tasks and a minimum of nonzero soft cost."""
+        """Return a reason for each state with satisfied hard tasks and unsatisfied soft ones: "local_minimum"."""
         problem, soft = self.problem, self.problem.soft
         if not soft.any:
             return {}

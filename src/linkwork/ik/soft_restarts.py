@@ -62,7 +62,7 @@ class SoftResiduals:
         return np.stack(scaled, axis=-1)
 
     def negligible_costs(self) -> np.ndarray:
-        """Return for each level the cost below which it counts as zero: that of errors at their tolerances."""
+        """Return the cost of each level at which all errors equal their tolerances; lower costs count as zero."""
         small = np.where(np.isfinite(self.tolerances), self.tolerances, 0.0)
         return self.costs(small)
 
@@ -77,7 +77,7 @@ def restart_soft_tasks(
     steps: np.ndarray,
     starts: int,
 ) -> None:
-    """Replace results with a remaining soft cost by the lowest of up to ``starts`` starts, in place."""
+    """Search from up to ``starts`` starts where soft tasks are unsatisfied; store the best in ``result``."""
     diagnostics = result.diagnostics.reshape(-1, result.diagnostics.shape[-1])
     arrays = [getattr(result, x).reshape(len(diagnostics), -1) for x in ("q", "errors", "multipliers")]
     shape = result.diagnostics.shape[:-1]
@@ -126,7 +126,7 @@ def _compare(
     other_diagnostics: np.ndarray,
     other_errors: np.ndarray,
 ) -> Sequence[np.ndarray]:
-    """Return where the other result is better, and where it is a minimum of the same cost."""
+    """Return two masks of states: where the other result is better, and where it is a minimum of the same cost."""
     ranks = [2.0 * (x[:, _REACHED] == 1.0) + (x[:, _DONE] == 1.0) for x in (diagnostics, other_diagnostics)]
     mine, other, negligible = soft.costs(errors), soft.costs(other_errors), soft.negligible_costs()
     lower, equal = np.zeros(len(diagnostics), dtype=bool), np.ones(len(diagnostics), dtype=bool)

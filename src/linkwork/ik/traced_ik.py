@@ -116,7 +116,11 @@ def _read_parameter(problem: ProblemView, by: str) -> Parameter | None:
 
 
 def _derivative_kernel(problem: ProblemView, by: str, parameter: Parameter | None) -> Kernel:
-    """Return the kernel of the derivative (nv, n) of solutions with respect to a tangent vector of ``by``, at zero."""
+    """Return the kernel of the derivative (nv, n) of solutions with respect to an input ``by``.
+
+    The input is a target, the reference configuration or a robot parameter; the derivative is by its tangent vector
+    (n), at zero displacement.
+    """
     own, tasks, locked_dofs, solver = problem.robot.tree, problem.tasks, problem.locked_dofs, problem.solver
     shapes, limited = problem.shapes, frozenset(problem.bounded.values())
     aimed = [task for task in tasks if task.name in shapes]

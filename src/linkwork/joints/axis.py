@@ -54,10 +54,10 @@ def check_orthogonal(first: Vec3, second: Vec3, of: str, names: str) -> None:
 
 
 def flat_inertia(J: Symmetric3, a: Vec3) -> Symmetric3:
-    """Return the rotational inertia of a flat body perpendicular to a.
+    """Return the rotational inertia without the spread of mass along the unit axis a, as for a flat body.
 
-    J − γ (1 − a aᵀ), γ = ½ tr(J) − aᵀJa.  For a coordinate axis, say z, the result satisfies J_xx + J_yy = J_zz without
-    rounding.
+    It is J − γ (1 − a aᵀ), γ = ½ tr(J) − aᵀJa.  For a coordinate axis, say z, the result satisfies J_xx + J_yy = J_zz
+    without rounding.
     """
     diagonal = [J.xx, J.yy, J.zz]
     for k in range(3):
@@ -88,10 +88,9 @@ def swing(axis: Vec3, other: Vec3) -> Vec3:
 
 
 def scaled_sin_cos_about(axis: Vec3, R: Rotation) -> tuple[Any, Any]:
-    """Return (sine, cosine), times a common positive factor, of an angle about a unit axis.
+    """Return (sine, cosine), times a common positive factor, of the rotation about a unit axis nearest to R.
 
-    The angle is that of the rotation about the axis that is nearest to R.  The result is (0, 1) where all angles are
-    equally near: where R is half a revolution about a perpendicular axis.
+    The result is (0, 1) where all angles are equally near: where R is half a revolution about a perpendicular axis.
     """
     twice_sin = axis.dot(Vec3(R.z.y - R.y.z, R.x.z - R.z.x, R.y.x - R.x.y))
     twice_cos = R.x.x + R.y.y + R.z.z - axis.dot(R @ axis)
@@ -106,10 +105,10 @@ def angle_about(axis: Vec3, R: Rotation) -> Any:
 
 
 def axis_residual(axis: Vec3, X: Pose, along: Any) -> Motion:
-    """Return the difference from a rotation about a unit axis to the pose X, in X's axes.
+    """Return the difference between a pose X and the poses of a joint that rotates about a unit axis.
 
-    The rotation's origin is at the distance ``along`` on the axis.  The difference is (shortest rotation vector from
-    the axis to its direction in X; vector to X's origin).
+    Both parts are in X's axes: the shortest rotation vector from the axis to its direction in X, and the vector to X's
+    origin from the point at the distance ``along`` on the axis.
     """
     R = X.rotation
     return Motion(-swing(axis, R.inv_act(axis)), R.inv_act(X.translation - axis * along))

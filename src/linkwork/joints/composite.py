@@ -25,7 +25,7 @@ __all__ = ["Composite"]
 @public_constructor
 @dataclass(frozen=True)
 class Composite(JointType):
-    """A chain of joints as one joint; q and v are those of the joints in order, in their units.
+    """Composite joint: a chain of joints as one joint, with the q and v of the joints in order.
 
     X = P₁ X₁(q₁) P₂ X₂(q₂) ...; P_k, the pose of the k-th joint's F in the preceding M, is ``placements[k]``, by
     default the identity.  At zero, X is the product of the placements.  A configuration in which motions of the chain
@@ -175,7 +175,10 @@ def _split(x: Scalars, sizes: list[int]) -> list[Scalars]:
 def _names(
     letter: str, joints: tuple[JointType, ...], of: Callable[[JointType], tuple[int, tuple[str, ...]]]
 ) -> Iterator[str]:
-    """Yield q1, q2_x, q2_y, ...: the joint's index in the chain, and its coordinate's name if several."""
+    """Yield the coordinates' names q1, q2_x, q2_y, ...
+
+    Each has the joint's index in the chain and, if the joint has several coordinates, the coordinate's own name.
+    """
     for k, joint in enumerate(joints, start=1):
         count, names = of(joint)
         yield from (f"{letter}{k}_{name}" for name in names) if names else (f"{letter}{k}",) * count

@@ -114,9 +114,10 @@ class Helical(JointType):
         return Motion.zero()
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """Return the angle nearest to X, with the revolutions that are nearest to its advance.
+        """Return the angle (1,) of the screw whose pose is nearest to X, with its full revolutions [rad].
 
-        The fraction of a revolution is that of the nearest rotation about the axis.
+        Its fraction of a revolution is that of the nearest rotation about the axis.  The number of revolutions is the
+        one whose advance along the axis is nearest to that of X.
         """
         angle = angle_about(self.axis, X.rotation)
         if self.pitch == 0.0:
@@ -125,7 +126,7 @@ class Helical(JointType):
         return [angle + turns * (2.0 * math.pi)]
 
     def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
-        """Return (a·ω + h a·v) / (1 + h²), h the pitch."""
+        """Return the rate (1,) whose twist is nearest to V: (a·ω + h a·v) / (1 + h²), with the axis a and pitch h."""
         along = self.axis.dot(V.angular) + self.axis.dot(V.linear) * self.pitch
         return [along * (1.0 / (1.0 + self.pitch * self.pitch))]
 

@@ -69,7 +69,7 @@ class Ellipsoid(QuaternionJoint):
         return Motion(Vec3.zero(), self._stretched(R, w.cross(u)) - w.cross(self._stretched(R, u)))
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """Return the configuration with the rotation of X."""
+        """Return the configuration with the rotation of X; the position of X has no effect."""
         return quaternion_coordinates(Quaternion.of(X.rotation), self.scalar_last)
 
     def pose_residual(self, X: Pose) -> Motion:
@@ -79,6 +79,6 @@ class Ellipsoid(QuaternionJoint):
         return Motion(Vec3.zero(), R.inv_act(X.translation - origin))
 
     def _stretched(self, R: Rotation, u: Vec3) -> Vec3:
-        """Return G u = Rᵀ D R u."""
+        """Return G u, with G = Rᵀ D R and D the semi-axes of the ellipsoid."""
         u_F = R @ u
         return R.inv_act(Vec3(u_F.x * self.a, u_F.y * self.b, u_F.z * self.c))

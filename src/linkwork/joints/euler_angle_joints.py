@@ -67,7 +67,7 @@ class SphericalEuler(JointType):
         return ALL_FORCES
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """Return the principal angles; at gimbal lock those with γ = 0."""
+        """Return the principal Euler angles of the rotation of X; at gimbal lock those with γ = 0."""
         return EulerAngles(self.order).of_rotation(X.rotation)
 
     def pose_residual(self, X: Pose) -> Motion:
@@ -97,7 +97,10 @@ class EulerAngles:
 
     @staticmethod
     def of(order: object, joint: str) -> EulerAngles:
-        """Return the angles of an order.  Raises ValueError unless it is one of the twelve."""
+        """Return the Euler angles of an axis ``order`` such as "xyz".
+
+        Raises ValueError unless it is one of the twelve orders.
+        """
         if not isinstance(order, str) or order not in ORDERS:
             raise parameter_error(joint, "order", f"one of {', '.join(ORDERS)}", repr(order))
         return EulerAngles(order)
@@ -127,13 +130,16 @@ class EulerAngles:
         return [alpha, atan2(e * rows[i][k], third[k]), atan2(e * second[i], second[j])]
 
     def axes(self, q: Scalars) -> tuple[Vec3, Vec3, Vec3]:
-        """Return the axes of the three rates, in M."""
+        """Return the axes, in M, about which M rotates at unit rate of each angle."""
         i, j, k = (_AXES[a] for a in self.order)
         second, third = Rotation.about(j, q[1]), Rotation.about(k, q[2])
         return third.inv_act(second.inv_act(i)), third.inv_act(j), k
 
     def bias(self, q: Scalars, v: Scalars) -> Vec3:
-        """Return ω̇ at constant rates: each axis rotates in M with the rates after it."""
+        """Return the angular acceleration ω̇ in M [rad/s²] at constant rates v of the angles.
+
+        Each axis rotates in M with the rates after it.
+        """
         first, second, third = self.axes(q)
         w2, w3 = second * v[1], third * v[2]
         rate: Vec3 = first.cross(w2 + w3) * v[0] + w2.cross(w3)
@@ -205,7 +211,7 @@ class FloatingEuler(JointType):
         return Motion(EulerAngles(self.order).bias(q[0:3], v[0:3]), twist.linear.cross(twist.angular))
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """Return the principal angles and the position; at gimbal lock γ = 0."""
+        """Return the principal Euler angles and the position of X; at gimbal lock those with γ = 0."""
         return [*EulerAngles(self.order).of_rotation(X.rotation), *X.translation]
 
     def pose_residual(self, X: Pose) -> Motion:

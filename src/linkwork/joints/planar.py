@@ -96,7 +96,10 @@ class Planar(JointType):
         return [self.x_axis.dot(V.linear), self.y_axis.dot(V.linear), self.normal.dot(V.angular)]
 
     def pose_residual(self, X: Pose) -> Motion:
-        """Return (shortest rotation vector from the normal to its direction in X; displacement off the plane)."""
+        """Return the rotation [rad] and the displacement [m] of X out of the plane.
+
+        The rotation is the shortest rotation vector from the plane's normal to its direction in X.
+        """
         n = self.normal
         height, turn = n.dot(X.translation), axis_residual(n, X, 0.0).angular
         return Motion(turn, X.rotation.inv_act(n * height))

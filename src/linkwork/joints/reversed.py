@@ -54,7 +54,7 @@ class Reversed(JointType):
         return Subspace(tuple(-(X @ column) for column in self.joint.S(q).columns))
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """Return −X_J bias_J; the term of the moving coordinates, V × V, is zero."""
+        """Return −X_J bias_J; the term V × V of the change of frames is zero."""
         A: Motion = self.joint.X(q) @ self.joint.bias(q, v)
         return -A
 
@@ -62,7 +62,7 @@ class Reversed(JointType):
         return self.joint.configuration_from_pose(X.inv().formed())
 
     def pose_residual(self, X: Pose) -> Motion:
-        """Return the original joint's residual of the inverse pose, negated and in the frame that now moves."""
+        """Return the negated residual of the original joint for the inverse pose, in the frame that now moves."""
         other = X.inv().formed()
         left: Motion = self.joint.X(self.joint.configuration_from_pose(other)) @ self.joint.pose_residual(other)
         return -left

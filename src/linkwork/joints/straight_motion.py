@@ -30,10 +30,13 @@ __all__ = ["StraightFloating", "StraightJoint", "StraightPlanar", "straight_moti
 
 
 class StraightJoint(JointType):
-    """Joint whose velocity is (ω in the axes of M, rate of M's origin in the axes of F)."""
+    """Joint whose origin moves straight at constant velocity.
+
+    Its velocity is (ω in the axes of M; rate of M's origin in the axes of F).
+    """
 
     def rates(self, v: Scalars) -> tuple[Vec3, Vec3]:
-        """Return (ω in the axes of M [rad/s], ṗ in the axes of F [m/s])."""
+        """Return the angular velocity ω in the axes of M [rad/s] and ṗ in the axes of F [m/s], for velocity v."""
         raise NotImplementedError
 
 
@@ -165,5 +168,5 @@ def straight_motion_joint(joint: JointType) -> JointType:
 
 
 def _angular_only(v: Scalars) -> list[Any]:
-    """Return the velocity (6,) with a zero linear part."""
+    """Return a velocity (6,) with its linear part set to zero."""
     return [*v[:3], 0.0, 0.0, 0.0]

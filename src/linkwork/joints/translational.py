@@ -99,7 +99,7 @@ class Fixed(JointType):
         return []
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Return zero: there is no motion."""
+        """Return the zero inertia: no mass affects a joint without motion."""
         return Inertia.zero()
 
     def reversed(self) -> Fixed:

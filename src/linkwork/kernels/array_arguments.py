@@ -243,7 +243,7 @@ def _holds(shape: tuple[int, ...], batch: tuple[int, ...], core: tuple[int, ...]
 
 
 def real_array(expected: str, x: Any) -> np.ndarray:
-    """Return an array of float32 if exact, otherwise of float64.
+    """Return a value as an array: unchanged if its type converts to float32 exactly, otherwise as float64.
 
     Raises ValueError, which begins with ``expected``, for a value that is not numeric or not exact, and TypeError for
     symbols.

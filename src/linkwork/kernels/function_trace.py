@@ -154,7 +154,11 @@ def is_in_double(subject: KernelOwner, row: FunctionSpec) -> bool:
 
 
 def is_ruled(subject: KernelOwner, request: Request) -> bool:
-    """Return True if the function has a rule of differentiation: with default options and the robot's own numbers."""
+    """Return True if the request's derivatives are computed by the function's rule of differentiation.
+
+    This requires default options, no optional inputs, wrenches or parameters as inputs, and a robot without
+    constraints.
+    """
     if isinstance(subject, RobotOwner) and subject.tree.constraints:
         return False
     unusual = request.options or request.optional_inputs or request.wrenches or request.parameters

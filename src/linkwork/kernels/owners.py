@@ -48,13 +48,13 @@ NONE: ParameterValues = MappingProxyType({})
 
 
 class KernelOwner(Protocol):
-    """A robot or a joint, as kernels see it."""
+    """Owner of functions that kernels compute: a robot or a joint."""
 
     kind: str  # "robot" or "joint"
 
     @property
     def message_prefix(self) -> str:
-        """Prefix of messages."""
+        """The text with which messages about the owner begin."""
 
     @property
     def label(self) -> str:
@@ -66,7 +66,7 @@ class KernelOwner(Protocol):
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """Sizes by the names that shapes use."""
+        """Sizes such as nq and nv, by the names that shapes of arrays use."""
 
     def parts(self, quantity: Quantity) -> Sequence[Part]:
         """Return the joints whose elements an array of this quantity consists of, with their slices.
@@ -85,12 +85,20 @@ class KernelOwner(Protocol):
         """Raise ValueError if the function depends on data that the owner does not have."""
 
     def check(self, option: Option, value: Any, optional_inputs: Sequence[str] = ()) -> None:
-        """Raise UnknownNameError for an unknown frame, point ..., where ``optional_inputs`` are passed."""
+        """Raise UnknownNameError if an option's value is not the name of a frame, joint, point or direction.
+
+        Names of points and directions are not checked if ``optional_inputs`` pass positions or vectors in their stead.
+        Raises ValueError for a name that the option does not accept, such as a fixed frame where a moving one is
+        needed.
+        """
 
     def content(
         self, rows: Iterable[FunctionSpec], options: Iterable[Any], parameters: Sequence[Parameter] = ()
     ) -> tuple[str, ...] | None:
-        """Return everything that programs of these functions depend on; None if that includes code of others."""
+        """Return everything that programs of these functions depend on, as texts.
+
+        The result is None if they depend on code that is not linkwork's.
+        """
 
 
 def shape_of(
@@ -330,7 +338,7 @@ def _constrained(tree: Tree) -> tuple[str, ...]:
 
 
 def _all_of(tree: Tree) -> tuple[str, str]:
-    """Return everything that parameters may replace, and the welds between links."""
+    """Return texts of everything that parameters may replace, and of the welds between links."""
     frames = [(f.name, f.body, _elements(f.placement), f.inertia, f.fixed_joint, f.welded_to) for f in tree.frames]
     joints = [(b.name, b.joint_name, b.links, b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies]
     return repr((frames, tree.points, tree.directions)), repr(joints)

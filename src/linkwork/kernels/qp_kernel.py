@@ -136,7 +136,11 @@ def _refuse_range(low: str, below: np.ndarray | None, high: str, above: np.ndarr
 
 
 def _checked_bound(name: str, bound: np.ndarray | None, end: float) -> Any:
-    """Return a numeric bound, as a list if possible, which is faster than a small array; None for other bounds."""
+    """Return a numeric bound, as a list if possible, which is faster than a small array.
+
+    The result is None for an omitted bound and for symbols. Raises ValueError if an element equals ``end``, the
+    infinity that no x satisfies.
+    """
     if bound is None or bound.dtype.char == "O":
         return None
     result = bound.tolist() if bound.ndim == 1 else bound

@@ -22,9 +22,10 @@ __all__ = ["by_joint", "read_configuration"]
 
 
 def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.ndarray:
-    """Return a configuration, or a batch, on the manifold.
+    """Return a configuration, or a batch, as an array on the configuration manifold.
 
-    Raises ValueError as methods of robots do, and for a pose, which is no batch of four configurations.
+    Raises the errors of methods of robots, such as ValueError for an array off the manifold, with ``argument`` as the
+    argument's name.  A pose (4, 4) is not a batch of four configurations: it raises ValueError, too.
     """
     if robot.nq == 4 and is_like_pose(q):
         raise ValueError(f"{caller}: {argument}: expected a configuration (..., 4), got a pose (4, 4); {POSE_REMEDY}")

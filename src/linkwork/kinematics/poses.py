@@ -104,7 +104,7 @@ _kernels: LazyCache[Kernel] = LazyCache()
 
 
 def _difference(X: list[Any], target: list[Any]) -> tuple[Any, ...]:
-    """Return the difference of two matrices given as flat lists."""
+    """Return the difference (φ; d) of two poses, whose matrices are flat lists of 16 elements."""
     return Pose.of_elements(X).difference(Pose.of_elements(target)).elements()
 
 
@@ -199,7 +199,7 @@ def propagate_motion(parent: Sequence[ArrayLike], relative: Sequence[ArrayLike])
 
 
 def _propagated(*parts: list[Any]) -> list[tuple[Any, ...]]:
-    """Return the propagated motion of flat pose, twist and acceleration lists."""
+    """Return the composed motion as one list, from flat lists of the poses, twists and accelerations."""
     parent, relative = _motion(*parts[:3]), _motion(*parts[3:])
     moved = parent @ relative
     return [moved.pose.elements(), moved.twist.elements(), moved.acceleration.elements()]

@@ -40,7 +40,7 @@ computed = computed_from(MECHANISMS)
 
 
 class AssemblyMethods(RobotBase):
-    """Configurations that satisfy the constraints: projection, assembly and driven motion."""
+    """Methods of a robot for configurations that satisfy its constraints: projection, assembly, driven motion."""
 
     __slots__ = ()
 
@@ -172,10 +172,11 @@ class AssemblyMethods(RobotBase):
         metric: str = "mass",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """Kernel of `project` for configurations, which returns the configuration, its errors and the status.
+        """Closest configuration that satisfies the constraints, with its errors and a status: the kernel of `project`.
 
         q (..., nq) -> q (..., nq) [rad, m, 1], error (..., ne) [m, rad], iterations (...) [1], status (...) [1].
-        ``status`` is 0 if the iteration ended, 1 at the maximum number of iterations, 2 if a value was NaN.
+        ``status`` is 0 if the iteration ended, 1 at the maximum number of iterations, 2 if a value was NaN. ``metric``
+        is "mass" or "plain" (Euclidean).
         """
 
     @computed
@@ -217,15 +218,15 @@ class AssemblyMethods(RobotBase):
         held: str | list[str] | tuple[str, ...] = (),
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Derivative K of an assembled configuration by the ``held`` joints, δq = K δy; other columns are zero.
+        """Derivative K of an assembled configuration by the configuration y of the ``held`` joints, δq = K δy.
 
-        q (..., nq) -> (..., nv, nv) [1, m, 1/m].  Exact if the held joints determine the mechanism; otherwise the
-        change of minimum norm.
+        q (..., nq) -> (..., nv, nv) [1, m, 1/m]. Columns of other joints are zero. Exact if the held joints determine
+        the mechanism; otherwise the change of minimum norm.
         """
 
 
 class IntegrabilityMethods(RobotBase):
-    """Integrability of velocity constraints."""
+    """Methods of a robot for the integrability of its velocity constraints."""
 
     __slots__ = ()
 
@@ -271,7 +272,7 @@ class IntegrabilityMethods(RobotBase):
 
 
 class MobilityMethods(RobotBase):
-    """Degrees of freedom and minimal coordinates of mechanisms."""
+    """Methods of a robot for degrees of freedom and minimal coordinates of mechanisms."""
 
     __slots__ = ()
 
@@ -284,13 +285,13 @@ class MobilityMethods(RobotBase):
         seed: int = 0,
         progress: bool | Callable[[Progress], Any] = False,
     ) -> Mobility:
-        """Analyse degrees of freedom: their number, redundant and singular rows, and driven joints, by name.
+        """Return the degrees of freedom of a mechanism, with redundant and singular rows and a basis of its motions.
 
-        q (nq,) is projected onto the constraints; without it an assembled configuration near `neutral` is used.  The
+        q (nq,) is projected onto the constraints; without it an assembled configuration near `neutral` is used. The
         rank of the constraint Jacobian is found from the largest gap of its singular values, with angles multiplied by
-        ``length`` [m], by default a typical link length.  Rows are *redundant* if they are dependent everywhere, and
-        *singular* if only here; random motions from q, drawn with ``seed``, distinguish the two.  Rows are
-        *inconsistent* if no configuration satisfies all constraints.  ``progress`` shows a bar on standard error, or is
+        ``length`` [m], by default a typical link length. Rows are *redundant* if they are dependent everywhere, and
+        *singular* if only here; random motions from q, drawn with ``seed``, distinguish the two. Rows are
+        *inconsistent* if no configuration satisfies all constraints. ``progress`` shows a bar on standard error, or is
         a function of a `linkwork.Progress`, in configurations.
 
         Raises ValueError for q of another shape or with non-finite values, and for a length that is not positive.
@@ -333,7 +334,10 @@ class MobilityMethods(RobotBase):
         return Scales.of(self._tree, float(length))
 
     def _one(self, caller: str, name: str, q: Array | None) -> np.ndarray | None:
-        """Return one configuration, checked to be finite and normalised; None for None."""
+        """Return the argument ``name``, one configuration, as a normalised array (nq,); None for None.
+
+        Raises ValueError for another shape and non-finite values.
+        """
         if q is None:
             return None
         if isinstance(q, Mapping):

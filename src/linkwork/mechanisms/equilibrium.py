@@ -89,9 +89,9 @@ class Equilibrium(Result):
 def equilibrium_near(
     robot: Any, q0: Any, tau: Any, gravity: Any, time: Any, passive: bool, max_iterations: int, descend: bool
 ) -> Equilibrium:
-    """Find the energy minimum by descent from q0, or q0 itself if it is an equilibrium.
+    """Return an equilibrium near q0: the energy minimum that descent from q0 leads to, or q0 if it is one itself.
 
-    Without ``descend``, and if descent fails, Newton's method finds an equilibrium of any kind.
+    Without ``descend``, and if descent fails, Newton's method searches for an equilibrium of any kind.
     """
     statics = _Statics(robot, tau, gravity, time, passive)
     start = statics.projected(q0)
@@ -103,7 +103,7 @@ def equilibrium_near(
 
 @dataclass(frozen=True)
 class _State:
-    """A robot at rest in one configuration."""
+    """Robot at rest in one configuration, with its accelerations, constraint forces and mass matrix."""
 
     q: Array
     error: float  # largest constraint error [m, rad]
@@ -113,7 +113,7 @@ class _State:
 
     @property
     def merit(self) -> float:
-        """The merit function aᵀ M a."""
+        """Merit function aᵀ M a of the accelerations, which is 0 in an equilibrium."""
         return float(self.a @ self.M @ self.a)
 
     @property
@@ -122,7 +122,7 @@ class _State:
 
 
 class _Statics:
-    """A robot at rest under joint forces."""
+    """Statics of a robot: accelerations, forces and work at rest under constant joint forces."""
 
     def __init__(self, robot: Any, tau: Any, gravity: Any, time: Any, passive: bool) -> None:
         self.robot, self.passive, self.zero_v = robot, passive, np.zeros(robot.nv)
@@ -133,7 +133,7 @@ class _Statics:
         self.scale = 0.0  # largest acceleration near the start without constraints [rad/s², m/s²]
 
     def projected(self, q: Any) -> _State:
-        """Return the state at q projected onto the constraints."""
+        """Return the state at rest in the configuration that is q projected onto the constraints."""
         q, error, *_ = self.robot.project_configuration(q, **self.timed)
         a, forces = self.robot.constrained_forward_dynamics(
             q, self.zero_v, self.tau, passive=self.passive, **self.options
@@ -179,7 +179,7 @@ class _Statics:
         return float(_WEIGHTS @ np.einsum("ki,ki->k", rates, self.force(at)))
 
     def force(self, q: Array) -> Array:
-        """Return F (n, nv) of configurations (n, nq)."""
+        """Return the acting joint forces F = M a − Gᵀλ (n, nv) at rest in configurations q (n, nq)."""
         a, forces = self.robot.constrained_forward_dynamics(
             q, self.zero_v, self.tau, passive=self.passive, **self.options
         )
@@ -194,7 +194,10 @@ class _Statics:
 
 
 def _descent(statics: _Statics, state: _State, max_iterations: int) -> Equilibrium:
-    """Descend by a trust-region method to an equilibrium without descent direction."""
+    """Return the equilibrium that a trust-region descent of the energy leads to: one without a descent direction.
+
+    If the search fails, the result is its last state.
+    """
     robot, radius, iterations = statics.robot, _FIRST_RADIUS, 0
     statics.forces = float(np.abs(statics.force(state.q[None])).sum())
     while iterations < max_iterations:
@@ -238,7 +241,10 @@ def _descent(statics: _Statics, state: _State, max_iterations: int) -> Equilibri
 
 
 def _newton(statics: _Statics, state: _State, max_iterations: int) -> Equilibrium:
-    """Find an equilibrium by Newton steps, ∂a/∂q δ = −a with G δ = 0, shortened until aᵀ M a decreases."""
+    """Return the equilibrium that Newton steps lead to: ∂a/∂q δ = −a with G δ = 0.
+
+    Steps are shortened until aᵀ M a decreases.
+    """
     robot, iterations, status = statics.robot, 0, Status.MAX_ITERATIONS
     while True:
         if state.error > _CLOSED_TOL:

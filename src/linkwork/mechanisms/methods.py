@@ -33,7 +33,7 @@ _NAMED_SHARE = 0.1  # components of a motion that a message names, relative to t
 
 
 def can_be_induced(method: F) -> F:
-    """Decorate a method to raise UnderactuatedError if its third result, the missing joint forces, is not zero."""
+    """Return a method that raises UnderactuatedError if its third result, the missing joint forces, is not zero."""
 
     def checked(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
         try:
@@ -221,7 +221,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """λᵀ G v, the power of the constraint forces under joint forces τ, to add to `power`.
+        """Power λᵀ G v of the constraint forces under joint forces τ, a further term of the balance of `power`.
 
         q (..., nq), v, tau (..., nv) -> (...) [W].  It is zero for constraints that do not depend on time, if v
         satisfies them.

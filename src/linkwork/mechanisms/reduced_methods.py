@@ -35,7 +35,7 @@ class ReducedMethods(RobotBase):
     def explicit_jacobian(
         self, q: Array, independent: JointNames, *, time: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """K(q) of the velocities v = K u + k that satisfy all constraints, with the independent velocities u.
+        """Matrix K(q) that maps independent velocities u to velocities v = K u + k, which satisfy all constraints.
 
         k is 0 unless constraints depend on time.  q (..., nq) -> (..., nv, ni) [1, m, 1/m].
         """
@@ -50,7 +50,10 @@ class ReducedMethods(RobotBase):
         time: ArrayLike | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """K̇(q, v), the time derivative of K.  q (..., nq), v (..., nv) -> (..., nv, ni) [1/s, m/s]."""
+        """Time derivative K̇(q, v) of the matrix K of `explicit_jacobian`.
+
+        q (..., nq), v (..., nv) -> (..., nv, ni) [1/s, m/s].
+        """
 
     @computed
     def explicit_velocity(

@@ -101,7 +101,10 @@ class Actuator:
         control_range: Range = FREE,
         force_range: Range = FREE,
     ) -> Actuator:
-        """Build a position servo: f = stiffness · (u − l) − damping · l̇; u is a length, gear · q."""
+        """Build a position servo on a joint: f = stiffness · (u − l) − damping · l̇.
+
+        The control u is the target of the length l = gear · q [rad, m, times the gear].
+        """
         k, d = (non_negative("Actuator.position", *x) for x in (("stiffness", stiffness), ("damping", damping)))
         ranges = control_range, force_range
         return cls(name, ((joint, gear),), None, (), None, (k, 0.0, 0.0), (0.0, 0.0 - k, 0.0 - d), *ranges)
@@ -118,7 +121,10 @@ class Actuator:
         control_range: Range = FREE,
         force_range: Range = FREE,
     ) -> Actuator:
-        """Build a velocity servo: f = damping · (u − l̇); u is a rate, gear · v."""
+        """Build a velocity servo on a joint: f = damping · (u − l̇).
+
+        The control u is the target of the rate l̇ = gear · v [rad/s, m/s, times the gear].
+        """
         d = non_negative("Actuator.velocity", "damping", damping)
         ranges = control_range, force_range
         return cls(name, ((joint, gear),), None, (), None, (d, 0.0, 0.0), (0.0, 0.0, 0.0 - d), *ranges)
@@ -163,9 +169,10 @@ class Actuator:
         return replace(self, frame=frame, relative_to=other)
 
     def without_joints(self, fixed: Mapping[str, Sequence[float]]) -> Actuator | None:
-        """Return the actuator with joints fixed at coordinates (nv each) from their zeros.
+        """Return the actuator without some of its joints, which are locked.
 
-        The lengths of the fixed joints become part of the offset.  Returns None if no joint is left.
+        ``fixed`` maps each locked joint to its coordinates (nv) from its zero.  The lengths of these joints become
+        part of the offset.  Returns None if no joint is left.
         """
         left = tuple((joint, gears) for joint, gears in self.joints if joint not in fixed)
         if len(left) == len(self.joints):
@@ -177,7 +184,7 @@ class Actuator:
 
 
 def bounded(x: Any, low: float, high: float) -> Any:
-    """Clamp a scalar to a range; an infinite bound adds no operation, and NaN stays NaN."""
+    """Return a scalar clamped to [low, high]; an infinite bound adds no operation, and NaN stays NaN."""
     if low != -math.inf:
         x = where(lt(x, low), low, x)
     return x if high == math.inf else where(lt(high, x), high, x)

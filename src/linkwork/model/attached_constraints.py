@@ -18,7 +18,9 @@ T = TypeVar("T", ActuatorDescription, NamedStateDescription)
 
 
 def attached(tree: Tree, attachments: Attachments) -> Tree:
-    """Return the tree with all attachments added in order.  Raises ModelError with all findings.
+    """Return the tree with all attachments of a file added in order.
+
+    Raises ModelError with all findings.
 
     Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, UNKNOWN_ACTUATOR,
     MARK_INVALID, CONSTRAINT, FORCE_ELEMENT, ACTUATOR, CONFIGURATION.
@@ -75,7 +77,7 @@ def _line(where: Location | None) -> str:
 
 
 def _try(findings: Findings, where: Location, code: str, add: Callable[..., None], *arguments: Any) -> None:
-    """Call ``add``, and record an exception as a finding."""
+    """Call ``add`` with the arguments.  If it raises, record the exception as an error at ``where``."""
     try:
         add(*arguments)
     except UnknownNameError as error:

@@ -67,22 +67,22 @@ class Following:
     offset: float = 0.0  # [rad, m]
 
     def through(self, master: Following) -> Following:
-        """Return the coupling to the master's own master.
+        """Return the coupling of this joint to the joint that its master follows.
 
-        q_a = m q_b + n and q_b = k q_c + l give q_a = m k q_c + (m l + n).
+        ``master`` is the coupling of the master: q_a = m q_b + n and q_b = k q_c + l give q_a = m k q_c + (m l + n).
         """
         return Following(master.joint, self.ratio * master.ratio, self.ratio * master.offset + self.offset)
 
     def q(self, master: Sequence[Any]) -> list[Any]:
-        """Return the follower's configuration for its master's."""
+        """Return the follower's configuration, ratio · q_master + offset, from the master's."""
         return [self.ratio * x + self.offset for x in master]
 
     def v(self, master: Sequence[Any]) -> list[Any]:
-        """Return the follower's velocity for its master's."""
+        """Return the follower's velocity, ratio · v_master, from the master's."""
         return [self.ratio * x for x in master]
 
     def S(self, follower: Subspace) -> Subspace:
-        """Return the follower's motion subspace with respect to the master's velocity."""
+        """Return the follower's motion subspace times the ratio: the columns per unit of the master's velocity."""
         return Subspace(tuple(column * self.ratio for column in follower.columns))
 
 
@@ -135,7 +135,7 @@ class Body:
         check_joint_type(self.joint, self.joint_name)
 
     def call_joint(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the joint's type.  Raises JointMethodError for an exception in it."""
+        """Return the result of a method of the joint's type.  Raises JointMethodError if the method raises."""
         return call_joint(self.joint_name, self.joint, method, *arguments)
 
     def X(self, q: Sequence[Any]) -> Pose:
@@ -145,7 +145,7 @@ class Body:
         return X if self.rotor.is_identity else X @ self.rotor
 
     def X_of_joint(self, q: Sequence[Any]) -> Pose:
-        """Return X_stator_body: the joint's transform and the rotor."""
+        """Return X_stator_body, the pose of the body in the joint's frame F: X_FM(q) · rotor."""
         q = q if self.coupling is None else self.coupling.q(q)
         X: Pose = self.call_joint("X", q)
         return X if self.rotor.is_identity else X @ self.rotor
@@ -177,7 +177,7 @@ class Body:
 
     @property
     def ratio(self) -> float:
-        """Ratio of the joint's velocity to the tree's coordinate: 1 unless the joint follows another."""
+        """Ratio of the joint's velocity to its coordinate in v: 1, or the coupling's ratio if it follows another."""
         return 1.0 if self.coupling is None else self.coupling.ratio
 
     @property
@@ -192,7 +192,10 @@ class Body:
 
     @property
     def armature(self) -> list[float]:
-        """Armature with respect to the tree's coordinates."""
+        """Armature of the joint (nv) [kg·m², kg], as felt along its coordinates in v.
+
+        For a joint that follows another, these are the master's, and the armature is multiplied by the squared ratio.
+        """
         return [x * self.ratio * self.ratio for x in Drive.full(self.drive.armature, self.joint.nv, 0.0)]
 
 
@@ -269,7 +272,7 @@ class PlacedJoint:
         return X.inv().formed() if self.swapped else X
 
     def across(self, q: Scalars, V: Motion) -> Motion:
-        """Return the motion of the child B relative to the parent P, in B's coordinates.
+        """Return the motion of the child B relative to the parent P, in B's coordinates, from the joint's motion V.
 
         V is the motion of the joint's frame M relative to its frame F, in M's coordinates.
         """

@@ -91,7 +91,7 @@ def pairs_of_links(tree: Tree) -> Iterator[tuple[Frame, Frame]]:
 
 
 def collision_pairs(tree: Tree) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of links to check, each in the order of the frames."""
+    """Return the pairs of links that are checked for collisions, each in the order of the frames."""
     disabled = {frozenset((pair.a, pair.b)) for pair in tree.disabled_collisions}
     enabled = {frozenset(pair) for pair in tree.enabled_collisions}
     result, joined = [], joined_bodies(tree)
@@ -114,7 +114,10 @@ def adjacent(tree: Tree, a: Frame, b: Frame) -> bool:
 
 
 def unmoving_pairs(tree: Tree) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of links that are not checked by default: on one body, or connected by a joint."""
+    """Yield the pairs of links with collision shapes that are not checked by default.
+
+    They are on one body, or on two bodies connected by a joint.
+    """
     joined = joined_bodies(tree)
     for a, b in pairs_of_links(tree):
         if a.body == b.body or frozenset((a.body, b.body)) in joined:
@@ -122,7 +125,10 @@ def unmoving_pairs(tree: Tree) -> Iterator[tuple[str, str]]:
 
 
 def with_collisions(tree: Tree, link: str, shapes: Sequence[Shape | Geometry]) -> Tree:
-    """Replace the collision shapes of a link.  Raises UnknownNameError, TypeError and ValueError."""
+    """Return the tree with the collision shapes of a link replaced.
+
+    Raises UnknownNameError, TypeError and ValueError.
+    """
     frame = tree.frame(link)
     result = []
     for one in shapes:
@@ -156,7 +162,10 @@ def ordered(tree: Tree, caller: str, a: Any, b: Any) -> tuple[str, str]:
 
 
 def with_pairs(tree: Tree, pairs: Iterable[tuple[str, str]]) -> Tree:
-    """Return the tree that checks exactly these pairs.  Raises UnknownNameError and ValueError."""
+    """Return the tree that checks exactly these pairs of links for collisions.
+
+    Raises UnknownNameError and ValueError.
+    """
     caller = "with_collision_pairs"
     kept = {ordered(tree, caller, *pair) for pair in pairs}
     for a, b in kept:
@@ -175,7 +184,10 @@ def with_pairs(tree: Tree, pairs: Iterable[tuple[str, str]]) -> Tree:
 
 
 def with_disabled(tree: Tree, pairs: Sequence[DisabledPair]) -> Tree:
-    """Disable further pairs; a pair that is already disabled gets the new reason."""
+    """Return the tree without checks of further pairs of links.
+
+    A pair that is already disabled gets the new reason.
+    """
     added = {frozenset((pair.a, pair.b)): pair for pair in pairs}
     kept = [pair for pair in tree.disabled_collisions if frozenset((pair.a, pair.b)) not in added]
     enabled = tuple(pair for pair in tree.enabled_collisions if frozenset(pair) not in added)
@@ -183,7 +195,11 @@ def with_disabled(tree: Tree, pairs: Sequence[DisabledPair]) -> Tree:
 
 
 def with_attached(tree: Tree, name: str, frame: str, shape: Shape, pose: Any, touching: Sequence[str]) -> Tree:
-    """Attach an object to a frame.  Raises UnknownNameError, ValueError and TypeError."""
+    """Return the tree with an object, a frame with a collision shape, attached to a frame.
+
+    Pairs of the object and the links in ``touching`` are not checked.  Raises UnknownNameError, ValueError and
+    TypeError.
+    """
     check_new_name(tree, "with_attached", name)
     caller = f"with_attached: {checked_string(name, 'with_attached: name')!r}"
     if not isinstance(shape, Shape):
@@ -213,7 +229,10 @@ def _touching_hint(caller: str, link: Any, links: Sequence[str]) -> str:
 
 
 def without_attached(tree: Tree, name: str) -> Tree:
-    """Remove an attached object.  Raises UnknownNameError, and ValueError if something is attached to it."""
+    """Return the tree without an attached object.
+
+    Raises UnknownNameError, and ValueError if something is attached to the object.
+    """
     objects = [f.name for f in tree.frames if f.collisions and f.welded_to is not None and f.fixed_joint is None]
     if name not in objects:
         raise UnknownNameError("attached object", name, objects)

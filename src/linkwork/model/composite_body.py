@@ -22,26 +22,27 @@ _ROUNDING = 1e-9  # tolerance of a body's inertia, relative to the largest term 
 
 
 def with_summed_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tuple[Body, ...]:
-    """Set each body's inertia to the sum of those of its frames, added in the order of the frames."""
+    """Return the bodies, each with the sum of the inertias of its frames, added in the order of the frames."""
     sums = _sums(len(bodies), frames)
     return tuple([replace(b, inertia=own) if b.inertia != own else b for b, own in zip(bodies, sums, strict=True)])
 
 
 def without_inertias(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """Return the frames with zero inertia, for trees whose bodies have other inertias than their links."""
+    """Return the frames with zero inertia, for trees whose body inertias are not the sums of their links'."""
     return tuple([f if f.inertia == _NONE else replace(f, inertia=_NONE) for f in frames])
 
 
 def sum_inertias(frames: Sequence[Frame]) -> Inertia:
-    """Return the inertia of frames on one body or on the world, about its origin, in its axes."""
+    """Return the sum of the inertias of frames on one body, or on the world, about its origin and in its axes."""
     (total,) = _sums(1, [replace(frame, body=0) for frame in frames])
     return total
 
 
 def frames_with_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """Return the frames of a tree with their inertias.
+    """Return the frames of a tree with the inertias that belong to them.
 
-    If no frame on any body has an inertia, each body's inertia is assigned to the frame of its name.
+    These are usually the frames as they are.  If no frame on any body has an inertia although a body has one, each
+    body's inertia is assigned to the frame of the body's name, which is added if it is missing.
     """
     if any(f.body != WORLD and f.inertia != _NONE for f in frames) or all(b.inertia == _NONE for b in bodies):
         return tuple(frames)
@@ -72,7 +73,7 @@ def check_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> None:
 
 
 def compose(X_ab: Pose, X_bc: Pose) -> Pose:
-    """Return X_ac = X_ab X_bc; the other pose unchanged if one is the identity."""
+    """Return the product X_ac = X_ab X_bc; if one pose is the identity object, the other one itself."""
     if X_ab is _IDENTITY:
         return X_bc
     X_ac: Pose = X_ab if X_bc is _IDENTITY else X_ab @ X_bc
@@ -80,7 +81,7 @@ def compose(X_ab: Pose, X_bc: Pose) -> Pose:
 
 
 def _sums(count: int, frames: Sequence[Frame]) -> list[Inertia]:
-    """Return the sum of the inertias of the frames on each body, about its origin, in its axes."""
+    """Return for each of ``count`` bodies the sum of its frames' inertias, about its origin and in its axes."""
     sums = [_NONE] * count
     for frame in frames:
         if frame.body != WORLD and frame.inertia != _NONE:

@@ -16,7 +16,10 @@ __all__ = ["index_of", "joint_of", "names_in", "names_of", "units_of"]
 
 
 def names_of(tree: Tree, which: Literal["q", "v"]) -> tuple[str, ...]:
-    """Return the name of each coordinate of q or v: the joint's, with the type's suffix if it has several."""
+    """Return the name of each coordinate of q or v.
+
+    It is the joint's name, followed by a suffix of the joint's type if the joint has several coordinates.
+    """
     return tuple(name for _, names in _by_joint(tree, which) for name in names)
 
 
@@ -49,7 +52,7 @@ def index_of(tree: Tree, which: Literal["q", "v"], names: Iterable[str]) -> np.n
 
 
 def joint_of(tree: Tree, k: int) -> str:
-    """Return the name of the joint that coordinate k of v belongs to."""
+    """Return the name of the joint with the coordinate v[k]."""
     for i, body in tree.stacked():
         if k in range(tree.nv)[tree.v_slices[i]]:
             return body.joint_name

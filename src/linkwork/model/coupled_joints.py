@@ -35,9 +35,10 @@ __all__ = [
 
 
 def read_couplings(tree: Tree, couplings: Mapping[str, Any]) -> dict[str, Following]:
-    """Read couplings ``{"follower": ("master", ratio, offset)}``; the defaults are ratio 1 and offset 0.
+    """Return couplings by the follower's name, read from ``{"follower": ("master", ratio, offset)}``.
 
-    Raises TypeError and ValueError for another form, UnknownNameError for an unknown joint.
+    The defaults are ratio 1 and offset 0.  Raises TypeError and ValueError for another form, UnknownNameError for an
+    unknown joint.
     """
     if not isinstance(couplings, Mapping):
         raise TypeError(
@@ -54,7 +55,7 @@ def read_couplings(tree: Tree, couplings: Mapping[str, Any]) -> dict[str, Follow
 
 
 def read_mimic(follower: str, value: Any) -> Following:
-    """Read a mimic relation ``(master, ratio, offset)``.  Raises TypeError."""
+    """Return a mimic relation, read from ``(master, ratio, offset)``.  Raises TypeError for another form."""
     return value if isinstance(value, Following) else Following(*_parts(f"joint {follower!r}: mimic", value))
 
 
@@ -109,13 +110,16 @@ def bounds(tree: Tree) -> dict[int, tuple[list[float], list[float]]]:
 
 
 def coupling_text(follower: str, coupling: Following) -> str:
-    """Format a coupling as an equation, for messages."""
+    """Return a coupling as an equation, for messages."""
     sign = "-" if coupling.offset < 0.0 else "+"
     return f"{follower} = {coupling.ratio:.6g} * {coupling.joint} {sign} {abs(coupling.offset):.6g}"
 
 
 def _parts(caller: str, value: Any) -> tuple[Any, ...]:
-    """Return the master and, as far as present, ratio and offset."""
+    """Return a tuple (master, ratio, offset), as far as the value states ratio and offset.
+
+    Raises TypeError for another form.
+    """
     parts = (value,) if isinstance(value, str) else value
     if not isinstance(parts, Sequence) or not 1 <= len(parts) <= 3:
         raise TypeError(f"{caller}: expected (master, ratio, offset), got {value!r}")
@@ -149,7 +153,10 @@ def _check(tree: Tree, follower: str, coupling: Following) -> None:
 
 
 def _is_plain(joint: JointType) -> bool:
-    """Return True if q̇ = v, determined by evaluating q̇ with symbols."""
+    """Return True if a joint has coordinates, and their rates q̇ are its velocities v, as for a hinge.
+
+    This is determined by evaluating q̇ with symbols.
+    """
     if joint.nq != joint.nv or joint.nv == 0:
         return False
     graph = Graph()
@@ -158,7 +165,10 @@ def _is_plain(joint: JointType) -> bool:
 
 
 def _flattened(couplings: Mapping[str, Following]) -> dict[str, Following]:
-    """Resolve every follower to the joint at the start of its chain.  Raises ValueError."""
+    """Return couplings in which each master follows no other joint: chains of couplings become one coupling each.
+
+    Raises ValueError for a cycle, and for a chain whose ratio or offset overflows.
+    """
 
     def refuse(cycle: list[str]) -> None:
         equations = ", ".join(coupling_text(name, couplings[name]) for name in cycle[:_SHOWN])
@@ -242,7 +252,7 @@ def ignored_mimics(findings: Findings, description: Description) -> dict[str, Fo
 
 
 def _is_sound(findings: Findings, joint: JointDescription, joints: dict[str, JointDescription]) -> bool:
-    """Return True if a joint can follow the joint that it names; else record an error."""
+    """Return True if the mimic relation of a joint is possible; else record an error."""
     mimic, where, caller = joint.mimic, joint.where, f"joint {quoted(joint.name)}"
     assert mimic is not None
     master = joints.get(mimic.joint)

@@ -44,7 +44,7 @@ class LinkDescription:
 
 @dataclass(frozen=True, slots=True)
 class JointDescription:
-    """A joint between two links, which are given by name."""
+    """A joint between two links, which are stated by their names."""
 
     name: str
     parent: str
@@ -115,7 +115,7 @@ class NamedStateDescription:
 
 @dataclass(frozen=True, slots=True)
 class Attachments:
-    """Additions to an existing robot.
+    """Additions to an existing robot, as a file states them.
 
     They are frames, points and directions, the constraints, force elements and actuators that refer to them, and named
     configurations.

@@ -79,7 +79,7 @@ class FrictionLaw(ABC):
         return parts(self.resistance(moving, friction), moving.level)[1]
 
     def implicit_damping(self, v: Any, friction: DryFriction) -> Any:
-        """Damping D ≥ 0 of a linearly implicit step that starts with velocity v [N·m·s/rad, N·s/m].
+        """Return the damping D ≥ 0 of a linearly implicit step that starts with velocity v [N·m·s/rad, N·s/m].
 
         The step has the friction F(v) + D (v⁺ − v).  D is the slope where F rises.  It is zero where F falls, as a
         negative damping could make the step's inertia M + h D singular.
@@ -87,7 +87,7 @@ class FrictionLaw(ABC):
         return fmax(self.slope(v, friction), 0.0)
 
     def magnitude(self, v: Any, friction: DryFriction) -> Any:
-        """|F(v)|, and at v = 0 the friction of a joint that starts, F(0⁺) [N·m, N]."""
+        """Return |F(v)| [N·m, N]; at v = 0, the friction F(0⁺) of a joint that starts to move."""
         return self.resistance(fmax(fabs(v), _STARTING), friction)
 
     def starting(self, v: Any, a: Any, friction: DryFriction) -> Any:
@@ -101,15 +101,16 @@ class FrictionLaw(ABC):
         return where(eq(v, 0.0), sign(a) * self.magnitude(0.0, friction), 0.0)
 
     def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
-        """Return the derivative of F(v) + starting force by the friction force f: the column of f in a regressor.
+        """Return the friction force of a joint per unit of its sliding friction f, the column of f in a regressor [1].
 
-        The law must be linear in f.  Raises ValueError if the force is not proportional to f.
+        It includes the starting force.  F(v) plus the starting force must be proportional to f, which this method
+        assumes without a check.  A law for which it may not be must override this method and raise ValueError.
         """
         unit = DryFriction(1.0, 1.0, friction.velocity)
         return self.resistance(v, unit) + self.starting(v, a, unit)
 
     def vanishes(self, friction: DryFriction) -> bool:
-        """Return True if F is known to be zero at every velocity."""
+        """Return True if F is zero at every velocity with these parameters, and that is known at trace time."""
         return is_zero(friction.sliding)
 
     def __eq__(self, other: object) -> bool:
@@ -150,9 +151,10 @@ class SmoothCoulomb(FrictionLaw):
 
 
 class Coulomb(FrictionLaw):
-    """Coulomb's law: F(v) = f sign(v); at rest, any force up to f_s that keeps the joint at rest.
+    """Coulomb's law: F(v) = f sign(v), and at rest the force up to f_s that keeps the joint at rest.
 
-    Source: Coulomb, Théorie des machines simples, 1785; Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 11.
+    Source: Coulomb, Théorie des machines simples, 1785; Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter
+    11.
     """
 
     name = "coulomb"
@@ -234,7 +236,7 @@ NO_FRICTION = NoFriction()  # not in `ALL`: a robot without friction has none in
 
 
 def read_friction(caller: str, value: Any) -> str | FrictionLaw:
-    """Return a checked argument: the name of a law of the library, or the caller's own `FrictionLaw`.
+    """Return a law of friction for a checked argument: the name of one of the library's laws, or a law itself.
 
     Raises ValueError for any other value.
     """
@@ -247,9 +249,9 @@ def read_friction(caller: str, value: Any) -> str | FrictionLaw:
 
 
 def read_smooth_friction(caller: str, value: Any) -> str | FrictionLaw:
-    """Read a law of friction that does not stick, for functions that need F to be continuous.
+    """Return a law of friction that does not stick, for functions that need F to be continuous.
 
-    Raises what `read_friction` raises, and ValueError for a law that sticks.
+    The argument is checked as in `read_friction`, with the same errors.  Raises ValueError for a law that sticks.
     """
     result = read_friction(caller, value)
     law = friction_law(result)
@@ -264,7 +266,7 @@ def read_smooth_friction(caller: str, value: Any) -> str | FrictionLaw:
 
 
 def friction_law(law: str | FrictionLaw) -> FrictionLaw:
-    """Return the law of this name, or the law itself.  Raises UnknownNameError."""
+    """Return the law of friction with a name; return a law unchanged.  Raises UnknownNameError."""
     if isinstance(law, FrictionLaw):
         return law
     if law not in BY_NAME:
@@ -284,7 +286,7 @@ def check_friction_law(law: FrictionLaw, *, seed: int = 0) -> ContractReport:
 
 
 class _Case(NamedTuple):
-    """A law, parameters and a velocity at which it is tried."""
+    """Test of a law: the law, parameters of the friction, and a velocity."""
 
     law: FrictionLaw
     friction: DryFriction
@@ -358,5 +360,5 @@ REQUIREMENTS: tuple[Requirement[list[_Case]], ...] = (
 
 
 def same(one: Any, other: Any) -> bool:
-    """True where two parameters are known to be equal."""
+    """Return True if two parameters are known at trace time to be equal."""
     return one is other or (isinstance(one, float) and isinstance(other, float) and one == other)

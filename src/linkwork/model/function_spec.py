@@ -38,7 +38,7 @@ number of points.  A size of the request is left out if a single name is given i
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """An array that functions accept."""
+    """Array that functions accept as an argument: its name, shape, meaning and bounds."""
 
     name: str
     shape: Shape
@@ -100,7 +100,7 @@ _FAMILIES = {
 
 
 def quantity_of(name: str) -> Quantity:
-    """Return the quantity of an input: an entry of the table, or of a family such as ``wrench_hand``."""
+    """Return the quantity of an input by its name: a name in ``QUANTITIES``, or one such as ``wrench_hand``."""
     result = QUANTITIES.get(name)
     if result is None:
         prefix = next(prefix for prefix in _FAMILIES if name.startswith(prefix))
@@ -110,7 +110,7 @@ def quantity_of(name: str) -> Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A result: its shape and units, and its name if a function has several."""
+    """Result of a function: its shape and units, and its name if the function has several."""
 
     shape: Shape
     units: str = ""
@@ -120,7 +120,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A choice at compile time, not a call's argument: the name of a frame, or one of several words."""
+    """Option of a function that is fixed when it is compiled: the name of a frame, or one of several words."""
 
     name: str
     default: Any = None
@@ -133,9 +133,10 @@ class Option:
 
 
 def frame_options(*names: str) -> tuple[Option, ...]:
-    """Return the options for the frame of interest and its reference frames.
+    """Return the options with these names, for the frame of interest and its reference frames.
 
-    They are A, E and P of `docs/conventions.md`.
+    "frame" is the frame of interest.  "relative_to", "expressed_in" and "point" are the reference frames A, E and P of
+    `docs/conventions.md`.
     """
     defaults = {"relative_to": "world", "expressed_in": "world"}
     return tuple(Option(name, defaults.get(name), required=name == "frame") for name in names)
@@ -166,9 +167,9 @@ class FunctionSpec:
     """Specification of a function: its algorithm over any scalar, its inputs and its outputs.
 
     ``compute`` accepts the owner (a `Tree`, or a `PlacedJoint`), a list of scalars for each input, and options and
-    optional inputs by name.  It returns scalars in nested lists, or values that list their ``elements``.  External
-    wrenches are passed as the argument ``wrench_argument``, a list of (frame, expressed_in, scalars).  Gravity passed
-    with a call replaces the tree's.
+    optional inputs by name.  It returns scalars in nested lists, or values with a method ``elements`` that lists them.
+    External wrenches are passed as the argument ``wrench_argument``, a list of (frame, expressed_in, scalars).
+    Gravity passed with a call replaces the tree's.
     """
 
     compute: Callable[..., Any]
@@ -199,7 +200,7 @@ class FunctionSpec:
     def of(
         compute: Callable[..., Any], inputs: str, outputs: Output | Iterable[Output], doc: str, **more: Any
     ) -> FunctionSpec:
-        """Build a specification, with the inputs named in one string."""
+        """Return a specification whose inputs are named in one string, separated by spaces."""
         result = (outputs,) if isinstance(outputs, Output) else tuple(outputs)
         return FunctionSpec(compute, tuple(inputs.split()), result, doc, **more)
 
@@ -214,7 +215,10 @@ class FunctionSpec:
 
     @property
     def wrench_arguments(self) -> tuple[str, ...]:
-        """Names of the arguments for wrenches and for the frames they are expressed in; () without wrenches."""
+        """Names of two arguments: external wrenches, and the frames in whose axes they are.
+
+        Empty for a function without external wrenches.
+        """
         if not self.takes_wrenches:
             return ()
         own = any(option.name == "expressed_in" for option in self.options)  # axes of the result
@@ -222,7 +226,7 @@ class FunctionSpec:
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """The required inputs."""
+        """Quantities of the inputs that every call needs."""
         return tuple(QUANTITIES[name] for name in self.inputs)
 
     @property

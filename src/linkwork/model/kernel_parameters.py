@@ -24,7 +24,7 @@ __all__ = ["KINDS", "Kind", "Parameter", "inputs_of", "joint_values", "read_para
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Common properties of the parameters of one kind."""
+    """Kind of kernel parameters, such as "inertia": its owner, documentation, and size."""
 
     of: str  # kind of owner: "link", "joint", "frame", "point", "direction"; "" for the robot
     doc: str
@@ -55,7 +55,7 @@ KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter: values of a robot that can be passed with a call."""
+    """Kernel parameter: values of a robot, such as an inertia, that are passed with each call."""
 
     kind: str
     name: str = ""  # name of the owner; "" for all owners, and for parameters of the robot
@@ -76,7 +76,7 @@ class Parameter:
         return (joint.nq if kind.size == "nq" else joint.nv,)
 
     def nominal(self, tree: Tree) -> list[float]:
-        """Return the tree's own values, flattened by rows.
+        """Return the parameter's values in the tree, flattened by rows.
 
         With these values, a kernel returns the same as one without the parameter.
         """
@@ -104,7 +104,7 @@ class Parameter:
 
 
 def joint_values(body: Body, kind: str) -> list[Any]:
-    """Return all values of one kind of a body's joint, with defaults filled in."""
+    """Return the values of one kind, such as "stiffness", for a body's joint, with defaults filled in."""
     nv = body.joint.nv
     match kind:
         case "damping":
@@ -122,7 +122,7 @@ def joint_values(body: Body, kind: str) -> list[Any]:
 
 
 def read_parameters(tree: Tree, caller: str, requested: Any) -> tuple[Parameter, ...]:
-    """Return the kernel parameters that one string or several request, such as "inertia:forearm" or "gravity".
+    """Return the kernel parameters for one string or several, such as "inertia:forearm" or "gravity".
 
     A pattern with ``*``, ``?`` or ``[`` stands for all matching names.
 
@@ -147,7 +147,7 @@ def read_parameters(tree: Tree, caller: str, requested: Any) -> tuple[Parameter,
 
 
 def inputs_of(parameters: Sequence[Parameter]) -> dict[Parameter, str]:
-    """Return the names of the parameters' kernel inputs, such as ``inertia_forearm``."""
+    """Return the name of each parameter's kernel input, such as ``inertia_forearm``, by parameter."""
     result: dict[str, Parameter] = {}
     for parameter in parameters:
         name = first = letters("_".join(filter(None, (parameter.kind, parameter.name))))
@@ -192,7 +192,7 @@ def _read(tree: Tree, caller: str, text: Any) -> list[Parameter]:
 
 
 def _by_input(tree: Tree, name: str) -> Parameter | None:
-    """Return the parameter whose kernel input has a name, or None."""
+    """Return the parameter whose kernel input has this name, such as ``inertia_forearm``; None unless there is one."""
     words = [word for word, kind in KINDS.items() if kind.of and name.startswith(f"{word}_")]
     named = [Parameter(word, x) for word in words for x in _names(tree, word)]
     result = [p for p in named if letters(f"{p.kind}_{p.name}") == name]
@@ -200,7 +200,7 @@ def _by_input(tree: Tree, name: str) -> Parameter | None:
 
 
 def _names(tree: Tree, kind: str) -> list[str]:
-    """Return the names of all possible owners of a kind of parameter."""
+    """Return the names of all links, joints, frames, points or directions that can have a parameter of this kind."""
     match KINDS[kind].of:
         case "link":
             frames = frames_with_inertias(tree.bodies, tree.frames)
@@ -219,7 +219,7 @@ def _names(tree: Tree, kind: str) -> list[str]:
 
 
 def _remedy(tree: Tree, kind: str, name: str) -> str:
-    """Return a hint for a name of another kind of object."""
+    """Return a hint for the message about an unknown name, if another kind of object has this name."""
     of = KINDS[kind].of
     links = [frame.name for frame in tree.frames]
     if of in ("point", "direction"):

@@ -28,7 +28,7 @@ class NamedState:
         return replace(self, q=_without(self.q, joints), v=self.v and _without(self.v, joints), controls=kept)
 
     def with_joint(self, name: str, q: Sequence[float], v: Sequence[float]) -> NamedState:
-        """Return the state with another q and, if it has velocities, another v of one joint."""
+        """Return the state with the configuration q of one joint and, if the state has velocities, its velocity v."""
         stated = None if self.v is None else _with(self.v, name, v)
         return replace(self, q=_with(self.q, name, q), v=stated)
 

@@ -22,17 +22,18 @@ _OF_BODIES = ("damping", "friction")  # fields of `Body`; the others are fields 
 
 
 def parametrized(tree: Tree, values: ParameterValues, with_inertias: bool = True) -> Tree:
-    """Return the tree with these parameter values, flattened by rows.  The values are not checked.
+    """Return the tree with these values of kernel parameters, which may be of any scalars.
 
-    Inertias of bodies are updated only if ``with_inertias``.
+    Each value is a list of elements, row by row.  They are not checked.  Inertias of bodies are updated only if
+    ``with_inertias``.
     """
     return tree.with_unchecked(**_ChangedTree(tree, values).parts(with_inertias))
 
 
 def with_parameter_values(tree: Tree, values: ParameterValues) -> Tree:
-    """Return the tree with these parameter values, all of them floats: an ordinary robot's tree.
+    """Return the tree with these values of kernel parameters, all of them floats: an ordinary robot's tree.
 
-    If the inertia of a whole body is given, the body's own link gets the difference to the other links on the body.
+    If the inertia of a whole body is set, the body's own link gets the difference to the other links on the body.
     """
     changed = _ChangedTree(tree, values)
     parts = changed.parts()
@@ -49,12 +50,12 @@ def with_parameter_values(tree: Tree, values: ParameterValues) -> Tree:
 
 
 def offset(values: Scalars) -> Pose:
-    """Return the pose of an offset (φ; d): rotation vector φ [rad], origin at d [m]."""
+    """Return the pose of an offset (φ; d) with the rotation vector φ [rad] and the translation d [m]."""
     return Pose(Quaternion.exp(Vec3.of(values[:3])).rotation(), Vec3.of(values[3:]))
 
 
 class _ChangedTree:
-    """Components of a tree, some of them with new values."""
+    """Tree under change: the components of a tree, with new values of kernel parameters."""
 
     def __init__(self, tree: Tree, values: ParameterValues) -> None:
         self.before = tree
@@ -99,13 +100,13 @@ class _ChangedTree:
                 self.set_joint(tree.joint_index(name), kind, values)
 
     def set_joint(self, i: int, kind: str, values: Scalars) -> None:
-        """Replace values of a joint's drive, damping or friction."""
+        """Replace the values of one kind, such as "stiffness", in the joint of body i."""
         body = self.bodies[i]
         own: dict[str, Any] = {kind: tuple(values)}
         self.bodies[i] = replace(body, **own) if kind in _OF_BODIES else replace(body, drive=replace(body.drive, **own))
 
     def parts(self, with_inertias: bool = True) -> dict[str, Any]:
-        """Return the components of the changed tree."""
+        """Apply all changes, and return the changed components of the tree by the name of its fields."""
         with_inertias = with_inertias and bool(self.inertias or self.wholes or self.offsets)
         if with_inertias:
             self.frames = list(frames_with_inertias(self.before.bodies, self.before.frames))
@@ -122,7 +123,7 @@ class _ChangedTree:
         }
 
     def move_frames(self) -> None:
-        """Move frames with offsets, the frames welded to them, and the joints placed on any of these.
+        """Move the frames that have offsets, all frames welded to them, and the joints placed on any of these.
 
         An offset of a body's own link acts on the rotor of its joint, and moves everything on the body.
         """
@@ -148,7 +149,10 @@ class _ChangedTree:
         self.frames = [replace(f, placement=moved[f.name]) for f in self.frames]
 
     def _unmoved(self, frame: Frame, before: Mapping[str, Frame], moved: Mapping[str, Pose]) -> list[Frame]:
-        """Return a frame and the chain of frames that it is welded to, as far as they are not yet moved."""
+        """Return a frame, the frame that it is welded to, and so on, up to one whose new placement is known.
+
+        ``moved`` are the new placements so far.
+        """
         chain: list[Frame] = []
         link: Frame | None = frame
         while link is not None and link.name not in moved:
@@ -157,9 +161,9 @@ class _ChangedTree:
         return chain
 
     def _moved(self, frame: Frame, before: Mapping[str, Frame], moved: Mapping[str, Pose]) -> Pose:
-        """Return the placement of a frame on its body after its carrier has moved.
+        """Return the new placement of a frame on its body, after the frame that it is welded to has moved.
 
-        Returns the same object if the frame does not move.
+        Returns the same object as before if the frame does not move.
         """
         carrier, X = self._carrier(frame, before), frame.placement
         if carrier is not None and moved[carrier.name] is not carrier.placement:
@@ -178,12 +182,15 @@ class _ChangedTree:
         return "world" if body == WORLD else self.bodies[body].name
 
     def shift_joints(self) -> None:
-        """Apply the offsets of joints, on top of the motion of their links."""
+        """Apply the offsets of joints to their placements, after the links with the joints have been moved."""
         for i, X in self.placed.items():
             self.bodies[i] = replace(self.bodies[i], placement=self.bodies[i].placement @ X)
 
     def update_inertias(self) -> None:
-        """Set changed inertias of links, and sum those of bodies: first the terms that are unchanged."""
+        """Set the changed inertias of links, and the inertias of bodies as sums of their links'.
+
+        A sum begins with the links that are unchanged.
+        """
         before = {f.name: f.placement for f in frames_with_inertias(self.before.bodies, self.before.frames)}
         kept: dict[int, list[Inertia]] = {}
         other: dict[int, list[Inertia]] = {}

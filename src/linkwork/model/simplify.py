@@ -53,7 +53,10 @@ __all__ = [
 
 
 def align_joint_frames(tree: Tree) -> Tree:
-    """Return a tree with equal joint-space dynamics, the same frames, and identity rotors."""
+    """Return a tree with equal joint-space dynamics in which each body's frame is its joint's frame M.
+
+    Rotors are the identity then.  Frames stay where they are.
+    """
     rotors = {i: body.rotor for i, body in enumerate(tree.bodies) if body.rotor != _IDENTITY}
     if not rotors:
         return tree
@@ -74,9 +77,10 @@ _IDENTITY = Pose.identity()
 
 
 def align_axes(tree: Tree, fixed: Collection[int] = ()) -> Tree:
-    """Return a tree with equal joint-space dynamics and simple rotations between bodies in chains.
+    """Return a tree with equal joint-space dynamics and more zeros in the rotations between bodies in chains.
 
-    The stator frames of the joints of the ``fixed`` bodies are unchanged.
+    The axes of a body are rotated about the axis of its joint, which does not change the joint.  Bodies with several
+    children stay as they are.  The stator frames of the joints of the ``fixed`` bodies are unchanged.
     """
     axes = _Axes(tree)
     for i, p, _ in tree.outward():
@@ -86,7 +90,7 @@ def align_axes(tree: Tree, fixed: Collection[int] = ()) -> Tree:
 
 
 class _Axes:
-    """The bodies, and the rotation of each body's axes so far."""
+    """Bodies of a tree while their axes are rotated, and the rotation of each body so far."""
 
     def __init__(self, tree: Tree) -> None:
         self.bodies = list(tree.bodies)
@@ -97,7 +101,11 @@ class _Axes:
                 self.children[p].append(i)
 
     def needs_alignment(self, i: int, p: int) -> bool:
-        """Return True if body i has a general rotation, and its axes and its parent's can be rotated freely."""
+        """Return True if the rotation from body p to its child i is to be simplified.
+
+        It must not be a rotation about a coordinate axis already.  The axes of both bodies must be free to rotate, and
+        neither has more than one child.
+        """
         if len(self.children[p]) > 1 or len(self.children[i]) > 1:
             return False
         for body in (self.bodies[i], self.bodies[p]):
@@ -115,7 +123,7 @@ class _Axes:
         self.turn(i, _about(k, -psi))
 
     def turn(self, i: int, R: Rotation) -> None:
-        """Rotate the axes of body i."""
+        """Rotate the axes of body i by R: its inertia and its children's placements get new coordinates."""
         X = Pose(R, Vec3.zero())
         self.turned[i] = self.turned[i] @ R
         self.bodies[i] = replace(self.bodies[i], inertia=X.inv() @ self.bodies[i].inertia)
@@ -123,14 +131,17 @@ class _Axes:
             self.bodies[c] = replace(self.bodies[c], placement=X.inv() @ self.bodies[c].placement)
 
     def frame(self, frame: Frame) -> Frame:
-        """Return a frame that stays in place while the axes of its body are rotated."""
+        """Return a frame with its placement in the rotated axes of its body, so that it stays where it is."""
         if frame.body == WORLD or self.turned[frame.body] == Rotation.identity():
             return frame
         return replace(frame, placement=Pose(self.turned[frame.body], Vec3.zero()).inv() @ frame.placement)
 
 
 def _decompose(R: Rotation, m: int, k: int) -> tuple[float, Rotation, float]:
-    """Return φ, N and ψ with R = T_m(φ) N T_k(ψ); N maps axis k into the plane of the axes m and m + 1."""
+    """Return φ, N and ψ of R = T_m(φ) N T_k(ψ), where T_m(φ) is the rotation by φ [rad] about axis m.
+
+    N maps axis k into the plane of the axes m and m + 1.
+    """
     m1, m2, k1, k2 = (m + 1) % 3, (m + 2) % 3, (k + 1) % 3, (k + 2) % 3
     u = [row[k] for row in R.rows()]  # direction of axis k
     phi, c, s = math.atan2(u[m2], u[m1]), u[m], math.hypot(u[m1], u[m2])
@@ -142,7 +153,10 @@ def _decompose(R: Rotation, m: int, k: int) -> tuple[float, Rotation, float]:
 
 
 def _axis(joint: JointType) -> int | None:
-    """Return the coordinate axis about which the joint's frames may be rotated, or None."""
+    """Return the index of a coordinate axis about which the frames of a joint can be rotated freely, or None.
+
+    Rotating both frames about such an axis does not change the joint.
+    """
     for direction in joint.commuting_rotations():
         along = [k for k, x in enumerate(direction) if x != 0.0]
         if len(along) == 1:
@@ -167,7 +181,7 @@ def shift_origins(tree: Tree, fixed: Collection[int] = ()) -> Tree:
 
 
 class _Origins:
-    """The bodies, and the displacement of each body's origin so far."""
+    """Bodies of a tree while their origins are moved, and the displacement of each origin so far."""
 
     def __init__(self, tree: Tree) -> None:
         self.bodies = list(tree.bodies)
@@ -178,7 +192,10 @@ class _Origins:
                 self.children[p].append(i)
 
     def slide(self, i: int, direction: Vec3) -> None:
-        """Move body i's origin along a direction to the candidate with the fewest nonzero coefficients."""
+        """Move body i's origin along a direction to the candidate with the fewest nonzero coefficients.
+
+        ``direction`` is one of those along which the joint's frames can be moved freely, in the joint's frame M.
+        """
         best = min(self.distances(i, direction), key=lambda s: (self.cost(i, direction * s), abs(s)))
         if best != 0.0:
             self.move(i, direction * best)
@@ -199,10 +216,10 @@ class _Origins:
         return result
 
     def cost(self, i: int, d: Vec3) -> float:
-        """Count the nonzero coefficients of the offsets to and from body i and of its first moment of mass.
+        """Return the number of nonzero coefficients if body i's origin is displaced by d.
 
-        A coordinate that a child can remove by moving its own origin counts half: it may have a better use for its
-        freedom.
+        They are the coordinates of the offsets to and from the body, and of its first moment of mass.  A coordinate
+        that a child can remove by moving its own origin counts half: the child may have a better use for its freedom.
         """
         body = self.bodies[i]
         e = _in_body(body, d)
@@ -225,14 +242,14 @@ class _Origins:
             self.bodies[c] = replace(self.bodies[c], placement=_relative_to(e, self.bodies[c].placement))
 
     def frame(self, frame: Frame) -> Frame:
-        """Return a frame that stays in place while the origin of its body is moved."""
+        """Return a frame with its placement relative to the moved origin of its body, so that it stays where it is."""
         if frame.body == WORLD or self.moved[frame.body] == Vec3.zero():
             return frame
         return replace(frame, placement=_relative_to(self.moved[frame.body], frame.placement))
 
 
 def _in_body(body: Body, d: Vec3) -> Vec3:
-    """Return a direction of the joint's frame M in the body's axes."""
+    """Return a vector with coordinates in the joint's frame M as a vector in the body's axes."""
     return body.rotor.rotation.inv_act(d)
 
 
@@ -243,7 +260,7 @@ def _shifted(X: Pose, d: Vec3) -> Pose:
 
 
 def _relative_to(e: Vec3, X: Pose) -> Pose:
-    """Return X relative to an origin at e."""
+    """Return the pose X relative to a frame with the same axes whose origin is at e."""
     return Pose(X.rotation, X.translation - e)
 
 
@@ -262,9 +279,9 @@ def _count_offset(v: Vec3) -> int:
 def regroup_inertias(tree: Tree, but: Collection[int] = ()) -> Tree:
     """Return a tree with equal joint-space dynamics and more zeros in the bodies' inertias, where joints allow it.
 
-    If an inertia changes, the bodies' inertias are no longer the sums of those of their links, and the frames of the
-    new tree have zero inertia.  The inertias of the bodies with indices ``but`` are unchanged; they may be of any
-    scalars.
+    Parts of a body's inertia that act the same on its parent are moved there.  If an inertia changes, the bodies'
+    inertias are no longer the sums of those of their links, and the frames of the new tree have zero inertia.  The
+    inertias of the bodies with indices ``but`` are unchanged; they may be of any scalars.
     """
     inertias = [body.inertia for body in tree.bodies]
     for i, p, body in tree.inward():
@@ -287,9 +304,10 @@ def regroup_inertias(tree: Tree, but: Collection[int] = ()) -> Tree:
 
 
 def _split(body: Body, inertia: Inertia) -> tuple[Inertia, Inertia]:
-    """Split an inertia into what stays with the body and what acts as if fixed before its joint.
+    """Return the part of an inertia that stays with the body, and the part that can be moved to its parent.
 
-    The first is in the body's coordinates, the second in the stator's.
+    The second acts as if it were fixed before the joint.  The first is in the body's coordinates, the second in the
+    stator's.
     """
     joint, rotor = body.joint, body.rotor
     if rotor.translation == Vec3.zero() and any(rotor.rotation @ u == u for u in joint.commuting_rotations()):
@@ -305,14 +323,14 @@ def _split(body: Body, inertia: Inertia) -> tuple[Inertia, Inertia]:
 
 
 def _count_inertia(inertia: Inertia) -> int:
-    """Count the nonzero values among mass, first and second moments of mass."""
+    """Return the number of nonzero values among mass, first and second moments of mass."""
     J = inertia.about
     seconds = J.yy + J.zz - J.xx, J.xx + J.zz - J.yy, J.xx + J.yy - J.zz, J.xy, J.xz, J.yz
     return sum(not is_zero(x) for x in (inertia.mass, *inertia.moment, *seconds))
 
 
 def _resists(body: Body, inertia: Inertia) -> bool:
-    """Return True if the inertia resists every motion of the joint by more than rounding.
+    """Return True if the inertia resists motion along each of the joint's velocities by more than rounding.
 
     Forward dynamics refuses other inertias.
     """
@@ -331,7 +349,7 @@ def simplify_tree(tree: Tree) -> Tree:
 
 
 def simplify_parametrized(tree: Tree, values: ParameterValues) -> Tree:
-    """Simplify a tree and set parameter values; the values do not affect the simplification.
+    """Return a simplified tree with values of kernel parameters; the values do not affect the simplification.
 
     Values may be of any scalars.  Parametrized inertias are transformed to the new frames of their bodies and are not
     regrouped; neither are those of bodies whose joints are moved.  The stator frames of joints with offsets are

@@ -24,7 +24,7 @@ __all__ = ["Report", "Tree", "kind_hint"]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Findings of the reader of a description: all repairs and everything ignored."""
+    """Report on the reading of a description: all repairs, and everything that was ignored."""
 
     warnings: tuple[Issue, ...] = ()
 
@@ -113,7 +113,10 @@ class Tree:
             object.__setattr__(self, name, value)
 
     def _master(self, i: int, body: Body) -> int:
-        """Return the body whose joint has the coordinates of body i's joint: i unless it follows another."""
+        """Return the index of the body whose joint's coordinates move body i.
+
+        It is i itself unless the joint follows another one.
+        """
         if body.coupling is None:
             return i
         master = self.joint_index(body.coupling.joint)
@@ -126,7 +129,7 @@ class Tree:
         return master
 
     def _check_names(self) -> None:
-        """Raise if a point or direction is on an unknown frame or has the name of something else."""
+        """Raise an error if a point or direction is on an unknown frame or has a name that is in use."""
         marks: list[Point | Direction] = [*self.points, *self.directions]
         taken = {"world"} | {frame.name for frame in self.frames}
         axes = {f"{frame}{axis}" for frame in taken for axis in _AXES}
@@ -206,17 +209,24 @@ class Tree:
                 yield i, self.bodies[i]
 
     def split_q(self, q: Any) -> list[Any]:
-        """Split a configuration by bodies, as arguments of `Body.X`; followers get their master's."""
+        """Return the part of a configuration q for each body, as the argument of `Body.X`.
+
+        A body whose joint follows another one gets the coordinates of that joint.
+        """
         return [q[s] for s in self.q_slices]
 
     def split_v(self, v: Any) -> list[Any]:
-        """Split a velocity or acceleration by bodies; followers get their master's."""
+        """Return the part of a velocity or acceleration for each body.
+
+        A body whose joint follows another one gets the coordinates of that joint.
+        """
         return [v[s] for s in self.v_slices]
 
     def gathered(self, parts: Mapping[int, Sequence[Any]]) -> list[Any]:
-        """Return joint forces, or other quantities dual to velocities, of the bodies as one list (nv).
+        """Return joint forces of all bodies as one list (nv), in the order of v.
 
-        The values of joints that share coordinates, a master and its followers, are added.
+        ``parts`` has the forces by body index; they may also be other quantities dual to velocities.  The values of
+        joints that share coordinates, a master and its followers, are added.
         """
         result: list[Any] = [None] * self.nv
         for i, _, _ in self.outward():
@@ -228,7 +238,7 @@ class Tree:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Indices of the bodies in the order in which their joints are stacked, followers included."""
+        """Indices of all bodies in the order of their joints in q and v, with joints that follow others among them."""
         return self._order  # type: ignore[attr-defined,no-any-return]
 
     @property
@@ -250,22 +260,28 @@ class Tree:
 
     @property
     def q_slices(self) -> tuple[slice, ...]:
-        """Slice of q for each body; a follower's is its master's."""
+        """Slice of q with the coordinates of each body's joint.
+
+        A joint that follows another one has the slice of the latter.
+        """
         return self._q_slices  # type: ignore[attr-defined,no-any-return]
 
     @property
     def v_slices(self) -> tuple[slice, ...]:
-        """Slice of v for each body; a follower's is its master's."""
+        """Slice of v with the coordinates of each body's joint.
+
+        A joint that follows another one has the slice of the latter.
+        """
         return self._v_slices  # type: ignore[attr-defined,no-any-return]
 
     @property
     def carried(self) -> dict[str, str]:
-        """Name of the link that each joint carries, by the joint's name; includes fixed joints."""
+        """Name of the link that each joint connects to the robot, by the joint's name; fixed joints are included."""
         return {body.joint_name: body.name for body in self.bodies} | self.fixed_joints
 
     @property
     def fixed_joints(self) -> dict[str, str]:
-        """Link that each fixed joint carries, by the joint's name."""
+        """Name of the link that each fixed joint welds to the robot, by the joint's name."""
         return {frame.fixed_joint: frame.name for frame in self.frames if frame.fixed_joint is not None}
 
     def joint_index(self, name: str) -> int:
@@ -333,7 +349,7 @@ _ROOTS = {"base", "base_link", "root", "root_link", "root_joint", "floating_base
 
 
 def frame_hint(name: object, roots: Sequence[str]) -> str:
-    """Return a hint for an unknown frame whose name is a common word in other libraries, else "".
+    """Return a hint for an unknown frame name that is common in other libraries, such as "local", else "".
 
     ``roots`` are the links fixed to the world or floating in it.
     """
@@ -353,9 +369,10 @@ def frame_hint(name: object, roots: Sequence[str]) -> str:
 
 
 def kind_hint(kind: str, name: object, joints: Mapping[str, str]) -> str:
-    """Return a hint for a name of another kind than expected ("frame", "link" or "joint"), else "".
+    """Return a hint for a name that belongs to an object of another kind than expected, else "".
 
-    ``joints`` maps each joint's name to the link that it carries.
+    ``kind`` is the expected kind: "frame", "link" or "joint".  ``joints`` maps each joint's name to the link that it
+    carries.
     """
     own = getattr(name, "name", None)
     if isinstance(own, str):

@@ -52,7 +52,7 @@ class ActuatorBuilder:
 
 
 def check_actuator(tree: Tree, actuator: Actuator) -> None:
-    """Check an actuator against a tree.
+    """Raise an error if an actuator does not fit a tree.
 
     Raises UnknownNameError for an unknown joint or frame, ValueError for a number of gears other than the joint's nv,
     and for two frames on one body.
@@ -118,7 +118,7 @@ class NamedStateBuilder:
         self._taken.add(state.name)
 
     def _checked(self, state: NamedState) -> NamedState:
-        """Return the state with configurations on their manifolds."""
+        """Return the state with each configuration projected to its manifold, such as unit quaternions."""
         caller = f"configuration {state.name!r}"
         q = tuple((body.joint_name, _on_manifold(caller, body, x)) for body, x in self._own(caller, state.q))
         v = state.v
@@ -136,7 +136,7 @@ class NamedStateBuilder:
         return replace(state, q=q, v=v, controls=controls)
 
     def _own(self, caller: str, pairs: ByJoint) -> Iterator[tuple[Body, Sequence[float]]]:
-        """Yield (body, values) for each joint; raises for joints without coordinates of their own."""
+        """Yield (body, values) for each joint.  Raises an error for a joint without coordinates of its own."""
         names = set()
         for joint, values in pairs:
             body = _moving(self._tree, caller, joint)
@@ -172,7 +172,7 @@ def without_named_configurations(tree: Tree, names: Iterable[str]) -> Tree:
 
 
 def check_actuation(tree: Tree) -> Tree:
-    """Check actuators and named configurations against the joints, and return the tree.
+    """Return the tree after a check of its actuators and named configurations against its joints.
 
     It is called after a joint was exchanged.  Raises ValueError, naming what to remove.
     """
@@ -212,7 +212,7 @@ def with_locked_joints(tree: Tree, fixed: Mapping[str, Sequence[float]]) -> Tree
 
 
 def _moving(tree: Tree, caller: str, joint: str) -> Body:
-    """Return the body that a joint moves.  Raises UnknownNameError, and ValueError for a fixed joint."""
+    """Return the body that a joint moves.  Raises UnknownNameError, and ValueError for a joint that is fixed."""
     if joint in tree.fixed_joints:
         raise ValueError(f"{caller}: joint {joint!r} is a fixed joint and does not move")
     return tree.bodies[tree.joint_index(joint)]

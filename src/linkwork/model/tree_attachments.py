@@ -140,7 +140,10 @@ def _named(constraint: Constraint | ForceElement) -> tuple[str, ...]:
 
 
 def _with_implied(constraints: Iterable[Constraint]) -> Iterator[Constraint]:
-    """Yield constraints, each followed by its implied constraints that are not among the arguments."""
+    """Yield constraints, each followed by the constraints that it implies.
+
+    An implied constraint that is among the arguments itself is not repeated.
+    """
     given = list(constraints)
     for constraint in given:
         if not isinstance(constraint, Constraint):
@@ -154,7 +157,7 @@ def _with_implied(constraints: Iterable[Constraint]) -> Iterator[Constraint]:
 
 
 def _same_body_errors(tree: Tree, constraint: Constraint) -> Iterator[str]:
-    """Yield an error if a constraint is between two frames of one rigid body."""
+    """Yield an error message if a constraint connects two frames of one rigid body."""
     frames = constraint.references.frames
     if len(frames) != 2 or constraint.functions:
         return
@@ -218,7 +221,7 @@ class FrameBuilder:
         self._names["frame"].add(name)
 
     def check_name(self, caller: str, name: str) -> None:
-        """Raise ValueError for a name in use or an invalid name."""
+        """Raise ValueError for a name that is in use or invalid."""
         checked_string(name, f"{caller}: name")
         if name == "world":
             raise ValueError(f"{caller}: 'world' is reserved for the world's frame: choose another name")
@@ -260,7 +263,7 @@ def with_frame(tree: Tree, name: str, frame: str, pose: Any) -> Tree:
 
 
 def check_new_name(tree: Tree, caller: str, name: str) -> None:
-    """Raise ValueError for a name in use or an invalid name."""
+    """Raise ValueError for a name that is in use in the tree, or invalid."""
     FrameBuilder(tree).check_name(caller, name)
 
 

@@ -38,16 +38,16 @@ def build_tree(
     multi_root: bool = False,
     mimic: str = "free",
 ) -> Tree:
-    """Build the tree of a description.
+    """Return the tree of a description.
 
     With ``floating_base``, a `Floating` joint named "floating_base" carries the root link; otherwise the root link and
     everything welded to it are fixed to the world.  ``multi_root`` allows several roots, all fixed to the world.
-    Bodies are in depth-first order, children in the order of their joints in the file.  Joints that follow others in
-    the file have their own coordinates for ``mimic="free"``, which is noted (MIMIC_FREE), and none for ``"coupled"``;
-    ``"ignore"`` ignores the relations.
+    Bodies are in depth-first order, children in the order of their joints in the file.  ``mimic`` determines the
+    joints that follow others in the file: with "free" they have their own coordinates, which is noted (MIMIC_FREE),
+    with "coupled" they have none, and with "ignore" the relations are ignored.
 
-    Raises ModelError with all errors (with ``strict``, also all repairs), and ValueError unless gravity is three finite
-    numbers and ``mimic`` one of these words.
+    Raises ModelError with all errors (with ``strict``, also all repairs), and ValueError unless gravity is three
+    finite numbers and ``mimic`` one of these words.
     """
     if mimic not in ("free", "coupled", "ignore"):
         raise ValueError(f"mimic: expected 'free', 'coupled' or 'ignore', got {mimic!r}")
@@ -94,7 +94,7 @@ def build_tree(
 
 @dataclass(slots=True)
 class _Carrier:
-    """A body under construction: the link whose frame is the body's, and the joint before it."""
+    """Body under construction: the link whose frame is the body's frame, and the joint that carries it."""
 
     name: str
     parent: int
@@ -103,7 +103,7 @@ class _Carrier:
 
 
 class _Builder:
-    """Traverses the links from the root and builds bodies and frames."""
+    """Builder of bodies and frames, which visits the links from the root."""
 
     def __init__(self, description: Description, mimics: dict[str, Following]) -> None:
         self.links, self.further_frames, self.mimics = description.links, description.frames, mimics
@@ -136,7 +136,7 @@ class _Builder:
             stack.extend(reversed(self.children.get(joint_description.child, ())))
 
     def carry(self, joint: JointDescription, parent: int, placement: Pose) -> None:
-        """Start a new body, carried by a joint."""
+        """Add a new body, moved by this joint; the joint's child link is its first link."""
         self.carriers.append(_Carrier(joint.child, parent, joint, placement))
         self.placed[joint.child] = len(self.carriers) - 1, Pose.identity(), None
 
@@ -214,7 +214,8 @@ def check_structure(
 ) -> tuple[str, ...]:
     """Return the names of the root links: one, any number with ``multi_root``, or () after an error.
 
-    ``floating_base`` is the name of the joint that will carry the root, or None.
+    It records an error unless the links and joints form one tree.  ``floating_base`` is the name of the joint that
+    will carry the root, or None.
 
     Errors: NO_LINKS, BAD_NAME, DUPLICATE_NAME, UNKNOWN_LINK, SELF_JOINT, TWO_PARENTS, CYCLE, MULTIPLE_ROOTS.
     """
@@ -279,7 +280,7 @@ def _check_names(
 
 
 def _check_frames(findings: Findings, description: Description) -> None:
-    """Check that further frames have unique names and are on existing links."""
+    """Record an error for each frame whose name is invalid or in use, or whose link does not exist."""
     first = {link.name: ("link", link.where) for link in description.links}
     links = dict.fromkeys(first)
     for frame in description.frames:
@@ -300,7 +301,7 @@ def _check_frames(findings: Findings, description: Description) -> None:
 
 
 def _check_ends(findings: Findings, description: Description) -> None:
-    """Check that the links that joints connect exist."""
+    """Record an error for each joint whose parent or child link does not exist, or that connects a link to itself."""
     known = dict.fromkeys(link.name for link in description.links)
     for joint in description.joints:
         for end, link in (("parent", joint.parent), ("child", joint.child)):
@@ -315,7 +316,10 @@ def _check_ends(findings: Findings, description: Description) -> None:
 def _check_cycles(
     findings: Findings, links: tuple[LinkDescription, ...], carrying: dict[str, JointDescription]
 ) -> None:
-    """Follow the parents of every link, and record cycles; each link is visited once."""
+    """Record an error for each cycle of links, by following the parents of every link.
+
+    Each link is visited once.
+    """
     passed: dict[str, int] = {}  # link -> index of the traversal that visited it
     for traversal, start in enumerate(links):
         name = start.name
@@ -336,7 +340,10 @@ def _check_cycles(
 def _check_world(
     findings: Findings, links: tuple[LinkDescription, ...], roots: list[LinkDescription], floating: bool
 ) -> None:
-    """Check that "world", the name of the frame that does not move, is used for a fixed root only."""
+    """Record an error if "world" is the name of a link other than a fixed root.
+
+    "world" is the name of the frame that does not move.
+    """
     for link in links:
         if link.name != "world":
             continue

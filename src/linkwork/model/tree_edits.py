@@ -36,7 +36,7 @@ __all__ = ["affine_coordinates", "insert_free_joint", "lock_joints", "reroot", "
 
 
 def lock_joints(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
-    """Return the tree with joints fixed at configurations (nq each), given by the index of their body.
+    """Return the tree with joints locked at configurations (nq each), by the index of the joint's body.
 
     The caller must lock a joint together with all joints that follow it, each with its own configuration.  A locked
     body's frame of the same name is welded to the link that its joint was attached to.
@@ -70,7 +70,7 @@ def lock_joints(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tr
 
 
 def _with_own_frames(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> list[Frame]:
-    """Return the frames, with a new one for every locked body that has no frame of its name."""
+    """Return the frames of a tree, with a new one for every locked body that has no frame of its own name."""
     frames = frames_with_inertias(tree.bodies, tree.frames)
     known = {frame.name for frame in frames}
     names = {i: tree.bodies[i].name for i in sorted(configurations)}
@@ -80,7 +80,10 @@ def _with_own_frames(tree: Tree, configurations: Mapping[int, Sequence[float]]) 
 def _moved(
     tree: Tree, frame: Frame, configurations: Mapping[int, Sequence[float]], new_poses: dict[int, tuple[int, Pose]]
 ) -> Frame:
-    """Return the frame on its new body; a locked body's own frame becomes welded."""
+    """Return a frame on the body that it belongs to after locking; a locked body's own frame is welded there.
+
+    ``new_poses`` has for each old body its new body, and its pose there.
+    """
     body, X = new_poses[frame.body]
     placed = replace(frame, body=body, placement=compose(X, _identity_if_equal(frame.placement)))
     if frame.body in configurations and frame.name == tree.bodies[frame.body].name:
@@ -91,7 +94,7 @@ def _moved(
 
 
 def _identity_if_equal(X: Pose) -> Pose:
-    """Return the identity object for a pose equal to it, so that products with it cost nothing."""
+    """Return the identity object if X is equal to it, so that products with it cost nothing; else X."""
     return _IDENTITY if X == _IDENTITY else X
 
 
@@ -99,11 +102,11 @@ _IDENTITY = Pose.identity()
 
 
 def insert_free_joint(tree: Tree, joint: str) -> Tree:
-    """Return the tree with a `Floating` joint between a joint's moving frame M and what the joint carries.
+    """Return the tree with a `Floating` joint between a joint's moving frame M and everything that the joint moves.
 
     Its coordinates come last in q and v; all others keep their positions.  At its zero configuration and velocity the
-    motion is unchanged, and its force is the wrench (moment; force) that M exerts on what it carries, at M's origin and
-    in M's axes.  Values of the tree may be of any scalars; they are not checked.  Raises UnknownNameError.
+    motion is unchanged, and its force is the wrench (moment; force) that M exerts on what it carries, at M's origin
+    and in M's axes.  Values of the tree may be of any scalars; they are not checked.  Raises UnknownNameError.
     """
     at = tree.joint_index(joint)
 
@@ -163,7 +166,7 @@ def reroot(tree: Tree, name: str) -> Tree:
 
 
 def _path(tree: Tree, body: int) -> list[int]:
-    """Return the bodies from the world's child down to this one."""
+    """Return the indices of the bodies on the path from the world to ``body``, which is the last one."""
     path = []
     while body != WORLD:
         path.append(body)
@@ -172,7 +175,10 @@ def _path(tree: Tree, body: int) -> list[int]:
 
 
 def _carried(tree: Tree, frame: Frame, path: list[int]) -> Tree:
-    """Let the floating joint at the start of the path carry the last body of the path."""
+    """Return the tree with another root: the floating joint at the start of the path carries the path's last body.
+
+    The joints on the path are reversed.  ``frame`` is on the last body, and becomes its frame for the floating joint.
+    """
     bodies = {i: body for i, body in enumerate(tree.bodies) if i not in path}
     for child, parent in pairwise(path):
         bodies[child] = _reversed(tree, tree.bodies[child].name, tree.bodies[child].inertia, parent)
@@ -188,7 +194,7 @@ def _carried(tree: Tree, frame: Frame, path: list[int]) -> Tree:
 
 
 def _rebased_state(tree: Tree, frame: Frame, path: list[int], state: NamedState) -> NamedState:
-    """Convert a named configuration: the floating joint gets the frame's pose and velocity."""
+    """Return a named configuration for the new root: the floating joint gets the frame's pose and velocity."""
     stated_q, stated_v = dict(state.q), dict(state.v or ())
     X, V = _IDENTITY, Motion.zero()
     for i in path:
@@ -205,7 +211,10 @@ def _rebased_state(tree: Tree, frame: Frame, path: list[int], state: NamedState)
 
 
 def _fixed(tree: Tree, frame: Frame, path: list[int]) -> Tree:
-    """Fix the last body of the path to the world, and turn what was fixed to it into a body."""
+    """Return the tree with another root: the last body of the path is fixed to the world.
+
+    Everything that was fixed to the world becomes a body, and the joints on the path are reversed.
+    """
     X_new = {frame.body: _inverse(frame.placement)}  # by body: pose of its old frame in its new one, if different
     bodies = {i: body for i, body in enumerate(tree.bodies) if i not in path}
     if not path and frame.placement != _IDENTITY:
@@ -229,10 +238,10 @@ def _fixed(tree: Tree, frame: Frame, path: list[int]) -> Tree:
 
 
 def _ordered(tree: Tree, bodies: dict[int, Body], frames: list[Frame], ground: int = WORLD) -> Tree:
-    """Return the tree of bodies by their old indices, of which ``ground`` is now the world.
+    """Return the tree of these bodies in a new order, parents first, with all indices updated.
 
-    Parents come first; otherwise bodies are in the order in which their joints are stacked.  A tree in this order is
-    unchanged.
+    ``bodies`` have their old indices, and ``ground`` is the old index of the body that is now the world.  Otherwise
+    bodies are in the order in which their joints are stacked.  A tree in this order is unchanged.
     """
     rank = {tree.bodies[i].joint_name: k for k, i in enumerate(tree.order)}
     children: dict[int, list[tuple[int, int]]] = {}
@@ -258,7 +267,10 @@ def _ordered(tree: Tree, bodies: dict[int, Body], frames: list[Frame], ground: i
 
 
 def _reversed(tree: Tree, name: str, inertia: Inertia, parent: int) -> Body:
-    """Return a body carried by the reversed joint of the body ``parent``, which the joint connected to it."""
+    """Return a body moved by the joint of its former child ``parent`` in the reverse direction.
+
+    ``name`` and ``inertia`` are the body's own.
+    """
     old = tree.bodies[parent]
     return replace(
         old,
@@ -273,7 +285,10 @@ def _reversed(tree: Tree, name: str, inertia: Inertia, parent: int) -> Body:
 
 
 def _ground_link(tree: Tree, fixed: list[Frame]) -> Frame:
-    """Return the link that names what was fixed to the world."""
+    """Return the link after which the body of everything that was fixed to the world is named.
+
+    Raises ValueError if there is none, or if it would be "world".
+    """
     links = [f for f in fixed if f.is_link] or fixed
     named = [f for f in links if f.fixed_joint is None] or links
     if not named or any(f.name == "world" for f in fixed):
@@ -283,7 +298,10 @@ def _ground_link(tree: Tree, fixed: list[Frame]) -> Frame:
 
 
 def _off_the_world(tree: Tree, ground: Frame) -> Tree:
-    """Move the points and directions on "world" to a frame fixed to it, at the same positions."""
+    """Return the tree with the points and directions of "world" on the frame ``ground``, which is fixed to it.
+
+    They stay at the same positions.  Constraints, force elements and actuators no longer refer to the world either.
+    """
     X = ground.placement.inv() @ tree.frame("world").placement
     points = [
         replace(p, frame=ground.name, position=X.point(p.position)) if p.frame == "world" else p for p in tree.points
@@ -297,7 +315,10 @@ def _off_the_world(tree: Tree, ground: Frame) -> Tree:
 
 
 def _constraints_off_the_world(tree: Tree, ground: Frame, X: Pose) -> Tree:
-    """Let constraints refer to the ground's frame, or to a new frame in place of the world's."""
+    """Return the tree whose constraints, force elements and actuators do not refer to the world's frame.
+
+    They refer to the frame ``ground`` if X, the world's pose in it, is the identity, else to a new frame on it.
+    """
     if X == _IDENTITY:
         return renamed_frames(tree, {"world": ground.name})
     taken = {frame.name for frame in tree.frames}
@@ -318,7 +339,10 @@ def _is_plain_world(frame: Frame) -> bool:
 
 
 def _with_parent_frame(body: Body, X_new: dict[int, Pose]) -> Body:
-    """Return the body in the same place on a parent with a new frame."""
+    """Return the body with its placement in the new frame of its parent, so that it stays where it is.
+
+    ``X_new`` has for each body the pose of its old frame in its new one.
+    """
     X = X_new.get(body.parent, _IDENTITY)
     return body if X == _IDENTITY else replace(body, placement=X @ body.placement)
 
@@ -342,10 +366,10 @@ _SAME = 1e-9
 
 
 def straight_tree(tree: Tree) -> Tree:
-    """Return the tree with straight motion of planar and floating joints, or itself if it has none.
+    """Return the tree whose planar and floating joints move straight between two configurations.
 
-    See `linkwork.joints.straight_motion`.  Configurations and poses of bodies are unchanged.  Velocities differ, so the
-    tree is for segments between configurations only.
+    See `linkwork.joints.straight_motion`.  Configurations and poses of bodies are unchanged.  Velocities differ, so
+    the tree is for segments between configurations only.  A tree without such joints is returned unchanged.
     """
     result = _straight_or_none(tree)
     return tree if result is None else result
@@ -353,7 +377,7 @@ def straight_tree(tree: Tree) -> Tree:
 
 @lru_cache(256)
 def _straight_or_none(tree: Tree) -> Tree | None:
-    """Return the changed tree, or None if it would be the same."""
+    """Return the tree with straight motion of its joints, or None if none of its joints changes."""
     bodies = tuple([replace(body, joint=straight_motion_joint(body.joint)) for body in tree.bodies])
     if all(a.joint is b.joint for a, b in zip(bodies, tree.bodies, strict=True)):
         return None
@@ -361,10 +385,10 @@ def _straight_or_none(tree: Tree) -> Tree | None:
 
 
 def affine_coordinates(joint: JointType) -> np.ndarray:
-    """Return a mask (nq,) of the coordinates that change at a constant rate along ``integrate(q, t φ)``.
+    """Return a mask (nq,) of the joint's coordinates that change at a constant rate along ``integrate(q, t φ)``.
 
-    Between two configurations, these coordinates satisfy limits that both ends satisfy.  The mask is determined from
-    random segments, within 1e-9.
+    On a segment between two configurations within limits, these coordinates are within limits too.  The mask is
+    determined from random segments, within 1e-9.
     """
     if joint.nq == 0:
         return np.ones(0, dtype=bool)

@@ -42,7 +42,9 @@ __all__ = [
 
 
 def check_values(findings: Findings, description: Description) -> None:
-    """Check every link, joint and frame.  Within the bounds, products formed by algorithms stay finite.
+    """Record an error or a warning for each impossible or suspicious value of a link, joint or frame.
+
+    Within the bounds, products formed by algorithms stay finite.
 
     Errors: NUMBER (not a number), NOT_FINITE, MAGNITUDE (beyond 1e20), ARITY, NEGATIVE, MASS_NEGATIVE, ROTATION,
     LIMIT_FINITE (a limit that is nan), LIMIT_ORDER, FRICTION_ORDER (less at rest than in motion), ZERO_VALUE (a gear
@@ -57,7 +59,7 @@ def check_values(findings: Findings, description: Description) -> None:
 
 
 class _Log:
-    """Reports errors and warnings of one link or joint."""
+    """Recorder of errors and warnings about one link or joint."""
 
     def __init__(self, findings: Findings, caller: str, where: Location) -> None:
         self.findings, self.caller, self.where = findings, caller, where
@@ -98,7 +100,7 @@ def _check_link(log: _Log, link: LinkDescription) -> None:
 
 
 def check_joint_values(findings: Findings, joint: JointDescription) -> None:
-    """Check the values of one joint."""
+    """Record an error for each impossible value of one joint."""
     log = _Log(findings, f"joint {quoted(joint.name)}", joint.where)
     for what, pose in (("its placement", joint.placement), ("its rotor", joint.rotor)):
         _check_pose(log, what, pose)
@@ -126,7 +128,7 @@ def check_joint_values(findings: Findings, joint: JointDescription) -> None:
 
 
 def _check_drive(log: _Log, joint: JointDescription) -> None:
-    """Check the values of a drive: sizes, signs, and values that must not be zero."""
+    """Record an error for each value of a joint's drive with a wrong size or sign, or that must not be zero."""
     drive, nv = joint.drive, joint.joint.nv
     if drive == _NO_DRIVE:
         return
@@ -148,7 +150,7 @@ def _check_drive(log: _Log, joint: JointDescription) -> None:
 
 
 def _check_limits(log: _Log, label: str, values: Sequence[float]) -> bool:
-    """Return True if the limits are numbers; ±inf stands for no limit."""
+    """Return True if the limits are real and not NaN, else record an error; ±inf stands for no limit."""
     if any(isinstance(x, Real) and x != x for x in values):
         return log.error("LIMIT_FINITE", f"{label}: expected numbers, got {_listed(values)}")
     return log.check_finite(label, [x for x in values if x not in (-math.inf, math.inf)])
@@ -258,7 +260,10 @@ def check_inertial(
 
 
 def _possible(findings: Findings, where: Location, mass: float, about: Symmetric3, nearest: bool | None) -> Symmetric3:
-    """Return the rotational inertia or, with ``nearest``, the nearest possible one if it is impossible."""
+    """Return the rotational inertia about the centre of mass; with ``nearest``, an impossible one is replaced.
+
+    The replacement is the nearest possible one.  Records an error or a warning about an impossible inertia.
+    """
     moments = low, middle, high = principal_moments(about)
     # Elements rounded by ε·high move an eigenvalue by up to 3 ε·high, and low + middle − high = trace − 2 high by 9.
     rounding, point = _ROUNDING * max(high, -low), _POINT * _POINT * mass
@@ -306,9 +311,9 @@ def principal_moments(about: Symmetric3) -> tuple[float, float, float]:
 
 
 def inertia_problems(inertia: Inertia) -> tuple[str, ...]:
-    """Return the faults of an inertia that failed the check that some body has it, in words and numbers.
+    """Return messages that say why an inertia, which some check has rejected, belongs to no body with extent.
 
-    If the inertia has no other fault, the fault is that the body has no extent in some direction.
+    If the inertia has no other fault, the message is that it has no extent in some direction.
     """
     mass, _, about = mass_properties(inertia)
     if mass <= 0.0:
@@ -332,7 +337,7 @@ def all_finite(values: Iterable[Any]) -> bool:
 
 
 def _check_size(findings: Findings, where: Location, gyration: float, center: Vec3, shapes: Sequence[Geometry]) -> None:
-    """Warn if the radius of gyration or the centre of mass does not fit the link's shapes."""
+    """Record a warning if the radius of gyration or the centre of mass does not fit the link's shapes."""
     size = _size(shapes)
     hint = "are lengths in m, masses in kg, inertia in kg m², and is it about the centre of mass?"
     if size is None:
@@ -367,9 +372,9 @@ _WITHOUT = 'for kinematics only, inertia="ignore" loads the robot without inerti
 
 
 def mass_properties(inertia: Inertia) -> tuple[float, Vec3, Symmetric3]:
-    """Return mass, centre of mass and the rotational inertia about it: the arguments of `at_center`.
+    """Return the mass [kg], the centre of mass [m], and the rotational inertia about it [kg m²].
 
-    Without mass, the centre is the origin.
+    These are the arguments of `Inertia.at_center`.  Without mass, the centre is the origin.
     """
     if inertia.mass == 0.0:
         return 0.0, Vec3.zero(), inertia.about

@@ -37,5 +37,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The documented names."""
+    """Return the documented names of this package."""
     return sorted(__all__)

@@ -37,13 +37,13 @@ _MAX_SAMPLES = 10**9
 
 
 def finite_number(argument: str, x: Any) -> float:
-    """Return a finite number as float; ``argument`` is "caller: argument"."""
+    """Return a finite number as float.  Raises ValueError with ``argument``, which is "caller: argument"."""
     caller, _, name = argument.rpartition(": ")
     return float(validation.finite_number(caller, name, x, symbols=False))
 
 
 def increasing(caller: str, times: Any) -> np.ndarray:
-    """Check at least two increasing times (n,)."""
+    """Return at least two increasing times (n,) as an array.  Raises ValueError."""
     expected = f"{caller}: times: expected at least two increasing times [s]"
     result = np.asarray(real_array(expected, times), dtype=float)
     if result.ndim != 1 or len(result) < 2:
@@ -59,7 +59,10 @@ def increasing(caller: str, times: Any) -> np.ndarray:
 
 
 def times_within(caller: str, t: Any, first: float, last: float, outside: Outside = "raise") -> np.ndarray:
-    """Check times (...) between first and last up to rounding, or with "hold" any finite times."""
+    """Return times (...) that are from ``first`` to ``last`` up to rounding.  Raises ValueError for others.
+
+    With "hold" all finite times are valid, and unchanged.
+    """
     if not isinstance(outside, str) or outside not in ("raise", "hold"):
         raise ValueError(f'{caller}: outside: expected "raise" or "hold", got {outside!r}')
     expected = f"{caller}: t: expected a time or an array of times [s]"
@@ -99,7 +102,7 @@ def sample_count(caller: str, duration: float, dt: float | None, num_samples: in
 
 
 def finite_array(expected: str, value: Any, shape: Sequence[int | None]) -> np.ndarray:
-    """Check an array of finite numbers of a shape, in which None stands for any size."""
+    """Return an array of finite numbers of a shape, in which None stands for any size.  Raises ValueError."""
     result = np.asarray(real_array(expected, value), dtype=float)
     if result.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, result.shape, strict=True)):
         raise ValueError(f"{expected}; got shape {result.shape}")
@@ -110,7 +113,7 @@ def finite_array(expected: str, value: Any, shape: Sequence[int | None]) -> np.n
 
 
 def space_of(caller: str, robot: RobotBase | None, rows: Any, axis: int) -> CurveSpace:
-    """Return a robot's curve space, or one with as many coordinates as the rows have along an axis."""
+    """Return a robot's curve space, or without one a space with as many coordinates as ``rows`` has along an axis."""
     if robot is not None:
         return CurveSpace.of(robot.tree)
     shape = np.shape(rows)
@@ -120,7 +123,7 @@ def space_of(caller: str, robot: RobotBase | None, rows: Any, axis: int) -> Curv
 
 
 def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], robot: Any) -> np.ndarray:
-    """Check the base configurations of polynomials."""
+    """Return the base configurations of polynomials as an array of this shape.  Raises ValueError."""
     if base is None:
         raise ValueError(f"{caller}: base: expected configurations of shape {shape}, as the robot's are not plain")
     result = finite_array(f"{caller}: base: expected configurations of shape {shape}", base, shape)
@@ -132,18 +135,18 @@ JointSlices = Callable[[Any], Any]
 
 
 def velocity_slices(robot: Any) -> JointSlices:
-    """Return the function from a joint's name to its slice of v."""
+    """Return a function from a joint's name to the slice of its coordinates in v."""
     return lambda joint: robot.tree.v_slices[robot.tree.joint_index(joint)]
 
 
 def read_limit(
     caller: str, quantity: str, value: Any, names: Sequence[str], slices: JointSlices | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the magnitudes (n,) of the upper and of the lower limits.
+    """Return the magnitudes (n,) of the upper and of the lower limits of a quantity.
 
-    A number or an array (n,) is for both directions, a pair (lower, upper) has one of these for each.  A dict has one
-    by joint; other joints have no limit.  Raises ValueError for an invalid limit, NaN, and a limit on the wrong side of
-    0, since rest must be feasible.
+    A number or an array (n,) is the magnitude in both directions. A pair (lower, upper) has the limits of both
+    directions, with their signs. A dict has such a value by joint; other joints have no limit. Raises ValueError for
+    an invalid limit, NaN, and a limit on the wrong side of 0, since rest must be feasible.
     """
     n = len(names)
     expected = f"{caller}: {quantity}: expected a positive number, an array of shape ({n},) or a pair (lower, upper)"

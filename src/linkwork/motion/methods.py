@@ -73,7 +73,7 @@ class CartesianMethods(RobotBase):
         >>> q = np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2])
         >>> X = arm.pose(q, "tool")
         >>> arm.track_cartesian_path(lw.motion.line(X, lw.pose((0, 0, 0.1)) @ X), "tool", q_init=q)
-        <TrackedPath of 'tool': followed, 100 %>
+        <TrackedPath of 'tool': solved, 100 %>
 
         Raises ValueError for a start that is not on the path or beyond limits, and for invalid options;
         UnknownNameError for unknown frames.

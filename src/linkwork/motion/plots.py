@@ -21,7 +21,10 @@ _LEGEND = 12  # coordinates in a legend at most
 
 
 def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: int) -> Any:
-    """Plot q, v, a and the jerk below each other, with coordinates in columns and limits shaded."""
+    """Return axes with plots of q, v, a and the jerk below each other, with limits shaded.
+
+    n is the number of times.  The coordinates are distributed over ``columns``.
+    """
     columns = integer("plot", "columns", columns, least=1)
     known = _limits(trajectory, limits)
     columns = min(columns, trajectory.nv)
@@ -52,7 +55,7 @@ def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: in
 
 
 def _limits(trajectory: Any, value: Any) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Return (lower, upper) limits of the coordinates by order of the derivative.  Raises ValueError."""
+    """Return the lower and upper limits of coordinates by order of the derivative, 0 for q.  Raises ValueError."""
     robot = trajectory.robot
     if value is None or value is False:
         return {}
@@ -70,7 +73,7 @@ def _limits(trajectory: Any, value: Any) -> dict[int, tuple[np.ndarray, np.ndarr
 
 
 def _sides(trajectory: Any, name: str, value: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return lower and upper limits, of a pair or of magnitudes.  Raises ValueError."""
+    """Return lower and upper limits (n,) of a quantity, from a pair or magnitudes.  Raises ValueError."""
     if name == "position":
         pair = isinstance(value, tuple) and len(value) == 2
         sides = value if pair else (value, value)
@@ -86,7 +89,7 @@ def _sides(trajectory: Any, name: str, value: Any) -> tuple[np.ndarray, np.ndarr
 
 
 def _shade(axis: Any, t: np.ndarray, limits: tuple[np.ndarray, np.ndarray], k: int, color: Any) -> None:
-    """Shade the range beyond limits, as far as it is near the curve."""
+    """Shade the range beyond the limits of coordinate k, as far as it is near the curve."""
     low, high = (float(side[k]) for side in limits)
     bottom, top = axis.get_ylim()
     room = 0.15 * max(top - bottom, 1e-12)

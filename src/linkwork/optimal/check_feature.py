@@ -103,7 +103,7 @@ class _Trial:
         return compile(run, name="check_feature", **shapes)
 
     def inputs(self, samples: Sequence[WindowSample]) -> dict[str, np.ndarray]:
-        """Return several windows as arguments of the kernel."""
+        """Return the values of several windows as arguments of `kernel`."""
         arrays = {"path": np.array([one.path for one in samples])}
         if self.target:
             arrays["target"] = np.array(self.target)
@@ -250,14 +250,14 @@ def check_feature(
     samples: int = 4,
     seed: np.random.Generator | int | None = 0,
 ) -> ContractReport:
-    """Check a feature, for example one of your own, against the contract of `linkwork.optimal.Feature` on a robot.
+    """Return a report of the contract of `linkwork.optimal.Feature`, checked for one feature on a robot.
 
     Each requirement is checked in ``samples`` random windows of steps, with the duration of steps as a parameter.
-    ``seed`` is a NumPy generator or a seed for one.  ``target`` is an array of the shape of ``target_of`` (default: the
-    feature's own, or zeros).  ``variables`` of steps and ``parameters`` of the path are dicts of sizes by name, and
-    ``contacts`` are contacts whose forces are variables.  An exception of the feature's own methods fails the
-    requirement, and the report names the line of code.  If the first two requirements fail, the others are skipped.
-    The report prints as a table; ``check_feature(feature, robot).raise_if_failed()`` is a test.
+    ``seed`` is a NumPy generator or a seed for one. ``target`` is an array of the shape of ``target_of`` (default: the
+    feature's own, or zeros). ``variables`` of steps and ``parameters`` of the path are dicts of sizes by name, and
+    ``contacts`` are contacts whose forces are variables. An exception of the feature's own methods fails the
+    requirement, and the report names the line of code. If the first two requirements fail, the others are skipped. The
+    report prints as a table; ``check_feature(feature, robot).raise_if_failed()`` is a test.
 
     Raises TypeError for another object as feature or robot.
     """

@@ -30,10 +30,10 @@ Array = np.ndarray
 def scale_factors(
     program: PathProgram, inputs: PathInputs, configurations: Array, u: Array, p: Array, penalty: float
 ) -> Array:
-    """Return factors of the scales by row (rows,): 1 for costs, and for constraints of unknown compliance.
+    """Return the factor of each component's scale (rows,) that makes a search independent of units.
 
-    Compliances are the smallest over the ``configurations`` (n, nq), with variables ``u`` of a step and parameters
-    ``p``.
+    The factor of a constraint follows from its compliance, the smallest one over the ``configurations`` (n, nq), with
+    variables ``u`` of a step and parameters ``p``.  It is 1 for costs, and for constraints of unknown compliance.
     """
     factors = np.ones(program.rows)
     if not program.hard:
@@ -92,7 +92,10 @@ def _term_request(program: PathProgram, inputs: PathInputs, k: int) -> TermReque
 
 
 def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest) -> Array:
-    """Return the scaled Jacobian by columns of windows (rows, (depth + 1) width + parameters)."""
+    """Return the scaled Jacobian of a term by the unknowns of a window and the path's parameters.
+
+    Its shape is (rows, (depth + 1) width + parameters); it is NaN where the feature is undefined.
+    """
     J = np.zeros((request.term.count, (program.depth + 1) * program.width + program.many))
     try:
         jacobian = request.term.feature.exact_jacobian(w, request.target)
@@ -107,7 +110,7 @@ def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest) -> Arra
 
 
 def _curvature(program: PathProgram, w: PathWindow, request: TermRequest) -> Array:
-    """Return a term's share of H in a window, made positive semidefinite."""
+    """Return a positive semidefinite approximation of a cost term's Hessian, by the unknowns of a window."""
     J = _jacobian(program, w, request)[:, : (program.depth + 1) * program.width]
     H = J.T @ J
     if request.term.kind == "cost" and np.isfinite(J).all():
@@ -122,13 +125,16 @@ def _curvature(program: PathProgram, w: PathWindow, request: TermRequest) -> Arr
 
 
 def _parameter_cost(program: PathProgram, w: PathWindow, inputs: PathInputs, p: Array, k: int) -> float:
-    """Return a first-order estimate of the cost of the path's parameters."""
+    """Return a first-order estimate of what the path's parameters cost by term k; 0 unless it is a "cost"."""
     J = _jacobian(program, w, _term_request(program, inputs, k))[:, (program.depth + 1) * program.width :]
     return float((np.abs(J) @ np.abs(p)).sum()) if program.terms[k].kind == "cost" else 0.0
 
 
 class _Stiffness:
-    """H of all steps as a block-tridiagonal matrix, factored; each block has m steps, with the same rows in each."""
+    """Hessian H of the costs of all steps, a block-tridiagonal matrix, as Cholesky factors.
+
+    Each block has the unknowns of m successive steps, m being the depth of windows.
+    """
 
     def __init__(self, program: PathProgram, costs: list[tuple[Array, Array]], otherwise: float) -> None:
         self._m, self._width, T = max(program.depth, 1), program.width, program.steps
@@ -164,14 +170,14 @@ class _Stiffness:
             self._couplings.append(coupling)
 
     def step_compliance(self, t: int, J: Array) -> Array:
-        """Return the diagonal of J D⁻¹ Jᵀ, with H's diagonal D."""
+        """Return the diagonal of J D⁻¹ Jᵀ for a Jacobian J in the window of step t, with H's diagonal D."""
         n = self._width
         backs = range(min(J.shape[1] // n, t + 1))
         parts = [J[:, back * n : (back + 1) * n] ** 2 / self._diagonal[t - back] for back in backs]
         return np.asarray(sum(part.sum(axis=1) for part in parts))
 
     def compliance(self, t: int, J: Array) -> Array:
-        """Return the diagonal of J H⁻¹ Jᵀ of rows in the window of a step."""
+        """Return the diagonal of J H⁻¹ Jᵀ for a Jacobian J in the window of step t."""
         m, n = self._m, self._width
         right = np.zeros((self._blocks, m * n, len(J)))
         for back in range(min(J.shape[1] // n, t + 1)):

@@ -33,7 +33,7 @@ EFFORT = 1e-2  # least-squares weight of forces, relative to the robot's weight
 
 
 def constraint_features(robot: Any) -> list[Feature]:
-    """Return a feature for each of a robot's constraints; it is zero along a path that satisfies the constraint."""
+    """Return, for each constraint of a robot, a feature whose values are the constraint's error along a path."""
     return [HolonomicFeature(one) if one.holonomic else VelocityConstraint(one) for one in robot.tree.constraints]
 
 
@@ -103,14 +103,17 @@ def with_contact(
 
 
 def weight_of(problem: Any) -> float:
-    """Return m |g| [N], or 1 without either."""
+    """Return the robot's weight m |g| [N], or 1 if it has no mass or there is no gravity."""
     tree = problem.robot.tree
     weight = float(tree.mass * math.hypot(*tree.gravity))
     return weight if weight > 0.0 else 1.0
 
 
 def _frame_and_point(problem: Any, caller: str, on: Any) -> tuple[str, Any]:
-    """Return the frame of a contact, and the point, if ``on`` names one.  Raises UnknownNameError, ValueError."""
+    """Return the name of a contact's frame, and the point, if ``on`` is the name of one, else None.
+
+    Raises TypeError, UnknownNameError, and ValueError for a frame or point fixed to the world.
+    """
     tree = problem.robot.tree
     frames, points = {frame.name: frame for frame in tree.frames}, {point.name: point for point in tree.points}
     if not isinstance(on, str):
@@ -125,7 +128,10 @@ def _frame_and_point(problem: Any, caller: str, on: Any) -> tuple[str, Any]:
 
 
 def _with_frame_at(problem: Any, name: str, point: Any) -> tuple[Any, str]:
-    """Return the problem with a frame at a point of its robot, in the axes of the point's frame, and its name."""
+    """Return the problem with an additional frame at a point of its robot, and the frame's name.
+
+    Its axes are those of the point's frame.
+    """
     new = f"{name}: contact"
     if all(frame.name != new for frame in problem.robot.tree.frames):
         robot = problem.robot.with_frame(new, point.frame, Pose(Rotation.identity(), point.position))

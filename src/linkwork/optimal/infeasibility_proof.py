@@ -44,7 +44,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class ConflictProof:
-    """Constraints that cannot hold together near a path, with Farkas multipliers."""
+    """Proof by Farkas multipliers that constraints cannot hold together near a path."""
 
     reach: float  # no step shorter than this meets all constraints, linearised
     everywhere: Array  # multipliers, scaled to the maximum 1: of terms of all steps (T, rows)
@@ -65,7 +65,7 @@ def conflict_of(
 
 @dataclass(frozen=True)
 class _Rows:
-    """The violated components of a path."""
+    """Violated components of the constraints on a path, with their residuals and Jacobian."""
 
     residual: Array  # scaled
     natural: Array  # in the units of features
@@ -80,7 +80,10 @@ class _Rows:
 
 
 def conflict_proof(result: Any, index: int) -> ConflictProof | None:
-    """Return the proof that one entry of a batch is infeasible near the end of its search, or None."""
+    """Return the proof that a problem is infeasible near the end of its search, or None.
+
+    ``index`` is the flat index of the problem in a batch.
+    """
     search = _Search(result, index)
     first = search.first
     if first is not None and search.satisfied(search.rows(first)):
@@ -89,7 +92,7 @@ def conflict_proof(result: Any, index: int) -> ConflictProof | None:
 
 
 class _Search:
-    """Levenberg-Marquardt method on the violations of one entry of a batch."""
+    """Levenberg–Marquardt search that minimises the violations of one problem of a batch."""
 
     def __init__(self, result: Any, flat_index: int) -> None:
         self.prepared, self.program = result._prepared, result._prepared.program
@@ -152,14 +155,17 @@ class _Search:
         )
 
     def _range(self, point: Mapping[str, Array]) -> float:
-        """Return the largest coordinate distance between configurations of the path [rad, m]."""
+        """Return the largest coordinate distance of a path from the first configuration of the result [rad, m].
+
+        The path of the result counts as well.
+        """
         robot, q = self.prepared.problem.robot, point["q"]
         return float(
             np.abs(robot.difference(self.point["q"][:1], np.concatenate([self.point["q"], q]))).max(initial=0.0)
         )
 
     def satisfied(self, rows: _Rows, times: float = 1.0) -> bool:
-        """Return True if all constraints hold within ``times`` their tolerances."""
+        """Return True if each violation is at most ``times`` the tolerance of its constraint."""
         return all(abs(x) <= times * self.tolerances[k] for x, k in zip(rows.natural, rows.term, strict=True))
 
     def rows(self, point: Mapping[str, Array]) -> _Rows:
@@ -199,7 +205,7 @@ class _Search:
         return _Rows(arrays[0], arrays[1], arrays[2], lines_of, np.array(terms), np.array(places))
 
     def _unit(self, point: Mapping[str, Array]) -> Array:
-        """Return the scale of each column: 1 for coordinates, the magnitude for variables and parameters."""
+        """Return the unit of each unknown: 1 for coordinates, about the magnitude for variables and parameters."""
         program = self.program
         unit = np.ones((program.steps, program.width))
         if "u" in point:
@@ -208,7 +214,7 @@ class _Search:
         return np.concatenate([unit.ravel(), p])
 
     def _free(self, point: Mapping[str, Array], gradient: Array) -> Array:
-        """Return a mask of the free columns: all but parameters at a bound that blocks a decrease."""
+        """Return a mask of the free unknowns: all but parameters at a bound that blocks a decrease."""
         free = np.ones(len(gradient), dtype=bool)
         if "p" in point:
             p, last = point["p"], gradient[len(gradient) - self.program.many :]

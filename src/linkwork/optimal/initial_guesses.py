@@ -18,7 +18,10 @@ _STATUS, _ITERATIONS, _COST, _MERIT = (SEARCH_SCALARS.index(name) for name in ("
 
 
 def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) -> np.ndarray:
-    """Return paths (..., 1 + others, T, nq): the first one, and smooth ones to configurations ``ends`` (others, nq)."""
+    """Return initial guesses (..., 1 + others, T, nq): the path ``first``, and smooth paths to other ends.
+
+    The smooth paths lead from its first configuration to the configurations ``ends`` (others, nq).
+    """
     robot, T, count = problem.robot, problem.num_steps, 1 + len(ends)
     paths = np.repeat(first[..., None, :, :], count, axis=-3)
     lead = first.shape[:-2]
@@ -52,10 +55,10 @@ def stop_inferior(scalars: np.ndarray, iterations: int) -> np.ndarray:
 
 
 class RestartedGuesses:
-    """Restarts of searches that ended in violated constraints, while no other guess of their problem is solved.
+    """Restarts of searches that ended with violated constraints, while no other guess of their problem is solved.
 
-    Such a search ended in a local minimum of the violations.  Its lane restarts with a path to another random
-    configuration, with the remaining iterations.
+    Such a search ended in a local minimum of the violations. Its entry of the batch restarts with a path to another
+    random configuration, with the remaining iterations.
     """
 
     def __init__(self, own: Any, first: np.ndarray, count: int, seed: int) -> None:
@@ -64,7 +67,7 @@ class RestartedGuesses:
         self._round: Any = 0  # (..., guesses) number of restarts
 
     def restart(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the state of all guesses, with those restarted that ended in violated constraints."""
+        """Return the state of all guesses, after a restart of those that ended with violated constraints."""
         status = state["scalars"][..., _STATUS]
         again = (status == VIOLATED) & ~(status == SOLVED).any(axis=-1, keepdims=True)
         if not again.any():
@@ -86,7 +89,10 @@ class RestartedGuesses:
         return {name: _chosen(again, begin[name], x) for name, x in state.items()}
 
     def final(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the final state: restarted lanes without success have their least violated path."""
+        """Return the final state of all guesses.
+
+        A guess that was restarted without success has its least violated path.
+        """
         if not self._ended:
             return state
         status = state["scalars"][..., _STATUS]
@@ -94,7 +100,7 @@ class RestartedGuesses:
         return {name: _chosen(worse & (self._round > 0), self._ended[name], x) for name, x in state.items()}
 
     def _violated(self, state: dict[str, np.ndarray]) -> np.ndarray:
-        """Return the sum of violations of all constraints."""
+        """Return, for each guess, the sum of the violations of all constraints."""
         hard = len(self._own.program.hard)
         total: np.ndarray = state["scalars"][..., len(SEARCH_SCALARS) : len(SEARCH_SCALARS) + hard].sum(axis=-1)
         return total

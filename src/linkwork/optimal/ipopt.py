@@ -66,7 +66,7 @@ def solve_by_ipopt(
 
 
 def _with_parameter_values(program: PathProgram, arrays: Mapping[str, Array]) -> PathProgram:
-    """Return the program of a robot with the parameter values of a call."""
+    """Return the program with the values that a call has for the robot's parameters, as constants."""
     if not program.robot_parameters:
         return program
     own = {p: arrays[name].tolist() for p, name in inputs_of(program.robot_parameters).items()}
@@ -99,7 +99,9 @@ def solve_by_casadi(
     max_iterations: int = 3000,
     method: str = "ipopt",
 ) -> NonlinearResult:
-    """Solve from a guess, with exact sparse derivatives; programs are cached by features and their steps.
+    """Return the solution of a trajectory problem by a solver of CasADi, from an initial guess.
+
+    It uses exact sparse derivatives.  CasADi's programs are cached by features and the steps at which these apply.
 
     Raises ImportError if CasADi is not installed, and ValueError for a feature without a counterpart in CasADi.
     """
@@ -115,7 +117,11 @@ def solve_by_casadi(
 
 
 class NonlinearResult(NamedTuple):
-    """Result of a solver; by constraint the multipliers (T, rows) of scaled rows and the largest violation."""
+    """Result of a solver of CasADi: the path, its cost, multipliers, violations and status.
+
+    By index of the constraint, ``multipliers`` (T, components) are those of scaled components, and ``violations`` the
+    largest ones.
+    """
 
     point: PathPoint
     cost: float
@@ -127,7 +133,7 @@ class NonlinearResult(NamedTuple):
 
 
 class NonlinearPath:
-    """The nonlinear program of a problem, for one of CasADi's solvers."""
+    """Nonlinear program of a trajectory problem, for one of CasADi's solvers."""
 
     def __init__(
         self, casadi: Any, program: PathProgram, counts: Array, method: str, options: Mapping[str, Any]
@@ -185,7 +191,7 @@ class NonlinearPath:
         self._solver = casadi.nlpsol("path", method, nlp, dict(options))
 
     def solve(self, inputs: PathInputs, guess: PathPoint) -> NonlinearResult:
-        """Solve from an initial guess."""
+        """Return the solver's result from an initial guess."""
         program, T = self.program, self.program.steps
         weights, scales = weights_of(program, inputs), np.asarray(inputs.scales, float)
         about, past = np.asarray(guess.q, float), np.asarray(inputs.past, float)
@@ -247,7 +253,7 @@ class NonlinearPath:
 
 
 def weights_of(program: PathProgram, inputs: PathInputs) -> Array:
-    """Return the weights (T, E) of terms by step; terms of single steps have weight 1 there."""
+    """Return the weights (T, E) of E terms by step; a term of a single step has weight 1 there and 0 elsewhere."""
     weights = np.zeros((program.steps, len(program.terms)))
     for k, term in enumerate(program.terms):
         if term.at is None:
@@ -264,7 +270,7 @@ def _finite(x: Any) -> Array:
 
 
 def _function(program: PathProgram, term: PathTerm) -> Any:
-    """Return the CasADi function of a term's values, of configurations, variables, parameters, clock and target."""
+    """Return a term's values as a CasADi function of (configurations, variables, parameters, clock, target)."""
     deep = program.depth + 1
 
     def values(Q: Any, U: Any, P: Any, clock: Any, target: Any) -> Any:
@@ -282,7 +288,7 @@ def _function(program: PathProgram, term: PathTerm) -> Any:
 
 
 def _clock(program: PathProgram) -> int:
-    """Return the number of values of `PathProgram.clocks` per step."""
+    """Return the number of values that an entry of `PathProgram.clocks` has."""
     return (program.depth + 2) * (1 + program.durations)
 
 

@@ -74,7 +74,7 @@ def state_shapes(program: PathProgram) -> dict[str, tuple[int, ...]]:
 
 
 def path_inputs(program: PathProgram, arrays: dict[str, Any]) -> PathInputs:
-    """Return the inputs of a call from arrays by name."""
+    """Return the inputs of a call as a tuple, from arrays by name; those that are missing are zero or empty."""
     T, free, m = program.steps, program.durations, program.depth
     empty = np.zeros(0)
     rates = np.zeros((free,) if program.uniform else (T, free))
@@ -95,18 +95,21 @@ def path_inputs(program: PathProgram, arrays: dict[str, Any]) -> PathInputs:
 
 
 def sweeps_of(program: PathProgram, arrays: dict[str, Any]) -> PathSweeps:
-    """Return the program with the inputs of a call and the robot's parameters, from arrays by name."""
+    """Return the evaluation of a problem along a path, for the inputs of a call.
+
+    ``arrays`` are the inputs by name, including the values of the robot's parameters.
+    """
     changed = program.on(with_inputs(program.tree, program.robot_parameters, arrays))
     return PathSweeps(changed, path_inputs(program, arrays))
 
 
 def point_of(program: PathProgram, arrays: dict[str, Any]) -> PathPoint:
-    """Return the point of a search, from arrays by name."""
+    """Return the unknowns of a search (configurations, variables, parameters), from its state by name."""
     return PathPoint(arrays["q"], arrays.get("u", np.zeros((program.steps, 0))), arrays.get("p", np.zeros(0)))
 
 
 def duals_of(program: PathProgram, arrays: dict[str, Any]) -> Duals:
-    """Return multipliers and penalties, from arrays by name."""
+    """Return the multipliers and penalties of a search, from its state by name."""
     return Duals(
         arrays.get("everywhere", np.zeros((program.steps, 0))),
         arrays.get("alone", np.zeros(0)),
@@ -115,7 +118,11 @@ def duals_of(program: PathProgram, arrays: dict[str, Any]) -> Duals:
 
 
 def search_kernel(program: PathProgram) -> Kernel:
-    """Return the search kernel of a state, the inputs of a call, tolerances (1 + constraints) and a budget ()."""
+    """Return the kernel that continues a search for a number of iterations.
+
+    Its inputs are the state of the search, the inputs of a call, tolerances (1 + constraints,) and the largest number
+    of iterations, ``budget`` ().
+    """
     return _kernels.get(program, lambda: _compiled(program))
 
 
@@ -157,12 +164,15 @@ def _compiled(program: PathProgram) -> Kernel:
 
 
 def value_kernel(program: PathProgram) -> Kernel:
-    """Return the kernel of feature values: of terms of all steps (T, rows), and of terms of one step (rows,)."""
+    """Return the kernel of feature values: of terms of all steps (T, rows), and of terms of single steps (rows,)."""
     return _value_kernels.get((program, "values"), lambda: _compiled_values(program, "values"))
 
 
 def slope_kernel(program: PathProgram) -> Kernel:
-    """Return the kernel of sums of absolute derivatives of these values; they are finite where all derivatives are."""
+    """Return the kernel of Σ |∂c/∂unknown| for each feature value c, in the shapes of `value_kernel`.
+
+    The sum is finite if and only if all derivatives are.
+    """
     return _value_kernels.get((program, "derivative_sizes"), lambda: _compiled_values(program, "derivative_sizes"))
 
 

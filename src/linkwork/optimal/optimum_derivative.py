@@ -49,9 +49,10 @@ _USED_STATE = ("q", "u", "p", "everywhere", "alone", "penalties")
 
 
 class PathDerivative(NamedTuple):
-    """Derivatives by n values: of the path as tangent vectors (..., T, nv, n), of variables and of parameters.
+    """Derivatives of an optimal path, its variables and its parameters, by the n values of an input.
 
-    Motions by "ilqr" and "shooting" also have those of velocities (..., T, nv, n) and of motor forces (..., T, m, n).
+    Those of the path are tangent vectors (..., T, nv, n). Motions by "ilqr" and "shooting" also have those of
+    velocities (..., T, nv, n) and of motor forces (..., T, m, n).
     """
 
     q: np.ndarray
@@ -123,7 +124,7 @@ def optima(result: Any) -> np.ndarray:
 
 
 def value_of_call(program: PathProgram, inputs: Mapping[str, np.ndarray], parameter: Parameter) -> np.ndarray:
-    """Return the value of a robot's parameter in a call, flattened (..., size)."""
+    """Return the value that a robot's parameter has in a call, flattened (..., size)."""
     ports = inputs_of(program.robot_parameters)
     if parameter in ports:
         return inputs[ports[parameter]]
@@ -162,7 +163,10 @@ def named_parameter(prepared: Any, by: str) -> Parameter | None:
 
 
 def parameter_of_call(tree: Tree, value: tuple[Parameter, ...], parameter: Parameter) -> Parameter:
-    """Return the parameter as the call has it.  Raises ValueError for a part of another parameter of the call."""
+    """Return the parameter of the call that has the same name, or ``parameter`` if there is none.
+
+    ``value`` are the parameters of the call.  Raises ValueError for a part of another parameter of the call.
+    """
     known = {str(p): p for p in value}
     if str(parameter) in known:
         return known[str(parameter)]
@@ -176,13 +180,16 @@ def parameter_of_call(tree: Tree, value: tuple[Parameter, ...], parameter: Param
 
 
 def durations_of(prepared: Any) -> dict[str, str]:
-    """Return the phases of fixed durations, by the names of their derivatives."""
+    """Return a dict from the name of each fixed duration, such as "duration of swing", to its phase.
+
+    The duration of the whole path is "duration", with the phase "".
+    """
     known = prepared.problem.durations
     return {f"duration of {x}" if x else "duration": x for x, y in known.items() if not isinstance(y, tuple)}
 
 
 def input_size(prepared: Any, by: str, parameter: Parameter | None) -> int:
-    """Return the number n of values of an input, as tangent vectors."""
+    """Return the number n of columns of the derivative by an input: the dimension of the input's tangent space."""
     features = {}
     if by in durations_of(prepared) and by not in prepared.targets:
         return 1
@@ -239,9 +246,10 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
 
 
 def _past_of_moved_start(program: PathProgram, inputs: Any, direction: Any) -> Any:
-    """Return the past of a start that is moved by a tangent vector, with the same velocity in its own axes.
+    """Return the configurations before the first step, after the start has moved by a tangent vector.
 
-    Earlier configurations do not move by the same vector: with rotating axes, (q ⊕ d) ⊖ τ v is not (q ⊖ τ v) ⊕ d.
+    Its velocity in its own axes does not change.  Earlier configurations do not move by the same vector: with rotating
+    axes, (q ⊕ d) ⊖ τ v is not (q ⊖ τ v) ⊕ d.
     """
     past, tree = [[*q] for q in inputs], program.tree
     if not past:
@@ -253,7 +261,7 @@ def _past_of_moved_start(program: PathProgram, inputs: Any, direction: Any) -> A
 
 
 def _past_of_velocity(program: PathProgram, inputs: dict[str, Any], direction: Any) -> Any:
-    """Return the past of a start whose velocity is changed by ``direction``."""
+    """Return the configurations before the first step, after the start's velocity has changed by ``direction``."""
     past, tree = [[*q] for q in inputs.get("past", ())], program.tree
     if len(past) < 2:
         return array(past) if past else np.zeros((0, tree.nq))
@@ -266,7 +274,10 @@ def _past_of_velocity(program: PathProgram, inputs: dict[str, Any], direction: A
 
 
 def _past_of_duration(program: PathProgram, inputs: dict[str, Any], more: Any) -> Any:
-    """Return the past of a start with the same velocity and a time step that is longer by ``more``."""
+    """Return the configurations before the first step, for a time step that is longer by ``more`` [s].
+
+    The velocity of the start does not change.
+    """
     past, tree = [[*q] for q in inputs["past"]], program.tree
     if len(past) < 2:
         return inputs["past"]
@@ -277,7 +288,11 @@ def _past_of_duration(program: PathProgram, inputs: dict[str, Any], more: Any) -
 
 
 def by_all_steps(x: np.ndarray, own: Sequence[int], steps: tuple[int, ...]) -> np.ndarray:
-    """Return derivatives (steps, ..., len(steps) n) by the values of all ``steps``, from those by each step's own n."""
+    """Return derivatives by the targets of all ``steps``, (len(own), ..., len(steps) · n).
+
+    ``x`` (len(own), ..., n) has, for each step of ``own``, the derivative by the n values of this step's own target.
+    Derivatives by the targets of other steps are zero.
+    """
     if not steps:
         return x
     result = np.zeros((*x.shape[:-1], len(steps), x.shape[-1]))
@@ -288,7 +303,7 @@ def by_all_steps(x: np.ndarray, own: Sequence[int], steps: tuple[int, ...]) -> n
 
 
 def _columns(slopes: dict[str, Any], steps: tuple[int, ...]) -> int:
-    """Return the number of columns of the derivative."""
+    """Return the number of columns of the derivative: n, or n for each of ``steps``."""
     each: int = next(iter(slopes.values())).shape[-1]
     return each * (len(steps) or 1)
 
@@ -301,9 +316,10 @@ def _solution_derivative(
     slopes: dict[str, Any],
     steps: tuple[int, ...] = (),
 ) -> np.ndarray:
-    """Return dx/dθ of one problem by dense algebra: the columns of all steps, then those of the parameters.
+    """Return the derivative dx/dθ (unknowns, n) of the optimum of one problem, by dense linear algebra.
 
-    For a target per step, θ are the values of all ``steps``, step by step, and ``slopes`` are by each step's own.
+    The unknowns are those of all steps, then the parameters. For a target per step, θ are the values of all ``steps``,
+    step by step, and ``slopes`` are the derivatives by each step's own values.
     """
     T, m, width, many = program.steps, program.depth, program.width, program.many
     count, size = T * width + many, (m + 1) * width + many
@@ -326,7 +342,7 @@ def _solution_derivative(
         return columns, there
 
     def add_active(t: int, k: int, J: np.ndarray, c: np.ndarray, forces: np.ndarray, where: Any) -> None:
-        """Append the rows of an active constraint."""
+        """Append the Jacobian's rows of a constraint's active components, with their derivatives by θ."""
         term = program.terms[k]
         columns, there = where
         equal = term.kind == "equality" and not term.bounded

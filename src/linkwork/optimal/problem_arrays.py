@@ -30,7 +30,7 @@ _SCALE_FACTORS: LazyCache[np.ndarray] = LazyCache(512)
 
 @dataclass(eq=False)
 class PreparedProblem:
-    """The arrays of a problem that do not come with each call, and its program and kernel."""
+    """Trajectory problem as arrays: its program, its kernel, and the inputs that are the same in all calls."""
 
     problem: Any
     started: bool
@@ -59,7 +59,7 @@ class PreparedProblem:
 
     @cached_property
     def constants(self) -> dict[str, np.ndarray]:
-        """Inputs that are the same in all calls, by name, besides targets."""
+        """Inputs of the kernel that are the same in all calls, by name, without targets."""
         problem, program = self.problem, self.program
         T = program.steps
         weights = np.zeros((T, len(problem.terms)))
@@ -87,7 +87,7 @@ class PreparedProblem:
 
     @cached_property
     def scaled_constants(self) -> dict[str, np.ndarray]:
-        """The constants with the scales of the search, which do not depend on the units of constraints.
+        """`constants` with scales that make the search independent of the units of constraints.
 
         Factors are computed once for equal problems.  The cache key has all that they depend on: the program with its
         features, and all values.  So a problem that is rebuilt uses the cached factors.
@@ -106,7 +106,7 @@ class PreparedProblem:
 
     @cached_property
     def nominal_targets(self) -> dict[str, np.ndarray]:
-        """Targets by input: those of the problem, and default ones for those that come with each call."""
+        """Targets as inputs of the kernel, by name: the problem's own, and default ones for all others."""
         problem, targets = self.problem, dict(self.own_targets)
         for port, k, shape in self.targets.values():
             if port not in targets:
@@ -115,7 +115,7 @@ class PreparedProblem:
 
     @property
     def _clock(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return τ by step without free durations, and its derivatives by these."""
+        """Return the time steps τ [s] without free durations, and the derivatives of τ by the free durations."""
         problem, T = self.problem, self.program.steps
         free = self.program.durations
         base, rates, column = np.zeros(T), np.zeros((T, free)), 0
@@ -130,14 +130,14 @@ class PreparedProblem:
         return (np.array(base[0]), rates[0]) if self.program.uniform else (base, rates)
 
     def shares_of(self, phase: str) -> np.ndarray:
-        """Return the derivatives of τ (T,) by the duration of a phase, or of the whole path ("")."""
+        """Return the derivatives (T,) of the time steps τ by the duration of a phase, or of the whole path ("")."""
         own = self.problem.phases[phase] if phase else range(self.program.steps)
         shares = np.zeros(self.program.steps)
         shares[list(own)] = 1.0 / len(own)
         return shares
 
     def steps_of(self, p: np.ndarray) -> np.ndarray:
-        """Return τ (..., T) [s] with parameters (..., many)."""
+        """Return the time steps τ (..., T) [s] for parameters ``p`` (..., many) of the path."""
         base, rates = self._clock
         free = self.program.durations
         T = self.program.steps
@@ -146,7 +146,7 @@ class PreparedProblem:
 
     @cached_property
     def begin(self) -> dict[str, np.ndarray]:
-        """The state before a search, by name, besides the path."""
+        """State of a search before its first iteration, by name; the configurations are zero."""
         problem, program = self.problem, self.program
         hard = len(program.hard)
         state = {name: np.zeros(shape) for name, shape in state_shapes(program).items()}
@@ -198,7 +198,10 @@ class PreparedProblem:
 
     @cached_property
     def targets(self) -> dict[str, tuple[str, int, tuple[int, ...]]]:
-        """Name of the input, index of the term and shape of the target, by the name of each term with a target."""
+        """Input, term and shape of each target, by the name of its term.
+
+        They are the name of the kernel's input, the index of the term, and the shape of the target.
+        """
         ports = {}
         for k, term in enumerate(self.problem.terms):
             shape = target_shape(self.problem.robot.tree, term.feature)
@@ -208,7 +211,10 @@ class PreparedProblem:
 
     @cached_property
     def own_targets(self) -> dict[str, np.ndarray]:
-        """Targets of the problem, by input."""
+        """Targets that a call need not pass, as inputs of the kernel, by name.
+
+        They are those of the problem, and default ones for features that do not need a target.
+        """
         targets = {}
         for name, (port, k, _) in self.targets.items():
             term = self.problem.terms[k]
@@ -248,7 +254,10 @@ class PreparedProblem:
         return every
 
     def read_targets(self, targets: Any) -> dict[str, np.ndarray]:
-        """Return targets of a call by input.  Raises ValueError and UnknownNameError."""
+        """Return the targets of a call as inputs of the kernel, by name.
+
+        Raises TypeError, UnknownNameError, and ValueError for wrong shapes and missing targets.
+        """
         arrays = dict(self.own_targets)
         if targets is not None and not isinstance(targets, Mapping):
             raise TypeError(
@@ -271,7 +280,7 @@ class PreparedProblem:
 def prepared(
     problem: Any, started: bool, moves_at_start: bool = False, robot_parameters: tuple[Parameter, ...] = ()
 ) -> PreparedProblem:
-    """Return a problem as arrays: the same object in all calls with one problem."""
+    """Return the arrays of a problem; all calls with one problem and the same arguments return the same object."""
     key = (started, moves_at_start, robot_parameters)
     arrays: PreparedProblem | None = problem._prepared.get(key)
     if arrays is None:

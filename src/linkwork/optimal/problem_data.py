@@ -21,7 +21,7 @@ __all__ = ["ProblemData", "bind_feature"]
 
 
 class ProblemData:
-    """Fields of a `TrajectoryProblem`, its programs for kernels, and the binding of features."""
+    """Data of a `TrajectoryProblem`: its immutable fields, the programs for kernels, and the binding of features."""
 
     robot: Any
     num_steps: int
@@ -66,7 +66,7 @@ class ProblemData:
         return {term.name for term in self.terms}
 
     def _with_external_force(self, contact: PathContact | ConstraintForce) -> Self:
-        """Return the problem in which the variable with a contact's name acts on the robot."""
+        """Return the problem with a contact whose force is the decision variable of the same name."""
         return self._replaced(contacts=(*self.contacts, contact))
 
     def _bound(self, caller: str, feature: Feature, empty: bool = False) -> Feature:
@@ -154,7 +154,7 @@ def bind_feature(
 
 
 class _LazyWindow:
-    """A window that is built when a feature reads more than the robot, which most do not."""
+    """Window of symbols that is built only when a feature reads more of it than the robot; most do not."""
 
     def __init__(self, tree: Tree, make: Callable[[], PathWindow]) -> None:
         self.tree, self._make = tree, make

@@ -66,12 +66,12 @@ class PerStep:
 
 @dataclass(frozen=True, eq=False)
 class ProblemTerm:
-    """A feature as a term of a problem: `TrajectoryProblem.terms` has one for each `TrajectoryProblem.add`.
+    """Term of a trajectory problem: a feature with its kind, steps, scale, bounds and target.
 
-    ``kind`` is "cost", "least_squares", "equality" or "inequality".  ``steps`` are those at which it applies, in order;
-    ``single`` is True if one step was named by its index.  ``scale`` has a factor for each component.  ``lower`` and
-    ``upper`` are bounds by component that replace those of the kind, or None.  ``target`` is the default target of
-    `solve`, an array (*shape), a `PerStep` or None.
+    `TrajectoryProblem.terms` has one for each `TrajectoryProblem.add`. ``kind`` is "cost", "least_squares", "equality"
+    or "inequality". ``steps`` are those at which it applies, in order; ``single`` is True if one step was named by its
+    index. ``scale`` has a factor for each component. ``lower`` and ``upper`` are bounds by component that replace
+    those of the kind, or None. ``target`` is the default target of `solve`, an array (*shape), a `PerStep` or None.
     """
 
     name: str
@@ -94,7 +94,7 @@ class ProblemTerm:
 
 @dataclass(frozen=True, eq=False)
 class DecisionVariable:
-    """Unknowns with a name, of each step or of the whole path: bounds and an initial guess, (size,) each."""
+    """Decision variable of each step or of the whole path: name, bounds and initial guess, (size,) each."""
 
     name: str
     size: int
@@ -161,7 +161,10 @@ def make_term(
 def _bounds(
     caller: str, feature: Feature, kind: str, lower: Any, upper: Any
 ) -> tuple[Array, Array] | tuple[None, None]:
-    """Return bounds by component, from arguments or from ranges of a task; None without any."""
+    """Return the lower and upper bounds by component, or two None if there are none.
+
+    They are the arguments, or else the ranges of a task.
+    """
     rows = feature.component_names
     if lower is not None or upper is not None:
         if kind == "cost":
@@ -209,7 +212,10 @@ def make_variable(
 
 
 def duration_variables(durations: Mapping[str, Any]) -> dict[str, DecisionVariable]:
-    """Return the parameters of free durations (lower, upper), by name."""
+    """Return a parameter of the path for each free duration, by name, such as "duration of swing".
+
+    ``durations`` [s] are by phase: a number, or (lower, upper) of a free one.
+    """
     variables = {}
     for phase, x in durations.items():
         if isinstance(x, tuple):
@@ -220,7 +226,10 @@ def duration_variables(durations: Mapping[str, Any]) -> dict[str, DecisionVariab
 
 
 def _as_feature(caller: str, value: Any, order: int | None, name: str | None) -> Feature:
-    """Return the feature of a name, a task, a function or a feature itself.  Raises TypeError and ValueError."""
+    """Return the feature that a user's argument stands for: a name, a task, a function, or a feature itself.
+
+    ``order`` is that of its finite difference by time.  Raises TypeError and ValueError.
+    """
     if isinstance(value, str):
         if value not in BY_NAME:
             raise ValueError(f"{caller}: feature: no feature is called {value!r}; {nearest(value, tuple(BY_NAME))}")
@@ -239,7 +248,7 @@ def _as_feature(caller: str, value: Any, order: int | None, name: str | None) ->
 
 
 def _weighted_scales(caller: str, kind: str, feature: Feature, scale: Array) -> Array:
-    """Return scales by component, times the weights of a task.
+    """Return the scales by component, multiplied by the weights of a task.
 
     Raises ValueError for weights and ranges without effect.
     """
@@ -286,7 +295,7 @@ def default_target(robot: Any, feature: Any) -> Array:
 
 
 def first_target(robot: Any, term: ProblemTerm) -> Any:
-    """Return a term's own target at its first step, or () where it has none."""
+    """Return the target of a term at its first step, its own or the default one; () where it has none."""
     shape = target_shape(robot.tree, term.feature)
     if shape is None:
         return ()

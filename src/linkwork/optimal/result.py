@@ -80,7 +80,7 @@ class OptimalResult(Result):
         self._proofs: dict[int, ConflictProof | None] = {}
 
     def _best(self) -> np.ndarray:
-        """Return the index of the best attempt along the last axis."""
+        """Index of the best attempt along the last axis of the batch."""
         feasible, cost = self.feasible, self._state["scalars"][..., _INDEX["cost"]]
         rank = np.where(self.success, 0, np.where(feasible, 1, 2))
         value = np.where(feasible | (rank == 0), cost, self._worst())
@@ -383,7 +383,7 @@ def _plain(x: np.ndarray) -> Any:
 
 
 def _best_entries(x: np.ndarray, best: np.ndarray) -> np.ndarray:
-    """Return the best attempt of each problem."""
+    """Return, for each problem, the entry of the best attempt; ``best`` are the indices along the last batch axis."""
     if not best.ndim:
         return np.array(x[int(best)])
     index = best[(..., *[None] * (x.ndim - best.ndim))]

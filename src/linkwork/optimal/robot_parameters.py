@@ -46,7 +46,9 @@ _FREE: LazyCache[Any] = LazyCache(32)  # robots without their constraints
 
 
 def read_robot_parameters(caller: str, problem: Any, value: Any) -> dict[Parameter, Array]:
-    """Return values (..., *shape) by parameter, sorted, from a dict by names as `Robot.parameters` has them.
+    """Return values (..., *shape) of robot parameters as a sorted dict by parameter.
+
+    ``value`` is a dict by names, as `Robot.parameters` has them.
 
     Raises TypeError and ValueError for invalid values, UnknownNameError.
     """
@@ -68,7 +70,7 @@ def read_robot_parameters(caller: str, problem: Any, value: Any) -> dict[Paramet
 
 
 def own_robot_parameters(caller: str, problem: Any, value: Any) -> dict[Parameter, Array]:
-    """Return values by parameter, from a dict or from names alone, which have the robot's own values."""
+    """Return values by parameter, from a dict of values, or from names alone with the robot's own values."""
     if value is None or isinstance(value, Mapping):
         return read_robot_parameters(caller, problem, value)
     tree = problem.robot.tree
@@ -77,14 +79,17 @@ def own_robot_parameters(caller: str, problem: Any, value: Any) -> dict[Paramete
 
 
 def nominal_parameters(tree: Tree, parameters: Iterable[Parameter]) -> dict[Parameter, Array]:
-    """Return the tree's own values (*shape,) by parameter."""
+    """Return the values (*shape,) that the tree itself has, as a dict by parameter."""
     return {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in parameters}
 
 
 def updated_parameters(
     caller: str, problem: Any, known: Mapping[Parameter, Array], value: Any
 ) -> dict[Parameter, Array]:
-    """Return the known values, some replaced by name.  Raises ValueError, TypeError, UnknownNameError."""
+    """Return the values ``known``, some of them replaced by those that ``value`` has by name.
+
+    Raises ValueError, TypeError, UnknownNameError.
+    """
     named = {str(p): p for p in known}
     values = read_robot_parameters(caller, problem, value)
     other = [str(p) for p in values if str(p) not in named]
@@ -100,7 +105,10 @@ def updated_parameters(
 def parameters_with_batch_axis(
     caller: str, tree: Tree, values: Mapping[Parameter, Array], lead: tuple[int, ...]
 ) -> dict[Parameter, Array]:
-    """Return `with_batch_axis` of every parameter's values.  Raises ValueError."""
+    """Return the values of each parameter with one batch axis, broadcast to the environments ``lead``.
+
+    Values without leading axes (*shape,) do not change.  Raises ValueError for other leading axes.
+    """
     result = {}
     for p, x in values.items():
         result[p] = with_batch_axis(f"{caller}: parameters: {p}", x, p.shape(tree), lead)
@@ -108,7 +116,9 @@ def parameters_with_batch_axis(
 
 
 def with_batch_axis(label: str, x: Array, shape: tuple[int, ...], lead: tuple[int, ...]) -> Array:
-    """Return ``x`` (..., *shape) broadcast to the environments ``lead``, flattened to one axis; (*shape,) unchanged.
+    """Return a parameter's values with one batch axis (n, *shape), broadcast to the environments ``lead``.
+
+    Values (*shape,) without leading axes do not change.
 
     Raises ValueError for other leading axes.
     """
@@ -127,7 +137,7 @@ def parameter_axes(tree: Tree, values: Mapping[Parameter, Array]) -> dict[str, t
 
 
 def robot_inputs(tree: Tree, values: Mapping[Parameter, Array]) -> dict[str, Array]:
-    """Return values by the names of a kernel's inputs, flattened (..., size)."""
+    """Return parameter values as inputs of a kernel: arrays (..., size) by name of the input."""
     if not values:
         return {}
     names = inputs_of(tuple(values))
@@ -163,14 +173,17 @@ def _read_values(caller: str, tree: Tree, p: Parameter, value: Any) -> Array:
 
 
 def with_inputs(tree: Tree, parameters: tuple[Parameter, ...], inputs: Mapping[str, Any]) -> Tree:
-    """Return the tree with a kernel's inputs for these parameters, by their names there, flattened."""
+    """Return the tree with the values that a kernel's inputs have for ``parameters``.
+
+    ``inputs`` are flat, by name of the input.
+    """
     if not parameters:
         return tree
     return parametrized(tree, {p: list(inputs[name]) for p, name in inputs_of(parameters).items()})
 
 
 def robot_of_inputs(robot: Any, parameters: tuple[Parameter, ...], inputs: Mapping[str, Any]) -> Any:
-    """Return the robot with a kernel's inputs for these parameters, in a function that is compiled."""
+    """Return the robot with the values that a kernel's inputs have for ``parameters``, in a compiled function."""
     if not parameters:
         return robot
     names = inputs_of(parameters)
@@ -178,7 +191,7 @@ def robot_of_inputs(robot: Any, parameters: tuple[Parameter, ...], inputs: Mappi
 
 
 def per_step_parameters(tree: Tree, values: Mapping[Parameter, Array]) -> dict[Parameter, Array]:
-    """Return values with an axis for the time steps, (..., 1, *shape)."""
+    """Return parameter values (..., 1, *shape): with an additional axis that broadcasts over time steps."""
     return {p: np.expand_dims(x, x.ndim - len(p.shape(tree))) for p, x in values.items()}
 
 
@@ -195,7 +208,10 @@ def forces_of_motion(
 def forces_of_states(
     robot: Any, values: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
 ) -> Array:
-    """Return joint forces (..., nv) of states (..., n) by inverse dynamics, with parameter values (..., *shape)."""
+    """Return joint forces (..., nv) of states (..., n) by inverse dynamics, without constraint forces.
+
+    ``values`` of the robot's parameters are (..., *shape) each.
+    """
     free = _FREE.get(robot, robot.without_constraints) if robot.tree.constraints else robot
     if not values:
         return np.asarray(free.inverse_dynamics(q, v, a, **passive))
@@ -205,7 +221,7 @@ def forces_of_states(
 
 
 def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: Mapping[str, bool]) -> Kernel:
-    """Compile inverse dynamics with parameters as inputs, also those that joint forces do not depend on."""
+    """Return the compiled inverse dynamics with parameters as inputs, also those without influence."""
     tree: Tree = robot.tree
 
     def forces(q: Any, v: Any, a: Any, **inputs: Any) -> Any:
@@ -217,7 +233,10 @@ def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: Mappi
 
 
 def motor_indices(caller: str, robot: Any, actuated: Any) -> tuple[int, ...]:
-    """Return the indices in v of the joints with motors; None means all but a free base."""
+    """Return the indices in v of the joints with motors; by default all but those of a free base.
+
+    Raises ValueError if there are none.
+    """
     tree = robot.tree
     if actuated is None:
         free = {i for i, body in tree.stacked() if body.parent < 0 and body.joint.nv == 6}
@@ -232,7 +251,11 @@ def motor_indices(caller: str, robot: Any, actuated: Any) -> tuple[int, ...]:
 
 
 def motor_limits(caller: str, robot: Any, indices: tuple[int, ...], value: Any) -> tuple[Array, Array]:
-    """Return the lower and upper limits (m,) of the motor forces [N·m, N]."""
+    """Return the lower and upper limits (m,) of the motor forces [N·m, N].
+
+    ``value`` is None or True for the robot's effort limits, False for no limits, a number or array for the absolute
+    value, or a pair (lower, upper). Raises ValueError.
+    """
     if value is False:
         bounds: Any = (-math.inf, math.inf)
     elif value is None or value is True:

@@ -17,7 +17,11 @@ Array = np.ndarray[Any, Any]
 
 
 class Schedule(NamedTuple):
-    """Weights of terms by step (..., T, terms), and flags (..., T, contacts), 1 where a contact or constraint acts."""
+    """Schedule of a call: at which steps terms and contacts are active.
+
+    ``weights`` of terms are (..., T, terms). ``active`` (..., T, contacts) has 1 where a contact or constraint acts,
+    else 0.
+    """
 
     weights: Array
     active: Array
@@ -26,10 +30,10 @@ class Schedule(NamedTuple):
 def rescheduled(
     caller: str, problem: Any, contacts: ContactPhases | None, phases: Mapping[str, Any], lead: tuple[int, ...]
 ) -> Schedule:
-    """Return the schedule of a problem with some of its phases at other steps.
+    """Return the schedule of a problem with some of its phases moved to other steps.
 
-    ``phases`` by name are (first step, step after the last), None for no step, or booleans by step (..., T).  Their
-    leading axes are those of ``lead``, flattened to one.
+    ``phases`` is a dict from the name of a phase to its steps: (first step, step after the last), None for no step, or
+    booleans by step (..., T).  Their leading axes are those of ``lead``, flattened to one.
 
     Raises TypeError and ValueError, UnknownNameError for an unknown phase.
     """

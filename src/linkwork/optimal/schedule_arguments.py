@@ -16,7 +16,7 @@ __all__ = ["OutsidePhase", "phase_of", "read_duration", "read_phases", "read_sch
 
 
 def read_phases(phases: Any, steps: int) -> dict[str, range]:
-    """Return steps of phases by name.  Raises TypeError and ValueError."""
+    """Return the steps of each phase as a range, by name.  Raises TypeError and ValueError."""
     if phases is None:
         return {}
     if not isinstance(phases, Mapping):
@@ -41,7 +41,7 @@ def read_phases(phases: Any, steps: int) -> dict[str, range]:
 
 @dataclass(frozen=True)
 class OutsidePhase:
-    """All steps but those of a phase."""
+    """Argument ``steps`` that means all steps but those of a phase."""
 
     phase: str
 
@@ -79,14 +79,14 @@ def read_schedule(caller: str, value: Any, steps: int, phases: Mapping[str, rang
 
 
 def phase_of(value: Any) -> tuple[str, bool]:
-    """Return the phase that names steps, or "", and True if they are all steps but those of the phase."""
+    """Return the phase that an argument ``steps`` names, or "", and True if it means all other steps."""
     return (value.phase, True) if isinstance(value, OutsidePhase) else (value if isinstance(value, str) else "", False)
 
 
 def read_duration(duration: Any, phases: Mapping[str, range], steps: int) -> dict[str, Any]:
-    """Return durations [s] by phase, or by "" for the whole path: a number, or (lower, upper) of a free one.
+    """Return the duration [s] of each phase, by name, or of the whole path, by "".
 
-    Raises ValueError.
+    A duration is a number, or (lower, upper) for a free one.  Raises ValueError.
     """
     if isinstance(duration, Mapping):
         missing = [name for name in phases if name not in duration]

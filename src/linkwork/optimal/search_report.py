@@ -26,12 +26,15 @@ UNKNOWN = 1e299  # violations before the first step are larger
 
 
 def nonfinite_values(result: Any, index: int) -> list[str]:
-    """Return the features of one entry of a batch that are not finite, with value, step and component."""
+    """Return a text for each feature that is not finite, with its value, step and component.
+
+    ``index`` is the flat index of the problem in a batch.
+    """
     return [f"{name!r} is {x} in {where}" for name, x, where in _nonfinite_entries(result, result.residuals, index)]
 
 
 def nonfinite_derivatives(result: Any, index: int) -> list[str]:
-    """Return the features whose derivatives are not finite, with step and component."""
+    """Return a text for each feature whose derivative is not finite, with its step and component."""
     program = result._prepared.program
     names = [name for name in ("q", "u", "p") if name in state_shapes(program)]
     inputs = [*(result._state[name] for name in names), *(result._inputs[name] for name in shapes_of(program))]
@@ -55,12 +58,18 @@ def _nonfinite_entries(result: Any, values: dict[str, np.ndarray], index: int) -
 
 
 def resolution(q: np.ndarray) -> np.ndarray:
-    """The distance between the largest coordinate of a path (..., T, nq) and the next number [rad, m] (...)."""
+    """Return the distance between a path's largest coordinate and the next floating-point number [rad, m].
+
+    ``q`` is (..., T, nq), the result (...).
+    """
     return np.asarray(np.spacing(np.abs(q).max(axis=(-1, -2), initial=0.0)))
 
 
 def resolved(q: np.ndarray, scalars: np.ndarray, step: float) -> np.ndarray:
-    """Return the scalars of a search; solved ones whose floating-point resolution exceeds ``step`` become violated."""
+    """Return the scalars of a search; one whose path is not resolved to ``step`` [rad, m] is no longer "solved".
+
+    Its status becomes that of a violated constraint.  The resolution is the distance of floating-point numbers.
+    """
     status = SEARCH_SCALARS.index("status")
     lost = (scalars[..., status] == SOLVED) & (resolution(q) > step)
     if lost.any():
@@ -70,7 +79,7 @@ def resolved(q: np.ndarray, scalars: np.ndarray, step: float) -> np.ndarray:
 
 
 def violations_of(result: Any) -> np.ndarray:
-    """Return the violation of each constraint (..., constraints), from the values of its feature."""
+    """Return the largest violation of each constraint, (..., constraints), from the values of its feature."""
     own, values, columns = result._prepared, result._by_feature(*result._term_values), []
     for k in own.program.hard:
         beyond = np.abs(own.beyond(k, values[own.program.terms[k].name]))

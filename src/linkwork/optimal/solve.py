@@ -45,7 +45,7 @@ _CALL_TIME = 1e-3  # [s] approximate time of a kernel call with a time limit
 
 
 def refuse_options(solver: Any, solvers: Sequence[str], common: Mapping[str, Any], shooting: Mapping[str, Any]) -> None:
-    """Raise ValueError for an unknown solver, and TypeError for options of shooting."""
+    """Raise ValueError for an unknown solver, and TypeError for options that it does not support."""
     if solver not in SOLVERS:
         raise ValueError(f"{SOLVE}: solver: expected one of {', '.join(map(repr, solvers))}, got {solver!r}")
     for name in shooting:
@@ -187,7 +187,10 @@ def solve_by_path(
 
 
 def _warm_state(program: PathProgram, moves_at_start: bool, warm_start: Any) -> dict[str, np.ndarray]:
-    """Return the final state of another search.  Raises TypeError and ValueError for another problem."""
+    """Return the final state of the search of ``warm_start``, by name, without its scalars.
+
+    Raises TypeError for another object, ValueError for a result of another problem.
+    """
     if not isinstance(warm_start, OptimalResult):
         raise TypeError(f"{SOLVE}: warm_start: expected a result of the same problem, got {warm_start!r}")
     before = replace(warm_start._prepared.program, robot_parameters=program.robot_parameters)
@@ -216,7 +219,10 @@ def _own_shape(own: PreparedProblem, name: str) -> tuple[int, ...]:
 
 
 def _with_axis(x: np.ndarray, rank: int) -> np.ndarray:
-    """Insert an axis of guesses into an array with batch axes."""
+    """Return an array with an additional axis for guesses before its last ``rank`` axes.
+
+    An array without batch axes does not change.
+    """
     return x if x.ndim == rank else np.expand_dims(x, x.ndim - rank)
 
 

@@ -43,7 +43,7 @@ __all__ = ["TrajectoryProblem"]
 
 @public
 class TrajectoryProblem(ProblemData):
-    """A trajectory optimisation problem: minimise costs and squares of features of a path, under constraints.
+    """Trajectory optimisation problem: costs and squares of a path's features, to be minimised under constraints.
 
     A problem is immutable.  Its methods return a new problem, so assign the returned value:
 
@@ -219,12 +219,12 @@ class TrajectoryProblem(ProblemData):
         return problem
 
     def check(self, name: str, *, windows: int = 4, seed: int = 0) -> JacobianCheck:
-        """Compare the Jacobian of a feature, named as in the problem, with difference quotients in random windows.
+        """Return the largest difference between a feature's Jacobian and difference quotients in random windows.
 
             print(problem.check("table"))
 
-        `linkwork.optimal.check_feature` checks the whole contract of a feature.  Raises ValueError for values that are
-        not finite, UnknownNameError.
+        ``name`` is the name of the feature in the problem. `linkwork.optimal.check_feature` checks the whole contract
+        of a feature. Raises ValueError for values that are not finite, UnknownNameError.
         """
         windows = integer("TrajectoryProblem.check", "windows", windows, least=1)
         terms = {term.name: term for term in self.terms}

@@ -23,5 +23,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The documented names."""
+    """Return the names that `dir` lists for `linkwork.parts`: the documented ones."""
     return sorted(__all__)

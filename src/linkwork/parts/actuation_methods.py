@@ -41,7 +41,7 @@ class NamedConfiguration:
 
 
 class ActuationMethods(RobotBase):
-    """Actuators and named configurations of a robot."""
+    """Methods of `Robot` for its actuators and named configurations."""
 
     __slots__ = ()
 
@@ -154,7 +154,7 @@ def _by_joint(tree: Tree, caller: str, key: str, value: Any) -> ByJoint:
 
 
 def _viewed(tree: Tree, state: NamedState) -> NamedConfiguration:
-    """Return the named configuration as arrays."""
+    """Return a named configuration with full arrays q, v and controls, from the values that a tree stores."""
     positions, velocities, settings = dict(state.q), dict(state.v or ()), dict(state.controls or ())
     q = [x for _, body in tree.stacked() for x in positions.get(body.joint_name) or body.call_joint("zero")]
     v = [x for _, body in tree.stacked() for x in velocities.get(body.joint_name) or (0.0,) * body.joint.nv]

@@ -39,10 +39,11 @@ computed = computed_from(MECHANISMS)
 
 
 class ConstraintMethods(RobotBase):
-    """Constraints in addition to the joints: loops, couplings, rolling, ... (see `linkwork.constraints`).
+    """Methods of `Robot` for constraints in addition to the joints: loops, couplings, rolling and others.
 
-    The equations of all constraints are stacked: ``nc`` velocity constraints with the Jacobian G, ``ne`` of which are
-    holonomic and have an error.  ``time`` (...) [s] is used by time-dependent constraints; 0 by default.
+    See `linkwork.constraints`. The equations of all constraints are stacked: ``nc`` velocity constraints with the
+    Jacobian G, ``ne`` of which are holonomic and have an error. ``time`` (...) [s] is used by time-dependent
+    constraints; 0 by default.
     """
 
     __slots__ = ()
@@ -114,7 +115,7 @@ class ConstraintMethods(RobotBase):
         return type(self)(without_constraints(self._tree, names or [c.name for c in self._tree.constraints]))
 
     def _kinematic_state(self, q: Any, v: Any, time: float) -> KinematicState:
-        """Return the robot in a state, the argument of `Constraint.error` and similar methods."""
+        """Return the robot at (q, v) as a state, the argument of `Constraint.error` and similar methods."""
         return KinematicState(self._tree, list(q), list(v), time)
 
     # -- constraint equations
@@ -171,7 +172,7 @@ class ConstraintMethods(RobotBase):
 
     @computed
     def loop_wrenches(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Compute W, the wrench that a unit constraint force of each constraint equation of a loop joint exerts on M.
+        """Compute the wrenches W that unit constraint forces of loop joints exert on the joints' frames M.
 
         Row i of W belongs to row i of the constraint Jacobian.  It is (moment; force) in M's coordinates; the opposite
         wrench acts on F.  Rows of constraints that are not loop joints are zero.  With the constraint forces λ of
@@ -188,8 +189,9 @@ class ConstraintMethods(RobotBase):
         friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute the forces of springs, damping and dry friction in the joints that close loops: see `passive_force`.
+        """Compute the forces of springs, damping and dry friction in the joints that close loops.
 
+        They are stacked in the order of `loops`; see `passive_force` for the law of friction.
         q (..., nq), v (..., nv) -> (..., nl) [N·m, N].
         """
 
@@ -270,9 +272,10 @@ computed_dynamics = computed_from(DYNAMICS)
 
 
 class ForceElementMethods(RobotBase):
-    """Springs, dampers and bushings between bodies (see `linkwork.force_elements`).
+    """Methods of `Robot` for force elements: springs, dampers and bushings between bodies.
 
-    Like springs and damping in joints, they act in functions with ``passive=True`` and in simulations.
+    See `linkwork.force_elements`. Like springs and damping in joints, they act in functions with ``passive=True`` and
+    in simulations.
     """
 
     __slots__ = ()

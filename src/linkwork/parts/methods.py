@@ -38,7 +38,7 @@ __all__ = ["CompilingMethods", "LimitMethods", "StructureMethods"]
 
 
 class StructureMethods(RobotBase):
-    """Joints, links and frames of a robot by name, and the names of its coordinates."""
+    """Methods of `Robot` for its joints, links and frames by name, and the names of its coordinates."""
 
     __slots__ = ()
 
@@ -132,12 +132,12 @@ class StructureMethods(RobotBase):
 
 
 class CompilingMethods(RobotBase):
-    """Methods that compile several functions into one kernel, or compile functions before their first use."""
+    """Methods of `Robot` that compile several functions into one kernel, or functions before their first use."""
 
     __slots__ = ()
 
     def compile(self, functions: Any, *, parameters: str | Iterable[str] = (), name: str | None = None) -> Kernel:
-        """Compile a kernel of one or several of the robot's functions, which share all common computations.
+        """Return a kernel of one or several of the robot's functions, which share all common computations.
 
         ``functions`` is a name (``"mass_matrix"``), a name with a frame (``("jacobian", "hand")``, or with options
         ``("jacobian", "hand", {"expressed_in": "hand"})``), a list of these, or a dict of these by output name.  The
@@ -146,8 +146,8 @@ class CompilingMethods(RobotBase):
         ``jacobian_left_foot``.
 
         ``parameters`` become further inputs of the kernel, after the others and in this order: ``["inertia:forearm",
-        "gravity"]`` adds the inputs ``inertia_forearm`` and ``gravity``.  They broadcast and can be differentiated like
-        all inputs.  The method `parameters` lists the available ones and returns the robot's own values.
+        "gravity"]`` adds the inputs ``inertia_forearm`` and ``gravity``. They broadcast and can be differentiated like
+        all inputs. The method `parameters` lists the available ones and returns the robot's own values.
 
         Unlike the robot's methods, a kernel propagates NaN and infinity according to IEEE 754.
         """
@@ -174,7 +174,7 @@ class CompilingMethods(RobotBase):
         in_parallel("warm_up", [partial(self._warm_up_one, request) for request in requests], "compiling", progress)
 
     def _warm_up_one(self, request: Request) -> None:
-        """Compile the code of a method for single calls and for batches."""
+        """Compile the function of a request, both for single calls and for batches."""
         self._prepared(request)
         make_ready(self._kernel(request.label, {request.label: request}))
 
@@ -222,7 +222,7 @@ def _tag(name: str, *inner: str) -> str:
 
 
 class LimitMethods(RobotBase):
-    """Limits of q, v and τ as arrays; an infinite entry means no limit."""
+    """Methods of `Robot` for the limits of q, v and τ as arrays; an infinite entry means no limit."""
 
     __slots__ = ()
 

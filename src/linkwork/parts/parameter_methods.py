@@ -29,7 +29,7 @@ __all__ = ["ParameterMethods"]
 
 
 class ResistanceMethods(RobotBase):
-    """Passive joint parameters: armature, damping, dry friction and springs.
+    """Methods of `Robot` for passive joint parameters: armature, damping, dry friction and springs.
 
     The functions of dynamics include them with ``passive=True``; `passive_force` is their force.  Arrays have the
     joints with their own coordinates, in the order of v and q.  A follower has its own values, in
@@ -126,7 +126,10 @@ class ResistanceMethods(RobotBase):
         return type(self)(replace(self._tree, bodies=tuple(bodies)))
 
     def _by_joint(self, key: str, value: Any) -> dict[int, Any]:
-        """Return the values of each joint, by the index of the body that it carries."""
+        """Return the values of a passive parameter as a dict by the index of each joint's body.
+
+        ``value`` is an array for all joints, a dict by joint name, or a number for all joints but floating ones.
+        """
         tree = self._tree
         if isinstance(value, Mapping):
             return {tree.joint_index(name): own for name, own in value.items()}
@@ -146,7 +149,7 @@ class ResistanceMethods(RobotBase):
 
 
 def _with_passive(joint: Joint, values: dict[str, Any]) -> Joint:
-    """Return the joint with other passive parameters."""
+    """Return the joint with the passive parameters in ``values`` replaced."""
     caller, nv = joint.name, joint.nv
     if "rotor_inertia" in values and "armature" in values:
         raise TypeError(f"joint {caller!r}: expected armature or rotor_inertia, got both")
@@ -174,7 +177,7 @@ class ParameterMethods(ResistanceMethods):
     __slots__ = ()
 
     def parameters(self, names: str | Iterable[str]) -> dict[str, np.ndarray]:
-        """Return the robot's values of parameters, by the names of the inputs of a kernel with these parameters.
+        """Return values of the robot's parameters, as a dict by the names of a kernel's inputs.
 
         ``kernel(q, v, a, **robot.parameters(names))`` equals the result of the robot's method.  ``names`` is a string
         or several, as in `compile`; a name with ``*``, ``?`` or ``[`` matches all names of the pattern:
@@ -230,7 +233,7 @@ class ParameterMethods(ResistanceMethods):
         return robot.with_joint_dynamics(**in_joints) if in_joints else robot
 
     def _with_symbols(self, values: Mapping[Parameter, list[Any]]) -> Self:
-        """Return a robot with symbolic parameters, which its functions use."""
+        """Return the robot with symbols as the values of some parameters, in a compiled function."""
         subject = replace(self._subject, parameter_values={**self._subject.parameter_values, **values})
         robot = type(self)(subject.tree)
         robot._subject, robot._tree = subject, parametrized(subject.tree, subject.parameter_values)
@@ -246,7 +249,7 @@ def _expected(tree: Tree, p: Parameter) -> str:
 
 
 def _scalars(tree: Tree, p: Parameter, value: Any) -> list[Any]:
-    """Return numbers and symbols as a flat list."""
+    """Return a parameter's value, an array of numbers and symbols, as a flat list."""
     array = scalars(value)
     if array.shape != p.shape(tree):
         raise ValueError(f"{_expected(tree, p)}, got an array of shape {array.shape}")
@@ -254,7 +257,7 @@ def _scalars(tree: Tree, p: Parameter, value: Any) -> list[Any]:
 
 
 def _checked_values(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
-    """Return physically possible values of a parameter.  Raises ValueError."""
+    """Return the value of a parameter as an array.  Raises ValueError if it is not physically possible."""
     expected = _expected(tree, p)
     array = checked_array(value, expected, p.shape(tree))
     if np.abs(array).max(initial=0.0) > LARGEST:
@@ -277,7 +280,10 @@ def _checked_values(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
 
 
 def _check_own_links(before: Tree, after: Tree) -> None:
-    """Raise ValueError if a body's inertia less that of its welded links is unphysical."""
+    """Raise ValueError if a body's own link is unphysical: the body's inertia minus that of its welded links.
+
+    ``before`` and ``after`` are the trees before and after a change of inertias.
+    """
     known = {frame.name: frame.inertia for frame in frames_with_inertias(before.bodies, before.frames)}
     own = {body.name for body in after.bodies}
     for frame in after.frames:
@@ -291,7 +297,7 @@ def _check_own_links(before: Tree, after: Tree) -> None:
 
 
 def _by_joint(tree: Tree, p: Parameter, values: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the values of each joint by name."""
+    """Return a parameter's values as a dict by joint name."""
     if p.name:
         return {p.name: values}
     slices = tree.q_slices if p.kind == "rest" else tree.v_slices

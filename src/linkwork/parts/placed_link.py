@@ -79,7 +79,7 @@ def placed_link(tree: Tree, name: str) -> PlacedLink:
 
 
 def link_frame(tree: Tree, frames: Iterable[Frame], name: str) -> Frame:
-    """Return the frame of a name.  Raises UnknownNameError, also for "world" unless it is a link."""
+    """Return the frame with this name.  Raises UnknownNameError, also for "world" unless it is a link."""
     known = {frame.name: frame for frame in frames}
     try:
         return known[name]
@@ -88,14 +88,14 @@ def link_frame(tree: Tree, frames: Iterable[Frame], name: str) -> Frame:
 
 
 def links_of(tree: Tree) -> tuple[PlacedLink, ...]:
-    """Return the links, without frames that were only added to a link."""
+    """Return the robot's links, without the frames that were added to a link later."""
     return tuple(_placed(tree, frame) for frame in tree.links)
 
 
 def fixed_joints_of(tree: Tree) -> tuple[Joint, ...]:
-    """Return the fixed joints in the order of their child links, each placed at the child's pose in its parent link.
+    """Return the fixed joints in the order of their child links.
 
-    The parent "world" does not need to be a link.
+    The placement of each is the child's pose in its parent link.  The parent "world" does not need to be a link.
     """
     poses = {"world": Pose.identity(), **{frame.name: frame.placement for frame in tree.frames}}
     result = []
@@ -121,7 +121,7 @@ def _placed(tree: Tree, frame: Frame) -> PlacedLink:
 
 
 def _parent(tree: Tree, i: int) -> str:
-    """Return the parent link of a body's joint."""
+    """Return the name of the parent link of the joint by which body i moves."""
     body = tree.bodies[i]
     if body.links is not None:
         return body.links[0]

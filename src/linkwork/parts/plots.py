@@ -30,7 +30,10 @@ Folders = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def frames_to_draw(robot: Any, frame: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of frames: one, several, or by default the robot's last.  Raises UnknownNameError."""
+    """Return the names of the frames to draw, from one or several names; by default the robot's last frame.
+
+    Raises UnknownNameError.
+    """
     names = (robot.frames[-1],) if frame is None else (frame,) if isinstance(frame, str) else tuple(frame)
     for name in names:
         if name not in robot.frames:
@@ -47,7 +50,10 @@ def plot_paths(
     scene: Scene | None = None,
     shapes: int = 0,
 ) -> Any:
-    """Plot the paths of frames' origins for configurations (n, nq) each, obstacles, and the robot ``shapes`` times."""
+    """Plot the paths of frames' origins, obstacles, and the robot along the paths; return the axes.
+
+    ``paths`` are arrays (n, nq) of configurations.  The robot is drawn ``shapes`` times.
+    """
     if robot is None:
         raise ValueError("plot_path: expected a trajectory of a robot; plain coordinates have no frames")
     shapes = integer("plot_path", "shapes", shapes, least=0)
@@ -186,7 +192,10 @@ def _draw(axes: Any, shape: Shape, X: np.ndarray, color: Any, alpha: float, mesh
 
 
 def _directions() -> np.ndarray:
-    """Return directions (across, around, 3) that avoid the axes, where support points are not unique."""
+    """Return directions (across, around, 3) in which support points of shapes are evaluated to draw them.
+
+    They avoid the coordinate axes, where support points are not unique.
+    """
     around = np.linspace(0.0, 2.0 * np.pi, _AROUND + 1) + 0.1
     across = np.linspace(0.0, np.pi, _ACROSS)
     ring = np.stack([np.cos(around), np.sin(around)], axis=-1)
@@ -199,7 +208,7 @@ def _directions() -> np.ndarray:
 
 
 class PlottingMethods(RobotBase):
-    """Plots with matplotlib (the `figures` extra)."""
+    """Methods of `Robot` for plots with matplotlib (the `figures` extra)."""
 
     __slots__ = ()
 

@@ -35,7 +35,7 @@ __all__ = ["CollisionHullMethods", "EditingMethods"]
 
 
 class EditingMethods(Constructors):
-    """Methods that return an edited robot and leave the original unchanged."""
+    """Methods of `Robot` that return an edited robot and leave the original unchanged."""
 
     __slots__ = ()
 
@@ -171,7 +171,10 @@ class EditingMethods(Constructors):
 def _checked(
     caller: str, mass: Any, com: Any, about: Symmetric3, shapes: Sequence[Geometry]
 ) -> tuple[Inertia, Findings]:
-    """Return the inertia about the link's origin, and the warnings of the reader's rules.  Raises ValueError."""
+    """Return the inertia of a link about its origin, and the warnings of the file reader's rules.
+
+    ``about`` is the rotational inertia about the centre of mass.  Raises ValueError for an unphysical inertia.
+    """
     weight = real_array(f"{caller}: mass: expected a number [kg]", mass)
     center = real_array(f"{caller}: com: expected three numbers [m]", com)
     if weight.shape != () or center.shape != (3,):
@@ -184,14 +187,14 @@ def _checked(
 
 
 def _with_links(tree: Tree, frames: tuple[Frame, ...], findings: Findings) -> Tree:
-    """Return the tree with these links, and bodies with the sums of their links' inertias."""
+    """Return the tree with ``frames`` as its links, and bodies with the sums of their links' inertias."""
     bodies = with_summed_inertias(tree.bodies, frames)
     report = Report((*tree.report.warnings, *findings.warnings))
     return replace(tree, bodies=bodies, frames=frames, report=report)
 
 
 class CollisionHullMethods(Constructors):
-    """Method that replaces mesh files by convex hulls."""
+    """Methods of `Robot` that replace its collision meshes by convex hulls."""
 
     __slots__ = ()
 
@@ -255,7 +258,10 @@ _ROUNDING = 1e-9  # [rad, m] tolerance of a locked joint's limits and coupling
 
 
 def locked_configurations(tree: Tree, joints: Mapping[str, Any] | Iterable[str]) -> dict[int, list[float]]:
-    """Return the configurations of the joints to lock and of their followers, by body: see `with_locked_joints`."""
+    """Return the configuration of each joint to be locked and of its followers, by index of the joint's body.
+
+    ``joints`` is the argument of `with_locked_joints`.
+    """
     if isinstance(joints, str) or not isinstance(joints, Iterable):
         raise TypeError(
             f"with_locked_joints: joints: expected a dict of configurations by joint or a list of names, got {joints!r}"

@@ -21,9 +21,10 @@ _MAX_WIDTH = 72  # columns of the links; joints after longer ones are not aligne
 
 
 def tree_lines(tree: Tree, columns: int | None = None) -> list[str]:
-    """Return the lines of the drawing: after a link, first what is fixed to it, then its moving children.
+    """Return the lines of a text drawing of a robot's tree.
 
-    If the drawing is wider than ``columns``, fewer levels are drawn and texts are truncated.
+    After a link, first what is fixed to it is drawn, then its moving children. If the drawing is wider than
+    ``columns``, fewer levels are drawn and texts are truncated.
     """
     rows: list[tuple[str, ...]] = _rows(tree, _MAX_DEPTH)
     if columns is not None and max((len("  ".join(row)) for row in rows), default=0) > columns:
@@ -68,7 +69,7 @@ def _references(constraint: Constraint) -> tuple[str, ...]:
 
 
 def parameters(joint: JointType) -> dict[str, Any]:
-    """Return the fields of a joint type, with vectors as lists of numbers."""
+    """Return the parameters of a joint type by name, the fields of its dataclass; vectors are lists."""
     values = {}
     for field in _fields(joint):
         value = getattr(joint, field.name)
@@ -79,7 +80,10 @@ def parameters(joint: JointType) -> dict[str, Any]:
 
 
 def axis_text(joint: JointType) -> str:
-    """Return a joint's parameters that differ from their defaults as text; a frame's axis is shown by its letter."""
+    """Return a text of a joint's parameters that differ from their defaults.
+
+    An axis along one of the frame's axes is shown by its letter.
+    """
     defaults = {field.name: field.default for field in _fields(joint)}
     shown = []
     for name, value in parameters(joint).items():
@@ -104,12 +108,12 @@ def follows_text(coupling: Following) -> str:
 
 
 def _fields(joint: JointType) -> tuple[dataclasses.Field[Any], ...]:
-    """Return the fields of a type that is a dataclass; () for other types."""
+    """Return the dataclass fields of a joint type; () if it is not a dataclass."""
     return dataclasses.fields(joint) if dataclasses.is_dataclass(joint) else ()
 
 
 def _rows(tree: Tree, max_depth: int) -> list[tuple[str, ...]]:
-    """Return (drawn link, joint, type, axis) for every link, depth first."""
+    """Return four texts for every link, depth first: the drawn link, its joint, the joint's type and axis."""
     children: dict[int, list[_Child]] = {WORLD: []}
     for i in range(len(tree.bodies)):
         children[i] = []
@@ -154,13 +158,13 @@ def _carried(body: Body) -> tuple[str, str, str]:
 
 
 def _marked(mark: Point | Direction) -> tuple[str, str]:
-    """Return the kind of a point or direction, and its vector with its frame."""
+    """Return "point" or "direction", and a text of the vector with the name of its frame."""
     kind, vector = ("point", mark.position) if isinstance(mark, Point) else ("direction", mark.vector)
     return kind, f"{numbers(vector)} in {label(mark.frame)}"
 
 
 def _is_body(tree: Tree, frame: Frame) -> bool:
-    """Return True if a frame is the body's own, and not welded to it."""
+    """Return True if a frame is that of a moving body itself, not of a link welded to it."""
     return frame.body != WORLD and tree.bodies[frame.body].name == frame.name
 
 

@@ -8,5 +8,5 @@ __all__ = ["CostSoFar", "PlanResult", "PlanTree", "PoseRegion", "Roadmap"]
 
 
 def __dir__() -> list[str]:
-    """Return the documented names."""
+    """Return the names that `dir` lists for `linkwork.planning`: the documented ones."""
     return sorted(__all__)

@@ -21,7 +21,10 @@ _EXTRA_DEPTH = 1e-4  # [m] permitted depth of touching pairs beyond that at the 
 
 @dataclass(frozen=True)
 class Margins:
-    """Margins [m] of the robot's own pairs and of pairs with obstacles; those of single pairs take precedence."""
+    """Minimum distances [m] of checked pairs: of the robot's links, of links and obstacles, and of single pairs.
+
+    The margins of single pairs take precedence.
+    """
 
     own: float = 0.0
     scene: float = 0.0
@@ -33,7 +36,7 @@ class Margins:
         return self.own == self.scene and not self.pairs
 
     def of(self, robot: Any, selection: PairSelection, *, strict: bool = True) -> np.ndarray:
-        """Return the margin of each pair (n,), in order.
+        """Return the margin [m] of each selected pair (n,), in the order of the selection.
 
         If ``strict``, raises ValueError for a margin of a pair that is not selected, and UnknownNameError for unknown
         names.
@@ -60,10 +63,10 @@ class Margins:
 
 
 class PairBlock(NamedTuple):
-    """Pairs checked by one kernel, with the margin [m] of all of them.
+    """Pairs that one kernel checks, with their margins [m].
 
-    ``each`` are arrays of individual margins for the kernels: the robot's own pairs (n,) first, then by kind of
-    obstacle (capacity, shapes).
+    ``margin`` is that of all pairs.  ``each``, if not None, has an additional margin of each pair, in arrays for the
+    kernels: the robot's own pairs (n,) first, then by kind of obstacle (capacity, shapes).
     """
 
     selection: PairSelection
@@ -72,12 +75,12 @@ class PairBlock(NamedTuple):
 
     @property
     def is_deep(self) -> bool:
-        """True if pairs may overlap, so that depths are needed."""
+        """True if a margin is negative: pairs may overlap, so the check needs penetration depths."""
         return self.margin < 0.0 or any((x < 0.0).any() for x in self.each or ())
 
 
 def pair_blocks(robot: Any, scene: Any, pairs: Any, margins: Margins) -> tuple[PairBlock, ...]:
-    """Return the selected pairs with their margins."""
+    """Return the selected pairs with their margins, as one block for each kernel."""
     selection: PairSelection = robot._pair_selection("plan", scene, pairs)
     if margins.is_uniform:
         return tuple([PairBlock(block, margins.own) for block in selection.blocks])
@@ -86,9 +89,9 @@ def pair_blocks(robot: Any, scene: Any, pairs: Any, margins: Margins) -> tuple[P
 
 
 def _individual_margins(robot: Any, block: PairSelection, margins: Margins) -> tuple[np.ndarray, ...]:
-    """Return the individual margins of a block's pairs as its kernels take them.
+    """Return the margin of each pair in a block, as arrays that the block's kernels take.
 
-    Scene entries are sorted by distance.
+    The rows of obstacles are in the order that the block's scene has when it is sorted by distance.
     """
     kernel, own = block.spec, len(block.spec.pairs)
     values = margins.of(robot, block, strict=False)
@@ -107,10 +110,10 @@ def _individual_margins(robot: Any, block: PairSelection, margins: Margins) -> t
 
 
 def read_margins(margin: Any) -> Margins:
-    """Return the margins from a number for all pairs or a mapping.
+    """Return the margins that an argument states: a number for all pairs, or a mapping.
 
-    Keys of a mapping are "self" (pairs of the robot's links), "scene" (links and obstacles) and pairs of names; missing
-    margins are 0.  Raises ValueError.
+    Keys of a mapping are "self" (pairs of the robot's links), "scene" (links and obstacles) and pairs of names;
+    missing margins are 0. Raises ValueError and TypeError.
     """
     if isinstance(margin, Margins):
         return margin
@@ -135,9 +138,11 @@ def read_pairs(pairs: Any) -> Any:
 def touching_margins(
     robot: Any, scene: Any, pairs: Any, margins: Margins, touching: Any, ends: Sequence[np.ndarray]
 ) -> Margins:
-    """Return margins with those of pairs that may touch: their depth at the ends (n, nq) plus 0.1 mm.
+    """Return ``margins`` with an additional one for each pair that may touch.
 
-    Raises ValueError and UnknownNameError for pairs that are not selected.
+    It is minus the pair's penetration depth at the configurations ``ends`` (n, nq), minus 0.1 mm.
+
+    Raises ValueError and TypeError for invalid pairs and for pairs that are not selected, UnknownNameError.
     """
     if isinstance(touching, (str, bytes)) or not isinstance(touching, Iterable):
         raise ValueError(f"plan: touching: expected pairs of names of links and obstacles, got {touching!r}")

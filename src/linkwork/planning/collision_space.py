@@ -21,9 +21,9 @@ _NAMED = 3  # maximum number of pairs in a message
 
 
 def collisions_of(space: PlanningSpace, q: np.ndarray) -> str:
-    """Return the colliding pairs at q, deepest first, with depths.
+    """Return a text that lists the colliding pairs at q with their depths, the deepest first.
 
-    If no pair collides, the configuration violates another check of the space.
+    If no pair collides, the text says that the configuration violates the path constraints.
     """
     result = space.robot.distances(q, space.scene, pairs=space.pairs)
     margins = space.margins.of(space.robot, space.robot._pair_selection("plan", space.scene, space.pairs))
@@ -51,7 +51,7 @@ def _pair(names: tuple[str, str], distance: float, margin: float) -> str:
 
 
 def limits_of(space: PlanningSpace, q: np.ndarray) -> str:
-    """Return the coordinates of q outside their limits."""
+    """Return a text that lists the coordinates of q outside their limits."""
     texts = []
     for k, name in enumerate(space.robot.q_names):
         for beyond, bound in ((space.lower[k] - q[k], space.lower[k]), (q[k] - space.upper[k], space.upper[k])):
@@ -61,7 +61,7 @@ def limits_of(space: PlanningSpace, q: np.ndarray) -> str:
 
 
 def base_inside(robot: Any, scene: Any) -> str:
-    """Return a sentence on the obstacle that contains the robot's base, or an empty string."""
+    """Return a sentence that names the obstacle around the robot's base, or "" if there is none."""
     if scene is None:
         return ""
     for shape in link_shapes(robot.tree):

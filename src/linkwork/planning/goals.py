@@ -38,9 +38,9 @@ class GoalSpec:
 
 @dataclass(frozen=True)
 class GoalConfigurations:
-    """Goal configurations (n, nq), and the index of the goal that each one attains.
+    """Goal configurations (n, nq) of a query, and for each one the index of the goal that it attains.
 
-    ``reasons`` are status and message of each goal for which no valid configuration was found.
+    ``reasons`` are status and message of each goal without a valid configuration.
     """
 
     q: np.ndarray
@@ -49,7 +49,9 @@ class GoalConfigurations:
 
 
 def read_goals(robot: Any, goal: Any, frame: str | None, seed: int) -> list[GoalSpec]:
-    """Return the goals of the argument ``goal`` of `Robot.plan`.
+    """Return the goals that the argument ``goal`` of `Robot.plan` states.
+
+    Poses are those of ``frame``; poses of a region are drawn with ``seed``.
 
     Raises ValueError, TypeError and UnknownNameError.
     """
@@ -126,7 +128,10 @@ def _poses(label: str, X: Any) -> np.ndarray:
 def resolve_goals(
     space: PlanningSpace, specs: list[GoalSpec], q_init: np.ndarray, max_solutions: int
 ) -> GoalConfigurations:
-    """Return collision-free configurations within limits for all goals; several IK solutions for poses."""
+    """Return collision-free configurations within limits for all goals.
+
+    A pose may have several, by inverse kinematics from ``q_init``, at most ``max_solutions``.
+    """
     q, goal_indices, reasons = [], [], []
     for k, spec in enumerate(specs):
         result = _valid_configurations(space, spec, q_init, max_solutions)
@@ -146,7 +151,7 @@ def resolve_goals(
 def _valid_configurations(
     space: PlanningSpace, spec: GoalSpec, q_init: np.ndarray, max_solutions: int
 ) -> np.ndarray | tuple[Status, str]:
-    """Return valid configurations of a goal (n, nq), or status and message if there are none."""
+    """Return the valid configurations (n, nq) of a goal, or a status and a message if there are none."""
     if spec.q is not None:
         candidates, description = spec.q[None], spec.label
     else:
@@ -176,7 +181,7 @@ def _valid_configurations(
 def _solve_poses(
     space: PlanningSpace, spec: GoalSpec, q_init: np.ndarray, max_solutions: int
 ) -> tuple[np.ndarray, str]:
-    """Return configurations at which frames have poses, and the reason if there are none."""
+    """Return configurations (n, nq) at which frames have the goal's poses, and a reason if there are none."""
     robot, poses = space.robot, spec.poses or {}
     limits = (space.lower, space.upper) if space.limited else None
     constraint_tasks = space.tasks
@@ -210,10 +215,11 @@ def _failure_message(result: Any) -> str:
 
 @public
 class PoseRegion:
-    """Task-space region: poses X · (a pose within bounds) of a frame.
+    """Task-space region: all poses X · Y of a frame, with Y within bounds.
 
-    ``lower`` and ``upper`` are six numbers in X's axes: roll, pitch and yaw [rad], x, y and z [m]; equal bounds fix
-    one.  For a cup that may be placed anywhere on a board, at any angle about its axis, z, roll and pitch are fixed.
+    ``lower`` and ``upper`` bound Y by six numbers in X's axes: roll, pitch and yaw [rad], x, y and z [m]; equal bounds
+    fix one. For a cup that may be placed anywhere on a board, at any angle about its axis, z, roll and pitch are
+    fixed.
 
     Source: Berenson, Srinivasa and Kuffner, Task space regions, 2011.
 
@@ -238,7 +244,7 @@ class PoseRegion:
             )
 
     def sampled(self, count: int, *, seed: int = 0) -> np.ndarray:
-        """Draw poses (count, 4, 4) uniformly in the six numbers; reproducible by seed."""
+        """Return random poses (count, 4, 4) of the region, uniform in its six coordinates; reproducible by seed."""
         u = np.random.default_rng([seed, 5]).uniform(size=(count, 6))
         x = self.lower + u * (self.upper - self.lower)
         result: np.ndarray = self.X @ _region_poses(x)
@@ -257,7 +263,7 @@ def _six(name: str, x: Any) -> np.ndarray:
 
 
 def _region_poses(x: np.ndarray) -> np.ndarray:
-    """Return poses from (n, 6) numbers: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    """Return the poses (n, 4, 4) of (n, 6) roll, pitch, yaw, x, y, z, with R = Rz(yaw) Ry(pitch) Rx(roll)."""
     result = np.tile(np.eye(4), (len(x), 1, 1))
     (a, b, c), (i, j, k) = np.cos(x[:, :3]).T, np.sin(x[:, :3]).T
     result[:, 0, :3] = np.stack([c * b, c * j * i - k * a, c * j * a + k * i], axis=-1)

@@ -20,7 +20,7 @@ __all__ = ["PlanningMethods"]
 
 
 class PlanningMethods(RobotBase):
-    """Methods for paths among obstacles (see the page on motion)."""
+    """Methods of `Robot` that plan collision-free paths among obstacles (see the page on motion)."""
 
     __slots__ = ()
 
@@ -50,7 +50,7 @@ class PlanningMethods(RobotBase):
         max_goal_solutions: int = 8,
         progress: bool | Callable[[Progress], Any] = False,
     ) -> PlanResult:
-        """Plan a collision-free path from a configuration to a goal, in a scene and with the robot itself.
+        """Return a path from a start to a goal without collisions, with obstacles or of the robot with itself.
 
         ``start`` is a configuration, or several (n, nq), of which any may be used.  ``goal`` is
 

@@ -39,9 +39,10 @@ _STEPS = 40  # maximum iterations of a projection
 
 
 class PathConstraintTasks:
-    """Errors that must vanish along a path, or stay within ranges, and projection onto them.
+    """Path constraints as IK tasks: their errors, and projection of configurations onto them.
 
-    ``bound`` [m, rad] is the permitted error between waypoints; at waypoints it is the tasks' own tolerance.
+    Errors must vanish along a path, or stay within ranges. ``bound`` [m, rad] is the permitted error between
+    waypoints; at waypoints it is the tasks' own tolerance.
     """
 
     def __init__(
@@ -68,12 +69,15 @@ class PathConstraintTasks:
             )
 
     def size(self, q: np.ndarray) -> np.ndarray:
-        """Return the largest error relative to its bound (...) of configurations (..., nq); up to 1 all hold."""
+        """Return the largest error (...) of configurations (..., nq), relative to its bound.
+
+        All constraints hold if it is at most 1.
+        """
         result: np.ndarray = (np.abs(self.problem.residual_and_jacobian(q)[0]) / self.bounds).max(axis=-1)
         return result
 
     def projected(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return configurations near q (..., nq) that satisfy the constraints, and where the projection succeeded."""
+        """Return configurations near q (..., nq) that satisfy the constraints, and a mask of success (...)."""
         if not q.size:
             return q, np.ones(q.shape[:-1], dtype=bool)
         result = self.problem.solve(q)
@@ -111,7 +115,7 @@ def _bound(caller: str, bound: Any) -> float:
 
 
 def _read_constraints(caller: str, robot: Any, keep: Any) -> list[Any]:
-    """Return the path constraints, or the robot's own constraints if none are specified.
+    """Return the path constraints that an argument states, or the robot's own constraints if it is empty.
 
     Raises ValueError, TypeError.
     """
@@ -155,7 +159,10 @@ _DRAWS = 20  # attempts to replace samples whose projection failed
 
 
 class DiscretizedEdges(NamedTuple):
-    """Edges as straight segments, in order along each edge; none for edges that violate constraints."""
+    """Edges divided into straight segments, which are in order along each edge.
+
+    An edge that violates the constraints has none.
+    """
 
     feasible: np.ndarray  # (n,) of each edge
     edge: np.ndarray  # (m,) index of each segment's edge
@@ -164,7 +171,7 @@ class DiscretizedEdges(NamedTuple):
 
 
 class ProjectedSamples(Samples):
-    """Samples projected onto the constraints; failed projections are omitted."""
+    """Sequence of samples projected onto the path constraints, without those whose projection fails."""
 
     def __init__(self, tree: Tree, lower: np.ndarray, upper: np.ndarray, seed: int, tasks: PathConstraintTasks) -> None:
         super().__init__(tree, lower, upper, seed)
@@ -184,7 +191,7 @@ class ProjectedSamples(Samples):
 
 
 class ConstrainedSpace(PlanningSpace):
-    """Configurations of a robot in a scene that satisfy path constraints."""
+    """Planning space of the configurations of a robot in a scene that satisfy path constraints."""
 
     def __init__(self, *args: Any, tasks: PathConstraintTasks, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -215,7 +222,7 @@ class ConstrainedSpace(PlanningSpace):
         return result
 
     def discretized(self, q0: np.ndarray, q1: np.ndarray) -> DiscretizedEdges:
-        """Bisect edges (n, nq) until their segments are straight enough."""
+        """Return edges (n, nq) bisected into segments on which the path constraints hold."""
         feasible = (self.constraint_tasks.size(q0) <= 1.0) & (self.constraint_tasks.size(q1) <= 1.0)
         reversed_ = _later(q0, q1)  # an edge is bisected from the same end in both directions
         q0, q1 = np.where(reversed_[:, None], q1, q0), np.where(reversed_[:, None], q0, q1)
@@ -250,7 +257,10 @@ class ConstrainedSpace(PlanningSpace):
         return DiscretizedEdges(feasible, edge[order], begin[order], end[order])
 
     def detailed(self, path: np.ndarray) -> np.ndarray:
-        """Return waypoints (k, nq) of a path of edges, between which the constraints hold within the bound."""
+        """Return waypoints (k, nq) along a path of edges, such that straight motions satisfy the constraints.
+
+        Between waypoints errors are within the bound.  Raises ValueError for an edge that violates the constraints.
+        """
         if len(path) < 2:
             return path
         discretized = self.discretized(path[:-1], path[1:])
@@ -276,7 +286,7 @@ class ConstrainedSpace(PlanningSpace):
         return result
 
     def samples(self, seed: int) -> ProjectedSamples:
-        """Return samples of the limits projected onto the constraints."""
+        """Return a sequence of samples within limits, projected onto the constraints; reproducible by seed."""
         reach = 2.0 * characteristic_length(self.robot.tree)
         length = np.array([unit == "m" for body, _, _ in self._joint_slices() for unit in body.joint.q_units])
         lower = np.where(length & np.isneginf(self.lower), np.minimum(-reach, self.upper - reach), self.lower)
@@ -284,12 +294,12 @@ class ConstrainedSpace(PlanningSpace):
         return ProjectedSamples(self.straight.tree, lower, upper, seed, self.constraint_tasks)
 
     def _check_lengths(self) -> None:
-        """Check lengths unless loop closures bound them."""
+        """Raise ValueError for unbounded lengths, unless loop closures bound them."""
         if not self.robot.constraints:
             super()._check_lengths()
 
     def dimension(self) -> int:
-        """Return the generic number of free directions of velocity."""
+        """Return the number of free directions of velocity at a generic configuration."""
         q = self.samples(0).take(3)
         return max((self.constraint_tasks.dimension(one) for one in q), default=int(self.robot.nv))
 

@@ -58,7 +58,7 @@ def plan_path(
     max_goal_solutions: int,
     progress: Any,
 ) -> PlanResult:
-    """Plan a path; see `Robot.plan`."""
+    """Return the result of a query for a collision-free path; see `Robot.plan` for the arguments."""
     begin_time = time.perf_counter()
     one_of("plan", "method", method, PLANNERS)
     seed = integer("plan", "seed", seed, least=0, most=None, what="an integer")
@@ -147,7 +147,7 @@ def read_space(
     constraint_tolerance: float = 1e-3,
     pairs: Any = None,
 ) -> PlanningSpace:
-    """Return the planning space for checked options and path constraints.
+    """Return the planning space that the options of `Robot.plan` describe, after a check of them.
 
     Raises ValueError and TypeError.
     """
@@ -173,18 +173,21 @@ def read_space(
 
 
 class PlanQuery:
-    """Query in a planning space: its starts and goals, and its result."""
+    """Query for a path in a planning space: its starts, its goals, and the construction of its result."""
 
     def __init__(
         self, space: PlanningSpace, start: Any, goal: Any, frame: str | None, seed: int, begin_time: float
     ) -> None:
-        """Raise as `Robot.plan` for invalid starts and goals."""
+        """Read the starts and goals.  Raises the exceptions of `Robot.plan` for invalid ones."""
         self.space, self.begin_time = space, begin_time
         self.starts = _starts(space.robot, start)
         self.goals = read_goals(space.robot, goal, frame, seed)
 
     def end_configurations(self, max_solutions: int) -> tuple[np.ndarray, GoalConfigurations, PlanResult | None]:
-        """Return collision-free starts and goals, and a result if there are none."""
+        """Return the collision-free starts and goals, and None; or a failed result instead of None.
+
+        A result says why there is no valid start or no valid goal.
+        """
         configurations = [item.q for item in self.goals if item.q is not None]
         if len(configurations) == len(self.goals):  # fast path: check all together if all are configurations
             candidates = np.concatenate([self.starts, configurations])
@@ -201,7 +204,7 @@ class PlanQuery:
         return starts, goals, None if len(goals.q) else self.without_goals(goals)
 
     def _checked_starts(self) -> tuple[np.ndarray, PlanResult | None]:
-        """Return the valid starts, and a result if there are none."""
+        """Return the valid starts, and None; or a failed result instead of None, which says why there are none."""
         space, starts = self.space, self.starts
         within = space.within(starts)
         if not within.any():
@@ -227,7 +230,7 @@ class PlanQuery:
         return self.refused(goals.reasons[0][0], f"{message}; {base}" if base else message)
 
     def refused(self, status: Status, message: str) -> PlanResult:
-        """Return the result of a query that has no path."""
+        """Return the failed result of a query for which no search is possible."""
         return self._result(status, message, None, (), None, 0)
 
     def finish(
@@ -299,7 +302,7 @@ class PlanQuery:
 
 
 class _Clock:
-    """Clock of a search: time limit, node limit and progress."""
+    """Clock of a search: its time limit, its limit of nodes, and the report of its progress."""
 
     def __init__(self, begin_time: float, budget: float, progress: Any) -> None:
         self.begin_time, self.budget, self.iterations = begin_time, budget, 0
@@ -330,10 +333,7 @@ class _Clock:
 
 
 def _starts(robot: Any, start: Any) -> np.ndarray:
-    """Return the starts (n, nq).
-
-    Raises ValueError.
-    """
+    """Return the start configurations (n, nq), from one or several.  Raises ValueError."""
     result = np.atleast_2d(read_configuration(robot, "plan", "start", start))
     if result.ndim != 2 or not len(result):
         raise ValueError(f"plan: start: expected a configuration, or several (n, {robot.nq}), got shape {result.shape}")
@@ -358,7 +358,7 @@ def _positive(argument: str, x: Any, unit: str, least: float | None = None) -> f
 
 
 def _named(robot: Any, limits: Any) -> Any:
-    """Return position limits by name as two arrays."""
+    """Return position limits by name as two arrays (nq,), lower and upper; other limits are returned unchanged."""
     if not isinstance(limits, Mapping):
         return limits
     lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
@@ -377,7 +377,7 @@ def _named(robot: Any, limits: Any) -> Any:
 
 
 def _put(result: np.ndarray, indices: np.ndarray, argument: str, x: Any) -> None:
-    """Assign a number, or one for each index."""
+    """Assign a number, or an array of numbers, to entries of ``result``.  Raises ValueError for other values."""
     expected = f"plan: {argument}: expected a number" + (f", or {len(indices)} of them" if len(indices) > 1 else "")
     values = real_array(expected, x)
     if values.shape not in ((), indices.shape):

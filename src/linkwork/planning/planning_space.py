@@ -33,10 +33,10 @@ TOLERANCE = 1e-6  # [m] distances above the margin by less count as collisions
 
 
 class _SpaceData(NamedTuple):
-    """Cached data of a space within the robot's own limits.
+    """Cached data of a planning space within the robot's own limits.
 
-    Limits (nq,), the robot whose joints move straight, whether q is Euclidean, and masks of v and of q of unbounded
-    angles.
+    They are the limits (nq,), the robot whose joints move straight, True if q is Euclidean, and masks of v and of q
+    for angles without limits.
     """
 
     lower: np.ndarray
@@ -48,11 +48,11 @@ class _SpaceData(NamedTuple):
 
 
 class OutOfTimeError(Exception):
-    """Raised during edge checks when the time limit expires; the remaining edges stay unknown."""
+    """Error of edge checks when the time limit expires; the remaining edges stay unknown."""
 
 
 class PlanningSpace:
-    """Configurations (nq,) of a robot in a scene: differences, samples, and collision-free edges.
+    """Planning space of a robot in a scene: differences of configurations, samples, and checks of edges.
 
     Planners use only the methods of this class, so other spaces are classes with the same methods.  Lengths are √Σ (w
     φ)², with φ = q1 ⊖ q0 and weights w.  Angles without limits take the shorter direction.
@@ -76,7 +76,7 @@ class PlanningSpace:
         weights: np.ndarray | None = None,
         position_limits: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
-        """Raise ValueError for an unbounded length, and as `Robot.is_motion_free`."""
+        """Raise ValueError for an unbounded length, and the exceptions of `Robot.is_motion_free`."""
         self.robot, self.scene, self.margins, self.pairs = robot, scene, read_margins(margin), pairs
         self.lower: np.ndarray
         self.upper: np.ndarray
@@ -113,14 +113,14 @@ class PlanningSpace:
     # -- geometry
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """Return q1 ⊖ q0 (..., nv), in the shorter direction."""
+        """Return the difference q1 ⊖ q0 (..., nv), for unbounded angles in the shorter direction."""
         phi: np.ndarray = q1 - q0 if self.is_plain else self.straight.difference(q0, q1)
         if self.turns:
             phi[..., self.turning] -= 2.0 * np.pi * np.round(phi[..., self.turning] / (2.0 * np.pi))
         return phi
 
     def integrate(self, q: np.ndarray, phi: np.ndarray) -> np.ndarray:
-        """Return q ⊕ φ (..., nq)."""
+        """Return the configuration q ⊕ φ (..., nq) after a difference φ (..., nv) from q."""
         result: np.ndarray = q + phi if self.is_plain else self.straight.integrate(q, phi)
         return result
 
@@ -131,7 +131,7 @@ class PlanningSpace:
         return result
 
     def between(self, rows: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Return squared lengths (b, n) from each of q (b, nq) to each of ``rows`` (n, nq)."""
+        """Return the squared lengths (b, n) of the differences from each of q (b, nq) to each of ``rows`` (n, nq)."""
         if self.is_plain and not self.turns:
             a, b = (rows, q) if self._even else (rows * self.weights, q * self.weights)
             result: np.ndarray = b @ a.T
@@ -147,7 +147,7 @@ class PlanningSpace:
         return np.concatenate(blocks, axis=1)
 
     def looks(self, phi: np.ndarray, spacing: float) -> np.ndarray:
-        """Return the number of configurations (n,) to check on segments φ (n, nv), at most ``spacing`` apart.
+        """Return how many configurations (n,) are to be checked on segments φ (n, nv), at most ``spacing`` apart.
 
         The number is reduced for segments so long, or so many, that memory would not hold all configurations.
         """
@@ -159,7 +159,7 @@ class PlanningSpace:
         return float(self.length(self.difference(path[:-1], path[1:])).sum())
 
     def counted(self, path: np.ndarray) -> np.ndarray:
-        """Return a path (k, nq) whose unbounded angles are continuous: whole revolutions are added to them."""
+        """Return a path (k, nq) with whole revolutions added to unbounded angles, so that these are continuous."""
         if not self.turns:
             return path
         result = path.copy()
@@ -169,12 +169,12 @@ class PlanningSpace:
     # -- collision checks
 
     def within(self, q: np.ndarray) -> np.ndarray:
-        """Return True where configurations (n, nq) are within limits."""
+        """Return a mask (n,) of the configurations (n, nq) within limits."""
         slack = 1e-9
         return np.asarray(((q >= self.lower - slack) & (q <= self.upper + slack)).all(-1))
 
     def free(self, q: np.ndarray) -> np.ndarray:
-        """Return True where configurations (n, nq) are collision-free."""
+        """Return a mask (n,) of the configurations (n, nq) that are collision-free."""
         (kernel, more), *rest = self._kernel_calls("in_collision")
         result = np.asarray(kernel(q, *more) < 0.5)
         for kernel, more in rest:
@@ -182,7 +182,7 @@ class PlanningSpace:
         return result
 
     def free_ends(self, q: np.ndarray) -> np.ndarray:
-        """Return True where edges may begin and end at configurations (n, nq).
+        """Return a mask (n,) of the configurations (n, nq) at which edges may begin and end.
 
         Certified edges need a small distance in addition to the margin to be distinguished from a collision.
         """
@@ -194,24 +194,24 @@ class PlanningSpace:
         return result
 
     def keeps(self, q: np.ndarray) -> np.ndarray:
-        """Return True where configurations (..., nq) satisfy the path constraints."""
+        """Return a mask (...) of the configurations (..., nq) that satisfy the path constraints."""
         return np.ones(q.shape[:-1], dtype=bool)
 
     def edges_are_free(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """Return True where straight edges (n, nq) are collision-free, checked together."""
+        """Return a mask (n,) of the straight edges (n, nq) that are collision-free."""
         if self.turns:
             q1 = PlanningSpace.integrate(self, q0, self.difference(q0, q1))
         return self._check_edges(q0, q1, np.zeros(len(q0)))
 
     def edges_are_clear(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray) -> np.ndarray:
-        """Return True where straight edges (n, nq) are free with an additional margin ``more`` (n,) [m].
+        """Return a mask (n,) of the straight edges (n, nq) that are free with an additional margin.
 
-        Unbounded angles are not wrapped.
+        ``more`` (n,) is the additional margin [m].  Unbounded angles are not wrapped.
         """
         return self._check_edges(q0, q1, more)
 
     def _check_edges(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray) -> np.ndarray:
-        """Return which edges (n,) are free with an additional margin (n,).
+        """Return a mask (n,) of the edges that are free with an additional margin ``more`` (n,) [m].
 
         Long sampled edges are checked in parts, and many edges in batches, to check the time limit in between.  Raises
         OutOfTimeError.
@@ -243,7 +243,10 @@ class PlanningSpace:
         return True
 
     def _check_in_batches(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray, work: np.ndarray) -> np.ndarray:
-        """Return which edges are free, in batches; ``work`` (n,) is relative to one kernel call."""
+        """Return a mask (n,) of the edges that are free, checked in batches.
+
+        ``work`` (n,) is the effort of each edge, as a fraction of a batch.
+        """
         result = np.empty(len(q0), dtype=bool)
         ends = np.flatnonzero(np.diff(np.floor(np.cumsum(work) * (1.0 - 1e-9)))) + 1
         for k, (first, last) in enumerate(pairwise([0, *ends.tolist(), len(q0)])):
@@ -257,7 +260,7 @@ class PlanningSpace:
             raise OutOfTimeError
 
     def _check_batch(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray) -> np.ndarray:
-        """Return which edges (n,) are free, by kernels."""
+        """Return a mask (n,) of the edges that are free, by one call of each kernel."""
         (kernel, (margin, *arguments)), *rest = self._kernel_calls(f"is_motion_free {self.method}")
         result: np.ndarray = np.asarray(kernel(q0, q1, margin + more, *arguments))[:, 0] == 0.0
         for kernel, (margin, *arguments) in rest:
@@ -268,7 +271,7 @@ class PlanningSpace:
         return result
 
     def _kernel_calls(self, function: str) -> list[tuple[Any, tuple[np.ndarray, ...]]]:
-        """Return for each block of pairs a kernel and its arguments after the configurations."""
+        """Return, for each block of pairs, a kernel and the arguments that follow the configurations in its call."""
         if self._edge is None:
             self._edge = {}
         result: list[tuple[Any, tuple[np.ndarray, ...]]] | None = self._edge.get(function)
@@ -305,10 +308,10 @@ class PlanningSpace:
             self.checked = 0
 
     def loop(self, function: str, kernel: Any, turning: tuple[bool, ...]) -> tuple[Any, list[np.ndarray]]:
-        """Return the kernel of a whole search loop for the blocks of pairs, and its arguments.
+        """Return a kernel that runs a whole search loop, and the arguments that describe pairs and scene.
 
-        ``turning`` marks unbounded angles.  The arguments are, for each block, margins of individual pairs (if any) and
-        the scene's array.
+        ``function`` is its name, and ``kernel`` builds it for the blocks of pairs. ``turning`` marks unbounded angles.
+        The arguments are, for each block, margins of individual pairs (if any) and the scene's array.
         """
         blocks = self.blocks
         deep, each = tuple([block.is_deep for block in blocks]), blocks[0].each is not None
@@ -326,11 +329,11 @@ class PlanningSpace:
     # -- samples
 
     def samples(self, seed: int) -> Samples:
-        """Return the sequence of configurations that covers the limits, reproducible by seed."""
+        """Return a sequence of configurations that covers the space within limits; reproducible by seed."""
         return Samples(self.straight.tree, self.lower, self.upper, seed)
 
     def dimension(self) -> int:
-        """Return the dimension of the space."""
+        """Return the number of degrees of freedom of the space's configurations."""
         return int(self.robot.nv)
 
     @property
@@ -340,11 +343,11 @@ class PlanningSpace:
 
     @property
     def is_flat(self) -> bool:
-        """True if the space is a Euclidean box."""
+        """True if configurations are Euclidean and no angle is unbounded, so that the space is a box."""
         return self.is_plain and not self.turns
 
     def edge_lengths(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """Return the lengths of collision-free edges (n, nq)."""
+        """Return the lengths (n,) of collision-free edges (n, nq)."""
         return self.length(self.difference(q0, q1))
 
     def detailed(self, path: np.ndarray) -> np.ndarray:
@@ -364,7 +367,7 @@ class PlanningSpace:
         self.blocks, self._edge = pair_blocks(self.robot, self.scene, self.pairs, self.margins), None
 
     def _joint_slices(self) -> list[tuple[Any, slice, slice]]:
-        """Return joints with their slices of q and v."""
+        """Return each joint's body with the joint's slices of q and of v."""
         tree = self.straight.tree
         return [(body, tree.q_slices[i], tree.v_slices[i]) for i, body in tree.stacked()]
 
@@ -409,7 +412,10 @@ def _check_limits(own: Tree, straight: Tree, lower: np.ndarray, upper: np.ndarra
 
 
 def _never_exceeded(joint: JointType, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return which limits (nq,) no configuration exceeds, for coordinates within [−1, 1] by definition."""
+    """Return a mask (nq,) of the coordinates whose limits no configuration exceeds.
+
+    These limits are infinite, or contain [−1, 1] for a coordinate that is within [−1, 1] by definition.
+    """
     within = {k for places in joint.unit_length for k in places}
     if isinstance(joint, (SphericalMRP, FloatingMRP)):
         within = {0, 1, 2}

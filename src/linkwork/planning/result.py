@@ -26,7 +26,7 @@ __all__ = ["CostSoFar", "PlanResult", "PlanTree"]
 
 
 class CostSoFar(NamedTuple):
-    """Length of the best path after some seconds and batches of samples."""
+    """Length ``cost`` of the best path after some seconds and batches of samples (``iterations``)."""
 
     seconds: float
     iterations: int
@@ -91,7 +91,7 @@ class PlanResult(Result):
 
     @property
     def tree(self) -> PlanTree:
-        """Both search trees as one."""
+        """Both search trees as one: all nodes, with the parents of the second tree renumbered."""
         if not self.trees:
             return PlanTree(np.empty((0, self.robot.nq)), np.empty(0, dtype=int))
         first = [0, *np.cumsum([len(tree.q) for tree in self.trees])[:-1].tolist()]
@@ -124,7 +124,7 @@ class PlanResult(Result):
         return self._straight(times, path)
 
     def timed(self, *, smooth: bool = False, **limits: Any) -> TimedPath:
-        """Return the path in the least time within limits, those of `linkwork.motion.time_optimal`.
+        """Return the path as a trajectory of least duration within limits, those of `linkwork.motion.time_optimal`.
 
         It stops at corners, most of which ``smooth`` removes.  Raises ValueError if there is no path.
         """
@@ -159,7 +159,10 @@ class PlanResult(Result):
 
 
 def _polynomial_trajectory(robot: Any, times: np.ndarray, coefficients: np.ndarray) -> Trajectory:
-    """Return the trajectory of polynomial segments (n, nq, terms) of q, for joints that move straight."""
+    """Return a trajectory whose coordinates q are polynomials in each of n segments, (n, nq, terms).
+
+    Planar and floating joints move straight along it.
+    """
     space = CurveSpace.of(robot.tree, apart=True)
     if space.is_plain:
         return Trajectory.polynomial(times, coefficients, robot=robot)
@@ -175,7 +178,10 @@ _MAX_EDGES = 2000  # maximum edges of a tree in a plot
 
 
 def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
-    """Draw trees thin, the path thick, obstacles, and the robot ``shapes`` times."""
+    """Draw a plan and return the axes: thin search trees, a thick path, obstacles, and the robot.
+
+    The robot is drawn ``shapes`` times along the path.
+    """
     robot = result.robot
     (frame,) = frames_to_draw(robot, frame)
     axes = space_axes() if axes is None else axes
@@ -199,7 +205,7 @@ def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
 
 
 def _frame_positions(plan: Any, frame: str, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-    """Return positions (edges, samples, 3) of the frame's origin."""
+    """Return positions (edges, samples, 3) of a frame's origin along straight motions from q0 to q1."""
     t = np.linspace(0.0, 1.0, _SAMPLES)[:, None]
     phi = plan._space.difference(q0, q1)
     q = PlanningSpace.integrate(

@@ -128,7 +128,7 @@ class Roadmap:
 
     @property
     def components(self) -> np.ndarray:
-        """Smallest node index in each node's component (n,); equal for connected nodes."""
+        """Component of each node (n,), as the smallest index of a node in it; equal for connected nodes."""
         return self._graph.components
 
     def __len__(self) -> int:
@@ -139,10 +139,10 @@ class Roadmap:
     def plan(
         self, start: Any, goal: Any, *, frame: str | None = None, simplify: bool = True, max_goal_solutions: int = 8
     ) -> PlanResult:
-        """Plan a path from a configuration to a goal, as in `Robot.plan`, along the roadmap, and shorten it.
+        """Return a path from a configuration to a goal, as `Robot.plan` does, along the roadmap.
 
-        The status is "disconnected" if the roadmap has no path; the message says whether start or goal has no
-        neighbours.
+        With ``simplify`` the path is shortened. The status is "disconnected" if the roadmap has no path; the message
+        says whether start or goal has no neighbours.
         """
         graph, space = self._graph, self._graph.space
         query = PlanQuery(space, start, goal, frame, graph.seed, time.perf_counter())
@@ -186,10 +186,10 @@ class Roadmap:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], robot: Any, scene: Scene | None = None, **options: Any) -> Self:
-        """Read a roadmap for the robot, the scene and the options with which it was built.
+        """Return the roadmap of a file, for the robot, the scene and the options with which it was built.
 
-        Raises ValueError for a file that is not a roadmap, and for another robot, scene or options, for which its edges
-        need not be free.
+        Raises TypeError for an unknown option, and ValueError for a file that is not a roadmap, and for another robot,
+        scene or options, for which its edges need not be free.
         """
         file = npz_path("Roadmap.load", path)
         known = _defaults()
@@ -239,7 +239,7 @@ class Roadmap:
 
 
 def _defaults() -> dict[str, Any]:
-    """Return the default options that determine the space of a roadmap."""
+    """Return the default values of those options that determine the planning space of a roadmap."""
     space_options = inspect.signature(read_space).parameters
     own = inspect.signature(Roadmap).parameters.values()
     return {
@@ -250,10 +250,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def _read(file: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the metadata and the arrays of a file.
-
-    Raises ValueError.
-    """
+    """Return the metadata and the arrays of a roadmap's file.  Raises ValueError for another file."""
     with open_archive(file, _FORMAT, "Roadmap.save") as reader:
         neighbours = None if reader.said["neighbours"] is None else reader.integer("neighbours", 1)
         metadata = {
@@ -294,7 +291,7 @@ def fingerprint(robot: Any, scene: Any, *more: Any) -> str:
 
 
 def _encoded(value: Any) -> bytes:
-    """Return bytes that are equal for equal values; functions are represented by their names."""
+    """Return a value as bytes, which are equal for equal values; functions are represented by their names."""
     if value is None or isinstance(value, (bool, str)):
         parts = [repr(value).encode()]
     elif isinstance(value, Integral):

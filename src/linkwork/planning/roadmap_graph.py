@@ -43,7 +43,7 @@ _NEIGHBOUR_FACTORS = (
 
 
 class RoadmapPath(NamedTuple):
-    """Answer of a roadmap: the path, or the reason why there is none."""
+    """Result of a roadmap query: the path, or the reason why there is none, and the number of edges checked."""
 
     path: np.ndarray | None
     message: str
@@ -51,7 +51,7 @@ class RoadmapPath(NamedTuple):
 
 
 class RoadmapGraph:
-    """Nodes and edges of a roadmap in a space.
+    """Graph of a roadmap: collision-free configurations and the edges between them, in a planning space.
 
     Edges are checked when the graph is built, or, if ``lazy``, when a path would use them.  Results do not depend on
     which thread queries first, except for the counts.
@@ -76,7 +76,7 @@ class RoadmapGraph:
     # -- construction
 
     def grown(self, nodes: int, progress: Any) -> Self:
-        """Return the graph with ``nodes`` more nodes."""
+        """Return the graph with additional nodes, ``nodes`` in number, and edges to their neighbours."""
         read_progress("Roadmap", progress)
         other = type(self)(self.space, seed=self.seed, neighbours=self.neighbours, lazy=self.lazy)
         fresh, other.batches = self._sample_nodes(nodes)
@@ -95,7 +95,9 @@ class RoadmapGraph:
         return other
 
     def restored(self, arrays: dict[str, np.ndarray], batches: int) -> None:
-        """Set the graph from arrays of a file.
+        """Replace the nodes and edges of this graph by those that a file has as arrays.
+
+        ``batches`` is the number of batches of samples drawn so far.
 
         Raises ValueError for arrays that are not a graph in the space.
         """
@@ -108,7 +110,7 @@ class RoadmapGraph:
         self._index()
 
     def k(self, count: int) -> int:
-        """Return the number of neighbours of a node among ``count``."""
+        """Return the number of neighbours to which a node is connected in a graph of ``count`` nodes."""
         if self.neighbours is not None:
             return self.neighbours
         return needed_neighbours(count, self._dimension)
@@ -152,14 +154,17 @@ class RoadmapGraph:
 
     @property
     def components(self) -> np.ndarray:
-        """Smallest index in each node's component, over edges that are not known to be blocked."""
+        """Component of each node (n,), as the smallest index of a node in it.
+
+        Components are connected by edges that are not known to be blocked.
+        """
         label = self._label
         if label is None:
             label = self._label = components(len(self.q), self.joined)
         return label
 
     def shortest_path(self, starts: np.ndarray, goals: np.ndarray) -> RoadmapPath:
-        """Return the shortest path (k, nq) from any of the starts (m, nq) to any of the goals (n, nq).
+        """Return the shortest path (k, nq) from any of the starts (m, nq) to any of the goals (n, nq), with counts.
 
         Starts and goals must be collision-free.
         """
@@ -192,7 +197,10 @@ class RoadmapGraph:
         return RoadmapPath(path[np.concatenate([[True], (path[1:] != path[:-1]).any(axis=1)])], "", checked)
 
     def _connect_all(self, ends: np.ndarray) -> tuple[dict[int, tuple[float, int]], int]:
-        """Return for each node connected to any of ``ends`` the smallest length and the index of the end."""
+        """Return the nodes to which free edges lead from any of ``ends``, and the number of edges checked.
+
+        The nodes are a dict from each node to the length of its shortest edge and the index of this edge's end.
+        """
         result: dict[int, tuple[float, int]] = {}
         checked = 0
         for index, q in enumerate(ends):
@@ -204,11 +212,11 @@ class RoadmapGraph:
         return result, checked
 
     def _edge_indices(self, nodes: list[int]) -> np.ndarray:
-        """Return the edges of a path of nodes."""
+        """Return the indices of the edges along a path of nodes."""
         return self._adjacency.edge_indices(nodes)
 
     def _check_path(self, nodes: list[int]) -> int:
-        """Check the unknown edges of a path together; return their number."""
+        """Check those edges of a path that are not yet checked, all together, and return their number."""
         edges = self._edge_indices(nodes)
         unknown = edges[self.state[edges] == UNKNOWN]
         if len(unknown):
@@ -222,7 +230,10 @@ class RoadmapGraph:
         return len(unknown)
 
     def _connect(self, q: np.ndarray) -> tuple[dict[int, float], int]:
-        """Return the nearby nodes with a free edge to q and their distances, and the number of edges checked."""
+        """Return the nearby nodes to which a free edge leads from q, and the number of edges checked.
+
+        The nodes are a dict from each node to its distance.
+        """
         space, before, k = self.space, 0, self.k(len(self.q))
         for times in _NEIGHBOUR_FACTORS:
             near = nearest_nodes(space, q[None], self.q, times * k)[0][before:]

@@ -12,7 +12,7 @@ __all__ = ["loops", "names", "path"]
 
 
 def __dir__() -> list[str]:
-    """The documented names."""
+    """Return the documented names of this package."""
     return sorted(__all__)
 
 

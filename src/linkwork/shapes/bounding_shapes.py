@@ -157,7 +157,10 @@ def bounding_box(around: ArrayLike | Shape) -> Fit:
 
 
 def _around(value: Any, caller: str) -> tuple[np.ndarray, float, float]:
-    """Return points, radius and slack: their hull grown by the radius contains the shape within the slack."""
+    """Return points, a radius and a slack [m] that describe the points or shape to be bounded.
+
+    The points' hull, grown by the radius, contains the shape, and exceeds it by at most the slack.
+    """
     if not isinstance(value, Shape):
         points = read_points(value, caller)
         if not len(points):
@@ -254,7 +257,11 @@ def _line_coordinates(points: np.ndarray, axis: np.ndarray, through: np.ndarray)
 
 
 def _volumes(points: np.ndarray, radius: float, axis: np.ndarray, through: np.ndarray, more: np.ndarray) -> Any:
-    """Return volumes and radii of the shortest capsules about lines, with radii 1 + ``more`` times minimum."""
+    """Return the volumes of capsules about lines that contain balls of ``radius`` about points, and their radii.
+
+    The radii are without ``radius``, and 1 + ``more`` times the smallest possible ones.  The capsules are as short as
+    possible.
+    """
     along, across = _line_coordinates(points, axis, through)
     size = np.sqrt(across.max(axis=-1)) * (1.0 + more)
     reach = np.sqrt(np.maximum(size[..., None] ** 2 - across, 0.0))
@@ -264,7 +271,7 @@ def _volumes(points: np.ndarray, radius: float, axis: np.ndarray, through: np.nd
 
 
 def _smallest_capsule(points: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return axis, a point on it and radius of the smallest capsule found for points of extent 1."""
+    """Return the axis, a point on it and the radius of the smallest capsule of the search, for points of extent 1."""
     rng = np.random.default_rng(0)
     _, _, axes = np.linalg.svd(points - points.mean(axis=0))
     diagonals = np.array([[0, 1, 1], [0, 1, -1], [1, 0, 1], [1, 0, -1], [1, 1, 0], [1, -1, 0]]) / math.sqrt(2.0)

@@ -150,7 +150,7 @@ def _heights(t: _Trial, points: np.ndarray) -> np.ndarray:
 
 
 def _farthest(t: _Trial) -> list[float]:
-    """Return the violation of the requirement that no other support point is farther along a direction."""
+    """Return by how much other support points are farther along some direction than that direction's own."""
     if not t.has_support:
         return []
     reached = t.directions @ t.points.T

@@ -65,7 +65,7 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _hull_of(points: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """Return the corners of a hull, scaled up until rounding leaves no inner point outside."""
+    """Return the corners of the hull of ``points``, enlarged until no point of ``inner`` is outside by rounding."""
     corners: np.ndarray = points[np.unique(hull_triangles(points))]
     middle = inner.mean(axis=0)
     for _ in range(3):
@@ -179,14 +179,20 @@ class _Surface:
         return cost - before + both, point
 
     def _cone(self, ring: list[int], tip: np.ndarray) -> float:
-        """Return six times the volume between the origin and the triangles from a ring, or an edge, to a tip."""
+        """Return six times the volume between the origin and the triangles from a ring of vertices to a tip.
+
+        A ring of two vertices is an edge, with a single triangle.
+        """
         p = np.array([self.at[k] for k in ring])
         if len(ring) == 2:
             return float(tip @ _cross(p[0], p[1]))
         return float(tip @ _cross(p, np.concatenate([p[1:], p[:1]])).sum(axis=0))
 
     def _best_tip(self, ring: list[int]) -> tuple[float, np.ndarray]:
-        """Return volume and tip of least volume over a ring such that all inner points are below its triangles."""
+        """Return the volume and the position of the tip of least volume above a ring of vertices.
+
+        All inner points must be below the triangles from the ring to the tip.
+        """
         if not 3 <= len(ring) < 25:
             return np.inf, np.zeros(3)
         p = np.array([self.at[k] for k in ring])
@@ -211,7 +217,10 @@ class _Surface:
         return float(volumes[best]), tips[good][best]
 
     def _supporting_planes(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the planes through edges (n, 3) that support the inner points, which are below them on the left."""
+        """Return normals and offsets of the planes through edges from a to b (n, 3) that touch the inner points.
+
+        All inner points are below such a plane; it touches them on the left of the edge.
+        """
         along = b - a
         along = along / np.linalg.norm(along, axis=1, keepdims=True)
         middle = 0.5 * (a + b)

@@ -60,21 +60,25 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 def arc(z: float, radius: float, r: float, start: float, end: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return quadrature nodes of a profile's arc about (z, radius), between angles from the radial axis [rad]."""
+    """Return the quadrature nodes (heights, radii, weights) of an arc in the profile of a body of revolution.
+
+    The arc of radius r is about (z, radius), between angles from the radial axis [rad].
+    """
     angle = 0.5 * (start + end) + 0.5 * (end - start) * _NODES
     return z + r * np.sin(angle), radius + r * np.cos(angle), 0.5 * (end - start) * r * np.cos(angle) * _WEIGHTS
 
 
 def line(z: tuple[float, float], radius: tuple[float, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return quadrature nodes of a straight line of a profile between two heights and radii."""
+    """Return the quadrature nodes (heights, radii, weights) of a straight line in a profile, between two points."""
     t = 0.5 * (1.0 + _NODES)
     return z[0] + (z[1] - z[0]) * t, radius[0] + (radius[1] - radius[0]) * t, 0.5 * (z[1] - z[0]) * _WEIGHTS
 
 
 def of_revolution(segments: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Moments:
-    """Return the moments of a body of revolution about z; segments have heights, radii and weights dz.
+    """Return the moments of a body of revolution about z from the segments of its profile.
 
-    V = π ∫ R² dz, and a disc's second moments are R²/4 per area.  The quadrature is exact to rounding.
+    A segment is quadrature nodes: heights z, radii R and weights dz.  V = π ∫ R² dz, and a disc's second moments are
+    R²/4 per area.  The quadrature is exact to rounding.
     """
     z, radius, dz = (np.concatenate(values) for values in zip(*segments, strict=True))
     discs = math.pi * radius * radius * dz
@@ -163,7 +167,11 @@ class _Sum:
     def add(
         self, size: float, first: np.ndarray, second: np.ndarray, other: tuple[float, np.ndarray, np.ndarray]
     ) -> None:
-        """Add the Minkowski sum of two orthogonal sets, given by their moments of order 0, 1 and 2."""
+        """Add the Minkowski sum of two orthogonal sets.
+
+        ``size``, ``first`` and ``second`` are the moments of order 0, 1 and 2 of one set, and ``other`` those of the
+        other.
+        """
         other_size, other_first, other_second = other
         mixed = np.outer(first, other_first)
         self.volume = self.volume + size * other_size

@@ -184,7 +184,10 @@ class Cylinder(Shape):
 
 
 def rim(units: np.ndarray, radius: float) -> np.ndarray:
-    """Return the farthest points (..., 3) of a circle in the plane z = 0; its centre along z."""
+    """Return the farthest points (..., 3) along directions of a circle about the origin in the plane z = 0.
+
+    For a direction along z it is the centre.
+    """
     points = np.zeros_like(units)
     flat = units[..., :2]
     length = np.hypot(flat[..., :1], flat[..., 1:])

@@ -85,7 +85,7 @@ class _Hull:
         return [a, b, c, d]
 
     def _maximum(self, values: np.ndarray) -> int:
-        """Return the point of the largest value; among ties, a corner."""
+        """Return the index of the point with the largest value; among ties it is a corner of the hull."""
         ties = np.flatnonzero(values >= values.max() - _TIE)
         return int(ties[np.argmax(self.points[ties] @ _OBLIQUE)])
 
@@ -128,7 +128,7 @@ class _Hull:
         return next((k for k in ordered if self._above(k, self.facets[facet])), None)
 
     def _replace(self, facet: int, point: int) -> list[int]:
-        """Replace all facets below a point by facets to the point, and return these."""
+        """Replace all facets that a point is above by facets from their border to the point, and return these."""
         visible, border, stack = {facet}, [], [facet]
         while stack:
             a, b, c = self.facets[stack.pop()]

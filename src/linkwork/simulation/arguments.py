@@ -41,7 +41,7 @@ _SAME = 1e-9  # accepted relative difference of a controller's own time step
 
 
 def check_step(caller: str, controller: Any, h: float) -> None:
-    """Raise ValueError for a controller, or one that it contains, with another time step than the simulation."""
+    """Raise ValueError if a controller, or one that it contains, has another time step than the simulation."""
     for one in (controller, getattr(controller, "law", None)):
         own = getattr(one, "dt", None)
         if isinstance(own, (int, float, np.number)) and own > 0.0 and abs(float(own) - h) > _SAME * h:
@@ -52,7 +52,10 @@ def check_step(caller: str, controller: Any, h: float) -> None:
 
 
 def _core_of(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape of an array for one environment: all of it if it does not begin with the batch's shape."""
+    """Return the shape of an array without the leading axes of the batch.
+
+    It is the array's whole shape if this does not begin with the batch's shape.
+    """
     n = len(leading)
     return x.shape[n:] if n and x.shape[:n] == leading else x.shape  # type: ignore[no-any-return]
 
@@ -60,9 +63,10 @@ def _core_of(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
 def cores_of(
     caller: str, robot: Any, controller: Any, inputs: Mapping[str, Any], leading: tuple[int, ...]
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Return the shape of each input for one environment, by name; the controller's ``input_shapes`` take precedence.
+    """Return the shape of each input for a single environment, by name.
 
-    Raises ValueError for an input that may be a number for each environment, or one vector for all.
+    The controller's ``input_shapes`` take precedence.  Raises ValueError for an input that may be a number for each
+    environment, or one vector for all.
     """
     shapes = getattr(controller, "input_shapes", None)
     takes: Mapping[str, Any] = shapes if isinstance(shapes, Mapping) else {}
@@ -153,9 +157,9 @@ def read_arrays(option: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
 def read_robot_parameters(
     robot: Any, values: Mapping[str, Any], contacts: ContactSet | None
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
-    """Return the shapes of parameters of a robot and its contacts, and their arrays, by the names of inputs.
+    """Return two dicts: the shapes of the parameters of a robot and its contacts, and their arrays, by input name.
 
-    Raises ValueError for a name of several parameters, UnknownNameError for an unknown one.
+    Raises ValueError if a name denotes several parameters, and UnknownNameError for an unknown name.
     """
     sizes: dict[str, tuple[int, ...]] = {}
     for name in values:
@@ -189,7 +193,7 @@ def chosen_of(where: Any, leading: tuple[int, ...]) -> np.ndarray:
 
 
 def over(chosen: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return a mask of environments (...) with the axes of an array (..., n)."""
+    """Return a mask of environments (...) with trailing axes of length 1, so that it broadcasts with x (..., n)."""
     return chosen.reshape(chosen.shape + (1,) * (x.ndim - chosen.ndim))
 
 
@@ -202,10 +206,10 @@ def replaced_parameters(
     leading: tuple[int, ...],
     contacts: ContactSet | None,
 ) -> dict[str, Any]:
-    """Return parameters by the names of inputs, with ``own`` replaced by ``values`` in the environments of ``where``.
+    """Return parameters by input name, with ``own`` replaced by ``values`` in the environments of ``where``.
 
-    Raises UnknownNameError for a name that is not in ``known``, the robot's names, and ValueError for other shapes and
-    for values that are not finite.
+    Raises UnknownNameError for a name that is not in ``known``, the parameters of the constructor, and ValueError for
+    other shapes and for values that are not finite.
     """
     for name in values:
         if name not in known:
@@ -287,7 +291,10 @@ def read_joint_forces(caller: str, robot: Any, tau: Any) -> dict[str, Any]:
 
 
 class ExternalWrenches(NamedTuple):
-    """External wrenches: (frame, axes, name) of each, constant ones (..., 6), and those with a row for each step."""
+    """External wrenches: a (frame, axes, name) for each, and the arrays by name.
+
+    ``constant`` are wrenches (..., 6) that do not change, and ``rows`` those with a row for each step.
+    """
 
     names: tuple[tuple[str, str, str], ...]
     constant: dict[str, Any]

@@ -108,18 +108,18 @@ def split_command(robot: Any, command: Any) -> tuple[Any, Wrenches]:
 
 @dataclass(frozen=True)
 class OutputForm:
-    """Form of a controller's output: servos or joint forces, frames of wrenches, and constant elements."""
+    """Structure of a controller's output: servos or joint forces, frames of wrenches, and constant elements."""
 
     servos: bool
     wrenches: tuple[tuple[str, str], ...]
     constants: tuple[float | None, ...]  # by element of a command: None where it varies
 
     def varying(self, robot: Any, command: Any) -> list[Any]:
-        """Return the elements of a command that vary."""
+        """Return the elements of a controller's output that are not constant."""
         return [x for x, constant in zip(_flat(robot, command)[0], self.constants, strict=True) if constant is None]
 
     def command(self, robot: Any, varying: Scalars) -> ControlOutput:
-        """Return the command with these varying elements."""
+        """Return the controller's output with these elements, and its constant ones."""
         rest = iter(varying)
         every = [next(rest) if constant is None else constant for constant in self.constants]
         wrenches = {}
@@ -136,7 +136,7 @@ class OutputForm:
 
 
 def _flat(robot: Any, command: Any) -> tuple[list[Any], bool, Wrenches]:
-    """Return the elements of a command, True if it is of servos, and its wrenches."""
+    """Return the elements of a controller's output as a list, True if they are those of servos, and its wrenches."""
     tau, wrenches = split_command(robot, command)
     servos = isinstance(tau, ServoActuators)
     if servos:
@@ -150,7 +150,7 @@ def _flat(robot: Any, command: Any) -> tuple[list[Any], bool, Wrenches]:
 
 
 def command_form(setup: Any) -> OutputForm:
-    """Trace a simulation's controller once, alone, and return the form of its output."""
+    """Trace a simulation's controller once on symbols, and return the structure of its output."""
     graph, robot = Graph("controller"), setup.robot
 
     def symbols(name: str, shape: tuple[int, ...]) -> Any:

@@ -73,7 +73,7 @@ class EventRecord(NamedTuple):
 
 
 class EventSlots(NamedTuple):
-    """Events since the last record: a ``table`` with SLOTS rows, their ``count``, and ``ended``.
+    """Events since the last record: a ``table`` of at most SLOTS rows, their ``count``, and ``ended``.
 
     ``ended`` is the time in the step [s] at which an event ended the environment.
     """
@@ -84,7 +84,7 @@ class EventSlots(NamedTuple):
 
 
 def no_slots(robot: Any) -> EventSlots:
-    """Return the slots before the first event."""
+    """Return the empty table of events before the first event."""
     return EventSlots(np.zeros((SLOTS, 2 * (1 + robot.nq + robot.nv))), 0.0, 0.0)
 
 
@@ -104,7 +104,7 @@ def checked_events(value: Any) -> tuple[Event, ...]:
 
 
 def watched(robot: Any, events: tuple[Event, ...]) -> list[WatchedFunction]:
-    """Return the events as watched functions, with checks of their results."""
+    """Return the events as functions for event location, which check the results of guards and jumps."""
     return [
         WatchedFunction(_guard(e), e.direction, e.stop, None if e.jump is None else _jump(robot, e)) for e in events
     ]
@@ -138,7 +138,10 @@ def _jump(robot: Any, event: Event) -> Callable[..., Any]:
 
 
 def occurrences(robot: Any, events: tuple[Event, ...], table: np.ndarray, count: np.ndarray) -> list[EventRecord]:
-    """Return all events by environment and time, from tables (..., records, SLOTS, ·) and counts (..., records)."""
+    """Return a record for each event that happened, sorted by environment and time.
+
+    ``table`` (..., records, SLOTS, ·) contains the events between records, and ``count`` (..., records) their number.
+    """
     used = np.arange(SLOTS) < count[..., None]
     nq, nv = robot.nq, robot.nv
     result = []

@@ -90,7 +90,10 @@ class JointStops:
 
 
 def _inertias(robot: Any, passive: bool) -> tuple[float, ...]:
-    """Return the smallest 1/(M⁻¹)ₖₖ (nv).  Raises ValueError for a joint without inertia."""
+    """Return the smallest effective inertia 1/(M⁻¹)ₖₖ of each velocity (nv), over sampled configurations.
+
+    Raises ValueError for a joint without inertia.
+    """
     result = np.array(least_inertias(robot, passive))
     if not (np.isfinite(result).all() and (result > 0.0).all()):
         name = robot.v_names[int(np.argmin(np.where(np.isfinite(result), result, -1.0)))]
@@ -140,7 +143,7 @@ _RESTS = 1e-4  # [rad/s, m/s] speed below which dry friction is that of joints a
 
 
 def limited_indices(robot: Any) -> list[tuple[int, int]]:
-    """Return the indices in q and in v of coordinates that may have limits: those with v as their rates."""
+    """Return the pairs of indices (in q, in v) of the coordinates that may have limits: those with q̇ = v."""
     space = CurveSpace.of(robot.tree)
     if space.is_plain:
         return [(k, k) for k in range(robot.nv)]
@@ -148,7 +151,7 @@ def limited_indices(robot: Any) -> list[tuple[int, int]]:
 
 
 def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:
-    """Return the intervals of joint limits, for coordinates with v as their rates."""
+    """Return the bounded impulses of joint limits, for the coordinates with q̇ = v and a finite limit."""
     result = []
     pairs = limited_indices(robot)
     for side, bounds in ((1.0, robot.lower), (-1.0, robot.upper)):
@@ -161,7 +164,10 @@ def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any) -> list[I
 
 
 def dry_joints(tree: Tree, law: FrictionLaw, A: Sequence[Scalars], v: Scalars, h: Any) -> list[Interval]:
-    """Return the intervals of dry friction that sticks: up to f_s of joints at rest, and |F(v)| of joints that move."""
+    """Return the bounded impulses of dry friction that sticks.
+
+    The bounds are f_s for joints at rest, and |F(v)| for joints that move.
+    """
     result = []
     for k, parameters in enumerate(dry_parameters(tree)):
         if not is_zero(parameters.static):
@@ -172,7 +178,7 @@ def dry_joints(tree: Tree, law: FrictionLaw, A: Sequence[Scalars], v: Scalars, h
 
 
 def loop_intervals(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars, h: Any) -> list[Interval | None]:
-    """Return an interval for each row of the constraints (nc), None for a row that is zero.
+    """Return the impulse of each row of the constraints (nc) as an interval, None for a row that is zero.
 
     A holonomic row prescribes the velocity that ends the step on the constraint, G w = −σ − h γ/2.  The tangent of the
     start would add energy.
@@ -194,7 +200,7 @@ def loop_intervals(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Sca
 
 
 def servo_intervals(moving: Any, servos: ServoForces, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:
-    """Return the intervals of servos, whose forces are those at the end of the step."""
+    """Return the bounded impulses of servos, whose forces are those of the state at the end of the step."""
     left = moving.difference(array(list(q)), array(list(servos.position)))
     each = zip(servos.force, left, servos.velocity, servos.stiffness, servos.damping, servos.limit, strict=True)
     terms = [(f + K * e + D * rate, h * K + D, most) for f, e, rate, K, D, most in each]

@@ -17,7 +17,7 @@ REACTIONS = ("constraint_forces", "joint_wrenches", "loop_joint_wrenches")
 
 
 def in_world_axes(moving: Any, q: Any, wrenches: Sequence[tuple[str, str, Scalars]]) -> dict[str, Any]:
-    """Return external wrenches (frame, axes, components) by frame, in the world's axes."""
+    """Return external wrenches, each (frame, axes, components), in the world's axes, summed by frame."""
     result: dict[str, Any] = {}
     for frame, axes, components in wrenches:
         w = array(list(components))

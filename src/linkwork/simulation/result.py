@@ -72,7 +72,7 @@ def sentence_of(
 
 
 def within_step(status: Any, ended: Any) -> np.ndarray:
-    """Return the time within their last step [s] at which events ended environments, 0 for others."""
+    """Return the time in its last step at which an event ended an environment [s], 0 where none did."""
     result: np.ndarray = np.where((status == ENDED) | (status == PILED), ended, 0.0)
     return result
 

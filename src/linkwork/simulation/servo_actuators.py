@@ -22,7 +22,7 @@ __all__ = ["ServoActuators", "ServoForces", "actuator_servos"]
 
 @dataclass(frozen=True)
 class ServoForces:
-    """Parameters of servos (nv each), and their target configuration (nq)."""
+    """Parameters of servos: target configuration (nq); target velocity, force and gains (nv each); limits (nv)."""
 
     force: Sequence[Any]
     position: Sequence[Any]
@@ -32,7 +32,7 @@ class ServoForces:
     limit: Sequence[Any]
 
     def now(self, robot: Any, q: Any, v: Any) -> list[Any]:
-        """Return τ (nv) in the state q, v."""
+        """Return the joint forces τ (nv) of the servos in the state q, v."""
         left = robot.difference(array(list(q)), array(list(self.position)))
         each = zip(self.force, left, self.velocity, v, self.stiffness, self.damping, self.limit, strict=True)
         forces = [(f + K * e + D * (rate - x), most) for f, e, rate, x, K, D, most in each]

@@ -84,7 +84,7 @@ def simulated(
     segments: int | None,
     progress: Any,
 ) -> Simulation:
-    """See `Robot.simulate`."""
+    """Simulate a robot and return the result; the arguments are those of `Robot.simulate`."""
     read_progress("simulate", progress)
     h = positive("simulate", "dt", dt, unit="s", symbols=False)
     control_every = integer("simulate", "control_every", control_every, least=1, what="a number of steps")
@@ -169,7 +169,7 @@ def _own_record(method: str, every: int) -> tuple[Any, ...]:
 
 
 def first_carried(setup: SimulationSetup, leading: tuple[int, ...], seed: Any) -> Any:
-    """Return the initial state of controller and sensors, with the states of random generators."""
+    """Return the initial state of the controller and the sensors, with that of the sensors' random generators."""
     if setup.sensors is None:
         return setup.start
     carried = np.zeros((*leading, setup.sensors.count(setup.robot)))
@@ -178,7 +178,7 @@ def first_carried(setup: SimulationSetup, leading: tuple[int, ...], seed: Any) -
 
 
 class SimulationRun:
-    """A simulation of ``steps`` of h [s], before it runs."""
+    """Simulation of ``steps`` of h [s] with all of its inputs, ready to run."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class SimulationRun:
         self.axes = axes  # axis of the steps, by name of signals
 
     def on_symbols(self, q: Any, v: Any, segments: int | None) -> Simulation:
-        """Trace the whole simulation in the graph of its symbols."""
+        """Return the result of a simulation on symbols, by adding all of its steps to their graph."""
         setup, total = self.setup, self.steps // self.setup.every
         rows = {name: x.reshape(total, setup.every, *x.shape[1:]) for name, x in self.signals.items()}
         now = {name: x[0] for name, x in self.signals.items()}
@@ -226,7 +226,10 @@ class SimulationRun:
         )
 
     def run_compiled(self, q: Any, v: Any, progress: Any) -> tuple[Simulation, np.ndarray | None]:
-        """Run compiled segments; return the result, and the state of depths of rigid contacts if they are watched."""
+        """Run the simulation by compiled kernels, a segment of records at a time.
+
+        Returns the result, and the record of contact depths (None without rigid contacts).
+        """
         setup, n = self.setup, len(self.leading)
         total = self.steps // setup.every
         rows = rows_of(total)
@@ -297,19 +300,22 @@ class SimulationRun:
     def _warn(
         self, kernel: SimulationKernel, state: Mapping[str, Any], arguments: Mapping[str, Any], rows: int
     ) -> None:
-        """Warn of a step that is too long for the first environment to be stable, once for the same code."""
+        """Warn if the step is too long for the first environment to be stable, once for a setup."""
         each = {name: self._rows(name, 0, rows) for name in self.signals}
         signals = {name: x[(0,) * self.axes[name]] for name, x in each.items()}
         duration = self.h * self.steps
         check_step_stability(self.setup, self.h, kernel, state, arguments, signals, self.leading, duration)
 
     def whole_parameters(self) -> dict[str, Any]:
-        """Return the parameters of each environment, by the robot's names."""
+        """Return the parameters by the robot's names, each with a value for every environment."""
         every = zip(self.setup.asked, self.parameters.values(), self.setup.parameters, strict=True)
         return {asked: np.broadcast_to(x, (*self.leading, *shape)) for asked, x, (_, shape) in every}
 
     def _carried(self, z: Any) -> Any:
-        """Return the controller's own state, without the held command of a sampled controller."""
+        """Return the controller's own state from the state z of a simulation.
+
+        It is without the sensors' state, and without the command that a sampled controller holds.
+        """
         own = self.setup.carried(z)
         return self.setup.controller.own(own) if isinstance(self.setup.controller, SampledCommand) else own
 
@@ -324,7 +330,7 @@ class SimulationRun:
         return () if self.setup.contacts is None else self.setup.contacts.names(self.setup.robot)
 
     def _first(self, state: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-        """Return the record of the initial state."""
+        """Return q, v and the other recorded quantities of the initial state, as a single record."""
         n = len(self.leading)
         q, v = (np.expand_dims(state[x], n) for x in ("q", "v"))
         if not (self.setup.records or self.setup.sensors) and self.setup.contacts is None:
@@ -340,7 +346,10 @@ class SimulationRun:
         return q, v, {name: np.expand_dims(x, n) for name, x in result.items()}
 
     def _rows(self, name: str, begin: int, rows: int) -> Any:
-        """Return the rows of a signal for a segment, by record and step; the last segment repeats the last row."""
+        """Return the values of a time input in a segment, with an axis of ``rows`` records and one of steps.
+
+        Beyond the end of the simulation its last value is repeated.
+        """
         every, axis = self.setup.every, self.axes[name]
         at = np.minimum(np.arange(begin * every, (begin + rows) * every), self.steps - 1)
         taken = np.take(self.signals[name], at, axis=axis)

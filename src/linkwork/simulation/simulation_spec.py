@@ -34,10 +34,10 @@ OWN, SENSORS = "controller", "sensors"  # keys of the state from step to step, i
 
 @dataclass(frozen=True)
 class SimulationSetup:
-    """A robot with the method of simulation, what acts on it, and what is recorded.
+    """Specification of a simulation: the robot, the method, everything that acts on the robot, and the records.
 
-    ``inputs``, ``signals`` and ``parameters`` are pairs of name and shape; ``every`` is the number of steps from record
-    to record.
+    ``inputs``, ``signals`` and ``parameters`` are pairs of name and shape; ``every`` is the number of steps from
+    record to record.
     """
 
     robot: RobotBase
@@ -98,7 +98,7 @@ class SimulationSetup:
             raise TypeError(f"simulate: controller: expected a function called as ({takes}): {error}") from None
 
     def bounded(self, option: str, otherwise: str = "") -> None:
-        """Raise ValueError for an ``option`` that only the program of the default method supports."""
+        """Raise ValueError for an ``option`` that needs the program of the default method, if this setup has none."""
         if self.method != "semi_implicit_euler":
             got = f"got method={self.method!r}"
         elif self.is_compliant:
@@ -129,17 +129,20 @@ class SimulationSetup:
 
     @property
     def sticks(self) -> bool:
-        """True where dry friction sticks, so that each step's program solves for it, with contacts."""
+        """True if the law of dry friction sticks; each step's program then solves for it, together with contacts."""
         return self.passive and friction_law(self.friction).sticks
 
     @property
     def smooth_friction(self) -> str | FrictionLaw:
-        """Law of dry friction where no program solves for joints that stick, as in joints that close loops."""
+        """Law of dry friction of joints that close loops, which the program of a step does not solve for.
+
+        It is the default law if the simulation's own law sticks.
+        """
         return DEFAULT.name if self.sticks else self.friction
 
     @property
     def is_bounded(self) -> bool:
-        """True if each step is a program with bounds, whatever the controller returns."""
+        """True if each step solves a program with contacts, limits or sticking friction, for any controller."""
         touching = self.contacts is not None and not self.is_compliant
         return touching or self.sticks or self.limits == "held"
 
@@ -163,7 +166,7 @@ class SimulationSetup:
 
     @property
     def watches_depth(self) -> bool:
-        """True if contacts may be rigid, so depths are measured in every step."""
+        """True if some contacts may be rigid; the depths of contacts are then measured in every step."""
         return self.contacts is not None and not self.is_compliant
 
     @property
@@ -187,14 +190,14 @@ class SimulationSetup:
 
     @property
     def start(self) -> Any:
-        """Initial state of controller and sensors, zero for the sensors, None if there is none."""
+        """Initial state of the controller and the sensors, with zeros for the sensors; None if neither has a state."""
         if self.sensors is None:
             return self.begins
         carried = {SENSORS: np.zeros(self.sensors.count(self.robot))}
         return carried if self.begins is None else {OWN: self.begins, **carried}
 
     def carried(self, z: Any) -> Any:
-        """Return the controller's part of a state, None if it has none."""
+        """Return the controller's part of the state z of controller and sensors, None if it has none."""
         return z if self.sensors is None else z.get(OWN)
 
     def own(self, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -206,7 +209,7 @@ class SimulationSetup:
         return {name: x for name, x in every if not is_of_contacts(name)}
 
     def touched(self, parameters: Mapping[str, Any] | None) -> ContactSet | None:
-        """Return the contacts with their parameters replaced by the given values, None without contacts."""
+        """Return the contacts with parameters replaced by ``parameters``, by input name; None without contacts."""
         if self.contacts is None:
             return None
         every = zip(self.asked, (parameters or {}).values(), strict=True)
@@ -215,7 +218,7 @@ class SimulationSetup:
 
 
 def moving_robot(robot: Any, own: Mapping[str, Any]) -> Any:
-    """Return the robot with parameters ``own`` in place of those that it has."""
+    """Return the robot with its parameters replaced by ``own``, by name."""
     return robot.with_parameters(dict(own)) if own else robot
 
 
@@ -262,7 +265,7 @@ def _called(record: Any) -> str:
 
 @dataclass(frozen=True)
 class RecordedFunction:
-    """Record of a function of the robot, called with those of q, v and τ that it takes."""
+    """Recorded function of the robot, which is called with those of q, v and τ that are its arguments."""
 
     robot: Any
     what: Any

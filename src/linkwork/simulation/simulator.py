@@ -297,7 +297,7 @@ class Simulator:
             raise
 
     def _stepped(self, steps: Any, q: Any, v: Any, status: Any, *carried: Any) -> SimulatorState:
-        """Set and return the state after a quick call for one environment, whose results are new arrays."""
+        """Set and return the state after a quick call for one environment; its results are new arrays."""
         done = np.asarray(steps)
         for x in (done, q, v):
             x.setflags(False)  # type: ignore[call-arg]  # the keyword write= takes twice the time
@@ -356,7 +356,7 @@ class Simulator:
         return self._set(end["steps"], end["q"], end["v"], end.get("z", ()), end["status"], within)
 
     def _set(self, steps: Any, q: Any, v: Any, controller: Any, status: Any, within: Any) -> SimulatorState:
-        """Set and return the state, of arrays that nothing else holds; they become read-only."""
+        """Set and return the state with these arrays, which become read-only and must not be used elsewhere."""
         carried = [locked(x) for x in leaves(controller)]
         steps, q, v, status, within = map(locked, (steps, q, v, status, within))
         self._plain = (steps, q, v, *carried, status, *self._clock)

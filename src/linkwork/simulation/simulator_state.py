@@ -32,7 +32,7 @@ __all__ = [
 
 
 class _JointForces:
-    """Controller of a simulator that has none: it returns the joint forces of the step."""
+    """Controller of a simulator without a controller of its own: it returns the joint forces that `step` takes."""
 
     _is_open = True  # does not depend on the state
 
@@ -44,7 +44,10 @@ JOINT_FORCES = _JointForces()
 
 
 class SimulatorOptions(NamedTuple):
-    """Options of a simulator, as `SimulationSetup` takes them; ``parameters`` are the robot's names for its own."""
+    """Options of a `Simulator` that its setup needs.
+
+    ``parameters`` are the names of the robot's parameters that have other values.
+    """
 
     method: str
     passive: bool
@@ -64,7 +67,10 @@ class SimulatorOptions(NamedTuple):
         count: int,
         controller: Any,
     ) -> SimulationSetup:
-        """Return the setup of ``count`` steps; ``sizes`` are the shapes of parameters, and ``inputs`` of constants."""
+        """Return the specification of a simulation of ``count`` steps for a robot.
+
+        ``sizes`` are the shapes of parameters and ``inputs`` those of constants, by name.
+        """
         return SimulationSetup(
             robot,
             self.method,
@@ -115,8 +121,8 @@ def first_state(
 ) -> SimulatorState:
     """Return the state of a batch that starts at q (..., nq) and v (..., nv).
 
-    ``start`` is what the controller carries at first, None where it carries nothing, and ``noise`` (..., 2) is where
-    the random numbers of sensors begin.
+    ``start`` is the initial state of the controller, None if it has none, and ``noise`` (..., 2) that of the sensors'
+    random generators.
     """
     robot: Any = setup.robot
 
@@ -151,14 +157,14 @@ def copied_state(value: Any, now: SimulatorState) -> SimulatorState:
 
 
 def locked(x: Any) -> np.ndarray:
-    """Return the array, read-only."""
+    """Return an array after setting it to read-only."""
     result = np.asarray(x)
     result.setflags(write=False)
     return result
 
 
 def not_plain(*arrays: Any) -> None:
-    """Return None: the answer of a quick call to arrays that it does not accept."""
+    """Return None, which a quick call returns for arrays that it does not accept."""
 
 
 def paired(function: Callable[[Any, Any], Any], new: Any, old: Any) -> Any:

@@ -35,7 +35,7 @@ _SYMMETRIC = 1e-9  # largest asymmetry of an inertia, relative to its largest el
 
 
 def checked_array(value: Any, expected: str, *shapes: tuple[int, ...], infinite: bool = False) -> np.ndarray:
-    """Return numbers as an array of floats, of one of these shapes; −0 becomes 0.
+    """Return an argument as an array of floats with one of these shapes; −0 becomes 0.
 
     Raises ValueError for another shape, for NaN, for ±inf unless ``infinite``, and for values that are not numbers:
     strings, truth values, complex numbers and masked arrays.

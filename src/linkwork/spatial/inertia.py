@@ -43,7 +43,10 @@ class Inertia:
         return Inertia(mass, Vec3.zero(), about_center).shifted(center)
 
     def shifted(self, p: Vec3) -> Inertia:
-        """Return the same inertia about the point −p: every position of mass changes by p."""
+        """Return the inertia of the same masses about the point −p [m], in the same axes.
+
+        Relative to that point, the position of every mass changes by p.
+        """
         m, h, J = self.mass, self.moment, self.about
         w = h + p * (0.5 * m)
         # J − [p×][h×] − [h×][p×] − m [p×][p×]  =  J + 2(p·w) 1 − (p wᵀ + w pᵀ),  w = h + m p/2
@@ -127,7 +130,10 @@ class ArticulatedInertia:
         )
 
     def shifted(self, p: Vec3) -> ArticulatedInertia:
-        """Return the same inertia about the point −p, in the same axes."""
+        """Return the articulated inertia of the same masses about the point −p [m], in the same axes.
+
+        Relative to that point, the position of every mass changes by p.
+        """
         J, H, M = self.angular, self.coupling, self.linear
         P = Matrix3.cross(p)
         shifted = H + P @ M  # H' = H + [p×] M

@@ -49,12 +49,15 @@ Scalars = Sequence[Any]
 
 
 def parameters_of(inertia: Inertia) -> tuple[Any, ...]:
-    """Return π of an inertia [kg, kg m, kg m²]."""
+    """Return the ten inertial parameters of a body: mass, first moments, rotational inertia [kg, kg m, kg m²].
+
+    π = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz), about the frame's origin in its axes.
+    """
     return (inertia.mass, *inertia.moment, *inertia.about.elements())
 
 
 def inertia_of(parameters: Scalars) -> Inertia:
-    """Return the inertia with the parameters π."""
+    """Return the inertia with the ten inertial parameters π (`parameters_of`)."""
     m, x, y, z, *about = parameters
     return Inertia(m, Vec3(x, y, z), Symmetric3(*about))
 
@@ -66,9 +69,10 @@ _UNIT = [inertia_of([1.0 if k == j else 0.0 for j in range(10)]) for k in range(
 
 
 def unit_wrenches(motion: RigidMotion) -> list[Force]:
-    """Return the wrench on a body with this motion for each unit parameter; their sum weighted by π is f.
+    """Return the wrench on a body with this motion for each inertial parameter, when it is 1 and all others are 0.
 
-    f = m p̈ + Ω h,  n = h × p̈ + J ω̇ + ω × J ω.
+    The sum of these wrenches, weighted by the parameters π, is the wrench (n; f) on a body: f = m p̈ + Ω h,  n = h ×
+    p̈ + J ω̇ + ω × J ω.
     """
     w, w_dot, a, W = motion.angular_velocity, motion.angular_acceleration, motion.acceleration, motion.omega
     mass = [Force(Vec3.zero(), a)]
@@ -78,14 +82,14 @@ def unit_wrenches(motion: RigidMotion) -> list[Force]:
 
 
 def unit_momenta(V: Motion) -> list[Force]:
-    """Return the momentum at a twist V for each unit parameter."""
+    """Return the momentum at a twist V for each inertial parameter, when it is 1 and all others are 0."""
     return [unit @ V for unit in _UNIT]
 
 
 def unit_energies(V: Motion) -> list[Any]:
-    """Return the kinetic energy at a twist V for each unit parameter.
+    """Return the kinetic energy at a twist V for each inertial parameter, when it is 1 and all others are 0.
 
-    The energy is ½ m v·v + h·(v × ω) + ½ ω·J ω.
+    The energy of a body is ½ m v·v + h·(v × ω) + ½ ω·J ω.
     """
     w, v = V.angular, V.linear
     x, y, z = w
@@ -96,23 +100,26 @@ def unit_energies(V: Motion) -> list[Any]:
 
 
 def pseudo_inertia(parameters: Scalars) -> list[list[Any]]:
-    """Return P (4 × 4): [[½ tr(J) 1 − J, h], [hᵀ, m]]."""
+    """Return the pseudo-inertia P (4 × 4) of inertial parameters: [[½ tr(J) 1 − J, h], [hᵀ, m]]."""
     m, x, y, z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz = parameters
     xx, yy, zz = 0.5 * (J_yy + J_zz - J_xx), 0.5 * (J_xx + J_zz - J_yy), 0.5 * (J_xx + J_yy - J_zz)
     return [[xx, -J_xy, -J_xz, x], [-J_xy, yy, -J_yz, y], [-J_xz, -J_yz, zz, z], [x, y, z, m]]
 
 
 def from_pseudo_inertia(P: Sequence[Scalars]) -> list[Any]:
-    """Return π of a pseudo-inertia, given by its upper triangle: J = tr(Σ) 1 − Σ."""
+    """Return the ten inertial parameters of a pseudo-inertia P (4 × 4), of which the upper triangle is read.
+
+    With the upper left block Σ of P, J = tr(Σ) 1 − Σ.
+    """
     (xx, xy, xz, x), (_, yy, yz, y), (_, _, zz, z), (_, _, _, m) = P
     return [m, x, y, z, yy + zz, -xy, -xz, xx + zz, -yz, xx + yy]
 
 
 def from_log_cholesky(theta: Scalars) -> list[Any]:
-    """Return π of the log-Cholesky parameters θ, ten unbounded numbers; the mass is e^2α.
+    """Return the ten inertial parameters for log-Cholesky parameters θ, which are unbounded; the mass is e^2α.
 
-    θ = (α, d_1, d_2, d_3, s_12, s_23, s_13, t_1, t_2, t_3) and
-    P = U Uᵀ,  U = e^α [[e^d_1, s_12, s_13, t_1], [0, e^d_2, s_23, t_2], [0, 0, e^d_3, t_3], [0, 0, 0, 1]].
+    θ = (α, d_1, d_2, d_3, s_12, s_23, s_13, t_1, t_2, t_3) and P = U Uᵀ,  U = e^α [[e^d_1, s_12, s_13, t_1], [0,
+    e^d_2, s_23, t_2], [0, 0, e^d_3, t_3], [0, 0, 0, 1]].
     """
     alpha, d_1, d_2, d_3, s_12, s_23, s_13, x, y, z = theta
     m, a, b, c = exp(2.0 * alpha), exp(d_1), exp(d_2), exp(d_3)
@@ -122,7 +129,10 @@ def from_log_cholesky(theta: Scalars) -> list[Any]:
 
 
 def log_cholesky(parameters: Scalars) -> list[Any]:
-    """Return θ of π for a positive definite pseudo-inertia P = U Uᵀ: the columns of U, the last first."""
+    """Return the log-Cholesky parameters θ of ten inertial parameters, the inverse of `from_log_cholesky`.
+
+    The pseudo-inertia P = U Uᵀ must be positive definite.  The columns of U are computed from the last to the first.
+    """
     m, *scaled = parameters
     (xx, xy, xz, x), (_, yy, yz, y), (_, _, zz, z), _ = pseudo_inertia([1.0, *(k / m for k in scaled)])
     c = sqrt(zz - z * z)

@@ -76,7 +76,10 @@ def by_rows(columns: Sequence[Motion | Force]) -> list[list[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Subspace:
-    """Basis of a joint's motions: ``S @ v`` is a motion, ``S.T @ F`` the joint's generalized forces."""
+    """Motion subspace of a joint, the matrix S of its columns (6 × nv).
+
+    ``S @ v`` is the motion at velocity v, and ``S.T @ F`` are the joint forces of a wrench F.
+    """
 
     columns: tuple[Motion, ...]
 
@@ -88,7 +91,7 @@ class Subspace:
 
     @property
     def T(self) -> _Transposed:
-        """Transpose, which maps a wrench to the forces along the columns."""
+        """Transpose Sᵀ, which maps a wrench to its joint forces."""
         return _Transposed(self.columns)
 
     def __len__(self) -> int:

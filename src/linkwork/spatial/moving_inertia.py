@@ -29,7 +29,10 @@ __all__ = ["JointMomentum", "MovingInertia"]
 
 @dataclass(frozen=True, slots=True)
 class JointMomentum:
-    """Momentum of masses per unit of a joint's velocity, and its change; r is from the frame's origin."""
+    """Momentum of the masses that a joint carries, per unit of the joint's velocity, and the momentum's rate.
+
+    J is the velocity of the mass at r from the frame's origin, per unit of the joint's velocity.
+    """
 
     momentum: Force  # (∫ρ r × J; ∫ρ J)
     column_rate: Force  # (∫ρ r × J̇; ∫ρ J̇)
@@ -41,9 +44,9 @@ class JointMomentum:
         return Force(self.column_rate.moment + self.coriolis, self.column_rate.force)
 
     def transformed(self, X: Pose, velocity: Vec3) -> JointMomentum:
-        """Return the same momentum and change about another frame's origin, in that frame's axes.
+        """Return the same momentum and its rate about another frame's origin, in that frame's axes.
 
-        In that frame, this frame is at X and its origin has this velocity.
+        X is the pose of this frame in the other one, and ``velocity`` that of its origin, in the other's axes [m/s].
         """
         momentum: Force = X @ self.momentum
         return JointMomentum(
@@ -53,9 +56,10 @@ class JointMomentum:
 
 @dataclass(frozen=True, slots=True)
 class MovingInertia:
-    """Inertia about a frame's origin, ḣ = ∫ρ ṙ [kg m/s] and P = ∫ρ ṙ rᵀ [kg m²/s] in the frame's axes.
+    """Inertia of moving masses about a frame's origin, and integrals that give its rate.
 
-    r and ṙ are relative to the origin; ṙ is relative to axes that do not rotate.
+    The integrals are ḣ = ∫ρ ṙ [kg m/s] and P = ∫ρ ṙ rᵀ [kg m²/s], in the frame's axes.  r is the position of a mass
+    relative to the origin, and ṙ its rate relative to axes that do not rotate.
     """
 
     inertia: Inertia
@@ -85,10 +89,10 @@ class MovingInertia:
         )
 
     def transformed(self, X: Pose, velocity: Vec3) -> MovingInertia:
-        """Return the same masses about another frame's origin, in that frame's axes.
+        """Return the inertia of the same masses about another frame's origin, in that frame's axes.
 
-        In that frame, this frame is at X with translation p, and its origin has this velocity ṗ:
-        ∫ρ (ṙ + ṗ)(r + p)ᵀ = P + ḣ pᵀ + ṗ (h + m p)ᵀ.
+        X, with the translation p, is the pose of this frame in the other one, and ``velocity`` = ṗ that of its origin,
+        in the other's axes: ∫ρ (ṙ + ṗ)(r + p)ᵀ = P + ḣ pᵀ + ṗ (h + m p)ᵀ.
         """
         inertia: Inertia = X @ self.inertia
         rate = X.rotation @ self.moment_rate
@@ -100,10 +104,11 @@ class MovingInertia:
         return MovingInertia(inertia, rate + velocity * inertia.mass, second_moment_rate)
 
     def joint_momentum(self, S: Motion, S_dot: Motion) -> JointMomentum:
-        """Return the momentum per unit velocity of a joint that carries all masses, and its change.
+        """Return the momentum of all masses per unit velocity of a joint that carries them, and its rate.
 
-        S is the joint's column and Ṡ its rate relative to axes that do not rotate:
-        J̇ = ṡ_v + ṡ_ω × r + s_ω × ṙ, ∫ρ r × (s × ṙ) = N s, ∫ρ ṙ × (s × r) = Nᵀ s with N = tr(P) 1 − P.
+        S is the column of the joint and Ṡ its rate, relative to axes that do not rotate.  The mass at r has the
+        velocity J = s_v + s_ω × r per unit of the joint's velocity, and J̇ = ṡ_v + ṡ_ω × r + s_ω × ṙ, ∫ρ r × (s × ṙ) =
+        N s, ∫ρ ṙ × (s × r) = Nᵀ s with N = tr(P) 1 − P.
         """
         return JointMomentum(
             self.inertia @ S, self.inertia @ S_dot + self.coriolis(S.angular), self.coriolis_transpose(S)
@@ -114,12 +119,15 @@ class MovingInertia:
         return Force(self._N @ s, -self.moment_rate.cross(s))
 
     def coriolis_transpose(self, S: Motion) -> Vec3:
-        """Return ∫ρ ṙ × J for a joint column S: the transpose C of `coriolis`, with s · C(S) = S · coriolis(s)."""
+        """Return ∫ρ ṙ × J for a joint column S, the transpose of the map `coriolis`.
+
+        With C(S) for the result, s · C(S) = S · coriolis(s) for every angular velocity s.
+        """
         return self.moment_rate.cross(S.linear) + self._N.T @ S.angular
 
     @property
     def _N(self) -> Matrix3:
-        """N = tr(P) 1 − P."""
+        """Matrix N = tr(P) 1 − P, with N s = ∫ρ r × (s × ṙ)."""
         P = self.second_moment_rate
         return Matrix3(
             Vec3(P.y.y + P.z.z, -P.x.y, -P.x.z),
@@ -129,7 +137,7 @@ class MovingInertia:
 
 
 def _second_moments_matrix(inertia: Inertia) -> Symmetric3:
-    """Return Σ = ½ tr(J) 1 − J."""
+    """Return the matrix of second moments of mass, Σ = ∫ρ r rᵀ = ½ tr(J) 1 − J."""
     J, (xx, yy, zz) = inertia.about, second_moments(inertia.about)
     return Symmetric3(xx, -J.xy, -J.xz, yy, -J.yz, zz)
 

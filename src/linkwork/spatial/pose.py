@@ -21,7 +21,7 @@ __all__ = ["InversePose", "Pose"]
 
 
 class _Transform:
-    """Base of poses: the type of the right operand of ``@`` determines the action."""
+    """Base of `Pose` and `InversePose`, whose operator ``@`` acts by the type of its right operand."""
 
     __slots__ = ()
 
@@ -81,11 +81,11 @@ class Pose(_Transform):
         return (*R.x, p.x, *R.y, p.y, *R.z, p.z, 0.0, 0.0, 0.0, 1.0)
 
     def inv(self) -> InversePose:
-        """Return X_ba, which acts without computing Rᵀp."""
+        """Return the inverse X_ba as an `InversePose`, which acts on vectors without computing Rᵀp."""
         return InversePose(self.rotation, self.translation)
 
     def point(self, r: Vec3) -> Vec3:
-        """Return a point's coordinates in a, given those in b."""
+        """Return the coordinates in frame a of a point with the coordinates r in frame b."""
         return self.rotation @ r + self.translation
 
     def difference(self, target: Pose) -> Motion:
@@ -120,7 +120,7 @@ class Pose(_Transform):
 
 @dataclass(frozen=True, slots=True)
 class InversePose(_Transform):
-    """Inverse X_ba, stored as rotation and translation of X_ab.
+    """Inverse X_ba of a pose, stored as the rotation and the translation of X_ab.
 
     It acts as Rᵀ(· − p), which is cheaper than computing Rᵀp.
     """
@@ -133,11 +133,11 @@ class InversePose(_Transform):
         return Pose(self.rotation, self.translation)
 
     def formed(self) -> Pose:
-        """Return the same transform as a `Pose`: (Rᵀ, −Rᵀp)."""
+        """Return the same transform X_ba as a `Pose`, with the rotation Rᵀ and the translation −Rᵀp."""
         return Pose(self.rotation.T, -self.rotation.inv_act(self.translation))
 
     def point(self, r: Vec3) -> Vec3:
-        """Return a point's coordinates in b, given those in a."""
+        """Return the coordinates in frame b of a point with the coordinates r in frame a."""
         return self.rotation.inv_act(r - self.translation)
 
     def _act(self, other: Any) -> Any:

@@ -180,10 +180,10 @@ _D_SERIES = [abs(b) / math.factorial(2 * k) for k, b in enumerate(_bernoulli(24)
 
 @dataclass(frozen=True, slots=True)
 class MRP:
-    """Modified Rodrigues parameters σ = tan(θ/4) times the axis: a unit quaternion's vector over 1 + w.
+    """Modified Rodrigues parameters σ of a rotation: tan(θ/4) times the axis, with the angle θ.
 
-    σ and its shadow −σ/|σ|² are the same rotation.  The rotation by at most half a revolution has |σ| ≤ 1; σ is
-    infinite for a full revolution.
+    They are a unit quaternion's vector part divided by 1 + w.  σ and its shadow −σ/|σ|² are the same rotation.  The
+    rotation by at most half a revolution has |σ| ≤ 1; σ is infinite for a full revolution.
     """
 
     sigma: Vec3

@@ -35,7 +35,7 @@ __all__ = ["FrameMotion", "RigidMotion"]
 
 @dataclass(frozen=True, slots=True)
 class RigidMotion:
-    """Angular velocity ω, angular acceleration ω̇ and the origin's acceleration p̈, in the body's axes."""
+    """Motion of a body with accelerations: ω, ω̇ and the acceleration p̈ of its origin, in the body's axes."""
 
     angular_velocity: Vec3
     angular_acceleration: Vec3
@@ -56,17 +56,20 @@ class RigidMotion:
 
     @staticmethod
     def spinning(w: Vec3) -> RigidMotion:
-        """Return a rotation about the origin at constant angular velocity."""
+        """Return the motion of a body that rotates about its origin with the constant angular velocity w."""
         return RigidMotion.of(w, Vec3.zero(), Vec3.zero())
 
     @staticmethod
     def held_against(gravity: Vec3) -> RigidMotion:
-        """Return the motion of a body at rest under gravity: an acceleration by −gravity without gravity."""
+        """Return the motion that stands for a body at rest under gravity: the acceleration −gravity.
+
+        The wrench that causes this motion supports the body's weight, so algorithms need no gravity term.
+        """
         return RigidMotion.of(Vec3.zero(), Vec3.zero(), -gravity)
 
     @property
     def spatial_rate(self) -> Motion:
-        """Motion (ω̇; p̈)."""
+        """Motion vector (ω̇; p̈)."""
         return Motion(self.angular_acceleration, self.acceleration)
 
     def through(self, X: Pose, V_J: Motion, A_J: Motion) -> RigidMotion:
@@ -115,15 +118,15 @@ class RigidMotion:
 
 
 def second_moments(J: Any) -> tuple[Any, Any, Any]:
-    """Return ∫x², ∫y², ∫z² of a body's mass, from its rotational inertia."""
+    """Return the second moments of mass ∫x² dm, ∫y² dm, ∫z² dm [kg m²] of a rotational inertia J."""
     return 0.5 * (J.yy + J.zz - J.xx), 0.5 * (J.xx + J.zz - J.yy), 0.5 * (J.xx + J.yy - J.zz)
 
 
 @dataclass(frozen=True, slots=True)
 class FrameMotion:
-    """Pose X_AB, twist and acceleration of a frame B relative to A, in the axes of A.
+    """Motion of a frame B relative to a frame A: pose X_AB, twist and acceleration, in the axes of A.
 
-    Linear parts are velocity and (classical) acceleration of B's origin.  ``A_C = A_B @ B_C``.
+    Linear parts are velocity and (classical) acceleration of B's origin.  Motions compose: ``A_C = A_B @ B_C``.
     """
 
     pose: Pose
@@ -132,7 +135,7 @@ class FrameMotion:
 
     @staticmethod
     def at_rest(pose: Pose) -> FrameMotion:
-        """Return the motion of a frame that is fixed to the other one."""
+        """Return the motion of a frame B that is fixed to A at this pose: twist and acceleration are zero."""
         return FrameMotion(pose, Motion.zero(), Motion.zero())
 
     def __matmul__(self, other: FrameMotion) -> FrameMotion:

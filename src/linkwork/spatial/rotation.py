@@ -113,7 +113,10 @@ class Rotation:
 
     @property
     def is_turn(self) -> bool:
-        """True if the rotation is known at trace time to be about a coordinate axis, up to a change of axes."""
+        """True if the rotation maps some coordinate axis to a coordinate axis, known at trace time.
+
+        Such a rotation is one about a coordinate axis, up to a permutation of the axes and their directions.
+        """
         return AxisRotation.of(self.rows()) is not None
 
     def rows(self) -> list[list[Any]]:
@@ -121,7 +124,7 @@ class Rotation:
         return _rows(self)
 
     def inv_act(self, v: Vec3) -> Vec3:
-        """Return Rᵀ v."""
+        """Return Rᵀ v: the coordinates in b of a vector with the coordinates v in a."""
         if self.factors:
             first, second = self.factors
             return second.inv_act(first.inv_act(v))
@@ -230,7 +233,10 @@ class AxisRotation:
 
     @staticmethod
     def of(R: Rows) -> AxisRotation | None:
-        """Return the rotation with these rows in this form, or None if its elements do not show it."""
+        """Return the form of a rotation matrix that maps a coordinate axis to one, or None for any other matrix.
+
+        None is also returned if the elements do not show at trace time that it does.
+        """
         for k in range(3):
             for r in range(3):
                 unit = R[r][k]
@@ -254,7 +260,7 @@ class AxisRotation:
         return isinstance(self.c, float) and isinstance(self.s, float)
 
     def congruent(self, M: Rows) -> Rows:
-        """Return R M Rᵀ.
+        """Return R M Rᵀ for a 3 × 3 matrix M.
 
         The trace of the block of M at i, j is invariant, and so is its antisymmetric part.  With d = s (M_ii − M_jj) +
         σ c (M_ij + M_ji) its diagonal changes by ∓ s d.  Source, for symmetric M: Featherstone, Rigid Body Dynamics

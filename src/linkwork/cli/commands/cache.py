@@ -55,7 +55,7 @@ def _clear(terminal: Terminal, *, as_json: bool) -> int:
 
 
 def _data() -> dict[str, Any]:
-    """Return the state of the cache, with facts of its largest entries, the largest first."""
+    """Return the state of the cache as plain data, with details of its largest entries."""
     location = cache_location()
     cache = None if location.folder is None or location.refused else Cache(location.folder, location.max_bytes)
     entries = [] if cache is None else cache.entries()

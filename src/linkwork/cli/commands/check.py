@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _mobility(robot: Robot) -> Mobility:
-    """Return the mobility, at an assembly within the joints' limits if there is one, otherwise at any."""
+    """Return the mobility of the robot at an assembled configuration, within the joints' limits if possible."""
     if any(constraint.holonomic for constraint in robot.tree.constraints):
         within = robot.assemble(check=False)
         if np.all(within.success):
@@ -65,7 +65,7 @@ CONSTRAINTS = ("constraint", "kind", "names", "rows")
 
 
 def mobility_lines(result: Mobility, columns: int | None) -> list[str]:
-    """Return the report in lines that fit the width."""
+    """Return a report of the mobility in lines of at most ``columns`` characters."""
     lines = [escaped(line) for line in str(result).splitlines()]
     if columns is None:
         return lines
@@ -90,12 +90,12 @@ def _bound(x: float | None) -> str:
 
 
 def mobility_data(result: Mobility) -> dict[str, Any]:
-    """Return the report as plain values."""
+    """Return a report of the mobility as plain data for JSON."""
     return dict(result.as_dict())
 
 
 def _beyond_limits(robot: Robot, q: np.ndarray) -> list[dict[str, Any]]:
-    """Return the coordinates of q that are beyond their joints' limits."""
+    """Return the name, value and limits of each coordinate of q that is beyond its joint's limits."""
     lower, upper = robot.lower, robot.upper
     slack = 1e-9 * np.maximum(1.0, np.abs(q))
     indices = np.flatnonzero((q < lower - slack) | (q > upper + slack)).tolist()

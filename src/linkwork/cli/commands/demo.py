@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Time of the robot's inverse dynamics for a number of states."""
+    """Timing of inverse dynamics: the number of states and the total time [s]."""
 
     states: int
     seconds: float
@@ -89,9 +89,9 @@ def middle(robot: Robot) -> np.ndarray:
 
 
 def check(robot: Robot) -> float:
-    """Return the largest error of inverse dynamics of forward dynamics over random states.
+    """Return the largest relative error of joint forces that go through forward and back through inverse dynamics.
 
-    It is relative to the largest joint force of each state.
+    The states are random.  The error is relative to the largest joint force of each state.
     """
     states = random_states(robot, "forward_dynamics", 0, _CHECKED)
     q, v, tau = states.values()
@@ -101,7 +101,10 @@ def check(robot: Robot) -> float:
 
 
 def evaluate(robot: Robot, samples: int, terminal: Terminal) -> Evaluation:
-    """Evaluate inverse dynamics of random states in chunks; the time to draw them does not count."""
+    """Return the time that inverse dynamics takes for ``samples`` random states, evaluated in chunks.
+
+    The time to draw the states is not included.
+    """
     rng = np.random.default_rng(0)
     robot.inverse_dynamics(*random_states(robot, "inverse_dynamics", rng, 1).values())
     seconds, left = 0.0, samples

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Clearances:
-    """Results of all configurations: one value for each pair, or a row of quantiles [m]."""
+    """Statistics of the distances of each pair of shapes over all configurations [m], with timings."""
 
     pairs: tuple[tuple[str, str], ...]
     quantiles: np.ndarray  # (pairs, 4)
@@ -75,9 +75,9 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _configurations(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:
-    """Return (samples, nq) random configurations; of a mechanism the assembled ones.
+    """Return random configurations (samples, nq); for a robot with constraints, those that can be assembled.
 
-    Raises CommandError if there are none.
+    These may be fewer.  Raises CommandError if there are none.
     """
     q = robot.random_configuration(np.random.default_rng(arguments.seed), size=arguments.samples)
     if any(constraint.holonomic for constraint in robot.tree.constraints):
@@ -141,7 +141,7 @@ def _listed(pairs: list[tuple[str, str]]) -> str:
 
 
 def _touching(result: Clearances, share: float) -> list[tuple[str, str]]:
-    """Return the pairs that touch in this share of configurations."""
+    """Return the pairs that touch in exactly this share of the configurations."""
     return [pair for pair, of in zip(result.pairs, result.touching, strict=True) if of == share]
 
 

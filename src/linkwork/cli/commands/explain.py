@@ -54,7 +54,10 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _request(robot: Robot, function: str, frame: str | None) -> Any:
-    """Return the function as `Robot.compile` takes it. Raises CommandError for a missing or superfluous frame."""
+    """Return the function as `Robot.compile` accepts it: a name, or a pair of name and frame.
+
+    Raises CommandError for a missing or superfluous frame.
+    """
     row = ROBOT.get(function)
     if row is not None and row.requires_frame and frame is None:
         example = f", such as {escaped(robot.frames[-1])}" if robot.frames else ""
@@ -70,7 +73,10 @@ def _request(robot: Robot, function: str, frame: str | None) -> Any:
 
 
 def _bodies(robot: Robot, explained: Explanation, columns: int | None) -> list[str]:
-    """Return the table by body; in a narrow terminal without joints, and if necessary with names cut."""
+    """Return the lines of a table of operations by body, adapted to the width of the terminal.
+
+    In a narrow one it has no joints, and if necessary names are cut.
+    """
     names = [(label(joint.child), label(joint.name), joint.type_name) for joint in robot.joints]
     total = explained.total
     works = [*explained.bodies, *([explained.elsewhere] if explained.elsewhere.operations else []), total]
@@ -104,7 +110,7 @@ def _or_dash(count: int) -> str:
 
 
 def _kinds(total: Work) -> list[str]:
-    """Return the operations by kind, the most frequent first."""
+    """Return the lines of a table of operations by kind, the most frequent first."""
     if not total.operations:
         return ["no operations: results are inputs and constants"]
     result = sorted(total.operations.items(), key=lambda item: (-item[1], item[0]))

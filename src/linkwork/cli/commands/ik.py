@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Results of all poses: arrays of one value for each pose; times [s]."""
+    """Results of inverse kinematics for many target poses: arrays with one value for each pose, times in s."""
 
     q: np.ndarray
     reached: np.ndarray  # by forward kinematics, and within limits
@@ -78,7 +78,7 @@ class Reached:
 
     @property
     def wrong(self) -> np.ndarray:
-        """True for results that are reported as solved but are not, or exceed limits."""
+        """True (poses,) for results that are reported as solved but do not reach the pose, or that exceed limits."""
         result: np.ndarray = (self.reported & ~self.reached) | ~self.within
         return result
 
@@ -113,7 +113,10 @@ def middle(robot: Robot) -> np.ndarray:
 
 
 def pose_errors(X: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Return (..., 6): position [m] and rotation vector [rad] from targets to poses (..., 4, 4), in target axes."""
+    """Return the errors of poses relative to targets (..., 4, 4): position [m] and rotation vector [rad] (..., 6).
+
+    Both are in the axes of the target.
+    """
     inverse = np.swapaxes(target[..., :3, :3], -1, -2)
     p = (inverse @ (X[..., :3, 3] - target[..., :3, 3])[..., None])[..., 0]
     R = inverse @ X[..., :3, :3]

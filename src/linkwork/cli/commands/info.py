@@ -121,7 +121,7 @@ def _mass(tree: Tree) -> str:
 
 
 def _end(path: str, columns: int | None) -> str:
-    """Return a path, or its end from a separator on if it is too long for its line."""
+    """Return a path, or if it is too long for its line only its end from a separator on."""
     if columns is None or len(path) <= (limit := max(columns - len("  read from "), 2)):
         return path
     end = path[len(path) - limit + 1 :]
@@ -166,7 +166,10 @@ def _range_text(joint: Joint) -> str:
 
 
 def _follows_text(joint: Joint) -> str:
-    """Return the joint that a joint is coupled to, or in brackets the one that the file's mimic names."""
+    """Return the text for the joint that a joint is coupled to; "-" without one.
+
+    In brackets it is the joint that the file's mimic names, without a coupling.
+    """
     if joint.coupling is not None:
         return follows_text(joint.coupling)
     return "-" if joint.mimic is None else f"({follows_text(joint.mimic)})"

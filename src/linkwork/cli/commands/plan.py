@@ -182,7 +182,10 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> list[Any]:
-    """Return all goals. Raises ValueError and UnknownNameError."""
+    """Return the goals of the options: configurations of --to, and frame poses of --pose.
+
+    Raises ValueError and UnknownNameError.
+    """
     result: list[Any] = [configuration_of(robot, "--to", texts, start) for texts in arguments.goals]
     for frame, *texts in arguments.poses:
         if frame not in robot.frames:
@@ -199,7 +202,10 @@ def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> li
 
 
 def _limits(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, float]] | None:
-    """Return limits by coordinate name, or None. Raises ValueError and UnknownNameError."""
+    """Return the limits of the options as (lower, upper) by coordinate name; None without any.
+
+    Raises ValueError and UnknownNameError.
+    """
     result = {}
     for word in words_of(texts):
         name, _, pair = word.rpartition("=")
@@ -216,14 +222,18 @@ def _limits(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, float]
 
 
 class Moving(NamedTuple):
-    """A timed path, and the times of its way points: by length, or by the fastest motion [s]."""
+    """Trajectory along the planned path, and the times at which it passes the way points.
+
+    Without an acceleration limit the time is the length of the path [rad, m]; with one it is that of the fastest
+    motion [s].
+    """
 
     trajectory: Trajectory
     times: np.ndarray
 
 
 def _moving(result: PlanResult, arguments: argparse.Namespace) -> Moving | None:
-    """Return the timed path, or None without a path. Raises CommandError."""
+    """Return the trajectory along the planned path; None if there is no path. Raises CommandError."""
     if not result.success:
         return None
     steps = np.linalg.norm(result.robot.difference(result.path[:-1], result.path[1:]), axis=-1)

@@ -143,7 +143,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -> tuple[Any, dict[str, Any]]:
-    """Return the selected controller and its inputs."""
+    """Return the controller that the arguments select, or None, and its constant inputs by name."""
     inputs = {"target_q": target}
     if arguments.controller == "gravity":
         return GravityCompensation(robot), {}

@@ -40,7 +40,10 @@ Pairs = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class NearestPair:
-    """Values and index of the nearest pair; own pairs come first, then the pairs with obstacles."""
+    """Distance, normal and witness points of the nearest pair of shapes, with its index.
+
+    The robot's own pairs come first, then the pairs with obstacles.
+    """
 
     values: list[Any]
     index: Any
@@ -146,9 +149,10 @@ def _exponentials(
     sharpness: Any,
     terms: Callable[[Scalars], Sequence[Any]],
 ) -> tuple[Any, list[Any], list[Any]]:
-    """Return the minimum distance, and weighted sums for each own pair and for each shape with all obstacles.
+    """Return the minimum distance, the sums of each own pair, and those of each shape with all obstacles.
 
-    An entry is (m, Σ w, Σ w ``terms``) with the weights w = exp(−k (d − m)) and m its minimum distance.
+    The sums are (m, Σ w, Σ w ``terms``) with the weights w = exp(−k (d − m)) and the minimum distance m of these
+    pairs.
     """
 
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, index: Any) -> tuple[Any, list[Any]]:
@@ -175,7 +179,10 @@ def _exponentials(
 
 
 def _smooth(least: Any, count: Any, sharpness: Any) -> Any:
-    """Return the smooth minimum from the minimum and the sum of exponentials; `FAR` if there are no pairs."""
+    """Return the smooth minimum from the minimum distance and the sum of exponentials relative to it.
+
+    It is `FAR` if there are no pairs.
+    """
     some_pair = lt(0.5, count)
     return where(some_pair, least - log(where(some_pair, count, 1.0)) / sharpness, FAR)
 
@@ -230,7 +237,7 @@ def _values(a: SolidRow, b: SolidRow) -> list[Any]:
 def _over_all(
     step: Step, state: Any, tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows, near: Near
 ) -> Any:
-    """Return the state after a step for each pair, the pairs with the scene first."""
+    """Return the state after a ``step`` of a loop for each pair, the pairs with the scene first."""
     placed = placed_shapes(tree, q)
     distal_first = [placed[k] for k in reversed(shapes)]  # they are near obstacles more often
     state, _, _ = over_scene(step, state, distal_first, scene, near=near)
@@ -238,13 +245,13 @@ def _over_all(
 
 
 def _over_own(step: Step, near: Near, state: Any, placed: Sequence[PlacedShape], pairs: Pairs) -> Any:
-    """Return the state after a step for each pair of the robot's own shapes."""
+    """Return the state after a ``step`` of a loop for each pair of the robot's own shapes."""
     if are_many(pairs):
         return over_many_pairs(step, lambda state, a, b, index: near(state, a, b), state, placed, pairs)
     return over_own_pairs(step, state, placed, pairs)[0]
 
 
 def _near(a: SolidRow, b: SolidRow, distance: Any) -> Any:
-    """Return True if both rows are used and the solids may be nearer than a distance, by their bounding spheres."""
+    """Return True if both solids exist and may be nearer than a distance, by their bounding spheres."""
     near = spheres_are_near(a, b, distance)
     return near if isinstance(b.there, float) else and_(lt(0.0, b.there), near)

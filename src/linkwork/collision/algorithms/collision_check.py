@@ -55,7 +55,7 @@ def in_collision(
     distal_first = [placed[k] for k in reversed(shapes)]  # they are near obstacles more often
 
     def total(own: Any) -> Any:
-        """Return a pair's margin."""
+        """Return the margin of a pair, from its own margin and the common one."""
         return where(lt(own, 0.0), own, own + margin) if alone else own + margin
 
     def touch(a: Solid, b: Solid, margin: Any) -> Any:
@@ -121,7 +121,10 @@ class PairMargins(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """A pair, its margin, and True if it may be near; b is None if the caller knows the second solid."""
+    """Pair that may touch, with its margin, and True if its bounding volumes are near.
+
+    b is None if the caller knows the second solid.
+    """
 
     a: PlacedShape
     b: PlacedShape | None
@@ -137,7 +140,10 @@ def _any_of(
     *,
     each: bool = False,
 ) -> Any:
-    """Return 1 if the state is 1 or one of the candidates that may be near touches; ``each``: with its own margin."""
+    """Return 1 if ``state`` is 1 or if one of the candidates that are near touches, else 0.
+
+    ``each`` means that candidates have margins of their own.  ``there`` is 0 if the obstacle does not exist.
+    """
     # masks are stored as numbers; comparisons would be evaluated again
     marks = [where(one.near, 1.0, 0.0) for one in candidates]
     first = 2 if each else 1  # index of the first value of a solid
@@ -177,7 +183,7 @@ def spheres_are_near(a: SolidRow, b: SolidRow, distance: Any) -> Any:
 
 
 def _boxes_are_near(a: SolidRow, b: SolidRow, distance: Any, *, depths: bool = False) -> Any:
-    """Return True if two solids may be nearer than a distance, by axis-aligned boxes or spheres."""
+    """Return True if two solids may be nearer than a distance, by their bounding boxes or spheres."""
     own, other = _half_sides(a), _half_sides(b)
     if own is None or other is None:
         return spheres_are_near(a, b, distance)

@@ -72,7 +72,7 @@ _SAMPLES = 8
 
 @dataclass(frozen=True, slots=True)
 class MotionBound:
-    """Bounds on the motion of a body's points relative to another body, on a segment of unit time."""
+    """Bounds on the speed and acceleration of a body's points relative to another body, on a segment of unit time."""
 
     speed: Any  # [m] also bounds the displacement on the whole segment
     acceleration: Any  # [m]
@@ -88,11 +88,11 @@ class MotionBound:
 def motion_bounds(
     tree: Tree, middle: Scalars, phi: Scalars, body: int, points: Sequence[Vec3], radius: Any = 0.0
 ) -> dict[int, MotionBound]:
-    """Bound the motion of the convex hull of balls about points, relative to each ancestor and the world.
+    """Return bounds on the motion of points of a body relative to each of its ancestors and the world.
 
-    ``middle`` (nq,) is the segment's midpoint and ``phi`` (nv,) its difference, both of any scalar.  Points are in the
-    body's coordinates [m]; ``radius`` [m] is that of the balls.  Raises TypeError for a joint whose motion cannot be
-    bounded: see `check_bounded`.
+    They hold for the convex hull of balls of ``radius`` [m] about ``points``, in the body's coordinates [m].
+    ``middle`` (nq,) is the segment's midpoint and ``phi`` (nv,) its difference, both of any scalar.  Raises TypeError
+    for a joint whose motion cannot be bounded: see `check_bounded`.
     """
     q, v = tree.split_q(middle), tree.split_v(phi)
     result: dict[int, MotionBound] = {body: MotionBound(0.0, 0.0)}
@@ -120,7 +120,10 @@ def check_bounded(body: Body) -> None:
 
 
 def _through(body: Body, q: Scalars, phi: Scalars, m: Vec3, radius: Any, inner: MotionBound) -> MotionBound:
-    """Return the bounds in the frame before a joint from those after it; m is the point at the segment's midpoint."""
+    """Return the motion bounds in the frame before a joint, from those ``inner`` in the frame after it.
+
+    m is the point at the segment's midpoint, in the frame after the joint.
+    """
     joint = body.joint
     if body.coupling is not None:
         q, phi = body.coupling.q(q), body.coupling.v(phi)
@@ -146,7 +149,7 @@ def _through(body: Body, q: Scalars, phi: Scalars, m: Vec3, radius: Any, inner: 
 
 
 def constant_twist(joint: JointType) -> bool:
-    """Return True if the twist in M is constant along segments, tested on random ones to 1e-9."""
+    """Return True if a joint's twist in its moving frame is constant along segments, on random ones to 1e-9."""
     if joint.nv == 0 or joint.has_fixed_subspaces:
         return True
     rng = np.random.default_rng(0)
@@ -164,10 +167,11 @@ def constant_twist(joint: JointType) -> bool:
 
 
 def largest_twist(joint: JointType, middle: Scalars, phi: Scalars) -> tuple[Any, Any, Any, Any]:
-    """Bound |ω|, |v|, |ω̇| and |v̇| of a joint's twist in M on the segment with midpoint ``middle``.
+    """Return bounds on |ω|, |v|, |ω̇| and |v̇| of a joint's twist in its moving frame, on a segment.
 
-    A coordinate whose rate does not depend on the configuration moves by at most half of its rate.  Coordinates of a
-    vector of length 1 are within 1, which bounds their rates.
+    ``middle`` is the segment's midpoint and ``phi`` its difference.  A coordinate whose rate does not depend on the
+    configuration moves by at most half of its rate.  Coordinates of a vector of length 1 are within 1, which bounds
+    their rates.
     """
     within = {k for indices in joint.unit_length for k in indices}
     start = [Enclosure(0.0, 1.0) if k in within else Enclosure(x, np.inf) for k, x in enumerate(middle)]
@@ -186,7 +190,7 @@ def length(v: Vec3) -> Any:
 
 
 class Enclosure:
-    """Ball of all numbers within a radius of a center, both of any scalar."""
+    """Ball of all values within a radius of a center, for arithmetic that encloses the values of functions."""
 
     __slots__ = ("center", "radius")
     __array_ufunc__ = None
@@ -237,7 +241,7 @@ class Enclosure:
 
 
 def largest(x: Any) -> Any:
-    """Return the maximum absolute value."""
+    """Return the maximum absolute value of a scalar, or of all values in a ball."""
     center, radius = _split(x)
     return fabs(center) + radius
 
@@ -247,7 +251,7 @@ def _split(x: Any) -> tuple[Any, Any]:
 
 
 def joint_reaches(tree: Tree, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Bound the displacement of collision shapes' points per unit of each coordinate (nv,) [m/rad, m/m].
+    """Return bounds on the displacement of collision shapes' points per unit of each coordinate (nv,) [m/rad, m/m].
 
     ``lower`` and ``upper`` (nq,) are the joint limits.
 

@@ -46,7 +46,7 @@ _MAX_UNROLLED = 400  # products of twists, summed over all pairs
 
 @dataclass(frozen=True, slots=True)
 class PairHessians:
-    """Values, gradients and Hessians of the robot's own pairs, and of pairs by moving shape and row of the scene."""
+    """Distances with gradients and Hessians: of the robot's own pairs, and by moving shape and obstacle."""
 
     own: list[_OfPair]
     scene: list[list[_OfPair]]
@@ -62,7 +62,7 @@ class _OfPair:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """Jacobian column of a body's joint: its index among those of all bodies, and the velocity's index."""
+    """Jacobian column of a body's joint: its index among the columns of all bodies, and that of its velocity in v."""
 
     index: int
     velocity: int
@@ -125,7 +125,10 @@ def pair_hessians(
 def _products_of_all(
     columns_of: _JointColumns, pairs: Sequence[Scalars], bodies: Sequence[tuple[int, int]]
 ) -> list[Scalars]:
-    """Return S_k · K S_l of many pairs: unrolled, or in a loop if that would be long."""
+    """Return for each of many pairs S_k · K S_l of all columns S, with the pair's stiffness-like matrix K.
+
+    K is the change of the normal's wrench with a relative twist.  Long computations are in a loop.
+    """
     rows = [[*one, *columns_of.path_columns(a, b)] for one, (a, b) in zip(pairs, bodies, strict=True)]
     size = PAIR_SIZE + 37
     if sum(columns_of.count_between(a, b) ** 2 for a, b in bodies) <= _MAX_UNROLLED:
@@ -140,7 +143,7 @@ def _products_of_all(
 
 
 def _products(values: Scalars, columns: Scalars) -> list[Any]:
-    """Return S_k · K S_l for all k and l, row-major."""
+    """Return S_k · K S_l for all columns k and l, row-major; K (6 × 6) is the last part of a pair's ``values``."""
     K = values[PAIR_SIZE + 1 :]
     twists = [Motion.of(columns[k : k + 6]) for k in range(0, len(columns), 6)]
     changes = [Force.of([dot(K[6 * i : 6 * i + 6], twist.elements()) for i in range(6)]) for twist in twists]
@@ -148,7 +151,7 @@ def _products(values: Scalars, columns: Scalars) -> list[Any]:
 
 
 class _JointColumns:
-    """Jacobian columns of all bodies' joints in the world frame, and their derivatives by the joint itself."""
+    """Jacobian columns of all bodies' joints in the world frame, and their derivatives along their own joint."""
 
     def __init__(self, tree: Tree, q: Scalars, X: Sequence[Any]) -> None:
         self.tree, self.q, self.X = tree, tree.split_q(q), X
@@ -172,7 +175,7 @@ class _JointColumns:
         return sum(len(self.columns[i]) for i, _ in self.path(a, b))
 
     def path_columns(self, a: int, b: int) -> list[Any]:
-        """Return the twists of b relative to a of all columns, six elements each."""
+        """Return the twist of body b relative to body a per unit of each velocity, six elements for each column."""
         result = [Motion.zero()] * self.count
         for i, inward in self.path(a, b):
             for column, S in zip(self.columns[i], self.motions.columns[i], strict=True):
@@ -180,7 +183,10 @@ class _JointColumns:
         return [x for motion in result for x in motion.elements()]
 
     def derivatives(self, body: int) -> list[list[Motion]]:
-        """Return ∂_l S_k in the moving frame of a joint's own columns, by l and k, in the world's axes."""
+        """Return the derivative of each column k of a joint along each velocity l of the same joint, by l and k.
+
+        It is for an observer in the joint's moving frame, in the world's axes.
+        """
         if body not in self._derivatives:
             joint = self.tree.bodies[body]
             count = len(self.columns[body])

@@ -77,7 +77,10 @@ class EdgeResult(NamedTuple):
 
 
 class _Progress(NamedTuple):
-    """State of the loop: free up to ``done`` and in the intervals (low, high) beyond; t is checked next."""
+    """State of the loop of a certified check: the parts of the segment that are proved free, and the next t.
+
+    These are t up to ``done``, and the intervals (low, high) beyond it.
+    """
 
     done: Any
     low: tuple[Any, ...]
@@ -102,9 +105,9 @@ def certified_edge(
 ) -> EdgeResult:
     """Certify that all distances exceed ``margin`` [m] on the whole segment from q0 to q1 (nq each).
 
-    COLLIDING: some distance at t is at most the margin.  UNDECIDED: it exceeds the margin by at most ``tolerance`` [m],
-    or ``max_iterations`` configurations did not suffice.  ``margins`` of single pairs are added to the common one; the
-    clearance is the distance less these.
+    The status is COLLIDING if some distance at t is at most the margin.  It is UNDECIDED if that distance exceeds the
+    margin by at most ``tolerance`` [m], or if ``max_iterations`` configurations did not suffice.  ``margins`` of
+    single pairs are added to the common one; the clearance is the distance less these.
     """
     phi = difference(tree, q0, q1)
     middle = _configuration(tree, q0, phi, 0.5)
@@ -166,12 +169,12 @@ def sampled_edge(
 
 
 def _configuration(tree: Tree, q0: Scalars, phi: Scalars, t: Any) -> list[Any]:
-    """Return the configuration at t."""
+    """Return the configuration q0 ⊕ t φ (nq)."""
     return integrate(tree, q0, [t * x for x in phi])
 
 
 def _joined(at: _Progress, low: Any, high: Any) -> _Progress:
-    """Add a free interval: it extends ``done``, or is stored before the others."""
+    """Return the progress with another free interval, which extends ``done`` or is stored before the others."""
     reached = le(low, at.done)
     done = where(reached, fmax(at.done, high), at.done)
     lows = tuple(where(reached, old, new) for old, new in zip(at.low, (low, *at.low), strict=False))
@@ -185,7 +188,7 @@ def _joined(at: _Progress, low: Any, high: Any) -> _Progress:
 
 
 class _Gaps:
-    """Distances of all pairs, and the spans of t over which they provably stay above the margin."""
+    """Minimum distance at a configuration, and the spans of t over which all pairs provably exceed the margin."""
 
     def __init__(
         self,
@@ -234,7 +237,10 @@ class _Gaps:
     def _over_many(
         self, state: Any, placed: Sequence[PlacedShape], rows: BodyRows | None = None
     ) -> tuple[Any, Any, Any]:
-        """Return the state after own pairs that are too many to be unrolled; a table has the pairs' margins."""
+        """Return the state after a step for each of the robot's own pairs, in loops.
+
+        The pairs are too many to be unrolled.
+        """
         table = None if self.margins is None else array([*self.margins.own])
 
         def with_margin(motion: Scalars, index: Any) -> Scalars:
@@ -305,7 +311,10 @@ class _Gaps:
     def _motions(
         self, q: Scalars, X: Sequence[Pose], centers: Sequence[Vec3]
     ) -> tuple[dict[int, list[Any]], list[list[Any]]]:
-        """Return the motions that steps use, of each shape that is checked against the scene and of each own pair."""
+        """Return the motion values of each shape relative to the scene, and of each of the robot's own pairs.
+
+        They are the bounds of speed and acceleration, then v and ω, as `_step` takes them.
+        """
         if self.phi is None or self.moving is None:
             return {k: [] for k in self.shapes}, [[] for _ in self.pairs]
         assert isinstance(self.moving, Bounded)
@@ -336,7 +345,10 @@ class _Gaps:
     def _rows(
         self, q: Scalars, X: Sequence[Pose], centers: Sequence[Vec3], placed: Sequence[PlacedShape], moving: Summed
     ) -> tuple[BodyRows, dict[int, list[Any]]]:
-        """Return table rows from which loops compute pairs' motions, and each shape's motion relative to the scene."""
+        """Return the table rows from which loops compute the motion of pairs, and each shape's own motion values.
+
+        The latter are relative to the scene.
+        """
         assert self.phi is not None
         V = body_twists(self.tree, q, self.phi, X)
         of_shape = [
@@ -361,7 +373,7 @@ class _Gaps:
 
 
 def _plane_gap(a: SolidRow, b: SolidRow, result: SignedDistance) -> Any:
-    """Return the gap between the supporting planes normal to n: the distance, or a lower bound on it."""
+    """Return the gap between the two supporting planes normal to n [m]: the distance, or a lower bound on it."""
     kinds = type(a.solid.core), type(b.solid.core)
     if kinds in PAIRS or kinds[::-1] in PAIRS:
         return result.distance
@@ -371,7 +383,7 @@ def _plane_gap(a: SolidRow, b: SolidRow, result: SignedDistance) -> Any:
 
 
 def _span(d: Any, u: Any, a: Any) -> Any:
-    """Return the root s > 0 of d + u s − ½ a s²."""
+    """Return the time s > 0 at which the gap d + u s − ½ a s² is zero."""
     a = a + _TINY
     q = fabs(u) + sqrt(u * u + 2.0 * a * d)
     up = lt(0.0, u)
@@ -379,7 +391,7 @@ def _span(d: Any, u: Any, a: Any) -> Any:
 
 
 def _normal_velocity(n: Vec3, row: SolidRow, motion: Scalars) -> tuple[Any, Any]:
-    """Return n · v at a core's center, and its maximum deviation from that at other points of the core."""
+    """Return n · v at the center of a shape's core, and the maximum deviation from it at other points of the core."""
     core, w = row.solid.core, n.cross(Vec3.of(motion[3:6]))
     return n.dot(Vec3.of(motion[:3])), _spread(core, w, row.reach - row.solid.radius)
 

@@ -178,7 +178,7 @@ def _block_size(count: int) -> int:
 
 
 def _with(more: list[Any], pair: Sequence[Any]) -> list[Any]:
-    """Append the pair's value to the extra values of a shape, if there are any."""
+    """Return the extra values of a shape with the value of a pair appended, as a list of arguments."""
     return [[*more[0], *pair] if more else [*pair]]
 
 
@@ -191,7 +191,10 @@ def _scan_rows(
     indices: Any,
     each: Any = None,
 ) -> tuple[Any, Any]:
-    """Run a step for each row; ``read`` converts a row and its entry of ``each`` to two solids and extra values."""
+    """Return the state after a step for each row of a table, and the values of all steps.
+
+    ``read`` converts a row and its entry of ``each`` to two solids and extra values.
+    """
     own = () if each is None else (each,)
 
     def one(carried: Any, row: Any) -> tuple[Any, Any]:
@@ -237,12 +240,15 @@ class BodyRows(NamedTuple):
 
 
 def are_many(pairs: Sequence[tuple[int, int]]) -> bool:
-    """Return True if loops iterate over a robot's own pairs because of their number."""
+    """Return True if a robot's own pairs are so many that loops iterate over them."""
     return len(pairs) > _MANY
 
 
 class _Run(NamedTuple):
-    """Pairs of one shape with the rows ``first`` <= k < ``stop`` of a table; ``pair`` is the first pair."""
+    """Consecutive pairs of one shape with the rows ``first`` <= k < ``stop`` of a table of shapes.
+
+    ``row`` is the shape's own row, and ``pair`` the index of the first pair.
+    """
 
     row: int
     first: int
@@ -265,10 +271,11 @@ def over_many_pairs(
     *,
     going: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """Return the state after a step (state, a, b, index, *values between) for each pair.
+    """Return the state after a step for each of very many pairs.
 
-    Steps return no values.  ``near`` (state, a, b, index, *values between) returns True if a step may change the state;
-    it is evaluated for several pairs together.  ``going`` (state) returns False if no further step can change it.
+    A step takes (state, a, b, index, *values between) and returns no values.  ``near``, with the same arguments,
+    returns True if a step may change the state; it is evaluated for several pairs together.  ``going`` (state) returns
+    False if no further step can change it.
     """
     alike = {kind: members for kind, members in by_kind(shapes).items() if kind.in_loops}
     tables = {kind: _Table.of(members, rows) for kind, members in alike.items()}
@@ -348,14 +355,14 @@ class _Table(NamedTuple):
 
 
 def _materialized(rows: Sequence[Scalars]) -> Any:
-    """Return rows (n, k) as the result of a loop, which is stored in memory row by row, where loops can index it."""
+    """Return rows (n, k) as an array that is stored in memory, where loops can index its rows."""
     return scan(lambda empty, row: (empty, row), (), array([list(row) for row in rows]))[1]
 
 
 def _by_tables(
     pairs: Iterable[tuple[int, int]], where: dict[int, tuple[SolidKind, int]]
 ) -> dict[tuple[SolidKind, SolidKind], list[tuple[int, int, int]]]:
-    """Group pairs by kinds: each pair's index and the rows of both shapes."""
+    """Return for each two kinds of shapes their pairs: the pair's index and the table rows of both shapes."""
     result: dict[tuple[SolidKind, SolidKind], list[tuple[int, int, int]]] = {}
     for index, (i, j) in enumerate(pairs):
         if i in where and j in where:
@@ -365,7 +372,7 @@ def _by_tables(
 
 
 def _runs(members: Sequence[tuple[int, int, int]], shared: Sequence[int]) -> list[_Run]:
-    """Combine successive pairs into runs where rows and indices are consecutive and the shared body is the same."""
+    """Return runs of successive pairs of the same first shape and shared body, with consecutive rows and indices."""
     result: list[_Run] = []
     for index, a, b in members:
         body = shared[index] if shared else 0

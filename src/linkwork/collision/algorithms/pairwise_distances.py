@@ -57,7 +57,7 @@ FAR = 1e30  # [m] distance of an unused row of a scene
 
 @dataclass(frozen=True, slots=True)
 class PairDistances:
-    """Values of each pair (see `pair_values`), and gradients in the tangent space if requested."""
+    """Distance, normal and witness points of each pair (`pair_values`), with gradients if they were requested."""
 
     own: list[list[Any]]  # of the robot's own pairs
     scene: list[list[list[Any]]]  # by moving shape and row of the scene
@@ -66,7 +66,7 @@ class PairDistances:
 
 
 def pair_values(result: SignedDistance) -> list[Any]:
-    """Return the `PAIR_SIZE` values of a pair: distance, normal, point on a, point on b, unique."""
+    """Return the `PAIR_SIZE` values of a pair: distance, normal, point on a, point on b, and uniqueness."""
     return [result.distance, *result.normal, *result.on_a, *result.on_b, result.unique]
 
 
@@ -117,7 +117,7 @@ def pair_distances(
 
 
 class Motions:
-    """Jacobian columns of all bodies: twists at the world's origin, in the world's axes, each computed once."""
+    """Jacobian columns of all bodies: their twists at the world's origin, in the world's axes, each computed once."""
 
     def __init__(self, tree: Tree, q: Scalars, X: Sequence[Pose]) -> None:
         self.tree = tree
@@ -135,7 +135,10 @@ class Motions:
         return [x for motion in result for x in motion.elements()]
 
     def gradients(self, pairs: Sequence[Scalars], bodies: Sequence[tuple[int, int]]) -> list[list[Any]]:
-        """Return ∂d/∂q of many pairs from their values and bodies: unrolled, or in a loop if that would be long."""
+        """Return the gradient of the distance (nv) of many pairs, from their values and the indices of their bodies.
+
+        Long computations are in a loop.
+        """
         joints = sum(len(one) + len(other) for _, one, other in (fork(self.tree, a, b) for a, b in bodies))
         if joints <= _MAX_UNROLLED:
             return [self.gradient(values, a, b) for values, (a, b) in zip(pairs, bodies, strict=True)]
@@ -164,7 +167,10 @@ class Motions:
         return result
 
     def gradient(self, values: Scalars, a: int, b: int) -> list[Any]:
-        """Return ∂d/∂q of a pair on two bodies; joints that carry both do not contribute."""
+        """Return the gradient of a pair's distance (nv), from its values and bodies a and b.
+
+        Joints that carry both bodies do not contribute.
+        """
         F = wrench(values)
         return [column.dot(F) for column in self.between(a, b)]
 
@@ -182,13 +188,19 @@ class Motions:
 
 
 def wrench(values: Scalars) -> Force:
-    """Return the wrench (p × n; n) about the world's origin of the normal n as a force at the witness points."""
+    """Return the wrench (p × n; n) of a unit force along the normal n at the witness point p.
+
+    It is about the world's origin.
+    """
     n, p = Vec3(*values[1:4]), Vec3(*values[4:7])
     return Force(p.cross(n), n)
 
 
 def gradient(values: Scalars, columns: Scalars) -> list[Any]:
-    """Return ∂d/∂q = −n · v_A for a body A with these Jacobian columns and a stationary obstacle."""
+    """Return the distance's gradient, −n · v_A for each column, for a body A and a stationary obstacle.
+
+    ``columns`` are the Jacobian columns of A, one after the other.
+    """
     F = wrench(values)
     return [-Motion.of(columns[k : k + 6]).dot(F) for k in range(0, len(columns), 6)]
 

@@ -69,7 +69,7 @@ _ROUNDING = 1e-13  # relative to the sums' terms; exceeds the cancellation error
 
 
 class PathSums(NamedTuple):
-    """Sums over the joints from the world to a body."""
+    """Sums over the joints from the world to a body, from which motion bounds relative to any ancestor follow."""
 
     T: Any  # [rad]
     D: Any  # [m]
@@ -89,7 +89,7 @@ def path_sums(tree: Tree, middle: Scalars, phi: Scalars) -> list[PathSums]:
 
 
 def bound_between(reach: Any, outer: Scalars, shared: Scalars) -> MotionBound:
-    """Return the bounds for points of a body relative to a body that carries it, from the `PathSums` of both.
+    """Return the motion bounds for points of a body relative to a body that carries it, from the sums of both.
 
     ``reach`` is R of the points: D of the body's joint plus their maximum distance from its moving frame's origin.
     """
@@ -103,7 +103,7 @@ def bound_between(reach: Any, outer: Scalars, shared: Scalars) -> MotionBound:
 
 
 def _after(before: PathSums, parent: Body | None, body: Body, q: Scalars, phi: Scalars) -> PathSums:
-    """Return the sums including one more joint."""
+    """Return the sums of a body from those ``before`` of its parent, by including the body's joint."""
     joint = body.joint
     if body.coupling is not None:
         q, phi = body.coupling.q(q), body.coupling.v(phi)
@@ -127,7 +127,7 @@ def _after(before: PathSums, parent: Body | None, body: Body, q: Scalars, phi: S
 
 
 def _rates(body: Body, q: Scalars, phi: Scalars) -> tuple[Any, Any, Any, Any]:
-    """Bound |ω|, |v|, |ω̇| and |v̇| of a joint's twist in its moving frame."""
+    """Return bounds on |ω|, |v|, |ω̇| and |v̇| of a joint's twist in its moving frame."""
     joint = body.joint
     if joint.nv == 0:
         return 0.0, 0.0, 0.0, 0.0
@@ -144,7 +144,7 @@ _MAX_BOUNDS = 3000  # of bodies relative to bodies that carry them; above, sums 
 
 
 class Bounded(NamedTuple):
-    """Bounds for each shape relative to each body that carries it."""
+    """Motion bounds for each shape relative to each body that carries it."""
 
     bounds: Sequence[Mapping[int, MotionBound]]
 
@@ -153,7 +153,7 @@ class Bounded(NamedTuple):
 
 
 class Summed(NamedTuple):
-    """Sums for each body, the world's last, and the reach R of each shape's points."""
+    """Motion bounds of a large robot in the form of sums for each body, the world's last, and each shape's reach R."""
 
     sums: Sequence[PathSums]
     reaches: Sequence[Any]
@@ -163,7 +163,7 @@ class Summed(NamedTuple):
 
 
 def shape_bounds(tree: Tree, middle: Scalars, phi: Scalars, pairs: Sequence[tuple[int, int]]) -> Bounded | Summed:
-    """Return the bounds for the segment with midpoint ``middle`` (nq,) along φ (nv,)."""
+    """Return motion bounds of all shapes on the segment with midpoint ``middle`` (nq,) along φ (nv,)."""
     return _summed(tree, middle, phi) if _is_large(tree, pairs) else Bounded(_bounds(tree, middle, phi))
 
 
@@ -180,7 +180,7 @@ def _bounds(tree: Tree, middle: Scalars, phi: Scalars) -> list[dict[int, MotionB
 
 
 def _is_large(tree: Tree, pairs: Sequence[tuple[int, int]]) -> bool:
-    """Return True if bounds of each body relative to all bodies that carry it are too many to be unrolled."""
+    """Return True if a robot is so large that its motion bounds are computed from sums along the tree."""
     depth = {WORLD: 0}
     for i, parent, _ in tree.outward():
         depth[i] = depth[parent] + 1
@@ -204,7 +204,7 @@ def _summed(tree: Tree, middle: Scalars, phi: Scalars) -> Summed:
 
 
 def _hull(one: LinkShape) -> tuple[tuple[Vec3, ...], float]:
-    """Return points on the body and a radius: all of the core is within the radius of the points' convex hull."""
+    """Return points on a body and a radius [m]: the shape's core is within it of the points' convex hull."""
     if type(one.shape) in FIELDS:
         return (one.placement.translation,), FIELDS[type(one.shape)].reach(one.shape)
     placed = solid(one.shape, one.placement)
@@ -215,7 +215,10 @@ def _hull(one: LinkShape) -> tuple[tuple[Vec3, ...], float]:
 
 
 def motion_between(one: Scalars, other: Scalars, shared: Scalars) -> list[Any]:
-    """Return motion bounds of two shapes and the twist of each, relative to the last shared body."""
+    """Return speed and acceleration bounds of a pair of shapes, and the (v; ω) of each, relative to a shared body.
+
+    The arguments are the table rows of both shapes and of the last body that carries both.
+    """
     size = len(PathSums._fields)
     sums, origin, w = shared[:size], Vec3.of(shared[size : size + 3]), Vec3.of(shared[size + 3 :])
     bound, motions = MotionBound(0.0, 0.0), []
@@ -227,7 +230,7 @@ def motion_between(one: Scalars, other: Scalars, shared: Scalars) -> list[Any]:
 
 
 def body_twists(tree: Tree, q: Scalars, phi: Scalars, X: Sequence[Pose]) -> list[Motion]:
-    """Return (ω; velocity of the origin) of all bodies at velocity φ in the world's axes, the world's last."""
+    """Return (ω; velocity of the origin) of all bodies at the velocity φ, in the world's axes, the world's last."""
     of_q, of_phi = tree.split_q(q), tree.split_v(phi)
     V = {WORLD: Motion.zero()}
     for i, p, body in tree.outward():
@@ -238,6 +241,6 @@ def body_twists(tree: Tree, q: Scalars, phi: Scalars, X: Sequence[Pose]) -> list
 
 
 def point_velocity(V: Motion, X: Pose, point: Vec3) -> Vec3:
-    """Return the velocity of a point of a body."""
+    """Return the velocity of a point of a body with twist V and pose X, in the world's axes."""
     v: Vec3 = V.linear + V.angular.cross(point - X.translation)
     return v

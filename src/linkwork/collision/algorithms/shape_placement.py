@@ -24,7 +24,7 @@ Pairs = Iterable[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class PlacedShape:
-    """A shape of a robot as a solid or field in the world frame."""
+    """Shape of a robot, placed in the world frame, as a table row of a solid or field."""
 
     index: int  # among the robot's shapes
     body: int  # or WORLD
@@ -34,14 +34,14 @@ class PlacedShape:
 
     @property
     def values(self) -> list[Any]:
-        """The row's values."""
+        """The elements of the table row."""
         return (
             self.field_values if self.field_values is not None else solid_row(self.row.solid, self.kind, self.row.reach)
         )
 
     @property
     def padded(self) -> SolidRow:
-        """The row with as many vertices as the others of its kind."""
+        """The table row with as many vertices as the other rows of its kind."""
         return self.kind.solid(self.values) if self.kind.vertices else self.row
 
 
@@ -57,7 +57,7 @@ def placed_shapes(tree: Tree, q: Scalars, poses: Sequence[Pose] | None = None) -
 
 
 def _kinds(shapes: Sequence[LinkShape]) -> list[SolidKind]:
-    """Return the kind of row of each shape; that of a field is determined when it is placed."""
+    """Return the kind of solid of each shape; the kind of a field is determined when it is placed."""
     result = [
         SolidKind(FieldCore) if type(one.shape) in FIELDS else kind_of(solid(one.shape, Pose.identity()).core)
         for one in shapes
@@ -80,7 +80,7 @@ def _placed(index: int, one: LinkShape, kind: SolidKind, X: Pose) -> PlacedShape
 
 
 def shape_pairs(tree: Tree, links: Pairs) -> list[tuple[int, int]]:
-    """Return the pairs of shapes of pairs of links, as indices of `link_shapes`."""
+    """Return the pairs of shapes on pairs of links, as indices of `link_shapes`."""
     shapes = link_shapes(tree)
     of: dict[str, list[int]] = {}
     for k, shape in enumerate(shapes):

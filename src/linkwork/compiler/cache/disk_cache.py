@@ -73,10 +73,10 @@ def digest(parts: Iterable[str], target: Iterable[str]) -> str:
 
 
 def _recent_own_files() -> str:
-    """Return the state of linkwork's files, read at most once a second.
+    """Return the result of `_own_files`, read from the disk at most once a second.
 
-    Reading it takes some 4 ms, most of the time to find code in the cache. Code that was stored under an outdated state
-    has a name of files that no longer exist.
+    Reading it takes some 4 ms, which is most of the time to load code from the cache. If a file changes within that
+    second, new code is stored under the name for the old files, and no later process looks for this name.
     """
     global _last_state
     reader, then, result = _last_state
@@ -88,8 +88,9 @@ def _recent_own_files() -> str:
 
 
 def _own_files() -> str:
-    """Return the state of linkwork's files: another version, or one under development, generates other code.
+    """Return a text of the paths, sizes and modification times of linkwork's files.
 
+    It is part of the name of cached code, so code of another version, or of a changed source file, is not loaded.
     Sizes and times are also Python's criterion for a stale compiled module.
     """
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -223,7 +224,7 @@ class Cache:
             raise
 
     def _sweep(self, seconds: float) -> None:
-        """Remove files whose writing began at least this many seconds ago."""
+        """Remove the temporary files of writes that began at least this many seconds ago."""
         for name, state in self._files(_PART):
             if time.time() - state.st_mtime >= seconds:
                 self._removed(name)

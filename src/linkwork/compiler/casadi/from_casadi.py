@@ -39,7 +39,10 @@ _WHERE, _NOT = BY_NAME["where"], BY_NAME["not_"]
 
 
 def _plus(x: Any, y: Any) -> Any:
-    """Add; CasADi's choice, (x if c else 0) + (y if not c else 0), becomes one choice."""
+    """Return x + y, or one ``where`` if the sum is CasADi's form of a choice.
+
+    CasADi writes the choice "a if c, otherwise b" as (a if c else 0) + (b if not c else 0).
+    """
     if _one_sided(x) and _one_sided(y):
         for a, b in ((x, y), (y, x)):
             if b.args[0].op is _NOT and b.args[0].args[0] is a.args[0]:

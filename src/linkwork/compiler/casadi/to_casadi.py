@@ -79,7 +79,10 @@ def import_casadi() -> Any:
 
 
 def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return CasADi's shape for an array's: its elements by rows are the array's in row-major order."""
+    """Return the shape (rows, columns) of the CasADi matrix for a NumPy array of this shape.
+
+    Rows one after another, the matrix has the elements of the array in row-major order.
+    """
     if len(shape) < 2:
         return math.prod(shape), 1
     return math.prod(shape[:-1]), shape[-1]
@@ -96,9 +99,10 @@ class ControlWriter:
         self._functions: dict[tuple[Region, int], Any] = {}
 
     def world(self, listing: InstructionList) -> tuple[Any, Callable[[Any], list[Any]]]:
-        """Return CasADi's class of matrices for a list of instructions, SX or MX, and a function.
+        """Return CasADi's matrix class for a list of instructions, and a function.
 
-        The function lists the elements of such a matrix.
+        The function lists the elements of a matrix of this class. The class is SX; it is MX if the list has loops,
+        choices or subroutines and would be very long when they are expanded.
         """
         has_bodies = any(isinstance(i.value, (Loop, Choice, Subroutine)) for i in listing.instructions)
         if has_bodies and sum(counted(listing).values()) > MAX_EXPANDED:
@@ -106,7 +110,7 @@ class ControlWriter:
         return self._casadi.SX, lambda matrix: matrix.elements()
 
     def run(self, listing: InstructionList, elements: Sequence[Any], symbols: Any) -> list[Any]:
-        """Return the results for elements of SX or MX."""
+        """Evaluate a list of instructions on elements of SX or MX, and return its results."""
 
         def apply(instruction: Instruction, arguments: list[Any]) -> Any:
             operation, bundle = instruction.operation, instruction.value
@@ -159,7 +163,10 @@ class ControlWriter:
         return [*state, *(x for row in outputs for x in row)]
 
     def _accumulated(self, loop: Loop, arguments: list[Any]) -> list[Any]:
-        """Return the results of a loop as `mapaccum`: columns are iterations."""
+        """Return the results of a loop as a call of CasADi's `mapaccum`.
+
+        Its matrices have a column for each iteration.
+        """
         casadi, steps = self._casadi, loop.max_iterations
         if not steps:
             return arguments[: loop.carried]
@@ -176,9 +183,10 @@ class ControlWriter:
         return [*last, *self._split(casadi.vec(outputs), steps * loop.kept)]
 
     def _function(self, body: Region, loop: Loop | None = None) -> Any:
-        """Return a body as a CasADi function of a column.
+        """Return the body of a loop or of another construct as a CasADi function of columns.
 
-        A loop's body is a function of its state, an iteration's inputs, and the rest.
+        The body of a loop is a function of three columns: the loop-carried values, the inputs of the iteration, and
+        the values that are equal in all iterations. The body of another construct is a function of one column.
         """
         key = body, -1 if loop is None else loop.carried
         if key in self._functions:

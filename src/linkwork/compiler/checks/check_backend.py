@@ -79,7 +79,7 @@ class _Trial:
         return errors
 
     def texts(self) -> Iterator[tuple[Program, list[str], list[str]]]:
-        """Yield each program with the text of its code, written twice."""
+        """Yield each program and its code's text from two runs of the backend, which must be equal."""
         parts = self.backend.parts(self.backend.batch_entry, self.real)
         if not parts:
             raise ValueError(f"parts: {self.real.name} has no entry {self.backend.batch_entry!r}")

@@ -62,7 +62,11 @@ class _Trial:
         return [float(errors.max(initial=0.0))]
 
     def at_partials(self, error: Callable[[int, tuple[float, ...], float, float], float]) -> list[float]:
-        """Return an error for each partial derivative, from its index, the arguments, the partial and differences."""
+        """Return the errors of an operation's partial derivatives, for every argument at all sample points.
+
+        ``error`` computes one from the argument's index, the arguments, the partial derivative that the operation
+        states, and the central difference. Points at kinks and jumps are skipped.
+        """
         operation, result = self.operation, []
         if operation.partials is None or operation.logical:
             return []

@@ -129,10 +129,10 @@ class _Arrays:
             self.whole.append(f.all_of(flags))
 
     def apart(self) -> list[str]:
-        """Return whether no output is also an input.
+        """Emit comparisons of each input's address with each output's; return the flags, true if they differ.
 
-        NumPy copies operands that overlap, except one array that is both: a block has read its samples before it writes
-        them, but the scalar code reads a sample's elements where it needs them.
+        NumPy copies operands that overlap, except one array that is both input and output. A block has read its
+        samples before it writes them, but the scalar code reads a sample's elements where it needs them.
         """
         f, many = self.f, len(self.inputs)
         return [f.let(f"icmp ne ptr {x}, {y}") for x in self.start[:many] for y in self.start[many:]]
@@ -213,7 +213,7 @@ class _Arrays:
 
 
 def _range(layout: Layout | ControlLayout) -> IrFunction:
-    """``@range``: process the samples from ``first`` to ``stop``."""
+    """Return the LLVM function ``@range``, which processes the samples from ``first`` to ``stop``."""
     lanes = layout.lanes
     f = IrFunction(
         "define internal void @.range(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan, i1 %streamed)",
@@ -267,7 +267,7 @@ _ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _STREAMED, _OF_MAIN, _JOB_BYTES =
 
 
 def _streamed(f: IrFunction, layout: Layout | ControlLayout, n: str) -> str:
-    """Return whether the results of the samples exceed the caches."""
+    """Emit a test of the number ``n`` of samples; its flag is true if their results exceed the caches."""
     per_sample = layout.real.bytes * sum(port.size for port in layout.program.outputs)
     return f.let(f"icmp uge i64 {n}, {STREAMED // max(per_sample, 1)}")
 
@@ -279,9 +279,10 @@ def _samples_in(time: float, layout: Layout | ControlLayout) -> int:
 
 
 def _spread(layout: Layout | ControlLayout) -> IrFunction:
-    """``@spread``: process a long batch in shares, on up to ``wanted`` threads including the calling one.
+    """Return the LLVM function ``@spread``, which processes a long batch in shares on several threads.
 
-    No other thread may be available. The calling thread checks for signals after each of its shares.
+    There are up to ``wanted`` threads including the calling one. No other thread may be available. The calling thread
+    checks for signals after each of its shares.
     """
     f = IrFunction(
         "define internal void @.spread(ptr %args, ptr %steps, i64 %n, i64 %wanted, ptr %data, ptr %nan, i1 %streamed)",
@@ -340,7 +341,10 @@ def _with_threads(f: IrFunction, job: str) -> None:
 
 
 def _work() -> IrFunction:
-    """``@work``: run a started thread. It is registered, so that an error ends it with the main thread."""
+    """Return the LLVM function ``@work``, which an additional thread runs.
+
+    The thread is registered, so that an error that ends the main thread's work ends its work too.
+    """
     f = IrFunction("define internal ptr @.work(ptr %job)", "noinline #0", end="ret ptr null")
     of_main = f.let(f"icmp ne i8 {f.load('i8', f.at('%job', _OF_MAIN), 1)}, 0")
     noted = f.let("alloca ptr, align 8")
@@ -356,10 +360,10 @@ def _work() -> IrFunction:
 
 
 def _shares() -> IrFunction:
-    """``@shares``: process shares of the samples that no thread has taken, until there are none.
+    """Return the LLVM function ``@shares``, which processes shares of the samples until all are taken.
 
-    The thread that ``leads`` is the caller's. It checks for signals after each share, and marks all samples as taken if
-    the work has to end.
+    A thread takes a share that no other thread has taken. The thread that ``leads`` is the caller's. It checks for
+    signals after each share, and marks all samples as taken if the work has to end.
     """
     f = IrFunction("define internal void @.shares(ptr %job, i1 %leads)", "noinline #0")
     f.do("%nan = alloca i1, align 8")
@@ -388,7 +392,7 @@ def _shares() -> IrFunction:
 
 
 def _count_guards(f: IrFunction, layout: Layout | ControlLayout, results: str) -> None:
-    """Emit the count of a vector in which a guard of some sample is greater than zero."""
+    """Emit code that increments a counter if a guard is greater than zero in some sample of the vector."""
     if layout.guards:
         lanes = layout.lanes
         off = f.any_of(f"<{lanes} x i1>", guards_exceeded(f, layout, results))

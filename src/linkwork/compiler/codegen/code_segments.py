@@ -124,9 +124,10 @@ def _bounds(program: Program, most: int) -> list[int]:
 
 
 def best_cut(instructions: Sequence[Instruction], alive: Sequence[int], window: range) -> int:
-    """Return the index in the window with the fewest live values.
+    """Return the index in the window with the fewest live values, at which a program can be cut.
 
-    Instructions of several results are not separated from those that extract them.
+    Instructions of several results are not separated from those that extract them: if the window has only such
+    positions, the index is the first possible one behind it.
     """
     allowed = [k for k in window if instructions[k].operation not in EXTRACTED]
     if allowed:

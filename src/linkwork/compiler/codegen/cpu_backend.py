@@ -90,9 +90,10 @@ class CPUBackend(Backend[MachineCode]):
     def call(
         self, code: MachineCode, program: Program, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
     ) -> None:
-        """Call the entry as NumPy calls an inner loop.
+        """Call the entry with the arguments that NumPy passes to an inner loop.
 
-        Arguments are addresses, sizes, and strides, those of samples before those inside of them.
+        They are the arrays' addresses, sizes and strides. The sizes are the number of samples, then the port shapes;
+        the strides are those from sample to sample of all arrays, then those inside a sample.
         """
         arrays = [*inputs, *outputs]
         addresses = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))

@@ -42,7 +42,10 @@ __all__ = [
 
 
 class EntryPoint(NamedTuple):
-    """A function that is called from outside of the code, named as the entry is."""
+    """A function of the code that is called from outside: its parts and its floating-point types.
+
+    ``table`` is the name of its data that is filled in after loading, or "".
+    """
 
     parts: tuple[str, ...]
     reals: tuple[FloatType, ...]  # the floating-point types that have it
@@ -146,7 +149,7 @@ ENTRIES: dict[str, EntryPoint] = {
 
 
 def _part(name: str) -> Callable[[CodegenOptions], list[IrModule]]:
-    """Return the function that writes a part."""
+    """Return the function that writes the LLVM modules of the part with this name."""
     return PARTS.get(name) or partial(_along, name=name)
 
 

@@ -44,7 +44,10 @@ class _Code:
 
 
 def begin_function() -> IrFunction:
-    """``@begin(interrupts)``: start a long batch, just after Python itself has checked for signals."""
+    """Return the LLVM function ``@begin(interrupts)``, which begins the wait for a check for signals.
+
+    A long batch calls it at its start, just after Python itself has checked for signals.
+    """
     code = _Code("void @.begin", "ret void")
     code.only_main("end")
     code.f.store("i64", _clock(code.f), code.at("checked"))
@@ -54,9 +57,9 @@ def begin_function() -> IrFunction:
 
 
 def attend_function() -> IrFunction:
-    """``@attend(interrupts)``: let other threads have the GIL and check for signals, if it is time to.
+    """Return the LLVM function ``@attend(interrupts)``, which checks for signals if it is time to.
 
-    Returns true if the work has to end.
+    It also lets other threads have the GIL if it is time to, and returns true if the work has to end.
     """
     code = _Code("i1 @.attend", "ret i1 false")
     f = code.f
@@ -88,9 +91,9 @@ def attend_function() -> IrFunction:
 
 
 def called_off_function() -> IrFunction:
-    """``@called_off(interrupts)``: return true if a pending error ends this thread's work.
+    """Return the LLVM function ``@called_off(interrupts)``: true if an error ends this thread's work.
 
-    It ends the work of the main thread, and of the threads that share a batch with it.
+    A pending error ends the work of the main thread, and of the threads that share a batch with it.
     """
     code = _Code("i1 @.called_off", "ret i1 false")
     f = code.f
@@ -108,7 +111,7 @@ def called_off_function() -> IrFunction:
 
 
 def is_main_function() -> IrFunction:
-    """``@is_main(interrupts)``: return true in the thread that checks for signals."""
+    """Return the LLVM function ``@is_main(interrupts)``: true in the thread that checks for signals."""
     code = _Code("i1 @.is_main", "ret i1 false")
     code.only_main("no")
     code.f.do("ret i1 true")
@@ -117,7 +120,12 @@ def is_main_function() -> IrFunction:
 
 
 def enlist_function() -> IrFunction:
-    """``@enlist(interrupts)``: register this thread as sharing the main thread's batch; return its entry or null."""
+    """Return the LLVM function ``@enlist(interrupts)``, which registers a thread that shares a batch.
+
+    The batch is the main thread's.
+
+    ``@enlist`` returns the address of the thread's entry, or null if there is no free one.
+    """
     code = _Code("ptr @.enlist", "ret ptr %position")
     f = code.f
     result = f.let("alloca ptr, align 8")
@@ -135,7 +143,10 @@ def enlist_function() -> IrFunction:
 
 
 def _is_due(code: _Code, last: str, now: str, interval: str) -> str:
-    """Emit whether at least ``interval`` nanoseconds have passed since the stored time ``last``."""
+    """Emit a comparison of the time since ``last`` with an interval [ns]; return its flag.
+
+    The flag is true if at least ``interval`` nanoseconds have passed since the stored time ``last``.
+    """
     since = code.f.let(f"sub i64 {now}, {code.load(last)}")
     return code.f.let(f"icmp sge i64 {since}, {interval}")
 
@@ -158,7 +169,10 @@ def _release_lock(code: _Code, now: str) -> None:
 
 
 def ended_function() -> IrFunction:
-    """``@ended(interrupts)``: return true if the main thread's call ended by an error that Python has yet to raise."""
+    """Return the LLVM function ``@ended(interrupts)``: true if an error has ended the main thread's call.
+
+    Python has yet to raise the error.
+    """
     code = _Code("i1 @.ended", "ret i1 false")
     code.f.require(code.f.let(f"icmp ne i64 {code.load('pending')}, 0"), "no")
     code.only_main("no")

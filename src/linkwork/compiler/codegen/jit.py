@@ -131,7 +131,8 @@ def is_object_file(code: bytes) -> bool:
 def link(objects: Sequence[bytes], target: Target, function: str, table: str = "") -> MachineCode:
     """Load object files and return the addresses of a function and, if named, a table of data.
 
-    A call of a function that was loaded before is direct; one of a later one is indirect.
+    Objects are loaded in their order. A call of a function in an earlier object is direct; a call of one in a later
+    object is indirect.
     """
     if any(SYMBOL.encode() in code for code in objects):
         _attention(target)

@@ -19,9 +19,9 @@ __all__ = ["Instructions"]
 
 
 class Instructions(LaneBuilder):
-    """A function that runs operations on values of a number of lanes.
+    """Builder of an LLVM function, with a method for each operation on vectors of ``lanes`` samples.
 
-    ``unchanging`` states that the memory it loads from changes only between its calls.
+    ``unchanging`` states that the memory which the function loads from changes only between its calls.
     """
 
     def __init__(self, signature: str, target: Target, real: FloatType, lanes: int, *, unchanging: bool) -> None:

@@ -167,7 +167,10 @@ class IrFunction:
         return self.beyond(real, lanes, [self.magnitudes(real.vector(lanes), values)])
 
     def beyond(self, real: FloatType, lanes: int, magnitudes: Sequence[str]) -> str:
-        """Return the mask of `not_finite` for values, given as sums of their magnitudes."""
+        """Return a mask of the lanes in which the sum of these magnitudes is large or not finite.
+
+        See `not_finite`.
+        """
         kind = real.vector(lanes)
         return self.let(f"fcmp ugt {kind} {self.added(kind, magnitudes)}, {real.literal(LARGE[real.bits], lanes)}")
 

@@ -31,7 +31,10 @@ def is_streamed(port: Port) -> bool:
 
 
 def unpack_streamed(f: IrFunction, port: Port, real: FloatType, lanes: int, rows: list[str], strip: Strip) -> None:
-    """Emit the writes of a block's samples to ``rows``; ``strip`` returns their vectors from an element on."""
+    """Emit non-temporal stores of an output's elements to the addresses ``rows`` of a block's samples.
+
+    ``strip(k)`` returns a vector for each sample: its elements from element k on.
+    """
     kind, width, numbers = real.vector(lanes), real.bytes * lanes, _LINE // real.bytes
     line_kind, lines = real.vector(numbers), port.size // numbers
     memory = f.stack_memory(_PITCH * lanes, _LINE)
@@ -41,7 +44,7 @@ def unpack_streamed(f: IrFunction, port: Port, real: FloatType, lanes: int, rows
     shifted = [f.at(line, offset) for line, offset in zip(lines_of, offsets_in_line, strict=True)]
 
     def write_lines(line: str, many: int) -> None:
-        """Emit the writes of ``many`` cache lines of each sample; the first begins at element ``line · numbers``."""
+        """Emit the writes of ``many`` cache lines of each sample, from the line with index ``line`` on."""
         first = f.let(f"mul i64 {line}, {numbers}")
         for k in range(many * _LINE // width):
             for target, part in zip(shifted, strip(f.let(f"add i64 {first}, {k * lanes}")), strict=True):

@@ -55,9 +55,10 @@ def packing_functions(text: IrModule, layout: Layout | ControlLayout) -> None:
 
 
 def packing(operation: str, port: Port, own: int | None = None) -> str:
-    """Return the name of the function that packs or unpacks arrays of a port's shape, fast or slowly.
+    """Return the name of the LLVM function that packs or unpacks an array with the shape of this port.
 
-    A port with a function of its own has the suffix ``own``, its index.
+    ``operation`` is the name's first part; one that ends with "slowly" is for arrays of any strides. A port with a
+    function of its own has the suffix ``own``, its index.
     """
     shape = "x".join(map(str, port.shape)) if operation.endswith("slowly") else str(port.size)
     return f"@.{operation}.{shape}{'' if own is None else f'.of{own}'}"
@@ -70,7 +71,10 @@ def _pack(name: str, port: Port, real: FloatType, lanes: int, unused: frozenset[
     magnitudes: list[str] = []
 
     def strip(first: str | int, count: int) -> str:
-        """Pack a number of elements, and return the sum of their magnitudes, to check that they are finite."""
+        """Emit the packing of ``count`` elements from ``first`` on; return the sum of their magnitudes.
+
+        The sum shows whether the elements are finite.
+        """
         columns, total = _strip(f, rows, first, count, real, lanes)
         buffer = f.at("%buffer", f.let(f"mul i64 {first}, {width}"))
         for k, column in enumerate(columns):
@@ -298,10 +302,11 @@ def _rows(f: IrFunction, array: str, step: str, lanes: int) -> list[str]:
 
 
 def _split(size: int, lanes: int, *, loops: bool = True) -> tuple[int, list[tuple[int, int]], list[int]]:
-    """Return the partition of ``size`` elements of a sample into strips.
+    """Return how the ``size`` elements of a sample are divided into strips of at most ``lanes`` elements.
 
-    Returns the elements of a loop over whole strips, the first element and size of each further strip, and single
-    elements. If possible, the remainder is a strip that overlaps the one before.
+    The result is the number of leading elements that a run-time loop over strips of ``lanes`` elements copies, then
+    pairs (first element, size) of the further strips, then the elements that are copied one by one. If possible, the
+    remainder is a strip that overlaps the one before.
     """
     whole = size - size % lanes
     many = whole if loops and whole > max(4 * lanes, _STRAIGHT) else 0
@@ -354,6 +359,9 @@ def _picked(
 
 
 def some_beyond(f: IrFunction, magnitudes: Sequence[str], real: FloatType, lanes: int) -> str:
-    """Return an i1: some number may be infinite, NaN or large, by sums of magnitudes (see `IrFunction.not_finite`)."""
+    """Return an i1: true if a value in any lane may be infinite, NaN or very large.
+
+    ``magnitudes`` are sums of the values' magnitudes: see `IrFunction.not_finite`.
+    """
     bits = f.let(f"bitcast <{lanes} x i1> {f.beyond(real, lanes, magnitudes)} to i{lanes}")
     return f.let(f"icmp ne i{lanes} {bits}, 0")

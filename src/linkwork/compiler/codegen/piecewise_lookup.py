@@ -24,10 +24,12 @@ _T, _S, _BREAKS, _STARTS, _TABLE, _COMMON, _OUT = range(7)  # arrays, in their o
 
 
 def along_function(layout: Layout, name: str, columns: int) -> Instructions:
-    """Return ``@along7(arrays, sizes)``, for seven columns.
+    """Return the LLVM function that evaluates a program at many positions on a table of segments.
 
-    ``arrays`` are t, s, breaks, starts, table, common values, and outputs; ``sizes`` are the number of positions, and
-    the number of bisections.
+    ``@along7``, for example, is for seven columns. It is called with ``arrays`` and ``sizes``. ``arrays`` are
+    addresses: the values t that the program takes, the values s by which the segments are searched, the breaks between
+    segments, the starts of segments, the table, the inputs that all positions share, and the outputs. ``sizes`` are
+    the number of positions, and the number of bisections of a search.
     """
     real, lanes, program = layout.real, layout.lanes, layout.program
     f = Instructions(f"define void @.{name}(ptr %arrays, ptr %sizes)", layout.target, real, lanes, unchanging=False)
@@ -44,7 +46,11 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
     f.store("i64", "0", last)
 
     def results(first: str, k: str, whole: bool) -> None:
-        """Emit the results of a position, as whole vectors or only its columns."""
+        """Emit the evaluation at position ``k`` of a block, and the write of its outputs.
+
+        If ``whole``, whole vectors are written, which may go beyond the columns of this position; otherwise only the
+        columns are written.
+        """
         segment = f.load("i64", f.at(segments, f.let(f"shl i64 {k}, 3")))
         sample = f.let(f"add i64 {first}, {k}")
         t = f.splat(f.load(real.name, f.at(arrays[_T], f.let(f"shl i64 {sample}, 3"))))
@@ -87,9 +93,10 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
 
 
 def _find(f: Instructions, s: str, breaks: str, levels: str, segments: str, last: str, first: str, many: int) -> None:
-    """Emit the search for the segments of positions.
+    """Emit the search for the segments of ``many`` positions from ``first`` on.
 
-    If they are all in the previous position's segment it is that one, otherwise they are found by bisection.
+    If all of them are in the segment of the position before, the result is that segment; otherwise each is found by
+    bisection.
     """
     offset = f.let(f"shl i64 {first}, 3")
     numbers = [f.load("double", f.at(s, f.let(f"add i64 {offset}, {8 * k}"))) for k in range(many)]

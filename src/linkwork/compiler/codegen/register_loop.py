@@ -35,10 +35,10 @@ def is_direct(layout: Layout | ControlLayout) -> bool:
 
 
 def direct_function(layout: Layout, off_calls: int) -> Instructions:
-    """``@direct``: process the whole vectors of the samples from ``first`` to ``stop``.
+    """Return the LLVM function ``@direct``, which processes the whole vectors from ``first`` to ``stop``.
 
-    It returns the first remaining sample. Vectors for which a guard is greater than zero are counted at byte offset
-    ``off_calls`` of ``data``.
+    ``@direct`` returns the first remaining sample. Vectors for which a guard is greater than zero are counted at byte
+    offset ``off_calls`` of ``data``.
     """
     real, lanes, program = layout.real, layout.lanes, layout.program
     signature = "define internal i64 @.direct(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan)"

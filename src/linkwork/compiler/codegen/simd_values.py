@@ -196,7 +196,10 @@ class LaneMask:
 
 
 class LaneBuilder(IrFunction):
-    """A function on values of a number of lanes; ``fused`` states that the target fuses products and sums."""
+    """Builder of an LLVM function whose values are vectors of ``lanes`` elements, or scalars for one lane.
+
+    ``fused`` states that the target has a fused multiply-add.
+    """
 
     def __init__(self, signature: str, lanes: int, fused: bool, attributes: str = "#0") -> None:
         # vectors on the stack are aligned, so that each is in one line of the cache

@@ -68,17 +68,17 @@ class Layout:
 
     @cached_property
     def zeros(self) -> list[tuple[str, int, int]]:
-        """The result of `_zeros`."""
+        """Blocks of zeros of output arrays that are written together, as (pointer, begin, end): see `_zeros`."""
         return [*_zeros(self.program)]
 
     @cached_property
     def repeated(self) -> dict[str, list[tuple[int, int]]]:
-        """The result of `_repeated`."""
+        """Copies of repeated values within output arrays: pairs (from, to) of elements, by array pointer."""
         return _repeated(_written(self))
 
     @cached_property
     def sinks(self) -> dict[int, list[Position]]:
-        """The result of `_array_sinks`."""
+        """For each value, the elements of output arrays that it is written to: see `_array_sinks`."""
         return _array_sinks(self)
 
     @property
@@ -171,9 +171,12 @@ def sample_function(text: IrModule, layout: Layout) -> None:
 
 
 def end_sample(f: IrFunction, layout: LaidOut, guards: str, taken: str) -> None:
-    """Emit the end of ``@sample``: free allocated memory and return the status by the guards at ``guards``.
+    """Emit the end of ``@sample``: free allocated memory and return the status.
 
-    The label "none" is the branch target of a failed allocation.
+    The status is `OFF` if a guard is greater than zero, otherwise 0.
+
+    ``guards`` points to the values of the guards, ``taken`` to the allocated memory. The label "none" is the branch
+    target of a failed allocation, for which `NO_MEMORY` is returned.
     """
     status = "0"
     if layout.guards:
@@ -202,14 +205,17 @@ class LaidOut(Protocol):
 
 
 def guards_exceeded(f: IrFunction, layout: LaidOut, results: str) -> list[str]:
-    """Return whether each guard among the results of a vector is greater than zero, in all lanes."""
+    """Return a mask for each guard among a vector's results: the lanes in which it is greater than zero."""
     real, lanes = layout.real, layout.lanes
     values = [f.load(real.vector(lanes), f.at(results, layout.width * slot), layout.width) for slot in layout.guards]
     return [f.let(f"fcmp ogt {real.vector(lanes)} {value}, {real.literal(0.0, lanes)}") for value in values]
 
 
 def _working_arguments(layout: Layout) -> str:
-    """Return the arguments of a segment's inputs and workspace: values are reloaded rather than spilled."""
+    """Return the declarations of a segment's arguments ``%in`` (packed inputs) and ``%work`` (workspace).
+
+    Their attributes allow LLVM to reload values from there rather than to spill them.
+    """
     into, work = (f"align 64 dereferenceable({size})" for size in (layout.in_bytes or 1, layout.work_bytes or 1))
     return f"ptr noalias readonly {into} %in, ptr noalias {work} %work"
 
@@ -234,7 +240,7 @@ def block_on_registers(f: Instructions, layout: Layout, elements: Sequence[str])
 
 
 def _in_order(number: int) -> Position:
-    """Return the position of a packed input's element."""
+    """Return the position of an input element in the packed inputs, which have all elements in sequence."""
     return "%in", number
 
 

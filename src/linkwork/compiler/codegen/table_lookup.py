@@ -38,7 +38,10 @@ class TableAddress(NamedTuple):
 
     @staticmethod
     def of(positions: Sequence[tuple[str, int] | None], columns: int) -> TableAddress | None:
-        """Return the address by the positions of all elements; None unless all are in memory and rows equidistant."""
+        """Return the address of a table whose elements have these positions in memory, row by row.
+
+        The result is None unless all elements are in memory and the rows have equal distances.
+        """
         first, following = positions[:columns], positions[columns : columns + 1] or positions[:1]
         if any(position is None for position in (*first, *following)):
             return None
@@ -52,7 +55,11 @@ class TableAddress(NamedTuple):
 def bundle(
     f: Instructions, bundle: MultiResult, args: Sequence[int], name: Callable[[int], str], memory: Memory
 ) -> list[str]:
-    """Return the results of a straight-line instruction of several results; arguments are named on demand."""
+    """Emit the read of a table's row, or the table with a replaced row, and return the resulting elements.
+
+    ``args`` are the indices of the instruction's arguments; ``name`` names the value of one when it is needed. Raises
+    ValueError for other instructions of several results.
+    """
     if isinstance(bundle, Take):
         return _take(f, bundle, args, name, memory)
     if isinstance(bundle, Put):
@@ -125,7 +132,10 @@ def _constants(f: Instructions, table: Sequence[float]) -> str:
 
 @lru_cache(maxsize=32)
 def _listed(real: FloatType, elements: bytes) -> tuple[str, str]:
-    """Return a digest of a table of doubles and its text, which all entries of a kernel share."""
+    """Return a digest of a table of doubles, and its elements as LLVM IR text.
+
+    All entries of a kernel share the text.
+    """
     return hashlib.sha256(elements).hexdigest()[:16], real.listed(np.frombuffer(elements, "<f8"))
 
 
@@ -164,7 +174,11 @@ def _loaded_row(f: Instructions, row: str, address: TableAddress) -> list[str]:
 
 
 def _read(f: Instructions, where: str, table: str, columns: Sequence[int]) -> list[str]:
-    """Return a row of a table in memory, by its byte offset from a pointer and those of its elements."""
+    """Emit the read of a row of a table in memory, lane by lane; return a vector for each element.
+
+    ``where`` has the byte offset of each lane's row from the pointer ``table``; ``columns`` are the byte offsets of
+    the elements from there.
+    """
     result = ["poison"] * len(columns)
     for lane in range(f.lanes):
         start = f.at(table, f.let(f"zext i32 {lane_of(f, 'i32', where, lane)} to i64"))

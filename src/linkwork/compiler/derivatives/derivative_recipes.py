@@ -30,20 +30,26 @@ Build = Callable[[Replay, Mapping[str, Sequence[Any]]], Elements]
 
 
 class BuildMethod(NamedTuple):
-    """A function that computes the elements of a derivative, and which of the base kernel's programs it needs."""
+    """A function that computes the elements of a derivative, and the program that it differentiates.
+
+    If ``ruled``, it is the base kernel's program with rules of differentiation, otherwise the plain one.
+    """
 
     build: Build
     ruled: bool = False  # uses the program with rules of differentiation
 
 
 def ruled(build: Build) -> Callable[[], Sequence[BuildMethod]]:
-    """Return a function that lists ``build`` as the only method, run on the program with rules of differentiation."""
+    """Return a function that returns ``build`` as the only method to build a derivative.
+
+    The method differentiates the program with rules of differentiation.
+    """
     return lambda: [BuildMethod(build, ruled=True)]
 
 
 @dataclass(frozen=True)
 class Derivative:
-    """All that a derivative kernel is made from: recipe, nesting of its arrays, spaces, docstring and patterns.
+    """A derivative kernel before its compilation: recipe, nesting, spaces, docstring and patterns.
 
     ``patterns`` are the sparsity patterns of a sparse derivative's outputs by name.
     """
@@ -81,7 +87,7 @@ class _TracedDerivative(NamedTuple):
 
 
 def derived(request: DerivativeRequest) -> Derivative:
-    """Return all that the requested derivative kernel is made from: recipe, nesting, spaces, docstring, patterns.
+    """Return a requested derivative kernel before its compilation, as a `Derivative`.
 
     Raises ValueError if two outputs would have one name. A sparse derivative is traced immediately and raises the
     errors of its trace.

@@ -162,10 +162,11 @@ def _bottleneck(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
 
 
 def _summed(row: SparseRow, shares: Sequence[tuple[Any, SparseRow]]) -> SparseRow:
-    """Return a row plus weighted other rows.
+    """Return a sparse row plus the sum of weight · row over ``shares``.
 
-    Terms that a condition switches off are masked after the sum, as `adjoint` does, so that no value that is not finite
-    there is multiplied by zero.
+    A weight may be a choice that is zero unless a condition holds. Terms with the same condition are masked after
+    their sum, as `adjoint` does, so that a value that is not finite where the condition fails is not multiplied by
+    zero.
     """
     sums: dict[Symbol | None, SparseRow] = {None: dict(row)}
     for weight, other in shares:
@@ -230,7 +231,7 @@ class Replay:
 
 
 def _marking(program: Program, graph: Graph) -> Iterator[Instruction]:
-    """Yield the instructions, and mark the graph where the program has a mark."""
+    """Yield a program's instructions, and add its marks to the graph at the same instructions."""
     marks = frozenset(program.marks)
     for k, instruction in enumerate(program.instructions):
         if k in marks:

@@ -208,7 +208,7 @@ T = TypeVar("T")
 
 
 def jvp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
-    """Return the recipe of `Kernel.jvp`."""
+    """Return the recipe of the kernel that `Kernel.jvp` returns: how the products J d are traced."""
     chosen, outputs = base.chosen_inputs(by, space), base.chosen_outputs(of, space)
     d = base.prefix("d", [*chosen.forms, *(t.port.name for t in chosen.tangents)])
 
@@ -224,7 +224,7 @@ def jvp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
 
 
 def vjp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
-    """Return the recipe of `Kernel.vjp`."""
+    """Return the recipe of the kernel that `Kernel.vjp` returns: how the products Jᵀ w are traced."""
     chosen, outputs = base.chosen_inputs(by, space), base.chosen_outputs(of, space)
     w, more = weights_of(base, outputs)
 
@@ -261,7 +261,7 @@ def value_and_gradient(base: Base, by: Sequence[str], of: Any, space: str) -> De
 
 
 def jacobian(base: Base, by: Sequence[str], of: Any, space: str, sparse: bool, mode: str) -> Derivative:
-    """Return the recipe of `Kernel.jacobian`."""
+    """Return the recipe of the kernel that `Kernel.jacobian` returns: how the Jacobians are traced."""
     chosen, outputs = base.chosen_inputs(by, space), base.chosen_outputs(of, space)
     if mode not in ("forward", "reverse", "auto"):
         raise ValueError(f"{base.name}: jacobian: mode: expected 'forward', 'reverse' or 'auto', got {mode!r}")
@@ -298,7 +298,10 @@ def jacobian(base: Base, by: Sequence[str], of: Any, space: str, sparse: bool, m
 
 
 def _estimated(base: Base, of: Sequence[Tangent], by: Sequence[Tangent]) -> Estimate:
-    """Estimate the cost of the Jacobian in both modes; a space counts as if each coordinate moved by itself."""
+    """Estimate the cost of the Jacobian in forward and in reverse mode.
+
+    Each coordinate of a configuration counts as a direction of its own, as if it moved without the others.
+    """
     program = base.source.traced
     first = dict(zip([p.name for p in program.inputs], _starts(program.inputs), strict=False))
     directions: dict[int, int] = {}
@@ -320,7 +323,11 @@ def _starts(ports: Sequence[Port]) -> list[int]:
 
 
 def _blocks(rows: Sequence[Sequence[Mapping[int, Any]]], by: Sequence[Tangent]) -> Elements:
-    """Return the elements of each output's Jacobian by each input, from rows by the directions of all inputs."""
+    """Return the elements, row by row, of the Jacobian of each output with respect to each input.
+
+    ``rows`` has the sparse Jacobian rows of each output. Their columns are the tangent directions of all inputs in
+    sequence.
+    """
     ends = list(accumulate((tangent.size for tangent in by), initial=0))
     return [
         [row.get(k, 0.0) for row in part for k in range(start, end)] for part in rows for start, end in pairwise(ends)

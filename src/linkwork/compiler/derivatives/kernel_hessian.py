@@ -207,7 +207,7 @@ def _gradient(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weig
 def hessian(
     base: Base, by: Sequence[str], of: Any, space: str, weights: bool, vector: bool, sparse: bool
 ) -> Derivative:
-    """Return the recipe of `Kernel.hessian`."""
+    """Return the recipe of the kernel that `Kernel.hessian` returns: how the Hessians are traced."""
     chosen, outputs = base.chosen_inputs(by, space), base.chosen_outputs(of, space)
     caller, tangents = f"{base.name}: hessian", chosen.tangents
     if vector and sparse:
@@ -249,7 +249,10 @@ def hessian(
 
 
 def _blocks(triangle: Mapping[tuple[int, int], Any], by: Sequence[Tangent]) -> Elements:
-    """Return the blocks of each input with itself and with those after it."""
+    """Return the elements, row by row, of the Hessian's blocks: each input with itself and the later ones.
+
+    ``triangle`` has the nonzero elements i ≤ j of the whole Hessian.
+    """
     ends = list(accumulate((tangent.size for tangent in by), initial=0))
     offsets = [range(start, end) for start, end in pairwise(ends)]
     return [

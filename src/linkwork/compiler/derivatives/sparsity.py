@@ -119,7 +119,10 @@ def estimate(program: Program, directions: Mapping[int, int], outputs: Sequence[
 
 
 def totals(moved: Sequence[int], count: int) -> list[int]:
-    """Return the number of values that each of ``count`` directions moves."""
+    """Return, for each of ``count`` directions, the number of values that depend on it.
+
+    ``moved`` has, for each value, the set of directions that it depends on, an integer with one bit for each.
+    """
     width = count // 8 + 1
     bits = np.frombuffer(b"".join(one.to_bytes(width, "little") for one in moved), np.uint8).reshape(-1, width)
     counts: list[int] = np.unpackbits(bits, axis=1, bitorder="little").sum(axis=0, dtype=int)[:count].tolist()

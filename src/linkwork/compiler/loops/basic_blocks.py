@@ -80,7 +80,10 @@ class BlockCode(ABC):
         return f.let(f"and {self.mask} {mask}, {f.let(f'xor {self.mask} {others}, {self.all_lanes}')}")
 
     def max_count(self, loop: Loop) -> float:
-        """Return the maximum number of iterations of a loop with a condition, at most what a number can count."""
+        """Return the maximum number of iterations of a loop with a condition.
+
+        It is at most the largest count that the floating-point type represents exactly.
+        """
         return float(min(loop.max_iterations, _MAX_COUNT[self.real.bits]))
 
     @abstractmethod
@@ -96,7 +99,10 @@ class BlockCode(ABC):
     def run(
         self, f: Instructions, scope: Scope, steps: slice, at: Pointers, mask: str, *, inline: bool
     ) -> Callable[[int], str]:
-        """Emit steps of a scope; return the function that names values in the last of them."""
+        """Emit some steps of a scope; return a function that names a value by its index.
+
+        The function knows the values of the last step that is straight-line code, if the code is ``inline``.
+        """
         name: Callable[[int], str] = lambda value: ""  # noqa: E731
         for step in scope.steps[steps]:
             if isinstance(step, Control):
@@ -121,7 +127,7 @@ class BlockCode(ABC):
         f.do(f"call void {name}({at})")
 
     def block(self, f: Instructions, scope: Scope, step: BasicBlock, at: Pointers) -> Callable[[int], str]:
-        """Emit straight-line code in the current function; return the function that names values."""
+        """Emit straight-line code in the current function; return a function that names a value by its index."""
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
         names: dict[int, str] = {}
@@ -175,7 +181,10 @@ class BlockCode(ABC):
         return name
 
     def _table_copies(self, f: Instructions, scope: Scope, step: BasicBlock, at: Pointers) -> list[tuple[int, int]]:
-        """Emit table-driven copies of values in the frame and constants; return the remaining copies."""
+        """Emit loops over tables that copy values between slots of the frame, and constants to slots.
+
+        Return the block's other copies, as pairs (value, slot).
+        """
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
         moves: list[tuple[int, int]] = []
@@ -199,7 +208,10 @@ class BlockCode(ABC):
     def run_to_the_end(
         self, f: Instructions, scope: Scope, steps: slice, at: Pointers, mask: str, inline: bool
     ) -> Callable[[int], str]:
-        """Emit steps and make the results available, in the last block or, if blocks are functions, after it."""
+        """Emit the steps of a scope to its end; return a function that names a result by its index.
+
+        If blocks are functions, the last one is emitted in the current function, where the results are named.
+        """
         if inline:
             return self.run(f, scope, steps, at, mask, inline=True)
         self.run(f, scope, slice(steps.start, -1), at, mask, inline=False)

@@ -231,7 +231,10 @@ class ControlCode(BlockCode):
                 steps[0] = f.let(f"add i64 {steps[0]}, 1")
 
     def head(self, f: Instructions, step: Control, active: str, at: Pointers, inline: bool) -> None:
-        """Emit the condition; lanes end in which it is false, or that have had all their iterations."""
+        """Emit the condition of a loop, and end the lanes in which it is false.
+
+        Lanes that have had the maximum number of iterations end too.
+        """
         loop: Loop = step.bundle
         (scope,) = step.scopes
         done, status = step.ending
@@ -286,7 +289,10 @@ class ControlCode(BlockCode):
         self.end_where_nan(f, watched_numbers, active, status, at.frame)
 
     def _results_in_frame(self, scope: Scope, step: Control, loop: Loop, fewest: int) -> dict[int, int]:
-        """Return the iteration's results that are in the frame and not overwritten, by index, if there are many."""
+        """Return the slots of those iteration results that stay unchanged in the frame, by the result's index.
+
+        Return {} if there are fewer than ``fewest``.
+        """
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
         state = range(step.results, step.results + loop.carried)
@@ -305,7 +311,10 @@ class ControlCode(BlockCode):
     def _move_some(
         self, f: Instructions, moves: Sequence[tuple[int, int]], lanes: str, active: str, frame: str
     ) -> None:
-        """Emit copies between slots in some lanes; those of ``active`` end that have a NaN among the values."""
+        """Emit copies between slots of the frame, in the lanes of the mask ``lanes``.
+
+        Unless ``active`` is "", it points to the mask of active lanes, and lanes end in which a copied value is NaN.
+        """
         if not moves:
             return
         if len(moves) < MANY:
@@ -338,7 +347,7 @@ class ControlCode(BlockCode):
                 f.store(self.mask, self.without(f, f.load(self.mask, active), bad), active)
 
     def end_where_any_nan(self, f: Instructions, step: Control, active: str, frame: str) -> None:
-        """Emit the end of the lanes that have a NaN among the values that a loop checks."""
+        """Emit code that ends a loop in the lanes where one of the values that it checks is NaN."""
         _, status = step.ending
         count, slot = step.bundle.watched, step.results
         if count >= _MIN_LOOP:
@@ -351,7 +360,10 @@ class ControlCode(BlockCode):
         self.end_where_nan(f, [f.get(frame, slot + k) for k in range(count)], active, status, frame)
 
     def end_where_nan(self, f: Instructions, values: list[str], active: str, status: int, frame: str) -> None:
-        """Emit the end of the lanes that have a NaN among some values."""
+        """Emit code that ends a loop in the active lanes where one of these values is NaN.
+
+        ``active`` points to the mask of active lanes; the status of these lanes is written to the slot ``status``.
+        """
         flags = nan_flags(f, values)
         if not flags:
             return

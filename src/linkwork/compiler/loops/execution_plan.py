@@ -45,7 +45,7 @@ FRAME, SLICE, TABLE = "frame", "slice", "table"
 
 
 class Slot(NamedTuple):
-    """The position of a number: in the frame, or among the inputs of a loop's iteration, in a column."""
+    """The position of a scalar: in the frame, or in a column of the inputs of a loop's iterations."""
 
     area: str
     number: int
@@ -84,7 +84,10 @@ class BasicBlock:
 
 @dataclass
 class Control:
-    """A loop, choice, call, table of calls or front: index of the instruction, first slot of results, and bodies."""
+    """A step that is a loop, a choice, a call, a table of calls or a frontal elimination.
+
+    It has the index of the instruction, the first slot of its results, and the scopes of its bodies.
+    """
 
     number: int
     bundle: Any
@@ -105,7 +108,7 @@ class Control:
 
 @dataclass
 class Scope:
-    """A listing with the slots of its inputs and of the values stored in the frame, and its steps."""
+    """A list of instructions with its steps, and the slots of its inputs and of the stored values."""
 
     listing: InstructionList
     inputs: Sequence[Slot]
@@ -125,7 +128,7 @@ class Scope:
 
     @cached_property
     def puts(self) -> frozenset[int]:
-        """The instructions that write to such tables."""
+        """Indices of the instructions that write to tables changed in place."""
         return frozenset(k for table in self.tables for k in table.puts)
 
     @cached_property
@@ -165,7 +168,10 @@ _FUNCTION = 20  # instructions of an elementary function
 
 
 def samples_cost(listing: InstructionList) -> float:
-    """Return the instructions for a sample, with a typical number of iterations of loops with a condition."""
+    """Return the approximate number of machine instructions for a sample.
+
+    Loops with a condition count with a typical number of iterations, and elementary functions as several instructions.
+    """
     total = 0.0
     for instruction in listing.instructions:
         if instruction.operation is PART and listing.instructions[instruction.args[0]].operation is PUT:

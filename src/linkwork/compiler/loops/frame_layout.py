@@ -155,9 +155,10 @@ class _Planner:
         return args[0] if operation is PART and self.listing.instructions[args[0]].operation in CONTROL else None
 
     def _overwrite_state(self, step_of: list[int], base: int, loop: Loop) -> None:
-        """Find carried values of a loop that can overwrite the old ones as soon as they are computed.
+        """Let blocks overwrite carried values of a loop with their new values as soon as these are computed.
 
-        These are numbers whose old value is not read afterwards and that the loop does not check for NaN.
+        This applies to numbers whose old value is not read afterwards and that the loop does not check for NaN, if
+        there are many of them.
         """
         instructions, scope = self.listing.instructions, self.scope
         results = self.listing.results[self.listing.first :]
@@ -246,9 +247,10 @@ class _Planner:
         return slot
 
     def _visible_slot(self, value: int, before: BasicBlock) -> Slot:
-        """Return the position of a value for a body with this scope's columns.
+        """Return the position at which a body inside this scope reads a value.
 
-        Inputs of a loop's iteration stay where they are.
+        An input of a loop's iteration is read from its column; another value is read from the frame, where the
+        preceding block stores it if necessary.
         """
         result = self.existing_slot(value)
         return result if result is not None and result.area != FRAME else Slot(FRAME, self._slot_of(value, before))

@@ -42,7 +42,7 @@ def front_slots(front: FrontElimination) -> int:
 
 
 def front_driver(code: _Writer, step: Control) -> str:
-    """Return the function that works on a frame."""
+    """Write the function that performs a frontal elimination in place in a frame, and return its name."""
     name = code.name("front")
     f = code.function(f"define internal void {name}(ptr noalias %frame)")
     _Front(f, code, step).write()
@@ -51,7 +51,10 @@ def front_driver(code: _Writer, step: Control) -> str:
 
 
 class _Front:
-    """Writes the function; rows and columns are integers, or names of them."""
+    """Writer of the function of a frontal elimination.
+
+    Row and column indices are integers, or names of LLVM values.
+    """
 
     def __init__(self, f: Instructions, code: _Writer, step: Control) -> None:
         self.f, self.real, self.width = f, code.real, code.width
@@ -134,7 +137,10 @@ class _Front:
         self._blocks(front.pivots, front.size, lambda i, rows: self._reduce(i, rows, front.pivots))
 
     def _blocks(self, start: int, stop: int, do: Callable[[str, int], None]) -> None:
-        """Emit something for blocks of rows."""
+        """Emit ``do(i, count)`` for blocks of ``count`` rows from row i on.
+
+        The blocks cover the rows from ``start`` to ``stop``.
+        """
         left = (stop - start) % _ROWS
         if stop - start >= _ROWS:
             with self.f.loop(stop - left, start=start, step=_ROWS) as i:
@@ -143,7 +149,7 @@ class _Front:
             do(str(stop - left), left)
 
     def _add(self, i: str, rows: int) -> None:
-        """Emit the contribution of added rows to some rows."""
+        """Emit the addition of the added least-squares rows to ``rows`` rows of the triangle, from row i on."""
         f, front = self.f, self.front
         with f.loop(front.added) as r:
             weight = self._get(self._added(r, 0))
@@ -163,7 +169,10 @@ class _Front:
             self._put(x, self._element(self._sum(i, k), front.size))
 
     def _reduce(self, i: str, rows: int, above: str | int) -> None:
-        """Emit some rows minus the multiples of the rows above."""
+        """Emit the elimination of the first ``above`` unknowns from ``rows`` rows of the triangle.
+
+        The rows begin with row i. Multiples of the first ``above`` rows are subtracted.
+        """
         f = self.f
         with f.loop(above) as p:
             for k in range(rows):
@@ -183,7 +192,12 @@ class _Front:
         column: Callable[[str, str], str],
         stretched: bool = False,
     ) -> None:
-        """Emit some rows plus multiples of rows above, from their diagonal on."""
+        """Emit the addition of multiples of other rows to ``rows`` rows of the triangle, from row i on.
+
+        The first ``above`` rows are added, whose elements ``column(row, j)`` addresses. Each row changes from its
+        diagonal to ``columns``. With ``stretched``, the sum of the products on the diagonal is multiplied by the
+        argument ``stretch``.
+        """
         f = self.f
         corner = [(a, b) for b in range(rows) for a in range(b + 1)]
         addresses = [self._element(self._sum(i, a), self._sum(i, b)) for a, b in corner]
@@ -212,7 +226,10 @@ class _Front:
         wide: int,
         many: int,
     ) -> None:
-        """Emit the same for some columns, beyond the rows' own."""
+        """Emit the additions of `_multiplied` for the columns from j on, beyond the block on the diagonal.
+
+        ``many`` vectors of ``wide`` columns are processed together.
+        """
         f = self.f
         addresses = [
             self.f.at(self._element(self._sum(i, a), j), b * wide * self.width)
@@ -229,7 +246,7 @@ class _Front:
             self._put(x, at, wide)
 
     def _factor(self, i: str, rows: int) -> None:
-        """Emit some rows of U."""
+        """Emit the elimination of ``rows`` pivots from row i on: these rows become rows of the upper factor."""
         self._reduce(i, rows, i)
         for k in range(rows):
             own = self._sum(i, k)
@@ -247,7 +264,11 @@ class _Front:
         return self.f.let(f"fmul {self._kind(wide)} {x}, {self._all(factor, wide)}")
 
     def _along(self, i: str, start: str, do: Callable[[str, int, str], str], other: str = "") -> None:
-        """Emit an operation on a row from a column on, and another row."""
+        """Emit an operation on the elements of row i, from column ``start`` on.
+
+        ``do(x, lanes, y)`` returns the new elements; x are the elements of row i, and y those of row ``other`` if
+        there is one.
+        """
         j = start
         for wide in dict.fromkeys(wide for wide, _ in self.widths):
             begin = j

@@ -68,7 +68,10 @@ def in_place_tables(listing: InstructionList, loop: Loop) -> list[InPlaceTable]:
 
 
 def _chain(listing: InstructionList, last: int, elements: dict[int, int], uses: dict[int, int]) -> tuple[int, ...]:
-    """Return the writes from the carried table to the next one; () if another instruction is involved."""
+    """Return the writes that turn the carried table into that of the next iteration, in order.
+
+    Return () if another instruction changes the table or reads it between the writes.
+    """
     instructions = listing.instructions
     puts = [last]
     while True:
@@ -86,7 +89,7 @@ def _chain(listing: InstructionList, last: int, elements: dict[int, int], uses: 
 
 
 def _inside(f: Instructions, index: str, rows: int, lanes: str) -> str:
-    """Return the lanes, among ``lanes``, whose index is that of a row."""
+    """Return the lanes, among ``lanes``, in which the index is that of one of the ``rows`` rows."""
     flags = [f.let(f"fcmp oge {f.type} {index}, {f.constant(0.0)}")]
     flags.append(f.let(f"fcmp olt {f.type} {index}, {f.constant(float(rows))}"))
     total, *rest = [*([lanes] if lanes else []), *flags]
@@ -99,7 +102,10 @@ WrittenRows = Sequence[tuple[str, Sequence[str]]]  # of each put: the names of i
 
 
 def _rows_to_put(listing: InstructionList, table: InPlaceTable, name: Callable[[int], str]) -> WrittenRows:
-    """Return the written rows, named while all their arguments are available."""
+    """Return the names of the index and elements of each row that an iteration writes to a table.
+
+    They are named while all arguments of the writes are available.
+    """
     result = []
     for put in table.puts:
         index, row, _ = listing.instructions[put].value.split(listing.instructions[put].args)
@@ -110,7 +116,10 @@ def _rows_to_put(listing: InstructionList, table: InPlaceTable, name: Callable[[
 def written_rows(
     listing: InstructionList, tables: Sequence[InPlaceTable], value: Callable[[int], str]
 ) -> list[tuple[InPlaceTable, WrittenRows]]:
-    """Return the rows that an iteration writes to in-place tables, named before anything is changed."""
+    """Return the rows that an iteration writes to each in-place table, as names of index and elements.
+
+    The values are named before any table is changed.
+    """
     return [(table, _rows_to_put(listing, table, value)) for table in tables]
 
 
@@ -129,7 +138,10 @@ def store(f: Instructions, table: InPlaceTable, rows: WrittenRows, frame: str, b
 
 
 def nan_values(f: Instructions, table: InPlaceTable, rows: WrittenRows) -> list[str]:
-    """Return values that are NaN in the lanes in which a NaN is written that no later write replaces."""
+    """Return the elements of written rows, with 0 for those that do not count in the check for NaN.
+
+    An element does not count in the lanes in which its row does not exist or a later write replaces it.
+    """
     result = []
     for k, (index, row) in enumerate(rows):
         here = _inside(f, index, table.rows, "")

@@ -26,7 +26,10 @@ _DECLARATION = f"declare i1 @{SYMBOL}()"
 
 
 def attention_text(triple: str) -> str:
-    """Return the module of the function for this process."""
+    """Return the LLVM IR of the function that long loops call to check for signals.
+
+    It contains an address of this process.
+    """
     f = IrFunction(f"define i1 @{SYMBOL}()", "noinline #0", end="ret i1 %ended")
     f.needs.append(attend_function())
     f.do(f"%ended = call i1 @.attend(ptr inttoptr (i64 {interrupts_address()} to ptr))")

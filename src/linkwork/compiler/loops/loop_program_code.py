@@ -36,10 +36,9 @@ _CACHED = 1 << 18  # [bytes] of frames that should stay in the second-level cach
 
 
 def _is_refilled(step: BasicBlock | Control) -> bool:
-    """Return True for a loop with a condition whose lanes are refilled.
+    """Return True for a loop with a condition in which a lane that ends a sample takes the next one.
 
-    Its iterations must be long, and longer than the copies of a sample's inputs from outside and of tables, which may
-    be long.
+    Its iterations must be long, and longer than the copies of a sample's inputs from outside and of tables.
     """
     if not (isinstance(step, Control) and isinstance(step.bundle, Loop) and step.bundle.conditional):
         return False
@@ -72,12 +71,18 @@ class ControlLayout:
         return samples_cost(self.program)
 
     def at(self, f: IrFunction, start: str) -> tuple[str, str, str]:
-        """Return the addresses of inputs, workspace and results, which are all the frame."""
+        """Return the addresses of inputs, workspace and results.
+
+        All three are that of the frame, which has the slots of all of them.
+        """
         return start, start, start
 
 
 def block_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list[IrModule]:
-    """Return the modules of ``@block(in, work, out, vectors)``: the steps for some frames in sequence."""
+    """Return the modules of ``@block(in, work, out, vectors)``, which runs the program on some frames.
+
+    ``vectors`` is the number of frames, which are processed in sequence.
+    """
     code = ControlCode(new_text, layout.target, layout.real, layout.lanes, "block")
     f = code.function("define void @.block(ptr %in, ptr %work, ptr %out, i64 %vectors)")
     inline = _short(layout.scope)
@@ -188,9 +193,10 @@ _IDLE = 4  # lanes for each idle one before lanes are refilled, which costs more
 
 
 def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors: int) -> str:
-    """Return the name of a function ``(frames, vectors)``: the loop for the samples of some frames.
+    """Write a function ``(frames, vectors)`` that runs a loop for the samples of frames; return its name.
 
-    One more frame, after the maximum number of frames, is the working memory.
+    A lane whose sample has ended takes the next sample. One more frame, after the maximum number of frames, is the
+    working memory.
     """
     loop: Loop = step.bundle
     (scope,) = step.scopes

@@ -40,7 +40,11 @@ class Writer(Protocol):
 
 
 class Distances:
-    """The positions of a body's inputs and outputs: for each, which offset, and the distance from it."""
+    """Positions of a body's inputs and outputs, which differ from call to call.
+
+    Inputs and outputs at a constant distance from one another share an offset. ``of`` has, for each input and output,
+    the index of its offset and its distance [slots] from it.
+    """
 
     def __init__(self, slots: Sequence[Sequence[int]]) -> None:
         self.starts: list[int] = []  # for each offset, the column at distance 0
@@ -100,7 +104,10 @@ def _tables(
     distances: Sequence[Distances],
     names: Sequence[str],
 ) -> list[str]:
-    """Return the declarations of the tables."""
+    """Return the LLVM declarations of three tables of the calls: heads, offsets of slots, and constants.
+
+    A head is the index of the body, and the byte positions at which the offsets and the constants of the call begin.
+    """
     heads: list[int] = []
     offsets: list[int] = []
     constants: list[float] = []

@@ -46,13 +46,13 @@ _MAX_FRAME = 1 << 18  # [bytes] to stay in the cache; the collision check of two
 
 
 def worth_lanes(loop: Loop) -> bool:
-    """Return True if iterations of a loop are faster in lanes."""
+    """Return True if a loop is faster with an iteration in each SIMD lane."""
     apart = not loop.conditional and not loop.carried and loop.inputs > 0 and loop.kept > 0
     return apart and loop.max_iterations >= _MIN_ITERATIONS and samples_cost(loop.body) >= _MIN_WORK
 
 
 class VectorizedLoop:
-    """A body in lanes, with its frame."""
+    """A loop without carried values that runs an iteration in each SIMD lane, with the frame of its body."""
 
     def __init__(self, name: str, scope: Scope, memory: FrameAllocator, target: Target, real: FloatType) -> None:
         self.name, self.scope, self.real = name, scope, real
@@ -92,7 +92,7 @@ class VectorizedLoop:
             self._group(f, step, frame, begins, first, at, left if group == groups else self.lanes)
 
     def _further(self, f: Instructions, step: Control, spot: Slot, starts: Sequence[str], group: str) -> str:
-        """Return the address of an input's column for a group of iterations."""
+        """Return the address of an input's column at the first iteration of a group."""
         size = self._distance(step, spot) * self.lanes
         start = starts[spot.column]
         return f.at(start, f.let(f"mul i64 {group}, {size}")) if size else start
@@ -100,7 +100,11 @@ class VectorizedLoop:
     def _group(
         self, f: Instructions, step: Control, frame: str, begins: Sequence[str], first: int, target: str, count: int
     ) -> None:
-        """Emit a group of iterations, from the first on after the starts of columns."""
+        """Emit ``count`` iterations, one in each lane, and the write of their results to ``target``.
+
+        ``begins`` are the addresses of the inputs' columns, and ``first`` is the iteration, counted from there, with
+        which the group begins.
+        """
         loop: Loop = step.bundle
         kind, mask = self.real.vector(self.lanes), f"i{self.lanes}"
         spots = step.scopes[0].inputs

@@ -88,7 +88,10 @@ def fuse(program: L) -> L:
 def _absorbed_products(
     instructions: Sequence[Instruction], part: Sequence[int], results: Sequence[int]
 ) -> dict[int, int]:
-    """Return, for the sums among the instructions ``part`` with these results, the product that each absorbs."""
+    """Return, for each sum that is to be fused with one of its products, the index of this product.
+
+    ``part`` are the indices of the instructions to consider, and ``results`` those of their results.
+    """
     uses = Counter(results)
     sums_of: dict[int, list[int]] = {}  # product -> the sums that use it
     for k in part:

@@ -122,7 +122,10 @@ class _UniqueInstructions:
         return (put, columns) if all(a == b for a, b in zip(parts, expected, strict=True)) else None
 
     def _nearest(self, index: int, rows: int) -> int:
-        """Return the row that an index selects; NaN selects none."""
+        """Return the value that is the existing row nearest to an index.
+
+        It is NaN for an index that is NaN, and then equals no row.
+        """
         zero, last, row = self._constant(0.0), self._constant(rows - 1.0), self._of("floor", index)
         row = self._of("where", self._of("lt", row, zero), zero, row)
         return self._of("where", self._of("lt", last, row), last, row)

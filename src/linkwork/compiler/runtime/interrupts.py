@@ -85,7 +85,7 @@ def _release(address: int) -> Any:
 
 
 def _after_fork() -> None:
-    """Make the thread that forked the main one of the new process, without workers."""
+    """Register the calling thread as the main thread of a forked process, and no other threads."""
     _interrupts.workers[:] = [0] * MAX_THREADS
     _interrupts.main = threading.get_ident() if in_main_interpreter() else 0
 

@@ -193,7 +193,7 @@ class GeneralCall:
             raise TypeError(f"{self.name}: out: expected a tuple of {len(self.outputs)} arrays ({names_out})")
 
     def _raise_failure(self) -> None:
-        """Raise the reason for which results are invalid."""
+        """Raise the error because of which the results of a call are invalid."""
         for loop in self.loops:
             if loop.failure is not None:
                 raise loop.failure
@@ -202,8 +202,9 @@ class GeneralCall:
     def _prepare(self, arrays: Sequence[Any]) -> None:
         """Compile the loop that NumPy will select for these arrays. Raises the errors of compilation.
 
-        An argument that is not an array yet (a list, say) is float64 in most cases. If it is not, and NumPy may still
-        compile a loop itself, it is not inspected.
+        If an argument is not an array or a number, such as a list, its type is not inspected: the float64 loop is
+        compiled, which such calls need in most cases. If NumPy selects the float32 loop nevertheless, it compiles that
+        loop itself. Types are always inspected in interpreters in which NumPy cannot do so.
         """
         if not (self._double.ready and self._single.ready) and not (self._single.ready and are_single(arrays)):
             if any(map(is_traced, arrays)):

@@ -89,7 +89,10 @@ class TypedLoop:
 
 
 def _called_by_numpy(loop_of: weakref.ref[TypedLoop]) -> Callable[[int, int, int, int], None]:
-    """Return the C function's Python code, which refers to the loop weakly, as the kernel owns NumPy's function."""
+    """Return the Python function that NumPy calls first in place of a loop: it compiles and runs the loop.
+
+    It refers to the loop weakly, as the kernel owns NumPy's function. An error of compilation is stored in the loop.
+    """
 
     def call(args: int, dimensions: int, steps: int, data: int) -> None:
         here = loop_of()

@@ -60,7 +60,11 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class _Consistent:
-    """J̃, L⁻ᵀJ̃, and the factors of Λ⁻¹."""
+    """Matrices of the tasks of one priority, which later priorities must not disturb.
+
+    ``rows`` is J̃, the Jacobian without the motions of higher priorities.  ``inward`` is J̃ L⁻¹ with M = Lᵀ D L, and
+    ``inverse`` are the factors of Λ⁻¹ = J̃ M⁻¹ J̃ᵀ.
+    """
 
     rows: list[list[Any]]
     inward: list[list[Any]]
@@ -70,9 +74,11 @@ class _Consistent:
 def task_forces(
     tree: Tree, q: Scalars, levels: Sequence[Level], a0: Scalars, condition: float, armature: bool = False
 ) -> list[Any]:
-    """Return joint forces Σ J̃ᵀF (nv) of the tasks, level by level of priority; h + M a_0 is not included.
+    """Return the joint forces Σ J̃ᵀF (nv) of prioritized tasks, level by level.
 
-    ``condition`` bounds the condition number of each Λ⁻¹.  With ``armature``, M includes that of the joints.
+    J̃ is a level's Jacobian without the motions of higher levels, and F = Λ (a* − J̇ v − J a_0 − J M⁻¹ τ) with the
+    forces τ of the higher levels. h + M a_0 is not included. ``condition`` bounds the condition number of each Λ⁻¹ =
+    J̃ M⁻¹ J̃ᵀ. With ``armature``, M includes that of the joints.
     """
     M_inv = inverse_mass_matrix(tree, q, armature)
     before: list[_Consistent] = []
@@ -106,7 +112,10 @@ def task_forces(
 
 
 def regular(S: Rows, size: Any, condition: float) -> Semidefinite:
-    """Return the factors of S + λ 1 with bounded condition; ``size`` is an upper bound of the eigenvalues of S."""
+    """Return the factors of S + λ 1, with the λ ≥ 0 that bounds the condition number by ``condition``.
+
+    S is positive semidefinite, and ``size`` is an upper bound of its eigenvalues.
+    """
     m = len(S)
     estimate = Semidefinite.of([list(row) + [0.0] * (m - len(row)) for row in S], [_REGULARIZATION * size] * m, 0.0)
     inverses: Any = 0.0

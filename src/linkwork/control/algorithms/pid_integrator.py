@@ -26,7 +26,7 @@ _INF = float("inf")
 
 
 def bounded(tau: Scalars, limits: Scalars) -> list[Any]:
-    """Clip τ to ±limits where these are finite; NaN stays NaN."""
+    """Return τ clipped to ±limits where these are finite; NaN stays NaN."""
     return [x if b == _INF else where(lt(b, x), b, where(lt(x, -b), -b, x)) for x, b in zip(tau, limits, strict=True)]
 
 
@@ -40,7 +40,10 @@ def integrate_error(
     anti_windup: AntiWindup,
     tracking_time: Scalars,
 ) -> list[Any]:
-    """Return the integral I after a step h [s] with the command u and the applied force τ."""
+    """Return the integral terms I (n) of PID controllers after a time step h [s], with anti-windup.
+
+    ``u`` are the forces that the controller commands, and ``tau`` those that are applied within limits.
+    """
     result = []
     for total, e, command, force, gain, time in zip(integral, error, u, tau, k_i, tracking_time, strict=True):
         change = gain * e

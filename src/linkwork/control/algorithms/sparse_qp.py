@@ -56,11 +56,12 @@ class RangedRows(NamedTuple):
 
 
 class RangedSolution(NamedTuple):
-    """Solution of a quadratic program.
+    """Solution of a quadratic program: its minimiser, multipliers, and active inequalities.
 
     ``x`` is the minimiser, ``equal`` are the multipliers of the equations and ``multipliers`` those of the
-    inequalities, positive at an upper bound.  ``sides`` says which bound of each inequality is active: −1 lower, 1
-    upper, 0 none.  ``found`` is 1 if x is optimal, and ``rounds`` the number of iterations.
+    inequalities, positive at an upper bound. ``sides`` has, for each inequality, −1 if its lower bound is active, 1 if
+    its upper bound is, and 0 if none is. ``found`` is 1 if x is optimal, else 0; then ``sides`` are those of the last
+    iteration. ``rounds`` is the number of iterations.
     """
 
     x: list[Any]
@@ -288,7 +289,10 @@ def _size(row: Scalars, H: Rows) -> Any:
 
 
 def _order(H: Rows, rows: Rows) -> list[int]:
-    """Return the minimum-degree elimination order, with each row after one of its variables; else its pivot is δ."""
+    """Return an elimination order by minimum degree.
+
+    Each row comes after one of its variables, since otherwise its pivot would be only δ.
+    """
     n = len(H)
     near: dict[int, set[int]] = {k: set() for k in range(n + len(rows))}
     pairs = [(i, j) for i in range(n) for j in range(i) if not is_zero(H[i][j])]

@@ -78,10 +78,11 @@ class LevelRows:
 
 
 class BodyForces(NamedTuple):
-    """Result: joint forces τ and accelerations a (nv), contact forces, 1 if optimal, and the number of iterations.
+    """Result of whole-body control: joint forces τ (nv), accelerations a (nv), and contact forces.
 
-    The force of each contact has components along its two tangents and its normal.  The number of iterations is the
-    total over all levels.
+    The force of each contact acts on the robot and has components along the contact's two tangents and its normal.
+    ``found`` is 1 if the programs of all levels are solved to optimality, else 0. ``rounds`` is the number of
+    iterations, the total over all levels.
     """
 
     tau: list[Any]

@@ -39,7 +39,10 @@ def linearized(
 def _by_directions(
     robot: Any, q: Array, v: Array, tau: Array, step: float | None, integrator: str, passive: bool
 ) -> tuple[Array, Array] | None:
-    """Linearise a robot with q̇ = v; None for a singular mass matrix, which `Robot.linearize` explains."""
+    """Return A and B of a robot with q̇ = v, from the derivatives of its acceleration.
+
+    The result is None for a singular mass matrix; `Robot.linearize` then raises an error that explains it.
+    """
     n = robot.nv
     lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
     states = zip(*(np.broadcast_to(x, (*lead, n)).reshape(-1, n) for x in (q, v, tau)), strict=True)

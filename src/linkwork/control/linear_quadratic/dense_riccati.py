@@ -162,7 +162,7 @@ def _symmetric(M: Array) -> Array:
 
 
 def _cayley(A: Array, G: Array, H: Array) -> tuple[Array, Array, Array]:
-    """Return the matrices of the discrete-time equation that has the X of the continuous-time one."""
+    """Return A, G and H of the discrete-time Riccati equation with the solution of a continuous-time one."""
     n, eye = len(A), np.eye(len(A))
     largest, mean = _sizes(np.block([[A, -G], [-H, -A.T]]))
     gamma = max(mean**0.75 * largest**0.25, 1e-3)
@@ -181,7 +181,7 @@ def _cayley(A: Array, G: Array, H: Array) -> tuple[Array, Array, Array]:
 
 
 def _sizes(M: Array) -> tuple[float, float]:
-    """Return the largest absolute eigenvalue and the geometric mean of all.
+    """Return the largest and the geometric mean of the eigenvalues' absolute values.
 
     Large matrices use powers and the determinant: (‖M^p‖)^(1/p) with p = 2^6 is slightly above the largest.
     """

@@ -31,10 +31,12 @@ _UNCONTROLLABLE = 1e-9  # relative to A and B: smallest singular value of a cont
 
 
 class LQRGain(NamedTuple):
-    """Gains K of u = −K x, and X of the cost to go xᵀ X x (½ of it, if the cost has a factor ½).
+    """Solution of an infinite-horizon LQR: gains K of u = −K x, and X of the cost to go xᵀ X x.
 
-    ``K`` (..., m, n), ``X`` (..., n, n), and ``residual`` (...), that of the Riccati equation relative to X.  It is NaN
-    or infinite where no stabilising solution exists.
+    The cost to go is ½ xᵀ X x if the cost has a factor ½.
+
+    ``K`` (..., m, n), ``X`` (..., n, n), and ``residual`` (...), that of the Riccati equation relative to X. The
+    residual is NaN or infinite where no stabilising solution exists.
     """
 
     K: Any
@@ -46,9 +48,9 @@ class LQRGain(NamedTuple):
 
 
 class FiniteHorizonLQR(NamedTuple):
-    """Gains K_t of u_t = −K_t x_t over T steps, and X_t of the cost to go x_tᵀ X_t x_t.
+    """Solution of a finite-horizon LQR: gains K_t of u_t = −K_t x_t, and X_t of the cost to go xᵀ X_t x.
 
-    ``K`` (..., T, m, n), ``X`` (..., T + 1, n, n).
+    ``K`` (..., T, m, n) and ``X`` (..., T + 1, n, n) are for T steps.
     """
 
     K: Any
@@ -156,7 +158,10 @@ def _solved(arrays: Mapping[str, Any], continuous: bool) -> LQRGain:
 
 
 def _compiled(n: int, m: int, continuous: bool) -> Kernel:
-    """Compile K, X, the residual, and 1 where costs are surely semidefinite; 0 means that `_check_costs` decides."""
+    """Return the kernel of K, X, the residual, and a flag: 1 where costs are surely semidefinite.
+
+    Where the flag is 0, `_check_costs` decides.
+    """
 
     def function(**arrays: Any) -> tuple[Any, ...]:
         of = LinearQuadratic.of(*(arrays[name] for name in _NAMES))
@@ -251,7 +256,10 @@ def _steps(caller: str, matrices: Mapping[str, np.ndarray], N: Any, steps: int |
 
 
 def _surely_costs(arrays: Mapping[str, np.ndarray]) -> bool:
-    """Return True if R, and Q − N R⁻¹ Nᵀ and ``end`` plus a small diagonal, have Cholesky factors (fast test)."""
+    """Return True if a fast test shows that R is positive definite and the other costs semidefinite.
+
+    The test is that R, and Q − N R⁻¹ Nᵀ and ``end`` plus a small diagonal, have Cholesky factors.
+    """
     try:
         root = np.linalg.cholesky(arrays["R"])  # reads the lower triangle
         Q = arrays["Q"]

@@ -80,7 +80,12 @@ class AugmentedPlanner:
         schedule: Schedule | None = None,
         parameters: Mapping[Parameter, np.ndarray] | None = None,
     ) -> tuple[Inputs, np.ndarray | None]:
-        """Return the inputs of both searches besides constants, and weights of terms by step or None."""
+        """Return a call's inputs of both searches, without and with effort limits, except constants.
+
+        The second result is the weights of terms by step, or None.
+
+        The second result are the weights of terms by step, or None.
+        """
         tree = self.robot.tree
         shared = robot_inputs(tree, nominal_parameters(tree, self._arguments[-1]) | dict(parameters or {}))
         for name, x in self._own.prepared.read_targets(reference).items():
@@ -100,13 +105,13 @@ class AugmentedPlanner:
         return result
 
     def _bounded_state(self, search: Search) -> Search:
-        """Return the state of the search with limits."""
+        """Return the state of the search with effort limits, a part of the planner's state."""
         state = {name: x for name, x in search.items() if name in ("q", "u", "p", "alone")}
         state["everywhere"] = self._all_multipliers(search)
         return state | {name: search[f"bounded_{name}"] for name in _RESET}
 
     def _with_bounded_state(self, search: Search, state: Search) -> Search:
-        """Return the state of both searches with a new state of the search with limits."""
+        """Return the planner's state ``search`` with a new state of the search with effort limits."""
         result = {**search, **{name: x for name, x in state.items() if name in ("q", "u", "p", "alone")}}
         count = self._own.multipliers
         if count:
@@ -194,7 +199,7 @@ class AugmentedPlanner:
         return {name: x[some] for name, x in search.items()}, inputs
 
     def _inputs(self, program: _Program, q: np.ndarray, v: np.ndarray, inputs: Any) -> Inputs:
-        """Return the inputs of a search, with the configurations before the state."""
+        """Return all inputs of a search: the call's inputs, constants, and configurations before the state."""
         result: Inputs = program.constants(inputs[1]) | inputs[0]
         if program.depth:
             before = [self.robot.integrate(q, (-k * self.step) * v) for k in range(program.depth - 1, 0, -1)]
@@ -274,7 +279,7 @@ class AugmentedPlanner:
 
 
 class _Program:
-    """One of the two searches: a problem as arrays, and calls of its kernel."""
+    """A search of the planner, without or with effort limits: its problem as arrays, and its kernel."""
 
     def __init__(self, own: PreparedProblem) -> None:
         program = own.program

@@ -34,7 +34,10 @@ _KERNELS: LazyCache[Kernel] = LazyCache(32)
 
 
 class ConstrainedPlans:
-    """Plans of ``steps`` steps of a robot with contacts or constraints; ``acting`` are the indices of motors in v."""
+    """Planner of joint forces and gains along paths, for a robot with contacts or constraints.
+
+    A path has ``steps`` time steps; ``acting`` are the indices of motors in v.
+    """
 
     def __init__(
         self,

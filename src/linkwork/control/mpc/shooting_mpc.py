@@ -94,7 +94,7 @@ class ShootingPlanner:
 
     @property
     def _search_state(self) -> dict[str, np.ndarray]:
-        """The arrays of a finished search, for the shapes of what is carried over."""
+        """The arrays of a finished search; those that a new search continues from have the same shapes."""
         if self._last is None:
             self.prepare()
         assert self._last is not None

@@ -80,7 +80,7 @@ def dry_parameters(tree: Tree) -> list[DryFriction]:
 
 
 def with_dry_friction(tree: Tree, v: Scalars, M: Sequence[Scalars], forces: Scalars, law: FrictionLaw) -> list[Any]:
-    """Return the accelerations a (nv) with M a = forces + λ, where λ is the dry friction of joints at rest.
+    """Return the accelerations a (nv) of a robot whose joints at rest have dry friction λ: M a = forces + λ.
 
     The forces include the friction of joints that move.  Where a joint sticks, its a is exactly 0.
     """
@@ -95,7 +95,7 @@ def with_dry_friction(tree: Tree, v: Scalars, M: Sequence[Scalars], forces: Scal
 
 
 class _Guess(NamedTuple):
-    """Guess of the motion of joints with dry friction, in the order of their velocities."""
+    """Guess, for each joint with dry friction, if it sticks or in which direction it starts."""
 
     slides: tuple[Any, ...]  # direction in which a joint at rest starts, 1 or −1, and 0 where it sticks
     started: tuple[Any, ...]  # 1 where the joint has the kinetic bound
@@ -114,7 +114,10 @@ class _Problem:
     resting: dict[int, Any]  # True where a joint is at rest, by index in v, for velocities with dry friction
 
     def moved(self, slides: Scalars, started: Scalars) -> tuple[list[Any], dict[int, Any], dict[int, Any]]:
-        """Return the accelerations for a guess, and by index in v which joints stick and their friction bounds."""
+        """Return the accelerations for a guess, a mask of the joints that stick, and their friction bounds.
+
+        Mask and bounds are by index in v.
+        """
         bounds, sticks, pushed = {}, {}, list(self.forces)
         for (k, rests), way, now in zip(self.resting.items(), slides, started, strict=True):
             shared = same(self.static[k], self.kinetic[k])
@@ -126,7 +129,7 @@ class _Problem:
 
     @staticmethod
     def _element(i: int, j: int, x: Any, sticks: dict[int, Any]) -> Any:
-        """Return an element of M in which a = 0 is the equation of every joint that sticks."""
+        """Return element (i, j) of the matrix M in which each joint that sticks has the equation a = 0."""
         fixed = [sticks[k] for k in dict.fromkeys((i, j)) if k in sticks]
         return where(reduce(or_, fixed), float(i == j), x) if fixed else x
 

@@ -42,7 +42,10 @@ def element_forces(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
 
 
 class ElementRow(NamedTuple):
-    """A direction in which an element resists: the row Jᵀ w (nv), the element's index, stiffness and damping."""
+    """Direction in which a force element resists, as a row Jᵀ w (nv) of joint velocities.
+
+    The element's index, and its stiffness and damping in this direction, belong to it.
+    """
 
     row: list[Any]
     element: int
@@ -60,7 +63,10 @@ def element_rows(tree: Tree, q: Scalars) -> list[ElementRow]:
 
 
 def element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> Wrenches:
-    """Return the wrenches of all elements on the frames at their ends, in the form of external wrenches."""
+    """Return the wrenches of all force elements on the frames at their ends.
+
+    They have the form of external wrenches: (frame, axes, components).  Ends fixed to the world are left out.
+    """
     result = []
     for element, between in _placed(tree, q, v):
         (B, A), F = element.ends(tree), _exerted(tree, element, between)
@@ -69,7 +75,7 @@ def element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> Wrenches:
 
 
 def force_element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> list[Force]:
-    """Return the wrench F of each element on B (number of elements, 6), at B's origin in B's axes."""
+    """Return the wrench F of each force element on its frame B, at B's origin in B's axes (number of elements, 6)."""
     return [_exerted(tree, element, between) for element, between in _placed(tree, q, v)]
 
 

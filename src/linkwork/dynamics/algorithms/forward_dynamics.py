@@ -143,10 +143,10 @@ def articulated_bodies(
 
 
 def inverse_resistance(D: Any, body: Body, I: ArticulatedInertia, motion: Motion) -> Any:
-    """Return 1/D, D the inertia of a motion of the body while the joint's later motions are free.
+    """Return 1/D, where D is the inertia that resists a joint's ``motion`` while the joint's later motions are free.
 
-    I is the inertia while they are not.  Raises SingularInertiaError where D is zero: because no inertia is moved, or
-    because the joint's motions depend on each other.
+    I is the inertia while these are fixed. Raises SingularInertiaError where D is zero: because no inertia is moved,
+    or because the joint's motions depend on each other.
     """
     rounding = 1e-15 * (abs(body.inertia.about.xx) + abs(body.inertia.mass))
     if isinstance(D, float) and isinstance(rounding, float) and rounding >= D:
@@ -220,7 +220,10 @@ def coupled_forward_dynamics(
 
 @dataclass(slots=True)
 class _Load:
-    """Load of body i: F_i = I A_i + p + Σ U_k a_k."""
+    """Wrench F = I A + p + Σ U_k a_k that moves a body and all bodies behind it.
+
+    A is the body's acceleration, and a_k are accelerations of joints that are not eliminated yet.
+    """
 
     I: ArticulatedInertia
     p: Force
@@ -228,7 +231,10 @@ class _Load:
 
 
 class _Unknowns:
-    """Unknown accelerations, each with its equation U_k · A + Σ D_kh a_h = u_k."""
+    """Joint accelerations a_k that are not eliminated yet, each with its equation U_k · A + Σ D_kh a_h = u_k.
+
+    A is the acceleration of the body up to which the inward pass has come.
+    """
 
     def __init__(self, tree: Tree, tau: Scalars, rotors: Sequence[float]) -> None:
         self.moved: list[list[Body]] = [[] for _ in range(tree.nv)]
@@ -272,7 +278,7 @@ class _Unknowns:
         load.p = load.p + U * (D_inv * self.u[k])
 
     def carry(self, load: _Load, X: Pose, zeta: Motion, parent: _Load) -> None:
-        """Add a load to its parent's, with A = X⁻¹ A_parent + ζ."""
+        """Add the load of a body to its parent's load, with A = X⁻¹ A_parent + ζ."""
         parent.I = parent.I + X @ load.I
         parent.p = parent.p + X @ (load.p + load.I @ zeta)
         for k, U in load.U.items():
@@ -298,7 +304,10 @@ class _Unknowns:
 
 
 def _tops(tree: Tree) -> dict[int, int]:
-    """Return by shared velocity the last common ancestor of the bodies that move with it, or the world."""
+    """Return, for each velocity that joints share, the last common ancestor of the bodies that move with it.
+
+    It may be the world.
+    """
     parents: dict[int, list[int]] = {}
     for i, p, _ in tree.outward():
         for k in range(tree.nv)[tree.v_slices[i]]:

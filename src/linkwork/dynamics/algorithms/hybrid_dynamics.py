@@ -91,7 +91,10 @@ def _by_articulated_bodies(
     wrenches: Wrenches,
     rotors: Sequence[float],
 ) -> tuple[list[Any], list[Any]]:
-    """Return the accelerations, and the forces of the joints with prescribed accelerations, both complete."""
+    """Return the accelerations and the forces of all joints by articulated bodies (nv each).
+
+    The forces are computed for joints with prescribed accelerations, the accelerations for the others.
+    """
     q, v, a, tau = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.split_v(tau)
     outside = external_forces(tree, q, wrenches)
     X: dict[int, Pose] = {}

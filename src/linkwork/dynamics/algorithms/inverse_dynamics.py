@@ -71,7 +71,10 @@ def inverse_dynamics(
 
 
 def newton_euler(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches = ()) -> list[Any]:
-    """Return τ (nv) by the wrench F on each body, propagated to its parent."""
+    """Return the joint forces τ (nv) by the recursive Newton-Euler algorithm.
+
+    The wrench that moves each body is propagated to its parent.
+    """
     X, S, F = carried_wrenches(tree, q, v, a, wrenches)
     tau: dict[int, list[Any]] = {}
     for i, p, _ in tree.inward():
@@ -84,7 +87,10 @@ def newton_euler(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenc
 def carried_wrenches(
     tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches = ()
 ) -> tuple[dict[int, Pose], dict[int, Subspace], dict[int, Force]]:
-    """Return X and S of every body's joint, and the wrench F that moves the body, without external wrenches."""
+    """Return, for each body, its pose X in the parent, its joint's motion subspace S, and a wrench F.
+
+    F is the wrench that accelerates the body and supports its weight, minus external wrenches on it.
+    """
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     outside = external_forces(tree, q, wrenches)
     motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(tree.gravity)}
@@ -122,7 +128,7 @@ _COMMON: dict[str, Any] = {"optional": ("gravity",), "takes_wrenches": True, "jo
 
 
 class _Term(NamedTuple):
-    """Term of a body in the sum, at its origin in the world's axes."""
+    """Term of a body in the sum Σ Jᵀ (M J a + c + g), about the body's origin in the world's axes."""
 
     body: int
     axes: Pose  # R_WB, about the body's origin
@@ -147,7 +153,11 @@ def jacobian_sum(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenc
 
 
 def newton_euler_terms(tree: Tree, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return M (nb, 6, 6), c (nb, 6) and g (nb, 6) of every body, at its origin in the world's axes."""
+    """Return the inertia M (nb, 6, 6), and the wrenches c and g (nb, 6 each), of every body.
+
+    c moves the body at its velocity without acceleration of joints, and g supports its weight.  All are at the body's
+    origin in the world's axes.
+    """
     terms = [*_terms(tree, q, v)]
     units = [Motion.of([1.0 if j == k else 0.0 for j in range(6)]) for k in range(6)]
     M = [by_rows([term.M @ unit for unit in units]) for term in terms]

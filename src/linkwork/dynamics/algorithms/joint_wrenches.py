@@ -95,7 +95,10 @@ def joint_wrench_components(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
-    """Return the joint force, w projected onto the span of S, and the internal force, the rest of w (nb, 6 each)."""
+    """Return the joint force and the internal force of every joint (nb, 6 each), whose sum is the wrench w across it.
+
+    The joint force is w projected onto the span of the motion subspace S.
+    """
     acting = with_elements(tree, q, v, wrenches, passive)
     return split_wrenches(tree, q, _across(tree, q, v, a, acting), on, expressed_in)
 
@@ -108,7 +111,10 @@ def with_elements(tree: Tree, q: Scalars, v: Scalars, wrenches: Wrenches, passiv
 def split_wrenches(
     tree: Tree, q: Scalars, wrenches: Sequence[Force], on: str, expressed_in: str | None
 ) -> tuple[list[Any], list[Any]]:
-    """Split wrenches by body, given in the joint's frame M, into joint forces and internal forces (nb, 6 each)."""
+    """Return the joint force and the internal force (nb, 6 each) of each body's wrench.
+
+    ``wrenches`` are by body, in the joint's frame M.
+    """
     parts = []
     for (_, _, body), q_i, w in zip(tree.outward(), tree.split_q(q), wrenches, strict=True):
         own = q_i if body.coupling is None else body.coupling.q(q_i)
@@ -131,7 +137,10 @@ def _across(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches) 
 def wrenches_in(
     tree: Tree, q: Scalars, wrenches: Sequence[Sequence[Force]], on: str, expressed_in: str | None
 ) -> Iterable[list[Force]]:
-    """Yield wrenches by body, given in the joint's frame M, on the side and in the axes of the options."""
+    """Yield, for each body, its wrenches on the side ``on`` of the joint and in the axes of ``expressed_in``.
+
+    ``wrenches`` are on the body, in the joint's frame M.
+    """
     q = tree.split_q(q)
     R: dict[int, Rotation] = {WORLD: Rotation.identity()}  # rotations of bodies in the world
     for i, p, body in tree.outward():
@@ -152,7 +161,7 @@ def wrenches_in(
 
 
 def turned_wrench(R: Rotation, w: Force) -> Force:
-    """Rotate the parts of a wrench about its own point."""
+    """Return a wrench with its moment and its force rotated by R; the point to which it refers is the same."""
     return Force(R @ w.moment, R @ w.force)
 
 

@@ -79,9 +79,9 @@ _PART = 1e-9  # relative inertia in every direction from which on a body resists
 def mass_pivots(
     tree: Tree, q: Scalars, armature: bool = False, fixed: Collection[int] = (), inverse: Inverse = lambda D: 1.0 / D
 ) -> dict[int, Any]:
-    """Return the pivots D_k by velocity k, without those of ``fixed`` bodies, whose accelerations are prescribed.
+    """Return the pivots D_k of M = LᵀDL, by index k in v.
 
-    ``inverse`` computes 1/D.
+    The velocities of ``fixed`` bodies, whose accelerations are prescribed, are left out.  ``inverse`` computes 1/D.
     """
     if tree.has_couplings:
         M = mass_matrix(tree, q, armature)
@@ -106,7 +106,7 @@ def mass_pivots(
 
 
 def mass_sizes(tree: Tree, q: Scalars, armature: bool = False) -> list[Any]:
-    """Return the scale (nv) of the rounding of M's diagonal and of its pivots.
+    """Return, for each velocity (nv), the size to which rounding errors of M's diagonal and pivots are relative.
 
     It is the diagonal of M, computed with the absolute values of its terms.
     """
@@ -123,10 +123,10 @@ def mass_sizes(tree: Tree, q: Scalars, armature: bool = False) -> list[Any]:
 
 
 def yielding(tree: Tree, q: Scalars, armature: bool = False) -> list[int]:
-    """Return the velocities whose pivot of M may vanish in some configuration; q is any configuration.
+    """Return the velocities for which the pivot of M may vanish in some configuration; q is any configuration.
 
     A velocity is left out if the inertia of the joint's own body resists it, whatever the joints after it do.  If
-    joints follow others, all velocities are returned unless every body resists its own joint; then none are.
+    joints follow others, the result is empty if every body resists its own joint, else all velocities.
     """
     q = tree.split_q(q)
     result: list[int] = []

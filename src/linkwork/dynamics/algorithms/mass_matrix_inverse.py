@@ -56,9 +56,9 @@ def inverse_mass_matrix(tree: Tree, q: Scalars, armature: bool = False) -> Facto
 
 
 def propagated_inverse(tree: Tree, q: Scalars, armature: bool = False) -> FactoredInverse | ArticulatedInverse:
-    """Return M(q)⁻¹ in the form for products with few sparse columns, without the rows of L⁻¹.
+    """Return M(q)⁻¹ in a form that is cheap for products with few sparse columns.
 
-    Where joints follow others, M is factored and the rows of L⁻¹ are computed.
+    It does not have the rows of L⁻¹.  Only where joints follow others, M is factored and these rows are computed.
     """
     if tree.has_couplings:
         return FactoredInverse.of(tree, mass_matrix(tree, q, armature))
@@ -129,7 +129,10 @@ class FactoredInverse:
 
 @dataclass(frozen=True, slots=True)
 class Freed:
-    """One velocity of a joint in the articulated-body algorithm, in coordinates of the first body of its branch."""
+    """One velocity of a joint in the articulated-body algorithm, with its column J, wrench U and 1/D.
+
+    They are in coordinates of the first body of the joint's branch.
+    """
 
     number: int  # index in v
     J: Motion
@@ -139,7 +142,7 @@ class Freed:
 
 @dataclass(frozen=True, slots=True)
 class ArticulatedInverse:
-    """M⁻¹ by an inward pass of wrenches and an outward pass of accelerations."""
+    """M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ of a tree, applied by an inward pass of wrenches and an outward pass of accelerations."""
 
     count: int  # number of velocities
     bodies: list[tuple[int, int, list[Freed]]]  # index, parent's index and joint's velocities, parents first
@@ -247,7 +250,7 @@ def freed_bodies(tree: Tree, q: Scalars, armature: bool = False) -> ArticulatedI
 
 
 def _outward(tree: Tree) -> dict[int, str]:
-    """Return the velocities in the order of the first bodies that move with them, with the names of their joints."""
+    """Return the indices of velocities, in the order of the first bodies that they move, with the joints' names."""
     result: dict[int, str] = {}
     for i, _, body in tree.outward():
         for k in range(tree.nv)[tree.v_slices[i]]:
@@ -256,7 +259,7 @@ def _outward(tree: Tree) -> dict[int, str]:
 
 
 def _factors(A: Matrix, joints: Sequence[str]) -> tuple[SparseRows, list[Any]]:
-    """Return L below its diagonal and 1/D of LᵀDL = A; the lower triangle of A is overwritten."""
+    """Return the elements of L below its diagonal, and 1/D, of LᵀDL = A; the lower triangle of A is overwritten."""
     L: SparseRows = [{} for _ in A]
     D_inv: list[Any] = [0.0] * len(A)
     whole = [row[i] for i, row in enumerate(A)]

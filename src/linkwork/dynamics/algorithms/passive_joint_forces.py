@@ -53,7 +53,7 @@ def passive_force_of_joints(
 
 
 def with_passive_force(tree: Tree, q: Scalars, v: Scalars, tau: Scalars, friction: str | FrictionLaw) -> list[Any]:
-    """Return τ + τ_p (nv)."""
+    """Return the joint forces τ plus the passive joint forces τ_p (nv)."""
     return [a + b for a, b in zip(tau, passive_force(tree, q, v, friction), strict=True)]
 
 
@@ -106,7 +106,10 @@ def _resisted(body: Body, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
 
 
 def _stretched(body: Body, q: Scalars) -> tuple[tuple[Any, ...], list[Any]]:
-    """Return the springs' stiffness and the local coordinates φ from their rest; () and [] without springs."""
+    """Return the stiffness of a joint's springs and their deflection φ; () and [] without springs.
+
+    φ are the local coordinates of the joint's configuration around the springs' rest.
+    """
     stiffness = body.drive.stiffness
     if all(map(is_zero, stiffness)):
         return (), []

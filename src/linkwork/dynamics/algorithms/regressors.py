@@ -48,7 +48,7 @@ PARAMETERS = Option("passive", False, (False, True), counted="npi", counts=("npi
 
 
 class _Number(NamedTuple):
-    """A velocity of a joint, with its indices."""
+    """Indices of one velocity component of a joint: in v, among the joint's own, and among those of all joints."""
 
     place: int  # among the velocities of all joints, followers included
     row: int  # in v
@@ -81,9 +81,10 @@ def joint_parameters(tree: Tree) -> list[float]:
 
 
 def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str | FrictionLaw) -> list[list[Any]]:
-    """Return the matrix (nv × 4 nj) that multiplies the joint parameters in τ.
+    """Return the matrix (nv × 4 nj) by which the joint parameters are multiplied in the joint forces τ.
 
-    Its blocks are those of armature, diag(a), damping, diag(v), dry friction, by its law, and stiffness, by φ.
+    Its blocks are those of armature, diag(a); damping, diag(v); dry friction, by its law; and stiffness, by the
+    springs' deflection φ.
     """
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     law, numbers = friction_law(friction), [*joint_velocities(tree)]
@@ -102,16 +103,19 @@ def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str 
 
 
 def kinetic_columns(tree: Tree, v: Scalars) -> list[Any]:
-    """Return the row (4 nj) that multiplies the joint parameters in the kinetic energy: ½ v² for armature, else 0."""
+    """Return the row (4 nj) by which the joint parameters are multiplied in the kinetic energy.
+
+    Its elements are ½ v² for armature and 0 for the others.
+    """
     v, numbers = tree.split_v(v), [*joint_velocities(tree)]
     rates = [tree.bodies[i].ratio * v[i][own] for _, _, i, own in numbers]
     return [*(0.5 * (x * x) for x in rates), *[0.0] * (3 * len(numbers))]
 
 
 def potential_columns(tree: Tree, q: Scalars) -> list[Any]:
-    """Return the row (4 nj) that multiplies the joint parameters in the potential energy.
+    """Return the row (4 nj) by which the joint parameters are multiplied in the potential energy.
 
-    Its elements are ½ φ² for stiffness and 0 for the others.
+    Its elements are ½ φ² for stiffness, with the springs' deflection φ, and 0 for the others.
     """
     q, numbers = tree.split_q(q), [*joint_velocities(tree)]
     phi = [_stretched(tree.bodies[i], q[i])[own] for _, _, i, own in numbers]
@@ -130,7 +134,7 @@ def _stretched(body: Body, q: Scalars) -> list[Any]:
 
 
 def _rates(body: Body, q: Scalars) -> list[list[Any]]:
-    """Return φ̇ for each unit velocity of the joint."""
+    """Return the rate φ̇ of the springs' deflection for each unit velocity of the joint."""
     return [body.call_joint("difference_rate", _rest(body), _at(body, q), unit) for unit in unit_vectors(body.joint.nv)]
 
 
@@ -144,7 +148,10 @@ Scalars = Sequence[Any]
 def inverse_dynamics_regressor(
     tree: Tree, q: Scalars, v: Scalars, a: Scalars, passive: bool = False, friction: str | FrictionLaw = DEFAULT.name
 ) -> list[list[Any]]:
-    """Return Y (nv × 10 nb) with τ = Y π, ten columns for each body; ``passive`` appends those of joint parameters."""
+    """Return Y (nv × 10 nb) with τ = Y π, where π are ten inertial parameters of each body.
+
+    ``passive`` appends the columns of joint parameters.
+    """
     felt = force_columns(tree, q, v, a, friction) if passive else [[] for _ in range(tree.nv)]
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(tree.gravity)}
@@ -163,7 +170,10 @@ def inverse_dynamics_regressor(
 
 
 def kinetic_energy_regressor(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> list[Any]:
-    """Return the row y (10 nb) of the kinetic energy y π; ``passive`` appends the elements of joint parameters."""
+    """Return the row y (10 nb) with kinetic energy y π, where π are ten inertial parameters of each body.
+
+    ``passive`` appends the elements of joint parameters.
+    """
     felt = kinetic_columns(tree, v) if passive else []
     q, v = tree.split_q(q), tree.split_v(v)
     V: dict[int, Motion] = {WORLD: Motion.zero()}

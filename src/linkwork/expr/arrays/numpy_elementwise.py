@@ -56,9 +56,10 @@ def minimum(x: Any, y: Any) -> Any:
 
 
 def _extreme(x: Any, y: Any, may_come_first: Callable[[Any, Any], Any], comes_first: Callable[[Any, Any], Any]) -> Any:
-    """Return the first of two numbers in an order, NaN if one is NaN.
+    """Return ``x`` or ``y``, the one that comes first in an order; NaN if either is NaN.
 
-    If one is a constant that is not NaN, this takes one comparison.
+    ``comes_first(x, y)`` is the strict comparison, ``x > y`` for the larger one, and ``may_come_first(x, y)`` also
+    holds for equal scalars.  If one is a constant that is not NaN, this takes one comparison.
     """
     if isinstance(x, (int, float)) and x == x:
         return f.where(may_come_first(x, y), x, y)
@@ -161,7 +162,7 @@ def _differ(x: Any, y: Any) -> Any:
 
 
 def _is_truth(x: Any) -> bool:
-    """Return True for a truth value: a symbol of one, a batch of them, or Python's own."""
+    """Return True if ``x`` is a truth value: a bool, a symbol of a comparison, or an array of truth values."""
     operation = getattr(x, "op", None)
     if operation is not None:
         return bool(operation.logical)
@@ -169,9 +170,9 @@ def _is_truth(x: Any) -> bool:
 
 
 def _logical(x: Any, sign: str) -> Any:
-    """Return a truth value.  Raises TypeError for a number.
+    """Return the truth value ``x`` itself.  Raises TypeError if it is a number.
 
-    NumPy's bitwise operations on numbers have no counterpart.
+    NumPy's bitwise operations on numbers have no counterpart on symbols.  ``sign`` is the operator, for the message.
     """
     if _is_truth(x):
         return x
@@ -257,7 +258,7 @@ def _by_elements(ufunc: np.ufunc, name: str, method: str, arrays: Sequence[Any],
 
 
 def _as_summands(values: Any) -> Any:
-    """Return the summands, with truth values as 1 or 0."""
+    """Return the array to be summed; if it has symbols, truth values are converted to 1 or 0."""
     values = np.asarray(values)
     if values.dtype == object and any(map(_is_truth, values.ravel().tolist())):
         return elementwise(lambda x: f.where(truth_value(x), 1.0, 0.0), 1)(values)

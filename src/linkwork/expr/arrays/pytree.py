@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """An array or a number, without its values."""
+    """Array or number in the structure of a nested value: its shape without its elements."""
 
     shape: tuple[int, ...]
     is_array: bool = True  # False: a bare scalar
@@ -50,7 +50,10 @@ class Leaf:
 
 @dataclass(frozen=True)
 class TreeDef:
-    """Structure of a container: ``kind`` is its type, ``keys`` name its parts."""
+    """Structure of a container (tuple, named tuple, dataclass or dict) without its values.
+
+    ``kind`` is the container's type, ``keys`` are the names of its parts, and ``parts`` their structures.
+    """
 
     kind: Any
     keys: tuple[Any, ...]
@@ -96,7 +99,7 @@ def children(value: Any) -> list[tuple[Any, Any]]:
 
 
 def shallow_tree_def(value: Any) -> TreeDef:
-    """Return the structure of a container with leaves for its parts."""
+    """Return the structure of one container, with each part as a leaf, even if it is a container."""
     keys = tuple(key for key, _ in children(value))
     return TreeDef(type(value), keys, (Leaf(()),) * len(keys))
 
@@ -139,7 +142,7 @@ def _build(form: TreeDef | Leaf, scalars: Iterator[Any], array: Any) -> Any:
 
 
 def rebuild(form: TreeDef, parts: Sequence[Any]) -> Any:
-    """Return a container of this structure around other parts."""
+    """Return a container with the type and keys of a structure, and with these parts in it."""
     kind = form.kind
     if issubclass(kind, Mapping):
         return (kind if issubclass(kind, dict) else dict)(zip(form.keys, parts, strict=True))

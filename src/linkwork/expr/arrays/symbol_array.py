@@ -139,10 +139,12 @@ def map_samples(
     ranks: Sequence[int],
     shapes: Sequence[tuple[int, ...]],
 ) -> list[Any]:
-    """Apply a function of one sample to each sample of a batch, whose leading dimensions broadcast.
+    """Apply a function to each sample of a batch.  Return its results, each as an array of all samples.
 
-    The function receives the flat elements of each array's last ``ranks`` dimensions, and returns those of results of
-    these ``shapes``.  A result without dimensions is the bare scalar.
+    The last ``ranks[k]`` dimensions of ``arrays[k]`` belong to one sample; the leading dimensions of all arrays
+    broadcast.  The function receives the elements of one sample of each array, as flat lists.  It returns a flat list
+    of elements for each of the ``shapes``, which are the shapes of its results.  Without a batch, a result of shape ()
+    is a bare scalar.
     """
     leading = [x.shape[: x.ndim - rank] for x, rank in zip(arrays, ranks, strict=True)]
     batch = np.broadcast_shapes(*leading)
@@ -190,7 +192,10 @@ def plain_arrays(x: Any) -> Any:
 
 
 def scalars(x: Any) -> np.ndarray:
-    """Return an array of scalars of any type, an object array if some are not numbers.  Raises ValueError."""
+    """Return ``x`` as an array: an object array if it contains symbols, dual numbers or batches.
+
+    Raises ValueError for nested lists of numbers whose lengths differ.
+    """
     made = plain_arrays(x)
     if isinstance(made, np.ndarray):
         return made
@@ -198,7 +203,7 @@ def scalars(x: Any) -> np.ndarray:
 
 
 def is_traced(x: Any) -> bool:
-    """Return True for symbols and dual numbers, and arrays or containers with these or batches."""
+    """Return True for a symbol or dual number, and for an array or container with such scalars or batches."""
     if isinstance(x, SymbolArray) or getattr(x.__class__, "_precedence", None) is not None:
         return True
     if isinstance(x, np.ndarray):

@@ -24,7 +24,10 @@ RULE = bundle_operation("ruled")
 
 
 class CustomDerivative(ABC):
-    """A function and its derivative, over any scalar; an immutable value, equal if it does the same."""
+    """Function of scalars that defines its derivatives itself, over any scalar.
+
+    It is an immutable value.  Two of them are equal if they compute the same.
+    """
 
     __slots__ = ()
 
@@ -36,13 +39,19 @@ class CustomDerivative(ABC):
     def tangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
     ) -> Sequence[Any]:
-        """Return the derivatives of the results in a direction, some elements of which may be 0.0."""
+        """Return the directional derivative of the results for a ``direction`` of the inputs.
+
+        ``extra`` are the intermediate values that `compute` returned.  Elements of the direction may be 0.0.
+        """
 
     @abstractmethod
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
     ) -> Sequence[Any]:
-        """Return the gradient of Σ weights·results by the inputs; some of the weights may be 0.0."""
+        """Return the gradient of Σ weights·results by the inputs.
+
+        ``extra`` are the intermediate values that `compute` returned.  Some of the weights may be 0.0.
+        """
 
 
 def apply_rule(rule: CustomDerivative, inputs: Sequence[Any]) -> list[Any]:
@@ -63,9 +72,9 @@ def apply_rule(rule: CustomDerivative, inputs: Sequence[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class RuleResult(MultiResult):
-    """Computed results with the rule that differentiates them.
+    """Instruction of a trace that stores computed results together with the rule that differentiates them.
 
-    The arguments are the results, the inputs and the intermediate values.
+    Its arguments are the results, the inputs and the intermediate values of the rule, one after the other.
     """
 
     rule: CustomDerivative
@@ -99,7 +108,7 @@ class RuleResult(MultiResult):
 
 @dataclass(frozen=True, slots=True)
 class _PendingRule:
-    """A rule that is not yet computed, for dual numbers: it treats values and derivatives separately."""
+    """Rule as a dual number applies it: to the values first, and then separately to the derivatives."""
 
     rule: CustomDerivative
 
@@ -120,7 +129,10 @@ def _push_forward(
     extra: Sequence[Any],
     rows: Sequence[SparseRow],
 ) -> list[SparseRow]:
-    """Return a rule's derivatives, direction by direction."""
+    """Return the sparse derivatives of a rule's results in all directions of the inputs' derivatives.
+
+    ``rows`` has for each input its derivative by direction.  The rule's `tangent` is called once for each direction.
+    """
     result: list[dict[Any, Any]] = [{} for _ in results]
     for key in dict.fromkeys(key for row in rows for key in row):
         direction = [row.get(key, 0.0) for row in rows]
@@ -149,7 +161,7 @@ class _StopGradient(CustomDerivative):
 
 @dataclass(frozen=True)
 class _WithDerivativeOf(CustomDerivative):
-    """Return the first half of the inputs, differentiated as if they were the second half."""
+    """Rule that returns the first half of its inputs, with the derivatives of the second half."""
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
         return inputs[: len(inputs) // 2], []
@@ -167,5 +179,5 @@ def stop_gradient(values: Scalars) -> list[Any]:
 
 
 def with_derivative_of(values: Scalars, others: Scalars) -> list[Any]:
-    """Return values computed elsewhere, with the derivatives of others."""
+    """Return ``values`` with the derivatives of ``others``, which have the same length."""
     return apply_rule(_WithDerivativeOf(), [*values, *others])

@@ -65,7 +65,7 @@ class Dual:
         return _dual(result, total, level)
 
     def _bundled(self, bundle: Forward, arguments: Sequence[Any]) -> list[Any]:
-        """Return the results of a bundle, and their derivatives by its own rule."""
+        """Return the results of an instruction with several results, differentiated by its own `push_forward`."""
         level = max(_level(a) for a in arguments)
         values, tangents = zip(*(_split(a, level) for a in arguments), strict=True)
         results = bundle(values)

@@ -79,9 +79,10 @@ def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[
 
 
 def _step_by_step(nodes: Sequence[Symbol], items: Iterable[T]) -> Iterator[T]:
-    """Yield the items; the first ones belong to nodes in order, forward or backward.
+    """Yield the items, and divide the nodes built meanwhile into the same steps as the nodes of the trace.
 
-    Where the nodes enter another step of the trace (`Graph.marks`), the nodes built from then on begin a step as well.
+    The first items belong to ``nodes``, one to each, in the order of the trace or its reverse.  Where these nodes
+    enter another step of the trace (`Graph.marks`), a new step begins in the trace as well.
     """
     rest = iter(items)
     if nodes and nodes[0].graph.marks:
@@ -102,7 +103,10 @@ _Row = dict[int, Any]  # sparse derivatives: direction -> value
 
 
 def forward(outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: Sequence[_Row]) -> list[_Row]:
-    """Push sparse derivatives from the inputs to the outputs."""
+    """Return the sparse derivatives of each output, for the sparse derivatives of each input (forward mode).
+
+    ``seeds`` has for each input its derivatives by direction; inputs that are not listed have none.
+    """
     nodes = reachable(outputs, inputs)
     check_trace(nodes, inputs)
     given = set(inputs)
@@ -114,7 +118,11 @@ def forward(outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: Sequence[_R
 
 
 def _push_instruction(instruction: Instruction, arguments: list[tuple[Any, _Row]]) -> Any:
-    """Return an operation's result and its derivatives; for a bundle, a list of these."""
+    """Return an operation's result with its sparse derivatives.
+
+    Each of the ``arguments`` is a pair of a value and its derivatives by direction, and so is the result.  For an
+    operation with several results this is a list of such pairs.
+    """
     operation, bundle = instruction.operation, instruction.value
     values, rows = zip(*arguments, strict=True) if arguments else ((), ())
     if bundle is not None:
@@ -146,7 +154,11 @@ _Weight = tuple[Any, Symbol | None]
 
 
 def _pull_back(node: Symbol, weight: Any, on: Symbol | None) -> list[tuple[Symbol, _Weight]]:
-    """Return what a node's weight adds to the weights of its arguments, as (argument, weight) pairs."""
+    """Return the terms that a node adds to the gradient with respect to its arguments (reverse mode).
+
+    ``weight`` is the gradient with respect to the node.  It counts where the condition ``on`` is true, everywhere if
+    ``on`` is None.  Each term is a pair (argument, (weight, condition)).
+    """
     if node.op is _WHERE:
         condition, a, b = node.args
         return [(a, (weight, _all(on, condition))), (b, (weight, _all(on, not_(condition))))]
@@ -156,7 +168,10 @@ def _pull_back(node: Symbol, weight: Any, on: Symbol | None) -> list[tuple[Symbo
 
 
 def _pull_back_bundle(node: Symbol, weights: Mapping[int, Any]) -> list[tuple[Symbol, Any]]:
-    """Return what the weights of a bundle's results add to those of its arguments, as (argument, weight) pairs."""
+    """Return the terms that an operation with several results adds to the gradient by its arguments (reverse mode).
+
+    ``weights`` are the gradients with respect to its results, by index.  Each term is a pair (argument, weight).
+    """
     bundle = node.value
     results = node.graph.bundle(bundle, node.args)
     arguments = [a.value if a.op is CONSTANT else a for a in node.args]
@@ -212,9 +227,10 @@ def gradients(outputs: Sequence[Any], inputs: Sequence[Any]) -> list[list[Any]]:
 
 
 class TransposedTangent(CustomDerivative):
-    """A rule that defines only `tangent`; its `cotangent` is the transpose of a trace of that.
+    """Base class of rules that define only `tangent`; `cotangent` follows by differentiating the tangent.
 
-    The tangent must be traceable and linear in the direction, and the extra values must be numbers.
+    The tangent is traced once and transposed, so it must be traceable and linear in the direction.  The intermediate
+    values must be numbers.
     """
 
     __slots__ = ()
@@ -231,7 +247,11 @@ class TransposedTangent(CustomDerivative):
 
 @lru_cache(maxsize=256)
 def _transpose(rule: TransposedTangent, inputs: int, results: int, extra: int, used: tuple[int, ...]) -> Region:
-    """Return the body of the gradient by the inputs, given inputs, results, extra values, nonzero weights."""
+    """Return the body that computes a rule's gradient by its inputs, from a trace of its tangent.
+
+    ``inputs``, ``results`` and ``extra`` are counts, and ``used`` are the indices of the results with a nonzero
+    weight.  The body's inputs are the rule's inputs, results and intermediate values, and these weights.
+    """
     graph = Graph()
     at, result, more, direction = (graph.inputs("x", (n,)) for n in (inputs, results, extra, inputs))
     weights = graph.inputs("w", (len(used),))

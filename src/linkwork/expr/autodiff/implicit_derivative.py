@@ -19,7 +19,7 @@ Scalars = Sequence[Any]
 
 
 class Solution(NamedTuple):
-    """Inputs, results and intermediate values of a rule."""
+    """Point at which an implicit function is differentiated: the rule's inputs, results and intermediate values."""
 
     inputs: Scalars
     results: Scalars
@@ -27,10 +27,10 @@ class Solution(NamedTuple):
 
 
 class ImplicitDerivative(CustomDerivative):
-    """A function whose first results are the x of r(x, p) = 0; further results have no derivative.
+    """Function that returns the solution x of an equation r(x, p) = 0, differentiated without its solver.
 
-    A subclass defines the products with ∂r/∂p, forward and in reverse, and the solution of linear systems with J and
-    Jᵀ.
+    The first results are x; further results, such as a status, have no derivative.  With J = ∂r/∂x, a subclass defines
+    the products −∂r/∂p dp and −(∂r/∂p)ᵀλ, and the solution of linear systems with J and Jᵀ.
     """
 
     __slots__ = ()
@@ -38,7 +38,7 @@ class ImplicitDerivative(CustomDerivative):
     @property
     @abstractmethod
     def size(self) -> int:
-        """Number of results that are x."""
+        """Number of elements of x, which are the first results."""
 
     @property
     def ignored(self) -> int:
@@ -47,15 +47,18 @@ class ImplicitDerivative(CustomDerivative):
 
     @abstractmethod
     def residual_jvp(self, at: Solution, direction: Scalars) -> Scalars:
-        """Return −∂r/∂p dp."""
+        """Return −∂r/∂p dp, the change of −r at constant x.
+
+        ``direction`` has an element for every input of the function; dp are its elements for p.
+        """
 
     @abstractmethod
     def residual_vjp(self, at: Solution, multipliers: Scalars) -> Scalars:
-        """Return −(∂r/∂p)ᵀλ, for all inputs."""
+        """Return −(∂r/∂p)ᵀλ with an element for every input of the function; λ are the ``multipliers``."""
 
     @abstractmethod
     def solve_jacobian(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
-        """Solve J x = right, or Jᵀ x = right with ``transpose``."""
+        """Return J⁻¹ · right, or J⁻ᵀ · right with ``transpose``, where J = ∂r/∂x."""
 
     def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
         if _are_zero(direction[self.ignored :]):

@@ -20,9 +20,10 @@ __all__ = ["SparseTangent"]
 
 
 class SparseTangent:
-    """A sparse row of derivatives, direction -> scalar, without structural zeros.  Immutable.
+    """Derivatives of one scalar in many directions: a map from direction to derivative.  Immutable.
 
-    It is a vector: rows add up, and are multiplied and divided by scalars.  The number 0.0 is the empty row.
+    Directions in which the derivative is zero at trace time are not stored.  Sparse tangents add up, and are
+    multiplied and divided by scalars.  The number 0.0 stands for one without any derivative.
     """
 
     __slots__ = ("row",)

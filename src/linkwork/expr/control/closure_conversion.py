@@ -47,7 +47,7 @@ __all__ = [
 
 
 class InnerName(str):
-    """Name of a symbol that has a value only while a loop or a called function runs."""
+    """Name that marks a symbol as internal to a loop or a called function: elsewhere it has no value."""
 
     __slots__ = ()
 
@@ -58,10 +58,10 @@ def inner_symbols(graph: Graph, label: str, count: int) -> list[Symbol]:
 
 
 def close_over(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) -> tuple[Region, list[Symbol]]:
-    """Return the body that computes results from fresh symbols, and the outer symbols that it uses.
+    """Return the body that computes ``results`` from the ``fresh`` symbols, and the outer symbols that it uses.
 
-    The outer symbols are inputs of the body after the fresh ones.  The ``early`` first results are computed before the
-    others.
+    Outer symbols are those that do not depend on the fresh ones.  They are inputs of the body after the fresh ones.
+    The ``early`` first results are computed before the others.
     """
     if not fresh:
         owner = graph_of(results)
@@ -79,9 +79,9 @@ def close_over(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) 
 
 
 def close_since(mark: int, results: Sequence[Any], early: int = 0) -> tuple[Region, list[Symbol]]:
-    """Return the body of what a trace computed after its first ``mark`` nodes.
+    """Return the body that computes ``results`` with the nodes after the first ``mark`` ones, and its inputs.
 
-    The older symbols that it uses are its inputs; they are returned too.
+    The inputs are the older symbols that the body uses.  The ``early`` first results are computed before the others.
     """
     graph = graph_of(results)
     taken = (
@@ -131,7 +131,7 @@ def function_label(function: Callable[..., Any]) -> str:
 
 
 class Differentiated:
-    """A body in a trace of its own, to be differentiated."""
+    """Copy of a body in a trace of its own, with its inputs and results as symbols, to be differentiated."""
 
     def __init__(self, body: Region) -> None:
         self.graph = Graph()
@@ -139,13 +139,14 @@ class Differentiated:
         self.results = body.run(self.inputs)
 
     def more(self, count: int) -> list[Symbol]:
-        """Create further inputs."""
+        """Return ``count`` new input symbols of the trace, such as weights or directions."""
         return self.graph.inputs("more", (count,))
 
     def forward(self, results: Sequence[Any], keys: Sequence[Sequence[Any]]) -> tuple[list[SparseRow], list[Symbol]]:
-        """Return the derivatives of some results, and the new inputs they depend on.
+        """Return the sparse derivatives of some results, and the new input symbols that they depend on.
 
-        The new inputs are the derivatives of the inputs in the directions ``keys``.
+        ``keys`` lists for each input the directions in which it has a derivative.  Each new symbol is the derivative
+        of one input in one of its directions.
         """
         fresh = iter(self.more(sum(map(len, keys))))
         seeds = [{key: next(fresh) for key in some} for some in keys]
@@ -154,9 +155,9 @@ class Differentiated:
 
 @dataclass(frozen=True)
 class Residual:
-    """r(x, p) and its derivatives, as bodies.
+    """Residual r(x, p) of an equation, and bodies that compute its derivatives.
 
-    r is the first ``rows`` results of a body whose first inputs are the ``unknowns`` x.
+    The first ``unknowns`` inputs of ``body`` are x, and the others p.  Its first ``rows`` results are r.
     """
 
     body: Region
@@ -165,14 +166,14 @@ class Residual:
 
     @cached_property
     def linear(self) -> Region:
-        """Body of r and ∂r/∂x, flattened by rows."""
+        """Body that computes r and then the Jacobian ∂r/∂x, row by row, from x and p."""
         one = Differentiated(self.body)
         rows = jacobian(one.results[: self.rows], one.inputs[: self.unknowns])
         return Region.of([*one.results[: self.rows], *(x for row in rows for x in row)], one.inputs)
 
     @cached_property
     def jvp(self) -> Region:
-        """Body of ∂r/∂p dp, with inputs x, p and dp."""
+        """Body that computes ∂r/∂p dp from x, p and dp."""
         one = Differentiated(self.body)
         fresh = one.more(len(one.inputs) - self.unknowns)
         changes = tangent(one.results[: self.rows], one.inputs[self.unknowns :], fresh)
@@ -180,7 +181,7 @@ class Residual:
 
     @cached_property
     def vjp(self) -> Region:
-        """Body of (∂r/∂p)ᵀλ, with inputs x, p and λ."""
+        """Body that computes (∂r/∂p)ᵀλ from x, p and λ."""
         one = Differentiated(self.body)
         fresh = one.more(self.rows)
         result = adjoint(one.results[: self.rows], one.inputs[self.unknowns :], fresh)
@@ -188,14 +189,15 @@ class Residual:
 
 
 def keys_of(rows: Iterable[SparseRow]) -> list[Any]:
-    """Return the directions in which some of the rows have a derivative, in a fixed order."""
+    """Return all directions in which at least one of some sparse derivatives has an element, in a fixed order."""
     return list(dict.fromkeys(key for row in rows for key in row))
 
 
 class DerivedBodies(NamedTuple):
-    """Bodies that compute derivatives of others: bodies, further inputs, and the layout of their results.
+    """Bodies that compute the derivatives of other bodies.
 
-    The layout is the directions of each result (forward), or the indices of the arguments with a gradient (reverse).
+    ``inputs`` are the values for their further inputs.  For forward derivatives, ``layout`` lists the directions of
+    each result.  For gradients, it lists the indices of the arguments that have one.
     """
 
     bodies: list[Region]
@@ -204,7 +206,10 @@ class DerivedBodies(NamedTuple):
 
 
 def forward_bodies(bodies: Sequence[Region], rows: Sequence[SparseRow]) -> DerivedBodies:
-    """Return bodies for forward derivatives, given the arguments' derivatives in several directions."""
+    """Return bodies that compute the derivatives of the results of ``bodies`` in several directions.
+
+    ``rows`` has for each argument its derivatives by direction.
+    """
     keys = [list(row) for row in rows]
     opened = [Differentiated(body) for body in bodies]
     each = [one.forward(one.results, keys) for one in opened]
@@ -218,7 +223,7 @@ def forward_bodies(bodies: Sequence[Region], rows: Sequence[SparseRow]) -> Deriv
 
 
 def reverse_bodies(bodies: Sequence[Region], weights: Sequence[Any]) -> DerivedBodies:
-    """Return bodies for gradients, given the weights of the results."""
+    """Return bodies that compute the gradient of Σ weights·results by the arguments, for each of ``bodies``."""
     used = [k for k, weight in enumerate(weights) if not is_zero(weight)]
     opened = [Differentiated(body) for body in bodies]
     inputs = [[*one.inputs, *one.more(len(used))] for one in opened]
@@ -253,12 +258,16 @@ def is_truth(x: Any) -> bool:
 
 
 def truth_of(number: Any) -> Any:
-    """Return the truth value that is stored as a number."""
+    """Return the truth value that a number stands for: true unless it is 0."""
     return not_(eq(number, 0.0))
 
 
 class FlatValue:
-    """A nested value as numbers that a body can accept and return."""
+    """Nested value as a flat list of scalars, which a loop's or branch's body can accept and return.
+
+    The scalars are plain numbers.  A truth value is the number 0 or 1, and a dual number is its value and its
+    derivatives.  ``layouts`` describes these for each scalar, so that the nested value can be built again.
+    """
 
     def __init__(self, value: Any, caller: str) -> None:
         self.scalars, self.form = flatten(value, caller)
@@ -271,7 +280,7 @@ class FlatValue:
 
     @property
     def elements(self) -> list[Any]:
-        """Numbers of all scalars: first the value of each, then derivatives."""
+        """Flat list that represents the value: first the value of each scalar, then the derivatives of all scalars."""
         return _apart(self.scalars, self.layouts)
 
     @property
@@ -281,7 +290,10 @@ class FlatValue:
 
     @staticmethod
     def alike(form: TreeDef | Leaf, rows: Sequence[Sequence[Any]]) -> tuple[FlatValue, list[list[Any]]]:
-        """Return the common layout of several values of one structure, and the elements of each."""
+        """Return a layout that fits several values of one structure, and the elements of each value in it.
+
+        ``form`` is the structure, and each row has the scalars of one value.
+        """
         one = FlatValue(unflatten(form, [0.0] * num_elements(form)), "")
         for row in rows:
             one.layouts = [merge_layouts(old, _layout(x)) for old, x in zip(one.layouts, row, strict=True)]
@@ -290,13 +302,13 @@ class FlatValue:
         return one, [_apart(row, one.layouts) for row in rows]
 
     def scalars_of(self, elements: Sequence[Any]) -> list[Any]:
-        """Return the scalars for other elements of the same layout."""
+        """Return the scalars that a list of elements represents in this layout."""
         many = len(self.layouts)
         rest = iter(elements[many:])
         return [_joined(chain(elements[k : k + 1], rest), layout) for k, layout in enumerate(self.layouts)]
 
     def together(self, elements: Sequence[Any]) -> Any:
-        """Return the nested value for other elements of the same layout."""
+        """Return the nested value that a list of elements represents in this layout."""
         return unflatten(self.form, self.scalars_of(elements))
 
     def widen(self, other: FlatValue) -> bool:
@@ -308,7 +320,7 @@ class FlatValue:
 
 
 def merge_layouts(one: Layout, other: Layout) -> Layout:
-    """Return the layout of a scalar that includes two layouts."""
+    """Return the smallest layout of a scalar that has the derivatives of both layouts."""
     if isinstance(one, str) and isinstance(other, str):
         return one
     if isinstance(one, dict) or isinstance(other, dict):

@@ -81,7 +81,10 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 def _masked(
     holds: np.ndarray, yes: Callable[..., Any], no: Callable[..., Any], operands: tuple[Any, ...], *, in_elements: bool
 ) -> Any:
-    """Evaluate both branches on NumPy batches, and select samples."""
+    """Return the results of both branches of `cond`, selected for each sample of NumPy batches.
+
+    Both branches are evaluated for all samples.  ``holds`` is the condition of each sample.
+    """
     choose = select_samples(holds, in_elements=in_elements)
     with np.errstate(all="ignore"):
         one, other = yes(*operands), no(*operands)
@@ -93,7 +96,7 @@ def _masked(
 
 
 def _nesting(result: Any, branch: Callable[..., Any]) -> TreeDef | Leaf:
-    """Return the structure of a branch's result, without shapes."""
+    """Return the structure of a branch's result with all shapes replaced by ()."""
     form = tree_def(result, f"cond: result of {function_label(branch)}")
     return map_leaves(form, lambda leaf: Leaf((), is_array=False))
 

@@ -33,14 +33,16 @@ _SHORT = 1000  # steps: a longer loop of constants is not evaluated at trace tim
 
 @dataclass(frozen=True)
 class Loop(MultiResult):
-    """A body that runs at most ``max_iterations`` times.
+    """Instruction that runs a body repeatedly, at most ``max_iterations`` times, on a state that it carries.
 
-    The arguments are the initial carried values, the stacked inputs (``max_iterations`` steps, those of each step
-    together) and the outer values.  The body accepts the carried values, the inputs of the step and the outer values.
-    A ``conditional`` loop's body returns whether to do this step, then the new carried values; any other body returns
-    the new carried values and the stored values of this step.  The results are the last carried values, and all stored
-    values, or the number of steps and the status.  A conditional loop ends if one of the first ``watched`` carried
-    values is NaN.
+    The arguments are the initial state (``carried`` scalars), the inputs of all steps (``inputs`` scalars for each
+    step, one step after the other), and the outer values, which are the same in every step.  The body accepts the
+    state, the inputs of the step and the outer values.
+
+    The body of a scan returns the new state and the ``kept`` outputs of the step.  The loop's results are the last
+    state and the outputs of all steps.  The body of a ``conditional`` loop returns a truth value, true if the step is
+    to be done, and the new state.  The loop's results are the last state, the number of steps and the status.  It also
+    ends if one of the first ``watched`` scalars of the state is NaN.
     """
 
     body: Region
@@ -71,7 +73,7 @@ class Loop(MultiResult):
         return replace(self, body=change(self.body))
 
     def split(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """Split the arguments into initial carried values, stacked inputs and outer values."""
+        """Return the arguments in three parts: the initial state, the inputs of all steps and the outer values."""
         end = self.carried + self.max_iterations * self.inputs
         return arguments[: self.carried], arguments[self.carried : end], arguments[end:]
 
@@ -217,7 +219,7 @@ class Loop(MultiResult):
         return gradient
 
     def _history(self, arguments: Sequence[Any], indices: Sequence[int]) -> Sequence[Any]:
-        """Return some of the carried values at the start of every step, step by step."""
+        """Return the scalars of the state at these indices at the start of every step, one step after the other."""
         if not indices:
             return []
         one = Differentiated(self.body)
@@ -226,7 +228,10 @@ class Loop(MultiResult):
 
 
 def _run_derived(loop: Loop, inputs: Sequence[Any], arguments: Sequence[Any]) -> Sequence[Any]:
-    """Run a loop that differentiates another one with these arguments."""
+    """Return the results of ``loop``, which computes derivatives of a loop with these ``arguments``.
+
+    A long loop on constants alone is not evaluated at trace time, but becomes an instruction of the arguments' trace.
+    """
     graph = None
     if loop.max_iterations > _SHORT and all(isinstance(x, (int, float)) for x in inputs):
         graph = next((x.graph for x in arguments if x.__class__ is Symbol), None)

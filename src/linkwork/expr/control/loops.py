@@ -233,7 +233,7 @@ def _scan_traced(
 
 
 def _rows_of(form: TreeDef | Leaf, elements: Sequence[Any], steps: int) -> list[list[Any]]:
-    """Return the elements of stacked arrays (steps, ...), step by step."""
+    """Return for each step the elements of its slice of stacked arrays (steps, ...), as a flat list."""
     rows: list[list[Any]] = [[] for _ in range(steps)]
     start = 0
     for _, leaf in leaf_paths(form):
@@ -245,7 +245,10 @@ def _rows_of(form: TreeDef | Leaf, elements: Sequence[Any], steps: int) -> list[
 
 
 def _joined(collected: FlatValue, rows: Sequence[Sequence[Any]]) -> Any:
-    """Stack outputs: arrays (T, ...) of the rows' scalars, with the structure of one step's output."""
+    """Return the outputs of a scan as arrays (T, ...), from a list of scalars for each of T steps.
+
+    ``collected`` is the output of one step, whose structure the result has.
+    """
     start = 0
     columns: list[Any] = []
     stacked = map_leaves(collected.form, lambda leaf: Leaf((len(rows), *leaf.shape)))
@@ -257,7 +260,7 @@ def _joined(collected: FlatValue, rows: Sequence[Sequence[Any]]) -> Any:
 
 
 def _check_segments(segments: Any, steps: int) -> None:
-    """Raise ValueError unless the steps can be divided into this number of segments."""
+    """Raise ValueError unless ``segments`` is an integer from 1 to the number of steps."""
     if not 1 <= read_count("scan: segments", segments) <= max(steps, 1):
         raise ValueError(f"scan: segments: expected an integer from 1 to {max(steps, 1)}, got {segments}")
 
@@ -265,7 +268,11 @@ def _check_segments(segments: Any, steps: int) -> None:
 def _in_segments(
     step: Callable[..., Any], state: Any, inputs: Any, steps: int, backward: bool, segments: int
 ) -> tuple[Any, Any]:
-    """Run a scan over scans, and the remaining steps at the end."""
+    """Return the results of a scan, computed as an outer scan over segments with an inner scan in each.
+
+    All segments have the same number of steps.  The inputs that remain are the last ones, and have a scan of their
+    own.
+    """
     size = steps // segments
     whole = size * segments
 

@@ -112,7 +112,10 @@ def _no_outputs(step: Callable[..., Any], state: Any, inputs: Any) -> Any:
 
 
 def _nan_entry(rows: Any) -> Any:
-    """Return an entry of NaN in place of a missing one."""
+    """Return a NaN array or number with the shape of one entry of ``rows``.
+
+    It stands for the input of a step where there are no steps.
+    """
     return np.full(np.shape(rows)[1:], np.nan) if np.ndim(rows) > 1 else np.nan
 
 
@@ -129,7 +132,10 @@ def _truths(state: Any) -> list[bool]:
 
 
 def _missing(state: Any, leading: int) -> Any:
-    """Return True, for each sample, where a value of the state is NaN."""
+    """Return True for each sample whose state has a NaN value.
+
+    The first ``leading`` dimensions of arrays are the sample dimensions.
+    """
     result: Any = False
 
     def look(x: Any) -> None:
@@ -152,7 +158,7 @@ def _row(inputs: Any, t: int) -> Any:
 
 
 def _own(value: Any) -> Any:
-    """Copy the arrays, so that a step may write to them."""
+    """Return the value with its arrays copied, so that a step may write to them."""
     return tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, value)
 
 
@@ -238,14 +244,14 @@ def truth_of_condition(caller: str, result: Any, condition: Callable[..., Any] |
 
 
 def is_element_batch(result: Any) -> bool:
-    """Return True for a batch that represents one number, in a 0-dimensional object array."""
+    """Return True for a batch of one number that is stored as the element of a 0-dimensional object array."""
     return isinstance(result, np.ndarray) and result.dtype == object and result.ndim == 0
 
 
 def select_samples(holds: np.ndarray, *, in_elements: bool) -> Callable[[Any, Any], Any]:
-    """Return a function that selects samples of its first or second argument, by a batch's condition.
+    """Return a function f(x, y) that takes each sample from x where ``holds`` is true, and from y elsewhere.
 
-    Samples are in leading dimensions, or in the elements of object arrays.
+    Samples are in the leading dimensions of x and y or, with ``in_elements``, in the elements of object arrays.
     """
 
     def choose(x: Any, y: Any) -> Any:

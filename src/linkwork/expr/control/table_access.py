@@ -27,9 +27,10 @@ PUT = bundle_operation("put")
 
 @dataclass(frozen=True)
 class Take(MultiResult):
-    """An entry of a table with ``rows`` rows and ``columns`` columns.
+    """Instruction that reads one row of a table of ``rows`` × ``columns`` scalars, at an index known at run time.
 
-    The arguments are the index and, unless the ``table`` is constant, its elements, flattened by rows.
+    The arguments are the index and the table's elements, row by row.  A constant ``table`` is stored in the
+    instruction instead.
     """
 
     rows: int
@@ -83,9 +84,9 @@ class Take(MultiResult):
 
 @dataclass(frozen=True)
 class Put(MultiResult):
-    """A table with the entry at an index replaced; unchanged if the index is out of range.
+    """Instruction that replaces one row of a table; an index out of range leaves the table unchanged.
 
-    The arguments are the index, the entry, and the table's elements, flattened by rows; the results are the elements of
+    The arguments are the index, the new row, and the table's elements, row by row.  The results are the elements of
     the new table.
     """
 
@@ -211,7 +212,7 @@ def _table_of(caller: str, table: Any) -> tuple[list[Any], Leaf]:
 
 
 def _index_of(caller: str, index: Any) -> tuple[Any, bool]:
-    """Return the index as a scalar or a batch, and True if it was an element of an array."""
+    """Return the index as a scalar or a batch, and True if it came in a 0-dimensional object array."""
     in_elements = isinstance(index, np.ndarray) and index.dtype == object and index.ndim == 0
     if in_elements:
         index = index.item()
@@ -223,7 +224,10 @@ def _index_of(caller: str, index: Any) -> tuple[Any, bool]:
 
 
 def _row_of(value: Any, shape: tuple[int, ...], *, batches: bool) -> list[Any]:
-    """Return the elements of an entry; a batch has sample dimensions before its own."""
+    """Return the elements of a new entry of the ``shape`` as a flat list.
+
+    Each element of a batch is an array of all samples.
+    """
     if batches and isinstance(value, np.ndarray) and value.dtype != object and value.ndim > len(shape):
         samples = value.shape[: value.ndim - len(shape)]
         if value.shape[len(samples) :] == shape:
@@ -236,7 +240,7 @@ def _row_of(value: Any, shape: tuple[int, ...], *, batches: bool) -> list[Any]:
 
 
 def table_of(rows: Sequence[Sequence[Any]]) -> Any:
-    """Return rows as a table."""
+    """Return the table whose entries are these lists of scalars."""
     return np.stack([_row(elements) for elements in rows])
 
 

@@ -30,9 +30,10 @@ __all__ = ["TINY", "BoundedCholesky", "LinearQuadratic", "riccati_step", "riccat
 
 @dataclass(frozen=True, slots=True)
 class LinearQuadratic:
-    """Linear system and quadratic cost: A (n, n), B (n, m) and Q, R, N, as lists of rows.
+    """Linear system A, B with a quadratic cost Q, R, N, for n states x and m inputs u, as lists of rows.
 
-    The cost of a step is xᵀQ x + 2 xᵀN u + uᵀR u.
+    The system is x⁺ = A x + B u or ẋ = A x + B u, with A (n, n) and B (n, m).  The cost of a step is xᵀQ x + 2 xᵀN u +
+    uᵀR u, with Q (n, n), R (m, m) and N (n, m).
     """
 
     A: Matrix
@@ -80,14 +81,20 @@ TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class BoundedCholesky:
-    """Lower triangle L with L Lᵀ = M, rows without the zeros above the diagonal, and 1/L[i][i]."""
+    """Cholesky factor L of a symmetric matrix M = L Lᵀ, with a lower bound on its pivots.
+
+    ``rows`` are the rows of L up to the diagonal, and ``inverses`` the reciprocals of its diagonal elements.
+    """
 
     rows: Matrix
     inverses: list[Any]
 
     @staticmethod
     def of(M: Matrix, min_pivots: Sequence[Any]) -> BoundedCholesky:
-        """Factor a symmetric M, given by its lower triangle, with squared pivots of at least ``min_pivots``."""
+        """Return the factor of a symmetric matrix, of which only the lower triangle is read.
+
+        A squared pivot below its element of ``min_pivots`` is replaced by that element.
+        """
         rows: Matrix = []
         inverses: list[Any] = []
         for i in range(len(M)):
@@ -113,7 +120,10 @@ class BoundedCholesky:
 
 
 def riccati_step(problem: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
-    """Return X of a time step and its gains K, given X of the next step."""
+    """Return X and the gains K of a time step, one backward step of the Riccati recursion.
+
+    The argument X is that of the next step: xᵀX x is the remaining cost from state x, and u = −K x the optimal input.
+    """
     XA, XB = matmul(X, problem.A), matmul(X, problem.B)
     T = add_matrices(matmul(transposed(problem.B), XA), transposed(problem.N))
     S = mirrored(add_matrices(problem.R, matmul(transposed(problem.B), XB)))
@@ -122,9 +132,10 @@ def riccati_step(problem: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def riccati_sweep(matrices: Sequence[Any], end: Any) -> tuple[Any, Any]:
-    """Return X (T + 1, n, n) and K (T, m, n) of a horizon of T steps.
+    """Return X (T + 1, n, n) and K (T, m, n) of all steps, by the Riccati recursion backward from the last.
 
-    ``matrices`` are A (T, n, n), B, Q, R and N; only the lower triangle of ``end`` (n, n) is read.
+    xᵀX x is the remaining cost from state x, and u = −K x the optimal input.  ``matrices`` are A (T, n, n), B, Q, R
+    and N of the T steps.  ``end`` (n, n) is the last X, of which only the lower triangle is read.
     """
 
     def step(X: Any, value: Any) -> tuple[Any, Any]:

@@ -34,9 +34,10 @@ def matmul(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]]) -> Mat
 
 
 def map_matrix_rows(function: Callable[[Sequence[Any]], list[Any]], rows: Sequence[Sequence[Any]], work: int) -> Matrix:
-    """Apply a function to each row; ``work`` is its number of products, for the choice of a loop.
+    """Return the list of a function's results for each row of a matrix.
 
-    All rows are of one type of scalar.
+    On symbols, many products in all, rows · ``work``, become a loop.  ``work`` is the number of products of one call.
+    All rows must be of one type of scalar.
     """
     return map_rows(function, rows, in_loops=len(rows) * work > _SMALL, alike=True)
 

@@ -62,9 +62,10 @@ _DECAYED, _SQUARINGS = 1e-30, 16
 
 
 class RiccatiSolution(NamedTuple):
-    """X, the gains K, the residual relative to X, and the number of doublings.
+    """Solution of an algebraic Riccati equation: X (n, n) and the gains K (m, n) of u = −K x.
 
-    The residual is infinite if the closed loop is not stable.
+    ``residual`` is that of the equation relative to the norm of X, and infinite if the closed loop is not stable.
+    ``iterations`` is the number of doublings.
     """
 
     X: Matrix
@@ -74,7 +75,10 @@ class RiccatiSolution(NamedTuple):
 
 
 def riccati(problem: LinearQuadratic, *, continuous: bool) -> RiccatiSolution:
-    """Return the stabilizing solution."""
+    """Return the stabilizing solution of the algebraic Riccati equation of a linear-quadratic problem.
+
+    The equation is that of continuous time with ``continuous``, else of discrete time.
+    """
     n, m = len(problem.A), len(problem.R)
     rule = _Riccati(n, m, continuous)
     result = apply_rule(rule, problem.values())
@@ -84,7 +88,11 @@ def riccati(problem: LinearQuadratic, *, continuous: bool) -> RiccatiSolution:
 
 @dataclass(frozen=True)
 class _Riccati(CustomDerivative):
-    """Rule of X, K, the residual and the number of doublings, as functions of A, B, Q, R and N."""
+    """Rule for the solution of an algebraic Riccati equation.
+
+    The inputs are the elements of A, B, Q, R and N.  The results are those of X and K, the relative residual and the
+    number of doublings.
+    """
 
     n: int
     m: int
@@ -118,9 +126,10 @@ class _Riccati(CustomDerivative):
         return [*_flat(X), *_flat(K), residual, iterations], _flat(_closed_loop(problem, K))
 
     def _is_stable(self, closed: Matrix, enabled: Any) -> Any:
-        """Return True if the closed loop is well stable: its power 2¹⁶ vanishes; computed only if ``enabled``.
+        """Return True if the closed loop is stable by a margin: its matrix to the power 2¹⁶ is almost zero.
 
-        Continuous time is first transformed to steps of the length of its fastest motion.
+        A matrix of continuous time is first transformed to time steps, with a γ of the size of its largest eigenvalue.
+        If ``enabled`` is false, the powers are not computed, and the result has no meaning.
         """
 
         def more(state: Any) -> Any:
@@ -147,9 +156,10 @@ class _Riccati(CustomDerivative):
         return lt(squared_norm([list(row) for row in result[0]]), _DECAYED)
 
     def _refine(self, problem: LinearQuadratic, X: Matrix, gamma: Any, from_other: Any) -> tuple[Matrix, Matrix, Any]:
-        """Refine X by Newton's method if the residual exceeds rounding; return X, K, the relative residual.
+        """Return X refined by Newton's method, its gains K and its relative residual.
 
-        With ``from_other`` X is a stabilizing solution of another cost, and more steps are allowed.
+        A residual at the level of rounding needs no step.  With ``from_other``, X is the stabilizing solution for
+        another cost, and more steps are allowed.
         """
 
         def evaluate(X: Matrix) -> tuple[Matrix, Matrix, Any]:
@@ -270,10 +280,10 @@ def _flat(M: Sequence[Sequence[Any]]) -> list[Any]:
 
 
 def _solve_by_doubling(problem: LinearQuadratic, continuous: bool, share: Any) -> tuple[Matrix, Any, Any, Any]:
-    """Solve by doubling: X up to rounding, True if (A − B K)ᵏ decays, the number of doublings, and γ.
+    """Return X up to rounding, True if (A − B K)ᵏ decays, the number of doublings, and γ.
 
-    ``share`` is a cost added to states, relative to Q's mean diagonal.  In discrete time, the same share of the cost of
-    what inputs do to states is added to R.
+    ``share`` sets a cost that is added to all states, relative to Q's mean diagonal element.  In discrete time a cost
+    is also added to all inputs: this share of the cost of the state changes that they cause.
     """
     n, R = len(problem.A), problem.R
     if not continuous:  # if inputs cost nothing, their effect on states does
@@ -303,9 +313,10 @@ _DIVERGED = 1e300
 
 
 def lyapunov(A: Matrix, C: Matrix, *, continuous: bool, gamma: Any = None, tolerance: float = _CONVERGED) -> Matrix:
-    """Return X for a symmetric C; if A is not stable, the result is huge or NaN.
+    """Return the X of AᵀX + X A + C = 0 with ``continuous``, else of X = AᵀX A + C, for a symmetric C.
 
-    Doublings end when a change is below ``tolerance`` relative to X, both squared.
+    If A is not stable, the result is huge or NaN.  Doublings end when the squared norm of a change is below
+    ``tolerance`` times that of X.
     """
     if continuous:
         A, C = discrete_lyapunov(A, C, gamma)
@@ -324,7 +335,11 @@ def lyapunov(A: Matrix, C: Matrix, *, continuous: bool, gamma: Any = None, toler
 
 
 def discrete_lyapunov(A: Matrix, C: Matrix, gamma: Any = None) -> tuple[Matrix, Matrix]:
-    """Return A and C of the discrete equation with the X of the continuous one; γ is near the |λ| of A."""
+    """Return A and C of the discrete Lyapunov equation that has the same X as the continuous one.
+
+    ``gamma`` is the γ of the Cayley transform, and should be near the absolute eigenvalues of A.  Its default is the
+    Frobenius norm of A divided by √n.
+    """
     n = len(A)
     gamma = 1e-3 + sqrt(squared_norm(A) / n) if gamma is None else gamma
     inverse = transposed(solve_columns(transposed(add_to_diagonal(A, -gamma)), identity(n)))

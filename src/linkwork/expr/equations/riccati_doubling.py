@@ -54,7 +54,10 @@ _MIN_GAMMA = 1e-3  # for a system that does not move
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Factors for one doubling of (A, G, H): the rows of Yᵀ, and GC and S for Z."""
+    """Factors of one doubling of (A, G, H), with the letters of this module's docstring.
+
+    ``Y`` has the rows of Yᵀ, ``GC`` is G C, and ``S`` the Cholesky factor of S, which gives Z.
+    """
 
     Y: Matrix
     GC: Matrix
@@ -80,7 +83,10 @@ class _Step:
 
 
 def solve_by_doubling(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Any, Any]:
-    """Return the limit of H, True if A converged to zero, and the number of doublings."""
+    """Return the limit of H, True if A converged to zero, and the number of doublings.
+
+    The arguments are those of one time step: the state matrix A, G = B R⁻¹Bᵀ and the cost H of the states.
+    """
 
     def more(state: Any) -> Any:
         *_, H, decay = state  # |A|² before this step bounds the last change of H, its square the next
@@ -100,7 +106,10 @@ def solve_by_doubling(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Any, Any
 
 
 def cayley_transform(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Matrix, Matrix, Any]:
-    """Return the A, G, H of time steps that have the same X as those of continuous time, and γ."""
+    """Return A, G and H of a discrete-time Riccati equation with the same X as that of continuous time, and γ.
+
+    The arguments are A, G = B R⁻¹Bᵀ and H, the cost of the states, in continuous time.
+    """
     n = len(A)
 
     def resolvent(gamma: Any) -> tuple[Matrix, Matrix]:  # (A − γ)⁻¹ G, (A − γ)⁻¹
@@ -133,7 +142,10 @@ def cayley_transform(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Matrix, M
 
 
 def _gamma(A: Matrix, G: Matrix, H: Matrix) -> Any:
-    """Estimate γ = g^¾ l^¼ from the geometric mean g of the |λ| and the largest, l."""
+    """Return an estimate of γ = g^¾ l^¼, for the eigenvalues λ of the Hamiltonian matrix [[A, −G], [−H, −Aᵀ]].
+
+    g is the geometric mean of all |λ|, and l the largest of them.
+    """
     n = len(A)
     G_size, H_size = (fmax(sum(M[i][i] for i in range(n)), TINY) for M in (G, H))
     # |det| of [[A, −G], [−H, −Aᵀ]] is that of H times that of G + A H⁻¹Aᵀ

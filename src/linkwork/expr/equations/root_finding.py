@@ -178,7 +178,10 @@ def _solve(
 
 
 def _elements(caller: str, function: Callable[[Any], Any], value: Any, form: TreeDef | Leaf) -> list[Any]:
-    """Return the elements of a residual's value, each an array of the samples where the value is a batch."""
+    """Return the elements of the value that a residual function returned, in the order of the unknowns.
+
+    Each element of a batch is an array of all samples.  Raises TypeError unless there are as many numbers as unknowns.
+    """
     name = f"{caller}: result of {function_label(function)}"
     leaves: list[Any] = []
     tree_map(leaves.append, value)
@@ -200,7 +203,7 @@ def _elements(caller: str, function: Callable[[Any], Any], value: Any, form: Tre
 
 
 def _bare(x: Any) -> Any:
-    """Unwrap a batch from the 0-dimensional object array that holds it."""
+    """Return a batch that is the element of a 0-dimensional object array; return anything else unchanged."""
     if isinstance(x, Dual):
         return Dual(_bare(x.value), _bare(x.tangent), x.level)
     return _bare(x.item()) if isinstance(x, np.ndarray) and x.dtype == object and not x.ndim else x
@@ -231,7 +234,7 @@ def _linearized(residual: Callable[[Sequence[Any]], list[Any]], x: Sequence[Any]
 
 
 def _linear_solve(rows: Sequence[Sequence[Any]], column: Sequence[Any]) -> tuple[list[Any], Any]:
-    """Solve a square linear system.  Return (solution, 0 or, for a singular matrix, a positive number)."""
+    """Return the solution of a square linear system and its status: 0, or a positive number for a singular matrix."""
     n = len(column)
     result = apply_rule(
         Solve("root", METHODS["gen"], n, 1, with_status=True), [*(x for row in rows for x in row), *column]
@@ -291,11 +294,11 @@ def _iterate(
 def _line_search(
     residual: Callable[[Sequence[Any]], Sequence[Any]], x: Sequence[Any], change: Sequence[Any], enabled: Any
 ) -> Any:
-    """Return the fraction s of the Newton step δ: 1, or where g(s) = δᵀ r(x − s δ) is near zero.
+    """Return the fraction s of a Newton step δ that avoids overshooting: x changes by −s δ.
 
-    For the gradient r of a convex function, g decreases along a Newton step from g(0) > 0, and its zero is the
-    function's minimum on that line: no step increases the distance to the solution, however r is curved.  The fraction
-    is 1 where g(0) <= 0 or ``enabled`` is false.
+    s is 1, or where g(s) = δᵀ r(x − s δ) is near zero.  For the gradient r of a convex function, g decreases along a
+    Newton step from g(0) > 0, and its zero is the function's minimum on that line: no step increases the distance to
+    the solution, however r is curved.  The fraction is 1 where g(0) <= 0 or ``enabled`` is false.
     """
 
     def slope(share: Any) -> Any:
@@ -325,10 +328,10 @@ def _line_search(
 
 @dataclass(frozen=True)
 class _RootRule(ImplicitDerivative):
-    """Solution x of r(x, p) = 0 as a rule.
+    """Rule for the solution x of r(x, p) = 0.
 
-    The inputs are the start, p and the further inputs of ``like``; the results are x, the number of iterations and the
-    status.
+    The inputs are the start, p, and the parameters of the function ``like``, if there is one.  The results are x, the
+    number of iterations and the status.
     """
 
     body: Region  # r of x and p
@@ -387,7 +390,7 @@ class _RootRule(ImplicitDerivative):
         return _linear_solve(transposed(J) if transpose else J, right)[0]
 
     def _parameters(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Return p."""
+        """Return the part of the rule's inputs that are the parameters p of the residual."""
         return inputs[self.size : self.body.elements_in]
 
     def _at(self, at: Solution) -> list[Any]:

@@ -79,12 +79,13 @@ def run_on_arrays(
     *,
     positive: bool = False,
 ) -> tuple[Any, ...]:
-    """Run an algorithm on the elements of arrays, and return its results as arrays.
+    """Return the results of an algorithm that ``compute`` runs on the elements of arrays, as arrays.
 
-    Each operand has the number of its dimensions that are not batch dimensions.  ``compute`` receives their elements as
-    nested lists, and ``with_status``; it returns a flat list of elements for each of the ``shapes``, and the status of
-    its pivots (0.0 if it has none).  With ``status`` that is the last result; otherwise floats and batches with a
-    nonzero status raise SingularMatrixError.
+    ``operands`` are pairs of an array and the number of its last dimensions that belong to one sample.  ``compute``
+    receives the elements of a sample as nested lists, where each element of a batch of floats is an array of all
+    samples, and then ``with_status``.  It returns a flat list of elements for each of the ``shapes``, and the status
+    of its pivots (0.0 if it has none).  With ``status``, the status is the last result; otherwise floats and batches
+    with a nonzero status raise SingularMatrixError.
     """
     try:
         batch = np.broadcast_shapes(*(array.shape[: array.ndim - dims] for array, dims in operands))
@@ -122,7 +123,7 @@ def run_on_arrays(
 
 
 def _shaped(array: Array, shape: tuple[int, ...]) -> Any:
-    """Return a number for no dimensions, an array of symbols for object elements, else the array."""
+    """Return an array in the form that users get: a number for no dimensions, symbols in an array of symbols."""
     if array.dtype != object:
         return array.reshape(shape)[()]
     single = array.item() if not shape else None
@@ -135,7 +136,10 @@ def _is_known(array: Array) -> bool:
 
 
 def _elements(array: Array, dims: int) -> Any:
-    """Return the elements of a batch as nested lists; those of a single sample are Python floats."""
+    """Return an array's elements as nested lists, each with its samples along the batch dimensions.
+
+    The last ``dims`` dimensions are those of one sample.  Elements of a single sample are Python floats.
+    """
     if array.ndim == dims and array.dtype.kind == "f" and array.dtype.itemsize <= 8:
         return array.astype(float).tolist()
     if array.ndim == dims:
@@ -157,7 +161,10 @@ def _scalars(array: Any, dims: int) -> Any:
 
 
 def _check(caller: str, status: Array, positive: bool, index: tuple[int, ...] = ()) -> None:
-    """Raise SingularMatrixError if a pivot failed."""
+    """Raise SingularMatrixError if the status of a pivot is not 0.
+
+    ``positive`` and the sample's ``index`` are for the message.
+    """
     failed = np.argwhere(status)
     if len(failed):
         sample = tuple(map(int, failed[0]))

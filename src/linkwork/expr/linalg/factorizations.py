@@ -19,7 +19,10 @@ __all__ = ["METHODS", "Method", "Triangular", "method"]
 
 
 class Method(ABC):
-    """A factorization: an immutable value, equal if it does the same."""
+    """Method that factors a square matrix A and solves linear equations with the factors.
+
+    It is an immutable value.  Two of them are equal if they do the same.
+    """
 
     __slots__ = ()
 
@@ -28,26 +31,32 @@ class Method(ABC):
 
     @abstractmethod
     def reads(self, n: int) -> list[tuple[int, int]]:
-        """Return the (row, column) indices of the elements read, for a matrix of n rows."""
+        """Return the (row, column) indices of the elements of an n × n matrix that the method reads."""
 
     @abstractmethod
     def factors(self, rows: Rows, pivots: Pivots) -> list[Any]:
-        """Return the factors; the first n² of them are numbers."""
+        """Return the factors of a matrix as a flat list.
+
+        The first n² elements are numbers, and all further ones truth values.
+        """
 
     @abstractmethod
     def solved(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
-        """Return A⁻¹ times a column."""
+        """Return A⁻¹ · column, for the ``factors`` of A."""
 
     @abstractmethod
     def solved_transposed(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
-        """Return A⁻ᵀ times a column."""
+        """Return A⁻ᵀ · column, for the ``factors`` of A."""
 
     def exchanges(self, factors: Sequence[Any], n: int) -> Sequence[Any]:
-        """Return truth values, each of which changes the sign of the determinant."""
+        """Return a truth value for each possible row exchange; a true one changes the determinant's sign."""
         return factors[n * n :]
 
     def matrix(self, elements: Sequence[Any], n: int) -> list[list[Any]]:
-        """Return the rows of the matrix with these elements at the indices that are read."""
+        """Return the rows of the matrix that has these elements at the indices of `reads`, and zeros elsewhere.
+
+        The elements of a symmetric matrix stand on both sides of the diagonal.
+        """
         rows = [[0.0] * n for _ in range(n)]
         for (i, j), x in zip(self.reads(n), elements, strict=True):
             rows[i][j] = x
@@ -58,7 +67,7 @@ class Method(ABC):
 
 @dataclass(frozen=True, slots=True)
 class General(Method):
-    """LU with partial pivoting, A = Pᵀ L U."""
+    """LU factorization with partial pivoting, A = Pᵀ L U, of any regular matrix."""
 
     def reads(self, n: int) -> list[tuple[int, int]]:
         return [(i, j) for i in range(n) for j in range(n)]
@@ -92,7 +101,7 @@ class General(Method):
 
 @dataclass(frozen=True, slots=True)
 class Symmetric(Method):
-    """LᵀDL, A = Lᵀ D L, which reads the lower triangle."""
+    """LᵀDL factorization, A = Lᵀ D L, of a symmetric matrix, of which the lower triangle is read."""
 
     positive: bool = False
 
@@ -121,7 +130,7 @@ class Symmetric(Method):
 
 @dataclass(frozen=True, slots=True)
 class Triangular(Method):
-    """A triangular matrix; with ``unit`` its diagonal is 1 and is not read."""
+    """Substitution with a triangular matrix A; with ``unit`` the diagonal of A is 1 and is not read."""
 
     lower: bool
     unit: bool = False
@@ -160,7 +169,10 @@ METHODS: dict[str, Method] = {
 
 
 def method(caller: str, assume: str) -> Method:
-    """Return the method for an assumption about the matrix.  Raises ValueError if there is none."""
+    """Return the method for a property that ``assume`` states: "gen", "pos", "sym", "lower" or "upper".
+
+    Raises ValueError for another word.
+    """
     result = METHODS.get(assume) if isinstance(assume, str) else None
     if result is None:
         expected, hint = ", ".join(METHODS), did_you_mean(str(assume), METHODS)

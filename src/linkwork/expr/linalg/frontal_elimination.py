@@ -25,7 +25,7 @@ FRONT = bundle_operation("front")
 
 
 class AddedRow(NamedTuple):
-    """Contribution of a least-squares row j to equations A x = b: c j jᵀ to A and f j to b."""
+    """Row j of a least-squares problem, which adds c j jᵀ to A and f j to b of the normal equations A x = b."""
 
     weight: Any  # c
     side: Any  # f
@@ -42,11 +42,12 @@ class Front(NamedTuple):
 
 @dataclass(frozen=True)
 class FrontElimination(MultiResult):
-    """Equations A x = b of ``size`` unknowns plus ``added`` rows, with the first ``pivots`` eliminated.
+    """Instruction that adds least-squares rows to equations A x = b and eliminates the first ``pivots`` unknowns.
 
-    The arguments are the factor of eliminated rows, the factor of the added diagonal, the weight, side and elements of
-    each added row, and then the upper triangle of A by rows, each with its b.  The results are the triangle after
-    elimination, and 1 if all pivots were positive, else 0.
+    A has ``size`` unknowns, and there are ``added`` rows.  The arguments are ``counts`` and ``stretch`` of
+    `eliminate_front`; then weight, right side and elements of each added row; then the upper triangle of A, row by
+    row, each row followed by its element of b.  The results are the triangle after elimination, in the same order, and
+    1 if all pivots were positive, else 0.
     """
 
     size: int
@@ -58,17 +59,17 @@ class FrontElimination(MultiResult):
 
     @property
     def columns(self) -> int:
-        """Number of unknowns plus the right side."""
+        """Number of columns of A and b together."""
         return self.size + 1
 
     @property
     def triangle(self) -> int:
-        """Number of elements of the equations."""
+        """Number of elements of the upper triangle of A and of b together."""
         return self.size * (self.size + 3) // 2
 
     @property
     def offset(self) -> int:
-        """Number of arguments before the equations."""
+        """Number of arguments before the elements of A and b."""
         return 2 + self.added * (self.size + 2)
 
     @property
@@ -77,7 +78,7 @@ class FrontElimination(MultiResult):
 
     @property
     def operations(self) -> Mapping[str, int]:
-        """Number of executions of each operation."""
+        """Number of times that each scalar operation is executed, by its name."""
         n, k, r = self.size, self.pivots, self.added
         products = r * n * (n + 1) // 2 + r * n
         products += sum((k - max(k - i, 0)) * (n + 1 - i) for i in range(n))
@@ -87,7 +88,7 @@ class FrontElimination(MultiResult):
         return self.written_out(arguments)
 
     def written_out(self, arguments: Sequence[Any]) -> list[Any]:
-        """Evaluate the elimination operation by operation."""
+        """Return the results by single scalar operations, without loops."""
         n, counts, stretch = self.size, arguments[0], arguments[1]
         elements = iter(arguments[self.offset :])
         U = [[next(elements) for _ in range(self.columns - i)] for i in range(n)]
@@ -115,7 +116,7 @@ class FrontElimination(MultiResult):
 
     @cached_property
     def _body(self) -> Subroutine:
-        """The operations as a call, which defines the derivatives."""
+        """Body with the written-out operations, called once; it defines the instruction's derivatives."""
         inputs = Graph().inputs("x", (self.offset + self.triangle,))
         return Subroutine(Region.of(self.written_out(inputs), inputs))
 

@@ -80,7 +80,11 @@ def _eigen(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Eigen(CustomDerivative):
-    """Eigenvalues, and eigenvectors with ``vectors``, as a rule of the lower triangle."""
+    """Rule for the eigenvalues of a symmetric n × n matrix and, with ``vectors``, its eigenvectors.
+
+    The inputs are the elements of the lower triangle, row by row.  The results are the n eigenvalues in ascending
+    order, then the matrix V of eigenvectors, row by row.
+    """
 
     n: int
     vectors: bool
@@ -119,11 +123,11 @@ class Eigen(CustomDerivative):
         return gather_elements(pulled, _SYMMETRIC.reads(n), symmetric=True)
 
     def _split(self, results: Sequence[Any], extra: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]]:
-        """Return the eigenvalues, and the rows of V."""
+        """Return the eigenvalues, and the matrix V of eigenvectors as a list of rows."""
         return results[: self.n], rows_of(results[self.n :] if self.vectors else extra, self.n)
 
     def _over_gaps(self, moved: list[list[Any]], values: Sequence[Any]) -> list[list[Any]]:
-        """Divide elements i, j by w_j − w_i; 0 on the diagonal."""
+        """Return a matrix with each element i, j divided by w_j − w_i, the gap of eigenvalues; its diagonal is 0."""
         return [
             [0.0 if i == j else x * gap_inverse(values[j] - values[i]) for j, x in enumerate(row)]
             for i, row in enumerate(moved)
@@ -131,7 +135,11 @@ class Eigen(CustomDerivative):
 
 
 def _turn(state: Matrices, p: int, q: int) -> None:
-    """Annihilate the element p, q of a symmetric matrix, the larger value first, and rotate the vectors."""
+    """Rotate rows and columns p and q so that element p, q of a symmetric matrix becomes zero.
+
+    The diagonal element p is the larger one afterwards.  ``state`` is the matrix, and the eigenvectors as rows, which
+    are rotated too.  Both are changed in place.
+    """
     a, turned = state
     difference = a[p][p] - a[q][q]
     c, s, change = rotation(difference, -a[p][q])
@@ -151,10 +159,10 @@ Matrices = tuple[list[list[Any]], ...]
 
 
 def sweep_pairs(turn: Callable[[Matrices, int, int], None], state: Matrices, n: int, sweeps: Sequence[int]) -> Matrices:
-    """Return the rows after all sweeps, each of which rotates every pair of rows p, q.
+    """Return the matrices of ``state`` after Jacobi sweeps, each of which rotates every pair of rows p, q once.
 
-    The table ``sweeps`` has the number of sweeps by n; ``turn`` changes the rows in place.  On symbols, sweeps of many
-    rows are a loop with the code of one.
+    ``turn`` rotates one pair of rows in place.  ``sweeps[n]`` is the number of sweeps for n rows, and the last entry
+    that for more rows.  On symbols, sweeps of many rows are a loop with the code of one sweep.
     """
 
     def sweep(inside: Matrices) -> Matrices:
@@ -183,8 +191,9 @@ def sweep_pairs(turn: Callable[[Matrices, int, int], None], state: Matrices, n: 
 def rotation(difference: Any, off: Any) -> tuple[Any, Any, Any]:
     """Return the rotation (c, s) that diagonalises [[a, off], [off, a + difference]], smaller value first.
 
-    The third result is the increase of the second value and the decrease of the first, before they are exchanged for a
-    negative difference.  Ordered values make sweeps converge fast if some are equal.
+    The third result is the amount by which the rotation increases the second diagonal element and decreases the first.
+    If the difference is negative, the two are exchanged after that.  Ordered values make sweeps converge fast if some
+    are equal.
     """
     none = eq(off, 0.0)
     ratio = difference / where(none, 1.0, 2.0 * off)
@@ -202,7 +211,10 @@ def rotate(c: Any, s: Any, x: list[Any], y: list[Any]) -> None:
 
 
 def sort(keys: list[Any], *rows: list[list[Any]]) -> None:
-    """Sort keys in ascending order, and lists of rows with them, by n passes that exchange neighbours."""
+    """Sort ``keys`` in ascending order, and reorder lists of rows in the same order; all are changed.
+
+    n passes exchange neighbours, so the code has no branches that depend on the values.
+    """
     n = len(keys)
     for start in range(n):
         for i in range(start % 2, n - 1, 2):

@@ -63,7 +63,10 @@ def lstsq(A: Any, b: Any, *, damping: Any = 0.0, status: bool = False) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class LeastSquares(CustomDerivative):
-    """x as a rule of the elements of A and b and the damping."""
+    """Rule for the least-squares solution x of A x = b with damping.
+
+    The inputs are the elements of A and b, row by row, and the damping.  The results are the elements of x.
+    """
 
     m: int
     n: int
@@ -165,13 +168,13 @@ class LeastSquares(CustomDerivative):
         return self.m >= self.n
 
     def _gram_solved(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
-        """Return N⁻¹ or K⁻¹ times a column."""
+        """Return (AᵀA + damping² 1)⁻¹ · column, or (AAᵀ + damping² 1)⁻¹ · column if A has fewer rows than columns."""
         if self.damped:
             return METHODS["pos"].solved(factors, column)
         return _UPPER.solved(factors, _UPPER.solved_transposed(factors, column))
 
     def _split(self, values: Sequence[Any]) -> tuple[list[list[Any]], list[list[Any]], Any]:
-        """Split inputs or their derivatives into the rows of A and of b, and the damping."""
+        """Return the rows of A, the rows of b and the damping from the rule's inputs, or from their derivatives."""
         count = self.m * self.n
         return rows_of(values, self.n, self.m), rows_of(values[count:], self.k, self.m), values[-1]
 
@@ -223,7 +226,7 @@ def qr(A: Any) -> QRResult:
 
 
 class Reflections:
-    """Householder reflections that reduce a matrix of n columns to an upper triangle, and the triangle."""
+    """Householder reflections that reduce a matrix to an upper triangle R: A = Q R, where Q is their product."""
 
     def __init__(self, rows: Sequence[Sequence[Any]], n: int) -> None:
         self.m, self.n = len(rows), n
@@ -238,7 +241,7 @@ class Reflections:
                 self._reflect(k, other)
 
     def upper(self, rows: int) -> list[list[Any]]:
-        """Return the first rows of R."""
+        """Return the first ``rows`` rows of R."""
         return [[column[i] for column in self._columns] for i in range(rows)]
 
     def apply_transpose(self, column: Sequence[Any]) -> list[Any]:
@@ -249,14 +252,14 @@ class Reflections:
         return result
 
     def apply(self, column: Sequence[Any]) -> list[Any]:
-        """Return Q times a column, which is padded with zeros if it is shorter than Q is wide."""
+        """Return Q · column, for a column that is padded with zeros if it is shorter than Q."""
         result = [*column, *[0.0] * (self.m - len(column))]
         for k in range(len(self._steps) - 1, -1, -1):
             self._reflect(k, result)
         return result
 
     def orthonormal(self, count: int) -> list[list[Any]]:
-        """Return the first columns of Q."""
+        """Return the first ``count`` columns of Q, each as a list."""
         return [self.apply(column[:count]) for column in identity(self.m)[:count]]
 
     def _reflect(self, k: int, column: list[Any]) -> None:
@@ -270,9 +273,10 @@ class Reflections:
 
 
 def _reflection(top: Any, below: Sequence[Any]) -> tuple[list[Any], Any, Any]:
-    """Return the reflection that zeroes a column below its first element: vector, factor, that element.
+    """Return a Householder vector, its factor, and the first element of the reflected column; the others become 0.
 
-    A column that is already zero below is unchanged.
+    ``top`` is the column's first element, ``below`` are the others.  The first element of the vector is 1 and is not
+    stored.  A column that is already zero below is unchanged.
     """
     square = dot(below, below)
     if is_zero(square):

@@ -60,9 +60,10 @@ def solve(A: Any, b: Any, *, assume: str = "gen", status: bool = False) -> Any:
 def solve_triangular(
     A: Any, b: Any, *, lower: bool = False, transposed: bool = False, unit_diagonal: bool = False, status: bool = False
 ) -> Any:
-    """Solve A x = b, or Aᵀ x = b with ``transposed``, for a triangular A; only its triangle is read.
+    """Return the x of A x = b, or of Aᵀ x = b with ``transposed``, for a triangular A.
 
-    With ``unit_diagonal`` the diagonal is 1 and is not read.  b and ``status`` are as for `solve`.
+    A is upper triangular, or lower triangular with ``lower``; only that triangle is read.  With ``unit_diagonal`` the
+    diagonal is 1 and is not read.  b and ``status`` are as for `solve`.
     """
     matrices = square("solve_triangular", A)
     if transposed:
@@ -90,7 +91,11 @@ def _solved(caller: str, A: Any, b: Any, method: Method, status: bool) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Solve(ImplicitDerivative):
-    """x of A x = b as a rule of the elements read and those of b; factors are the intermediate values."""
+    """Rule for the solution x of A x = b.
+
+    The inputs are the elements of A that the method reads, then those of b, row by row.  The results are those of x,
+    and with ``with_status`` the status.  The factors of A are the intermediate values, so derivatives use them again.
+    """
 
     caller: str
     method: Method
@@ -128,17 +133,17 @@ class Solve(ImplicitDerivative):
         return _flat([solve(at.extra, column) for column in transposed(self._columns(right))], self.n)
 
     def _split(self, values: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]]:
-        """Split inputs or their derivatives into the elements of A that are read, and the rows of b."""
+        """Return the elements of A that are read, and the rows of b, from the rule's inputs or their derivatives."""
         count = len(values) - self.n * self.k
         return values[:count], self._columns(values[count:])
 
     def _columns(self, values: Sequence[Any]) -> list[list[Any]]:
-        """Return the rows of b or x."""
+        """Return the rows of b or x, from the flat list of their elements."""
         return [list(values[i * self.k : (i + 1) * self.k]) for i in range(self.n)]
 
 
 def _flat(columns: Rows, n: int) -> list[Any]:
-    """Return the elements, by rows, of a matrix of n rows given by its columns."""
+    """Return the elements of a matrix, row by row, from its columns of n elements each."""
     return [column[i] for i in range(n) for column in columns]
 
 
@@ -185,7 +190,7 @@ def slogdet(A: Any, *, assume: str = "gen") -> SlogdetResult:
 
 @dataclass(frozen=True, slots=True)
 class Determinant(CustomDerivative):
-    """Determinant, or its sign and the logarithm of its absolute value, as a rule."""
+    """Rule for the determinant or, with ``logarithm``, its sign and the logarithm of its absolute value."""
 
     method: Method
     n: int
@@ -225,7 +230,10 @@ class Determinant(CustomDerivative):
         return [self.method.solved(factors, column) for column in identity(self.n)]
 
     def _scale(self, results: Sequence[Any]) -> Any:
-        """Return the factor of tr(A⁻¹ dA) in the derivative; NaN for a singular matrix."""
+        """Return the factor of tr(A⁻¹ dA) in the derivative: 1 for the logarithm, else the determinant.
+
+        It is NaN for a singular matrix.
+        """
         return where(eq(results[0], 0.0), math.nan, 1.0 if self.logarithm else results[0])
 
 
@@ -260,7 +268,7 @@ def inv(A: Any, *, assume: str = "gen", status: bool = False) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Inverse(CustomDerivative):
-    """A⁻¹ as a rule of the elements that the method reads."""
+    """Rule for the inverse of a matrix; its inputs are the elements that the method reads."""
 
     method: Method
     n: int

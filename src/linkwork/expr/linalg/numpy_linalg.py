@@ -20,7 +20,10 @@ __all__ = ["cholesky", "det", "eigh", "eigvalsh", "inv", "pinv", "qr", "slogdet"
 
 
 def solve(a: Any, b: Any) -> Any:
-    """Return numpy.linalg.solve: b is a vector if it has one dimension, and matrices otherwise."""
+    """Return numpy.linalg.solve of a and b.
+
+    A one-dimensional ``b`` is a vector.  Any other one is a matrix, or a batch of matrices.
+    """
     matrices, right = scalars(a), scalars(b)
     if (
         right.ndim > 1 and right.ndim == matrices.ndim - 1
@@ -90,7 +93,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 
 
 def _lower(a: Any, half: str) -> Any:
-    """Return the matrix whose lower triangle is to be read."""
+    """Return a matrix whose lower triangle is the ``half`` ("L" or "U") of ``a`` that defines the symmetric matrix."""
     if half.upper() not in ("L", "U"):
         raise ValueError(f"UPLO: expected 'L' or 'U', got {half!r}")
     return a if half.upper() == "L" else scalars(a).swapaxes(-1, -2)

@@ -36,7 +36,10 @@ STEPS = 3
 
 @dataclass(frozen=True, slots=True)
 class Semidefinite:
-    """A matrix and the factors LDLᵀ of A + E; zero rows have the solution zero."""
+    """Symmetric positive semidefinite matrix A with the factors L D Lᵀ of A + E, where E is a small diagonal.
+
+    An unknown whose row of A is zero has the solution zero.
+    """
 
     A: list[list[Any]]
     E: list[Any]  # on the diagonal
@@ -46,9 +49,9 @@ class Semidefinite:
 
     @staticmethod
     def of(A: Rows, floor: Scalars | None = None, more: Any = MORE, order: Sequence[int] | None = None) -> Semidefinite:
-        """Factor A + E + diag(floor), where E is the diagonal that makes the symmetric matrix A positive definite.
+        """Factor A + E, where E = more · diag(A) + diag(floor) is a diagonal that makes the matrix positive definite.
 
-        A is passed as its lower triangle.
+        A is passed as its lower triangle.  ``floor`` is zero by default.
 
         ``order`` is the elimination order, by default that of minimum degree.
         """
@@ -78,7 +81,7 @@ class Semidefinite:
         return Semidefinite(full, E, order, below, D_inv)
 
     def solved(self, b: Scalars, steps: int = STEPS) -> list[Any]:
-        """Solve A x = b."""
+        """Return the x of A x = b after ``steps`` steps of the proximal point algorithm."""
         step = x = self.once(b)
         for _ in range(steps - 1):
             step = self.once(self._left(step))
@@ -86,7 +89,7 @@ class Semidefinite:
         return x
 
     def solved_nearly(self, b: Scalars) -> list[Any]:
-        """Solve A x = P b, where P removes the component of b that is not in the range of A.
+        """Return the x of A x = P b, where P removes the component of b that is not in the range of A.
 
         With ρ = E (A + E)⁻¹, which preserves such a component, x = (A + E)⁻¹ (1 + 2ρ + 3ρ²) (1 − ρ) b, whose error is
         4ρ³ − 3ρ⁴. The component is removed first: (A + E)⁻¹ would magnify it, and its rounding, by 1/μ.
@@ -99,13 +102,13 @@ class Semidefinite:
         return x
 
     def _left(self, step: Scalars) -> list[Any]:
-        """Return the residual that a step leaves."""
+        """Return E · step, the residual of A x = b after a step of the proximal point algorithm."""
         return [0.0 if is_zero(e) or is_zero(d) else e * d for e, d in zip(self.E, step, strict=True)]
 
     def least(self, x: Scalars, steps: int = 2) -> list[Any]:
-        """Return x without its component in A's null space, where a solution has magnified rounding.
+        """Return x without its component in A's null space, in which rounding errors of a solution are magnified.
 
-        (A + E)⁻¹ E preserves that component and almost removes the rest.
+        (A + E)⁻¹ E preserves that component and almost removes the rest; it is applied ``steps`` times.
         """
         rest = list(x)
         for _ in range(steps):
@@ -113,13 +116,13 @@ class Semidefinite:
         return [a - b for a, b in zip(x, rest, strict=True)]
 
     def once(self, b: Scalars) -> list[Any]:
-        """Return (A + E)⁻¹ b."""
+        """Return (A + E)⁻¹ b, a single step of the proximal point algorithm from zero."""
         return self.rest(self.half(b))
 
     def half(self, b: Scalars) -> list[Any]:
-        """Return h = L⁻¹ b in elimination order.
+        """Return L⁻¹ b, the first half of a solve, with its elements in elimination order.
 
-        For two vectors b and c, bᵀ (A + E)⁻¹ c = h_bᵀ D⁻¹ h_c.
+        For two vectors b and c with the halves h_b and h_c, bᵀ (A + E)⁻¹ c = h_bᵀ D⁻¹ h_c.
         """
         y = [b[row] for row in self.order]
         for k, column in enumerate(self.L):
@@ -128,7 +131,7 @@ class Semidefinite:
         return y
 
     def rest(self, y: Scalars) -> list[Any]:
-        """Return (A + E)⁻¹ b, given y = L⁻¹ b as `half` returns it."""
+        """Return (A + E)⁻¹ b from y = L⁻¹ b, which `half` returns: the second half of a solve."""
         y = [a * d for a, d in zip(y, self.D_inv, strict=True)]
         for k in range(len(y) - 1, -1, -1):
             for i, factor in self.L[k].items():

@@ -93,7 +93,7 @@ def _transposed_elements(values: Sequence[Any], rows: int, columns: int) -> list
 
 @dataclass(frozen=True, slots=True)
 class Singular(CustomDerivative):
-    """Singular values and, with ``vectors``, U and Vᵀ of an m × n matrix with n <= m, as a rule."""
+    """Rule for the singular values of an m × n matrix with n <= m and, with ``vectors``, for U and Vᵀ."""
 
     m: int
     n: int
@@ -157,12 +157,12 @@ class Singular(CustomDerivative):
     def _split(
         self, results: Sequence[Any], extra: Sequence[Any]
     ) -> tuple[Sequence[Any], list[list[Any]], list[list[Any]]]:
-        """Return the singular values, and the rows of U and of V."""
+        """Return the singular values, the matrix U and the matrix V, each matrix as a list of rows."""
         flat = results[self.n :] if self.vectors else extra
         return results[: self.n], rows_of(flat, self.n, self.m), transposed(rows_of(flat[self.m * self.n :], self.n))
 
     def _gaps(self, s: Sequence[Any]) -> list[list[Any]]:
-        """Return 1/(σ_j² − σ_i²), 0 for i = j."""
+        """Return the matrix with the elements 1/(σ_j² − σ_i²) for i ≠ j, and 0 for i = j and equal values."""
         return [
             [0.0 if i == j else gap_inverse((s[j] - s[i]) * (s[j] + s[i])) for j in range(self.n)]
             for i in range(self.n)
@@ -177,7 +177,10 @@ def _project_out(u: list[list[Any]], inner: list[list[Any]], outer: list[list[An
 
 
 def _turn(state: Matrices, p: int, q: int) -> None:
-    """Make two columns orthogonal, the longer one first, and rotate the vectors."""
+    """Rotate columns p and q of a matrix so that they are orthogonal, and the longer one is first.
+
+    ``state`` has the columns as rows, and the singular vectors, which are rotated too.  Both are changed in place.
+    """
     columns, turned = state
     x, y = columns[p], columns[q]
     c, s, _ = rotation(dot(x, x) - dot(y, y), -dot(x, y))
@@ -261,5 +264,5 @@ class Pseudoinverse(CustomDerivative):
 
 
 def _rest(rows: Matrix) -> Matrix:
-    """Return 1 minus a matrix."""
+    """Return 1 − M for a square matrix M with these rows."""
     return [[one - x for one, x in zip(*pair, strict=True)] for pair in zip(identity(len(rows)), rows, strict=True)]

@@ -105,7 +105,7 @@ def reciprocal(x: Any) -> Any:
 
 
 def reciprocal_or_zero(x: Any, none: Any) -> Any:
-    """Return 0 where ``none`` is true, whatever x is there, and 1/x elsewhere."""
+    """Return 0 where the truth value ``none`` is true, even if x is 0 there, and 1/x elsewhere."""
     return where(none, 0.0, 1.0 / where(none, 1.0, x))
 
 

@@ -68,7 +68,10 @@ def _factored(caller: str, A: Any, status: bool, last_first: bool) -> tuple[Any,
 
 
 def ltdl_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any], list[Any]]:
-    """Return L below its diagonal, d and its reciprocals, of a matrix given by its lower triangle."""
+    """Return L below its diagonal, the diagonal d of D, and its reciprocals, for A = Lᵀ D L.
+
+    ``rows`` is A, of which only the lower triangle is read.
+    """
     n = len(rows)
     lower: list[list[Any]] = [[0.0] * n for _ in range(n)]
     scaled: list[list[Any]] = [[0.0] * n for _ in range(n)]  # rows of D L
@@ -154,11 +157,12 @@ def lu(A: Any, *, status: bool = False) -> tuple[Any, ...]:
 
 
 def lu_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]]:
-    """Return U with the reciprocals of its diagonal and the multipliers below, and the row exchanges.
+    """Return the LU factors of a matrix in one square matrix, and a truth value for each possible row exchange.
 
-    In step k, row k is exchanged or not with row i, for i from k + 1 on; then its multiples are subtracted from the
-    rows below.  Multipliers stay in place when rows are exchanged in later steps.  On symbols, the first steps of a
-    large matrix are loops over rows.
+    The matrix has U on and above the diagonal, with reciprocals on the diagonal, and the multipliers of L below.  In
+    step k, row k is exchanged or not with row i, for i from k + 1 on; then its multiples are subtracted from the rows
+    below.  Multipliers stay in place when rows are exchanged in later steps.  On symbols, the first steps of a large
+    matrix are loops over rows.
     """
     n = len(rows)
     result = [list(row) for row in rows]
@@ -198,7 +202,10 @@ def is_larger(candidate: Any, best: Any) -> Any:
 
 
 def eliminate_in_loops(result: list[list[Any]], pivots: Pivots, steps: int) -> list[Any]:
-    """Run the first steps of LU with partial pivoting on symbols, in place.  Return the row exchanges."""
+    """Run the first ``steps`` steps of LU with partial pivoting on symbols, as loops over rows.
+
+    The rows of ``result`` are changed.  Return a truth value for each possible row exchange.
+    """
     n = len(result)
     rest: Any = object_array((n, n), [x for row in result for x in row])
     top, rest, exchanges = _find_pivot_row(rest[0], rest[1:])
@@ -224,23 +231,29 @@ Step = Callable[[Any, Any], tuple[Any, Any]]
 
 
 def _subtract_multiples(of: Any) -> Step:
-    """Return the step that subtracts a multiple of the top row."""
+    """Return a loop step that subtracts a multiple of the pivot row ``of`` from one of the rows below it."""
     return lambda none, inputs: (none, inputs[0][1:] - inputs[1] * of)
 
 
 def _next_best(of: Any) -> Step:
-    """Return the step that subtracts a multiple and compares the result with the best row so far."""
+    """Return a loop step that subtracts a multiple of the pivot row ``of`` and searches the next pivot row.
+
+    The result of each row is compared with the best row so far.
+    """
     return lambda best, inputs: _compare_rows(best, inputs[0][1:] - inputs[1] * of)
 
 
 def _find_pivot_row(best: Any, rows: Any) -> tuple[Any, Any, list[Any]]:
-    """Return the row with the largest first element, the others, and the exchanges."""
+    """Return the row whose first element is largest in size, the other rows, and a truth value for each exchange."""
     top, (others, swaps) = scan(_compare_rows, best, rows)
     return top, others, _conditions(swaps)
 
 
 def _compare_rows(best: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
-    """Return the better of two rows; the other one, and 1 if they were exchanged."""
+    """Return the row with the larger first element in size, the other row, and 1 if they were exchanged.
+
+    The first result is the new best row.  The others are a pair, the outputs of a loop's step; the number is 1 or 0.
+    """
     swap = is_larger(row[0], best[0])
     pairs = [swap_if(swap, x, y) for x, y in zip(best.tolist(), row.tolist(), strict=True)]
     size = (len(pairs),)
@@ -248,12 +261,12 @@ def _compare_rows(best: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
 
 
 def _conditions(swaps: Any) -> list[Any]:
-    """Convert 0 and 1 that a loop returns to truth values."""
+    """Return a truth value for each 0 or 1 that a loop returned."""
     return [lt(0.5, x) for x in swaps.tolist()]
 
 
 class Pivots:
-    """Pivots of a factorization, with their index on the diagonal.
+    """Reciprocals of a factorization's pivots, with a check of each pivot.
 
     A pivot fails if its reciprocal is zero, infinite or NaN, or if it must be positive and is not.  Pivots that are
     known at trace time are checked then: a failed one raises an error, unless ``with_status``.  With ``zero`` none
@@ -275,7 +288,7 @@ class Pivots:
         self._fine: list[tuple[int, Any]] = []
 
     def inverse(self, pivot: Any, index: int) -> Any:
-        """Return the reciprocal of a pivot."""
+        """Return the reciprocal of a pivot; ``index`` is its index on the diagonal, for the status."""
         if self._zero:
             self.seen.append(pivot)
             return reciprocal_or_zero(pivot, eq(pivot, 0.0))
@@ -301,7 +314,7 @@ class Pivots:
 
 
 class SymmetricFactors:
-    """L D Lᵀ of a symmetric matrix, given by its lower triangle, column by column.
+    """Factors L D Lᵀ of a symmetric matrix, computed column by column from its lower triangle.
 
     ``inverse`` returns the reciprocal of a pivot for its index and value, so that invalid pivots can be skipped or
     replaced.
@@ -323,7 +336,7 @@ class SymmetricFactors:
                         self.lower[i][j] = self.lower[i][j] - share * column[j - k - 1]
 
     def solved(self, b: Sequence[Any]) -> list[Any]:
-        """Solve for a right side."""
+        """Return the x of L D Lᵀ x = b."""
         n, y = len(b), list(b)
         for i in range(n):
             y[i] = subtract_dot(y[i], self.lower[i][:i], y[:i])

@@ -93,9 +93,9 @@ def options_of(tolerance: Any, max_iterations: Any) -> ProgramOptions:
 
 
 def check_arrays(values: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int, int]:
-    """Return the given arrays by name, the number of variables n and the number m of rows of A.
+    """Return the arguments of a quadratic program as arrays by name, without those that are None, then n and m.
 
-    Raises ValueError and TypeError for invalid arrays.
+    n is the number of variables, and m the number of rows of A.  Raises ValueError and TypeError for invalid arrays.
     """
     arrays = {name: array_of(CALLER, name, value) for name, value in values.items() if value is not None}
     for name in ("H", "g"):
@@ -138,7 +138,10 @@ def solve_arrays(arrays: Mapping[str, np.ndarray], n: int, m: int, options: Prog
 
 
 def _solved(n: int, m: int, values: Mapping[str, Sequence[Any]], options: ProgramOptions) -> list[list[Any]]:
-    """Solve one sample; return the elements of each result."""
+    """Return the solution of one program: a flat list of elements for each field of `QuadraticSolution`.
+
+    ``values`` are the elements of the arguments, by name.
+    """
     H = mirrored(rows_of(values["H"], n))
     rows = [list(values["A"][i * n : (i + 1) * n]) for i in range(m)]
     lower = [*values.get("lower", [-math.inf] * m), *values.get("x_lower", [-math.inf] * n)]

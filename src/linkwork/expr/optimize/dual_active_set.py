@@ -64,7 +64,7 @@ class NextChange(NamedTuple):
 
 
 class ActiveSetState(NamedTuple):
-    """State of the active-set loop; a pivot changes it."""
+    """State of the dual active-set iteration: multipliers, active rows, the next change and the tableau."""
 
     targets: Any  # h
     multipliers: Any  # current values, relative to the initial ones
@@ -100,9 +100,10 @@ def packed_index(i: int, j: int) -> int:
 
 
 def scan_rows(step: Any, carry: Any, columns: Sequence[Sequence[Any]]) -> tuple[Any, list[list[Any]]]:
-    """Scan the rows of some columns; return the last carry and the output columns.
+    """Apply ``step`` to one row after the other of some columns.  Return the last carry and the output columns.
 
-    ``step`` takes the carry and a row, and returns the carry and the outputs, maybe none.  Many rows become a loop.
+    ``step`` accepts the carry and a row, an element of each column.  It returns the new carry and a list of outputs,
+    which may be empty.  Many rows become a loop.
     """
     rows = len(columns[0])
     if rows <= _UNROLLED or not any(hasattr(x, "_precedence") for column in columns for x in column):
@@ -122,7 +123,7 @@ def scan_rows(step: Any, carry: Any, columns: Sequence[Sequence[Any]]) -> tuple[
 
 
 def run_active_set(state: ActiveSetState, bounds: ScaledBounds, max_iterations: int) -> tuple[ActiveSetState, Any]:
-    """Run the active-set loop to its end; return the state and the status of the loop."""
+    """Return the state at the end of the active-set iteration, and the status of its loop."""
     if not bounds.lower:
         return state._replace(phase=OPTIMAL), 0.0
     state = state._replace(
@@ -148,7 +149,7 @@ def _entry(table: Sequence[Any], index: Any) -> Any:
 
 
 class _Ray(NamedTuple):
-    """Ray along which multipliers change as a dependent row enters."""
+    """Ray of multipliers, along which they change as a row that depends linearly on the active rows enters."""
 
     length: Any = math.inf  # at which the first multiplier is 0
     blocking_row: Any = 0.0
@@ -157,7 +158,10 @@ class _Ray(NamedTuple):
 
 
 def _choose_next(bounds: ScaledBounds, columns: Sequence[Any]) -> NextChange:
-    """Choose the next change, given targets, multipliers, sides and marks of all rows."""
+    """Return the candidates for the next change of the active set, from one pass over all rows.
+
+    ``columns`` are the targets, multipliers, sides and marks of `ActiveSetState`.
+    """
     inputs = [*columns, bounds.base, bounds.lower, bounds.upper, bounds.tolerance, bounds.weight]
     indices = [float(i) for i in range(len(bounds.lower))]
 
@@ -169,7 +173,10 @@ def _choose_next(bounds: ScaledBounds, columns: Sequence[Any]) -> NextChange:
 
 
 class _Update(NamedTuple):
-    """Pending update T − u uᵀ/d of a pivot; the diagonal element of its own row becomes −1/d."""
+    """Change T − u uᵀ/d of the tableau T by a pivot, not yet written to it.
+
+    The diagonal element of the pivot's own row becomes −1/d.
+    """
 
     row: Any  # pivot row, or −1
     d_inv: Any
@@ -177,12 +184,18 @@ class _Update(NamedTuple):
     w: Sequence[Any]  # u/d
 
     def of(self, x: Any, i: Any, w: Any, u: Any) -> Any:
-        """Return the updated diagonal element ``x`` of row i."""
+        """Return the diagonal element of row i after the update, which is ``x`` before it.
+
+        w and u are the elements of u/d and u for row i.
+        """
         return where(eq(i, self.row), 0.0 - self.d_inv, x - w * u)
 
 
 def _pivot(s: ActiveSetState, bounds: ScaledBounds, count: int) -> ActiveSetState:
-    """Run several pivots and update the tableau once after them: its reads and writes take longest."""
+    """Return the state after ``count`` pivots, whose updates are written to the tableau together.
+
+    Reading and writing the tableau takes the longest, and happens once in this way.
+    """
     updates: list[_Update] = []
     for _ in range(count):
         s, update = _one_pivot(s, bounds, updates)
@@ -200,7 +213,10 @@ def _pivot(s: ActiveSetState, bounds: ScaledBounds, count: int) -> ActiveSetStat
 
 
 def _one_pivot(s: ActiveSetState, bounds: ScaledBounds, updates: Sequence[_Update]) -> tuple[ActiveSetState, _Update]:
-    """Run one pivot on the tableau with its pending updates; return the state and the new update."""
+    """Return the state after one pivot, and the update of the tableau that it requires.
+
+    ``updates`` are those of earlier pivots that are not yet written to the tableau.
+    """
     k = len(bounds.lower)
     h, now, sides, marks, T = (list(x) for x in (*s[:4], s.tableau))
     before = [column for update in updates for column in (update.w, update.u)]
@@ -330,7 +346,12 @@ def _update_choice(
     tolerance: Any,
     weight: Any,
 ) -> NextChange:
-    """Include row i in the choice: its warm start, its multiplier and its violation."""
+    """Return the candidates for the next change of the active set, with row i included.
+
+    The row may be the next of the warm start, the first whose multiplier becomes 0, or the one with the largest
+    violation.  ``now`` is its current multiplier, and ``target`` the multiplier, or c_iᵀx, at the minimum with the
+    active rows.
+    """
     warm_row = where(and_(lt(s.warm_row, 0.0), eq(fabs(mark), 1.0)), i, s.warm_row) if has_warm_start else s.warm_row
     wrong = and_(lt(weight, 2.0), lt(side * (base + target), 0.0))
     left, change = side * (base + now), side * (now - target)  # compared by products, since division is slow
@@ -361,7 +382,7 @@ def _extend_ray(
     weight: Any,
     floor: Any,
 ) -> _Ray:
-    """Include row i in the ray: its multiplier may be the first to become 0."""
+    """Return the ray with row i included, whose multiplier may be the first on the ray to become 0."""
     rate = side * c * entry_side
     # the entering row must have a nonzero pivot afterwards
     falls = and_(and_(lt(weight, 2.0), lt(0.0, rate)), lt(floor * fabs(diagonal), c * c))

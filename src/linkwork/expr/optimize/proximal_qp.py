@@ -71,7 +71,11 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class ConvexProgram:
-    """Convex quadratic program: H, g, rows A, indices of bounded variables, bounds and warm start."""
+    """Convex quadratic program: minimize ½ xᵀHx + gᵀx with bounds on the rows A x and on some variables.
+
+    ``bounded`` are the indices of these variables.  ``lower``, ``upper`` and ``warm`` have an element for each row of
+    A, then one for each of them.
+    """
 
     H: list[list[Any]]
     g: list[Any]
@@ -85,7 +89,11 @@ class ConvexProgram:
 
 
 class Outcome(NamedTuple):
-    """x, and a multiplier and the active side for each row and each bounded variable."""
+    """Solution of a convex program: x, multipliers, active bounds, status and number of active-set changes.
+
+    ``multipliers`` and ``sides`` have an element for each row of A, then one for each bounded variable.  A side is 1
+    at an active upper bound, −1 at an active lower bound, else 0.
+    """
 
     x: list[Any]
     multipliers: list[Any]
@@ -95,7 +103,7 @@ class Outcome(NamedTuple):
 
 
 class _Pass(NamedTuple):
-    """State between proximal steps."""
+    """State between two steps of the proximal-point method."""
 
     x: Any
     Hx: Any
@@ -113,7 +121,7 @@ class _Pass(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """Program with factors and scaled bounds."""
+    """Convex program with its matrix factors, and with rows scaled to unit length."""
 
     program: ConvexProgram
     factors: ProgramFactors
@@ -122,12 +130,12 @@ class _Problem:
     gram: list[Any]
 
     def of_rows(self, x: Scalars) -> list[Any]:
-        """Return C x in scaled rows."""
+        """Return C x, scaled by row, where C has the rows of A and the unit rows of bounded variables."""
         result = [*self.factors.of_rows(self.program.A, x), *(x[j] for j in self.program.bounded)]
         return [0.0 if is_zero(v) else v * scale for v, scale in zip(result, self.factors.scales, strict=True)]
 
     def of_columns(self, multipliers: Scalars) -> list[Any]:
-        """Return Cᵀλ for multipliers of scaled rows."""
+        """Return Cᵀλ for the multipliers λ of scaled rows."""
         weights = [x * scale for x, scale in zip(multipliers, self.factors.scales, strict=True)]
         m = len(self.program.A)
         result = self.factors.of_columns(self.program.A, weights[:m])
@@ -136,7 +144,7 @@ class _Problem:
         return result
 
     def next(self, s: _Pass) -> _Pass:
-        """Run a proximal step."""
+        """Return the state after a step of the proximal-point method."""
         factors, bounds = self.factors, self.bounds
         k = len(bounds.lower)
         old = list(s.multipliers)
@@ -210,7 +218,10 @@ class _Problem:
         )
 
     def _is_unbounded(self, direction: Scalars, s: _Pass, Hx: Scalars, Cx: Scalars) -> Any:
-        """Return True if the objective decreases without limit along a direction."""
+        """Return True if the objective decreases without limit along ``direction``, and no bound ends the motion.
+
+        ``s`` is the state before the step along the direction, ``Hx`` and ``Cx`` are the products after it.
+        """
         size: Any = 0.0
         curvature: Any = 0.0
         proximal: Any = 0.0
@@ -276,7 +287,10 @@ def solve_program(program: ConvexProgram) -> tuple[Outcome, list[Any], ProgramFa
 
 
 def _side(warm: Any, lower: Any, upper: Any) -> Any:
-    """Return the side of a warm start: 1 or −1 if requested and the bound there is finite, else 0."""
+    """Return the bound at which a warm start holds a row: 1 for the upper, −1 for the lower, 0 for none.
+
+    ``warm`` is the requested side; an infinite bound cannot be active.
+    """
     if is_zero(warm):
         return 0.0
     high = and_(lt(0.0, warm), lt(upper, math.inf))

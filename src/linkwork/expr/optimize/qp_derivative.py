@@ -36,7 +36,10 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Layout of a program's inputs: lower triangle of H, g, A, lower and upper bounds, warm start."""
+    """Sizes of a convex program, which define the layout of its inputs in a flat list.
+
+    The inputs are the lower triangle of H, g, A, the lower bounds, the upper bounds and the warm start.
+    """
 
     n: int
     m: int
@@ -59,11 +62,11 @@ class _Shape:
         return mirrored([lower[packed_index(i, 0) :][: i + 1] for i in range(self.n)])
 
     def of_rows(self, A: Sequence[Scalars], x: Scalars) -> list[Any]:
-        """Return C x."""
+        """Return C x, where C has the rows of A and the unit rows of bounded variables."""
         return [*(dot(row, x) for row in A), *(x[j] for j in self.bounded)]
 
     def of_columns(self, A: Sequence[Scalars], weights: Scalars) -> list[Any]:
-        """Return Cᵀ w."""
+        """Return Cᵀ · weights, where C has the rows of A and the unit rows of bounded variables."""
         columns = transposed(A) if A else [[]] * self.n
         result = [dot(column, weights[: self.m]) for column in columns]
         for j, weight in zip(self.bounded, weights[self.m :], strict=True):
@@ -73,7 +76,10 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True)
 class Minimum(ImplicitDerivative):
-    """Rule of the solution: x, multipliers and sides of the rows, status, number of changes."""
+    """Rule for the solution of a convex program, differentiated with its active set.
+
+    The results are x, the multipliers and the active sides of the rows, the status and the number of changes.
+    """
 
     shape: _Shape
     tolerance: float
@@ -81,7 +87,7 @@ class Minimum(ImplicitDerivative):
 
     @staticmethod
     def of(program: ConvexProgram) -> Scalars:
-        """Solve a program by this rule: x, multipliers, sides, status and number of changes."""
+        """Return the solution of a program as the flat list of this rule's results."""
         shape = _Shape(len(program.g), len(program.A), tuple(program.bounded))
         lower = [program.H[i][j] for i in range(shape.n) for j in range(i + 1)]
         rows = [x for row in program.A for x in row]
@@ -121,7 +127,10 @@ class Minimum(ImplicitDerivative):
         return [*H, *(0.0 - b for b in u), *A, *lower, *upper, *[0.0] * shape.rows]
 
     def solve_jacobian(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
-        """Return (u, v) with K (u, v) = right; v is 0 for inactive rows."""
+        """Return the (u, v) of K (u, v) = right, for the matrix K of the optimality conditions of the active rows.
+
+        v has an element for each row, 0 for an inactive one.
+        """
         n, m = self.shape.n, self.shape.m
         H, A = at.inputs[: n * (n + 1) // 2], at.inputs[n * (n + 3) // 2 :][: m * n]
         _, _, sides = self._split_results(at.results)
@@ -135,7 +144,11 @@ class Minimum(ImplicitDerivative):
 
 @dataclass(frozen=True, slots=True)
 class _ActiveSystem(ImplicitDerivative):
-    """Rule of (u, v) with K (u, v) = (p, q); its inputs are H, A, the sides, the factors, p and q."""
+    """Rule for the solution (u, v) of the linear system K (u, v) = (p, q) of the active rows.
+
+    K is the symmetric matrix [[H, C_Wᵀ], [C_W, 0]], where C_W are the active rows.  The inputs are the lower triangle
+    of H, A, the sides, the tableau and factors of the solution, p and q.
+    """
 
     shape: _Shape
     extra: int
@@ -204,12 +217,12 @@ class _ActiveSystem(ImplicitDerivative):
 
 
 def _transposed_product(dA: Sequence[Scalars], weights: Scalars, shape: _Shape) -> list[Any]:
-    """Return dAᵀ w."""
+    """Return the product dAᵀ · weights; weights beyond the rows of A are not used."""
     return [dot(column, weights[: shape.m]) for column in transposed(dA)] if dA else [0.0] * shape.n
 
 
 def _row_changes(dA: Sequence[Scalars], x: Scalars, shape: _Shape) -> list[Any]:
-    """Return dC x."""
+    """Return dC x, with dA for the rows of A and zeros for bounded variables, whose rows are constant."""
     return [dot(row, x) for row in dA] + [0.0] * len(shape.bounded)
 
 

@@ -31,14 +31,21 @@ _UNROLLED = 2000  # products; more are a loop over rows, which compiles faster
 
 
 def machine_epsilon(x: Any) -> Any:
-    """Return the machine epsilon of the scalar type; x is any value that is unknown at trace time."""
+    """Return the machine epsilon of the type in which a function is computed, known only at run time.
+
+    ``x`` is any value that is unknown at trace time, or a float.
+    """
     third = where(lt(fabs(x), math.inf), 4.0 / 3.0, 2.0)
     return fabs((third - 1.0) * 3.0 - 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramFactors:
-    """Factors of H + E and the scaled rows: L, reciprocals of its diagonal, the diagonal E, Y and 1/σ_i."""
+    """Cholesky factor L of H + E, and the rows c_i of a program scaled with it.
+
+    ``D_inv`` are the reciprocals of L's diagonal, and ``E`` is the diagonal that is added to H.  ``Y`` has the rows
+    L⁻¹ c_i / σ_i of unit length, and ``scales`` are 1/σ_i.
+    """
 
     n: int
     L: list[list[Any]]
@@ -69,12 +76,12 @@ class ProgramFactors:
         return x
 
     def of_rows(self, rows: Rows, x: Scalars) -> list[Any]:
-        """Return the product of a matrix, given by its rows, with a column."""
+        """Return the product of a matrix, a list of rows, and the vector x."""
         result = map_rows(lambda row: [dot(row, x)], rows, in_loops=self.in_loops)
         return [value for (value,) in result]
 
     def of_columns(self, rows: Rows, weights: Scalars) -> list[Any]:
-        """Return the weighted sum of rows."""
+        """Return the sum of ``rows``, each multiplied by its weight."""
         if not self.in_loops or len(rows) < 2:
             return [dot([row[j] for row in rows], weights) for j in range(self.n)]
 
@@ -159,9 +166,10 @@ def factor_program(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit
 
 
 def _cholesky(H: Rows, g: Scalars, unit: Any) -> tuple[list[list[Any]], list[Any], list[Any], Any]:
-    """Return L of H + E below its diagonal, the diagonal's reciprocals, E, and True if H is convex.
+    """Return the Cholesky factor L of H + E below its diagonal, reciprocals of its diagonal, E, and H's convexity.
 
     E is diagonal, and 0 for pivots that exceed rounding.  So H + E is positive definite if H is positive semidefinite.
+    The last result is True unless a pivot is negative by more than rounding.
     """
     n = len(H)
     largest: Any = 0.0

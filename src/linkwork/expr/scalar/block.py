@@ -20,7 +20,10 @@ __all__ = ["InstructionList", "Region", "bodies_of"]
 
 
 class InstructionList(ABC):
-    """Instructions and the indices of the results; the last ``guards`` results are guards."""
+    """List of instructions in static single assignment form, with the indices of its results.
+
+    The last ``guards`` results are guards: conditions that a program checks and does not output.
+    """
 
     instructions: tuple[Instruction, ...]
     results: tuple[int, ...]
@@ -33,11 +36,17 @@ class InstructionList(ABC):
         """Number of scalar inputs."""
 
     def rebuilt(self, instructions: Sequence[Instruction], results: Sequence[int]) -> Self:
-        """Return the list with other instructions and results, and the same inputs and outputs, for passes."""
+        """Return the list with its instructions and the indices of its results replaced, as compiler passes do.
+
+        Inputs and outputs stay the same.
+        """
         return replace(self, instructions=tuple(instructions), results=tuple(results))  # type: ignore[type-var]
 
     def needed(self, results: Iterable[int]) -> set[int]:
-        """Return the indices of the instructions that these values depend on, including their own."""
+        """Return the indices of all instructions that these values depend on, and of the values themselves.
+
+        ``results`` are the indices of the values.
+        """
         needed = set(results)
         for k in range(len(self.instructions) - 1, -1, -1):
             if k in needed:
@@ -49,7 +58,7 @@ class InstructionList(ABC):
         return self.ordered(sorted(self.needed(self.results)))
 
     def ordered(self, order: Iterable[int]) -> Self:
-        """Return the list with these instructions in this order; arguments must precede their uses."""
+        """Return the list with only these instructions, in this order; each must follow its arguments."""
         number: dict[int, int] = {}
         kept: list[Instruction] = []
         for k in order:
@@ -59,7 +68,7 @@ class InstructionList(ABC):
         return self.rebuilt(kept, [number[r] for r in self.results])
 
     def without_rules(self) -> Self:
-        """Return the list with derivative rules replaced by their results."""
+        """Return the list without the instructions that store derivative rules; computed results take their part."""
         instructions = self.instructions
         if not any(i.operation is RULE for i in instructions):
             return self
@@ -76,9 +85,10 @@ class InstructionList(ABC):
         return replace(self, instructions=tuple(kept), results=results).pruned()  # type: ignore[type-var]
 
     def alive(self) -> list[int]:
-        """Count the live values, computed and still needed, before each instruction and after the last.
+        """Return the number of live values before each instruction and after the last.
 
-        Inputs, constants and the parts of bundles do not count; a result is stored when it is computed.
+        A value is live when it is computed and still needed.  Inputs, constants and the parts of bundles do not count,
+        nor does a result after the last instruction that uses it, as it is stored when it is computed.
         """
         last = list(range(len(self.instructions)))
         for k, instruction in enumerate(self.instructions):
@@ -92,7 +102,7 @@ class InstructionList(ABC):
         return list(accumulate(change[:-1]))
 
     def run(self, elements: Sequence[Any], apply: Apply = apply_operation, constant: Constant = float) -> list[Any]:
-        """Evaluate the results for these values of all scalar inputs.
+        """Return the results for these values of all scalar inputs.
 
         The values may be of any scalar type: symbols inline the list into their trace, dual numbers differentiate it.
         ``apply`` and ``constant`` are those of `linkwork.expr.scalar.interpreter.run`.
@@ -103,7 +113,7 @@ class InstructionList(ABC):
 
 @dataclass(frozen=True)
 class Region(InstructionList):
-    """Body of an instruction with several results: a function of ``takes`` scalars."""
+    """Body of a loop, branch or call: a function of ``takes`` scalars, as a list of instructions."""
 
     takes: int
     instructions: tuple[Instruction, ...]
@@ -118,15 +128,15 @@ class Region(InstructionList):
 
     @staticmethod
     def of(outputs: Sequence[Any], inputs: Sequence[Symbol], first: int = 0) -> Region:
-        """Build the body that computes expressions from these symbols, which may be any nodes.
+        """Return the body that computes ``outputs`` from ``inputs``, which may be any nodes of a trace.
 
-        Raises KeyError if the expressions depend on other inputs.
+        Raises KeyError if the outputs depend on other variables.
         """
         instructions, results = instructions_of(outputs, inputs)
         return Region(len(inputs), tuple(instructions), tuple(results), first)
 
     def taking(self, indices: Sequence[int], takes: int) -> Region:
-        """Return the body with ``takes`` inputs, of which its own are those at ``indices``."""
+        """Return the body with ``takes`` inputs; its own inputs are those of them at ``indices``."""
         moved = [
             Instruction(operation, args, indices[value] if operation is INPUT else value)
             for operation, args, value in self.instructions
@@ -142,7 +152,7 @@ class Region(InstructionList):
 
 
 def bodies_of(bundle: MultiResult) -> list[Region]:
-    """Return the bodies that a bundle runs, in order."""
+    """Return the bodies that a loop, branch or call runs, in order; () for any other instruction."""
     result: list[Region] = []
 
     def look(body: Region) -> Region:

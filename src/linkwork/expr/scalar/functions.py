@@ -336,7 +336,7 @@ def remainder(x: Any, y: Any) -> Any:
 
 
 def _rest(a: Any, b: Any) -> Any:
-    """Return fmod of non-negative numbers.
+    """Return the remainder of a / b for a, b >= 0, as C's fmod.
 
     The quotient q, rounded and floored, is correct or one too large.  q·b is a sum of four exact products of halves,
     and subtracting them one after the other is exact as well.
@@ -354,7 +354,7 @@ def _rest(a: Any, b: Any) -> Any:
 
 
 def _halves(x: Any) -> tuple[Any, Any]:
-    """Split ``x`` into two numbers of at most 26 bits whose sum is ``x``.
+    """Return two summands of ``x`` with at most 26 bits each.
 
     The scaled number is exact before ``x`` is added, so fusing product and sum does not change the rounding.
     """

@@ -35,10 +35,10 @@ INPUT, CONSTANT = BY_NAME["input"], BY_NAME["constant"]
 
 
 class Instruction(NamedTuple):
-    """A value: an operation and the indices of its arguments.
+    """One value of an instruction list: an operation and the indices of its arguments.
 
-    ``value`` is the number of a constant, the index of an input among all scalar inputs, the `MultiResult` of an
-    instruction with several results, or the index of a result of one.
+    ``value`` is the number of a constant, or the index of an input among all scalar inputs.  For an operation with
+    several results it is their `MultiResult`, and for one of these results its index.
     """
 
     operation: Operation
@@ -63,7 +63,10 @@ def apply_on_arrays(instruction: Instruction, arguments: list[Any]) -> Any:
 
 
 def numeric_mode(arguments: Iterable[Any]) -> tuple[Apply, Constant]:
-    """Return (apply, constant) of `run`: for NumPy if an argument is NumPy's, else for floats."""
+    """Return the arguments (apply, constant) of `run` that evaluate instructions on floats or arrays.
+
+    If an argument is an array or scalar of NumPy, they are NumPy's functions, otherwise those of floats.
+    """
     if any(isinstance(x, (np.ndarray, np.generic)) for x in arguments):
         return apply_on_arrays, np.float64
     return apply_operation, float
@@ -75,7 +78,7 @@ def run(
     apply: Apply = apply_operation,
     constant: Constant = float,
 ) -> list[Any]:
-    """Evaluate all instructions for these values of all scalar inputs.
+    """Return the values of all instructions, for these values of all scalar inputs.
 
     ``apply`` receives an instruction and the values of its arguments; ``constant`` converts a number to a value.
     """
@@ -126,11 +129,11 @@ def check_trace(nodes: Sequence[Symbol], inputs: Iterable[Symbol]) -> None:
 def instructions_of(
     outputs: Sequence[Any], inputs: Iterable[Symbol], nodes: Sequence[Symbol] | None = None
 ) -> tuple[list[Instruction], list[int]]:
-    """Convert expressions to instructions.  Return these and the index of each output's value.
+    """Return the instructions that compute ``outputs`` from ``inputs``, and the index of each output's value.
 
     An output may be a number; an input may be any node.  The `reachable` nodes may be passed if they are known;
-    instruction k is then that of node k.  Raises KeyError with the name of the first variable that is needed and is not
-    among the inputs.
+    instruction k is then that of node k.  Raises KeyError with the name of the first variable that is needed and is
+    not among the inputs.
     """
     position = {symbol: k for k, symbol in enumerate(inputs)}
     if nodes is None:
@@ -165,9 +168,9 @@ def instructions_of(
 
 
 def evaluate(outputs: Sequence[Any], values: Mapping[Symbol, Any]) -> list[Any]:
-    """Evaluate outputs for these values of the inputs: floats, or arrays that broadcast (a batch).
+    """Return the values of outputs for these values of the inputs: floats, or arrays that broadcast (a batch).
 
-    Raises KeyError, naming the first input without a value, ValueError for inputs of another trace.
+    Raises KeyError with the name of the first input without a value, and ValueError for inputs of another trace.
     """
     check_trace([s for s in outputs if isinstance(s, Symbol)], values)
     try:

@@ -23,7 +23,10 @@ def _no_value(*arguments: Any) -> Any:
 
 
 def bundle_operation(name: str) -> Operation:
-    """Return an operation for instructions with several results, whose value is a `MultiResult`."""
+    """Return the operation that marks instructions with several results.
+
+    The value of such an instruction is a `MultiResult`.
+    """
     return Operation(name, -1, _no_value, _no_value, None, Lowering("bundle", name), gives="b")
 
 
@@ -32,7 +35,10 @@ PART = Operation("part", 1, _no_value, _no_value, None, Lowering("bundle", "part
 
 
 class Forward(Protocol):
-    """Protocol for dual numbers: results for any scalar type and their forward derivatives."""
+    """Protocol of a function with several results that dual numbers can differentiate.
+
+    A call returns the results for any scalar type, and ``push_forward`` their derivatives in several directions.
+    """
 
     def __call__(self, arguments: Sequence[Any]) -> Sequence[Any]: ...
 
@@ -42,7 +48,7 @@ class Forward(Protocol):
 
 
 class MultiResult(ABC):
-    """Definition of an instruction with several results: an immutable, hashable value.
+    """Operation with several results (a bundle), such as a loop: an immutable, hashable value.
 
     Arguments and results are numbers, except for the arguments that `kinds` marks as truth values.
     """
@@ -61,27 +67,28 @@ class MultiResult(ABC):
         return "n" * arguments
 
     def with_bodies(self, change: Callable[[Any], Any]) -> Self:
-        """Return the bundle with each body that it runs changed."""
+        """Return the operation with ``change`` applied to each body that it runs."""
         return self
 
     @abstractmethod
     def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        """Evaluate the results for floats, or for NumPy arrays that broadcast (a batch)."""
+        """Return the results for floats, or for NumPy arrays that broadcast (a batch)."""
 
     @abstractmethod
     def push_forward(
         self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
     ) -> Sequence[SparseRow]:
-        """Return the derivatives of the results in several directions, for those of the arguments.
+        """Return the derivatives of each result by direction, for the derivatives of each argument in ``rows``.
 
-        Raises NotDifferentiableError if there are none.
+        Raises NotDifferentiableError if the operation has no derivatives.
         """
 
     @abstractmethod
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
         """Return the gradient of Σ weights·results by the arguments.
 
-        It is 0.0 where a weight or a gradient is structurally zero.  Raises NotDifferentiableError if there is none.
+        Weights and elements of the gradient that are structurally zero are 0.0.  Raises NotDifferentiableError if the
+        operation has no gradient.
         """
 
     def __call__(self, arguments: Sequence[Any]) -> Sequence[Any]:

@@ -29,10 +29,10 @@ _SYMBOL = 1  # precedence of symbols, which are scalars; components of dual numb
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """Lowering of an operation to machine code, as data.
+    """Machine code of an operation, as data: its ``kind``, and a ``code`` that names it.
 
-    ``instruction``: one LLVM instruction, with a predicate for comparisons.  ``intrinsic``: an LLVM intrinsic that is a
-    machine instruction.  ``vector``: linkwork's own code for all lanes.  ``compiler``: created by passes only.
+    ``instruction``: one LLVM instruction, with a predicate for comparisons.  ``intrinsic``: an LLVM intrinsic that is
+    a machine instruction.  ``vector``: linkwork's own code for all lanes.  ``compiler``: created by passes only.
     """
 
     kind: str
@@ -40,7 +40,10 @@ class Lowering:
 
     @staticmethod
     def of(text: str) -> Lowering:
-        """Parse a table entry: an instruction, an intrinsic as ``llvm.sqrt``, or own code as ``@sin``."""
+        """Return the lowering for its text in the table: an instruction, an intrinsic as ``llvm.sqrt``, or ``@sin``.
+
+        ``@`` marks linkwork's own code.
+        """
         if text.startswith("@"):
             return Lowering("vector", text[1:])
         code = text.removeprefix("llvm.")
@@ -49,14 +52,14 @@ class Lowering:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Operation:
-    """An entry of the table.  Calling it applies the operation to arguments of any scalar type.
+    """Scalar operation, an entry of the table.  Calling it applies it to arguments of any scalar type.
 
     ``kinds`` has a letter for each argument, and ``gives`` one for the result: n for a number, t for a truth value, p
     for the pair that only the compiler uses.  ``partials`` accepts the arguments and the result, all of any scalar.
     ``composition`` is the operation for scalar types without their own implementation: Python's operator, or a
-    composition. ``arrays`` are NumPy's names of the operation: array libraries are called by the first, and NumPy calls
-    the elements of object arrays by any.  ``casadi`` is the name of CasADi's function, or a function that builds the
-    same.
+    composition.  ``arrays`` are NumPy's names of the operation: array libraries are called by the first, and NumPy
+    calls the elements of object arrays by any.  ``casadi`` is the name of CasADi's function, or a function that builds
+    the same.
     """
 
     name: str
@@ -110,7 +113,7 @@ def _operation(name: str) -> Operation:
 
 
 class _TableByName:
-    """Access to the operations by name, for partial derivatives that use later entries of the table."""
+    """Namespace of all operations, whose partial derivatives can so use operations defined after them."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in BY_NAME:
@@ -122,7 +125,7 @@ f = _TableByName()
 
 
 def add(row: Operation) -> Operation:
-    """Add an entry to the table.  Raises ValueError if the name exists."""
+    """Add an operation to the table, and return it.  Raises ValueError if its name exists."""
     if row.name in BY_NAME:
         raise ValueError(f"the operation {row.name!r} already exists")
     BY_NAME[row.name] = row
@@ -132,7 +135,7 @@ def add(row: Operation) -> Operation:
 
 
 def remove(row: Operation) -> None:
-    """Remove an entry from the table."""
+    """Remove an operation from the table."""
     del BY_NAME[row.name]
     for name in [name for name, other in BY_METHOD.items() if other is row]:
         del BY_METHOD[name]
@@ -150,10 +153,11 @@ def operation(
     name: str = "",
     **facts: Any,
 ) -> Callable[[Function], Function]:
-    """Return a decorator that adds the decorated function to the table.
+    """Return a decorator that adds an operation to the table and returns the function that applies it.
 
-    Its name, arguments and docstring are the entry's.  ``scalar`` may raise where Python does; the IEEE result
-    (infinity, NaN) is used there.  See `Lowering.of` for ``lowering``, and `Operation` for further properties.
+    The operation has the name, arguments and docstring of the decorated function.  ``value`` computes it on NumPy
+    arrays.  ``scalar`` computes it on Python floats; where it raises, the IEEE result (infinity, NaN) is used.  See
+    `Lowering.of` for ``lowering``, and `Operation` for further properties.
     """
 
     def decorate(function: Function) -> Function:
@@ -183,7 +187,11 @@ def operation(
 
 
 def _named(caller: str, names: Sequence[str], arguments: Sequence[Any], error: Exception) -> Exception | None:
-    """Return the error that names an argument which is neither a number nor an array of numbers, or None."""
+    """Return a clear error for the call of an operation that raised ``error``, or None if the cause is unknown.
+
+    It names an argument that is neither a number nor an array of numbers, shapes that do not broadcast, or numbers
+    beyond the range of float64.
+    """
     for name, value in zip(names, arguments, strict=True):
         if isinstance(value, np.ndarray):
             good = value.dtype.kind in "biufO" and not isinstance(value, np.ma.MaskedArray)
@@ -252,7 +260,7 @@ def apply(operation: Operation, arguments: Sequence[Any]) -> Any:
 
 
 def _foreign(operation: Operation, chosen: Any, arguments: Sequence[Any]) -> Any:
-    """Apply an operation to another library's scalars, by its array namespace or CasADi's functions."""
+    """Return the result of an operation on another library's scalars, by its array namespace or CasADi's functions."""
     namespace = getattr(chosen, "__array_namespace__", None)
     if namespace is not None:
         return getattr(namespace(), operation.arrays[0])(*arguments)

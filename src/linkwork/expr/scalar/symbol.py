@@ -35,7 +35,7 @@ def two_traces(symbols: Sequence[Symbol]) -> str:
 
 
 class Graph:
-    """The nodes of one trace."""
+    """Expression graph of one trace: all its nodes, in the order of their creation."""
 
     __slots__ = ("__weakref__", "_table", "calling", "in_double", "marks", "nodes", "owner")
 
@@ -80,7 +80,7 @@ class Graph:
         return self.truth(bool(x)) if kind == "t" else self.constant(x)
 
     def _valued(self, operation: Operation, value: Any, args: Sequence[Symbol]) -> Symbol:
-        """Return the node of an operation that has a value in addition to its arguments."""
+        """Return the node of an operation with these arguments and a further value, such as its `MultiResult`."""
         key = (operation, value, *args)
         node = self._table.get(key)
         if node is None:
@@ -322,7 +322,7 @@ class Symbol(SymbolMethods):
         return _make(graph, operation, *nodes)
 
     def _bundled(self, bundle: MultiResult, arguments: Sequence[Any]) -> list[Symbol]:
-        """Return the results of a bundle on symbols and numbers."""
+        """Return the results of an operation with several results on symbols and numbers."""
         return self.graph.bundle(bundle, arguments)
 
     def __getattr__(self, name: str) -> Any:

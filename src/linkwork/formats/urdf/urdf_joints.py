@@ -31,7 +31,10 @@ _INF = math.inf
 
 
 def read_joint(reader: Reader, element: Element, drives: Drives, continuous: str = "angle") -> JointDescription:
-    """Read a `<joint>`; a continuous one has an angle, or its sine and cosine, as configuration."""
+    """Return the joint that a `<joint>` describes.
+
+    ``continuous`` selects the configuration of a continuous joint: its "angle", or its sine and cosine ("sincos").
+    """
     name = reader.name(element) or ""
     kind = _type(reader, element)
     parent, child = reader.required(element, "parent"), reader.required(element, "child")
@@ -59,7 +62,7 @@ def read_joint(reader: Reader, element: Element, drives: Drives, continuous: str
 
 
 def _type(reader: Reader, element: Element) -> str:
-    """Return the joint's type.  JOINT_TYPE if it is not in `TYPES`."""
+    """Return the type of a `<joint>`; "fixed" after the error JOINT_TYPE, for one that is not in `TYPES`."""
     kind = element.attributes.get("type")
     if kind in TYPES:
         return kind
@@ -90,9 +93,10 @@ def _joint(reader: Reader, element: Element, kind: str, continuous: str) -> Join
 
 
 def read_axis(reader: Reader, element: Element | None) -> Vec3:
-    """Return the direction of an `<axis>`; x by default.
+    """Return the direction of an `<axis>`; x without one.
 
-    AXIS_ZERO; as warnings AXIS_NORM, and ATTRIBUTE_MISSING for an `<axis>` without a direction.
+    Records the error AXIS_ZERO, and the warnings AXIS_NORM and, for an `<axis>` without a direction,
+    ATTRIBUTE_MISSING.
     """
     if element is None:
         return _X
@@ -115,7 +119,7 @@ def read_axis(reader: Reader, element: Element | None) -> Vec3:
 
 
 def _limits(reader: Reader, element: Element, kind: str, joint: JointType) -> Limits:
-    """Return the bounds of a `<limit>`; infinite by default."""
+    """Return the bounds that a joint's `<limit>` states; infinite ones without it."""
     limit = element.first("limit")
     if joint.nv != 1:
         if joint.nv > 1 and limit is not None:
@@ -142,7 +146,10 @@ def _limits(reader: Reader, element: Element, kind: str, joint: JointType) -> Li
 
 
 def _range(reader: Reader, limit: Element) -> tuple[float, float]:
-    """Return lower and upper, each 0 by default.  LIMIT_ORDER."""
+    """Return the attributes lower and upper of a `<limit>`, each 0 by default.
+
+    They are infinite after the error LIMIT_ORDER.
+    """
     if "lower" not in limit.attributes and "upper" not in limit.attributes:
         message = "<limit> has neither lower nor upper: both are 0 by default, so the joint cannot move"
         reader.warn(limit, "LIMIT_MISSING", message)
@@ -154,7 +161,7 @@ def _range(reader: Reader, limit: Element) -> tuple[float, float]:
 
 
 def _maximum(reader: Reader, limit: Element, attribute: str) -> float:
-    """Return the bound of effort or velocity, which URDF requires."""
+    """Return the attribute effort or velocity of a `<limit>`; infinite, with a warning, without it."""
     if attribute not in limit.attributes:
         reader.warn(limit, "LIMIT_MISSING", f"<limit> without {attribute}: taken as unlimited")
         return _INF
@@ -166,7 +173,10 @@ def _maximum(reader: Reader, limit: Element, attribute: str) -> float:
 
 
 def read_bound(reader: Reader, limit: Element, attribute: str, default: float) -> float:
-    """Return a bound, which may be infinite: LIMIT_FINITE, a warning for ±inf and an error for nan."""
+    """Return an attribute of a `<limit>`, which may be infinite; ``default`` without it.
+
+    Records LIMIT_FINITE: as a warning for ±inf and for more than 1e20, which counts as infinite; as an error for nan.
+    """
     text = limit.attributes.get(attribute)
     if text is None:
         return default

@@ -30,14 +30,18 @@ __all__ = ["Materials", "read_link", "read_materials"]
 
 @dataclass
 class Materials:
-    """The materials that links may name, and unknown names."""
+    """Materials that links may name, and the unknown names that were reported."""
 
     named: dict[str, Material] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
 
 
 def read_link(reader: Reader, element: Element, materials: Materials, inertia_mode: str = "given") -> LinkDescription:
-    """Read a `<link>`; its inertia is the ``"given"`` one, the ``"nearest"`` consistent one, or zero (``"ignore"``)."""
+    """Return the link that a `<link>` describes.
+
+    ``inertia_mode`` selects its inertia: the ``"given"`` one, the ``"nearest"`` physically consistent one, or zero
+    (``"ignore"``).
+    """
     name = reader.name(element) or ""
     visuals = _shapes(reader, element, "visual", materials)
     collisions = _shapes(reader, element, "collision", materials)
@@ -49,7 +53,11 @@ def read_link(reader: Reader, element: Element, materials: Materials, inertia_mo
 
 
 def _inertia(reader: Reader, element: Element, shapes: tuple[Geometry, ...], nearest: bool) -> Inertia:
-    """Read an `<inertial>`: mass, and rotational inertia about the center of mass in the axes of its `<origin>`."""
+    """Return the inertia that an `<inertial>` states: mass, center of mass, and rotational inertia about it.
+
+    The file states the rotational inertia in the axes of `<origin>`. With ``nearest`` an inconsistent inertia is
+    replaced by the nearest consistent one.
+    """
     pose = reader.pose(element.first("origin"))
     mass_element, matrix = reader.required(element, "mass"), reader.required(element, "inertia")
     if mass_element is None or matrix is None:
@@ -69,7 +77,7 @@ def _inertia(reader: Reader, element: Element, shapes: tuple[Geometry, ...], nea
 
 
 def _shapes(reader: Reader, link: Element, tag: str, materials: Materials) -> tuple[Geometry, ...]:
-    """Return the `<visual>` or `<collision>` elements of a link that have a shape."""
+    """Return the shapes of a link's `<visual>` or `<collision>` elements, without those that have errors."""
     result = []
     for element in link.all(tag):
         origin = reader.pose(element.first("origin"))
@@ -115,9 +123,9 @@ def _shape(reader: Reader, geometry: Element) -> Shape | None:
 def _sizes(
     reader: Reader, element: Element, attribute: str, count: int = 1, zero: bool = False
 ) -> tuple[float, ...] | None:
-    """Return the sizes of a primitive shape; None after an error.
+    """Return the dimensions of a primitive shape from an attribute; None after an error.
 
-    GEOM_SIZE if one is not positive (nor zero, with ``zero``), MAGNITUDE beyond 1e20.
+    The errors are GEOM_SIZE for one that is not positive (nor zero, with ``zero``), and MAGNITUDE beyond 1e20.
     """
     errors = len(reader.findings.errors)
     sizes = reader.number_list(element, attribute, count) if count > 1 else (reader.number(element, attribute),)
@@ -131,7 +139,10 @@ def _sizes(
 
 
 def _mesh(reader: Reader, element: Element) -> Mesh | None:
-    """Read a `<mesh>`: its file's name, verbatim, and its scale; None after an error.  The file is not opened."""
+    """Return the mesh that a `<mesh>` names, with its scale; None after an error.
+
+    The file's name is taken verbatim, and the file is not opened.
+    """
     errors = len(reader.findings.errors)
     uri = reader.text(element, "filename")
     if uri is not None and not uri.strip():
@@ -159,7 +170,7 @@ def _scale(reader: Reader, element: Element) -> tuple[float, ...]:
 
 
 def read_materials(reader: Reader, robot: Element) -> Materials:
-    """Return the materials that links may name: those of the robot, and those that links define by name."""
+    """Return the materials that are defined by a robot's own `<material>` elements."""
     materials: dict[str, Material] = {}
     first_definitions: dict[str, Element] = {}
     for element in robot.all("material"):
@@ -177,7 +188,7 @@ def read_materials(reader: Reader, robot: Element) -> Materials:
 
 
 def _own_material(reader: Reader, element: Element) -> Material:
-    """Return a `<material>` by its own contents."""
+    """Return the material that a `<material>` itself defines by a color or texture."""
     color, texture = element.first("color"), element.first("texture")
     rgba = None if color is None else _rgba(reader, color)
     file = None if texture is None else texture.attributes.get("filename")  # some exporters write an empty <texture/>
@@ -185,7 +196,10 @@ def _own_material(reader: Reader, element: Element) -> Material:
 
 
 def _material(reader: Reader, element: Element, materials: Materials) -> Material:
-    """Return the `<material>` of a visual: its own, or the one with its name."""
+    """Return the material of a visual: the one that it defines, or else the one that it names.
+
+    A definition with a name is added to ``materials``.
+    """
     own = _own_material(reader, element)
     if own.rgba is not None or own.texture is not None:
         if own.name:

@@ -48,11 +48,11 @@ def read_urdf(
     continuous: str = "angle",
     inertia: str = "given",
 ) -> Description:
-    """Read the robot of a URDF file.
+    """Return the description of a robot from a URDF file.
 
-    ``strict`` turns repairs into errors; ``budget`` limits the file's size; ``continuous`` selects if the configuration
-    of a continuous joint is an ``"angle"`` or its ``"sincos"``; ``inertia`` selects the ``"given"`` inertias, the
-    ``"nearest"`` physically consistent ones, or none (``"ignore"``).
+    ``strict`` turns repairs into errors; ``budget`` limits the file's size; ``continuous`` selects if the
+    configuration of a continuous joint is an ``"angle"`` or its ``"sincos"``; ``inertia`` selects the ``"given"``
+    inertias, the ``"nearest"`` physically consistent ones, or none (``"ignore"``).
 
     Raises ModelError with all errors, or the operating system's error (FileNotFoundError, PermissionError ...) if the
     file cannot be read.
@@ -74,7 +74,10 @@ def parse_urdf(
     continuous: str = "angle",
     inertia: str = "given",
 ) -> Description:
-    """Read the robot of a URDF text.  ``source`` is its name in messages.  Raises ModelError."""
+    """Return the description of a robot from the text of a URDF.
+
+    ``source`` is its name in messages; the other arguments are those of `read_urdf`.  Raises ModelError.
+    """
     _expect_text(text, source)
     if continuous not in ("angle", "sincos"):
         raise ValueError(f"continuous: expected 'angle' or 'sincos', got {continuous!r}")
@@ -147,14 +150,14 @@ LOOP_TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "spheric
 
 @dataclass(frozen=True)
 class Loops:
-    """The loops of a file and their frames: F and M of a loop "pin" are "pin_F" and "pin_M"."""
+    """Loop joints of a file, and the frames that they connect: those of a loop "pin" are named "pin_F" and "pin_M"."""
 
     frames: tuple[FrameDescription, ...]
     constraints: tuple[ConstraintDescription, ...]
 
 
 def read_loop_joints(reader: Reader, root: Element) -> Loops:
-    """Return all ``<loop_joint>`` and ``<loop>`` of a document, in order."""
+    """Return the loop joints that the ``<loop_joint>`` and ``<loop>`` elements of a document describe, in order."""
     frames: list[FrameDescription] = []
     constraints: list[ConstraintDescription] = []
     for element in root.children:
@@ -177,7 +180,7 @@ def read_loop_joints(reader: Reader, root: Element) -> Loops:
 
 
 def _type(reader: Reader, element: Element) -> JointType:
-    """Return the joint's type.  JOINT_TYPE if it is not in `LOOP_TYPES`."""
+    """Return the joint type of a loop; a fixed joint after the error JOINT_TYPE, for one not in `LOOP_TYPES`."""
     kind = element.attributes.get("type")
     match kind:
         case "revolute" | "continuous":
@@ -208,7 +211,10 @@ def _type(reader: Reader, element: Element) -> JointType:
 
 
 def _values(reader: Reader, element: Element, joint: JointType) -> dict[str, Any]:
-    """Return bounds, damping, friction and springs of joints with one coordinate; empty by default."""
+    """Return the bounds, damping, friction and springs of a loop, by name of `LoopJoint`'s argument.
+
+    Those that the element does not state are left out.  It is empty for a joint that does not have one coordinate.
+    """
     limit, dynamics = element.first("limit"), element.first("dynamics")
     if joint.nv != 1:
         for stated in (limit, dynamics):
@@ -243,7 +249,10 @@ def _values(reader: Reader, element: Element, joint: JointType) -> dict[str, Any
 
 
 def _ends(reader: Reader, element: Element) -> Sequence[Element]:
-    """Return the two elements of the loop's ends.  ELEMENT_MISSING, DUPLICATE_ELEMENT."""
+    """Return the two elements that describe a loop's ends; fewer after the error ELEMENT_MISSING.
+
+    A second element of one end is the error DUPLICATE_ELEMENT.
+    """
     first, second = _ENDS[element.tag]
     ones, others = [*element.all(first)], [*element.all(second)]
     if first == "link1" and len(ones) == 2 and not others:  # as in Isaac Sim's documentation

@@ -19,7 +19,7 @@ __all__ = ["SHAPES", "VERSIONS", "check"]
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of element: its attributes and children that are read, and known ones that are not."""
+    """A kind of element, by the attributes and children that are read, and those that are known but not read."""
 
     attributes: frozenset[str] = frozenset()
     once: dict[str, str] = field(default_factory=dict)  # children that may occur once: tag -> kind
@@ -108,7 +108,7 @@ _MOST_KINDS = 200  # of unknown items with separate warnings
 
 @dataclass
 class _Omission:
-    """The first of the unused items of one kind, and their number."""
+    """Unused elements or attributes of one kind: the first of them with its message, and their number."""
 
     first: Element
     code: str
@@ -118,7 +118,7 @@ class _Omission:
 
 
 class _Log:
-    """The unused items of a document, one entry for each kind."""
+    """Unused elements and attributes of a document, with one entry for each kind."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -134,7 +134,7 @@ class _Log:
         self.omissions[kind].count += 1
 
     def add_foreign(self, kind: _Kind, name: str, item: str, element: Element, message: str) -> None:
-        """Record an element or attribute ("@name") that is not read in an element of this kind."""
+        """Record an attribute ("@name") or a child that is not read in an element of this kind."""
         if item in kind.unsupported:
             self.add((name, item), element, "UNSUPPORTED", f"{message} is not supported yet and")
         elif ":" in item or item in kind.ignored:
@@ -160,10 +160,10 @@ class _Log:
 
 
 def check(reader: Reader, root: Element) -> None:
-    """Report what is unknown or unused in a document with root ``<robot>``.
+    """Record each element and attribute of a ``<robot>`` document that the reader does not use.
 
-    UNKNOWN_TAG, IGNORED, stated twice (DUPLICATE_ELEMENT), not expanded (XACRO) or included from other files
-    (PATH_ESCAPE).
+    They are unknown (UNKNOWN_TAG), without effect on the model (IGNORED), not supported (UNSUPPORTED), stated twice
+    (DUPLICATE_ELEMENT), to be expanded by xacro (XACRO), or in other files (PATH_ESCAPE).
     """
     log = _Log(reader)
     stack = [(root, "robot")]
@@ -205,7 +205,7 @@ def _check_attributes(log: _Log, element: Element, name: str, kind: _Kind) -> No
 
 
 def _check_foreign(log: _Log, element: Element, inside: str, kind: _Kind) -> None:
-    """Report an element that is not URDF, or not permitted here."""
+    """Record a child that is not part of URDF, or not permitted inside this element."""
     tag = element.tag
     prefix, _, local = tag.rpartition(":")
     if prefix == "xacro" or (inside == "robot" and tag in ("property", "macro") and "name" in element.attributes):

@@ -27,7 +27,7 @@ _SPRING = {"springStiffness": "stiffness", "springReference": "rest"}
 
 
 def states_drive(element: Element) -> bool:
-    """Return True if a ``<transmission>``, ``<ros2_control>`` or ``<gazebo>`` has values that are read here."""
+    """Return True if a ``<transmission>``, ``<ros2_control>`` or ``<gazebo>`` states a value that linkwork reads."""
     if element.tag == "gazebo":
         return "reference" in element.attributes and any(child.tag in _SPRING for child in element.children)
     if element.tag == "ros2_control":
@@ -37,13 +37,16 @@ def states_drive(element: Element) -> bool:
 
 @dataclass(slots=True)
 class _Stated:
-    """Values of one joint with their elements, by "gear ratio", "rotor inertia", "stiffness" and "rest"."""
+    """Values that a file states for one joint, each with its element.
+
+    The keys are "gear ratio", "rotor inertia", "armature", "stiffness" and "rest".
+    """
 
     values: dict[str, list[tuple[float, Element]]] = field(default_factory=dict)
 
 
 class Drives:
-    """Values of extensions by joint name.
+    """Gear ratios, rotors and springs that extensions of URDF state, by joint name.
 
     Errors: NUMBER, NOT_FINITE, NEGATIVE (a rotor, a spring).  Warnings: UNKNOWN_JOINT (ignored; only a note for a gear
     ratio), DRIVE_CONFLICT (two different values: neither is used), DRIVE_ZERO (a gear ratio of zero: not used).
@@ -64,7 +67,7 @@ class Drives:
                         self._add(known, gazebo.attributes["reference"], _SPRING[child.tag], child)
 
     def of(self, joint: Element, type: JointType, dynamics: Element | None) -> Drive:
-        """Return the drive and springs of a joint, which its ``<dynamics>`` may also state."""
+        """Return the drive and springs of a joint, from extensions and from the joint's own ``<dynamics>``."""
         stated = self.stated.pop(joint.attributes.get("name", ""), None) or _Stated()
         for attribute, quantity in _DYNAMICS.items():
             if dynamics is not None and attribute in dynamics.attributes and type.nv == 1:
@@ -121,7 +124,7 @@ class Drives:
             return None
 
     def _one(self, joint: Element, quantity: str, values: list[tuple[float, Element]]) -> float | None:
-        """Return the value if all statements agree and it is valid; otherwise None."""
+        """Return the value of a quantity if all elements state the same and it is valid; otherwise None."""
         (value, first), *others = values
         for other, element in others:
             if other != value:
@@ -149,7 +152,7 @@ def _inside(root: Element, tag: str) -> Iterator[Element]:
 
 
 def _ends(transmission: Element) -> str | None:
-    """Return the joint of a transmission of one joint and one actuator."""
+    """Return the name of a transmission's joint; None if it has several joints or actuators, or no joint."""
     joints, actuators = list(transmission.all("joint")), list(transmission.all("actuator"))
     if len(joints) != 1 or len(actuators) > 1:
         return None
@@ -157,7 +160,7 @@ def _ends(transmission: Element) -> str | None:
 
 
 def _stated_values(transmission: Element) -> Iterator[tuple[str, Element]]:
-    """Yield the elements that are read, with the name of their quantity."""
+    """Yield the name of a quantity and its element, for each gear ratio and rotor inertia in a transmission."""
     for element in (transmission, *transmission.all("joint"), *transmission.all("actuator")):
         for child in element.children:
             if child.tag in _REDUCTION:

@@ -106,7 +106,7 @@ def _best(normal: Vec3, candidates: Sequence[Contact], values: Sequence[Any]) ->
 
 
 def chosen(condition: Any, one: Contact, other: Contact) -> Contact:
-    """Return one of two contacts by a condition."""
+    """Return the contact ``one`` where the condition is true, else the contact ``other``."""
     pick: Callable[[Vec3, Vec3], Vec3] = lambda a, b: Vec3(  # noqa: E731
         *(where(condition, x, y) for x, y in zip(a, b, strict=True))
     )

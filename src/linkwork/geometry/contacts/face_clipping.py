@@ -161,13 +161,19 @@ def clipped(face: _Face, start: Vec3, edge: Vec3) -> tuple[_End, _End]:
 
 
 def contact_along(n: Vec3, on_a: Vec3, on_b: Vec3, there: Any, within: Any) -> Contact:
-    """Return the contact of two points with their depth along n; it exists if ``there`` and −depth ≤ ``within``."""
+    """Return the contact of a point of A and a point of B, with their depth n · (on_a − on_b).
+
+    The contact exists if ``there`` is true and −depth ≤ ``within`` [m].
+    """
     depth = n.dot(on_a - on_b)
     return Contact(on_a, on_b, depth, and_(there, le(-depth, within)))
 
 
 def or_nearest(candidates: Sequence[Contact], result: SignedDistance, within: Any) -> list[Contact]:
-    """Return the contact at the witness points, which exists only if no candidate does."""
+    """Return one contact at the witness points of a signed distance; it exists only if no candidate exists.
+
+    Its distance must also be at most ``within`` [m].
+    """
     some: Any = 0.0
     for candidate in candidates:
         some = fmax(some, where(candidate.there, 1.0, 0.0))
@@ -276,7 +282,10 @@ class _Outline:
         return result
 
     def clipped(self, start: Vec3, end: Vec3) -> tuple[Any, Any, Any]:
-        """Return the interval [first, last] of a segment's parameter over the outline, and False if it is empty."""
+        """Return (first, last, exists): the interval of a segment's parameter in [0, 1] that is over the outline.
+
+        ``exists`` is False if the interval is empty.
+        """
         first: Any = 0.0
         last: Any = 1.0
         there: Any = self.has_area

@@ -90,7 +90,11 @@ def half_space_polytope(a: HalfSpaceCore, b: PolytopeCore, within: Any) -> Touch
 
 
 def lowest_of_rim(a: HalfSpaceCore, b: CylinderCore | ConeCore, at: Any = None) -> tuple[list[Vec3], Any, Any, Any]:
-    """Return six points of a rim, the lowest first, the rim's axial coordinate, and the lowest point's direction."""
+    """Return (points, z, x, y): six points of a rim that are 60° apart, the lowest point first.
+
+    z is the rim's coordinate along the axis, (x, y) the direction of length 1 from the axis to the lowest point, both
+    in the body's coordinates. The rim is at z = ``at``, or by default the lower one of the body's ends.
+    """
     down = b.pose.rotation.inv_act(-a.normal)
     low = copysign(b.half, down.z) if at is None else at
     square = down.x * down.x + down.y * down.y

@@ -62,10 +62,11 @@ def distance_to_box(p: Vec3, low: Any, high: Any) -> Any:
 def nearest(
     depth: int, bound: Callable[[Any], Any], leaf: Callable[[Any, NearestItem], NearestItem], start: NearestItem
 ) -> NearestItem:
-    """Return the nearest item in a tree of 2^depth leaves.
+    """Return the item nearest to a query, in a tree of boxes with 2^depth leaves.
 
-    ``bound(node)`` is a lower bound on the distances in a node; ``leaf(index, best)`` evaluates a leaf.  The first leaf
-    is the result of a descent to the nearer child, so that most nodes can be skipped afterwards.
+    ``bound(node)`` is a lower bound on the distances of the items in a node. ``leaf(index, best)`` returns the nearer
+    of ``best`` and the items of a leaf. The search first descends to a leaf by the nearer child at each node, so that
+    most other nodes can be skipped.
     """
     table = skip_table(depth)
     count = float(len(table))
@@ -96,7 +97,7 @@ def nearest(
 
 
 def _descent(depth: int, bound: Callable[[Any], Any]) -> Any:
-    """Return the leaf that descending to the nearer child leads to."""
+    """Return the number of the leaf that is reached from the root by the nearer child at each node."""
 
     def step(_: Any, s: Any) -> Any:
         node, size = s
@@ -123,10 +124,10 @@ def depth_of(nodes: int) -> int:
 
 @cache
 def skip_table(depth: int) -> np.ndarray:
-    """Return a table (2^(depth+1) − 1, 2) for the traversal of a tree whose nodes are numbered in preorder.
+    """Return a table for the traversal of a tree whose nodes are numbered in preorder: (2^(depth+1) − 1, 2).
 
-    A node's first entry is the number of the next node outside its subtree. Its second entry is the index of a leaf,
-    or −1 for inner nodes.
+    The table has one row for each node. Its first entry is the number of the next node outside the node's subtree. Its
+    second entry is the index of a leaf, or −1 for inner nodes.
     """
     rows: list[tuple[float, float]] = []
     stack = [(0, 0)]  # level, and index on the level

@@ -44,10 +44,11 @@ _TIE = 1e-12  # [m] difference of equal distances
 
 @dataclass(frozen=True)
 class Field:
-    """Functions for one type of field shape, such as a height field.
+    """Table of functions for one type of field shape, such as height fields.
 
-    They return its arrays, create the field from arrays of any scalar, and compute its signed distance to a solid, the
-    radius by which it is grown, and the radius of a sphere about its origin that contains it.
+    ``arrays`` returns the arrays of a shape, and ``of`` creates the field from arrays over any scalar.  ``distance``
+    returns the signed distance from the field to a solid.  ``radius`` is the radius by which the shape is grown [m],
+    ``reach`` the radius of a sphere about the shape's origin that contains it [m].
     """
 
     arrays: Callable[..., Mapping[str, np.ndarray]]  # arrays of a shape and a capacity
@@ -79,10 +80,10 @@ def field_distance(
 
 
 def distance_of_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose) -> tuple[SignedDistance, Any, Any]:
-    """Compute the signed distance of two shapes at poses; return it with the indices of both nearest components.
+    """Return the signed distance of two shapes at poses, and the indices of the components of both that are nearest.
 
-    An index is that of a compound's component; it is 0 for other shapes.  The shapes may be of any type, but at least
-    one is convex, a point cloud, or a compound of such.  Raises TypeError for an unsupported pair.
+    An index counts the components of a compound; it is 0 for other shapes. The shapes may be of any type, but at least
+    one of them is convex, a point cloud, or a compound of such. Raises TypeError for an unsupported pair.
     """
     if isinstance(a, Compound):
         result = [distance_of_shapes(part.shape, X_a @ part.origin, b, X_b) for part in a.parts]
@@ -165,7 +166,10 @@ _HEAD = 15  # values before the arrays: there, reach, radius, and the pose
 
 @dataclass(frozen=True, slots=True)
 class FieldKind(SolidKind):
-    """Type of field with the names and sizes of its arrays; all fields of one kind have as many values."""
+    """Type of field together with the names and shapes of its arrays.
+
+    All fields of one kind are described by the same number of values.
+    """
 
     arrays: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
@@ -185,7 +189,7 @@ class FieldKind(SolidKind):
         return False
 
     def solid(self, row: Sequence[Any]) -> SolidRow:
-        """Return the field of a row as a solid, over any scalar."""
+        """Return the field as a solid, over any scalar, from the values that describe it: pose, radii and arrays."""
         values = [*row]
         x, y, z, p = (Vec3.of(values[k : k + 3]) for k in range(3, _HEAD, 3))
         pose = Pose(Rotation(x, y, z), p)
@@ -201,11 +205,11 @@ class FieldKind(SolidKind):
         return SolidRow(values[0], values[1], Solid(core, values[2]))
 
     def data(self, row: Sequence[Any]) -> Sequence[Any]:
-        """Return the values of a field's arrays from all values of the field, without its pose and radii."""
+        """Return those of the values that describe a field which belong to its arrays, without pose and radii."""
         return row[_HEAD:]
 
     def placed(self, X: Pose, radius: Any, data: Sequence[Any]) -> Solid:
-        """Return the field with the arrays' values ``data`` at a pose, grown by a radius."""
+        """Return the field with the arrays ``data``, flattened into one sequence, at a pose and grown by a radius."""
         R = X.rotation
         return self.solid([1.0, 0.0, radius, *R.x, *R.y, *R.z, *X.translation, *data]).solid
 

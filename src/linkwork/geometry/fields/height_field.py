@@ -84,11 +84,15 @@ def ground_arrays(field: HeightField, capacity: tuple[int, int] | None = None) -
 def ground_distance(ground: Ground, b: Solid) -> SignedDistance:
     """Compute the signed distance from the ground to a bounded convex solid, both in the field's coordinates.
 
-    It is exact for separate bodies.  For overlaps the depth is that of one point of the core below the surface, which
-    never exceeds the shortest separating translation.  The point is a sphere's centre; the end of a capsule, or the
-    vertex of a box or polytope, that is farthest below the surface; the lowest point of other cores.  A ridge that
-    penetrates a face counts with the overlap of its triangles.  If a capsule's axis crosses the surface and no end is
-    below, the depth is the radius.
+    It is exact for separate bodies.  For overlaps, the depth is that of one point of the core below the surface, which
+    never exceeds the length of the shortest separating translation.  The point is
+
+    - a sphere's centre;
+    - the end of a capsule, or the vertex of a box or polytope, that is farthest below the surface;
+    - the lowest point of other cores.
+
+    If a ridge penetrates a face of the core between its vertices, the depth is the overlap of the ridge's triangles
+    and the core. If a capsule's axis crosses the surface and no end is below, the depth is the radius.
     """
     point = _deepest(ground, b.core)
     if isinstance(b.core, PointCore):
@@ -210,13 +214,19 @@ def corner_at(ground: Ground, i: Any, j: Any) -> Vec3:
 
 
 def _under(ground: Ground, p: Vec3) -> tuple[Any, Vec3]:
-    """Return True if a point is over the grid, and the surface point below it, clamped to the edge."""
+    """Return (inside, point): True if p is over the grid, and the surface point below p.
+
+    For a p beside the grid, the point is clamped to the grid's edge.
+    """
     inside, under, _ = surface_under(ground, p)
     return inside, under
 
 
 def surface_under(ground: Ground, p: Vec3) -> tuple[Any, Vec3, Vec3]:
-    """Return True if a point is over the grid, and the surface point and normal below it, clamped to the edge."""
+    """Return (inside, point, normal): True if p is over the grid; the surface point below p and the normal there.
+
+    For a p beside the grid, the point is clamped to the grid's edge.
+    """
     x0, y0, dx, dy, cells_x, cells_y = ground.grid
     u, v = (p.x - x0) / dx, (p.y - y0) / dy
     inside = and_(and_(le(0.0, u), le(u, cells_x)), and_(le(0.0, v), le(v, cells_y)))
@@ -328,7 +338,11 @@ def triangle_distance(corners: Corners, core: Core) -> SignedDistance:
 
 
 def _triangle_segment(corners: Corners, core: SegmentCore) -> SignedDistance:
-    """Return the minimum over the triangle's edges and the segment's ends, unless they cross."""
+    """Return the signed distance of a triangle to a segment: 0 if they cross.
+
+    Otherwise it is the minimum of the distances of the triangle's edges to the segment and of the segment's ends to
+    the triangle.
+    """
     start, end = core.center - core.half, core.center + core.half
     result = towards(nearest_on_triangle(corners, start), start, 0.0, _normal(corners))
     for other in (

@@ -28,7 +28,11 @@ __all__ = ["ground_ray"]
 
 
 class _Segment(NamedTuple):
-    """Segment from ``begin`` to ``end`` [m] of the ray: height at the end [m], next integer of each coordinate."""
+    """Part of a ray between two crossings of the grid's lines, from ``begin`` to ``end`` along the ray [m].
+
+    ``height`` is the ray's height above the surface at ``end`` [m].  ``following`` are the next integers that the grid
+    coordinates u, v and u − v reach.
+    """
 
     begin: Any
     end: Any
@@ -57,7 +61,7 @@ def ground_ray(ground: Ground, origin: Vec3, direction: Vec3, most: Any) -> Any:
 
 
 def _over(ground: Ground, o: Vec3, d: Vec3, most: Any) -> LineInterval:
-    """Return the interval of a ray over the grid and not above the surface's maximum."""
+    """Return the interval of a ray in which it is over the grid and not above the surface's highest point."""
     x0, y0, dx, dy, cells_x, cells_y = ground.grid
     along_x, along_y = slab((o.x - x0) / dx, d.x / dx, 0.0, cells_x), slab((o.y - y0) / dy, d.y / dy, 0.0, cells_y)
     below = slab(o.z, d.z, -FAR, ground.ranges[0][1])
@@ -65,7 +69,10 @@ def _over(ground: Ground, o: Vec3, d: Vec3, most: Any) -> LineInterval:
 
 
 def _hit(ground: Ground, o: Vec3, d: Vec3, begin: Any, end: Any) -> tuple[Any, _Segment]:
-    """Return the ray's initial height, and the first segment that ends on or below the surface, or the last one."""
+    """Return the ray's height above the surface at ``begin`` [m], and the segment of the ray that hits the surface.
+
+    This is the first segment that ends on or below the surface, or the last segment if none does.
+    """
     x0, y0, dx, dy, _, _ = ground.grid
     u, v, u_rate, v_rate = (o.x - x0) / dx, (o.y - y0) / dy, d.x / dx, d.y / dy
     coordinates = [(u, u_rate), (v, v_rate), (u - v, u_rate - v_rate)]

@@ -76,7 +76,7 @@ def _segment_box(a: SegmentCore, b: BoxCore, most: Any) -> Any:
 
 
 def _quick_test(offset: Callable[[Vec3], Vec3], c: Vec3, u: Vec3, most: Any) -> tuple[Any, Any]:
-    """Return True if the segment c ± u is near a body, and True if that is undecided.
+    """Return (near, undecided): True if the segment c ± u is within ``most`` [m] of a body, and True if that is open.
 
     ``offset`` (p) is the vector from the body's nearest point to p.  The segment is near if one of its points is.  It
     is not near if a plane orthogonal to such an offset e at c + s u separates them: the gap of the plane is |e|² + min
@@ -118,7 +118,10 @@ def _boxes(a: BoxCore, b: BoxCore, most: Any) -> Any:
 
 
 def _convex(a: Core, b: Core, most: Any) -> Any:
-    """Return True unless a plane orthogonal to the line between the nearest points separates them by more."""
+    """Return True unless a plane between two convex cores proves that their distance is more than ``most`` [m].
+
+    The plane is orthogonal to the line between the nearest points.
+    """
     difference = Difference.of(a, b)
     result = nearest(difference, gap=_NEAR)
     v = result.v
@@ -151,23 +154,33 @@ WITHIN: Mapping[tuple[type, type], Callable[[Any, Any, Any], Any]] = {
 
 
 def signed_distance_once(a: Solid, b: Solid) -> SignedDistance:
-    """Return `signed_distance`, with shared code for long pairs."""
+    """Return the signed distance of two solids.
+
+    The generated code of a convex pair without a closed form occurs once in a kernel, for all pairs of these kinds.
+    """
     result, swapped = _called(signed_distance, a, b)
     return result.flipped() if swapped else result  # type: ignore[no-any-return]
 
 
 def distance_once(a: Solid, b: Solid) -> Any:
-    """Return the distance only, which needs less code than `signed_distance_once`."""
+    """Return only the distance [m] of two solids, which needs less code than `signed_distance_once`."""
     return _called(_distance, a, b)[0]
 
 
 def within_once(a: Solid, b: Solid, distance: Any) -> Any:
-    """Return `within`, with shared code for long pairs."""
+    """Return True if the distance of two solids is at most ``distance`` [m].
+
+    The generated code of a convex pair without a closed form occurs once in a kernel, for all pairs of these kinds.
+    """
     return _called(within, a, b, distance)[0]
 
 
 def within_called(a: Solid, b: Solid, distance: Any) -> Any:
-    """Return `within`, with shared code for all pairs: for unrolled code with many pairs of which few are evaluated."""
+    """Return True if the distance of two solids is at most ``distance`` [m].
+
+    All pairs of the same kinds share their generated code, even closed forms. This is for unrolled code with many
+    pairs of which few are evaluated.
+    """
     return _called(within, a, b, distance, unrolled=False)[0]
 
 
@@ -176,9 +189,10 @@ def _distance(a: Solid, b: Solid) -> Any:
 
 
 def _called(function: Callable[..., Any], a: Solid, b: Solid, *more: Any, unrolled: bool = True) -> tuple[Any, bool]:
-    """Call a function of two solids, and return True with its result if the two were swapped.
+    """Return (result, swapped) of a function of two solids; ``swapped`` is True if it is called with b before a.
 
-    Closed forms are inlined if ``unrolled``.
+    The function's code is shared by all pairs of the same kinds.  Closed forms are inlined if ``unrolled``, and fields
+    always.
     """
     types = type(a.core), type(b.core)
     if FieldCore in types or (unrolled and is_closed_form(*types)):

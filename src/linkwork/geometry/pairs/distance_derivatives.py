@@ -118,9 +118,10 @@ _NO_MOTION = Vec3.zero(), Vec3.zero()
 
 
 def differentiated(measure: str, a: Core, b: Core) -> SignedDistance:
-    """Evaluate one of `MEASURES` for two bounded cores, with derivatives by the equations above in both modes.
+    """Return the signed distance of two bounded cores by one of `MEASURES`, with derivatives.
 
-    Vertices of polytopes are constant in their body; all other values may vary.
+    They are available in forward and reverse mode and follow from the implicit equations, not from the steps of a
+    search. Vertices of polytopes are constant in their body; all other values may vary.
     """
     kinds = [(KINDS.index(type(core)), len(getattr(core, "vertices", ()))) for core in (a, b)]
     rule = _Measured(measure, *kinds)
@@ -135,7 +136,10 @@ def _distance(values: Sequence[Any]) -> SignedDistance:
 
 @dataclass(frozen=True)
 class _Measured(TransposedTangent):
-    """Function of the values of two cores: distance, normal, witness points and uniqueness."""
+    """Signed distance of two cores as a function of the values that describe them, with its derivative.
+
+    The results are distance, normal, witness points and uniqueness.
+    """
 
     measure: str
     a: tuple[int, int]  # index of its type in `KINDS`, and number of vertices
@@ -168,7 +172,7 @@ class _Measured(TransposedTangent):
 
 
 def _carried(core: Any, change: Any, p: Vec3, n: Vec3) -> tuple[Vec3, Vec3]:
-    """Return the change of a surface point and of its normal for a change of the core's values.
+    """Return the changes of a surface point p and of the normal n there, for a change of the values of a core.
 
     Scaling a core is a linear map of its points; normals are mapped by its inverse transpose.
     """

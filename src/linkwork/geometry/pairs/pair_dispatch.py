@@ -58,17 +58,20 @@ LONG: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
 
 
 def is_closed_form(a: type, b: type) -> bool:
-    """Return True if the pair is in `PAIRS`, in one of both orders."""
+    """Return True if the signed distance of two types of cores has a closed form, in either order."""
     return (a, b) in PAIRS or (b, a) in PAIRS
 
 
 def has_own(a: type, b: type) -> bool:
-    """Return True if the pair has its own function, which may be long, in one of both orders."""
+    """Return True if two types of cores have their own function for the signed distance, in either order.
+
+    Its code may be long.
+    """
     return _own(a, b)[0] is not None
 
 
 def _own(a: type, b: type) -> tuple[Callable[[Any, Any], SignedDistance] | None, bool]:
-    """Return the function of a pair or None, and True if its arguments are swapped."""
+    """Return (function, swapped): the pair's own function, or None; ``swapped`` is True if it takes b before a."""
     for table in (PAIRS, LONG):
         for kinds, swapped in (((a, b), False), ((b, a), True)):
             if kinds in table:

@@ -66,7 +66,7 @@ _MIN_TOTAL_DAMPING = 1e-200  # damping without curvature
 
 @dataclass(frozen=True)
 class ResidualSpec:
-    """Specification of each error: hard (within a range and tolerance) or soft (minimised)."""
+    """Specification of every error: hard (within a range and tolerance) or soft (minimised), with its weight."""
 
     hard: Sequence[bool]
     low: Scalars
@@ -82,7 +82,7 @@ class ResidualSpec:
         )
 
     def beyond(self, errors: Scalars) -> list[Any]:
-        """Return the violation of each error's range."""
+        """Return the signed distance of each error from its range: 0 within it."""
         return [x - nearest(x, a, b) for x, a, b in zip(errors, self.low, self.high, strict=True)]
 
     def satisfied(self, beyond: Scalars) -> Any:
@@ -96,7 +96,10 @@ class ResidualSpec:
 
 @dataclass(frozen=True)
 class _Squares:
-    """L as half of the sum of squared ``residuals``, with their rows, at the multipliers λ and ρ."""
+    """Augmented Lagrangian L as half of the sum of squared ``residuals`` r, with their Jacobian ``rows``.
+
+    It is evaluated at multipliers λ and a penalty ρ.
+    """
 
     residuals: list[Any]
     rows: list[list[Any]]
@@ -140,7 +143,7 @@ class _Squares:
 
 
 class Minimum(NamedTuple):
-    """Result of a descent."""
+    """Configuration at which a descent ended, with its convergence, iterations and multipliers."""
 
     q: list[Any]
     done: Any  # 1 at a minimum with satisfied hard errors, 2 if stalled
@@ -170,7 +173,10 @@ class _State(NamedTuple):
 
 
 def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
-    """Minimise the soft tasks subject to the hard ones; if these fail, return their best configuration."""
+    """Satisfy the hard tasks, and from there minimise the soft tasks subject to the hard ones.
+
+    If the hard tasks cannot be satisfied, the best configuration of the search for them is returned.
+    """
     spec = ResidualSpec.of(stack)
     if not any(spec.hard):
         minimum = descend(
@@ -195,7 +201,10 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
 def descend(
     stack: Stack, spec: ResidualSpec, q: Scalars, box: LimitBox, budget: Any, patience: float = _MAX_ITERATIONS
 ) -> Minimum:
-    """Descend from q to a minimum where hard tasks are satisfied; return q itself if nothing better is found."""
+    """Minimise the soft errors from q, subject to the hard ones; return q itself if it cannot be improved.
+
+    The descent stalls after ``patience`` iterations in which the soft cost does not decrease.
+    """
     tree = stack.tree
     longest, length_coordinates = unit_steps(tree), length_dofs(stack)
     hard = [k for k, is_hard in enumerate(spec.hard) if is_hard]
@@ -353,13 +362,20 @@ def _is_minimum(result: Minimum) -> Any:
 
 
 def _noise(cost: Any, curvature: Any) -> Any:
-    """Return the rounding error of ‖r‖²: of the sum, and of the smallest representable errors."""
+    """Return the rounding error of the ``cost`` ‖r‖².
+
+    It is the error of the summation plus that of the smallest errors that can be resolved.
+    """
     smallest = _ROUNDING * _ROUNDING * curvature
     return _NOISE * cost + 2.0 * sqrt(cost * smallest) + smallest
 
 
 def _stiffness(spec: ResidualSpec, beyond: Scalars, rows: Rows) -> Any:
-    """Return the initial ρ, from the stiffness of soft relative to hard errors and the pull of soft errors."""
+    """Return the initial penalty ρ of the hard errors.
+
+    ρ is the greater of two values: one follows from the ratio of the squared Jacobians of soft and hard errors, the
+    other bounds the violation of hard errors that the gradient of the soft cost causes.
+    """
     squared_norms: dict[bool, Any] = {True: 1e-300, False: 1e-12}
     for row, w, hard in zip(rows, spec.weights, spec.hard, strict=True):
         squared_norms[hard] = squared_norms[hard] + dot(row, row) * (w * w)

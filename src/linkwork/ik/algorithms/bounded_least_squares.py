@@ -59,9 +59,10 @@ class _State(NamedTuple):
 def boxed_least_squares(
     A: Rows, r: Scalars, D: Scalars, c: Scalars, lower: Scalars, upper: Scalars, guess: Scalars | None = None
 ) -> BoundedSolution:
-    """Solve the problem; infinite float bounds count as absent, and no lower bound may exceed the upper one.
+    """Return the minimum of ½ ‖A x + r‖² + ½ xᵀ D x + cᵀ x with lower ≤ x ≤ upper; D (n) is a diagonal.
 
-    ``guess`` (n) are initial active bounds.  They do not change the result, only the number of rounds.
+    Infinite float bounds count as absent, and no lower bound may exceed the upper one.  ``guess`` (n) are initial
+    active bounds (1 upper, −1 lower, else 0).  They do not change the result, only the number of rounds.
     """
     n = len(D)
     columns = transposed(A) if A else [[] for _ in range(n)]
@@ -122,7 +123,10 @@ def _is_absent(x: Any, bound: float) -> bool:
 
 
 def _by_rows(A: Rows, columns: Rows, r: Scalars, D: Scalars, c: Scalars, bounded: Sequence[int]) -> Any:
-    """Return a solver with a matrix of the size of A's rows, plus one for each unknown that is not eliminated."""
+    """Return a function that solves for x with fixed active bounds, by the system for y = A x + r.
+
+    Its matrix has one row for each row of A, plus one for each unknown of `_uneliminated`.
+    """
     m, uneliminated = len(A), _uneliminated(A, bounded)
     inverse = [0.0 if k in uneliminated else 1.0 / d for k, d in enumerate(D)]
 
@@ -152,7 +156,10 @@ def _by_rows(A: Rows, columns: Rows, r: Scalars, D: Scalars, c: Scalars, bounded
 
 
 def _uneliminated(A: Rows, bounded: Sequence[int]) -> list[int]:
-    """Return the unknowns without bounds that are not eliminated because that takes fewer products."""
+    """Return the indices of the unknowns that stay in the linear system next to y = A x + r.
+
+    They are all unknowns without bounds, if the factorisation then takes fewer products, else none.
+    """
     n = len(A[0]) if A else 0
     columns_of_rows = [{k for k, x in enumerate(row) if not is_zero(x)} for row in A]
     free = [k for k in range(n) if k not in bounded and any(k in row for row in columns_of_rows)]
@@ -173,7 +180,11 @@ def _uneliminated(A: Rows, bounded: Sequence[int]) -> list[int]:
 
 
 def _coupling_graph(rows: Sequence[set[int]], more: Sequence[tuple[int, int]] = ()) -> dict[int, set[int]]:
-    """Return the coupling graph: rows that share an unknown, and rows with their uneliminated unknowns."""
+    """Return the graph of nonzeros of the linear system: for each node, the nodes to which it is coupled.
+
+    Row i of A is node i; rows that share an unknown are coupled.  ``rows`` are the columns in which each row is
+    nonzero.  ``more`` are pairs (row i, uneliminated unknown k); unknown k is node −1 − k.
+    """
     near = {i: {j for j, next_side in enumerate(rows) if j != i and row & next_side} for i, row in enumerate(rows)}
     for i, k in more:
         near[i].add(-1 - k)
@@ -182,7 +193,7 @@ def _coupling_graph(rows: Sequence[set[int]], more: Sequence[tuple[int, int]] = 
 
 
 def _products(near: dict[int, set[int]]) -> int:
-    """Estimate the number of products of a factorisation in minimum-degree order."""
+    """Estimate the number of products of a factorisation in minimum-degree order, from the coupling graph ``near``."""
     near, result = {i: set(others) for i, others in near.items()}, 0
     while near:
         i = min(near, key=lambda row: (len(near[row]), row))
@@ -194,7 +205,7 @@ def _products(near: dict[int, set[int]]) -> int:
 
 
 def _by_columns(columns: Rows, r: Scalars, D: Scalars, c: Scalars) -> Any:
-    """Return a solver with a matrix of the size of x."""
+    """Return a function that solves for x with fixed active bounds, by the matrix D + AᵀA."""
     n = len(D)
     H = [[dot(columns[i], columns[j]) + (D[i] if i == j else 0.0) for j in range(i + 1)] for i in range(n)]
     full = mirrored(H)

@@ -54,9 +54,10 @@ def damped_step(rows: Rows, errors: Scalars, damping: Any) -> list[Any]:
 
 
 def _sparse_step(rows: Rows, errors: Scalars, damping: Any, used: Sequence[int]) -> list[Any]:
-    """Return δ from the sparse system of δ and y.
+    """Return the damped least-squares step δ as a part of the solution of [1 Jᵀ; J −μ 1] (δ; y) = (0; −e).
 
-    Pivots of δ are positive and those of y negative, in any order.
+    ``used`` are the columns of J that are not zero.  In the elimination, pivots of δ are positive and those of y
+    negative, in any order.
     """
     count = len(used)
     K: list[list[Any]] = [[1.0 if i == j else 0.0 for j in range(count)] for i in range(count)]
@@ -82,10 +83,10 @@ def bounded_step(
     rounds: int = 2,
     scale: Mapping[int, Any] = MappingProxyType({}),
 ) -> list[Any]:
-    """Return δ within bounds.
+    """Return the damped least-squares step δ for a Jacobian ``rows`` and ``errors``, within bounds.
 
-    In each of ``rounds``, coordinates that exceed their bounds are fixed there; the last round only clips.  For
-    velocities with a ``scale`` s, δ/s is damped.
+    The step is computed ``rounds`` times.  After each round but the last, coordinates that exceed their bounds are
+    fixed there.  ``scale`` maps indices of velocities to factors s; the damping of these velocities acts on δ/s.
     """
     rows = [scaled_lengths(row, scale) for row in rows] if scale else rows
 
@@ -105,9 +106,10 @@ def _within_bounds(
     rounds: int,
     scale: Mapping[int, Any],
 ) -> list[Any]:
-    """Return s δ within bounds.
+    """Return a step within bounds, computed ``rounds`` times with the coordinates fixed that exceed their bounds.
 
     ``solve(free, step)`` returns the step of the free coordinates (1 or 0), where the others already move by ``step``.
+    ``downhill`` is the negative gradient.  Coordinates of ``scale`` are multiplied by their factors s at the end.
     """
     free = box.free(q, downhill)
     step: list[Any] = [0.0] * len(free)
@@ -141,9 +143,10 @@ def newton_step(
     rounds: int = 2,
     scale: Mapping[int, Any] = MappingProxyType({}),
 ) -> list[Any]:
-    """Return the step that minimises gᵀδ + ½ δᵀ(H + μ 1) δ within bounds; a descent direction for any H.
+    """Return the step that minimises gᵀδ + ½ δᵀ(H + μ 1) δ within bounds; ``slopes`` are g and ``damping`` is μ.
 
-    For velocities with a ``scale`` s, δ/s is damped.
+    It is a descent direction for any H.  ``scale`` maps indices of velocities to factors s; the damping of these
+    velocities acts on δ/s.
     """
     if scale:
         H = [[x * scale[i] if i in scale else x for x in scaled_lengths(row, scale)] for i, row in enumerate(H)]

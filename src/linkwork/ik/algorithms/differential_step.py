@@ -36,7 +36,10 @@ _FLOOR = 1e-9  # minimum damping, which resolves redundancy
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost ½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ; ``diagonal_dofs`` are the coordinates whose own errors are in D and c."""
+    """Cost ½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ of a step δ; D is a diagonal.
+
+    D and c contain the errors that depend on a single coordinate; ``diagonal_dofs`` are these coordinates.
+    """
 
     A: list[list[Any]]
     r: list[Any]
@@ -58,12 +61,19 @@ class VelocityStep(NamedTuple):
 
 
 def sizes(stack: Stack) -> list[float]:
-    """Return the diagonal of S: 1 for angles, 1 / characteristic length for lengths."""
+    """Return for each velocity the factor that makes it comparable with the others.
+
+    It is 1 for angles and 1 / characteristic length for lengths.
+    """
     return [1.0 / x for x in unit_steps(stack.tree)]
 
 
 def costs(stack: Stack, at: Stacked, rows: Collection[int], gains: Scalars, damping: Any) -> Cost:
-    """Return the cost of some errors; hard ones are scaled by characteristic size."""
+    """Return the quadratic cost of a step for the errors with indices ``rows``.
+
+    ``gains`` are the fractions of the errors that the step removes.  Hard errors are weighted by their scales, soft
+    ones by their weights.  ``damping`` is multiplied by the sum of squared weighted soft errors.
+    """
     beyond = stack.beyond(at.errors)
     A: list[list[Any]] = []
     r: list[Any] = []
@@ -101,8 +111,9 @@ def velocity_step(
 ) -> VelocityStep:
     """Return the velocity for soft tasks of one level.
 
-    The search for active limits starts from those active at ``v_last``.  ``norms`` are sets of velocities whose norm is
-    bounded: where the first solution exceeds a bound, its direction determines the box that replaces the ball.
+    The search for active limits starts from those active at ``v_last``.  ``norms`` are pairs of indices in v and the
+    bound of the norm of these velocities.  Where the first solution exceeds a bound, the velocities are limited to a
+    box inside the ball, with a corner in the direction of that solution.
     """
     at = stack.at(q)
     cost = costs(stack, at, range(len(at.errors)), gains, damping)
@@ -125,7 +136,10 @@ def velocity_step(
 
 
 def with_errors(stack: Stack, at: Stacked, delta: Scalars, gains: Scalars, result: VelocityStep) -> VelocityStep:
-    """Return the step with its errors before and after."""
+    """Return ``result`` with the errors before and after the step ``delta``, outside their ranges.
+
+    ``after`` is to first order.  ``short`` is the difference of the step's effect from the one that the gains require.
+    """
     changes = [dot(row, delta) for row in at.rows]
     after = stack.beyond([e + x for e, x in zip(at.errors, changes, strict=True)])
     short = []

@@ -57,7 +57,7 @@ def is_plain(stack: Stack) -> bool:
 
 @dataclass
 class _Cascade:
-    """Step of the hierarchy so far: constraints of later levels, and whether all programs were solved."""
+    """Step δ after the levels of a hierarchy that are already solved, with constraints that preserve their result."""
 
     n: int
     lower: list[Any]  # bounds of δ
@@ -80,14 +80,14 @@ class _Cascade:
         self._constrain(rows)
 
     def _constrain(self, rows: list[list[Any]]) -> None:
-        """Constrain rows to the values of the current step."""
+        """Add constraints that keep each product of a row with δ at its value in the current step."""
         values = [dot(row, self.step) for row in rows]
         self.rows, self.low, self.high = self.rows + rows, self.low + values, self.high + values
 
     def refine(self, rows: list[list[Any]], target: Scalars, floor: Scalars) -> None:
-        """Refine G δ = target beyond the tolerance of the programs.
+        """Reduce the residual of G δ = target below the tolerance of the quadratic programs.
 
-        The correction is the smallest step of the coordinates that are off their bounds.
+        G are the ``rows``.  The correction is the smallest step of the coordinates that are off their bounds.
         """
         unconstrained = [
             0.0 if _is_float(a) and _is_float(b) and a == b else where(eq(side, 0.0), 1.0 / s, 0.0)
@@ -99,7 +99,10 @@ class _Cascade:
         self.step = [nearest(x + y, a, b) for x, y, a, b in zip(self.step, change, self.lower, self.upper, strict=True)]
 
     def add_barriers(self, rows: list[list[Any]], low: Scalars, high: Scalars, floor: Scalars) -> None:
-        """Add barriers, with the minimum slack s of low ≤ B δ + s ≤ high where the box does not allow them."""
+        """Add the constraints low ≤ B δ ≤ high for the ``rows`` B.
+
+        Where the bounds of δ do not permit them, they are relaxed by the minimum slack.
+        """
         n, m = self.n, len(rows)
         H = [[0.0] * (n + m) for _ in range(n + m)]
         for k in range(n + m):

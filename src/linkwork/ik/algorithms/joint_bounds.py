@@ -33,7 +33,7 @@ Scalars = Sequence[Any]
 
 
 def times(x: Any, a: Any) -> Any:
-    """Return the product; factors known to be 0, and a second factor known to be 1, take no operation."""
+    """Return the product x a; no operation is generated for a factor known to be 0, or an a known to be 1."""
     return 0.0 if is_zero(x) or is_zero(a) else (x if a.__class__ is float and a == 1.0 else x * a)
 
 
@@ -66,7 +66,7 @@ _ROUNDING = 8.0 * 2.0**-52  # margin so that q + v dt does not exceed a bound by
 
 @dataclass(frozen=True)
 class MotionLimits:
-    """Limits of a step over any scalar, with the indices of coordinates that have each kind of limit."""
+    """Position, velocity and acceleration limits of a step, with the indices of the limited coordinates."""
 
     lower: Scalars  # (nq)
     upper: Scalars
@@ -79,7 +79,10 @@ class MotionLimits:
     def box(
         self, tree: Tree, q: Scalars, dt: Any, v_last: Scalars, locked_dofs: Collection[int] = ()
     ) -> tuple[list[Any], list[Any]]:
-        """Return the lowest and highest velocities (nv): infinite floats without limits, 0 for locked joints."""
+        """Return the lowest and the highest permitted velocity of each coordinate in the next step ``dt`` (nv).
+
+        They are infinite floats without limits, and 0 for locked joints.
+        """
         q_index, rate = coordinate_indices(tree), 1.0 / dt
         low: list[Any] = [-_INF] * tree.nv
         high: list[Any] = [_INF] * tree.nv
@@ -110,7 +113,10 @@ class MotionLimits:
 
 
 def _braking_speed(distance: Any, change: Any, dt: Any) -> Any:
-    """Return the maximum speed that permits a stop within a distance, at ``change`` per step."""
+    """Return the maximum speed from which a joint can stop within a distance.
+
+    ``change`` is the maximum change of its speed in a step ``dt``.
+    """
     steps = distance / (change * dt)
     steps_to_rest = floor(sqrt(0.25 + 2.0 * fmin(steps, 1e12)) - 0.5)
     return change * (steps / (steps_to_rest + 1.0) + 0.5 * steps_to_rest)

@@ -89,7 +89,7 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
     """Search for a configuration that satisfies all tasks, within an iteration budget.
 
     Returns the best configuration if the search fails.  ``first`` is the index of the first start: 0 is the initial
-    guess, others are those of the sequence.
+    guess, k > 0 is point k of `sequence_point`.
     """
     tree = stack.tree
     weights, longest = stack.all_weights(), unit_steps(tree)

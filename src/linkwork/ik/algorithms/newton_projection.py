@@ -67,7 +67,7 @@ _REGULAR = 1e-14  # regularisation relative to the diagonal of J Jᵀ, for μ �
 
 
 def newton_step(J: Sequence[Scalars], open_: Scalars, mu: float) -> list[Any]:
-    """Return Jᵀ (J Jᵀ + 1/μ)⁻¹ (y − φ), with residual ``open_`` = y − φ; μ may be infinite."""
+    """Return the damped Newton step Jᵀ (J Jᵀ + 1/μ)⁻¹ r for a residual r = ``open_``; μ may be infinite."""
     multipliers = Semidefinite.of(product(J, transposed(J)), [1.0 / mu] * len(J), _REGULAR).once(open_)
     return [dot(column, multipliers) for column in transposed(J)]
 
@@ -93,7 +93,10 @@ def iterate_steps(
     first: Any,
     step: Callable[[Stacked, Scalars, Scalars], list[Any]],
 ) -> SearchResult:
-    """Iterate steps computed from errors and rows, range violations, and q."""
+    """Iterate q ← q ⊕ step(at, beyond, q), clipped to the limits, until all tasks are done or the budget is spent.
+
+    ``at`` are the errors and their Jacobian at q, and ``beyond`` the violations of the errors' ranges.
+    """
 
     def continues(state: tuple[Any, ...]) -> Any:
         _, done, iterations = state

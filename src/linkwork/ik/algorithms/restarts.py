@@ -29,7 +29,7 @@ _NO_BOUND = 1e6  # [rad, m] larger bounds count as absent
 def start_configuration(
     tree: Tree, q_init: Scalars, box: LimitBox, index: Any, locked_dofs: Collection[int] = ()
 ) -> list[Any]:
-    """Return start number ``index`` within limits; 0 is the initial guess."""
+    """Return the initial guess for ``index`` 0, else point ``index`` of `sequence_point`, clipped to the limits."""
     if index.__class__ in (int, float) and not index:
         return box.within(q_init)
     fractions = sequence_point(tree, q_init, box, index, locked_dofs)
@@ -42,7 +42,7 @@ def _outward(x: Any) -> Any:
 
 
 def sequence_point(tree: Tree, q: Scalars, box: LimitBox, index: Any, locked_dofs: Collection[int] = ()) -> list[Any]:
-    """Return point number 1, 2, ... of the sequence: anywhere within limits.
+    """Return the configuration number ``index`` (1, 2, ...) of a low-discrepancy sequence that covers the limits.
 
     Coordinates without limits are up to half a revolution, or two characteristic lengths, from q.  Locked joints stay.
     After many starts, every second one is nearer to the limits.

@@ -48,7 +48,10 @@ def _constant(values: Scalars) -> list[Any]:
 
 
 def differentiable_solution(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = None) -> list[Any]:
-    """Return q with its derivative by targets, the reference configuration and robot parameters attached."""
+    """Return the solution q unchanged, with derivatives by the implicit-function theorem attached.
+
+    They are derivatives with respect to the targets, the reference configuration ``near`` and the robot's parameters.
+    """
     if not all(x.__class__ in (Symbol, float) for x in q) or all(x.__class__ is float for x in q):
         return list(q)
     constant_q = _constant(q)
@@ -58,7 +61,7 @@ def differentiable_solution(stack: Stack, q: Scalars, box: LimitBox, near: Scala
 
 
 def newton_step_at_solution(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = None) -> list[Any]:
-    """Return the Newton step (nv) at a solution q, whose derivative is that of the solution."""
+    """Return the Newton step (nv) at a solution q: it is zero, and its derivative is that of the solution."""
     q = _constant(q)
     weights = stack.all_weights()
     hard = [i for i, hard in enumerate(stack.hard) if hard]
@@ -102,7 +105,7 @@ def _distance_gradient(stack: Stack, q: Scalars, near: Scalars, free: Scalars) -
 def _curvature(
     stack: Stack, q: Scalars, near: Scalars, multipliers: Scalars, hard: Sequence[int], weights: Scalars, free: Scalars
 ) -> list[list[Any]]:
-    """Return K (nv, nv), with 1 on the diagonal of fixed coordinates."""
+    """Return the derivative (nv, nv) of ∇½‖q ⊖ q₀‖² + Jᵀλ by q, with 1 on the diagonal of fixed coordinates."""
     n = stack.tree.nv
     columns = []
     for k in range(n):

@@ -386,7 +386,7 @@ class _Search:
         )
 
     def _bfgs_update(self, state: _State, gradient: Scalars) -> list[Any]:
-        """Return the matrix H after a damped BFGS update."""
+        """Return the approximated Hessian H after a damped BFGS update."""
         n = len(gradient)
         H = [[state.matrix[_triangle_index(i, j)] for j in range(n)] for i in range(n)]
         s = [state.step[k] for k in self.used]

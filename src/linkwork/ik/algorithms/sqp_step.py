@@ -44,7 +44,7 @@ class QuadraticStep(NamedTuple):
 
 @dataclass(frozen=True)
 class QuadraticPrograms:
-    """Quadratic programs of one structure: movable coordinates, bounds, and rows with ranges."""
+    """Quadratic programs with the same movable coordinates, bounds of coordinates and ranges of rows."""
 
     used: Sequence[int]  # indices of the movable velocities
     box: LimitBox
@@ -62,7 +62,11 @@ class QuadraticPrograms:
         bound_sides: Scalars,
         range_sides: Scalars,
     ) -> QuadraticStep:
-        """Solve the program; H, g and J cover the movable coordinates, errors of rows with ranges are unclipped."""
+        """Return the minimum of ½ δᵀ H δ + gᵀ δ with J δ = −e within bounds, and the next active set.
+
+        H, g and J (``rows``) cover the movable coordinates.  Rows with a range require an error within it; their
+        ``errors`` are not clipped.  ``bound_sides`` and ``range_sides`` are the predicted active set.
+        """
         bounded = [(index, k) for index, k in enumerate(self.used) if k in self.box.indices]
         distances = {
             index: (self.box.lower[n] - q[n], self.box.upper[n] - q[n])
@@ -93,7 +97,7 @@ class QuadraticPrograms:
         bound_sides: Scalars,
         range_sides: Scalars,
     ) -> tuple[list[Any], list[Any]]:
-        """Return δ and λ for an active set."""
+        """Return the step δ and the multipliers λ for a fixed active set."""
         n = len(g)
         free: list[Any] = [1.0] * n
         fixed: list[Any] = [0.0] * n

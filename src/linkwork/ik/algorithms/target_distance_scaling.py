@@ -32,7 +32,10 @@ def length_dofs(stack: Stack) -> list[int]:
 
 
 def length_scale(stack: Stack, beyond: Scalars, weights: Scalars) -> Any:
-    """Return s for the weighted errors outside their ranges, in all units but radians."""
+    """Return the factor s ≥ 1 [m/rad] by which steps of length coordinates are enlarged, from the remaining errors.
+
+    The errors outside their ranges, ``beyond``, are those that are not in rad and have a positive weight.
+    """
     lengths = [
         x * where(lt(0.0, w), 1.0, 0.0)
         for x, w, unit in zip(beyond, weights, stack.units, strict=True)
@@ -46,7 +49,7 @@ def length_scale(stack: Stack, beyond: Scalars, weights: Scalars) -> Any:
 
 
 def scaled_lengths(vector: Scalars, scale: Mapping[int, Any]) -> list[Any]:
-    """Return a vector of velocities with length coordinates multiplied by s."""
+    """Return a vector (nv) whose entries k of ``scale`` are multiplied by scale[k]."""
     return [x if k not in scale or is_zero(x) else x * scale[k] for k, x in enumerate(vector)]
 
 

@@ -78,7 +78,10 @@ def _own_range(spec: ResidualSpec, row: int) -> tuple[Any, Any, Any]:
 
 
 def _preserved_range(spec: ResidualSpec, row: int, x: Any) -> tuple[Any, Any, Any]:
-    """Return the range of an error from its target to its value, and the tolerance of that range."""
+    """Return the range that preserves an error x of an earlier stage, with its tolerance.
+
+    It is the error's own range if that is satisfied, else its own range extended to x.
+    """
     low, high, tolerance = _own_range(spec, row)
     if not spec.hard[row]:
         return fmin(low, x), fmax(high, x), PRESERVED

@@ -66,7 +66,7 @@ class Stack:
 
     @property
     def own(self) -> list[int]:
-        """Indices of the errors that are equations (no range) of the robot's own constraints."""
+        """Indices of the errors of the robot's own constraints that must be zero (rather than in a range)."""
         each = [(task, pair) for task in self.tasks for pair in task.ranges]
         return [row for row, (task, pair) in enumerate(each) if task.own and pair == (0.0, 0.0)]
 
@@ -145,7 +145,10 @@ class Stack:
         ]
 
     def active_rows(self, rows: Sequence[Scalars], beyond: Scalars) -> list[list[Any]]:
-        """Return the Jacobian, with rows of zeros for errors within their range; rows of equations are unchanged."""
+        """Return the Jacobian with zero rows for the errors that are within their range.
+
+        Rows of errors that must be zero are unchanged.
+        """
         return [
             list(row) if low == high else [x if is_zero(x) else where(eq(out, 0.0), 0.0, x) for x in row]
             for row, out, (low, high) in zip(rows, beyond, self.ranges, strict=True)

@@ -21,7 +21,7 @@ def named(task: Any, *fields: str, of: str = "frame") -> None:
 
 
 def frozen(name: str, target: Any) -> Any:
-    """Return a target as nested tuples, which hash.
+    """Return a target as nested tuples of floats, which are hashable.
 
     Raises ValueError for values that are not finite.
     """
@@ -59,7 +59,11 @@ def ranges_of(caller: str, lower: Any, upper: Any) -> tuple[Any, Any]:
 
 
 def read_values(name: str, argument: str, unit: str, value: Any, below: float | None) -> float | tuple[float, ...]:
-    """Return a non-negative number, or a tuple of them; a tolerance is positive and may be infinite."""
+    """Return a field of a task as a float, or as a tuple with one for each error.
+
+    A weight is at least zero and below ``below``; a tolerance (``below`` None) is positive and may be infinite.
+    Raises ValueError.
+    """
     least = "> 0" if below is None else ">= 0"
 
     def read_one(x: Any) -> float:
@@ -79,10 +83,10 @@ def read_values(name: str, argument: str, unit: str, value: Any, below: float | 
 
 
 def pose_tolerance(caller: str, position: Any, orientation: Any) -> list[float]:
-    """Return the tolerances of a pose's six rows (rotation x y z [rad], position x y z [m]).
+    """Return the tolerances of a pose's six errors (rotation x y z [rad], position x y z [m]).
 
-    Each is a positive number, which bounds the length of what is left, or three, which bound its coordinates; infinite
-    where it is free.  Raises ValueError.
+    ``orientation`` and ``position`` are each a positive number, which bounds the norm of the error, or three, which
+    bound its coordinates; infinite for a free coordinate.  Raises ValueError.
     """
     result: list[float] = []
     for name, unit, value in (("orientation_tolerance", "rad", orientation), ("position_tolerance", "m", position)):

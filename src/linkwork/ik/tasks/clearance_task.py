@@ -29,7 +29,8 @@ class ClearanceTask(AimedTask):
 
     It has one error per link: the smallest distance of the link's shapes to obstacles and to earlier links, for the
     pairs of `Robot.collision_pairs`.  A hard task holds at every solution; with a weight, the missing distance costs ½
-    Σ (w e)².  The scene is its target: `target_for` another scene of the same capacities can be passed with a call.
+    Σ (w e)².  The scene is the task's target.  Another scene of the same capacities can be passed with a call:
+    `target_for` converts it to an array.
     """
 
     scene: Scene | None = field(default=None, compare=False)
@@ -50,7 +51,7 @@ class ClearanceTask(AimedTask):
         self.settle("clearance")
 
     def target_for(self, scene: Scene) -> np.ndarray:
-        """Return the target for another scene.
+        """Return a scene as the array that this task takes as its target.
 
         Raises ValueError for a scene of other capacities.
         """

@@ -106,14 +106,18 @@ class _FrameTask(AimedTask):
         return self._at(state, target, "yes")
 
     def curved_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Compute the Jacobian to differentiate for second derivatives.
+        """Compute errors and a Jacobian whose derivatives are the second derivatives of the errors.
 
-        For a small angle these follow from the angular rate.
+        With equal weights, the rows of the rotation are those of the angular velocity, which is exact enough for small
+        angles.
         """
         return self._at(state, target, "yes" if self._needs_exact_jacobian else "way")
 
     def _rows_with_rotation(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Return exact rows; in the frame's own axes, the rows of its angular velocity are appended for `_led`."""
+        """Return errors and their exact Jacobian, for errors in the frame's own axes with further rows.
+
+        These are the rows of the frame's angular velocity, which `_corrected_for_rotation` needs.
+        """
         result = self.exact_jacobian(state, target)
         if self.axes != "frame":
             return result
@@ -121,7 +125,11 @@ class _FrameTask(AimedTask):
         return TaskRows(result.errors, [*result.rows, *_rows([C.angular for C in columns])])
 
     def _corrected_for_rotation(self, result: list[Any], moved: Scalars, led: Scalars) -> list[Any]:
-        """Correct the required rates of a position error where axes rotate with the frame and the target moves."""
+        """Return the required rates of a position error, corrected for the rotation of the frame's own axes.
+
+        The correction is only needed where the target moves, ``led`` ≠ 0.  The last three entries of ``moved`` are the
+        angular velocity.
+        """
         if self.axes != "frame" or all(x.__class__ is float and x == 0.0 for x in led):
             return result
         return [x - y for x, y in zip(result, Vec3.of(moved[-3:]).cross(Vec3.of(led)), strict=True)]
@@ -134,9 +142,10 @@ class _FrameTask(AimedTask):
         return None
 
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
-        """Compute the motion of B relative to A, whatever the target.
+        """Compute the divided time difference of the motion of B relative to A, which does not depend on the target.
 
-        It is in A's axes, unless axes other than B's own are named.
+        The motion is the position, and the angular velocity for rotations.  It is in A's axes, unless axes other than
+        B's own are named.
         """
         R, result = self._axes_of(states[0], target), []
         for vectors in self._motion_vectors(states, steps):
@@ -145,9 +154,9 @@ class _FrameTask(AimedTask):
         return result
 
     def _motion_vectors(self, states: Sequence[TaskKinematics], steps: Sequence[Any]) -> list[list[Vec3]]:
-        """Return, for each kind of error, the vectors whose time differences are its rates.
+        """Return the sequences of vectors (rotation, position) whose time differences are the `rates`.
 
-        There is one vector less for velocities.
+        Rotations have angular velocities between states, so one vector less than there are states.
         """
         raise NotImplementedError
 
@@ -222,9 +231,10 @@ class _FrameTask(AimedTask):
 
 
 def _turning(phi: Vec3, w: Vec3, ahead: Vec3, gains: tuple[float, float]) -> Vec3:
-    """Return ω̇ − ahead for a rotation vector φ that obeys φ̈ + k_d φ̇ + k_p φ = 0.
+    """Return the angular acceleration ω̇ for which the rotation vector φ obeys φ̈ + k_d φ̇ + k_p φ = 0.
 
-    φ̇ = V(−φ)⁻¹ w in the frame's own axes.
+    ``w`` is the angular velocity relative to the target, in the frame's own axes, with φ̇ = V(−φ)⁻¹ w.  ``ahead`` is
+    the target's angular acceleration, and ``gains`` are (k_p, k_d).
     """
     rate = twist_of_translation(-phi, w)
     moving = seeded([*phi], [SparseTangent({0: x}) for x in rate])
@@ -308,7 +318,10 @@ class PoseTask(_FrameTask):
         return TaskRows(rotation + translation, _rows(turning, moving))
 
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Compute errors and, in the frame's own axes, the twist (cheaper), unless some errors are free."""
+        """Compute errors and the Jacobian; in the frame's own axes it is that of the frame's twist, which is cheaper.
+
+        If some errors are free, it is the errors' exact Jacobian.
+        """
         return self._rows_with_rotation(state, target) if self.exact else self.rows(state, target)
 
     def settling(
@@ -405,7 +418,10 @@ class OrientationTask(_FrameTask):
         return TaskRows(rotation, _rows(turning))
 
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Compute errors and, in the frame's own axes, the angular velocity, unless some errors are free."""
+        """Compute errors and the Jacobian; in the frame's own axes it is that of its angular velocity.
+
+        If some errors are free, it is the errors' exact Jacobian.
+        """
         return self.rows(state, target)
 
     def settling(

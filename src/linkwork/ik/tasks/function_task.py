@@ -69,7 +69,7 @@ def read_shape(caller: str, shape: Any) -> tuple[int, ...] | None:
 
 
 class ConfigurationQuery(StateQuery):
-    """Query interface of a robot in a configuration for user functions, including the whole of q."""
+    """Kinematics of a robot at a configuration, as the argument k of user functions; it includes the whole of q."""
 
     def __init__(self, k: TaskKinematics, name: str) -> None:
         super().__init__(k, name)

@@ -69,7 +69,11 @@ class _DirectionTask(AimedTask):
         return self.cone is not None
 
     def _rotation_error(self, d: Vec3, u: Vec3, rates_in_B: Sequence[Vec3 | None]) -> TaskRows:
-        """Return the rotation from u to d and its Jacobian, from the rates of u relative to B (None for zero)."""
+        """Return the rotation from the direction u to the task's direction d as errors [rad], and its Jacobian.
+
+        Both are unit vectors in B's axes, in which d is fixed.  ``rates_in_B`` are the angular velocities of B
+        relative to u for each coordinate of v, None where they are zero.  With a cone the error is the angle alone.
+        """
         axis, cosine = d.cross(u), d.dot(u)
         square = axis.dot(axis)
         straight = lt(square, 1e-24)

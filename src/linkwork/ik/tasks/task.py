@@ -62,10 +62,11 @@ class TaskTarget:
 
 @dataclass(frozen=True, slots=True)
 class PairSelection:
-    """Selected pairs of shapes for distances: pairs within the robot, and the robot's shapes against a scene.
+    """Pairs of shapes, selected by name, whose distances a task uses.
 
-    The full list of pairs is ``own`` followed by each of ``shapes`` with every entry of the scene; ``selected`` are
-    the indices of the selected ones.
+    ``own`` are pairs within the robot, and ``shapes`` the robot's shapes that are measured against a scene.  The full
+    list of pairs is ``own`` followed by each of ``shapes`` with every entry of the scene; ``selected`` are the indices
+    of the selected ones.
     """
 
     own: tuple[tuple[int, int], ...]
@@ -211,7 +212,10 @@ class Task(ABC):
         return None
 
     def freed(self) -> Task:
-        """Return the task for use with free errors, which may stay away from zero."""
+        """Return an equivalent task whose Jacobian is exact also where its errors are not zero.
+
+        It replaces the task where an infinite tolerance frees some of its errors.
+        """
         return self
 
     def settled(self, robot: Any, state: TaskKinematics) -> Self:
@@ -234,21 +238,24 @@ class Task(ABC):
 
     @property
     def moved(self) -> Task | None:
-        """Task whose error differences over time are this task's motion in closed form, or None: see `rates`."""
+        """Task whose errors, differenced in time, equal this task's `rates`; None if there is no such task.
+
+        The exact Jacobian of its errors then yields that of the rates in closed form.
+        """
         return self
 
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
         """Compute the k-th divided difference in time of the task's errors from k + 1 states, newest first.
 
-        ``steps`` [s] are the times between consecutive states. Where axes rotate, the quantities from which the errors
-        are computed take the place of the errors.
+        ``steps`` [s] are the times between consecutive states.  Tasks whose errors are in axes that rotate return the
+        difference of the underlying motion instead: of a frame's position in fixed axes, and of its angular velocity.
         """
         return time_differences([self.errors(k, target) for k in states], steps)
 
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Compute the errors, and the Jacobian with which feedback controllers control them.
+        """Compute the errors and the Jacobian that feedback controllers use.
 
-        The Jacobian may have additional rows after those of the errors; they describe motion for `settling`.
+        The Jacobian may have additional rows after those of the errors; `settling` needs their velocities.
         """
         return self.exact_jacobian(state, target)
 

@@ -82,9 +82,9 @@ def has_manifold(joint: JointType, name: str = "") -> bool:
 
 
 def manifold_distances(joint: JointType, q: np.ndarray) -> np.ndarray:
-    """Evaluate `JointType.distance` for configurations (..., nq).
+    """Return the distance of each configuration (..., nq) from the joint's manifold, `JointType.distance`.
 
-    Returns an array of shape (...), NaN where no nearest configuration exists.
+    The result is an array of shape (...), NaN where no nearest configuration exists.
     """
     with np.errstate(all="ignore"):
         off = joint.distance([q[..., k] for k in range(joint.nq)])
@@ -92,14 +92,14 @@ def manifold_distances(joint: JointType, q: np.ndarray) -> np.ndarray:
 
 
 def normalized(joint: JointType, q: np.ndarray) -> np.ndarray:
-    """Evaluate `JointType.normalize` for configurations (..., nq)."""
+    """Return the nearest configurations on the joint's manifold to q (..., nq), by `JointType.normalize`."""
     with np.errstate(all="ignore"):
         columns = joint.normalize([q[..., k] for k in range(joint.nq)])
     return np.stack([np.broadcast_to(np.asarray(x, dtype=float), q.shape[:-1]) for x in columns], axis=-1)
 
 
 def _expected(joint: JointType, q: np.ndarray, off: float) -> str:
-    """Describe what was expected of one configuration, and by how much it is off, for a message."""
+    """Return the expectation that a configuration q fails, and by how much, for a message."""
     lengths = {indices: float(np.linalg.norm(q[list(indices)])) for indices in joint.unit_length}
     indices, length = max(lengths.items(), key=lambda item: abs(item[1] - 1.0), default=((), 1.0))
     if abs(length - 1.0) <= 0.5 * SILENT_MANIFOLD_DISTANCE:

@@ -18,7 +18,7 @@ _CONTRACT = f"{__package__}.joint_type"  # module of JointType, which imports th
 
 
 def call_joint(name: str, joint: JointType, method: str, *arguments: Any) -> Any:
-    """Call a method of a joint type.
+    """Return the result of a method of a joint type.
 
     Raises JointMethodError, with the joint's name, for an exception in the method.
     """

@@ -26,17 +26,20 @@ def unit_vectors(n: int) -> list[list[float]]:
 
 
 def rows(columns: list[list[Any]], count: int) -> list[list[Any]]:
-    """Return the matrix with these columns as a list of its ``count`` rows."""
+    """Return the rows, ``count`` of them, of the matrix with these columns."""
     return [[column[i] for column in columns] for i in range(count)]
 
 
 def square(x: Scalars) -> Any:
-    """Return the sum of squares."""
+    """Return the squared length of a vector."""
     return sum((a * a for a in x), 0.0)
 
 
 def twist_along(joint: JointType, q: Scalars, q_dot: Scalars) -> Motion:
-    """Compute the twist ((Rᵀ Ṙ)^∨; Rᵀ ṗ) of M relative to F, in M's coordinates, at rate q̇ of q."""
+    """Return the twist of M relative to F, in M's coordinates, at the rate q̇ of q.
+
+    It is ((Rᵀ Ṙ)^∨; Rᵀ ṗ), by differentiating the transform.
+    """
     moving = seeded(q, q_dot)
     level = moving[0].level
     X = joint.X(moving)
@@ -74,10 +77,11 @@ def independence(motions: Sequence[Scalars]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Linear span of motions (6,), as Householder reflections that map it to the first coordinate axes.
+    """Linear span of motion vectors (6,), for projections onto it and onto its orthogonal complement.
 
-    Pivoting: each step uses the motion with the largest remaining component relative to its norm.  A motion with a
-    remaining component of at most 1e-13 of its norm counts as dependent.
+    It is stored as Householder reflections that map it to the first coordinate axes.  Pivoting: each step uses the
+    motion with the largest remaining component relative to its norm.  A motion with a remaining component of at most
+    1e-13 of its norm counts as dependent.
     """
 
     reflections: tuple[list[Any], ...]  # u of 1 − u uᵀ for each motion; u = 0 for a dependent one
@@ -110,7 +114,7 @@ class Span:
         return self._back(y)
 
     def complement(self) -> list[list[Any]]:
-        """Return orthonormal vectors, 6 minus the number of motions, that are orthogonal to the span."""
+        """Return an orthonormal basis of the orthogonal complement: 6 vectors minus the number of motions."""
         return [self._back(unit) for unit in unit_vectors(6)[len(self.is_independent) :]]
 
     def _back(self, y: Scalars) -> list[Any]:
@@ -124,7 +128,10 @@ _Left = list[tuple[list[Any], Any]]
 
 
 def _largest_first(motions: _Left, k: int) -> _Left:
-    """Move the motion with the largest relative component beyond the first k axes to the front."""
+    """Return the motions with the next pivot in front, by conditional exchanges.
+
+    The pivot has the largest component beyond the first k axes, relative to its own norm.
+    """
     (first, size), rest = motions[0], []
     length = square(first[k:])
     for other, its_size in motions[1:]:

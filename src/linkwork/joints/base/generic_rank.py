@@ -21,19 +21,19 @@ _SAME = 1e-9  # tolerance of S, relative to its largest element
 
 
 def subspace_rank(joint: JointType) -> int:
-    """Return the rank of S in almost every configuration."""
+    """Return the rank of the motion subspace S in almost every configuration."""
     return joint.nv if is_elementary(joint) else int(_cached(joint, _rank))
 
 
 def has_constant_subspace(joint: JointType) -> bool:
-    """Return True if S is equal in all random configurations tried."""
+    """Return True if the motion subspace S is the same in all random configurations that were tried."""
     return bool(_cached(joint, _same))
 
 
 def check_joint_type(joint: JointType, name: str = "") -> None:
-    """Check the statements of a joint type.
+    """Raise ValueError for a joint type whose attributes, transform or motions are invalid.
 
-    Raises ValueError for a type without its sizes or units, with a transform that is not a pose, with more than six
+    They are invalid for a type without its sizes or units, with a transform that is not a pose, with more than six
     velocities, or with linearly dependent motions in all configurations.  ``name`` is the joint's name, for messages.
     """
     of = f"joint {name!r} ({joint.type_name()})" if name else joint.type_name()
@@ -109,7 +109,7 @@ def _same(joint: JointType) -> bool:
 
 
 def _subspaces(joint: JointType) -> list[np.ndarray]:
-    """Return S (6, nv) at random configurations."""
+    """Return the motion subspace S (6, nv) at some random configurations."""
     free = np.full(joint.nq, np.inf).tolist()
     drawn = joint.random(np.random.default_rng(0), [-x for x in free], free, (_SAMPLES,)).tolist()
     result = [[[float(x) for x in column.elements()] for column in joint.S(q).columns] for q in drawn]

@@ -55,10 +55,11 @@ DEPENDS_ON: dict[str, tuple[str, ...]] = {  # method or attribute: the methods t
 
 
 def drop_outdated_methods(cls: type[Any], contract: type[Any]) -> None:
-    """Replace inherited methods that no longer fit a new class by the contract's defaults.
+    """Replace by defaults the inherited methods of a new joint type that do not fit its own methods.
 
-    A closed form is outdated if the class overrides a method that the form depends on (`DEPENDS_ON`).  Raises TypeError
-    where no default exists: the class overrides one of two maps that belong together, but not the other.
+    ``contract`` is `JointType`, which defines the defaults.  An inherited closed form is outdated if the class
+    overrides a method that the form depends on (`DEPENDS_ON`).  Raises TypeError where no default exists: the class
+    overrides one of two maps that belong together, but not the other.
     """
     for written, other in _WRITTEN_TOGETHER:
         if _outdated(cls, contract, other, written):
@@ -76,7 +77,7 @@ def drop_outdated_methods(cls: type[Any], contract: type[Any]) -> None:
 
 
 def _outdated(cls: type[Any], contract: type[Any], said: str, about: str) -> bool:
-    """Return True if ``cls`` no longer has the method ``about`` that the class which defines ``said`` had.
+    """Return True if the inherited method ``said`` was written for another method ``about`` than ``cls`` has.
 
     A class that defines ``said`` without defining a transform states what holds for any transform: if ``about`` is
     "X", the result is then False.

@@ -55,7 +55,7 @@ class JointType(ABC):
     unit_length: tuple[tuple[int, ...], ...] = ()  # indices in q of coordinates that together have length 1
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Drop or refuse inherited methods that were stated for another transform or other rates."""
+        """Replace or refuse inherited methods that were written for another transform or other rates."""
         super().__init_subclass__(**options)
         drop_outdated_methods(cls, JointType)
 
@@ -134,12 +134,12 @@ class JointType(ABC):
         return least_squares([column.elements() for column in self.S(q).columns], V.elements())
 
     def pose_residual(self, X: Pose) -> Motion:
-        """Return the residual (rotation vector [rad]; position [m]) of a pose X, in M's coordinates.
+        """Return the residual (rotation vector [rad]; position [m]) of a pose that the joint cannot reach.
 
-        It is the difference from the transform of the nearest configuration to X.  It is zero if and only if the joint
-        can reach X; otherwise some wrench of `constraint_wrench_subspace` does work on it.  Near the reachable poses,
-        these wrenches do the same work on the residual as on the twist that leads to X.  Default: the difference X_J⁻¹
-        X, with a rotation vector of up to half a revolution.
+        It is the difference from the transform of the nearest configuration to X, in M's coordinates.  It is zero if
+        and only if the joint can reach X; otherwise some wrench of `constraint_wrench_subspace` does work on it.  Near
+        the reachable poses, these wrenches do the same work on the residual as on the twist that leads to X.  Default:
+        the difference X_J⁻¹ X, with a rotation vector of up to half a revolution.
         """
         return pose_error(self.X(self.configuration_from_pose(X)), X)
 
@@ -226,7 +226,10 @@ class JointType(ABC):
         return sqrt(sum(((a - b) * (a - b) for a, b in zip(self.normalize(q), q, strict=True)), 0.0))
 
     def canonical(self, q: Scalars) -> list[Any]:
-        """Return the configuration of the same transform that the type's convention prefers."""
+        """Return the preferred configuration with the same transform as q.
+
+        An example are Euler angles in their principal range; each type defines its convention.
+        """
         return list(q)
 
     def random(
@@ -301,10 +304,10 @@ class JointType(ABC):
         return ()
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Return the component of an inertia in M that affects motions of the joint.  Default: all of it.
+        """Return the part of a body's inertia, in M, that affects the motions of the joint.  Default: all of it.
 
-        The remainder δ must not resist the joint, δ S(q) = 0, and must be the same in F in every configuration, X_FM(q)
-        δ = δ.  It then acts as if it were fixed to F.
+        The remainder δ must not resist the joint, δ S(q) = 0, and must be the same in F in every configuration,
+        X_FM(q) δ = δ.  It then acts as if it were fixed to F.
         """
         return inertia
 

@@ -38,7 +38,7 @@ _MIN_DECREASE = 1e-6  # relative decrease of |ξ|² below which the iteration en
 
 
 def least_squares(columns: Sequence[Scalars], x: Scalars) -> list[Any]:
-    """Return the v that minimises |Σ columns_k v_k − x|, by Gram-Schmidt orthogonalisation.
+    """Return the v that minimises |Σ v_k columns[k] − x|, by Gram-Schmidt orthogonalisation.
 
     v_k is zero for a column that depends on earlier ones.  x is orthogonalised as one more column.
     """
@@ -66,12 +66,18 @@ def least_squares(columns: Sequence[Scalars], x: Scalars) -> list[Any]:
 
 
 def pose_error(reached: Pose, X: Pose) -> Motion:
-    """Return the difference ξ (rotation vector; position) from ``reached`` to X, in the reached frame."""
+    """Return the difference from the pose ``reached`` to the pose X, in the reached frame.
+
+    It is a rotation vector [rad] and a translation [m].
+    """
     return Pose.identity().difference(reached.inv() @ X)
 
 
 def nearest_configuration(joint: JointType, X: Pose) -> list[Any]:
-    """Return the configuration whose transform is nearest to X."""
+    """Return the joint's configuration whose transform is nearest to the pose X.
+
+    It is the result of nonlinear least squares from several initial guesses.
+    """
     if joint.nq == 0:
         return []
     fixed = stop_gradient([value_of(x) for x in X.elements()])
@@ -82,7 +88,7 @@ def nearest_configuration(joint: JointType, X: Pose) -> list[Any]:
 
 
 def _step(joint: JointType, q: Scalars, xi: Motion) -> list[Any]:
-    """Return S⁺ ξ, scaled down to unit length if it is longer."""
+    """Return the Gauss-Newton step S⁺ ξ for a pose error ξ, scaled down to unit length if it is longer."""
     phi = joint.velocity_from_twist(q, xi)
     size = _dot(phi, phi)
     long = lt(1.0, size)
@@ -148,7 +154,10 @@ def _starts(joint: JointType) -> list[list[float]]:
 
 @lru_cache(maxsize=512)
 def _cached_starts(joint: JointType) -> list[list[float]]:
-    """Return the initial guesses: zero and random ones; angles that count revolutions vary more."""
+    """Return the initial guesses of a joint's configuration: zero and random ones.
+
+    Angles that count revolutions vary over several revolutions.
+    """
     free = np.full(joint.nq, np.inf).tolist()
     drawn = joint.random(np.random.default_rng(0), [-x for x in free], free, (_NUM_STARTS - 1,))
     if _counts_revolutions(joint):
@@ -157,7 +166,10 @@ def _cached_starts(joint: JointType) -> list[list[float]]:
 
 
 def _counts_revolutions(joint: JointType) -> bool:
-    """Return True if the angles are coordinates of q and count revolutions."""
+    """Return True if angles of the joint count revolutions.
+
+    They do if q has as many coordinates as v, and none that together have unit length.
+    """
     return joint.nq == joint.nv and not joint.unit_length
 
 

@@ -56,7 +56,10 @@ def twist(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> Motion:
-    """Return (ω; v) of frame B relative to A, expressed in E; v is the velocity of the point of B at P."""
+    """Return the twist (ω; v) of B (``frame``) relative to A (``relative_to``), in the axes of E (``expressed_in``).
+
+    v is the velocity of the point of B at the origin of P (``point``), by default B's own origin.
+    """
     q, v = tree.split_q(q), tree.split_v(v)
     query = FrameQuery(tree, q, frame, relative_to, expressed_in, point)
     V_B, V_A = (chain_twist(tree, q, v, chain) for chain in query.chains)
@@ -74,9 +77,10 @@ def acceleration(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> Motion:
-    """Return (ω̇; v̇) of frame B relative to A, expressed in E.
+    """Return the acceleration (ω̇; v̇) of B (``frame``) relative to A (``relative_to``).
 
-    The rates are those of an observer fixed in A; v̇ is the (classical) acceleration of the point of B at P.
+    It is in the axes of E (``expressed_in``).  The rates are those of an observer fixed in A.  v̇ is the (classical)
+    acceleration of the point of B at the origin of P (``point``), by default B's own origin.
     """
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     query = FrameQuery(tree, q, frame, relative_to, expressed_in, point)

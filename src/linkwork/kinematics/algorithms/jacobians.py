@@ -59,7 +59,10 @@ def jacobian(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> list[list[Any]]:
-    """Return J (6 × nv): the twist of B relative to A, expressed in E, at P, is J v."""
+    """Return J (6 × nv): J v is the twist of B (``frame``) relative to A (``relative_to``).
+
+    It is in the axes of E (``expressed_in``), at the origin of P (``point``), by default B's own origin.
+    """
     return by_rows(columns_of(tree, joint_path(tree, tree.split_q(q), frame, relative_to, expressed_in, point)))
 
 
@@ -71,14 +74,20 @@ def position_jacobian(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> list[list[Any]]:
-    """Return J (3 × nv): the velocity relative to A of the point of B at P, expressed in E, is J v."""
+    """Return J (3 × nv): J v is the velocity of a point of B (``frame``) relative to A (``relative_to``).
+
+    The point is at the origin of P (``point``), by default B's own origin; the axes are those of E (``expressed_in``).
+    """
     return jacobian(tree, q, frame, relative_to, expressed_in, point)[3:]
 
 
 def angular_jacobian(
     tree: Tree, q: Scalars, frame: str, relative_to: str = "world", expressed_in: str = "world"
 ) -> list[list[Any]]:
-    """Return J (3 × nv): the angular velocity of B relative to A, expressed in E, is J v."""
+    """Return J (3 × nv): J v is the angular velocity of B (``frame``) relative to A (``relative_to``).
+
+    It is in the axes of E (``expressed_in``).
+    """
     return jacobian(tree, q, frame, relative_to, expressed_in)[:3]
 
 
@@ -90,7 +99,10 @@ def configuration_jacobian(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> list[list[Any]]:
-    """Return J (6 × nq): the twist of B relative to A, expressed in E, at P, is J q̇ for valid rates."""
+    """Return J (6 × nq): J q̇ is the twist of B (``frame``) relative to A (``relative_to``), as of `jacobian`.
+
+    It holds for rates q̇ that keep q on its manifold.
+    """
     q = tree.split_q(q)
     rows = by_rows(columns_of(tree, joint_path(tree, q, frame, relative_to, expressed_in, point)))
     result: list[list[Any]] = [[] for _ in rows]
@@ -104,7 +116,10 @@ def configuration_jacobian(
 def jacobians(
     tree: Tree, q: Scalars, relative_to: str = "world", expressed_in: str = "world", point: str | None = None
 ) -> list[list[list[Any]]]:
-    """Return J (6 × nv) of every body, in body order: its twist relative to A, expressed in E, at P is J v."""
+    """Return the Jacobian (6 × nv) of every body relative to A (``relative_to``), in body order.
+
+    It is in the axes of E (``expressed_in``), at each body's origin, or for all bodies at the origin of ``point``.
+    """
     q = tree.split_q(q)
     A, E, P = tree.frame(relative_to), tree.frame(expressed_in), None if point is None else tree.frame(point)
     X = poses_in(tree, q, E, range(len(tree.bodies)))
@@ -131,7 +146,7 @@ def jacobian_derivative(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> list[list[Any]]:
-    """Return J̇ (6 × nv) for an observer in A, in E's axes, for the point of B at P.
+    """Return J̇ (6 × nv), the rate of `jacobian` for an observer in A, in E's axes and for the point of B at P.
 
     J a + J̇ v is the acceleration.
     """
@@ -148,7 +163,10 @@ def jacobian_derivative(
 
 
 def _twists(path: Sequence[PathJoint], v: Scalars) -> list[Motion]:
-    """Return U_i of the body of each joint."""
+    """Return for each joint of a path from A to B the twist of its body.
+
+    It is relative to axes that have the orientation of A and move along with the point of B.
+    """
     twist = [step.twist(v) for step in path]
     rotated = list(accumulate((V.angular for V in twist), initial=Vec3.zero()))
     lag = list(accumulate((V.linear for V in reversed(twist)), initial=Vec3.zero()))[::-1]
@@ -164,7 +182,7 @@ def bias_acceleration(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> Motion:
-    """Return J̇ v, (ω̇; v̇) of frame B relative to A at a = 0, without the matrix."""
+    """Return J̇ v, the acceleration (ω̇; v̇) of B relative to A at a = 0, without computing the matrix J̇."""
     return acceleration(tree, q, v, [0.0] * tree.nv, frame, relative_to, expressed_in, point)
 
 
@@ -176,7 +194,7 @@ def jacobian_hessian(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> list[list[list[Any]]]:
-    """Return H (6 × nv × nv); H[:, j, k] is J̇[:, j] at the unit velocity k."""
+    """Return H (6 × nv × nv): H[:, j, k] is the rate of the Jacobian's column j at unit velocity k."""
     q = tree.split_q(q)
     result = column_derivatives(tree, q, joint_path(tree, q, frame, relative_to, expressed_in, point))
     elements = [[H.elements() for H in column] for column in result]
@@ -204,12 +222,12 @@ def column_derivatives(tree: Tree, q: Scalars, path: Sequence[PathJoint]) -> lis
 
 
 def _rotated_change(C: Motion, behind: Motion) -> Motion:
-    """Return the change of a motion whose body rotates along C."""
+    """Return the rate of the column ``behind`` when everything behind the column C moves along C."""
     return Motion(C.angular.cross(behind.angular), C.angular.cross(behind.linear))
 
 
 def _point_change(C: Motion, behind: Motion) -> Motion:
-    """Return the change of C when P moves along a motion behind it."""
+    """Return the rate of the column C when the reference point moves along the column ``behind``."""
     return Motion(Vec3.zero(), C.angular.cross(behind.linear))
 
 
@@ -223,7 +241,7 @@ def manipulability(tree: Tree, q: Scalars, frame: str, relative_to: str = "world
 def manipulability_gradient(
     tree: Tree, q: Scalars, frame: str, relative_to: str = "world", part: str = "all"
 ) -> list[Any]:
-    """Return ∂w (nv) along each velocity: w tr(J⁺ H_k), and 0 where w is 0."""
+    """Return the derivative of the manipulability w along each velocity (nv): w tr(J⁺ H_k), and 0 where w is 0."""
     q = tree.split_q(q)
     path = joint_path(tree, q, frame, relative_to, relative_to)
     columns, H, twist = columns_of(tree, path), column_derivatives(tree, q, path), _moving_dofs(tree, path)
@@ -242,13 +260,13 @@ def _moving_dofs(tree: Tree, path: Sequence[Any]) -> list[int]:
 
 
 def _rows(column: Motion, part: str) -> list[Any]:
-    """Return the selected elements of a column."""
+    """Return the elements of a Jacobian column that ``part`` selects: "all", "position" or "angular"."""
     elements = column.elements()
     return list({"all": elements, "position": elements[3:], "angular": elements[:3]}[part])
 
 
 class _Volume:
-    """Volume spanned by the columns of a matrix J, or by its rows if it is wide, by Householder reflections."""
+    """Volume spanned by the columns of a matrix J (by its rows if it is wide), from a QR factorisation."""
 
     def __init__(self, columns: list[list[Any]]) -> None:
         self.wide = len(columns) > len(columns[0] if columns else ())

@@ -20,7 +20,7 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class PathJoint:
-    """Joint on a kinematic path, and the motion of B relative to A per unit of each of its velocities."""
+    """Joint on the path from a frame A to a frame B, with the twist of B relative to A per unit of its velocities."""
 
     body: int  # index of the joint's body
     outward: bool  # True if that body follows the joint on the path
@@ -32,11 +32,14 @@ class PathJoint:
         return PathJoint(body, outward, X, _signed_columns(X, tree.bodies[body].S(q[body]), outward))
 
     def transformed(self, motions: Subspace) -> tuple[Motion, ...]:
-        """Transform motions from the body's coordinates to those of the path, with sign."""
+        """Transform motions from the body's axes and origin to those of the path's columns.
+
+        Their sign is reversed if the joint leads towards the base.
+        """
         return _signed_columns(self.X, motions, self.outward)
 
     def twist(self, v: Scalars) -> Motion:
-        """Return the sum of the columns times their velocities; v is split by body."""
+        """Return the contribution of the joint's velocity to the twist of B relative to A; v is split by body."""
         V: Motion = Subspace(self.columns) @ v[self.body]
         return V
 
@@ -48,7 +51,10 @@ def _signed_columns(X: Pose, motions: Subspace, outward: bool) -> tuple[Motion, 
 def joint_path(
     tree: Tree, q: Scalars, frame: str, relative_to: str = "world", expressed_in: str = "world", at: str | None = None
 ) -> list[PathJoint]:
-    """Return the joints from A to B in order; q is split by body."""
+    """Return the joints on the path from A (``relative_to``) to B (``frame``), in order; q is split by body.
+
+    Their columns are in the axes of E (``expressed_in``), at the origin of ``at``, by default B's own.
+    """
     B, A, P = tree.frame(frame), tree.frame(relative_to), tree.frame(frame if at is None else at)
     _, to_B, to_A = fork(tree, B.body, A.body)
     X = poses_in(tree, q, tree.frame(expressed_in), [i for F in (B, A, P) for i in ancestors(tree, F.body)])
@@ -58,7 +64,10 @@ def joint_path(
 
 
 def poses_in(tree: Tree, q: Scalars, E: Frame, bodies: Iterable[int]) -> dict[int, Pose]:
-    """Return X_EB for the world, E's body and its ancestors, and ``bodies`` (parents first)."""
+    """Return the poses in the frame E by body index.
+
+    They are those of the world, E's body and its ancestors, and ``bodies``, in which parents must come first.
+    """
     X = {E.body: E.placement.inv() @ Pose.identity()}
     for i in reversed(ancestors(tree, E.body)):
         X[tree.bodies[i].parent] = X[i] @ tree.bodies[i].X(q[i]).inv()
@@ -122,7 +131,7 @@ class BetweenFrames:
 
     @cached_property
     def _poses(self) -> dict[int, Pose]:
-        """X_Bi of the bodies on the path, inward from B and outward to A.
+        """Poses in B of the bodies on the path: inward from B to the last shared body, and outward from there to A.
 
         Where the path passes from one chain to the other, the pose between their stators is one constant, so that the
         distance of a mechanism from the world's origin does not cost precision.
@@ -165,10 +174,10 @@ class BetweenFrames:
 
     @cached_property
     def bias(self) -> Motion:
-        """Σ V_i × V_j of joints i before j on the path, plus the change of the joints' own motions.
+        """Acceleration due to velocities: Σ V_i × V_j of joints i before j on the path, plus the change of joint axes.
 
-        A column that is fixed in the body i, relative to B, changes by −V_Bi × C, with V_Bi the twist of B relative to
-        i.
+        V_i is the joint's contribution to the twist.  A column that is fixed in the body i, relative to B, changes by
+        −V_Bi × C, with V_Bi the twist of B relative to i.
         """
         state, result, before = self._state, Motion.zero(), Motion.zero()
         for step, V in zip(self._steps, self._moving, strict=True):

@@ -26,6 +26,6 @@ def kronecker_rates(dimension: int) -> list[float]:
 
 
 def kronecker_point(index: Any, shift: Sequence[Any]) -> list[Any]:
-    """Return point ``index`` (d,) of the sequence, shifted by ``shift`` (d,) modulo 1."""
+    """Return point ``index`` (d,) of the Kronecker sequence, shifted by ``shift`` (d,) modulo 1."""
     shifted = [index * rate + s for rate, s in zip(kronecker_rates(len(shift)), shift, strict=True)]
     return [x - floor(x) for x in shifted]

@@ -40,7 +40,7 @@ FEW = 4  # up to this number, markers of a body take fewer operations separately
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """Markers on a body, in the axes of the body or of a frame in which many were specified."""
+    """Markers (points or directions) fixed to a body, in the axes of the body or of a frame on it."""
 
     body: int
     placement: Pose  # X_body_frame
@@ -65,7 +65,7 @@ def directions_by_body(tree: Tree, names: Names, vectors: Scalars | None) -> lis
 
 
 def field_at(R: Rotation, a: Vec3, M: Matrix3, vectors: Sequence[Vec3]) -> list[Vec3]:
-    """Return R (a + M r) for every r."""
+    """Return the vectors R (a + M r) of a linear field at every r of ``vectors``."""
     if len(vectors) > FEW:
         a, M = R @ a, R @ M
         return [a + M @ r for r in vectors]
@@ -118,7 +118,7 @@ T = TypeVar("T")
 def marker_poses(
     tree: Tree, q: Scalars, markers: Sequence[Markers], expressed_in: str
 ) -> Iterator[tuple[Markers, Pose]]:
-    """Yield X_EF of the frame F of each group of markers."""
+    """Yield each group of markers with the pose X_EF of its frame F in E (``expressed_in``)."""
     X = _poses(tree, tree.split_q(q), tree.frame(expressed_in), [group.body for group in markers])
     for group in markers:
         yield group, X[group.body] @ group.placement
@@ -127,7 +127,10 @@ def marker_poses(
 def marker_twists(
     tree: Tree, q: Scalars, v: Scalars, markers: Sequence[Markers], relative_to: str, expressed_in: str
 ) -> Iterator[tuple[Markers, Rotation, Motion]]:
-    """Yield R_EF, and the twist of F relative to A at its origin, in its own axes."""
+    """Yield each group of markers with the rotation R_EF of its frame F, and F's twist relative to A.
+
+    The twist is at F's origin, in its own axes.
+    """
     q_of, v_of = tree.split_q(q), tree.split_v(v)
 
     def inward(V: Motion, i: int, body: Body) -> Motion:
@@ -147,7 +150,10 @@ def marker_twists(
 def marker_motions(
     tree: Tree, q: Scalars, v: Scalars, a: Scalars, markers: Sequence[Markers], relative_to: str, expressed_in: str
 ) -> Iterator[tuple[Markers, Rotation, RigidMotion]]:
-    """Yield R_EF, and the motion of F relative to A up to accelerations."""
+    """Yield each group of markers with the rotation R_EF of its frame F, and F's motion relative to A.
+
+    The motion includes velocity and acceleration, in F's own axes.
+    """
     q_of, v_of, a_of = tree.split_q(q), tree.split_v(v), tree.split_v(a)
 
     def joint(i: int, body: Body) -> tuple[Pose, Motion, Motion]:
@@ -169,9 +175,10 @@ def marker_motions(
 def marker_columns(
     tree: Tree, q: Scalars, markers: Sequence[Markers], relative_to: str, expressed_in: str
 ) -> Iterator[tuple[Markers, Pose, list[tuple[int, Motion]]]]:
-    """Yield X_EF, and for each velocity that moves F relative to A its index and F's twist per unit of it.
+    """Yield each group of markers with the pose X_EF of its frame F, and the Jacobian columns of F.
 
-    The twist is at E's origin, in E's axes.
+    They are pairs of an index in v, for each velocity that moves F relative to A, and F's twist per unit of it.  The
+    twist is at E's origin, in E's axes.
     """
     q_of, A = tree.split_q(q), tree.frame(relative_to)
     paths = {group.body: fork(tree, group.body, A.body)[1:] for group in markers}
@@ -193,7 +200,7 @@ def marker_columns(
 
 
 def _poses(tree: Tree, q: Scalars, E: Frame, bodies: Iterable[int]) -> dict[int, Pose]:
-    """Return X_Ei of bodies i, and of those between."""
+    """Return the poses in the frame E of ``bodies``, and of the bodies between them and E."""
 
     def inward(X: Pose, i: int, body: Body) -> Pose:
         return X @ body.X(q[i]).inv()
@@ -213,7 +220,10 @@ def _propagate(
     inward: Callable[[T, int, Body], T],
     outward: Callable[[T, int, Body], T],
 ) -> dict[int, T]:
-    """Propagate a quantity of one body along the tree to others."""
+    """Return a quantity by body, computed from its value ``own`` at the body ``start`` along the tree to ``bodies``.
+
+    ``inward`` and ``outward`` compute the value of the next body across a joint.
+    """
     result = {start: own}
     to_ancestors, to_bodies = _joint_paths(tree, start, bodies)
     for i in to_ancestors:

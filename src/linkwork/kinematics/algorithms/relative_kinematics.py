@@ -31,7 +31,7 @@ Scalars = Sequence[Any]
 
 
 class FrameQuery:
-    """Frame B relative to A, in the axes of E, at a point, with the poses that are needed."""
+    """Poses that the motion of a frame B relative to a frame A needs, in the axes of E, at a point."""
 
     def __init__(self, tree: Tree, q: Scalars, frame: str, relative_to: str, expressed_in: str, at: str | None) -> None:
         self.B, self.A, E = tree.frame(frame), tree.frame(relative_to), tree.frame(expressed_in)
@@ -70,7 +70,7 @@ def chain_pose(tree: Tree, q: Scalars, chain: Sequence[int]) -> Pose:
 
 
 def pose_of_body(tree: Tree, q: Scalars, A: Frame, body: int) -> Pose:
-    """Return X_A,body through the joints between them only."""
+    """Return the pose of a body in the frame A, computed only from the joints between them."""
     _, to_A, to_body = fork(tree, A.body, body)
     X_LA = chain_pose(tree, q, to_A) @ A.placement
     X: Pose = X_LA.inv() @ chain_pose(tree, q, to_body)
@@ -85,7 +85,7 @@ def pose_between(tree: Tree, q: Scalars, A: Frame, B: Frame) -> Pose:
 
 
 def chain_twist(tree: Tree, q: Scalars, v: Scalars, chain: Sequence[int]) -> Motion:
-    """Return the twist of the chain's last body relative to the body before its first, in its own coordinates."""
+    """Return the twist of a chain's last body relative to the parent of its first, in the last body's axes."""
     V = Motion.zero()
     for i in chain:
         body = tree.bodies[i]
@@ -94,7 +94,7 @@ def chain_twist(tree: Tree, q: Scalars, v: Scalars, chain: Sequence[int]) -> Mot
 
 
 def chain_motion(tree: Tree, q: Scalars, v: Scalars, a: Scalars, chain: Sequence[int]) -> RigidMotion:
-    """Return the motion of the chain's last body if the body before its first is at rest."""
+    """Return the motion of a chain's last body relative to the parent of its first, with acceleration."""
     motion = RigidMotion.spinning(Vec3.zero())
     for i in chain:
         body = tree.bodies[i]

@@ -110,7 +110,11 @@ _TREE_FORCES_ONLY: frozenset[Callable[..., Any]] = frozenset(
 
 
 def for_constrained_robots(rows: Iterable[FunctionSpec]) -> tuple[FunctionSpec, ...]:
-    """Return specifications completed for robots with constraints, loop joints and force elements."""
+    """Return the specifications of functions, with the treatment of constrained robots filled in.
+
+    A function has a variant for such robots, is refused for them, or computes the same. Marked are also the functions
+    that leave out the forces of loop joints or of force elements.
+    """
     return tuple(
         replace(
             row,

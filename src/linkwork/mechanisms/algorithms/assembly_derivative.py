@@ -59,14 +59,18 @@ def with_assembly_derivative(
 
 
 def _blocks(tree: Tree, method: str, q: Scalars) -> list[Any]:
-    """Return the elements of a matrix of each joint, row by row."""
+    """Return the elements, row by row, of the matrices that a method of each joint returns for its part of q."""
     result = [body.call_joint(method, q[tree.q_slices[i]]) for i, body in tree.stacked()]
     return [x for rows in result for row in rows for x in row]
 
 
 @dataclass(frozen=True)
 class _AssemblyRule(CustomDerivative):
-    """Derivative rule with inputs q, diagnostics, reference and outer symbols of φ, and results q and diagnostics."""
+    """Derivative rule of an assembled configuration.
+
+    Inputs are q, the diagnostics, the reference, and the outer symbols of the errors φ; results are q and the
+    diagnostics.
+    """
 
     body: Region  # φ, rows of G, columns of A and the joints' ∂q̇/∂v, as functions of q and outer symbols
     rates: Region  # the joints' ∂v/∂q̇ at the reference
@@ -121,7 +125,7 @@ class _AssemblyRule(CustomDerivative):
         return values[:start], values[start : start + self.nq], values[start + self.nq :]
 
     def _linear(self, at: Scalars) -> tuple[list[Any], list[Any], Scalars]:
-        """Return the rows of G, the columns of A, and the matrices of the joints."""
+        """Return the rows of the Jacobian G, the columns of the matrix A, and the joints' matrices ∂q̇/∂v."""
         result, nv = self.body.run(at)[self.errors :], self.nv
         parts = [result[k * nv : (k + 1) * nv] for k in range(2 * self.errors)]
         return parts[: self.errors], parts[self.errors :], result[2 * self.errors * nv :]

@@ -63,7 +63,7 @@ class _State(NamedTuple):
 
 
 class _LimitedStep(NamedTuple):
-    """A step within limits, with flags for the limited coordinates that are fixed."""
+    """Step of the configuration within position limits, and flags of the limited coordinates that are fixed in it."""
 
     stopped: tuple[Any, ...]  # 1 or 0
     step: tuple[Any, ...]
@@ -81,9 +81,10 @@ def assemble_configuration(
     held: str | Sequence[str] = (),
     position_limits: bool = True,
 ) -> tuple[list[Any], list[Any], Any, Any, Any]:
-    """Assemble from the start q near q1: return q, the error, iterations, the loop status, and the slope of the error.
+    """Return the configuration q that satisfies the constraints near the goal q1, by steps from the start q.
 
-    The slope is 0 in a local minimum of the error.  The joints ``held`` keep their values in q.
+    The other results are the errors φ, the number of iterations, the status of the loop, and the slope of the error,
+    which is 0 in a local minimum of it. The joints ``held`` keep their values in q.
     """
     if not any(constraint.holonomic for constraint in tree.constraints):
         return list(q), [], 0.0, 0.0, 0.0
@@ -108,7 +109,7 @@ def assemble_configuration(
 
 @dataclass(frozen=True)
 class _Problem:
-    """An assembly problem, and its steps."""
+    """Assembly problem: robot, goal, weights, limits and fixed coordinates, with the steps of its solver."""
 
     tree: Tree
     goal: Scalars
@@ -137,7 +138,7 @@ class _Problem:
         return constraint_error(self.tree, q, [self.time])
 
     def linear(self, q: Scalars) -> tuple[Scalars, list[list[Any]], DiagonalMetric]:
-        """Return φ, G and the least-norm steps."""
+        """Return the errors φ, their Jacobian G, and an object for least-norm steps, at a configuration."""
         rates = of_errors(self.tree, rates_of(self.tree, q, [0.0] * self.tree.nv, self.time))
         return self.error(q), rates.rows, DiagonalMetric(rates, self.inverse)
 
@@ -145,7 +146,7 @@ class _Problem:
         return self.box.within(integrate(self.tree, q, delta))
 
     def stepped(self, state: _State) -> _State:
-        """Try the step; accept it and compute the next one, or halve it."""
+        """Return the solver's next state: the step is accepted and a new one computed, or it is halved."""
         nearly = _NEARLY_CLOSED * self.length**2
         at = self.moved(state.q, state.delta)
         error = self.error(at)
@@ -189,7 +190,10 @@ class _Problem:
         goal_counts: Any,
         state: _State,
     ) -> tuple[list[Any], list[Any], Any, Any]:
-        """Return δ, its part towards the goal, ρ, and the slope of the error."""
+        """Return the next step δ, its part toward the goal, the penalty ρ, and the slope of the error.
+
+        ρ is the factor of the error in the merit function.
+        """
         nearest = DiagonalMetric(rates, self.inverse, more)
         slopes = list(nearest.pulled(error))
         if self.box.indices:
@@ -206,7 +210,7 @@ class _Problem:
     def _within_limits(
         self, q: Scalars, error: Scalars, d: Scalars, nearest: DiagonalMetric, goal_counts: Any, state: _State
     ) -> _LimitedStep:
-        """Return the step within limits.
+        """Return the next step such that no coordinate exceeds its limits.
 
         Far from the constraints, all coordinates that would exceed their limits are fixed, in several rounds.  Near
         the constraints, only coordinates at their limits are fixed, and others shorten the step.
@@ -240,7 +244,10 @@ class _Problem:
         return result._replace(step=tuple(x * part for x in result.step))
 
     def _parts(self, nearest: DiagonalMetric, error: Scalars, d: Scalars) -> tuple[list[Any], list[Any], Any]:
-        """Return the step that removes the error, the step to the goal in the null space of G, and ρ."""
+        """Return the step that removes the error, the step toward the goal, and the penalty ρ.
+
+        The step toward the goal is in the null space of G.
+        """
         factors = nearest.factors
         closing_forces = factors.once([-x for x in error])
         closing = nearest.pulled(closing_forces)
@@ -255,7 +262,7 @@ class _Problem:
         return closing, to_goal, 2.0 * sqrt(dot(multipliers, multipliers))
 
     def _stretch(self, state: _State, pull: Scalars) -> Any:
-        """Return the Barzilai–Borwein step length of the step to the goal, from the last step."""
+        """Return a factor for the step toward the goal: the Barzilai–Borwein step length from the last step."""
         moved = dot(self.weights, [x * x for x in state.delta])
         less = dot(self.weights, [x * (a - b) for x, a, b in zip(state.delta, state.pull, pull, strict=True)])
         return where(lt(0.0, less), fmin(fmax(moved / fmax(less, 1e-300), 0.1), 10.0), 1.0)
@@ -273,7 +280,7 @@ class _Problem:
 def assembly_derivatives(
     tree: Tree, q: Scalars, time: Scalars | None = None, held: str | Sequence[str] = ()
 ) -> list[list[Any]]:
-    """Return the derivative K (nv × nv) of an assembled configuration, δq = K δy, by the fixed joints y.
+    """Return the derivative K (nv × nv) of an assembled configuration by the values y of the fixed joints: δq = K δy.
 
     With the free columns G_f and the fixed ones G_h, δ_f = −G_f⁺ G_h δy, which has minimum norm if it is not unique.
     Columns of joints that are not fixed are zero.
@@ -293,7 +300,7 @@ def assembly_derivatives(
 
 
 def fixed_velocities(tree: Tree, held: str | Sequence[str]) -> list[int]:
-    """Return the velocity indices of the fixed joints.  Raises ValueError for a coupled joint."""
+    """Return the indices in v of the joints ``held``.  Raises ValueError for a joint that follows another one."""
     result: list[int] = []
     for name in (held,) if isinstance(held, str) else held:
         index = tree.joint_index(name)

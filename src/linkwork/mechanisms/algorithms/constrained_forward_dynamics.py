@@ -103,7 +103,7 @@ class ConstrainedFactorization:
 
     @cached_property
     def factors(self) -> Semidefinite:
-        """Factors of Λ, without rows that are rounding."""
+        """Factors of Λ, without the constraint rows that depend on others up to rounding."""
         return self.damped()
 
     def damped(self, more: Any = MORE) -> Semidefinite:
@@ -115,24 +115,30 @@ class ConstrainedFactorization:
 
     @property
     def sizes(self) -> list[Any]:
-        """Λ_kk of each row without cancellation."""
+        """Scale of each diagonal element Λ_kk: Σ_j S_kj/D_j, with the squared elements S of G without cancellation."""
         rows = self.rates.sizes
         return [dot(self.inverse.weighed(self._ordered(sizes)), [1.0] * len(sizes)) for sizes in rows]
 
     def _ordered(self, sizes: Scalars) -> list[Any]:
-        """Return values by velocity in the order of the factors."""
+        """Return one value for each velocity, reordered as the factors of the mass matrix are."""
         return [sizes[k] for k in self.inverse.order] if isinstance(self.inverse, FactoredInverse) else list(sizes)
 
     def forces(self, y: Scalars, target: Scalars) -> list[Any]:
-        """Return λ for G a = target, if a without λ is L⁻¹ D⁻¹ y."""
+        """Return the constraint forces λ with which G a = ``target``.
+
+        Without λ, the acceleration is L⁻¹ D⁻¹ y.
+        """
         return self.factors.solved([w - dot(UD, y) for w, UD in zip(target, self.UD, strict=True)])
 
     def forces_nearly(self, y: Scalars, target: Scalars) -> list[Any]:
-        """Return λ for which G a is closest to ``target``, if the rows contradict each other."""
+        """Return the constraint forces λ with which G a is closest to ``target``.
+
+        G a = ``target`` need not have a solution: constraint rows may contradict each other.
+        """
         return self.factors.solved_nearly([w - dot(UD, y) for w, UD in zip(target, self.UD, strict=True)])
 
     def moved(self, y: Scalars, forces: Scalars) -> list[Any]:
-        """Return the acceleration L⁻¹ D⁻¹ (y + U λ)."""
+        """Return the acceleration L⁻¹ D⁻¹ (y + U λ) with the constraint forces λ."""
         total = list(y)
         for row, force in zip(self.U, forces, strict=True):
             if not is_zero(force):
@@ -172,7 +178,10 @@ def constrained_forward_dynamics(
 def _stabilized(
     tree: Tree, q: Scalars, v: Scalars, time: Scalars | None, rates: AllRates, target: Scalars, T: Any
 ) -> list[Any]:
-    """Return the target of G a with Baumgarte stabilization of errors and velocities."""
+    """Return the value that G a must have so that errors of position and velocity decay (Baumgarte stabilization).
+
+    T is the time constant [s].
+    """
     errors = iter(constraint_error(tree, q, time))
     rate, stiffness = 2.0 / T, 1.0 / (T * T)
     holonomic = [constraint.holonomic for constraint in tree.constraints for _ in constraint.component_names]
@@ -192,7 +201,7 @@ def constrained_accelerations(
     friction: str | FrictionLaw = DEFAULT.name,
     method: str = "articulated_bodies",
 ) -> list[Any]:
-    """Return a for `forward_dynamics` of a robot with constraints.
+    """Return the accelerations a (nv) of a robot with constraints, as `forward_dynamics` needs them.
 
     Raises ValueError for a friction law that sticks, and for a method other than articulated bodies.
     """
@@ -232,7 +241,10 @@ def constrained_acceleration_derivatives(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """Return ∂a/∂q, ∂a/∂v, ∂a/∂τ and ∂a by each wrench for `forward_dynamics_derivatives`."""
+    """Return ∂a/∂q, ∂a/∂v, ∂a/∂τ and the derivative of a by each wrench of a robot with constraints.
+
+    `forward_dynamics_derivatives` uses them.
+    """
     return tuple(_derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction)[1])
 
 
@@ -247,7 +259,10 @@ def constrained_linearize(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix]:
-    """Return A and B in all velocities for `linearize` of a robot with constraints."""
+    """Return the matrices A and B of a linearised robot with constraints, in all velocities.
+
+    `linearize` uses them.
+    """
 
     def accelerations(
         tree: Tree,
@@ -299,7 +314,7 @@ def _derivatives(
 
 
 def solve_columns(system: ConstrainedFactorization, columns: Sequence[Scalars]) -> Matrix:
-    """Solve for (a; λ) of many columns (joint forces; target of G a); each result is one row."""
+    """Return (a; λ) for each of many right-hand sides (joint forces; target of G a), one row for each."""
     n = len(columns[0]) - len(system.rates.rows) if columns else 0
 
     def solve(column: Scalars) -> list[Any]:
@@ -311,7 +326,7 @@ def solve_columns(system: ConstrainedFactorization, columns: Sequence[Scalars]) 
 
 
 def _is_long(system: ConstrainedFactorization, columns: int) -> bool:
-    """Return True if so many columns are computed in a loop."""
+    """Return True if this number of right-hand sides is solved in a loop instead of unrolled code."""
     n = len(system.inverse.D_inv) if isinstance(system.inverse, FactoredInverse) else system.inverse.count
     return _PER_VELOCITY * n * columns > _LONG
 

@@ -51,7 +51,7 @@ Matrix = list[list[Any]]
 
 
 def at_rest(tree: Tree, q: Scalars, time: Scalars | None = None, armature: bool = False) -> ConstrainedFactorization:
-    """Return the factorization for v = 0, for functions that do not depend on v."""
+    """Return the factors of mass matrix and Delassus matrix for v = 0, for functions that do not depend on v."""
     rates = rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0])
     return ConstrainedFactorization(inverse_mass_matrix(tree, q, armature), rates)
 
@@ -64,12 +64,15 @@ def delassus_matrix(tree: Tree, q: Scalars, time: Scalars | None = None, passive
 def constrained_mass_matrix_inverse(
     tree: Tree, q: Scalars, time: Scalars | None = None, passive: bool = False
 ) -> Matrix:
-    """Return P M⁻¹ = ∂a/∂τ (nv × nv), symmetric."""
+    """Return P M⁻¹ = ∂a/∂τ (nv × nv), symmetric, where P projects accelerations onto those that constraints allow."""
     return acceleration_by_force(at_rest(tree, q, time, passive))[: tree.nv]
 
 
 def constrained_mass_matrix(tree: Tree, q: Scalars, time: Scalars | None = None, passive: bool = False) -> Matrix:
-    """Return Pᵀ M P (nv × nv), symmetric, the mass matrix on the velocities with G v = 0."""
+    """Return Pᵀ M P (nv × nv), symmetric: the mass matrix for velocities that satisfy G v = 0.
+
+    P projects onto these velocities.
+    """
     system, M = at_rest(tree, q, time, passive), mass_matrix(tree, q, passive)
     columns = transposed(system.rates.rows)
     for k, forces in enumerate(map(system.factors.solved, negated(columns))):

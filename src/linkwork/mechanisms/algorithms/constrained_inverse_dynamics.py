@@ -71,7 +71,11 @@ def constrained_inverse_dynamics(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return τ (nv, 0 for unactuated velocities), λ (nc), and the missing forces (nv), 0 if a is feasible."""
+    """Return actuator forces τ (nv), constraint forces λ (nc), and missing forces (nv).
+
+    τ is 0 for unactuated velocities. The missing forces are those that neither actuators nor constraints can exert: 0
+    if a is feasible.
+    """
     rates = rates_of(tree, q, v, 0.0 if time is None else time[0])
     total = required_forces(tree, q, v, a, wrenches, passive, loop_forces, friction)
     return Actuation.at(tree, q, rates, actuators, weights).split(total)
@@ -157,7 +161,7 @@ def actuated_velocities(tree: Tree, actuators: Names) -> list[int]:
 
 @dataclass(frozen=True)
 class Actuation:
-    """The constraint rows in one state, the actuated velocities, and the split of forces between both."""
+    """Split of the forces that a motion requires between the actuators and the constraints, in one state."""
 
     rows: Matrix  # G
     sizes: Matrix  # squared elements of G without cancellation
@@ -168,7 +172,10 @@ class Actuation:
 
     @staticmethod
     def at(tree: Tree, q: Scalars, rates: AllRates, actuators: Names, weights: Scalars | None) -> Actuation:
-        """Create the split in a state; ``weights`` are by velocity, 1 by default."""
+        """Create the split in a state from the constraint rows G and the actuated joints.
+
+        ``weights`` of the squared actuator forces are by velocity (nv), 1 by default.
+        """
         indices, M = actuated_velocities(tree, actuators), mass_matrix(tree, q)
         inertia = [M[k][k] for k in range(tree.nv)]
         noise = [dot([x / m for x, m in zip(row, inertia, strict=True)], [NOISE] * tree.nv) for row in rates.sizes]
@@ -182,7 +189,7 @@ class Actuation:
 
     @cached_property
     def _gram(self) -> Matrix:
-        """The matrix N = G diag(M)⁻¹ Gᵀ."""
+        """Matrix N = G diag(M)⁻¹ Gᵀ of the constraint rows, with only the diagonal of the mass matrix."""
         light = [[x / m for x, m in zip(row, self.inertia, strict=True)] for row in self.rows]
         return [[dot(one, other) for other in self.rows] for one in light]
 
@@ -201,7 +208,7 @@ class Actuation:
 
     @cached_property
     def _normal(self) -> Semidefinite:
-        """Factors of K = G_uᵀ N_ii⁻¹ G_u, of the unactuated velocities u."""
+        """Factors of K = G_uᵀ diag(1/N_ii) G_u, with the columns G_u of the unactuated velocities."""
         columns = self._columns(self.others)
         scaled = [[x * s for x, s in zip(column, self._scales, strict=True)] for column in columns]
         whole = [
@@ -212,12 +219,15 @@ class Actuation:
         return Semidefinite.of([[dot(one, other) for other in columns] for one in scaled], floors)
 
     def _balancing(self, residual: Scalars) -> list[Any]:
-        """Return the minimum-norm λ with G_uᵀ λ = residual."""
+        """Return the minimum-norm constraint forces λ that have the effect ``residual`` on the unactuated velocities.
+
+        G_uᵀ λ = residual, with the columns G_u of G.
+        """
         pulled = self._spread(self._normal.solved(residual, _STEPS))
         return [x * s for x, s in zip(pulled, self._scales, strict=True)]
 
     def _spread(self, x: Scalars) -> list[Any]:
-        """Return G_u x."""
+        """Return G_u x, with the columns G_u of the unactuated velocities."""
         return [dot([row[k] for k in self.others], x) for row in self.rows]
 
     def _on(self, indices: Sequence[int], forces: Scalars) -> list[Any]:
@@ -231,7 +241,10 @@ class Actuation:
 
     @cached_property
     def _choices(self) -> tuple[Matrix, Semidefinite]:
-        """The effect of free λ on each actuator, and the factors of the weighted normal matrix of these effects."""
+        """Effect on each actuator of the constraint forces that do not act on the unactuated velocities, and factors.
+
+        The second result are the factors of the weighted normal matrix of these effects.
+        """
         columns = self._columns(self.actuated)
         free = []
         for column in columns:
@@ -246,7 +259,10 @@ class Actuation:
         return free, Semidefinite.of(square, floors)
 
     def split(self, total: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
-        """Split r into τ (nv, 0 for unactuated velocities), λ, and the missing forces (nv)."""
+        """Split the required forces r (nv) into actuator forces τ, constraint forces λ (nc) and missing forces (nv).
+
+        τ (nv) is 0 for unactuated velocities.
+        """
         n, acted = len(self.inertia), [total[k] for k in self.actuated]
         if self.rows:
             forces = self._balancing([total[k] for k in self.others])
@@ -268,7 +284,7 @@ class Actuation:
         return tau, forces, [0.0 if k in acting else x for k, x in enumerate(left)]
 
     def multipliers(self, tau: Scalars) -> list[Any]:
-        """Return y: w τ for actuated velocities; the others follow from G y = 0."""
+        """Return the multipliers y (nv): w τ for actuated velocities; the others follow from G y = 0."""
         result: list[Any] = [0.0] * len(self.inertia)
         for k, w in zip(self.actuated, self.weights, strict=True):
             result[k] = tau[k] * w

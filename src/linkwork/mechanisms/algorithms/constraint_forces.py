@@ -76,7 +76,7 @@ Scalars = Sequence[Any]
 
 
 def constraint_force_indeterminacy(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[Any]:
-    """Return the indeterminacy of each row's force (nc), from 0 (unique) to 1 (no effect on the robot)."""
+    """Return the indeterminacy of each constraint force (nc), from 0 (unique) to 1 (no effect on the robot)."""
     system = at_rest(tree, q, time)
     result: list[Any] = [1.0] * len(system.rates.rows)
     for k in system.factors.order:
@@ -205,11 +205,11 @@ def loop_joint_wrenches(
 
 
 def joint_wrench_indeterminacy(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[list[Any]]:
-    """Return the indeterminacy of each joint wrench (nb, 6) in the axes of M: 0 for unique components.
+    """Return the indeterminacy of each component of the joint wrenches (nb, 6) in the axes of M: 0 if it is unique.
 
-    λ_k is measured in units of 1/√Λ_kk, with Λ_kk without cancellation.  A component g·λ has the indeterminacy
-    ‖(1 − T)ᵀ g‖ / ‖g‖ in this measure.  T removes the part of λ in the null space of Gᵀ, and ‖g‖ is that of the three
-    components of the moment, or of the force.
+    A constraint force λ_k is measured in units of 1/√Λ_kk. A component g·λ has the indeterminacy ‖(1 − T)ᵀ g‖ / ‖g‖ in
+    this measure. T removes the part of λ in the null space of Gᵀ, and ‖g‖ is that of the three components of the
+    moment, or of the force. Λ_kk is computed without cancellation.
     """
     system = at_rest(tree, q, time)
     count = len(system.rates.rows)
@@ -235,7 +235,7 @@ def joint_wrench_indeterminacy(tree: Tree, q: Scalars, time: Scalars | None = No
 
 
 def _square(g: Scalars, unit: Scalars) -> Any:
-    """Return ‖g‖² in the units of the constraint forces."""
+    """Return ‖g‖², with the constraint forces in units of the square roots of ``unit``."""
     return sum((x * x * u for x, u in zip(g, unit, strict=True) if not (is_zero(x) or is_zero(u))), 0.0)
 
 
@@ -252,7 +252,7 @@ def _across(
     passive: bool,
     friction: str | FrictionLaw,
 ) -> list[Force]:
-    """Return, by body, the wrench of its parent through the joint, in the joint's frame M."""
+    """Return, for each body, the wrench of its parent on it through the joint between them, in the joint's frame M."""
     forces = _forces(tree, q, v, a, wrenches, constraint_forces, loop_forces, time, actuators, passive, friction)
     total = map(Force.of, joint_wrenches(tree, q, v, a, wrenches, passive=passive))
     names = [body.joint_name for body in tree.bodies]
@@ -273,7 +273,10 @@ def _forces(
     passive: bool,
     friction: str | FrictionLaw,
 ) -> list[Any]:
-    """Return λ (nc): ``constraint_forces``, or those of inverse dynamics with the actuators."""
+    """Return the constraint forces λ (nc): ``constraint_forces``, or if None those of inverse dynamics.
+
+    Inverse dynamics uses the joints ``actuators``.
+    """
     if constraint_forces is not None:
         return list(constraint_forces)
     if not tree.constraints:
@@ -313,7 +316,10 @@ def _opened_rows(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[list[Any]], list[Any]]:
-    """Return G′ (nc, 6 × joints) with these joints opened, and J′ᵀ F (6 × joints) of the loop joints."""
+    """Return the constraint Jacobian G′ (nc, 6 × joints) for motions of six free joints, one behind each named joint.
+
+    The second result is J′ᵀ F (6 × joints): the effect of the forces of loop joints on these motions.
+    """
     wide, wide_q, wide_v = tree, list(q), list(v)
     for joint in joints:
         wide = insert_free_joint(wide, joint)

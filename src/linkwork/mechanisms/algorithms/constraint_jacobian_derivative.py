@@ -38,7 +38,7 @@ Matrix = list[list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class ConstraintDerivatives:
-    """Derivatives of constraint rows; those by q are in the tangent space."""
+    """Derivatives of Gᵀλ and G a + γ by the state; those by q are in the tangent space."""
 
     pulled_by_q: Matrix  # ∂(Gᵀλ)/∂q, nv × nv, for constant λ
     by_q: Matrix  # ∂(G a + γ)/∂q, nc × nv
@@ -48,7 +48,7 @@ class ConstraintDerivatives:
 def constraint_derivatives(
     tree: Tree, q: Scalars, v: Scalars, a: Scalars, forces: Scalars, time: Any = 0.0
 ) -> ConstraintDerivatives:
-    """Return the derivatives for constant accelerations a and forces λ."""
+    """Return the derivatives of Gᵀλ and G a + γ by q and v, for constant accelerations a and forces λ."""
     n, start = tree.nv, 0
     result = ConstraintDerivatives([[0.0] * n for _ in range(n)], [], [])
     for constraint in tree.constraints:

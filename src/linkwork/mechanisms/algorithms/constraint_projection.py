@@ -55,9 +55,10 @@ _ROUNDING = 1e-4  # [rad, m] steps below this that do not decrease are rounding
 def project_configuration(
     tree: Tree, q: Scalars, time: Scalars | None = None, metric: str = "mass"
 ) -> tuple[list[Any], list[Any], Any, Any]:
-    """Project q onto the constraints: return q, the remaining error, the iterations and the status of the loop.
+    """Return a configuration near q that satisfies the constraints, by projection.
 
-    If rows are redundant, here or everywhere, steps have minimum norm.
+    The other results are the remaining error, the number of iterations and the status of the loop. If constraint rows
+    are redundant, at q or everywhere, steps have minimum norm.
     """
     now = 0.0 if time is None else time[0]
     if not any(constraint.holonomic for constraint in tree.constraints):

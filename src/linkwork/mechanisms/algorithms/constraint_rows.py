@@ -56,7 +56,11 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class AllRates:
-    """Rows G, bias γ, drift σ and row sizes of all constraints, concatenated: G v + σ = 0 and G a + γ = 0."""
+    """Constraints of a robot in one state on velocity and acceleration level: G v + σ = 0 and G a + γ = 0.
+
+    ``rows`` are those of G (nc × nv), ``bias`` is γ (nc), ``drift`` is σ (nc), and ``sizes`` are the squared elements
+    of G without cancellation; the constraints are concatenated.
+    """
 
     rows: list[list[Any]]
     bias: list[Any]
@@ -65,12 +69,12 @@ class AllRates:
 
 
 def rates_of(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
-    """Return the rates of all constraints of a robot."""
+    """Return G, γ and σ of all constraints of a robot in one state."""
     return rates_of_some(tree, tree.constraints, q, v, time)
 
 
 def rates_of_some(tree: Tree, constraints: Iterable[Constraint], q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
-    """Return the rates of some constraints."""
+    """Return G, γ and σ of some constraints of a robot in one state."""
     state = KinematicState(tree, q, v, time)
     result = AllRates([], [], [], [])
     for constraint in constraints:
@@ -83,7 +87,7 @@ def rates_of_some(tree: Tree, constraints: Iterable[Constraint], q: Scalars, v: 
 
 
 def derived(tree: Tree, constraint: Constraint, q: Scalars, v: Scalars, time: Any) -> Rates:
-    """Derive the rates of a constraint from its error or velocity by automatic differentiation."""
+    """Return G, γ and σ of a constraint by automatic differentiation of its error or its velocity."""
 
     def velocity(q: Scalars, v: Scalars, time: Any) -> list[Any]:
         if not constraint.holonomic:
@@ -143,7 +147,10 @@ Matrix = list[list[Any]]
 
 
 def rows_in_time(tree: Tree, q: Scalars, time: Any) -> tuple[Matrix, Matrix]:
-    """Return (G σ), nc × (nv + 1), and the squared elements of G without cancellation."""
+    """Return the matrix (G σ) of the constraints, nc × (nv + 1), whose last column is the change with time.
+
+    The second result are the squared elements of G without cancellation.
+    """
     rates = rates_of(tree, q, [0.0] * tree.nv, time)
     return [[*row, drift] for row, drift in zip(rates.rows, rates.drift, strict=True)], rates.sizes
 
@@ -171,7 +178,10 @@ def allowed(rows: Matrix, pivots: Sequence[tuple[int, int]], free: Sequence[int]
 
 
 class KinematicState:
-    """A robot at q, v and a time; without v, queries of velocities are errors."""
+    """State (q, v, time) of a robot, in which constraints query kinematics.
+
+    Without v, queries of velocities are errors.
+    """
 
     def __init__(self, tree: Tree, q: Scalars, v: Scalars | None = None, time: Any = 0.0) -> None:
         self.tree, self.time = tree, time

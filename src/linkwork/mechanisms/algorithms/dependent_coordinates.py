@@ -37,9 +37,10 @@ MAX_STEP = 0.5  # [rad, m]
 def closed_configuration(
     tree: Tree, q0: Scalars, q1: Scalars, phi: Scalars, independent: Names, time: Scalars | None = None
 ) -> tuple[list[Any], Any, Any]:
-    """Return q (nq), the remaining error, and the margin with which the independent coordinates determine the others.
+    """Return the configuration q (nq) near q0 that satisfies the constraints and has the independent coordinates.
 
-    The independent coordinates of q are those of q1 ⊕ φ; of several solutions, one near q0 is returned.
+    These are the ones of q1 ⊕ φ.  The other results are the remaining error, and the margin with which the independent
+    coordinates determine the others.
     """
     problem = _Problem.of(tree, q0, q1, phi, independent, 0.0 if time is None else time[0])
     q = problem.start
@@ -68,7 +69,7 @@ def closed_configuration(
 
 @dataclass(frozen=True)
 class _Problem:
-    """The unknown coordinates, and their equations."""
+    """Equations for the dependent coordinates of a configuration, and their solution by Newton's method."""
 
     tree: Tree
     start: list[Any]
@@ -106,7 +107,7 @@ class _Problem:
         return any(constraint.holonomic for constraint in self.tree.constraints)
 
     def at(self, q: Scalars) -> tuple[list[Any], Matrix]:
-        """Return the errors, and their derivatives by the unknowns."""
+        """Return the errors of the equations at q, and their derivatives by the dependent velocity components."""
         state = KinematicState(self.tree, q, None, self.time)
         holonomic = [c.holonomic for c in self.tree.constraints for _ in c.component_names]
         error = [x for c in self.tree.constraints if c.holonomic for x in c.error(state)]
@@ -121,7 +122,7 @@ class _Problem:
         return error, result
 
     def _chart(self, i: int, q: Scalars, at: Scalars) -> tuple[list[Any], list[SparseTangent]]:
-        """Return the tangent coordinates of one joint's configuration at another, and their derivatives by v."""
+        """Return the tangent coordinates of joint i's configuration relative to ``at``, and their derivatives by v."""
         body, start = self.tree.bodies[i], self.tree.v_slices[i].start
         own = [q[k] for k in range(self.tree.nq)[self.tree.q_slices[i]]]
         rates = [
@@ -143,7 +144,7 @@ class _Problem:
 
 
 def adds_up(joint: JointType) -> bool:
-    """Return True if a configuration is a vector of coordinates: q ⊕ φ = q + φ."""
+    """Return True if a joint's configuration is a vector of coordinates: q ⊕ φ = q + φ."""
     kind = type(joint)
     return joint.nq == joint.nv and kind.integrate is JointType.integrate and kind.difference is JointType.difference
 

@@ -73,27 +73,30 @@ def body_of(loop: LoopJoint) -> Body:
 
 
 def _state_of(state: KinematicState, loop: LoopJoint) -> tuple[list[Any], list[Any]]:
-    """Return q_J and v_J."""
+    """Return the configuration q_J and the velocity v_J of a joint that closes a loop."""
     between = state.between(loop.frame, loop.relative_to)
     q = loop.joint.configuration_from_pose(between.pose)
     return q, loop.joint.velocity_from_twist(q, between.twist)
 
 
 def loop_configuration(tree: Tree, q: Scalars) -> list[Any]:
-    """Return q_J of the joints that close loops, concatenated."""
+    """Return the configurations q_J of the joints that close loops, concatenated."""
     state = KinematicState(tree, q)
     poses = ((loop.joint, state.between(loop.frame, loop.relative_to).pose) for loop in loops_of(tree))
     return [x for joint, X in poses for x in joint.configuration_from_pose(X)]
 
 
 def loop_velocity(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
-    """Return v_J of the joints that close loops, concatenated."""
+    """Return the velocities v_J of the joints that close loops, concatenated."""
     state = KinematicState(tree, q, v)
     return [x for loop in loops_of(tree) for x in _state_of(state, loop)[1]]
 
 
 def loop_wrenches(tree: Tree, q: Scalars) -> list[Force]:
-    """Return the unit wrench on M of each constraint row, in coordinates of M; zero for rows without a loop joint."""
+    """Return, for each constraint row, the wrench on the frame M of its loop joint for a unit constraint force.
+
+    It is in coordinates of M, and zero for constraints that are not loop joints.
+    """
     state = KinematicState(tree, q)
     result: list[Force] = []
     for constraint in tree.constraints:
@@ -119,7 +122,10 @@ def with_loop_forces(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """Return τ plus the generalized forces of loop joints: ``forces``, and with ``passive`` their passive forces."""
+    """Return the joint forces τ plus those that the forces in loop joints exert on the tree (nv).
+
+    These are the joint forces ``forces``, and with ``passive`` the forces of springs, damping and friction.
+    """
     total, state = list(tau), KinematicState(tree, q, v)
     for loop, F in zip(loops_of(tree), loop_motor_wrenches(state, forces, passive, friction), strict=True):
         if F is not None:
@@ -131,9 +137,10 @@ def with_loop_forces(
 def loop_motor_wrenches(
     state: KinematicState, forces: Scalars | None, passive: bool, friction: str | FrictionLaw
 ) -> list[Force | None]:
-    """Return F = S⁺ᵀ τ_J of each joint that closes a loop, on M in coordinates of M; None without joint force.
+    """Return, for each joint that closes a loop, the wrench F = S⁺ᵀ τ_J on its frame M, in coordinates of M.
 
-    τ_J has ``forces`` (nl), and with ``passive`` those of springs, damping and friction.
+    τ_J are the joint's ``forces`` (nl), and with ``passive`` those of springs, damping and friction. The result is
+    None for a joint without such forces.
     """
     result: list[Force | None] = []
     start = 0

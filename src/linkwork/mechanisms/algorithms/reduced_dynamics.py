@@ -55,7 +55,7 @@ Matrix = list[list[Any]]
 
 
 def reduced_inertia(K: Matrix, M: Matrix) -> Matrix:
-    """Return Kᵀ M K, symmetric."""
+    """Return the mass matrix Kᵀ M K of the independent velocities, symmetric."""
     columns = transposed(K)
     moved = [[dot(row, column) for row in M] for column in columns]
     lower = [[dot(columns[i], moved[j]) for j in range(i + 1)] for i in range(len(columns))]
@@ -113,7 +113,7 @@ def reduced_forward_dynamics(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """Return u̇ (ni) under joint forces τ (nv)."""
+    """Return the independent accelerations u̇ (ni) under joint forces τ (nv)."""
     t = 0.0 if time is None else time[0]
     embedding = VelocityEmbedding.at(tree, q, independent, t)
     H = reduced_inertia(embedding.K, mass_matrix(tree, q, passive))
@@ -142,7 +142,10 @@ def reduced_linearize(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
-    """Return the blocks of A by (coordinates, velocities), and ∂u̇/∂τ (ni × nv)."""
+    """Return ∂ẏ/∂y, ∂ẏ/∂u, ∂u̇/∂y, ∂u̇/∂u, and ∂u̇/∂τ (ni × nv).
+
+    y are the ``coordinates``, u the ``independent`` velocities.
+    """
     t = 0.0 if time is None else time[0]
     moved, indices = (
         VelocityEmbedding.at(tree, q, coordinates, t, holonomic=True).K,
@@ -188,13 +191,16 @@ def reduced_linearize(
 
 
 def _varied(values: Scalars, rates: Sequence[SparseTangent]) -> tuple[list[Any], int]:
-    """Return dual numbers with these tangents, and their level."""
+    """Return the values as dual numbers with these tangents, and the level of the duals."""
     result = seeded(values, rates)
     return list(result), result[0].level if result else 1
 
 
 def _combined(rates: dict[Any, Any], moved: Matrix) -> SparseTangent:
-    """Return the derivative of a scalar by independent coordinates from its derivatives by velocities."""
+    """Return the derivative of a scalar by the independent coordinates, from its derivatives by all velocities.
+
+    ``moved`` is the matrix that maps independent velocities to all velocities.
+    """
     total = SparseTangent({})
     for k, rate in rates.items():
         total = total + SparseTangent(dict(enumerate(moved[k]))) * rate

@@ -64,13 +64,16 @@ class NormalEquations:
 
     @property
     def pivots(self) -> list[Any]:
-        """Squared norm of each column after projecting out the earlier ones, relative to its own; 0 if dependent."""
+        """For each column of A the share of its squared norm that is orthogonal to the columns before it.
+
+        It is 0 if the column depends on them.
+        """
         factors = self.factors
         shares = [factors.D_inv[k] * factors.A[column][column] for k, column in enumerate(factors.order)]
         return [reciprocal_or_zero(share, eq(share, 0.0)) for share in shares]
 
     def of(self, b: Scalars) -> list[Any]:
-        """Return x, with one step of refinement."""
+        """Return the solution x of A x = b, with one step of refinement."""
         if not self.rows or all(map(is_zero, b)):
             return [0.0] * len(self.columns)
         x = self.once(b)
@@ -87,13 +90,16 @@ class NormalEquations:
         return [value + dot(row, x) for value, row in zip(y, self.rows, strict=True)]
 
     def once(self, b: Scalars) -> list[Any]:
-        """Return (AᵀA)⁻¹ Aᵀ b."""
+        """Return (AᵀA)⁻¹ Aᵀ b, the solution of A x = b without refinement."""
         return self.factors.once([dot(column, b) for column in self.columns])
 
 
 @dataclass(frozen=True)
 class VelocityEmbedding:
-    """The constraint rows in one state, solved for the dependent velocities."""
+    """All velocities of a robot as functions of the independent ones in one state, v = K u + k.
+
+    It solves the constraint rows G for the dependent velocities.
+    """
 
     rows: Matrix  # G
     nv: int
@@ -117,7 +123,7 @@ class VelocityEmbedding:
         return NormalEquations([[row[k] for k in self.dependent] for row in self.rows] or [])
 
     def whole(self, independent: Scalars, rest: Scalars) -> list[Any]:
-        """Return x (nv) with G x + rest = 0, from its independent components."""
+        """Return the vector x (nv) with G x + ``rest`` = 0 that has these independent components."""
         result: list[Any] = [0.0] * self.nv
         for k, x in zip(self.independent, independent, strict=True):
             result[k] = x
@@ -130,7 +136,7 @@ class VelocityEmbedding:
 
     @cached_property
     def K(self) -> Matrix:
-        """The matrix K (nv × ni)."""
+        """Matrix K (nv × ni) that maps independent velocities u to all velocities, v = K u + k."""
         none = [0.0] * len(self.rows)
         columns = [self.whole([float(i == j) for j in self.independent], none) for i in self.independent]
         return transposed(columns) if columns else [[] for _ in range(self.nv)]
@@ -152,7 +158,10 @@ def explicit_jacobian(tree: Tree, q: Scalars, independent: Names, time: Scalars 
 def explicit_jacobian_derivative(
     tree: Tree, q: Scalars, v: Scalars, independent: Names, time: Scalars | None = None
 ) -> Matrix:
-    """Return K̇ (nv × ni) for v that satisfies the constraints: G_d K̇_d = −Ġ K."""
+    """Return the time derivative K̇ (nv × ni) for a velocity v that satisfies the constraints.
+
+    The rows of the dependent velocities d follow from G_d K̇_d = −Ġ K.
+    """
     t = _time(time)
     embedding = VelocityEmbedding.at(tree, q, independent, t)
     advancing = seeded([*q, t], [*rate_of(tree, q, v), 1.0])

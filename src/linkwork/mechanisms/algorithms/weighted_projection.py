@@ -25,18 +25,21 @@ _NOISE = 1e-18  # squared size of a row, relative to that without cancellation, 
 
 
 class LeastNormStep(Protocol):
-    """Least-norm steps for constraint rows in some metric."""
+    """Solver for steps δ of least norm, in some metric W, with G δ = b for the constraint rows G."""
 
     def step(self, target: Scalars) -> list[Any]:
         """Return the least-norm δ with G δ = target."""
 
     def short_step(self, target: Scalars, more: Any) -> list[Any]:
-        """Return a shorter step, with the diagonal of G W⁻¹ Gᵀ increased by the relative amount ``more``."""
+        """Return a step that is shorter than the least-norm one and removes only a part of ``target``.
+
+        The diagonal of G W⁻¹ Gᵀ is increased by the relative amount ``more``.
+        """
 
 
 @dataclass(frozen=True)
 class DiagonalMetric:
-    """Least-norm steps in a diagonal metric; ``inverse`` are the inverse weights."""
+    """Least-norm steps in a diagonal metric W; ``inverse`` are the elements of W⁻¹."""
 
     rates: AllRates
     inverse: Scalars
@@ -67,7 +70,7 @@ class DiagonalMetric:
         return self.pulled(self._damped(MORE + more).once(target))
 
     def pulled(self, forces: Scalars) -> list[Any]:
-        """Return W⁻¹Gᵀ λ."""
+        """Return W⁻¹Gᵀ λ, the step that constraint forces λ cause in the metric."""
         return [dot(column, forces) for column in zip(*self.rows, strict=True)] or [0.0] * len(self.inverse)
 
 
@@ -88,7 +91,7 @@ class MassMetric:
 
 
 def of_errors(tree: Tree, rates: AllRates) -> AllRates:
-    """Return the rates of the holonomic constraints."""
+    """Return G, γ and σ of the holonomic constraints only."""
     holonomic = [c.holonomic for c in tree.constraints for _ in c.component_names]
     if all(holonomic):
         return rates

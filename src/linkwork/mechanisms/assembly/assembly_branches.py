@@ -33,7 +33,7 @@ _LOOSE_TOL = 1e-6  # smallest relative singular value of the free columns; below
 
 @dataclass(frozen=True, eq=False, init=False)
 class Branches(Made):
-    """The assemblies found with some joints fixed: ``count`` for each state, sorted by coordinates."""
+    """Assemblies of a mechanism with some joints fixed: ``count`` for each state, sorted by coordinates."""
 
     q: np.ndarray  # (..., n, nq), with the maximum n over all states; NaN beyond the count
     count: np.ndarray  # (...)
@@ -45,12 +45,18 @@ class Branches(Made):
 
     @cached_property
     def least_hits(self) -> np.ndarray:
-        """Smallest number of starts that led to any one branch, (...); if small, branches may be missing."""
+        """Smallest number of starts that led to any one branch, (...).
+
+        If it is small, branches may be missing.
+        """
         hits = np.where(np.arange(self.hits.shape[-1]) < self.count[..., np.newaxis], self.hits, self.starts)
         return np.asarray(hits.min(axis=-1, initial=self.starts))
 
     def index(self, q: np.ndarray) -> np.ndarray:
-        """Return the branch index of configurations q (..., nq) of the same states, (...); −1 for none."""
+        """Return the indices of the branches on which configurations q (..., nq) are, (...); −1 for none.
+
+        The configurations belong to the same states as the branches.
+        """
         q = np.asarray(q, dtype=float)
         others = np.broadcast_to(q[..., np.newaxis, :], (*q.shape[:-1], self.q.shape[-2], q.shape[-1]))
         there = np.isfinite(self.q).all(axis=-1)
@@ -169,7 +175,10 @@ def _distinct(
 
 
 def distance(mechanism: ClosedMechanism, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the distance of configurations, (...) [rad, m], without full revolutions."""
+    """Return the largest difference of a coordinate between two configurations, (...) [rad, m].
+
+    Full revolutions of angles are left out.
+    """
     robot = mechanism.robot
     if not one.size:
         return np.zeros(one.shape[:-1])

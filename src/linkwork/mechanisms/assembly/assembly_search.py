@@ -103,7 +103,7 @@ def _search(
     max_starts: int,
     time: Any,
 ) -> dict[str, np.ndarray]:
-    """Run the kernel from each start and then from restarts around it; return the best result of each state."""
+    """Return the best result of the assembly kernel for each state: from its start, and from restarts around it."""
     robot = mechanism.robot
     first = run_kernel(mechanism, start, goal, weights, fixed, position_limits, time)
     result = {key: np.array(getattr(first, key)) for key in ("q", "error", "status", "slope")}
@@ -157,7 +157,7 @@ def _build_result(
     shape: tuple[int, ...],
     time: Any,
 ) -> Assembly:
-    """Build the result with the status of each state."""
+    """Return the `Assembly` of the results of a search, with the status of each state."""
     q = mechanism.nearest_revolutions(result["q"], goal, fixed.names, position_limits)
     fine = np.abs(result["error"]).max(axis=-1, initial=0.0) <= tolerance
     beyond = np.zeros(len(q), dtype=bool)
@@ -212,9 +212,9 @@ def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 def _dependent(
     mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, tolerance: float, time: Any
 ) -> tuple[str, ...]:
-    """Return the fixed joints that determine each other: some combination of rows of G involves no other joint.
+    """Return the names of the fixed joints whose values the constraints do not allow to be chosen freely.
 
-    This must hold in several assembled configurations.
+    A combination of rows of G involves only these joints.  This must hold in several assembled configurations.
     """
     free, tree = mechanism.free(fixed.names), mechanism.tree
     nobody = FixedJoints((), {})
@@ -301,7 +301,10 @@ def _points(count: int, dimensions: int, first: int = 1) -> np.ndarray:
 
 
 def restart_near(robot: Any, q: np.ndarray, k: int) -> np.ndarray:
-    """Return the k-th restart, k = 1, 2 ..., near configurations q: within π/8 at first, then anywhere."""
+    """Return configurations for the k-th restart, k = 1, 2, ..., near configurations q.
+
+    They are within π/8 of q at first, then anywhere.
+    """
     tree = robot.tree
     (point,) = _points(1, tree.nv, k)
     moved: np.ndarray = robot.integrate(

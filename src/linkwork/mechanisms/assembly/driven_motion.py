@@ -41,7 +41,7 @@ _SINGULAR_SLACK = 1e-5  # slack below which K is not determined
 
 @dataclass(frozen=True, eq=False, init=False)
 class DrivenMotion(Result):
-    """The configurations of a mechanism while its drivers move through values."""
+    """Motion of a mechanism whose drivers go through a sequence of values: one configuration for each state."""
 
     q: np.ndarray  # (n, nq); NaN for states not reached
     reached: np.ndarray  # (n,): True for states that were reached
@@ -95,7 +95,7 @@ def drive(
     rates: tuple[Any, Any] = (None, None),
     parameters: Any = None,
 ) -> DrivenMotion:
-    """Drive a mechanism; arguments and errors are those of `Robot.drive_mechanism`."""
+    """Return the driven motion of a mechanism; arguments and errors are those of `Robot.drive_mechanism`."""
     caller = "drive_mechanism"
     plain, robot = robot, varied_robot(robot, caller, parameters)
     mechanism = ClosedMechanism(robot, caller)
@@ -173,7 +173,7 @@ def _motions(
 
 
 class _Continuation:
-    """The current configuration of the continuation, and its steps."""
+    """Continuation of an assembled configuration along the driver values, by predicted and corrected steps."""
 
     def __init__(
         self, mechanism: ClosedMechanism, driven: FixedJoints, limits: bool, tolerance: float, time: Any, q: np.ndarray
@@ -194,7 +194,7 @@ class _Continuation:
         return float(slack_of(block)), int(sign_of(block))
 
     def to(self, i: int) -> Status:
-        """Continue to state i; return SOLVED or the status of the failure."""
+        """Move the configuration from state i − 1 to state i; return SOLVED, or the status of the failure."""
         begin, change = self.values[i - 1], self.values[i] - self.values[i - 1]
         share, length, self.passed = 0.0, 1.0, False
         while share < 1.0:
@@ -251,9 +251,10 @@ class _Continuation:
 
 
 def _read_drivers(robot: Any, caller: str, drivers: Any) -> FixedJoints:
-    """Return the driver values, (n, nq of the joint) each.
+    """Return the drivers' values, for each joint an array (n, nq of the joint).
 
-    Raises as `read_joints`, and ValueError for different lengths and unsuitable joints.
+    Raises the errors of `read_joints`, and ValueError for no drivers, different lengths and joints whose coordinates
+    cannot be interpolated.
     """
     driven = read_joints(robot, caller, "drivers", drivers)
     if not driven.names:

@@ -20,12 +20,12 @@ __all__ = ["Assembly", "sign_of", "slack_of"]
 
 @dataclass(frozen=True, eq=False, init=False)
 class Assembly(Result):
-    """Configurations that satisfy the constraints of a robot, or the closest found; for a batch, arrays of entries.
+    """Configurations that satisfy the constraints of a robot, or the closest ones; for a batch, arrays of them.
 
-    ``success`` is True if all constraints are satisfied within the tolerance, and limits are.  ``status`` is "solved";
-    "local_minimum": no small motion reduces the errors; "at_limits": it can be assembled only beyond joint limits;
-    "loop_at_limits": it closes only with a loop joint beyond its limits; "dependent_joints": the fixed joints determine
-    each other; "not_converged"; "not_finite".
+    ``success`` is True if all constraints are satisfied within the tolerance and all limits are respected. ``status``
+    is "solved"; "local_minimum": no small motion reduces the errors; "at_limits": it can be assembled only beyond
+    joint limits; "loop_at_limits": it closes only with a loop joint beyond its limits; "dependent_joints": the fixed
+    joints determine each other; "not_converged"; "not_finite".
     """
 
     q: np.ndarray  # (..., nq)
@@ -59,10 +59,11 @@ class Assembly(Result):
 
     @cached_property
     def sign(self) -> np.ndarray:
-        """Orientation of the assembly, (...): the sign of the determinant of the free columns of G.
+        """Orientation of the assembly, (...): 1, −1 or 0, the sign of a determinant.
 
-        It changes when the mechanism passes a configuration in which the fixed joints do not determine it.  It is 0 if
-        the free columns are not a square matrix, and where the mechanism is not assembled.
+        The matrix has the columns of the constraint Jacobian G of the joints that are not fixed. The sign changes when
+        the mechanism passes a configuration in which the fixed joints do not determine it. It is 0 if the matrix is
+        not square, and where the mechanism is not assembled.
         """
         block = self._mechanism.dependent_block(self.q, self._fixed.names, self._time)
         return np.where(self.success, sign_of(block), 0)
@@ -136,7 +137,10 @@ def sign_of(block: np.ndarray) -> np.ndarray:
 
 
 def slack_of(block: np.ndarray) -> np.ndarray:
-    """Return the smallest singular value of the free columns relative to the largest: 0 if they are dependent."""
+    """Return the ratio of the smallest to the largest singular value of matrices: 0 for dependent columns.
+
+    The matrices are the columns of G of the joints that are not fixed.
+    """
     if not block.shape[-1]:
         return np.ones(block.shape[:-2])
     if block.shape[-2] < block.shape[-1]:

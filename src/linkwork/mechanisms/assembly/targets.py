@@ -42,13 +42,16 @@ _OTHER_WEIGHT = 0.01  # of joints without a preferred value, if others have one
 
 @dataclass(frozen=True)
 class FixedJoints:
-    """Joints with given values, by name."""
+    """Joints whose configurations are prescribed: their names, and arrays of their values by name."""
 
     names: tuple[str, ...]
     values: dict[str, np.ndarray]  # (..., nq of the joint)
 
     def put_into(self, tree: Tree, q: np.ndarray) -> np.ndarray:
-        """Return configurations with these values, of the shape to which q and the values broadcast."""
+        """Return configurations that have the prescribed values for the fixed joints, and those of q for others.
+
+        q and the values broadcast.
+        """
         shape = np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in self.values.values()))
         result = np.broadcast_to(q, (*shape, tree.nq)).copy()
         for name, value in self.values.items():
@@ -57,7 +60,7 @@ class FixedJoints:
 
 
 class ClosedMechanism:
-    """A robot with holonomic constraints: the rows of their Jacobian, limits and periodic angles."""
+    """Robot with holonomic constraints, with the parts of their Jacobian, limits and periodic angles."""
 
     def __init__(self, robot: Any, caller: str) -> None:
         self.robot, self.tree, self.caller = robot, robot.tree, caller
@@ -79,7 +82,7 @@ class ClosedMechanism:
         return [self.robot.loops[name] for name in names]
 
     def loops_beyond(self, q: np.ndarray) -> np.ndarray:
-        """Return True, (..., loops), where a joint that closes a loop is beyond its position limits."""
+        """Return a mask (..., loops): True where a joint that closes a loop is beyond its position limits."""
         if not self.bounded_loops:
             return np.zeros((*q.shape[:-1], 0), dtype=bool)
         at = np.asarray(self.robot.loop_configuration(q))
@@ -100,7 +103,10 @@ class ClosedMechanism:
         return result
 
     def dependent_block(self, q: np.ndarray, fixed: Sequence[str], time: Any) -> np.ndarray:
-        """Return the free columns of G without rows that are zero in all states, (..., rows, free)."""
+        """Return the columns of G of the joints that are not fixed, (..., rows, free).
+
+        Rows that are zero in all states are left out.
+        """
         block = self.jacobian(q, time)[..., self.free(fixed)]
         other = block.reshape(-1, *block.shape[-2:])
         used = (
@@ -175,10 +181,12 @@ class ClosedMechanism:
 
 
 def read_joints(robot: Any, caller: str, name: str, value: Given | None) -> FixedJoints:
-    """Return values of joints by name, from arrays (...) for joints with one coordinate, or (..., nq of the joint).
+    """Return the argument ``name``, values by joint, as arrays (..., nq of the joint).
 
-    Raises TypeError for anything but a dict, UnknownNameError for an unknown joint, ValueError for a coupled joint, for
-    shapes and for non-finite values.
+    The values of a joint with one coordinate have any shape (...).
+
+    Raises TypeError for anything but a dict, UnknownNameError for an unknown joint, ValueError for a constraint, a
+    coupled joint, wrong shapes and non-finite values.
     """
     tree, values = robot.tree, {}
     if value is not None and not isinstance(value, Mapping):
@@ -234,9 +242,9 @@ def check_limits(mechanism: ClosedMechanism, fixed: FixedJoints) -> None:
 
 
 def read_weights(robot: Any, caller: str, weights: Any, preferred: FixedJoints) -> np.ndarray:
-    """Return the weights of the distance by velocity component, (nv,): 1, or 0.01 for joints that are not preferred.
+    """Return the weights of the distance to the goal, (nv,): by default 1, or 0.01 for joints that are not preferred.
 
-    Raises ValueError for non-positive weights and for shapes; UnknownNameError for an unknown joint.
+    Raises ValueError for non-positive weights and wrong shapes, UnknownNameError for an unknown joint.
     """
     tree = robot.tree
     result = np.full(tree.nv, _OTHER_WEIGHT if preferred.names else 1.0)

@@ -46,7 +46,10 @@ _NOISE = 1e-12  # size of a row, relative to its terms, below which it is roundi
 
 
 def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
-    """Analyse integrability.  Raises ValueError if holonomic constraints are violated or velocities contradict."""
+    """Return the integrability of the velocity constraints of a robot around a configuration q.
+
+    Raises ValueError if q violates the holonomic constraints, or if no velocity satisfies all constraints.
+    """
     symbols = Symbols(tree)
     rows, sizes = rows_in_time(tree, symbols.q, symbols.time)
     timed = any(not is_zero(row[-1]) for row in rows) or symbols.depend_on_time(rows)
@@ -121,7 +124,11 @@ def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
 def _combination(
     weights: np.ndarray, names: Sequence[str], covector: np.ndarray, constant: Sequence[tuple[str, np.ndarray]]
 ) -> Combination:
-    """Return the combination of rows, and the positions of whose differentials it is a sum."""
+    """Return an integrable combination of constraint rows, with the names of its constant positions.
+
+    If there are several, a function of these positions is constant: ``covector``, the combination's differential, is a
+    linear combination of theirs.
+    """
     nonzero = [k for k, weight in enumerate(weights) if weight != 0.0]
     rows, own = tuple(names[k] for k in nonzero), tuple(float(weights[k]) for k in nonzero)
     if not constant:
@@ -135,7 +142,7 @@ def _combination(
 
 
 class _Surface:
-    """The states (q; t) that satisfy the holonomic constraints."""
+    """Set of the states (q; t) that satisfy the holonomic constraints."""
 
     def __init__(self, symbols: Symbols, rows: list[list[Any]], has_errors: np.ndarray, scales: np.ndarray) -> None:
         self.tree, self.scales = symbols.tree, scales
@@ -145,7 +152,11 @@ class _Surface:
         )
 
     def around(self, here: np.ndarray, timed: bool) -> np.ndarray:
-        """Return the state and neighbouring ones (n, nq + 1).  Raises ValueError if it violates the constraints."""
+        """Return the state ``here`` and neighbouring states that satisfy the holonomic constraints, (n, nq + 1).
+
+        With ``timed`` the neighbours are at other times. Raises ValueError if the state itself violates the
+        constraints.
+        """
         self._check(here)
         rng, result, step = np.random.default_rng(0), [here], _STEP
         J = self._jacobian(here)
@@ -195,7 +206,10 @@ class _Surface:
 
 
 def _without_noise(G: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the rows (states, nc, width), with zeros for rows that are rounding errors."""
+    """Return the constraint rows G (states, nc, width), where rows that are rounding errors are set to zero.
+
+    ``sizes`` are the squared elements of G without cancellation.
+    """
     noise = np.linalg.norm(G, axis=2) < _NOISE * np.sqrt(sizes.sum(2))
     return np.where(noise[:, :, None], 0.0, G)
 
@@ -229,7 +243,10 @@ def _lengths(G: np.ndarray) -> np.ndarray:
 
 
 def _check_consistent(tree: Tree, G: np.ndarray) -> None:
-    """Raise ValueError if no velocity satisfies all constraints: −σ is not in the range of G."""
+    """Raise ValueError if in a state no velocity satisfies all constraints.
+
+    Then −σ is not in the range of G, in G v + σ = 0.
+    """
     for rows in map(_normalized, G):
         if rank_of(rows)[0] > rank_of(rows[:, : tree.nv])[0]:
             raise ValueError(

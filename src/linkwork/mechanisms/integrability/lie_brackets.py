@@ -51,7 +51,7 @@ Field = list[Any]
 
 
 class Symbols:
-    """The coordinates q and time as symbols, and the evaluation of expressions of them in states."""
+    """Symbols of the coordinates q and of time, with the evaluation of expressions in many states."""
 
     def __init__(self, tree: Tree) -> None:
         graph = Graph("integrability")
@@ -59,15 +59,15 @@ class Symbols:
 
     @property
     def all(self) -> list[Symbol]:
-        """All coordinates x = (q; t)."""
+        """Symbols of all coordinates x = (q; t)."""
         return [*self.q, self.time]
 
     def depend_on_time(self, rows: Sequence[Sequence[Any]]) -> bool:
-        """Return True if a coefficient depends on time, so that ∂t is one of the fields."""
+        """Return True if an element of the constraint rows depends on time, so that ∂t is one of the fields."""
         return self.time.index in {node.index for node in reachable([x for row in rows for x in row])}
 
     def function(self, rows: Sequence[Sequence[Any]]) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a function from states (n, nq + 1) to the values of rows of expressions, (n, rows, columns)."""
+        """Return a function that evaluates rows of expressions in states: (n, nq + 1) -> (n, rows, columns)."""
         flat = [x for row in rows for x in row]
         columns = len(rows[0]) if rows else self.tree.nv + 1
         moving = [k for k, x in enumerate(flat) if isinstance(x, Symbol)]
@@ -91,7 +91,10 @@ class Symbols:
 
 @dataclass(frozen=True)
 class Growth:
-    """The admissible velocities and their involutive closure in several states."""
+    """Growth of the admissible velocities by Lie brackets, up to their involutive closure, in several states.
+
+    ``dimensions`` are those after each round of brackets.
+    """
 
     dimensions: tuple[int, ...]
     allowed: np.ndarray  # (states, m, nv + 1)
@@ -103,9 +106,10 @@ class Growth:
 def involutive_closure(
     symbols: Symbols, base: list[Field], scales: np.ndarray, states: np.ndarray, chosen_in: int, max_dimension: int
 ) -> Growth:
-    """Extend a distribution by Lie brackets until it is involutive or has dimension ``max_dimension``.
+    """Return the span of velocity fields and their Lie brackets, extended until it is involutive.
 
-    Independence of brackets is decided in state number ``chosen_in``.  Velocities are divided by ``scales`` (nv + 1,).
+    The fields are ``base``; the extension also ends at the dimension ``max_dimension``.  Independence of brackets is
+    decided in state number ``chosen_in``.  Velocities are divided by ``scales`` (nv + 1,).
     """
     fields = [configuration_rate(symbols, u) for u in base]
     values = symbols.values(base, states) / scales
@@ -130,7 +134,10 @@ def involutive_closure(
 
 
 def reached_states(symbols: Symbols, base: list[Field], start: np.ndarray, count: int) -> np.ndarray:
-    """Return states reached from ``start`` by random constant combinations of the fields; non-finite ones left out."""
+    """Return states (n, nq + 1) reached from ``start`` by motion along random constant combinations of the fields.
+
+    ``count`` motions are tried; states that are not finite are left out.
+    """
     field = symbols.function([configuration_rate(symbols, u) for u in base])
     shares = np.random.default_rng(1).normal(size=(count, len(base))) * _REACH / _STEPS
     states = np.tile(start, (count, 1))
@@ -149,7 +156,7 @@ def reached_states(symbols: Symbols, base: list[Field], start: np.ndarray, count
 
 
 def configuration_rate(symbols: Symbols, u: Field) -> Field:
-    """Return (q̇; ṫ) of a velocity (v; ṫ)."""
+    """Return the rate (q̇; ṫ) of the coordinates for a velocity (v; ṫ)."""
     return [*velocity_to_configuration_derivative(symbols.tree, symbols.q, u[:-1]), u[-1]]
 
 
@@ -158,7 +165,10 @@ def _velocity(symbols: Symbols, field: Field) -> Field:
 
 
 def _brackets(symbols: Symbols, base: list[Field], layer: list[Field], first: bool) -> list[Field]:
-    """Return the brackets [X, Y] of base fields with layer fields, without structural zeros."""
+    """Return the brackets [X, Y] of fields X of ``base`` with fields Y of ``layer`` that are not identically zero.
+
+    If ``first``, the layer begins with the base fields, and each pair is taken once.
+    """
     of_layer, of_base = _along(symbols, layer, base), _along(symbols, base, layer)
     result = []
     for i in range(len(base)):
@@ -185,7 +195,10 @@ def _minus(a: Any, b: Any) -> Any:
 
 
 def _independent_brackets(have: np.ndarray, brackets: np.ndarray, most: int) -> tuple[list[int], float]:
-    """Return the indices of brackets that increase the rank, chosen greedily, and the margin of the choice."""
+    """Return the indices of the brackets that increase the rank of the vectors ``have``, and the margin of the choice.
+
+    They are chosen greedily, at most ``most``.
+    """
     basis = np.linalg.qr(have.T)[0] if len(have) else np.zeros((brackets.shape[1], 0))
     sizes = np.maximum(1.0, np.linalg.norm(brackets, axis=1))
     rest = brackets / sizes[:, None]
@@ -206,9 +219,10 @@ def _independent_brackets(have: np.ndarray, brackets: np.ndarray, most: int) -> 
 
 
 def pivots_of(rows: list[list[Any]], values: np.ndarray, columns: int) -> list[tuple[int, int]]:
-    """Return pivots (row, column) of an elimination of the first ``columns``, with values of one state.
+    """Return pivots (row, column) for a symbolic elimination of the first ``columns`` of a matrix.
 
-    Among the large pivots the one with the least fill-in is chosen (Markowitz).
+    ``values`` are the matrix in one state. Among the large pivots the one with the least fill-in is chosen
+    (Markowitz).
     """
     rank, _ = rank_of(values[:, :columns])
     A = np.array(values[:, :columns], dtype=float)
@@ -233,9 +247,10 @@ _ROUNDING = 1e-9  # singular values below it, relative to the largest, count as 
 
 
 def rank_of(A: np.ndarray, size: float = 0.0) -> tuple[int, float]:
-    """Return the rank of a matrix and the ratio of the last nonzero singular value to the next one.
+    """Return the rank of a matrix, and the ratio of its last nonzero singular value to the next one.
 
-    ``size`` is the norm of the matrix without cancellation.
+    Singular values are compared with the largest one, or with ``size``, the norm of the matrix without cancellation,
+    if that is larger.
     """
     if not A.size:
         return 0, np.inf

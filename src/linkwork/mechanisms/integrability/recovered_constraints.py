@@ -41,7 +41,7 @@ class Position:
 
 
 def candidates(symbols: Symbols, constraints: Iterable[Constraint], timed: bool, states: np.ndarray) -> list[Position]:
-    """Return the candidate functions: coordinates of q, then time, positions and directions."""
+    """Return the position functions that may be constant: coordinates q, time, positions and directions."""
     tree = symbols.tree
     state = KinematicState(tree, symbols.q, None, symbols.time)
     result: list[tuple[str, Any]] = list(zip(names_of(tree, "q"), symbols.q, strict=True))
@@ -65,10 +65,11 @@ def candidates(symbols: Symbols, constraints: Iterable[Constraint], timed: bool,
 def constant_positions(
     tried: Sequence[Position], closures: np.ndarray, state: int, left: np.ndarray, count: int, simple: int
 ) -> list[Position]:
-    """Return at most ``count`` independent functions whose differentials vanish on the closures (states, n, nv + 1).
+    """Return at most ``count`` independent position functions that are constant along all reachable directions.
 
-    Independence is decided in one ``state``, on the directions ``left`` (nv + 1, k) that satisfy the holonomic
-    constraints.  Sums of the first ``simple`` candidates are tried before sums of all.
+    The differentials of these functions vanish on the closures (states, n, nv + 1). Independence is decided in one
+    ``state``, on the directions ``left`` (nv + 1, k) that satisfy the holonomic constraints. Sums of the first
+    ``simple`` candidates are tried before sums of all.
     """
     chosen: list[Position] = []
     restrictions: list[np.ndarray] = []
@@ -94,7 +95,10 @@ def constant_positions(
 
 
 def _sums(tried: Sequence[Position], closures: np.ndarray) -> list[Position]:
-    """Return constant sums of candidates with constant weights, those with few terms first."""
+    """Return the linear combinations of candidates, with constant weights, that are constant.
+
+    Those with few terms are first.
+    """
     moving = [position for position in tried if position.size > 0.0]
     if not moving:
         return []

@@ -16,7 +16,10 @@ STEPS = 60  # maximum number of Gauss–Newton iterations
 
 
 class Assembled(NamedTuple):
-    """A configuration, its scaled error, and whether the error is zero or at a local minimum."""
+    """Configuration after projection onto the constraints, with its error in lengths [m].
+
+    ``closed`` is True if the error is zero, ``stationary`` if it is zero or at a local minimum.
+    """
 
     q: np.ndarray
     error: np.ndarray  # (ne,), as lengths
@@ -25,7 +28,7 @@ class Assembled(NamedTuple):
 
 
 class Mechanism:
-    """The constraints of a robot as numeric functions, scaled to lengths."""
+    """Constraints of a robot as functions of q (nq,), in which angles are scaled to lengths."""
 
     def __init__(self, robot: Any, scales: Scales, time: float | None) -> None:
         self.robot, self.scales = robot, scales
@@ -46,7 +49,7 @@ class Mechanism:
         return result
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Return q ⊕ a step in lengths [m]."""
+        """Return the configuration q after a ``step`` (nv,) in lengths [m]."""
         result: np.ndarray = self.robot.integrate(q, step / self.scales.velocities)
         return result
 
@@ -94,7 +97,10 @@ class Mechanism:
         return Assembled(q, error, size <= self.closed, stationary and size > self.closed)
 
     def ranked(self, q: np.ndarray) -> Ranked:
-        """Return the ranked scaled Jacobian.  Raises ValueError for non-finite rows."""
+        """Return the scaled constraint Jacobian at q with its numerical rank.
+
+        Raises ValueError for rows that are not finite.
+        """
         G = self.rows(q)
         wrong = ~np.isfinite(G).all(axis=-1)
         if wrong.any():
@@ -104,7 +110,10 @@ class Mechanism:
         return ranked(G)
 
     def assembled(self, starts: Iterable[np.ndarray]) -> tuple[Assembled, int]:
-        """Return the first assembled configuration, or the one of smallest error, and the number of starts."""
+        """Return the first start that can be projected onto the constraints, and the number of starts tried.
+
+        If there is none, it is the projected start of smallest error.
+        """
         best, tried = None, 0
         for q in starts:
             tried += 1

@@ -47,7 +47,7 @@ def minimal_of(
 
 
 class _Chooser:
-    """The choice and the check of independent velocity components."""
+    """Choice of independent velocity components, or a check of named ones."""
 
     def __init__(self, mechanism: Mechanism, least: float) -> None:
         self.mechanism, self.least = mechanism, least
@@ -55,7 +55,10 @@ class _Chooser:
         self.names = names_of(self.tree, "v")
 
     def chosen(self, result: Ranked, order: Sequence[int]) -> list[int]:
-        """Return as many components as there are free motions, by pivoting in an order of preference."""
+        """Return the indices of independent velocity components, as many as there are free motions.
+
+        Pivoting prefers components in this order.
+        """
         return chosen_rows(result.right, result.right.shape[1], order)
 
     def named(self, argument: str, names: Sequence[str], G: np.ndarray, result: Ranked) -> list[int]:
@@ -85,7 +88,7 @@ class _Chooser:
         return indices
 
     def _too_many(self, indices: Sequence[int], result: Ranked) -> list[str]:
-        """Return a text for each component that depends on those before it."""
+        """Return an explanation for each named component that depends on those before it."""
         basis_indices: list[int] = []
         problems = []
         scales = self.mechanism.scales.velocities
@@ -103,7 +106,10 @@ class _Chooser:
         return problems
 
     def margin(self, argument: str, G: np.ndarray, indices: Sequence[int]) -> float:
-        """Return the smallest singular value of the dependent block.  Raises ValueError if it is too small."""
+        """Return the smallest singular value of the columns of G of the dependent velocities.
+
+        Raises ValueError if it is too small.
+        """
         dependent = [k for k in range(self.tree.nv) if k not in indices]
         if not dependent:
             return 1.0
@@ -124,7 +130,10 @@ def _many(count: int) -> str:
 
 
 def assembled_at(mechanism: Mechanism, q: Any, value: np.ndarray | None) -> np.ndarray:
-    """Return an assembled configuration: ``value`` projected, or the result q.  Raises ValueError if not assembled."""
+    """Return an assembled configuration: ``value`` projected onto the constraints, or if None that of q.
+
+    q is the result of an assembly.  Raises ValueError if the configuration is not assembled.
+    """
     assembled = q
     if value is not None:
         error = mechanism.error(value)

@@ -42,7 +42,7 @@ def characteristic_length(tree: Tree) -> float:
 
 @dataclass(frozen=True)
 class Scales:
-    """Factors that scale rows and errors to lengths [m] and velocities to lengths per second [m/s]."""
+    """Factors that turn angles into lengths, for constraint rows, errors [m] and velocities [m/s]."""
 
     length: float
     rows: np.ndarray  # (nc,): factors of rows and errors
@@ -93,7 +93,10 @@ class Ranked:
 
 
 def ranked(A: np.ndarray) -> Ranked:
-    """Compute the rank of a matrix at the largest ratio of successive singular values, between 1 and rounding."""
+    """Return a matrix with its rank, at the largest ratio of successive singular values.
+
+    The singular values are preceded by 1 or the largest one, and followed by the level of rounding errors.
+    """
     m, n = A.shape
     if not min(m, n):
         return Ranked(0, np.zeros(0), np.eye(m), np.eye(n))
@@ -105,7 +108,7 @@ def ranked(A: np.ndarray) -> Ranked:
 
 
 def chosen_rows(A: np.ndarray, count: int, order: Sequence[int], like: float = 0.9) -> list[int]:
-    """Choose ``count`` independent rows of A by pivoted QR.
+    """Return the indices of ``count`` independent rows of A, by pivoted QR.
 
     The pivot is the first row in ``order`` whose remainder is at least ``like`` times the largest one.
     """
@@ -126,10 +129,10 @@ def chosen_rows(A: np.ndarray, count: int, order: Sequence[int], like: float = 0
 def motions_of(
     tree: Tree, null: np.ndarray, scales: Scales, independent: Sequence[int] | None = None
 ) -> tuple[list[int], tuple[Mapping[str, float], ...]]:
-    """Return independent velocity components and a basis of free motions, which is the identity in them.
+    """Return the indices of independent velocity components, and a free motion for each of them, by velocity name.
 
-    ``null`` is a basis of the null space with scaled columns.  Without ``independent`` the components are chosen by
-    pivoting.
+    In each motion, its own independent component is 1 and the others are 0. ``null`` is a basis of the null space with
+    scaled columns. Without ``independent`` the components are chosen by pivoting.
     """
     names, count = names_of(tree, "v"), null.shape[1]
     if not count:

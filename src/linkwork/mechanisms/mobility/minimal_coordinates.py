@@ -132,7 +132,10 @@ class MinimalCoordinates(Made):
         return q, v, a
 
     def jacobian(self, y: ArrayLike, *, near: ArrayLike | None = None, time: ArrayLike | None = None) -> np.ndarray:
-        """Return K of v = K u + k.  y (..., ny) -> (..., nv, nu) [1, m, 1/m]."""
+        """Return the matrix K that maps the independent velocities u to all velocities, v = K u + k.
+
+        y (..., ny) -> (..., nv, nu) [1, m, 1/m].
+        """
         time = self._time if time is None else time
         timed = {} if time is None else {"time": time}
         result: np.ndarray = self._robot.explicit_jacobian(self._configuration(y, near, timed), self.speeds, **timed)
@@ -192,7 +195,10 @@ class MinimalCoordinates(Made):
         time: ArrayLike | None = None,
         **more: Any,
     ) -> np.ndarray:
-        """Return the generalised forces H u̇ + c on u for the acceleration u̇.  -> (..., nu) [N·m, N]."""
+        """Return the generalised forces H u̇ + c on u for the acceleration u̇.
+
+        y (..., ny), y_dot, y_ddot (..., nu) -> (..., nu) [N·m, N].  H is the `mass_matrix` and c the `bias_force`.
+        """
         time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
         a = self._spread("y_ddot", y_ddot)
@@ -209,7 +215,10 @@ class MinimalCoordinates(Made):
         time: ArrayLike | None = None,
         **more: Any,
     ) -> np.ndarray:
-        """Return u̇ under joint forces τ (..., nv) of all joints, zero by default.  -> (..., nu) [rad/s², m/s²]."""
+        """Return the accelerations u̇ under joint forces τ of all joints, zero by default.
+
+        y (..., ny), y_dot (..., nu), tau (..., nv) -> (..., nu) [rad/s², m/s²].
+        """
         time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
         tau = np.zeros(self._robot.nv) if tau is None else tau
@@ -288,7 +297,10 @@ class MinimalCoordinates(Made):
     def _closed(
         self, near: np.ndarray, y: np.ndarray, timed: Mapping[str, ArrayLike], to: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the configuration with coordinates y, an intermediate step towards the coordinates ``to``."""
+        """Return the assembled configuration near ``near`` with the coordinates y.
+
+        y may be an intermediate step toward the coordinates ``to``, which error messages name.
+        """
         phi = np.zeros((*y.shape[:-1], self._robot.nv))
         own = np.where(self._charted, 0.0, self._at[np.where(self._charted, 0, self._own)])
         phi[..., self._y] = y - own

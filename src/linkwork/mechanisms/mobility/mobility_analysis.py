@@ -28,7 +28,7 @@ STILL = 1e-7  # component of a unit velocity below which a joint counts as locke
 
 
 def assembled_near(mechanism: Mechanism, q: np.ndarray | None) -> Any:
-    """Find an assembled configuration from q (neutral if None), or else from random configurations."""
+    """Return an assembled configuration: from q (neutral if None), or else from random configurations."""
     robot = mechanism.robot
 
     def starts() -> Iterator[np.ndarray]:
@@ -100,7 +100,10 @@ def mobility_of(
 
 
 def _contradicting(rows: tuple[str, ...], scales: Scales, result: Any) -> dict[str, float]:
-    """Return the remaining error of each row if not all errors can be zero, else {}."""
+    """Return the remaining error of each constraint row, by name, if no configuration satisfies all constraints.
+
+    If one does, the result is empty.
+    """
     if result.closed:
         return {}
     indices = np.flatnonzero(scales.errors)
@@ -114,7 +117,10 @@ def _contradicting(rows: tuple[str, ...], scales: Scales, result: Any) -> dict[s
 def _contradicting_velocities(
     rows: tuple[str, ...], mechanism: Mechanism, q: np.ndarray, here: Ranked
 ) -> dict[str, float]:
-    """Return the components of the smallest possible G v + σ, by row, if they are not zero, else {}."""
+    """Return the remainder of G v + σ by constraint row, if no velocity satisfies all constraints.
+
+    v is the velocity for which it is smallest.  If some velocity satisfies all constraints, the result is empty.
+    """
     drift = mechanism.drift(q)
     left = here.left @ (here.left.T @ drift)
     worst = float(np.abs(left).max(initial=0.0))
@@ -177,23 +183,33 @@ class Mobility(Made):
 
     @property
     def coordinates(self) -> int:
-        """Number of independent coordinates, if no velocity constraint is integrable."""
+        """Number of independent coordinates, if no velocity constraint is integrable.
+
+        It is nv − the rank of the rows of holonomic constraints.
+        """
         return self.nv - self.error_rank
 
     @property
     def assembled(self) -> bool:
-        """True if all constraints can be satisfied."""
+        """True if a configuration and a velocity satisfy all constraints: no row is inconsistent."""
         return not self.inconsistent
 
     @property
     def gap(self) -> tuple[float, float]:
-        """The smallest singular value counted as nonzero, and the largest counted as zero."""
+        """Pair of singular values: the smallest one counted as nonzero, and the largest one counted as zero.
+
+        They are those of the scaled constraint Jacobian.
+        """
         values = [*self.singular_values, 0.0]
         return float(values[self.rank - 1]) if self.rank else 0.0, float(values[self.rank])
 
     @property
     def table(self) -> str:
-        """A line for each constraint row: its name and "independent", "redundant", "singular" or "inconsistent"."""
+        """Text with a line for each constraint row: its name, and its role in the mechanism.
+
+        The role is "independent", "redundant", "singular", or "inconsistent" with the remaining error [m, rad; m/s,
+        rad/s].
+        """
         result = {**dict.fromkeys(self.redundant, "redundant"), **dict.fromkeys(self.singular, "singular")}
         result |= {name: f"inconsistent, error {x:.3g}" for name, x in self.inconsistent.items()}
         wide = max(map(len, self.rows), default=0)

@@ -16,9 +16,9 @@ __all__ = ["solve_band", "solve_banded", "solve_cyclic"]
 
 
 def solve_banded(rows: Sequence[Mapping[int, float]], right: Sequence[Any]) -> list[Any]:
-    """Return the solution x of A x = right for a banded matrix A.
+    """Return the solution x of A x = right for a banded matrix A of floats.
 
-    ``rows`` are the rows of A, each a mapping from column to entry. Entries of ``right`` and x are of any vector type.
+    ``rows[i]`` has the nonzero entries of row i of A, by column.  Entries of ``right`` and x are of any vector type.
     """
     left = [dict(row) for row in rows]
     x = list(right)
@@ -81,7 +81,7 @@ def solve_band(band: Any, right: Any) -> Any:
 def solve_cyclic(
     lower: Sequence[float], diagonal: Sequence[float], upper: Sequence[float], right: Sequence[Any]
 ) -> list[Any]:
-    """Solve lower_k x_{k−1} + diagonal_k x_k + upper_k x_{k+1} = right_k with cyclic indices.
+    """Return the solution x of lower_k x_{k−1} + diagonal_k x_k + upper_k x_{k+1} = right_k, with cyclic indices.
 
     The last unknown is eliminated by solving for the others with two right-hand sides.
     """

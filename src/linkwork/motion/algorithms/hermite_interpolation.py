@@ -36,12 +36,15 @@ Scalars = Sequence[Any]
 
 
 def straight_between(space: CurveSpace, h: Any, q0: Scalars, q1: Scalars) -> list[list[Any]]:
-    """Return coefficients (nv, 2) at constant velocity: a straight line, a great circle, a screw."""
+    """Return the linear polynomials (nv, 2) of φ in q0 ⊕ φ(t), for a motion at constant velocity to q1 in time h.
+
+    The curve is a straight line, a great circle, or a screw motion.
+    """
     return [[0.0, phi / h] for phi in space.difference(q0, q1)]
 
 
 def cubic_between(space: CurveSpace, h: Any, q0: Scalars, q1: Scalars, v0: Scalars, v1: Scalars) -> list[list[Any]]:
-    """Return coefficients (nv, 4) of the cubic with v_0 at the beginning and v_1 at the end."""
+    """Return the cubics (nv, 4) of φ in q0 ⊕ φ(t), from q0 with velocity v0 to q1 with velocity v1 in time h."""
     phi = space.difference(q0, q1)
     w1, _ = space.local_rates(q0, q1, v1, [0.0] * space.nv)
     return [_cubic(h, *values) for values in zip(phi, v0, w1, strict=True)]
@@ -50,7 +53,7 @@ def cubic_between(space: CurveSpace, h: Any, q0: Scalars, q1: Scalars, v0: Scala
 def quintic_between(
     space: CurveSpace, h: Any, q0: Scalars, q1: Scalars, v0: Scalars, v1: Scalars, a0: Scalars, a1: Scalars
 ) -> list[list[Any]]:
-    """Return coefficients (nv, 6) of the quintic with v_0, a_0 at the beginning and v_1, a_1 at the end."""
+    """Return the quintics (nv, 6) of φ in q0 ⊕ φ(t), from q0 with v0 and a0 to q1 with v1 and a1 in time h."""
     phi = space.difference(q0, q1)
     w1, b1 = space.local_rates(q0, q1, v1, a1)
     w0, b0 = space.local_rates(q0, q0, v0, a0) if space.apart else (v0, a0)
@@ -79,7 +82,7 @@ def _quintic(h: Any, phi: Any, v0: Any, v1: Any, a0: Any, a1: Any) -> list[Any]:
 def inner_point(space: CurveSpace, h0: Any, h1: Any, before: Scalars, q: Scalars, after: Scalars) -> list[Any]:
     """Return the inner control point s (nq) of a squad curve (spherical quadrangle) at its point q.
 
-    ``before`` and ``after`` are the neighbours of q, h_0 earlier and h_1 later.
+    ``before`` and ``after`` are the curve's points before and after q, by times h_0 and h_1.
     """
     scale = -0.5 / (1.0 / h0 + 1.0 / h1)
     both = zip(space.difference(q, before), space.difference(q, after), strict=True)
@@ -116,9 +119,10 @@ def correction(h: Sequence[float], jumps: Sequence[Any], boundary: str) -> list[
 
 
 def mean_slope(h0: Any, h1: Any, back: Any, on: Any) -> tuple[Any, Any]:
-    """Return velocity and acceleration at a point, of the parabola through it and its neighbours.
+    """Return the velocity and acceleration at a point, of the parabola through it and its two neighbours.
 
-    ``back`` and ``on`` are the local coordinates of the neighbour h_0 before and of the one h_1 after.
+    ``back`` is the difference from the point to the neighbour at time h_0 before it, ``on`` to that at time h_1 after
+    it.
     """
     before, after = -back / h0, on / h1
     return (before * h1 + after * h0) / (h0 + h1), (after - before) * 2.0 / (h0 + h1)

@@ -20,12 +20,15 @@ __all__ = ["along_arc", "along_blend", "along_screw", "moving", "screw_between",
 
 
 def turn_between(R: Rotation, other: Rotation) -> Vec3:
-    """Return the rotation vector φ with R exp(φ) = R', in the axes of both, |φ| ≤ π."""
+    """Return the rotation vector φ, |φ| ≤ π, for which R exp(φ) = ``other``.
+
+    φ has the same components in the axes of both.
+    """
     return Quaternion.of(R.T @ other).log()
 
 
 def screw_between(X: Pose, other: Pose) -> Motion:
-    """Return the twist ξ with X exp(ξ) = X', in X's own axes, with a rotation of at most π."""
+    """Return the twist ξ in X's own axes for which X exp(ξ) = ``other``, with a rotation of at most π."""
     rotation = turn_between(X.rotation, other.rotation)
     return Motion(rotation, twist_of_translation(rotation, X.rotation.inv_act(other.translation - X.translation)))
 
@@ -59,7 +62,7 @@ def along_blend(X: Pose, corner: Pose, other: Pose, u: Any) -> Pose:
 
 
 def moving(path: Callable[[Any], Pose], u: Any) -> tuple[Pose, Motion]:
-    """Return X(u), and its twist by u, in the axes in which X is given."""
+    """Return the pose of a path at u, and the derivative by u as a twist, in the axes in which poses are given."""
     (at,) = seeded([u], [1.0])
     both = [parts(x, at.level) for x in path(at).elements()]
     X, rate = Pose.of_elements([x for x, _ in both]), Pose.of_elements([y for _, y in both])

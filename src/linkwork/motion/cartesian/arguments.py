@@ -32,7 +32,7 @@ _PUSH = 0.1  # of a joint's range near its limits: there a redundant robot moves
 
 
 class PathRequest:
-    """A path for a frame: inverse kinematics from neighbours, tangents, and deviations from the path."""
+    """A path that a frame follows, with inverse kinematics and joint velocities along it, and deviations from it."""
 
     def __init__(
         self,
@@ -89,13 +89,20 @@ class PathRequest:
     # -- configurations for poses
 
     def solve(self, q: np.ndarray, X: np.ndarray, *, limits: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """Solve for poses (n, 4, 4) from neighbours (n, nq); return configurations and which are solutions."""
+        """Return configurations (n, nq) at poses (n, 4, 4), and True (n,) where inverse kinematics succeeded.
+
+        The searches begin at the neighbouring configurations q (n, nq). Without ``limits`` the joints' limits are
+        ignored.
+        """
         p = self.problem if limits else self.unlimited
         result = p.kernel(q, p.tolerances, p.weights, *p.finite_bounds, _NEAR_STEPS, np.array(0.0), X)
         return np.array(result.q), np.asarray(result.diagnostics[..., 0] == 1.0)
 
     def other_solutions(self, q: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Return other solutions (n, nq) for one pose from scattered starts, the nearest to q first."""
+        """Return further configurations (n, nq) for one pose X (4, 4), the nearest to q (nq,) first.
+
+        The searches begin at scattered configurations.
+        """
         p, count = self.problem, len(_STARTS)
         result = p.kernel(
             np.repeat(q[None], count, axis=0),
@@ -111,10 +118,11 @@ class PathRequest:
         return nearest
 
     def initial_guesses(self, q: np.ndarray, distance: float, strategies: np.ndarray) -> np.ndarray:
-        """Return initial guesses near q (n, nq) for the next pose of a redundant robot.
+        """Return initial guesses (n, nq) for the inverse kinematics of the next pose, near configurations q (n, nq).
 
-        ``distance`` is that along the path.  The strategies (n,) are: 0, away from limits that joints are near; 1, at
-        q; 2, towards the middle of the limits.
+        They differ from q only for a redundant robot. ``distance`` is the path length to the next pose [m].
+        ``strategies`` (n,) select the shift from q: 0, away from limits that joints are near; 1, none; 2, towards the
+        middle of the limits.
         """
         if not self.is_redundant or not self.is_plain:
             return q
@@ -132,14 +140,14 @@ class PathRequest:
         return other - q if self.is_plain else np.asarray(self.robot.difference(q, other))
 
     def joint_distance(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return the largest joint motion between configurations (...)."""
+        """Return the largest motion (...) of a joint from q to other (..., nq) [rad, m]."""
         result: np.ndarray = np.abs(self.difference(q, other)).max(axis=-1)
         return result
 
     # -- on the way
 
     def task_jacobian(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the constrained rows of the Jacobian (n, rows, nv) in the frame's axes.
+        """Return the frame's Jacobian (n, rows, nv), in its own axes and without the rows of free rotations.
 
         The second value is the rotation (n, 3, 3) from the path's axes to the frame's.
         """
@@ -148,7 +156,10 @@ class PathRequest:
         return J[..., self.matched, :], np.swapaxes(X[..., :3, :3], -1, -2)
 
     def tangents(self, q: np.ndarray, V: np.ndarray, estimate: np.ndarray) -> np.ndarray:
-        """Return velocities by s (n, nv) that move the frame by twists V (n, 6), near an estimate if redundant."""
+        """Return derivatives of q by s (n, nv) that give the frame at q (n, nq) the twists V (n, 6) per unit of s.
+
+        V is in the path's axes.  Of all solutions of a redundant robot it is the nearest to ``estimate`` (n, nv).
+        """
         J, R = self.task_jacobian(q)
         turned = np.concatenate([(R @ V[:, :3, None])[..., 0], (R @ V[:, 3:, None])[..., 0]], axis=-1)[:, self.matched]
         difference = turned - (J @ estimate[..., None])[..., 0]
@@ -161,7 +172,10 @@ class PathRequest:
         return result
 
     def deviations(self, q: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """Return the deviations of the frame from the path at s (n, 2) [m, rad], of constrained directions."""
+        """Return the distance [m] and the angle [rad] (n, 2) between the frame at q (n, nq) and the path at s (n,).
+
+        Free rotations are not part of the angle.  With loops the distance is at least their largest constraint error.
+        """
         X = np.asarray(self.robot.pose(q, self.frame, relative_to=self.relative_to))
         target = self.path(s)
         difference = pose_difference(X, target)
@@ -179,13 +193,16 @@ class PathRequest:
         return np.stack([distance, angle], axis=-1)
 
     def smallest_singular_value(self, q: np.ndarray) -> float:
-        """Return the smallest singular value of the constrained rows [1, m]; 0 at a singularity."""
+        """Return the smallest singular value [1, m] of the task Jacobian at q (nq,), without locked joints.
+
+        It is 0 at a singularity.
+        """
         J, _ = self.task_jacobian(q[None])
         free = [k for k in range(self.robot.nv) if k not in self.problem.locked_dofs]
         return float(np.linalg.svd(J[0][:, free], compute_uv=False)[-1])
 
     def joint_name(self, k: int) -> str:
-        """Return the joint of velocity coordinate k."""
+        """Return the name of the joint to which velocity coordinate k belongs."""
         tree = self.robot.tree
         for i, body in tree.stacked():
             if k in range(tree.nv)[tree.v_slices[i]]:
@@ -194,5 +211,5 @@ class PathRequest:
 
 
 def _is_plain(robot: Any) -> bool:
-    """Return True if configurations are plain coordinates, with v their rates."""
+    """Return True if v is the time derivative of q for all joints, so that configurations may be added."""
     return CurveSpace.of(robot.tree).is_plain

@@ -74,10 +74,10 @@ class CartesianPath:
         return self.twist(s)[0]
 
     def twist(self, s: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return poses (..., 4, 4), and twists by s (..., 6).
+        """Return the poses (..., 4, 4) at s (...), and the frame's twists per unit of s (..., 6).
 
-        A twist is (ω; v) of the origin, in the axes in which poses are given.  At a knot it is that of the later
-        segment.
+        A twist (ω; v) consists of the angular velocity and the velocity of the origin, in the axes in which poses are
+        given.  At a knot it is that of the later segment.
         """
         expected = f"CartesianPath: s: expected values from 0 to {self.length:.6g} [m]"
         at = np.asarray(real_array(expected, s), dtype=float)
@@ -93,7 +93,7 @@ class CartesianPath:
         return X.reshape(*at.shape, 4, 4), V.reshape(*at.shape, 6)
 
     def truncated(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the pose (4, 4) and the twist by s (6,) at the end of segment k, as limits from before it."""
+        """Return the pose (4, 4) at the end of segment k, and the twist per unit of s (6,) just before it."""
         X, V = self._on(k, self._ends[k + 1 : k + 2])
         return X[0], V[0]
 
@@ -131,19 +131,19 @@ class CartesianPath:
         )
 
     def with_approach(self, distance: float, axis: str | ArrayLike = "z") -> CartesianPath:
-        """Return the path with a straight approach before it, of a distance [m].
+        """Return the path preceded by a straight approach of length ``distance`` [m].
 
         ``axis`` is "x", "y" or "z" of the frame at the path's beginning, with "-" for the opposite, or a vector in the
-        frame's axes.  The frame moves along it.
+        frame's axes.  The frame moves along it to the path's beginning.
         """
         X = self(0.0)
         return _straight(_behind(X, "with_approach", distance, axis), X).append(self)
 
     def with_retreat(self, distance: float, axis: str | ArrayLike = "z") -> CartesianPath:
-        """Return the path with a straight retreat after it, of a distance [m].
+        """Return the path followed by a straight retreat of length ``distance`` [m].
 
-        ``axis``, as in `with_approach`, is of the frame at the path's end.  The frame moves against it: a frame that
-        approaches along z retreats along −z.
+        ``axis`` is "x", "y" or "z" of the frame at the path's end, with "-" for the opposite, or a vector in the
+        frame's axes. The frame moves against it: a frame that approaches along z retreats along −z.
         """
         X = self(self.length)
         return self.append(_straight(X, _behind(X, "with_retreat", distance, axis)))
@@ -158,7 +158,7 @@ def _straight(X: np.ndarray, other: np.ndarray) -> CartesianPath:
 
 
 def _behind(X: np.ndarray, caller: str, distance: Any, axis: Any) -> np.ndarray:
-    """Return the pose at a distance behind another, along an axis of it."""
+    """Return the pose X (4, 4) shifted by −``distance`` [m] along an axis of its own.  Raises ValueError."""
     length = np.asarray(real_array(f"{caller}: distance: expected a positive number [m]", distance), dtype=float)
     if length.ndim or not 0.0 < length < _MAX_DISTANCE:
         raise ValueError(
@@ -182,8 +182,8 @@ def _behind(X: np.ndarray, caller: str, distance: Any, axis: Any) -> np.ndarray:
 class Waypoints:
     """Configurations q (k, nq) at positions s (k,) of a path.
 
-    ``changed`` (k,) is True where a configuration is no neighbour of the one before.  If the path's end is not reached,
-    ``missed`` is the next position, without a solution.
+    ``changed`` (k,) is True where the robot is reconfigured: the step from the configuration before is a jump.  If the
+    path's end is not reached, ``missed`` is the next position, for which there is no configuration.
     """
 
     s: np.ndarray

@@ -33,7 +33,12 @@ _SAME = 1e-3  # [rad] labels that are nearer are the same
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels at a path position: q (n, nq), reconfigurations and joint motion so far (n,), and predecessors."""
+    """Optimal routes from the start to each configuration q (n, nq) at one path position s.
+
+    For each, ``count`` (n,) is the number of reconfigurations since the start and ``motion`` (n,) the joint motion.
+    ``before`` (n,) is the index of the label it comes from at the position before, and ``changed`` (n,) is True where
+    it is reached by a reconfiguration.
+    """
 
     s: float
     q: np.ndarray
@@ -52,7 +57,11 @@ def advanced(
     max_step: np.ndarray,
     reconfigure: bool,
 ) -> tuple[Labels, bool]:
-    """Return the labels at the next position, and whether all continued without a jump."""
+    """Return the labels at the next position s, and True if all ``labels`` continue to it without a jump.
+
+    ``branches`` (m, nq) are the configurations at s, up to full revolutions of the coordinates that are ``turning``
+    (nq,).  A step of more than ``max_step`` (nv,) is a jump; it is permitted if ``reconfigure``.
+    """
     low, high = limits
     step = branches[None] - labels.q[:, None]
     step = np.where(turning, step - _TURN * np.round(step / _TURN), step)
@@ -94,7 +103,11 @@ def branch_steps(
     max_step: np.ndarray,
     reconfigure: bool,
 ) -> Waypoints:
-    """Return the best waypoints from any start (n, nq) through path positions, as far as possible."""
+    """Return the best waypoints through the path positions, as far as possible, from any of the starts (n, nq).
+
+    The best ones have the fewest reconfigurations, and among these the least joint motion. Steps between the positions
+    are halved where a joint would move by more than ``max_step`` (nv,).
+    """
     none = np.zeros(len(starts), dtype=int)
     layers = [Labels(float(path_positions[0]), starts, none, np.zeros(len(starts)), none, none.astype(bool))]
     limits = request.problem.lower, request.problem.upper
@@ -129,7 +142,7 @@ _MAX_RECONFIGURATIONS = 50  # of one path
 
 
 class _Track:
-    """Waypoints reached from one start."""
+    """Waypoints reached so far from one start, with the strategy of its initial guesses."""
 
     def __init__(self, q: np.ndarray, strategy: int) -> None:
         self.strategy = np.array([strategy])
@@ -153,9 +166,10 @@ def tracked(
     max_step: np.ndarray,
     reconfigure: bool,
 ) -> list[Waypoints]:
-    """Return the waypoints from starts (n, nq) at the path's beginning through path positions.
+    """Return, for each of the starts (n, nq), the waypoints tracked from it through the path positions.
 
-    ``strategies`` are those of `PathRequest.initial_guesses`.
+    Inverse kinematics of each waypoint begins at the configuration before it.  ``strategies`` (n,) are those of
+    `PathRequest.initial_guesses`.
     """
     X = request.path(path_positions)
     tracks = [_Track(q, strategy) for q, strategy in zip(starts, strategies, strict=True)]
@@ -181,7 +195,10 @@ def tracked(
 def _subdivided(
     request: PathRequest, track: _Track, begin: float, end: float, max_step: np.ndarray, reconfigure: bool
 ) -> None:
-    """Extend a track by one step, halved as often as necessary."""
+    """Continue a track from position ``begin`` to ``end``, with the step halved as often as necessary.
+
+    At the smallest step the robot is reconfigured if permitted; otherwise the track ends, with ``missed`` set.
+    """
     least = request.min_step
     pending = [(begin, end)]
     while pending:

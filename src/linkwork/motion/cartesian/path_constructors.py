@@ -195,7 +195,7 @@ def _subsegment(segment: ArcSegment | ScrewSegment, first: float, final: float) 
 
 
 def _pose(caller: str, name: str, value: Any) -> tuple[Pose, np.ndarray]:
-    """Check a pose, and return it with its position."""
+    """Return a valid pose and its position (3,).  Raises ValueError."""
     X = checked_pose(value, f"{caller}: {name}")
     return X, np.array([*X.translation], dtype=float)
 
@@ -208,7 +208,7 @@ def _position(caller: str, name: str, value: Any) -> np.ndarray:
 
 
 def _poses(caller: str, value: Any) -> np.ndarray:
-    """Check at least two poses."""
+    """Return at least two valid poses as an array (n, 4, 4).  Raises ValueError."""
     expected = f"{caller}: expected at least two poses (n, 4, 4)"
     X = np.asarray(real_array(expected, value), dtype=float)
     if X.ndim != 3 or X.shape[1:] != (4, 4) or len(X) < 2:
@@ -227,7 +227,10 @@ def _steps(caller: str, X: np.ndarray, *, repeated: bool = False) -> np.ndarray:
 
 
 def _circle(caller: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rotation vector from a through b to c, and the center.  Raises ValueError if collinear."""
+    """Return the rotation vector (3,) of the arc from point a through b to c, and the circle's center (3,).
+
+    Raises ValueError for collinear points.
+    """
     u, v = b - a, c - a
     normal = np.cross(u, v)
     area = float(normal @ normal)

@@ -48,7 +48,7 @@ def followed_path(
     margin: float,
     resolution: float,
 ) -> TrackedPath:
-    """Implement `Robot.track_cartesian_path`."""
+    """Return the configurations along a Cartesian path: the arguments and result of `Robot.track_cartesian_path`."""
     if not isinstance(path, CartesianPath):
         raise TypeError(
             f"{CALLER}: path: expected a CartesianPath, as from linkwork.motion.line, arc, pose_spline or polyline, "
@@ -110,7 +110,10 @@ def _candidates(
     starts: int,
     scene_check: SceneCheck | None,
 ) -> list[Waypoints]:
-    """Return waypoints along the path in the order to try them; empty without a start configuration."""
+    """Return alternative sequences of waypoints along the path, in the order to try them.
+
+    The list is empty if there is no start configuration.
+    """
     form = request.problem.form if not request.free else None
     free = None if scene_check is None else lambda q: scene_check.is_free(request.robot, q)
     if form is not None and request.is_plain:
@@ -150,14 +153,14 @@ def _candidates(
 
 
 def _in_order(request: PathRequest, candidates: list[Waypoints]) -> list[Waypoints]:
-    """Sort by position reached, then by fewest reconfigurations, then by least motion."""
+    """Return the candidates sorted by position reached, then by fewest reconfigurations, then by least motion."""
     return sorted(
         candidates, key=lambda waypoints: (-waypoints.end, waypoints.changed.sum(), _motion(request, waypoints))
     )
 
 
 def _until_collision(waypoints: Waypoints, free: np.ndarray) -> Waypoints:
-    """Return the waypoints up to the first collision."""
+    """Return the waypoints up to and including the first that is not free; ``free`` (k,) is True for the others."""
     if free.all():
         return waypoints
     k = int(np.flatnonzero(~free)[0])
@@ -178,7 +181,10 @@ def _angle_indices(robot: Any, joints: Sequence[str]) -> list[int]:
 
 
 def _within_limits(request: PathRequest, q: np.ndarray, turning: np.ndarray) -> np.ndarray:
-    """Return the configurations within limits, with angles by full revolutions nearest to the middle."""
+    """Return those configurations (m, nq) of q (n, nq) that are within limits.
+
+    Coordinates that are ``turning`` (nq,) are first moved by full revolutions towards the middle of their limits.
+    """
     p = request.problem
     turn = 2.0 * np.pi
     with np.errstate(invalid="ignore"):
@@ -215,7 +221,10 @@ def _start_configuration(robot: Any, start: Any) -> np.ndarray:
 
 
 def _on_path(request: PathRequest, q: np.ndarray) -> np.ndarray:
-    """Return the start moved onto the path, if it is near.  Raises ValueError if it is not, or beyond limits."""
+    """Return the start configuration, corrected so that the frame is exactly at the path's beginning.
+
+    Raises ValueError if the frame is not near the path's beginning, or q is beyond limits.
+    """
     outside = (q < request.lower) | (q > request.upper)
     if request.problem.plain and outside.any():
         k = int(np.flatnonzero(outside)[0])

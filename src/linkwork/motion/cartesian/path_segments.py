@@ -36,14 +36,14 @@ RADIAN = 0.2  # [m] weight of a rotation of 1 rad, at least
 
 
 class PathSegment(Protocol):
-    """A smooth segment of a frame's path."""
+    """A smooth segment of a frame's path: poses as a function of u in [0, 1]."""
 
     @property
     def size(self) -> float:
         """Path length [m], with at least 0.2 m for each radian."""
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return poses (n, 4, 4), and twists by u (n, 6) in the axes of the poses, for u (n,)."""
+        """Return poses (n, 4, 4) at u (n,), and the frame's twists per unit of u (n, 6) in the axes of the poses."""
 
 
 def _path_size(distance: float, angle: float) -> float:
@@ -52,24 +52,28 @@ def _path_size(distance: float, angle: float) -> float:
 
 @dataclass(frozen=True)
 class ScrewSegment:
-    """A screw motion X exp(u ξ)."""
+    """A screw motion with poses X exp(u ξ), where ξ is the ``twist``."""
 
     X: Pose
     twist: Motion
 
     @property
     def size(self) -> float:
-        """Path length, at the constant speed of the origin."""
+        """Path length [m]: the larger of the distance travelled by the origin and 0.2 m for each radian."""
         return _path_size(_length(self.twist.linear), _length(self.twist.angular))
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return poses and twists."""
+        """Return poses (n, 4, 4) at u (n,), and twists per unit of u (n, 6)."""
         return _evaluated("screw", u, self.X, self.twist)
 
 
 @dataclass(frozen=True)
 class ArcSegment:
-    """An arc about a center, combined with a translation and a rotation: see `along_arc`."""
+    """An arc of the origin about a center by the angle ``sweep``, plus a translation ``shift``, with a rotation.
+
+    ``sweep`` and ``rotation`` are rotation vectors; the rotation is in the axes of the initial pose X. With a sweep of
+    0 the segment is a straight line.
+    """
 
     X: Pose
     center: Vec3
@@ -79,12 +83,12 @@ class ArcSegment:
 
     @property
     def size(self) -> float:
-        """Path length, at the constant speed of the origin."""
+        """Path length [m]: the larger of the initial speed of the origin by u and 0.2 m for each radian."""
         v = self.sweep.cross(self.X.translation - self.center) + self.shift
         return _path_size(_length(v), _length(self.rotation))
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return poses and twists."""
+        """Return poses (n, 4, 4) at u (n,), and twists per unit of u (n, 6)."""
         return _evaluated("arc", u, self.X, self.center, self.sweep, self.shift, self.rotation)
 
 
@@ -106,23 +110,23 @@ class BlendSegment:
         )
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return poses and twists."""
+        """Return poses (n, 4, 4) at u (n,), and twists per unit of u (n, 6)."""
         return _evaluated("blend", u, self.X, self.corner, self.other)
 
 
 @dataclass(frozen=True)
 class SplineSegment:
-    """A trajectory of a free frame, over its whole duration."""
+    """A segment along a trajectory of a free frame, from its start time (u = 0) to its end time (u = 1)."""
 
     curve: Trajectory
 
     @property
     def size(self) -> float:
-        """Duration of the trajectory, which measures path length."""
+        """Path length [m], which is the duration of the trajectory, as its time is path length."""
         return self.curve.duration
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return poses and twists."""
+        """Return poses (n, 4, 4) at u (n,), and twists per unit of u (n, 6)."""
         T = self.curve.duration
         q, v, _ = self.curve(np.clip(self.curve.start_time + u * T, self.curve.start_time, self.curve.end_time))
         X = np.asarray(_kernels.get("free", _free_kernel)(q))
@@ -133,7 +137,7 @@ class SplineSegment:
 
 @dataclass(frozen=True)
 class ReversedSegment:
-    """A segment in the opposite direction."""
+    """Another path segment, traversed from its end to its beginning."""
 
     segment: PathSegment
 
@@ -143,7 +147,7 @@ class ReversedSegment:
         return self.segment.size
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return poses and twists."""
+        """Return poses (n, 4, 4) at u (n,), and twists per unit of u (n, 6)."""
         X, V = self.segment.at(1.0 - u)
         return X, -V
 
@@ -156,7 +160,7 @@ def _free_tree() -> Tree:
 
 
 def free_space(apart: bool) -> CurveSpace:
-    """Return the curve space of a free frame: decoupled if ``apart``, or else along screws."""
+    """Return the curve space of a free frame: along screws, or with separate translation and rotation if ``apart``."""
     return CurveSpace.of(_free_tree(), apart)
 
 
@@ -176,7 +180,7 @@ def _free_kernel() -> Kernel:
 
 
 def straight_segment(X: Pose, other: Pose, orientation: str) -> ArcSegment | ScrewSegment:
-    """Return the straight segment between two poses, or the screw."""
+    """Return the segment between two poses: a straight line, or with orientation "screw" a screw motion."""
     if orientation == "screw":
         return ScrewSegment(X, poses.screw_between(X, other))
     zero = Vec3(0.0, 0.0, 0.0)
@@ -207,7 +211,7 @@ def _evaluated(name: str, u: np.ndarray, *arguments: Any) -> tuple[np.ndarray, n
 
 
 def _kernel(name: str) -> Kernel:
-    """Return the kernel that evaluates a kind of segment."""
+    """Return the kernel for poses and twists along a segment of kind "screw", "arc" or "blend"."""
     kinds = _ARGUMENT_TYPES[name]
 
     def traced(*, u: Any, **arguments: Any) -> Any:

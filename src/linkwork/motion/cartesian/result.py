@@ -23,7 +23,7 @@ __all__ = ["Deviation", "TrackedPath"]
 
 
 class Deviation(NamedTuple):
-    """Largest deviation of a frame from its path [m, rad], of the constrained directions."""
+    """Largest deviation of a frame from its path: position [m] and orientation [rad], without free rotations."""
 
     position: float
     orientation: float
@@ -154,7 +154,7 @@ class TrackedPath(Result):
         return axes
 
     def _without_repeats(self) -> list[tuple[Curve, int]]:
-        """Return the curves, each with its first index that does not repeat the waypoint before it."""
+        """Return each curve with the index of its first waypoint that does not repeat the last of the curve before."""
         return [(curve, int(k > 0 and k not in self._begins)) for k, curve in enumerate(self._curves)]
 
     def __repr__(self) -> str:

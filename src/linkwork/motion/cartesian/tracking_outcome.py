@@ -25,7 +25,7 @@ _MAX_CANDIDATES = 4  # candidates that are refined at most
 
 @dataclass(frozen=True)
 class SceneCheck:
-    """Obstacles, and how collisions with them are checked."""
+    """A scene of obstacles, and the options of collision checks with it."""
 
     scene: Any
     collision_check: Literal["certified", "sampled"]
@@ -33,13 +33,17 @@ class SceneCheck:
     resolution: float
 
     def is_free(self, robot: Any, q: np.ndarray) -> np.ndarray:
-        """Return which configurations (n, nq) are collision-free."""
+        """Return True (n,) for those configurations q (n, nq) that are collision-free."""
         return ~np.asarray(robot.in_collision(q, self.scene, margin=self.margin), dtype=bool)
 
 
 @dataclass(frozen=True)
 class TrackingOutcome:
-    """Curves, indices where they are discontinuous, largest deviation [m, rad], end position, and its reason."""
+    """Curves along the part of the path that is followed, and the reason for its end.
+
+    ``begins`` are indices of curves before which the robot is reconfigured, ``deviation`` is the largest one [m, rad],
+    and ``end`` the position s reached.
+    """
 
     curves: tuple[Curve, ...]
     begins: tuple[int, ...]
@@ -55,7 +59,10 @@ def best_outcome(
     max_step: np.ndarray,
     scene_check: SceneCheck | None,
 ) -> TrackingOutcome:
-    """Return the outcome of the first candidate that reaches the end, or of the one that gets farthest."""
+    """Return the outcome of the first candidate that reaches the path's end, or else of the one that gets farthest.
+
+    At most four candidates are tried.
+    """
     best: tuple[float, Waypoints, RefinedCurve, Any] | None = None
     for waypoints in candidates[:_MAX_CANDIDATES]:
         done = refined(request, waypoints, allowed)
@@ -96,7 +103,7 @@ def best_outcome(
 def _missed_ending(
     request: PathRequest, waypoints: Waypoints, max_step: np.ndarray, scene_check: SceneCheck | None
 ) -> Ending:
-    """Return why there is no next waypoint."""
+    """Return the status and message that say why the path has no waypoint after the last one."""
     assert waypoints.missed is not None
     q = waypoints.q[-1]
     if scene_check is not None:
@@ -113,7 +120,7 @@ def _missed_ending(
 def _clipped_before(
     robot: Any, curves: tuple[Curve, ...], begins: tuple[int, ...], s: float
 ) -> tuple[tuple[Curve, ...], tuple[int, ...]]:
-    """Return the parts of curves before a position."""
+    """Return the curves, of which the last is cut at position s, and the indices ``begins`` of remaining curves."""
     clipped = []
     for curve in curves:
         if curve.s[0] >= s:
@@ -140,7 +147,7 @@ class Ending(NamedTuple):
 def missing_neighbor_ending(
     request: PathRequest, q: np.ndarray, s: float, missed: float, max_step: np.ndarray
 ) -> Ending:
-    """Return why there is no neighbour of q, at s, at the next position."""
+    """Return the status and message that say why no solution at position ``missed`` is near q (nq,) at s."""
     at = f"at {100.0 * s / request.path.length:.4g} % of the path"
     X = request.path(missed)
     unlimited, done = request.solve(q[None], X[None], limits=False)
@@ -170,7 +177,10 @@ def missing_neighbor_ending(
 
 
 def _limit_message(request: PathRequest, q: np.ndarray, unlimited: np.ndarray) -> str | None:
-    """Return which joint would have to exceed its limit; None if no joint would."""
+    """Return a text that names the joint that would have to exceed its limit; None if no joint would.
+
+    ``unlimited`` (nq,) is the next configuration without limits.
+    """
     if not request.problem.plain:
         return None
     inner = request.problem
@@ -184,13 +194,13 @@ def _limit_message(request: PathRequest, q: np.ndarray, unlimited: np.ndarray) -
 
 
 def collision_ending(part: float, pair: tuple[str, str], distance: float, status: str) -> Ending:
-    """Return the ending for a pair that is too near, at a fraction of the path."""
+    """Return the status and message for two shapes that collide or are too near, at a fraction of the path."""
     word = "collides with" if distance <= 0.0 else f"is {distance:.3g} m from"
     return Ending(Status.COLLIDING, f"at {100.0 * part:.4g} % of the path {pair[0]!r} {word} {pair[1]!r} ({status})")
 
 
 def deviation_ending(request: PathRequest, q: np.ndarray, s: float, allowed: tuple[float, float]) -> Ending:
-    """Return the ending for a curve that does not stay near enough to the path."""
+    """Return the status and message for a path that the densest waypoints do not follow within the tolerances."""
     singular_value = request.smallest_singular_value(q)
     at = f"at {100.0 * s / request.path.length:.4g} % of the path"
     if singular_value < _SINGULAR:
@@ -230,7 +240,7 @@ def first_collision(
     margin: float,
     resolution: float,
 ) -> FirstCollision | None:
-    """Return the first position at which a pair is no farther apart than a margin [m], or None."""
+    """Return the first position at which two shapes are no farther apart than a margin [m]; None if there is none."""
     robot = request.robot
     try:
         reaches = displacement_bounds(robot, request.lower, request.upper)
@@ -255,7 +265,11 @@ def first_collision(
 
 
 def _chords(robot: Any, curve: Curve, reaches: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return positions (n, 2), ends of chords (n, 2, nq), and the largest distance of points from chords [m]."""
+    """Return chords of a curve: positions (n, 2) and configurations (n, 2, nq) of their ends.
+
+    The third value bounds the distance [m] of points of the robot on the curve from those on the chord. ``reaches``
+    (nv,) are the bounds of `displacement_bounds`.
+    """
     h = np.diff(curve.s)[:, None]
     trajectory = curve.trajectory(robot)
     # chords are straight in the joints' local coordinates, in which these polynomials are
@@ -276,9 +290,10 @@ def _chords(robot: Any, curve: Curve, reaches: np.ndarray) -> tuple[np.ndarray, 
 
 
 def displacement_bounds(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return bounds (nv,) of the motion of any point of a collision shape for each rad or m of a joint [m].
+    """Return bounds of the displacement of any point of a collision shape per unit of each joint (nv,) [m/rad, m/m].
 
-    They hold between limits.  Raises TypeError and ValueError where there is no bound: see `joint_reaches`.
+    They hold for configurations between ``lower`` and ``upper`` (nq,). Raises TypeError for a joint whose twist is not
+    constant or whose configuration is not a vector space, and ValueError for an unbounded shape or prismatic joint.
     """
     try:
         return joint_reaches(robot.tree, lower, upper)

@@ -30,9 +30,9 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Curve:
-    """A smooth part of the motion along a path.
+    """A smooth part of the motion along a path, through waypoints q (k, nq) at positions s (k,).
 
-    Waypoints q (k, nq) are at s (k,), with velocities v and accelerations a (k, nv) by s.
+    v and a (k, nv) are the first and second derivatives of q by s there.
     """
 
     s: np.ndarray
@@ -47,9 +47,9 @@ class Curve:
 
 
 class RefinedCurve(NamedTuple):
-    """Successive curves, with their largest deviation [m, rad].
+    """Successive curves, with their largest deviation from the path [m, rad].
 
-    ``begins`` are indices of curves that do not begin where the one before ends.  ``failed_at`` is the position where
+    ``begins`` are indices of curves that do not begin where the one before ends. ``failed_at`` is the position where
     the refinement failed, or None.
     """
 
@@ -60,16 +60,16 @@ class RefinedCurve(NamedTuple):
 
 
 class _CurvePoints:
-    """Waypoints of one curve."""
+    """Waypoints q (k, nq) of one curve at s (k,), and the frame's twists V (k, 6) per unit of s."""
 
     def __init__(self, s: np.ndarray, q: np.ndarray, V: np.ndarray) -> None:
         self.s, self.q, self.V = s, q, V
 
 
 def refined(request: PathRequest, steps: Waypoints, tolerance: tuple[float, float]) -> RefinedCurve:
-    """Return curves through waypoints that deviate from the path by at most a tolerance [m, rad].
+    """Return curves through the waypoints that deviate from the path by at most a tolerance [m, rad].
 
-    They end where that is impossible.
+    Waypoints are inserted until that is so.  The curves end where it is impossible.
     """
     parts, begins = _split(request, steps)
     allowed = _SAFETY * np.array(tolerance)
@@ -106,7 +106,10 @@ def refined(request: PathRequest, steps: Waypoints, tolerance: tuple[float, floa
 def _deviations(
     request: PathRequest, parts: list[_CurvePoints], v: np.ndarray, a: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return for each step (n, ...) the largest deviation [m, rad], if it exceeds limits, and its middle."""
+    """Return the largest deviation (n, 2) [m, rad] from the path on each of the n steps between waypoints.
+
+    Further: True (n,) for steps that exceed joint limits, and the configurations (n, nq) in the middle of the steps.
+    """
     intermediate, path_positions = _intermediate(request, parts, v, a)
     deviation = request.deviations(intermediate, path_positions.ravel()).reshape(-1, len(_NODES), 2).max(axis=1)
     outside = np.any((intermediate < request.lower - _ROUNDING) | (intermediate > request.upper + _ROUNDING), axis=-1)
@@ -115,7 +118,7 @@ def _deviations(
 
 
 def _cut(parts: list[_CurvePoints], s: float) -> list[_CurvePoints]:
-    """Return the parts before a position."""
+    """Return the parts up to position s, without those that have fewer than two waypoints there."""
     result = []
     for part in parts:
         inside = part.s <= s
@@ -125,7 +128,10 @@ def _cut(parts: list[_CurvePoints], s: float) -> list[_CurvePoints]:
 
 
 def _split(request: PathRequest, steps: Waypoints) -> tuple[list[_CurvePoints], list[int]]:
-    """Split waypoints at reconfigurations and corners, and return the parts and their discontinuities."""
+    """Return the waypoints split into parts at reconfigurations and at the path's corners.
+
+    The second value is the list of indices of parts before which the robot is reconfigured.
+    """
     result: list[_CurvePoints] = []
     begins: list[int] = []
     knots, corners = request.path.knots, request.path.corners
@@ -153,14 +159,14 @@ def _split(request: PathRequest, steps: Waypoints) -> tuple[list[_CurvePoints], 
 
 
 def _velocities(request: PathRequest, parts: list[_CurvePoints]) -> np.ndarray:
-    """Return velocities at all waypoints (n, nv), of all parts one after the other."""
+    """Return the derivatives of q by s at the waypoints of all parts in order (n, nv)."""
     estimates = np.concatenate([_parabola_velocities(request, p) for p in parts])
     q, V = (np.concatenate([getattr(p, name) for p in parts]) for name in ("q", "V"))
     return request.tangents(q, V, estimates)
 
 
 def _parabola_velocities(request: PathRequest, part: _CurvePoints) -> np.ndarray:
-    """Return the velocities of parabolas through neighbours."""
+    """Return estimates (k, nv) of the derivative of q by s, from parabolas through neighbouring waypoints."""
     h = np.diff(part.s)[:, None]
     slope = request.difference(part.q[:-1], part.q[1:]) / h
     if len(slope) == 1:
@@ -170,10 +176,10 @@ def _parabola_velocities(request: PathRequest, part: _CurvePoints) -> np.ndarray
 
 
 def _accelerations(request: PathRequest, parts: list[_CurvePoints], v: np.ndarray) -> np.ndarray:
-    """Return accelerations at all waypoints (n, nv), of all parts one after the other.
+    """Return the second derivatives of q by s at the waypoints of all parts in order (n, nv).
 
-    They are those of quintics through neighbours with their velocities.  At a part's ends, and where configurations are
-    not plain coordinates, they are those of cubics.
+    Inside a part it is that of the quintic through q and v at the waypoint and its two neighbours. At a part's ends,
+    and where configurations are not a vector space, it comes from cubics between neighbouring waypoints.
     """
     result, at = [], 0
     for part in parts:
@@ -207,7 +213,7 @@ def _plain_accelerations(part: _CurvePoints, v: np.ndarray) -> np.ndarray:
 
 
 def _manifold_accelerations(request: PathRequest, part: _CurvePoints, v: np.ndarray) -> np.ndarray:
-    """Return the means of the accelerations on both sides."""
+    """Return the accelerations (k, nv) of Hermite cubics at waypoints: means of the values just before and after."""
     cubics = request.robot.spline(part.s, part.q, "hermite", velocity=v)
     room = _OFFSET * np.diff(part.s)
     after, before = cubics(part.s[:-1] + room).a, cubics(part.s[1:] - room).a
@@ -217,7 +223,7 @@ def _manifold_accelerations(request: PathRequest, part: _CurvePoints, v: np.ndar
 def _intermediate(
     request: PathRequest, parts: list[_CurvePoints], v: np.ndarray, a: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return configurations at seven points between neighbours (7 n, nq), and their positions (n, 7)."""
+    """Return configurations at seven points of each of n steps (7 n, nq), and the positions s (n, 7) of the points."""
     rows = np.cumsum([len(p.s) for p in parts])[:-1]
     rates, bends = np.split(v, rows), np.split(a, rows)
     path_positions = np.concatenate([p.s[:-1, None] + np.diff(p.s)[:, None] * _NODES for p in parts])
@@ -239,9 +245,10 @@ def _intermediate(
 
 
 def quintics(change: np.ndarray, v0: np.ndarray, v1: np.ndarray, a0: np.ndarray, a1: np.ndarray) -> list[np.ndarray]:
-    """Return the coefficients of u, ..., u⁵ of quintics with a given change over u in [0, 1].
+    """Return the coefficients of u, ..., u⁵ of quintics on [0, 1] with these changes and end derivatives.
 
-    Velocities and accelerations by u are given at both ends.
+    ``change`` is the difference of the values at 1 and 0; v0 and v1 are the first and a0 and a1 the second derivatives
+    by u.
     """
     far, fast, more = change - v0 - 0.5 * a0, v1 - v0 - a0, a1 - a0
     return [
@@ -254,7 +261,10 @@ def quintics(change: np.ndarray, v0: np.ndarray, v1: np.ndarray, a0: np.ndarray,
 
 
 def _insert(parts: list[_CurvePoints], chosen: np.ndarray, at: np.ndarray, q: np.ndarray, V: np.ndarray) -> None:
-    """Insert waypoints into the chosen steps, counted over all parts."""
+    """Insert waypoints into the steps ``chosen`` (m,) of the parts, whose steps are counted over all parts in order.
+
+    The new waypoints have positions ``at`` (m,), configurations q (m, nq) and twists per unit of s V (m, 6).
+    """
     start = 0
     for part in parts:
         count = len(part.s) - 1

@@ -23,7 +23,7 @@ _STRAIGHT = 1e-9  # of the largest component: permitted deviation of states from
 
 
 class ProfileRequest(NamedTuple):
-    """The states (n,), limits and options of a profile."""
+    """Request of a profile: the states at both ends (n,), limits and options."""
 
     caller: str
     names: Sequence[str]
@@ -37,7 +37,10 @@ class ProfileRequest(NamedTuple):
 def read_options(
     caller: str, kind: Any, synchronize: Any, duration: Any
 ) -> tuple[ProfileKind, str | None, float | None]:
-    """Check the kind, the synchronization and the duration.  Raises UnknownNameError and ValueError."""
+    """Return the kind of profile, the synchronization and the duration [s], if they are valid.
+
+    Raises UnknownNameError and ValueError.
+    """
     result = kind_of(kind)
     if synchronize is not None and synchronize not in SYNCHRONIZE:
         raise UnknownNameError("synchronization", synchronize, SYNCHRONIZE)
@@ -55,7 +58,10 @@ def read_options(
 def read_limits(
     caller: str, kind: ProfileKind, names: Sequence[str], values: dict[str, Any], slices: JointSlices | None
 ) -> ProfileLimits:
-    """Return limits of velocity, acceleration and jerk; infinite by default, unless the kind needs them."""
+    """Return the limits of velocity, acceleration and jerk; infinite by default.
+
+    Raises ValueError for an invalid limit, and where the kind of profile needs a limit that is missing.
+    """
     result: list[np.ndarray] = []
     for order, (quantity, limit) in enumerate(values.items(), start=1):
         if limit is None and 2 <= order <= kind.order:
@@ -159,7 +165,11 @@ def along_lines(request: ProfileRequest, groups: Sequence[np.ndarray], remedy: s
 
 
 def _line(request: ProfileRequest, group: np.ndarray, remedy: str) -> tuple[int, np.ndarray]:
-    """Return the coordinate of a group with the largest displacement, and the ratios of the others to it."""
+    """Return the index of the coordinate in a group with the largest displacement, and the ratios of all to it.
+
+    Raises ValueError, with the ``remedy``, if a velocity or acceleration at an end does not have the direction of the
+    displacement.
+    """
     displacement = (request.states[1] - request.states[0])[group]
     rates = [x[group] for x in request.states[2:]]
     along = displacement if displacement.any() else max(rates, key=lambda x: np.abs(x).max(initial=0.0))
@@ -185,9 +195,10 @@ _SLACK = 1e-9
 def locked_coordinates(
     caller: str, names: Sequence[str], states: Sequence[np.ndarray], limits: ProfileLimits
 ) -> np.ndarray:
-    """Return which coordinates (n,) cannot move, because a limit is 0 in both directions.
+    """Return True (n,) for coordinates that cannot move, because a limit is 0 in both directions.
 
-    Raises ValueError if one of them must move, and for limits of acceleration or jerk that are 0 in one direction only.
+    Raises ValueError if one of them must move, and for limits of acceleration or jerk that are 0 in one direction
+    only.
     """
     locked = np.zeros(len(names), dtype=bool)
     for quantity, up, down in (
@@ -223,7 +234,7 @@ def failure_reason(
     status: int,
     duration: float | None,
 ) -> str:
-    """Return why there is no profile: the coordinate, the state and the limit."""
+    """Return the text that says why there is no profile: the coordinate, the state and the limit."""
     q0, q1, v0, v1, a0, a1 = states
     V, V_down, A, B, up, down = limits
     ends: tuple[tuple[str, np.ndarray, np.ndarray, float], ...] = (("start", v0, a0, 1.0), ("goal", v1, a1, -1.0))
@@ -258,7 +269,10 @@ def failure_reason(
 
 
 def _too_near_message(name: str, kind: ProfileKind, state: Sequence[float], limits: Sequence[float]) -> str:
-    """Return a message if a coordinate cannot move back and its goal is nearer than its stopping distance."""
+    """Return a message if a coordinate that cannot move back has a goal nearer than its stopping distance.
+
+    It is "" otherwise.
+    """
     q0, q1, v0, v1, a0, a1 = state
     V, V_down, A, B, up, down = limits
     if V_down > 0.0 and V > 0.0:
@@ -289,9 +303,9 @@ def _outside_message(quantity: str, x: float, up: float, down: float, limit: str
 def _overshoot_message(
     name: str, end: str, v: float, a: float, speed: tuple[float, float], jerk: tuple[float, float]
 ) -> str:
-    """Return a message if the velocity exceeds its limits even when the acceleration is reduced.
+    """Return a message if the velocity at an end leads beyond its limits although the acceleration is reduced to 0.
 
-    The acceleration is reduced to 0 at the limit of jerk; at the goal this is backwards in time.
+    It is "" otherwise.  The acceleration is reduced at the limit of jerk; at the goal this is backwards in time.
     """
     up, down = jerk
     extreme = v + 0.5 * a * abs(a) / (down if a > 0.0 else up)

@@ -86,7 +86,7 @@ def profile(
 
 
 def read_states(caller: str, value: Any) -> tuple[np.ndarray, ...]:
-    """Check q0, q1, v0, v1, a0, a1, and return arrays (n,).  Raises ValueError."""
+    """Return q0, q1, v0, v1, a0 and a1 as arrays (n,).  Raises ValueError."""
     arrays = []
     for name, x in zip(STATES, value, strict=True):
         refuse_symbols(caller, name, x)
@@ -122,7 +122,10 @@ def refuse_symbols(caller: str, name: str, x: Any) -> None:
 
 
 def trajectory_of(profiles: ProfileNumbers, robot: Any = None, base: np.ndarray | None = None) -> Trajectory:
-    """Return the trajectory of one profile; coordinates that end early rest."""
+    """Return the trajectory of one profile, whose arrays are not a batch; coordinates that end early rest.
+
+    With ``base`` (nq,) q is ``base`` ⊕ the profile.
+    """
     durations, times, coefficients, _ = profiles
     last = float(durations.max())
     breaks, rows = [], []
@@ -234,7 +237,7 @@ def robot_profile(
     options: tuple[Any, Any, Any],
     values: dict[str, Any],
 ) -> Trajectory:
-    """Return the trajectory from q0, v0, a0 to q1, v1, a1: see `Robot.profile`."""
+    """Return the trajectory of a robot from q0, v0, a0 to q1, v1, a1, with the arguments of `Robot.profile`."""
     kind, synchronize, duration = read_options(_CALLER, *options)
     if not robot.nv:
         raise ValueError(
@@ -269,7 +272,7 @@ def robot_profile(
 
 
 def _configuration(robot: Any, name: str, x: Any) -> np.ndarray:
-    """Check a configuration (nq,), on its manifold and within limits."""
+    """Return a configuration (nq,), on its manifold and within limits.  Raises ValueError."""
     if isinstance(x, dict):
         x = stacked(robot._subject, quantity_of("q"), x, real_array)
     expected = f"{_CALLER}: {name}: expected a configuration of shape ({robot.nq},)"
@@ -293,7 +296,7 @@ def _configuration(robot: Any, name: str, x: Any) -> np.ndarray:
 
 
 def _rates(robot: Any, name: str, x: Any) -> np.ndarray:
-    """Check a velocity or acceleration (nv,)."""
+    """Return a velocity or acceleration (nv,); zeros for None.  Raises ValueError."""
     if x is None:
         return np.zeros(robot.nv)
     if isinstance(x, dict):

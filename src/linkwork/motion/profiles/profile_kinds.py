@@ -48,7 +48,7 @@ KINDS = {
 
 
 def kind_of(name: str) -> ProfileKind:
-    """Return the kind of a name.  Raises UnknownNameError."""
+    """Return the kind of profile with a name.  Raises UnknownNameError."""
     try:
         return KINDS[name]
     except (KeyError, TypeError):
@@ -78,7 +78,11 @@ class ProfileNumbers(NamedTuple):
 
 
 def profile_kernel(kind: ProfileKind, n: int, together: bool, fixed: bool) -> Kernel:
-    """Return the kernel of states, limits and minimum durations (n,), which are exact if ``fixed``."""
+    """Return the kernel that computes profiles of n coordinates.
+
+    Its inputs are states, limits and minimum durations (n,); if ``fixed``, these are the durations. With ``together``
+    all coordinates take the same time.
+    """
     return _KERNELS.get((kind.name, n, together, fixed), lambda: _compiled(kind, n, together, fixed))
 
 
@@ -95,7 +99,10 @@ def _compiled(kind: ProfileKind, n: int, together: bool, fixed: bool) -> Kernel:
 
 
 def profiles_of(kind: ProfileKind, arrays: list[Any], least: Any, together: bool, more: dict[str, Any]) -> Any:
-    """Compute the profiles of symbols."""
+    """Return the profiles of n coordinates over symbols, from the arrays of states and limits.
+
+    ``least`` (n,) are minimum durations.
+    """
     joints = []
     for q0, q1, v0, v1, a0, a1, V, V_down, A, B, up, down in zip(*arrays, strict=True):
         limits = JointBounds(V, A, B, 1.0 / up, 1.0 / down)

@@ -32,10 +32,10 @@ class _Motion(NamedTuple):
 def with_slow_motions(
     profiles: ProfileNumbers, states: tuple[np.ndarray, ...], single_profile: SingleProfile, names: Sequence[str]
 ) -> ProfileNumbers:
-    """Return profiles of the same durations, with slow motions for coordinates that miss their goals.
+    """Return the profiles with a slower, more accurate motion for each coordinate that misses its goal by rounding.
 
-    ``single_profile`` returns the minimum-time profile of one coordinate between states q0, q1, v0, v1, a0, a1.  Raises
-    ValueError if a coordinate still misses its goal.
+    Durations do not change. ``single_profile`` returns the minimum-time profile of one coordinate between states q0,
+    q1, v0, v1, a0, a1. Raises ValueError if a coordinate still misses its goal.
     """
     durations, times, coefficients, status = profiles
     motions = [_Motion(t, c) for t, c in zip(times, coefficients, strict=True)]
@@ -71,7 +71,7 @@ def _goal_errors(motions: list[_Motion], goals: np.ndarray) -> np.ndarray:
 
 
 def _slow_motion(duration: float, state: State, single_profile: Callable[[State], ProfileNumbers]) -> _Motion | None:
-    """Return the slow motion of one coordinate; None if there is no time for it."""
+    """Return a motion that stops, moves slowly from q0 to q1, and starts again; None if there is no time for it."""
     q0, q1, v0, v1, a0, a1 = state
     rests = (v0 == 0.0 and a0 == 0.0), (v1 == 0.0 and a1 == 0.0)
     before = None if rests[0] else _motion_of(single_profile((q0, q0, v0, 0.0, a0, 0.0)))

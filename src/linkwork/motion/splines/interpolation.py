@@ -43,14 +43,17 @@ _UNKNOWN = {  # the unknown velocities of a cubic
 
 
 def straight(space: CurveSpace, t: np.ndarray, q: Rows) -> Section:
-    """Return the curve at constant velocity from point to point."""
+    """Return a curve through points q (n, nq) at times t (n,), with constant velocity from point to point."""
     q = one_sign(space, q)
     coefficients = each(lambda h, a, b: straight_between(space, h, a, b), np.diff(t), q[:-1], q[1:])
     return between_points(space, t, q, coefficients)
 
 
 def hermite(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None) -> Section:
-    """Return cubics with given velocities, by default those of parabolas through neighbours."""
+    """Return cubics through points q (n, nq) at times t (n,) with velocities v (n, nv).
+
+    By default v are those of parabolas through neighbours.
+    """
     q = one_sign(space, q)
     if v is None:
         v = estimated_rates(space, t, q)[0]
@@ -58,7 +61,10 @@ def hermite(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None) -> Sectio
 
 
 def quintic(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None, a: Rows | None) -> Section:
-    """Return quintics with given velocities and accelerations, by default those of parabolas through neighbours."""
+    """Return quintics through points q (n, nq) at times t (n,) with velocities and accelerations (n, nv).
+
+    By default they are those of parabolas through neighbours.
+    """
     q = one_sign(space, q)
     if v is None or a is None:
         result = estimated_rates(space, t, q)
@@ -67,10 +73,10 @@ def quintic(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None, a: Rows |
 
 
 def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows | None, caller: str) -> Section:
-    """Return cubics with continuous acceleration.
+    """Return the cubic spline through points q (n, nq) at times t (n,), with continuous acceleration.
 
-    ``boundary`` is "natural", "clamped" (with velocities of the ends), "launched" (with that of the first end) or
-    "periodic".
+    ``boundary`` is "natural", "clamped" (at rest, or with the velocities ``ends`` (2, nv)), "launched" (with the
+    velocity ``ends`` (nv,) at the beginning) or "periodic".
     """
     if space.is_plain and not any(x.dtype == object for x in (t, q, *(() if ends is None else (ends,)))):
         return plain_section(space, t, plain_cubics(t, q, boundary, ends))
@@ -104,7 +110,10 @@ def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows |
 
 
 def squad(space: CurveSpace, t: np.ndarray, q: Rows) -> Section:
-    """Return spherical quadrangles: interpolation between two geodesics."""
+    """Return spherical quadrangles through points q (n, nq) at times t (n,).
+
+    A quadrangle interpolates between two geodesics: from point to point, and between inner control points.
+    """
     q, h = one_sign(space, q), np.diff(t)
     inner = q
     if len(t) > 2:
@@ -123,7 +132,10 @@ def squad(space: CurveSpace, t: np.ndarray, q: Rows) -> Section:
 
 
 def estimated_rates(space: CurveSpace, t: np.ndarray, q: Rows) -> tuple[Rows, Rows]:
-    """Return velocities and accelerations (n, nv) of parabolas through neighbours, at the ends of natural cubics."""
+    """Return velocities and accelerations (n, nv) at points, of parabolas through each point and its neighbours.
+
+    At both ends they are those of a cubic with zero acceleration at the end.
+    """
     h = np.diff(t)
     if len(t) == 2:
         v = each(lambda h, a, b: [x / h for x in space.difference(a, b)], h, q[:-1], q[1:])
@@ -149,7 +161,11 @@ def _cubics(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows) -> Rows:
 
 
 def _jumps(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows, boundary: str) -> list[Any]:
-    """Return the jump of a at each point; at the ends a itself, or −a."""
+    """Return the acceleration after each point minus that before it, for cubics with velocities v.
+
+    At the first point of a spline that is not periodic it is the acceleration after it, and at the last one minus that
+    before it.
+    """
     if space.is_plain or any(x.dtype == object for x in (t, q, v)):
         out, into = each(
             lambda h, *of: _accelerations(space, h, *of), np.diff(t), q[:-1], q[1:], v[:-1], v[1:]
@@ -163,7 +179,7 @@ def _jumps(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows, boundary: str) ->
 
 
 def _accelerations(space: CurveSpace, h: Any, q0: Any, q1: Any, v0: Any, v1: Any) -> list[list[Any]]:
-    """Return the accelerations at both ends of a cubic."""
+    """Return the accelerations (nv,) at the beginning and at the end of the cubic from q0, v0 to q1, v1 in time h."""
     c = cubic_between(space, h, q0, q1, v0, v1)
     if space.is_plain:
         return [[2.0 * x[2] for x in c], [2.0 * x[2] + 6.0 * x[3] * h for x in c]]
@@ -191,7 +207,7 @@ _NEGLIGIBLE = 1e-9  # of a basis function's value, for knots with unit spacing
 
 
 class _Basis(NamedTuple):
-    """Knots (n + degree + 1,), the nonempty spans between them, and the basis polynomials there."""
+    """B-spline basis: knots (n + degree + 1,), the nonempty spans between them, and the polynomials on each span."""
 
     degree: int
     knots: np.ndarray
@@ -200,7 +216,7 @@ class _Basis(NamedTuple):
 
     @staticmethod
     def of(knots_of: Callable[[np.ndarray, int], np.ndarray], t: np.ndarray, degree: int) -> _Basis:
-        """Create the basis for times that are floats, or increasing symbols."""
+        """Return the basis for times that are floats, or symbols, whose order is assumed to be increasing."""
         knots, span_starts = knots_of(t, degree), spans(knots_of(in_order(t), degree), degree)
         return _Basis(degree, knots, span_starts, basis_polynomials(knots, degree, span_starts))
 
@@ -215,7 +231,7 @@ class _Basis(NamedTuple):
         return self.span_starts - self.degree
 
     def at(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of the interpolation matrix: first column, and values (n, degree + 1)."""
+        """Return the basis functions at times t (n,): index of the first nonzero one, values (n, degree + 1)."""
         even = in_order(t)
         plain = self if even is t else _Basis.of(interpolation_knots, even, self.degree)
         which = np.clip(np.searchsorted(plain.starts, even, side="right") - 1, 0, len(self.span_starts) - 1)
@@ -250,7 +266,7 @@ def _polynomials(q: Rows, first: np.ndarray, basis: np.ndarray) -> Rows:
 
 
 def _cumulative(space: CurveSpace, q: Rows, steps: Rows, basis: _Basis) -> Section:
-    """Return the cumulative curve of control points and the steps between them."""
+    """Return the B-spline of control points q and the steps between them, as a cumulative curve."""
     weights = np.stack([basis.polynomials[:, j:].sum(axis=1) for j in range(1, basis.degree + 1)], axis=1)
     arrays = {
         "starts": basis.starts,
@@ -280,14 +296,14 @@ def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, calle
         return array(result) if traced else np.array(result, dtype=float)
 
     def configuration_at(base: Any, steps: Any, shares: Any) -> list[Any]:
-        """Return the configuration at a point's time."""
+        """Return the configuration of the curve at a point's time: the base plus shares of successive steps."""
         result = [*base]
         for step, share in zip(steps, shares, strict=True):
             result = space.integrate(result, [share * x for x in step])
         return result
 
     def correction(x: Rows) -> Rows:
-        """Return the correction of the first control point and the steps that moves the curve to the points."""
+        """Return the correction of x, the first control point and the steps, that moves the curve to the points."""
         c = controls(x)
         reached = each(configuration_at, c[first], x[1:][on_each], weights)
         left = each(lambda a, b: space.in_fixed_axes(a, space.difference(a, b)), reached, q)
@@ -321,7 +337,10 @@ def interpolation_knots(t: np.ndarray, degree: int) -> np.ndarray:
 
 
 def control_knots(t: np.ndarray, degree: int) -> np.ndarray:
-    """Return knots of n control points at times t: means of ``degree`` consecutive times."""
+    """Return the knots (n + degree + 1,) of the B-spline with n control points at times t.
+
+    Inner knots are means of ``degree`` consecutive times.
+    """
     inner = [t[k : k + degree].mean() for k in range(1, len(t) - degree)]
     return np.concatenate([np.full(degree + 1, t[0]), inner, np.full(degree + 1, t[-1])])
 
@@ -355,7 +374,7 @@ def basis_polynomials(knots: np.ndarray, degree: int, span_starts: np.ndarray) -
 def values_at(
     knots: np.ndarray, degree: int, polynomials: np.ndarray, t: np.ndarray, span_starts: np.ndarray, which: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first nonzero basis function and the values (n, degree + 1) at times (n,).
+    """Return the basis functions at times (n,): the index of the first nonzero one, and values (n, degree + 1).
 
     ``which`` (n,) are the spans of the times.
     """

@@ -47,7 +47,9 @@ def spline(
     degree: int | None = None,
     control: bool = False,
 ) -> Trajectory:
-    """Return a spline through points q (n, nq) of plain coordinates: as `Robot.spline`, without a robot.
+    """Return a spline through points q (n, nq) at increasing times (n,) [s], for coordinates that form a vector space.
+
+    The options are those of `Robot.spline`.
 
     >>> import linkwork as lw
     >>> wave = lw.motion.spline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]])
@@ -68,7 +70,7 @@ def spline_of(
     control: bool,
     turns: str = "counted",
 ) -> Trajectory:
-    """Return the spline of a robot, or of plain coordinates."""
+    """Return a spline through configurations of a robot, or without one through points of a vector space."""
     caller = "spline"
     _one_of(caller, "kind", kind, _KINDS)
     for name, value in (*options.items(), ("control", control or None)):
@@ -113,7 +115,7 @@ def spline_of(
 
 
 def _times(caller: str, times: Any) -> Any:
-    """Check increasing times (n,); the order of symbols cannot be checked."""
+    """Return increasing times (n,).  Raises ValueError; the order of symbols cannot be checked."""
     if not is_traced(times):
         return increasing(caller, times)
     result = array(times)
@@ -123,7 +125,7 @@ def _times(caller: str, times: Any) -> Any:
 
 
 def _points(caller: str, robot: Any, q: Any, count: int) -> Any:
-    """Check q (n, nq), and return it normalised to the robot's manifold."""
+    """Return points q (n, nq) normalised to the robot's manifold.  Raises ValueError."""
     traced = is_traced(q)
     result = array(q) if traced else np.asarray(real_array(f"{caller}: q: expected an array (n, nq)", q), dtype=float)
     nq = "nq" if robot is None else robot.nq
@@ -224,7 +226,7 @@ def unlimited_angles(robot: Any) -> list[int]:
 
 
 def nearer_turns(robot: Any, before: Any, q: Any, angles: Sequence[int] | None = None) -> Any:
-    """Return q (nq) with full revolutions added, so that angles are less than half a revolution from those before.
+    """Return q (nq) with full revolutions added so that each angle is within half a revolution of that in ``before``.
 
     ``angles`` are the indices of `unlimited_angles`, if they are known.
     """

@@ -58,7 +58,10 @@ def plain_cubics(t: np.ndarray, q: np.ndarray, boundary: str, ends: np.ndarray |
 
 
 def _periodic(inverse: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """Return velocities (n, nv), the last equal to the first; the last unknown is eliminated by a second solve."""
+    """Return the velocities (n, nv) of a periodic cubic spline at its points; the last equals the first.
+
+    The last unknown is eliminated by a second solve.
+    """
     m = len(inverse)
     before, after = np.roll(inverse, 1), inverse  # of point k: the segments on both sides
     right = 3.0 * (rate * inverse[:, None] + np.roll(rate * inverse[:, None], 1, axis=0))
@@ -83,7 +86,7 @@ _MIN_ROWS, _MAX_ROWS = 16, 1 << 14  # rows of a kernel
 
 
 def solved_band(band: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve A x = right (n, m), A given as the band (n, 2 w + 1) around its diagonal (see `solve_band`)."""
+    """Return the solution x of A x = right (n, m), with A as the band (n, 2 w + 1) around its diagonal."""
     n, width = band.shape
     if n > _MAX_ROWS:
         w = width // 2
@@ -101,7 +104,10 @@ def solved_band(band: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def solved_rows(first: np.ndarray, values: np.ndarray, right: Any) -> Any:
-    """Solve A x = right (n, ...) over any scalar; row i of A has its values (n, m) from column ``first[i]`` on."""
+    """Return the solution x of A x = right (n, ...) for a banded matrix A, over any scalar.
+
+    Row i of A has the entries ``values[i]`` (m,) from column ``first[i]`` on.
+    """
     n, count = values.shape
     columns = first[:, None] + np.arange(count)
     if right.dtype == object:
@@ -131,10 +137,10 @@ _CONVERGED = 1e-12  # a few plain iterations reduce this to rounding
 def iterated(
     x: np.ndarray, correction: Callable[[np.ndarray], np.ndarray], parts: Sequence[slice], scale: float, caller: str
 ) -> np.ndarray:
-    """Iterate x (n, nv) until the correction is rounding, with Anderson acceleration.
+    """Return the fixed point of x → x + correction(x), x (n, nv), by iteration with Anderson acceleration.
 
-    ``parts`` of nv are independent of each other; ``scale`` is the magnitude of x.  Raises ValueError without
-    convergence.
+    ``parts`` are slices of nv that do not depend on each other; ``scale`` is the magnitude of x. Raises ValueError
+    without convergence.
     """
     xs: list[np.ndarray] = []
     fs: list[np.ndarray] = []
@@ -168,9 +174,10 @@ def iterated(
 def iterated_on_symbols(
     x: np.ndarray, correction: Callable[[np.ndarray], np.ndarray], parts: Sequence[slice]
 ) -> np.ndarray:
-    """Return the same for symbols, by a loop in the kernel with acceleration of depth 1; NaN without convergence.
+    """Return the fixed point of x → x + correction(x) for symbols x (n, nv), by a loop in the kernel.
 
-    The derivatives are those of the solution.
+    The loop has Anderson acceleration of depth 1.  The derivatives are those of the solution.  It is NaN without
+    convergence.  ``parts`` are slices of nv that do not depend on each other.
     """
     shape, count = x.shape, x.size
 

@@ -29,7 +29,7 @@ _Pair = tuple[np.ndarray, np.ndarray]
 
 
 class TimeLaw(NamedTuple):
-    """s as a function of time: polynomials of degree five (n, 6), lowest first, between times (n + 1,)."""
+    """s(t) as polynomials of degree five (n, 6), lowest coefficient first, between successive times t (n + 1,)."""
 
     t: np.ndarray
     coefficients: np.ndarray
@@ -38,15 +38,16 @@ class TimeLaw(NamedTuple):
 def fitted_time_law(
     path: ArcLengthPath, t: np.ndarray, sigma: np.ndarray, jerk: np.ndarray, tolerance: float
 ) -> TimeLaw:
-    """Fit s(t) to a motion whose σ is cubics (n, 4) between times t.
+    """Return the position s(t) of a motion whose arc length σ(t) is known as cubics (n, 4) between times t (n + 1,).
 
-    The error of the joints' jerks is at most ``tolerance`` of the limits ``jerk`` (nv,), up to rounding.
+    Polynomials of degree five are fitted. The error of the joints' jerks is at most ``tolerance`` of the limits
+    ``jerk`` (nv,), up to rounding.
     """
     return _Fit(path).fitted(t, sigma, jerk, tolerance)
 
 
 class _Fit:
-    """The fit of s(t) along a path by its arc length."""
+    """Fit of s(t) to a motion σ(t) along a path, where s is the path's parameter and σ its arc length."""
 
     def __init__(self, path: ArcLengthPath) -> None:
         self.path = path
@@ -92,9 +93,10 @@ class _Fit:
         e: np.ndarray,
         jerk: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return quintics of s between times b and e within segments k, and two errors of the jerk.
+        """Return quintics of s (m, 6) on the intervals from b to e (m,), and the largest errors of the jerk (m,).
 
-        The errors are relative to the limits of jerk: the largest error, and the share that may be due to rounding.
+        k (m,) are the cubics of σ in which the intervals lie. The third value is the part of the errors that may be
+        due to rounding. Both are relative to the limits of jerk.
         """
         inside = _INSIDE * (e - b)
         low, high = (self._state(sigma_polynomials[k], x - t[k]) for x in (b + inside, e - inside))
@@ -118,7 +120,7 @@ class _Fit:
         return self._by_time(self.path.positions(sigma), w, a, j)
 
     def _by_time(self, s: np.ndarray, w: np.ndarray, a: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the same at positions s, from w = σ̇, a = σ̈ and j = σ⃛."""
+        """Return s, ṡ, s̈, s⃛, q' and σ̇ at positions s, from the derivatives w = σ̇, a = σ̈ and j = σ⃛."""
         r = self.path.rates(s)
         speed = w / r.g
         rate = (a - r.g_first * speed**2) / r.g
@@ -127,9 +129,10 @@ class _Fit:
     # -- where q' vanishes at an end
 
     def _end(self, side: int, h: float, jerk: float, at: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return times at which polynomials of s begin and end, and their coefficients, near a resting end.
+        """Return the beginnings, ends and coefficients of polynomials s(t) on the segment at an end where q' vanishes.
 
-        The segment at the end takes time h and ends at the motion's time ``at``; σ is jerk t³/6 from the end.
+        The segment takes time h, and its outer end is at the motion's time ``at``.  The arc length from that end is
+        jerk t³/6.  ``side`` is 0 for the first and 1 for the last end.
         """
         count = int(np.ceil(-np.log(_RAMP) / np.log(_RATIO)))
         times = np.unique(np.concatenate([_RAMP ** (np.arange(count + 1) / count), _PHASES[1:]]))
@@ -155,12 +158,15 @@ class _Fit:
         return begins, ends, c
 
     def _power(self, side: int, sigma: float) -> int:
-        """Return the power of s with which σ grows from an end."""
+        """Return the exponent n of σ ~ sⁿ near an end of the path, for distances from that end."""
         distance, r = self.path.distance_from_end(side, np.array([sigma]))
         return max(int(np.round(distance[0] * r.g[0] / sigma)), 1)
 
     def _by_time_from(self, side: int, sigma: np.ndarray, w: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the distance in s from an end, ṡ and s̈ there, from σ, w = σ̇ and a = σ̈."""
+        """Return the distance in s from an end, and its first two time derivatives, at arc lengths σ from that end.
+
+        w and a are σ̇ and σ̈.
+        """
         distance, r = self.path.distance_from_end(side, sigma)
         first = r.g_first if side == 0 else -r.g_first
         speed = w / r.g
@@ -168,7 +174,7 @@ class _Fit:
 
 
 def _quintics(h: np.ndarray, positions: _Pair, speeds: _Pair, rates: _Pair) -> np.ndarray:
-    """Return quintics (n, 6) over times h, with positions, speeds and accelerations at both ends."""
+    """Return quintics (n, 6) on intervals of lengths h (n,), from positions, speeds and accelerations at both ends."""
     (p, p1), (v, v1), (a, a1) = positions, speeds, rates
     d, e, f = p1 - p - h * (v + 0.5 * h * a), (v1 - v - h * a) * h, (a1 - a) * h * h
     more = (10.0 * d - 4.0 * e + 0.5 * f) / h**3, (7.0 * e - 15.0 * d - f) / h**4, (6.0 * d - 3.0 * e + 0.5 * f) / h**5
@@ -176,9 +182,9 @@ def _quintics(h: np.ndarray, positions: _Pair, speeds: _Pair, rates: _Pair) -> n
 
 
 def _ramped(t: np.ndarray, power: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return σ and its first two derivatives at times of [0, 1], from rest to the state of σ = t³/6 at t = 1.
+    """Return σ and its first two derivatives at times t in [0, 1], from rest at 0 to the state of t³/6 at 1.
 
-    First σ grows as a power of t; after that σ⃛ is constant on each of three phases.
+    First σ grows as t to a ``power``; after that σ⃛ is constant on each of three phases.
     """
     result = np.array([_by_jerk(t, k, power) for k in range(len(_PHASES) - 1)])
     last = np.array([_by_jerk(np.array([1.0]), k, power)[:, 0] for k in range(len(_PHASES) - 1)])
@@ -188,7 +194,10 @@ def _ramped(t: np.ndarray, power: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def _by_jerk(t: np.ndarray, k: int, power: int) -> np.ndarray:
-    """Return σ and its derivatives (3, n) for a jerk of 1 in phase k only, after the growth as a power in phase 0."""
+    """Return σ, σ̇ and σ̈ (3, n) at times t, for a third derivative of 1 in phase k and 0 in the others.
+
+    Phase 0 begins with a short growth of σ as t to a ``power``.
+    """
     begin, end = _PHASES[k], _PHASES[k + 1]
     result = np.zeros((3, len(t)))
     state = np.zeros(3)

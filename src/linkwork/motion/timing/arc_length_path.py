@@ -31,7 +31,11 @@ _JUMP = 1e-6  # of the greatest rate: larger differences at a knot are jumps
 
 
 class PathRates(NamedTuple):
-    """The path's derivatives by its own parameter s, and g = dσ/ds with its derivatives by s."""
+    """Derivatives of a path by its own parameter s at some positions.
+
+    ``path`` is q, q' and q'', and ``third`` is q'''.  ``g`` is dσ/ds, where σ is the arc length; ``g_first`` and
+    ``g_second`` are its derivatives by s.
+    """
 
     path: PathSamples
     third: np.ndarray
@@ -43,9 +47,10 @@ class PathRates(NamedTuple):
 def arc_length_paths(
     path: Trajectory, begin: float, end: float, inner: np.ndarray, limit_set: LimitSet
 ) -> list[ArcLengthPath]:
-    """Return arc-length parametrisations of the path between two positions, with knots ``inner`` between.
+    """Return arc-length parametrisations of the path between two positions, with knots ``inner`` in between.
 
-    There is one for each lower bound of g, in the order to try them; none if the path's own parameter is suitable.
+    They differ in the lower bound of g = dσ/ds inside, and are in the order to try them. The list is empty if the
+    path's own parameter is suitable.
     """
     cuts = np.concatenate([[begin], inner, [end]])
     u = 0.5 - 0.5 * np.cos(np.pi * np.arange(_SAMPLES + 1) / _SAMPLES)
@@ -81,14 +86,14 @@ def arc_length_paths(
 
 
 def _first_maximum(size: np.ndarray) -> float:
-    """Return the first value after which the sequence decreases, or the greatest."""
+    """Return the first local maximum of a sequence, or its greatest value if it has none."""
     falls = np.flatnonzero(np.diff(size) < 0.0)
     falls = falls[falls > 0]
     return float(size[falls[0]]) if len(falls) else float(size.max())
 
 
 def _weights_of(limit_set: LimitSet) -> np.ndarray:
-    """Return the weights of coordinates in |q'|: the narrower a limit of jerk, the larger."""
+    """Return the weights (nv,) of coordinates in |q'|²: the narrower a coordinate's limit of jerk, the larger."""
     assert limit_set.jerk is not None
     most = np.minimum(np.abs(limit_set.jerk[0]), np.abs(limit_set.jerk[1]))
     moving = most > 1e-9
@@ -99,7 +104,7 @@ def _weights_of(limit_set: LimitSet) -> np.ndarray:
 
 
 def _is_uneven(path: Trajectory, cuts: np.ndarray, speed: float, rate: float) -> bool:
-    """Return True if v or a, of magnitudes ``speed`` and ``rate``, jumps at an inner knot."""
+    """Return True if v or a jumps at an inner knot, relative to their largest sizes ``speed`` and ``rate``."""
     if len(cuts) < 3:
         return False
     room = _INSIDE * np.diff(cuts)
@@ -111,8 +116,8 @@ def _is_uneven(path: Trajectory, cuts: np.ndarray, speed: float, rate: float) ->
 class ArcLengthPath:
     """A path as a function of its arc length σ, from 0 to ``length``.
 
-    ``inner`` are the values of σ at the inner knots.  ``rests`` says at which ends q' vanishes, ``uneven`` whether the
-    path's rates jump at a knot.
+    ``inner`` are the values of σ at the inner knots.  ``rests`` is True for an end (first, last) at which q' vanishes,
+    ``uneven`` is True if the path's v or a jumps at a knot.
     """
 
     def __init__(
@@ -140,7 +145,10 @@ class ArcLengthPath:
     # -- the path by its own parameter
 
     def _speed_and_derivatives(self, s: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return g and its first two derivatives by y = |q'|², bounded below inside."""
+        """Return g = dσ/ds and its first two derivatives by y, from y = |q'|² at positions s.
+
+        g is √y, but has a positive lower bound inside the path.
+        """
         root = np.sqrt(np.maximum(y, 1e-180))
         result, first, second = root, 0.5 / root, -0.25 / root**3
         inside = (s >= self.moving[0]) & (s <= self.moving[1]) & (y < self.minimum**2)
@@ -155,7 +163,7 @@ class ArcLengthPath:
         return self._speed_and_derivatives(s, (self.weights * self.path(s).v ** 2).sum(axis=-1))[0]
 
     def rates(self, s: np.ndarray) -> PathRates:
-        """Return the rates at positions s."""
+        """Return q, g = dσ/ds and their derivatives by s at positions s."""
         path, third = PathSamples(*self.path(s)), self.path.jerk(s)
         w, v, a = self.weights, path.first, path.second
         y, y1 = (w * v * v).sum(axis=-1), 2.0 * (w * v * a).sum(axis=-1)
@@ -166,7 +174,7 @@ class ArcLengthPath:
     # -- by its length
 
     def lengths(self, s: np.ndarray) -> np.ndarray:
-        """Return σ at positions s (n,)."""
+        """Return the arc lengths σ at positions s (n,)."""
         k = np.clip(np.searchsorted(self.cells, s, side="right") - 1, 0, len(self.cells) - 2)
         result: np.ndarray = self.sums[k] + self._lengths_between(self.cells[k], s)
         return result
@@ -174,9 +182,10 @@ class ArcLengthPath:
     def motion_by_length(
         self, s: np.ndarray, x: np.ndarray, resting: tuple[bool, bool]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return σ, σ̇² at these and σ̈ between, for a motion with ṡ² = x at distances s from the beginning.
+        """Return a motion by arc length: σ (k,), σ̇² there (k,), and σ̈ between (k − 1,).
 
-        The distances end at the path's end.  Points too near to an end are left out.
+        The motion has ṡ² = x at distances s from the path's beginning, the last of which is its end. Points very near
+        to an end are left out. At an end that is ``resting``, σ̇ is 0.
         """
         positions = self.begin + s
         sigma = self.lengths(positions)
@@ -199,10 +208,10 @@ class ArcLengthPath:
         ).reshape(sigma.shape)
 
     def _positions_in_cells(self, k: np.ndarray, lengths: np.ndarray, later: np.ndarray) -> np.ndarray:
-        """Return positions in cells k at given arc lengths from the cells' beginnings.
+        """Return positions s in cells k, from signed arc lengths measured from an end of each cell.
 
-        Where ``later``, the lengths are negative and from the cells' ends.  Newton's method, with bisection where a
-        step leaves the bracket.
+        They are measured from the cell's end where ``later`` (and are negative), and otherwise from its beginning. The
+        method is Newton's, with bisection where a step leaves the bracket.
         """
         begin, end = self.cells[k], self.cells[k + 1]
         start = np.where(later, end, begin)
@@ -231,7 +240,7 @@ class ArcLengthPath:
         return result
 
     def distance_from_end(self, side: int, sigma: np.ndarray) -> tuple[np.ndarray, PathRates]:
-        """Return the distance in s from an end at arc lengths σ from it, and the path's rates there.
+        """Return distances in s from an end of the path, at arc lengths σ from that end, and the path's rates there.
 
         ``side`` is 0 for the first and 1 for the last end.
         """
@@ -245,16 +254,16 @@ class ArcLengthPath:
         return self.end - positions, self.rates(positions)
 
     def _evaluation_points(self, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions s at σ, kept off the ends, and where they were moved because q' vanishes.
+        """Return positions s at arc lengths σ, moved a little inside from the path's ends.
 
-        They stay away from an end where q' vanishes, and inside the end's curve.
+        The second value is True where a position was moved at an end where q' vanishes.
         """
         s = self.positions(sigma)
         low, high = self.begin + self.straight[0], self.end - self.straight[1]
         return np.clip(s, low, high), (self.rests[0] & (s < low)) | (self.rests[1] & (s > high))
 
     def samples(self, sigma: np.ndarray) -> PathSamples:
-        """Return the path with its first two derivatives by σ."""
+        """Return q and its first two derivatives by σ, at arc lengths σ."""
         s, near = self._evaluation_points(sigma)
         r = self.rates(s)
         g, g1 = r.g[..., None], r.g_first[..., None]
@@ -262,7 +271,7 @@ class ArcLengthPath:
         return PathSamples(r.path.q, r.path.first / g, np.where(near[..., None], 0.0, second))
 
     def third(self, sigma: np.ndarray) -> np.ndarray:
-        """Return the third derivative of the path by σ."""
+        """Return the third derivative of q by σ, at arc lengths σ."""
         s, near = self._evaluation_points(sigma)
         r = self.rates(s)
         g, g1, g2 = r.g[..., None], r.g_first[..., None], r.g_second[..., None]
@@ -272,7 +281,10 @@ class ArcLengthPath:
 
 
 def _subdivided(cells: np.ndarray, rests: tuple[bool, bool]) -> np.ndarray:
-    """Return finer cells, in which few Newton steps find a position: ever smaller where q' vanishes at an end."""
+    """Return the ends of finer cells, in which Newton's method finds a position s in few steps.
+
+    At an end where q' vanishes they become ever smaller.
+    """
     result = [
         (cells[:-1, None] + np.diff(cells)[:, None] * np.arange(_CELLS_PER_CURVE) / _CELLS_PER_CURVE).ravel(),
         cells[-1:],

@@ -15,7 +15,10 @@ _NEWTON = 8  # Newton steps to the crossing time of a knot
 
 
 class AveragedMotion(NamedTuple):
-    """A motion of parabolas averaged over a moving window, whose s̈ has no jumps."""
+    """A motion s(t) of parabolas, to be averaged over a moving window of time so that s̈ does not jump.
+
+    ``sums`` (n + 1,) is ∫ s dt at times t, and ``resting`` is True for an end (first, last) where the motion rests.
+    """
 
     t: np.ndarray
     s: np.ndarray
@@ -36,9 +39,9 @@ class AveragedMotion(NamedTuple):
         return AveragedMotion(t, s, w, np.concatenate([[0.0], np.cumsum(own)]), resting)
 
     def at(self, width: float, points: int, knots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return t, s, ṡ and s̈ averaged over a window, at the ends of about ``points`` segments.
+        """Return t, s, ṡ and s̈ at the ends of about ``points`` segments, averaged over a window of ``width`` [s].
 
-        The segments have equal times.  Inner knots are among their ends.
+        The segments take about equal times.  The positions ``knots`` are among their ends.
         """
         begin = -0.5 * width if self.resting[0] else 0.0
         end = self.t[-1] + (0.5 * width if self.resting[1] else 0.0)
@@ -57,7 +60,7 @@ class AveragedMotion(NamedTuple):
         return t, s, np.maximum(w, 0.0), u
 
     def _crossing_times(self, knots: np.ndarray, width: float, begin: float, end: float) -> np.ndarray:
-        """Return the times at which knots are passed, by Newton's method within brackets."""
+        """Return the times from ``begin`` to ``end`` at which the averaged motion passes the positions ``knots``."""
         times = np.linspace(begin, end, _BRACKETS + 1)
         after = np.clip(np.searchsorted(self._averaged(times, width)[0], knots), 1, _BRACKETS)
         low, high = times[after - 1], times[after]
@@ -71,7 +74,7 @@ class AveragedMotion(NamedTuple):
         return result
 
     def _end_acceleration(self, at: int) -> float:
-        """Return s̈ on the first or the last parabola."""
+        """Return s̈ on the first parabola (``at`` 0) or the last one (−1)."""
         k = 0 if at == 0 else -2
         return float((self.speed[k + 1] - self.speed[k]) / (self.t[k + 1] - self.t[k]))
 
@@ -80,9 +83,9 @@ class AveragedMotion(NamedTuple):
         return (m1 - m0) / width, (s1 - s0) / width, (w1 - w0) / width
 
     def _extended(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return s, ṡ and ∫ s dt at any times.
+        """Return s, ṡ and ∫ s dt at times t, also outside of the motion.
 
-        Outside of the motion it rests at a resting end, and continues with constant s̈ at another.
+        Before and after it, s rests where the motion rests at that end, and otherwise continues with constant s̈.
         """
         before, after = t < 0.0, t > self.t[-1]
         inner = np.clip(t, 0.0, self.t[-1])

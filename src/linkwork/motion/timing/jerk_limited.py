@@ -53,11 +53,11 @@ _FINER = 4  # times as many segments at most, when those that are too long are h
 def jerk_limited_motion(
     query: TimingQuery, fastest: tuple[np.ndarray, np.ndarray, np.ndarray], points: int | None
 ) -> JerkLimitedMotion:
-    """Plan the motion within limits of jerk, starting from the fastest one without them.  Raises ValueError.
+    """Return the motion within limits of jerk, planned from the fastest motion without them.  Raises ValueError.
 
-    ``fastest`` is s, ṡ² = x there and s̈ = u between.  With ``points`` there are about so many segments, besides those
-    that halve others.  Without it their number grows with the number of curves between knots, and doubles while that
-    gains more than 1 % of the duration.
+    ``fastest`` consists of s, ṡ² = x there, and s̈ = u between. With ``points`` the motion has about that many
+    segments, and more where segments that are too long are halved. Without it their number grows with the number of
+    curves between knots, and doubles while that saves more than 1 % of the duration.
     """
     s, x, u = fastest
     limit_set, ends, knots = query.limit_set, query.ends, query.path.knots
@@ -95,7 +95,10 @@ def jerk_limited_motion(
 
 
 def _segments_of_part(share: float, points: int | None, curves: int) -> int:
-    """Return the initial number of segments of a part, from its share of the fastest motion's segments."""
+    """Return the initial number of segments of a part of the path between stops.
+
+    ``share`` is the part's share of the fastest motion's segments, and ``curves`` its number of curves between knots.
+    """
     requested = share * (MIN_SEGMENTS if points is None else points)
     few = next((n for n in _COUNTS if n >= requested), _COUNTS[-1])
     if points is None:
@@ -104,7 +107,7 @@ def _segments_of_part(share: float, points: int | None, curves: int) -> int:
 
 
 class _PathLimits(NamedTuple):
-    """The limits along a part of a path, with samples of the path and its third derivative."""
+    """Limits of a motion along a part of a path, with functions for the path and its third derivative."""
 
     query: TimingQuery
     samples: PathSampler
@@ -126,7 +129,7 @@ class _PathLimits(NamedTuple):
         return all(margin.worst_excess() <= self.tolerance for margin in result)
 
     def slowed(self, motion: JerkLimitedMotion) -> JerkLimitedMotion | None:
-        """Slow the motion until all limits hold; None if that does not succeed."""
+        """Return the motion slowed until all limits hold; None if that does not succeed."""
         for _ in range(_ROUNDS):
             by = required_slowdown(self.limit_margins(motion), 0.5 * self.tolerance)
             if not np.isfinite(by):
@@ -144,10 +147,10 @@ def _between_stops(
     follows: bool,
     resting: tuple[bool, bool],
 ) -> tuple[JerkLimitedMotion | None, float]:
-    """Return the motion between two stops or ends of the path, and how much slower than possible it may be.
+    """Return the motion between two stops or ends of the path, and an estimate of how far it is from optimal.
 
-    Positions are relative to the beginning, for precision on short parts.  The motion has ``count`` segments, or more
-    where their number ``follows`` the path.  The second value is a factor of the duration that other segments may save.
+    The estimate is the factor of the duration that other segments may save. Positions are relative to the beginning,
+    for precision on short parts. The motion has ``count`` segments; with ``follows`` the number may be doubled.
     """
     s, x, u = fastest
     path, knots, begin = query.path, query.path.knots, float(s[0])
@@ -194,7 +197,10 @@ def _between_stops(
 def _in_path_parameter(
     arc: ArcLengthPath, motion: JerkLimitedMotion, limit_set: LimitSet, part: float
 ) -> JerkLimitedMotion:
-    """Convert a motion by arc length to the path's own parameter, relative to the beginning."""
+    """Return a motion that was planned by arc length as s(t) in the path's own parameter, from 0 at the beginning.
+
+    The error of the joints' jerks is at most the share ``part`` of their limits.
+    """
     assert limit_set.jerk is not None
     most = np.minimum(np.abs(limit_set.jerk[0]), np.abs(limit_set.jerk[1]))
     t, c = fitted_time_law(arc, motion.t, motion.coefficients, most, part)
@@ -214,9 +220,9 @@ def _search(
     resting: tuple[bool, bool],
     inner: np.ndarray,
 ) -> tuple[JerkLimitedMotion | None, float]:
-    """Search the fastest motion, by arc length if ``arc`` is given, and otherwise in the path's own parameter.
+    """Return the fastest motion between two stops, or None, and the factor by which it was slowed.
 
-    Returns the motion, or None, and the factor by which it was slowed.
+    The variable is the arc length if ``arc`` is an `ArcLengthPath`, and otherwise the path's own parameter.
     """
     s, x, u = fastest
     limit_set, passes, tolerance = limits.query.limit_set, limits.query.passes, limits.tolerance
@@ -293,10 +299,10 @@ def _duration(result: tuple[float, JerkLimitedMotion]) -> float:
 
 
 def _through_knots(part: GridMotion, knots: np.ndarray) -> JerkLimitedMotion:
-    """Return a motion that meets s and ṡ exactly at its ends and at inner knots.
+    """Return the motion corrected so that s and ṡ are exact at its ends and at inner knots.
 
-    It has the same times and almost the same s̈.  The path's derivatives jump at knots, so none may lie within a
-    segment.
+    It has the same times and almost the same s̈. The path's derivatives jump at knots, so that no knot may lie within
+    a segment.
     """
     cuts = [0, *np.searchsorted(part.s, knots).tolist(), len(part.s) - 1]
     s, t, w, u = part.s.copy(), part.t, part.speed.copy(), part.acceleration.copy()
@@ -307,7 +313,10 @@ def _through_knots(part: GridMotion, knots: np.ndarray) -> JerkLimitedMotion:
 
 
 def _consistent(s: np.ndarray, t: np.ndarray, w: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return s, ṡ and s̈ with s̈ linear in time on each segment, that keep s and ṡ at both ends."""
+    """Return s, ṡ and s̈ at times t, corrected to be consistent: s̈ linear in time on each segment, and its integrals.
+
+    s and ṡ at both ends do not change.
+    """
     h = np.diff(t)
     tau = (t - t[0]) / (t[-1] - t[0])
     bumps = np.stack([np.sin(np.pi * tau), np.sin(2.0 * np.pi * tau)])

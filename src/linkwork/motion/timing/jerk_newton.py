@@ -41,7 +41,7 @@ _SEGMENT_VALUES = 4  # values of a segment, besides its constraints
 
 
 class _Kernels(NamedTuple):
-    """Kernels of Newton's step, by the numbers of limits of second order and of coordinates."""
+    """Kernels of a Newton step for m limits of second order and r coordinates."""
 
     stages: Kernel
     end: Kernel
@@ -50,7 +50,7 @@ class _Kernels(NamedTuple):
 
 
 class _Sweeps(NamedTuple):
-    """Kernels of blocks of segments, the same for all paths."""
+    """Kernels of the backward and forward sweep over a block of segments, the same for all paths."""
 
     gains: Kernel
     steps: Kernel
@@ -61,9 +61,9 @@ _SWEEPS: LazyCache[_Sweeps] = LazyCache(1)
 
 
 class SmoothProgram:
-    """The optimisation of x and u on the segments of a path, within limits, from feasible motions.
+    """Minimum-time problem in x = ṡ² and u = s̈ at grid points of a path, within limits, by an interior-point method.
 
-    ``moving`` is 1 for an end at which u is free, and 0 where it is fixed, as at rest.  x is fixed at both ends.
+    x is fixed at both ends.  ``moving`` is, for each end, 1 if u is free there and 0 if it is fixed, as at rest.
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class SmoothProgram:
         self.at_end = np.concatenate([x[-1] for x in of_second_order])
 
     def solve(self, x: np.ndarray, u: np.ndarray, first: float, last: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the fastest x = ṡ² and u = s̈ (n + 1,), from feasible ones.
+        """Return x = ṡ² and u = s̈ (n + 1,) of the fastest motion, from those of a feasible one.
 
-        The ends of x stay.  The barrier parameter μ [s] decreases from ``first`` to ``last``.
+        x at both ends does not change.  The barrier parameter μ [s] decreases from ``first`` to ``last``.
         """
         motion = np.stack([x, u], axis=1)
         mu, at_last = first, 0
@@ -117,7 +117,7 @@ class SmoothProgram:
         return motion[:, 0], motion[:, 1]
 
     def _direction(self, motion: np.ndarray, mu: float) -> np.ndarray:
-        """Return the Newton step of x and u (n + 1, 2)."""
+        """Return the Newton step (n + 1, 2) of x and u, for a barrier parameter ``mu``."""
         n = len(self.segment_data)
         stages = self.kernels.stages(_both_ends(motion), self.segment_data, mu)
         more = -n % _BLOCK
@@ -147,7 +147,10 @@ class SmoothProgram:
         return change
 
     def _initial_change(self, carried: list[float]) -> tuple[float, np.ndarray]:
-        """Return the change of u at the beginning, and the multipliers of the conditions at the end."""
+        """Return the Newton step of u at the beginning, and the multipliers (2,) of the end conditions on x and u.
+
+        ``carried`` are the coefficients that the backward sweep has accumulated.
+        """
         p_uu, p_u = carried[2], carried[4]
         g_x, g_y = carried[7], carried[8]
         s_xx, s_xy, s_yy, t_x, t_y = carried[9:]
@@ -160,7 +163,10 @@ class SmoothProgram:
         return -by * (p_u + g_x * ν_x + g_y * ν_y), np.array([ν_x, ν_y])
 
     def _remaining_share(self, motion: np.ndarray, change: np.ndarray, part: float) -> float:
-        """Return the smallest remaining share of a distance to a limit after part of a step; −∞ for NaN."""
+        """Return the smallest ratio of the distances to a limit after and before a fraction of a step; −∞ for NaN.
+
+        ``part`` is the fraction of the step ``change``.
+        """
         shares = self.kernels.rooms(_both_ends(motion), _both_ends(change), part, self.segment_data)
         at_end = self.kernels.end_rooms(np.concatenate([motion[-1], motion[-1] + part * change[-1]]), self.at_end)
         least = min(float(shares.min()), float(at_end))
@@ -168,7 +174,7 @@ class SmoothProgram:
 
 
 def _both_ends(x: np.ndarray) -> np.ndarray:
-    """Return values at both ends of segments (n, 4), from those at grid points (n + 1, 2)."""
+    """Return x and u at the first and the last end of each segment (n, 4), from those at grid points (n + 1, 2)."""
     return np.concatenate([x[:-1], x[1:]], axis=1)
 
 
@@ -177,7 +183,7 @@ def _build_kernels(m: int, r: int, *, rest: bool) -> _Kernels:
     value = _SEGMENT_VALUES + at_end + 8 * r
 
     def along_of(x: Any, jerks: Any) -> tuple[SmoothValues, SmoothLimits]:
-        """Return the path's values and limits from flat arrays."""
+        """Return the path's derivatives and the limits as named tuples, from flat arrays."""
         first, second, lower, upper, *more = (x[k * m : (k + 1) * m] for k in range(at_end // m if m else 4))
         rates, bends, thirds = (
             np.reshape(jerks[2 * k * r : 2 * (k + 1) * r], (2, r)) if len(jerks) else () for k in range(3)

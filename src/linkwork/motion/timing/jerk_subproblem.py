@@ -55,9 +55,9 @@ class JerkProblem(NamedTuple):
 
 
 class GridMotion(NamedTuple):
-    """A motion between two stops, at the ends of n segments: s, t, ṡ and s̈ (n + 1,).
+    """A motion between two stops, by its values at the ends of n segments: s, t, ṡ and s̈ (n + 1,).
 
-    Times t begin at 0; s̈ is linear in time between.
+    t begins at 0; s̈ is linear in time on each segment.
     """
 
     s: np.ndarray
@@ -67,10 +67,11 @@ class GridMotion(NamedTuple):
 
 
 class JerkLimitedMotion(NamedTuple):
-    """A motion as polynomials of time.
+    """A motion s(t) by polynomials of time.
 
-    s, ṡ and s̈ are at times t (n + 1,); ``coefficients`` (n, terms) are those of s between.  ``segments`` is the number
-    of segments of the optimisation, each of which may have become several polynomials.
+    s, ṡ and s̈ (n + 1,) are the values at times t (n + 1,). ``coefficients`` (n, terms) are those of s on the
+    intervals between, lowest first. ``segments`` is the number of segments of the optimisation, each of which may have
+    become several polynomials.
     """
 
     s: np.ndarray
@@ -89,7 +90,11 @@ class JerkLimitedMotion(NamedTuple):
 
 
 class GridConstraints(NamedTuple):
-    """The limits of x and u on a grid, in the form of the kernels."""
+    """Limits of x = ṡ² and u = s̈ at the n + 1 ends of segments, and of the jerk on the n segments.
+
+    ``along`` are the path's derivatives, ``steps`` (n,) the segments' lengths in s, and ``caps`` (n + 1,) the upper
+    limits of x.
+    """
 
     along: SmoothValues
     limits: SmoothLimits
@@ -97,13 +102,13 @@ class GridConstraints(NamedTuple):
     caps: np.ndarray
 
     def time_scaled(self, scale: float) -> GridConstraints:
-        """Return the constraints of a motion that is faster by a factor."""
+        """Return the constraints on a motion that, slowed by the factor ``scale``, satisfies these constraints."""
         a, two, three = self.along, scale**-2, scale**-3
         along = SmoothValues(a.first * two, a.second * two, a.rates * three, a.bends * three, a.thirds * three, a.rest)
         return self._replace(along=along, caps=self.caps * scale**2)
 
     def required_slowdown(self, x: np.ndarray, u: np.ndarray) -> float:
-        """Return the factor of the duration with which a motion touches a limit, at the ends of segments."""
+        """Return the factor of the duration with which the motion x, u just touches a limit at a segment's end."""
         a, inner = self.along, slice(1, -1)
         result = [float(np.sqrt((x[inner] / self.caps[inner]).max(initial=0.0)))]
         moved = a.first * u[:, None] + a.second * x[:, None]
@@ -122,7 +127,7 @@ class GridConstraints(NamedTuple):
         return max(result)
 
     def tightened(self, result: Sequence[LimitMargin], tolerance: float) -> GridConstraints:
-        """Return the constraints tightened by the violations between the ends of segments."""
+        """Return the constraints tightened by the violations that ``result`` shows between the ends of segments."""
         lower, upper = self.limits.lower.copy(), self.limits.upper.copy()
         least, most, caps = self.limits.least_jerk, self.limits.most_jerk, self.caps
         at = 0
@@ -145,7 +150,7 @@ class GridConstraints(NamedTuple):
 
 
 def _at_ends(on_segments: np.ndarray) -> np.ndarray:
-    """Return values at the ends of segments (n + 1, m): the greater of those on both adjacent segments (n, m)."""
+    """Return the greater value of the two adjacent segments (n, m) for each end of a segment (n + 1, m)."""
     zero = np.zeros((1, on_segments.shape[1]))
     result: np.ndarray = np.maximum(np.concatenate([zero, on_segments]), np.concatenate([on_segments, zero]))
     return result
@@ -160,10 +165,11 @@ def initial_motion(
     resting: tuple[bool, bool],
     knots: np.ndarray,
 ) -> tuple[GridConstraints, GridMotion] | None:
-    """Return a grid's constraints and a motion with continuous s̈ from the fastest motion, whose s̈ jumps.
+    """Return the constraints on a grid, and an initial motion on it with continuous s̈; None if there is none.
 
-    The fastest motion has ṡ² = x at s and s̈ = u between.  ``knots`` are inner positions where the path's derivatives
-    jump. ``resting`` says at which ends the motion rests: s̈ is 0 there, and free at the other ends.
+    The motion is an average over time of the fastest motion without limits of jerk, which has ṡ² = x at s and s̈ = u
+    between. ``knots`` are inner positions where the path's derivatives jump. ``resting`` is True for an end (first,
+    last) where the motion rests: s̈ is 0 there, and free at the other ends.
     """
     clock = AveragedMotion.of(s, x, u, resting)
 
@@ -185,9 +191,9 @@ def initial_motion(
 def regridded(
     path: JerkProblem, motion: GridMotion, points: int, knots: np.ndarray
 ) -> tuple[GridConstraints, GridMotion]:
-    """Return the constraints and the motion on about ``points`` other segments.
+    """Return the constraints and the motion on a new grid of about ``points`` segments.
 
-    The segments have equal sums of time and changes of s̈ and s⃛.
+    The sum of relative time and relative changes of s̈ and s⃛ is about equal on all segments.
     """
     rising = np.diff(motion.t, prepend=-1.0) > 0.0  # knots may coincide up to rounding
     s, t, w, u = (x[rising] for x in motion)
@@ -215,9 +221,9 @@ def regridded(
 def halved(
     path: JerkProblem, constraints: GridConstraints, motion: JerkLimitedMotion, chosen: np.ndarray
 ) -> tuple[GridConstraints, GridMotion] | None:
-    """Return the constraints and the motion with the chosen segments (n,) halved in time.
+    """Return the constraints and the motion on a grid whose ``chosen`` segments (n,) are halved in time.
 
-    None if none can be halved.  Limits that were tightened stay so, except those of halved segments.
+    None if none can be halved.  Tightened limits stay tightened, except those of halved segments.
     """
     h = 0.5 * np.diff(motion.t)
     (c, d), powers = (motion.coefficients, h), np.arange(motion.coefficients.shape[1])
@@ -247,7 +253,7 @@ def halved(
 
 
 def optimized(constraints: GridConstraints, motion: GridMotion, resting: tuple[bool, bool]) -> GridMotion | None:
-    """Return the fastest motion within the constraints, from an initial one; None if none is found."""
+    """Return the fastest motion within the constraints, from an initial motion; None if the search fails."""
     x, u, whole = motion.speed**2, motion.acceleration, motion.t[-1]
     longer = _SLACK * constraints.required_slowdown(x, u)
     points = len(constraints.steps)
@@ -282,7 +288,10 @@ def _grid_motion(s: np.ndarray, x: np.ndarray, u: np.ndarray) -> GridMotion:
 
 
 def _means(x: np.ndarray, u: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Return the mean speeds of segments on which u is linear in time."""
+    """Return the mean speeds (n,) on segments of lengths ``steps`` (n,), on which s̈ = u is linear in time.
+
+    x = ṡ² and u are at the ends of segments (n + 1,).
+    """
     w = np.sqrt(x)
     half = 0.5 * (w[1:] + w[:-1])
     result: np.ndarray = 0.5 * (
@@ -292,7 +301,7 @@ def _means(x: np.ndarray, u: np.ndarray, steps: np.ndarray) -> np.ndarray:
 
 
 def _constraints_on_grid(path: JerkProblem, s: np.ndarray) -> GridConstraints:
-    """Return the constraints at the ends of segments and on them."""
+    """Return the constraints of a motion on the grid with segment ends s (n + 1,)."""
     steps = np.diff(s)
     at = s[:-1, None] + steps[:, None] * np.array([_INSIDE, 1.0 - _INSIDE])
     here, both = path.samples(s), path.samples(at)

@@ -48,10 +48,11 @@ class Polynomials(NamedTuple):
 
 @dataclass(frozen=True)
 class LimitMargin:
-    """Bounds of a limited quantity (m,) on each segment of a motion, with its limits.
+    """Range of a limited quantity with m elements on each of n segments of a motion, and its limits (m,).
 
-    ``minimum`` and ``maximum`` (n, m) bound its values; ``at_rest`` is its value without motion, or 0.  Its moving part
-    grows with the ``power`` of a factor of speed.  ``is_custom``: the limit is a `MotionLimit`, whatever its name.
+    The values on a segment are between ``minimum`` and ``maximum`` (n, m). ``at_rest`` is the value without motion. If
+    the motion is made faster by a factor, the difference from ``at_rest`` grows with the ``power`` of that factor.
+    ``is_custom``: the limit is a `MotionLimit`, whatever its name.
     """
 
     name: str
@@ -69,7 +70,7 @@ class LimitMargin:
 
     @property
     def size(self) -> np.ndarray:
-        """Magnitude of the limits (m,), to which relative violations refer."""
+        """Magnitude of the limits (m,), by which violations are divided to make them relative."""
         low, high = np.abs(self.lower), np.abs(self.upper)
         return np.maximum(np.where(low < _BOUNDLESS, low, 0.0), np.where(high < _BOUNDLESS, high, 0.0))
 
@@ -84,7 +85,7 @@ class LimitMargin:
         return float(self.relative_excess().max(initial=0.0))
 
     def required_slowdown(self) -> float:
-        """Return the factor of the duration with which the limits would be satisfied; 1 if they are."""
+        """Return the factor by which the duration must grow so that the limits hold; 1 if they hold."""
         result = 1.0
         for value, limit in ((self.maximum, self.upper), (-self.minimum, -self.lower)):
             sign = 1.0 if limit is self.upper else -1.0
@@ -97,7 +98,7 @@ class LimitMargin:
 
 
 def required_slowdown(result: Sequence[LimitMargin], tolerance: float) -> float:
-    """Return the factor by which a motion must be slowed so that all limits hold; 1 if they do."""
+    """Return the factor by which the duration must grow so that all limits hold; 1 if they hold within a tolerance."""
     return max((margin.required_slowdown() for margin in result if not margin.worst_excess() <= tolerance), default=1.0)
 
 
@@ -109,9 +110,10 @@ def limit_margins(
     *,
     all_limits: bool,
 ) -> list[LimitMargin]:
-    """Return the margins of a motion to its limits.
+    """Return, for each kind of limit, the range of the limited quantity on each segment of a motion.
 
-    Without ``all_limits`` they are those of custom limits, torques and frame speeds only.
+    Without ``all_limits``, limits of velocity and acceleration are left out.  Limits of jerk require the ``third``
+    derivative of the path.
     """
     s, w, u, j = motion.inside()
     path = sampler(s)

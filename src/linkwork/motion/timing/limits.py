@@ -56,10 +56,7 @@ class MotionLimit:
 
 @dataclass(frozen=True)
 class PathSamples:
-    """A path at k points of each of n segments.
-
-    q (n, k, nq), its first and second derivatives by s (n, k, nv).
-    """
+    """A path at k points of each of n segments: q (n, k, nq), and its first and second derivatives by s (n, k, nv)."""
 
     q: np.ndarray
     first: np.ndarray
@@ -108,7 +105,7 @@ class LimitSet:
         limits: Sequence[MotionLimit],
         jerk: Any = None,
     ) -> LimitSet:
-        """Check the arguments and build the limits.
+        """Return the limits from the arguments of a timing function.
 
         Raises ValueError for an invalid limit, and where none is of second order; TypeError for an entry of ``limits``
         that is not a `MotionLimit`; UnknownNameError for an unknown frame.
@@ -234,18 +231,18 @@ class _Names(Sequence[str]):
 
 
 def never_zero(limits: Sides) -> Sides:
-    """Replace limits of 0 by very small ones."""
+    """Return the limits with very small ones instead of 0."""
     low, high = limits
     return np.where(low == 0.0, -_SMALLEST, low), np.where(high == 0.0, _SMALLEST, high)
 
 
 def speed_of_end(caller: str, name: str, value: Any) -> float:
-    """Check ṡ at an end of a path.  Raises ValueError."""
+    """Return a valid ṡ at an end of a path.  Raises ValueError."""
     return _number(f"{caller}: {name}: expected a number >= 0", value, 0.0)
 
 
 def optional_positive(caller: str, name: str, value: Any) -> float | None:
-    """Check a positive number or None.  Raises ValueError."""
+    """Return a valid positive number, or None.  Raises ValueError."""
     least = float(np.nextafter(0.0, 1.0))
     return None if value is None else _number(f"{caller}: {name}: expected a positive number or None", value, least)
 
@@ -262,7 +259,10 @@ def _number(expected: str, value: Any, least: float) -> float:
 def _sides(
     caller: str, name: str, value: Any, names: Sequence[str], robot: RobotBase | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return lower and upper limits (n,), from an argument as in `read_limit`.  Raises ValueError."""
+    """Return the lower and upper limits (n,) of a quantity, from a number, an array, a pair or a dict by joint.
+
+    Raises ValueError.
+    """
     if value.__class__ is float and value >= 0.0:
         return _symmetric_limits(len(names), min(value, _UNLIMITED))
     up, down = read_limit(caller, name, value, names, None if robot is None else velocity_slices(robot))
@@ -281,7 +281,7 @@ def _symmetric_limits(count: int, maximum: float) -> tuple[np.ndarray, np.ndarra
 def _second_order_terms(
     caller: str, path: PathSamples, limit: MotionLimit
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return A, B and C of f(q, q' ṡ, q' s̈ + q'' ṡ²) = A s̈ + B ṡ² + C.
+    """Return A, B and C of a custom limit f(q, q' ṡ, q' s̈ + q'' ṡ²) = A s̈ + B ṡ² + C, at points of a path.
 
     Raises ValueError for a function that is not of second order.
     """

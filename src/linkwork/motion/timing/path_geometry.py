@@ -40,10 +40,10 @@ _NEGLIGIBLE = 1e-14  # of a polynomial's total variation: smaller monotone inter
 
 
 class GeometricPath(NamedTuple):
-    """A path without time scaling, and the rates of the original parameter at both ends.
+    """A path without time scaling, in a parameter s that may differ from the original one.
 
-    ``knots`` (n,) are positions on it.  Between them the parameter reported to users, ``reported`` (n,) at the knots,
-    is linear.
+    ``rates`` are the speeds of the removed time scaling at both ends. ``knots`` (n,) are values of s, and ``reported``
+    (n,) the parameter reported to users there; between knots it is linear in s. None: the parameters are the same.
     """
 
     path: Trajectory
@@ -54,7 +54,7 @@ class GeometricPath(NamedTuple):
     def reported_motion(
         self, s: np.ndarray, speed: np.ndarray, acceleration: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return s, ṡ and s̈ in the parameter reported to users."""
+        """Return s, ṡ and s̈ of a motion converted to the parameter reported to users."""
         if self.knots is None or self.reported is None:
             return s, speed, acceleration
         slopes = np.diff(self.reported) / np.diff(self.knots)
@@ -82,9 +82,9 @@ def geometric_path(path: Trajectory) -> GeometricPath:
 
 
 def _without_clock(section: Section, *, alone: bool) -> tuple[Section, tuple[float, float]]:
-    """Return a section without its time scaling, and its rates at both ends.
+    """Return a section of a trajectory without its time scaling, and the speeds of that scaling at both ends.
 
-    A uniform time scaling stays if there are sections before or after.
+    A uniform time scaling stays, with speeds 1, unless the section is ``alone``.
     """
     clock = section.clock
     first, last = (float(section.parameter(np.array(t))) for t in (section.start, section.end))
@@ -100,7 +100,7 @@ def _without_clock(section: Section, *, alone: bool) -> tuple[Section, tuple[flo
 
 
 def _continues(before: Section, after: Section) -> bool:
-    """Return True if a section continues the same curve from the end of the one before."""
+    """Return True if the section ``after`` continues the same curve from the end of ``before``."""
     if before.clock is not None or after.clock is not None or before.end != after.start:
         return False
     same = before.kind is after.kind and before.space == after.space
@@ -108,7 +108,7 @@ def _continues(before: Section, after: Section) -> bool:
 
 
 def is_stationary(path: Trajectory) -> bool:
-    """Return True if nothing moves along the path; all of it is checked only if nothing moves at its start."""
+    """Return True if no coordinate moves along the path."""
     section = path.sections[0]
     c = section.arrays.get("coefficients")
     if c is not None and c.dtype == np.float64 and c.size > 1 < c.shape[-1] and c.item(1) != 0.0:
@@ -121,7 +121,7 @@ def is_stationary(path: Trajectory) -> bool:
 
 
 def with_continuous_rate(value: GeometricPath) -> GeometricPath:
-    """Rescale the parameter of parts of the path so that its rate does not jump along the path."""
+    """Return the path with the parameter of its parts rescaled, so that |q'| jumps at corners only."""
     path = value.path
     knots = path.knots
     inner, before, after = one_sided_limits(path, knots)
@@ -144,10 +144,11 @@ def with_continuous_rate(value: GeometricPath) -> GeometricPath:
 
 
 def one_sided_limits(path: Any, knots: np.ndarray, *, bends: bool = False) -> tuple[np.ndarray, Any, Any]:
-    """Return the indices of inner knots, and q and v (with ``bends`` also a) in the limits from both sides.
+    """Return the indices of inner knots, and the path's state in the limits from before and from after each.
 
-    They are extrapolated from points just before and after a knot by the next derivative.  Where a path is slow
-    compared with its curvature, v changes over that distance by more than the jumps to detect.
+    The states are q and v, with ``bends`` also a. They are extrapolated from points just before and after a knot by
+    the next derivative, because where a path is slow compared with its curvature, v changes over that distance by more
+    than the jumps to detect.
     """
     inner = np.arange(1, len(knots) - 1)
     if not len(inner):
@@ -163,7 +164,10 @@ def one_sided_limits(path: Any, knots: np.ndarray, *, bends: bool = False) -> tu
 
 
 def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np.ndarray | None = None) -> np.ndarray:
-    """Return True where rates (..., nv) on both sides differ by more than a share of them, or of a size (...)."""
+    """Return True where rates (..., nv) before and after a knot differ by more than a share ``part`` of their size.
+
+    ``size`` (...) replaces their own size.
+    """
     if size is None:
         size = np.maximum(np.abs(before).max(-1), np.abs(after).max(-1))
     result: np.ndarray = np.abs(after - before).max(-1) > part * np.maximum(size, 1e-300) + 1e-12
@@ -171,9 +175,9 @@ def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np
 
 
 def corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = False) -> np.ndarray:
-    """Return the indices of inner knots at which the path's direction jumps, or with ``bends`` its curvature.
+    """Return the indices of inner knots at which the path's direction jumps, or with ``bends`` also its curvature.
 
-    A jump along the path only is no corner, unless ``along``.
+    A jump of a in the direction of motion does not make a corner, unless ``along``.
     """
     inner, before, after = one_sided_limits(path, knots, bends=bends)
     if not len(inner):
@@ -196,7 +200,10 @@ def _across(v: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def may_rest_inside(path: Trajectory) -> bool:
-    """Return True if `uniform_on_lines` may change a section of cubics, by its first two coordinates."""
+    """Return True if `uniform_on_lines` may change the path, whose one section is cubics: a quick check.
+
+    It considers the first two coordinates only.  A result of False is reliable.
+    """
     section = path.sections[0]
     c, starts = section.arrays["coefficients"], section.arrays["starts"].tolist()
     if c.shape[-1] < 3:
@@ -219,7 +226,7 @@ def may_rest_inside(path: Trajectory) -> bool:
 
 
 def uniform_on_lines(value: GeometricPath) -> GeometricPath:
-    """Give straight polynomial segments a uniform rate, if the path rests or nearly rests inside of them.
+    """Return the path with |q'| constant on straight polynomial segments inside of which it rests or nearly rests.
 
     Rests at the path's own ends stay.  Knots keep their positions.
     """
@@ -240,7 +247,10 @@ def uniform_on_lines(value: GeometricPath) -> GeometricPath:
 
 
 def _uniform_on_lines(section: Section, *, first: bool, last: bool) -> tuple[Section, tuple[float, float]] | None:
-    """Return the changed section and the divisors of its end rates; None if no segment changes."""
+    """Return the section with uniform straight segments, and the divisors of its speeds at both ends.
+
+    None if no segment changes.
+    """
     if section.kind.name != "polynomial" or not section.space.is_plain or section.is_symbolic or not section.is_affine:
         return None
     if section.arrays["coefficients"].shape[-1] < 3:
@@ -289,7 +299,10 @@ def _uniform_on_lines(section: Section, *, first: bool, last: bool) -> tuple[Sec
 
 
 def _between(c: np.ndarray, starts: np.ndarray, begin: float, end: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the polynomials between two positions, the first beginning at ``begin``."""
+    """Return the coefficients and the beginnings of those polynomials that lie between two positions.
+
+    The first polynomial is shifted to begin at ``begin``.
+    """
     k = max(int(np.searchsorted(starts, begin, side="right")) - 1, 0)
     last = max(int(np.searchsorted(starts, end, side="left")), k + 1)
     c, starts = np.array(c[k:last], dtype=float), np.array(starts[k:last], dtype=float)
@@ -299,9 +312,10 @@ def _between(c: np.ndarray, starts: np.ndarray, begin: float, end: float) -> tup
 
 
 def _monotone(f: np.ndarray, *, at_start: bool, at_end: bool) -> np.ndarray | None:
-    """Return the values of a polynomial on [0, 1] between which it is monotone.
+    """Return the values of the polynomial f on [0, 1] at its ends and turning points; in between it is monotone.
 
-    None if its rate is small only at ends of the path, or only where it changes sign.
+    None if f is not slow inside: if its rate is small only at an end of the path (``at_start``, ``at_end``), or only
+    where it changes sign.
     """
     polynomial = np.polynomial.polynomial
     rate = f[1:] * np.arange(1, len(f))

@@ -12,7 +12,10 @@ _COUNTS = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # few numbers of segments,
 
 
 def grid(knots: np.ndarray, points: int) -> np.ndarray:
-    """Return the ends of at least ``points`` segments, knots included; shorter at the path's slow ends."""
+    """Return the ends of at least ``points`` segments, among them all knots.
+
+    Segments at the path's ends, where a motion is slow, are shorter.
+    """
     count = segment_count(points, len(knots) - 1)
     shares = np.diff(knots) / (knots[-1] - knots[0])
     counts = apportioned(shares, count, _LEAST)
@@ -31,13 +34,16 @@ def grid(knots: np.ndarray, points: int) -> np.ndarray:
 
 
 def segment_count(points: int, curves: int) -> int:
-    """Return the number of segments used where at least ``points`` are requested."""
+    """Return the number of segments for a request of at least ``points``, on a path with a number of curves.
+
+    It is one of few values, so that few kernels are compiled.
+    """
     least = max(points, _LEAST * curves)
     return next((n for n in _COUNTS if n >= least), least)
 
 
 def coarse_count(count: int, curves: int) -> int:
-    """Return the number of segments of passes before the last: a quarter suffices for placing the last grid."""
+    """Return the number of segments of passes before the last one, which has ``count``: about a quarter of it."""
     least = max(count / 4, _FIRST, _PER_CURVE * curves)
     return min(count, next((n for n in _COUNTS if n >= least), count))
 
@@ -45,9 +51,10 @@ def coarse_count(count: int, curves: int) -> int:
 def redistributed(
     knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray, count: int | None = None
 ) -> np.ndarray:
-    """Return a new grid for a motion with ṡ² = x at s, times t and s̈ = u between.
+    """Return the ends of new segments, from a motion that has ṡ² = x at s and times t, and s̈ = u between.
 
-    It has ``count`` segments, by default as many as before, of equal sums of time and change of speed.
+    There are ``count`` segments, by default as many as before. The sum of relative time and relative change of speed
+    is about equal on all of them.
     """
     count = len(s) - 1 if count is None else count
     changes = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(np.sqrt(x))))])
@@ -71,7 +78,10 @@ def halved(s: np.ndarray) -> np.ndarray:
 
 
 def apportioned(shares: np.ndarray, count: int, least: int = 1) -> np.ndarray:
-    """Distribute ``count`` segments in proportion to shares, at least ``least`` to each interval."""
+    """Return the number of segments of each interval, in proportion to shares, with the sum ``count``.
+
+    Each interval has at least ``least``.
+    """
     count = max(count, least * len(shares))
     counts: np.ndarray = np.maximum(np.round(shares * count).astype(int), least)
     while counts.sum() > count:

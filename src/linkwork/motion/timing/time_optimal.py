@@ -247,7 +247,7 @@ def _time_path(
 
 
 def _remedy(limit_set: LimitSet) -> str:
-    """Return which arguments of `time_optimal` to change where no motion satisfies them all."""
+    """Return a text that names the arguments of `time_optimal` to change where no motion satisfies them all."""
     custom = tuple(limit for limit in limit_set.custom if limit is not limit_set.torque)
     limits = {
         "acceleration": limit_set.acceleration,

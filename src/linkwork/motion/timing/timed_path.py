@@ -51,7 +51,7 @@ class TimedPath(_Times):
 
     @classmethod
     def estimated(cls, times: Sequence[Any], estimate: Callable[[], float]) -> TimedPath:
-        """Create a motion whose `optimality_gap` is computed when it is first read."""
+        """Return a motion whose `optimality_gap` is computed by ``estimate`` when it is first read."""
         result = cls(*times)
         result._estimate = estimate
         return result
@@ -94,7 +94,7 @@ class TimedPath(_Times):
         limits: Sequence[MotionLimit] = (),
         robot: RobotBase | None = None,
     ) -> Any:
-        """Plot ṡ by position on the path with matplotlib, and return the axes.
+        """Plot ṡ as a function of the position on the path with matplotlib, and return the axes.
 
         With limits, any of those of `time_optimal`, it shows the greatest speed that they allow at each position for
         any acceleration, and by colour the active limit.
@@ -141,7 +141,10 @@ def _plot_phase_plane(timed: Any, limit_set: Any, axes: Any) -> Any:
 
 
 def _midpoint_states(timed: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, PathSamples]:
-    """Return s (n,), ṡ, s̈ and the path (n, 1, ...) in the middle of segments, where the motion moves."""
+    """Return s (n,), ṡ, s̈ and the path's samples (n, 1, ...) in the middle of segments.
+
+    Segments on which the motion rests are left out.
+    """
     h = np.diff(timed.t)
     u = timed.acceleration
     first, last = (u, u) if len(u) == len(h) else (u[:-1], u[1:])
@@ -189,7 +192,10 @@ def fastest_speeds(path: PathSamples, constraints: PathConstraints, velocity: An
 def _shares(
     path: PathSamples, constraints: PathConstraints, limit_set: Any, speed: np.ndarray, rate: np.ndarray
 ) -> tuple[np.ndarray, list[str]]:
-    """Return the used share of each limit (n, limits), and the names of the limits."""
+    """Return how much of each limit a motion uses (n, limits), as a fraction, and the names of the limits.
+
+    The motion has ṡ ``speed`` (n,) and s̈ ``rate`` (n,).
+    """
     v = path.first[:, 0] * speed[:, None]
     parts, names = [_share(v, *limit_set.velocity)], [f"velocity of {name}" for name in limit_set.names]
     value = constraints.first[:, 0] * rate[:, None] + constraints.second[:, 0] * speed[:, None] ** 2

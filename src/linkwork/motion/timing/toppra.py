@@ -58,7 +58,7 @@ class InfeasibleSegment(Exception):
         self.reason = reason
 
     def message(self, caller: str, speed: float) -> str:
-        """Return the text of the error that users get."""
+        """Return the text of the error for the caller of the public function."""
         if self.reason:
             return f"{caller}: no motion found that satisfies all limits between points of the grid: {self.reason}"
         if self.at_start and speed > 0.0:
@@ -67,9 +67,10 @@ class InfeasibleSegment(Exception):
 
 
 class TimingQuery(NamedTuple):
-    """A path to be timed within limits: positions where the motion rests, and ṡ at both ends of the path.
+    """A path to be timed within limits, and options.
 
-    ``tolerance`` is that of `Grid.solve`.
+    ``stops`` are positions where the motion rests, and ``ends`` are ṡ at both ends of the path. ``tolerance`` is that
+    of `Grid.solve`.
     """
 
     caller: str
@@ -82,7 +83,7 @@ class TimingQuery(NamedTuple):
 
 
 class Grid:
-    """A grid on a path with ends s of its segments, and the constraints on them."""
+    """Segments of a path with ends s (n + 1,), and the constraints on a motion along them."""
 
     def __init__(self, query: TimingQuery, s: np.ndarray) -> None:
         caller, path, limit_set, stops, self.ends, *_ = query
@@ -107,11 +108,11 @@ class Grid:
         return self.cubic and not self.limit_set.custom and self.constraints.speeds is None
 
     def solve(self, tolerance: float | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return x at the ends of segments and u on them.  Raises InfeasibleSegment.
+        """Return x = ṡ² (n + 1,) at the ends of segments and u = s̈ (n,) on them, of the fastest motion within limits.
 
-        Limits of other quantities than polynomials of low degree are exceeded between grid points by at most
-        ``tolerance`` of their size.  Where tightened limits do not achieve that, the motion is slowed a little.  With
-        None this is not checked.
+        Quantities that are polynomials of low degree never exceed their limits. Others exceed them between grid points
+        by at most ``tolerance`` of their size. Where tightened limits do not achieve that, the motion is slowed a
+        little. With None this is not checked. Raises InfeasibleSegment.
         """
         if tolerance is None or self.is_exact:
             return self._sweep(self.constraints, self.velocity)
@@ -136,7 +137,10 @@ class Grid:
         return x, u
 
     def _slowed(self, x: np.ndarray, u: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
-        """Slow the motion until all limits hold, if it rests at both ends.  Raises InfeasibleSegment."""
+        """Return x and u of the motion slowed until all limits hold.
+
+        Raises InfeasibleSegment if it would have to be much slower, or does not rest at both ends.
+        """
         whole = 1.0
         while True:
             result = self._margins(x, u)
@@ -159,7 +163,7 @@ class Grid:
         return limit_margins(self.limit_set, samples, None, motion_polynomials(self.s, x, u), all_limits=not self.cubic)
 
     def _tightened(self, result: list[LimitMargin], tightening: dict[str, list[np.ndarray]]) -> tuple[Any, Any]:
-        """Return the constraints and limits of velocity with the added margins, for each segment."""
+        """Return the constraints and velocity limits of each segment, tightened by the amounts in ``tightening``."""
         constraints, count = self.constraints, len(self.steps)
         velocity = tuple(np.broadcast_to(x, (count, len(x))).copy() for x in self.velocity)
         lower, upper = (np.broadcast_to(x, (count, len(x))).copy() for x in (constraints.lower, constraints.upper))
@@ -201,13 +205,13 @@ class Grid:
 
 
 def passing_times(s: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the times at the ends of segments, where ṡ² = x."""
+    """Return the times (n + 1,) at positions s (n + 1,) of a motion that has ṡ² = x there and constant s̈ between."""
     result: np.ndarray = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (np.sqrt(x[1:]) + np.sqrt(x[:-1])))])
     return result
 
 
 def motion_polynomials(s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Polynomials:
-    """Return a motion with ṡ² = x at s, and s̈ = u between."""
+    """Return s(t) as polynomials, for a motion that has ṡ² = x at positions s and s̈ = u between."""
     return Polynomials(np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1), np.diff(passing_times(s, x)))
 
 
@@ -223,7 +227,7 @@ GridSolution = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def solve_on_grid(query: TimingQuery, points: int) -> GridSolution:
-    """Return s, x and u of the fastest motion on about ``points`` segments, without limits of jerk.
+    """Return s, x = ṡ² and u = s̈ of the fastest motion on about ``points`` segments, without limits of jerk.
 
     Raises InfeasibleSegment.
     """
@@ -238,9 +242,10 @@ def solve_on_grid(query: TimingQuery, points: int) -> GridSolution:
 
 
 def solve_refined(query: TimingQuery, points: int) -> GridSolution:
-    """Return the same on at least ``points`` segments, and on as many as the path's curves need.
+    """Return s, x = ṡ² and u = s̈ of the fastest motion on at least ``points`` segments, without limits of jerk.
 
-    They are doubled while that saves more than 1 % of the duration.  Raises InfeasibleSegment.
+    There are more segments where the path has many curves, and their number is doubled while that saves more than 1 %
+    of the duration. Raises InfeasibleSegment.
     """
     knots = query.path.knots
     count = segment_count(max(points, _SEGMENTS_PER_CURVE * (len(knots) - 1)), len(knots) - 1)
@@ -296,10 +301,10 @@ def sweep_blocks(
     start: float,
     end: float,
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return x at the ends of n segments, u on them, and the index of the infeasible segment or −1.
+    """Return x = ṡ² (n + 1,) at the ends of segments, u = s̈ (n,), and the index of an infeasible segment or −1.
 
-    Segments are processed in blocks of equal size.  Reachable intervals pass from block to block backward, speeds
-    forward. The last block is padded with inactive segments.
+    Segments are processed in blocks of equal size. The backward sweep passes intervals of reachable x from block to
+    block, the forward sweep x itself. The last block is padded with inactive segments.
     """
     count = len(steps)
     rest = 0.0 if constraints.rest is None else constraints.rest
@@ -348,7 +353,10 @@ _LIMITS = "slowest", "highest", "lower", "upper", "speed_limits"
 
 
 def _in_blocks(inputs: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-    """Split arrays with an entry for each segment into blocks; padding repeats the last one with index −1."""
+    """Return the arrays, whose first axis is the segments, split into blocks of equal size.
+
+    The last block is padded with copies of the last segment, whose ``indices`` are −1.
+    """
     length = len(inputs["steps"])
     count = -(-length // _BLOCK)
     more = count * _BLOCK - length

@@ -35,10 +35,10 @@ __all__ = ["KernelMotion", "fits_single_kernel", "motions_by_single_kernel"]
 
 
 class KernelMotion(NamedTuple):
-    """A motion on n segments of a path.
+    """A motion on n segments of a path, as the kernel returns it.
 
-    s, ṡ and t (n + 1,) are at the ends of segments, and s̈ (n,) on them.  ``clock`` (n, 3) has s, ṡ and s̈/2 at their
-    beginnings.  ``blocked`` is the index of an infeasible segment, or −1.
+    s, ṡ and t (n + 1,) are at the ends of segments, and s̈ (n,) is constant on each. ``clock`` (n, 3) is the
+    polynomial s, ṡ, s̈/2 at the beginning of each segment. ``blocked`` is the index of an infeasible segment, or −1.
     """
 
     s: np.ndarray
@@ -50,7 +50,7 @@ class KernelMotion(NamedTuple):
 
 
 def fits_single_kernel(path: Trajectory, limit_set: LimitSet) -> bool:
-    """Return True if the kernel serves the path and the kinds of limits."""
+    """Return True if the single kernel can time this path within these limits."""
     if len(path.sections) > 1 or limit_set.jerk is not None or limit_set.has_zero_limit:
         return False
     if limit_set.custom and not (len(limit_set.custom) == 1 and limit_set.custom[0] is limit_set.torque):
@@ -77,9 +77,9 @@ def motions_by_single_kernel(
     passes: int,
     tolerance: float | None,
 ) -> list[KernelMotion]:
-    """Return the motions along paths of the same coordinates, with the same results as for each alone.
+    """Return the motions along paths that have the same coordinates, each as if it were computed alone.
 
-    One that is infeasible in any pass counts as infeasible.
+    A motion that is infeasible in any pass counts as infeasible.
     """
     kinds = LimitKinds(
         limit_set.robot if limit_set.custom or limit_set.speed else None,
@@ -122,9 +122,9 @@ def motions_by_single_kernel(
 
 
 def _padded_cubics(path: Trajectory) -> tuple[np.ndarray, np.ndarray, float, int]:
-    """Return coefficients (curves, nv, 4), the curves' beginnings, the path's end, and the number of curves.
+    """Return the coefficients (curves, nv, 4), the curves' beginnings, the path's end, and the true number of curves.
 
-    The arrays are padded to a power of 2.
+    The arrays are padded with further curves to a power of 2.
     """
     section = path.sections[0]
     c, count = section.arrays["coefficients"], len(section.arrays["starts"])
@@ -145,7 +145,7 @@ _AT_END = 1.0  # of a segment: where the interpolation error through `NODES` is 
 
 
 class LimitKinds(NamedTuple):
-    """The kinds of limits of a kernel: of accelerations, joint forces of a robot, and speeds of its frames."""
+    """Kinds of limits for which a kernel is built: accelerations, joint torques, and speeds of the robot's frames."""
 
     robot: Any = None
     acceleration: bool = True
@@ -159,9 +159,9 @@ class LimitKinds(NamedTuple):
 
 
 def timing_kernel(n: int, curves: int, nv: int, kinds: LimitKinds, before: int | None = None) -> Kernel:
-    """Return the kernel for n segments and a number of curves of the path.
+    """Return the kernel that times a path of a number of cubic ``curves`` on n segments.
 
-    With ``before`` its grid is redistributed from a motion with so many segments.
+    With ``before`` its inputs include a motion on that many segments, from which the grid is redistributed.
     """
     key = (n, curves, nv, before, id(kinds.robot), *kinds[1:])
     of, kernel = _RECENT.get(key, (None, None))
@@ -260,7 +260,10 @@ def _timed(steps: Any, result: Any) -> tuple[Any, Any]:
 
 
 def _along(c: Any, starts: Any, g: Any, kinds: LimitKinds, s: Any, curve: Any, step: Any) -> tuple[Any, Any]:
-    """Return the constraints of a segment, and the interpolation errors of quantities that are no polynomials."""
+    """Return the constraints on one segment, and the interpolation errors of quantities that are not polynomials.
+
+    The segment begins at s on a ``curve`` and has length ``step``.
+    """
     own, begin = row(c, curve), s - take(starts, curve)
     first, second = [], []
     for node in NODES[3]:
@@ -311,15 +314,19 @@ def _along(c: Any, starts: Any, g: Any, kinds: LimitKinds, s: Any, curve: Any, s
 
 
 def _interpolation_errors(x: Any, nodes: int) -> Any:
-    """Return the differences at the end of a segment from the polynomials through the other nodes."""
+    """Return the interpolation errors of quantities at the end of a segment.
+
+    x has their values at the nodes and, last, at the end; the errors are the differences from the polynomials through
+    the nodes.
+    """
     flat = np.asarray(x, dtype=object).reshape(nodes + 1, -1)
     return array([flat[nodes, k] - polynomial_at(_AT_END, [*flat[:nodes, k]]) for k in range(flat.shape[1])])
 
 
 def _largest_excess(more: Any, result: Any, g: Any, kinds: LimitKinds) -> Any:
-    """Return the largest share by which a motion may exceed limits, because of interpolation errors.
+    """Return the largest relative amount by which a motion may exceed limits, because of interpolation errors.
 
-    −1 where resting is not within the limits.
+    It is −1 if resting is not within the limits.
     """
     *left, may_rest = more
 

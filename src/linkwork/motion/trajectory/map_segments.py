@@ -17,7 +17,10 @@ Rows = Any  # (n, ...) of floats or symbols
 
 
 def each(computed: Callable[..., Any], *rows: Rows) -> Any:
-    """Apply a function over any scalar to every row of the arrays, and return an array (n, ...)."""
+    """Return an array (n, ...) of the results of a function for each row of the arrays.
+
+    The function is over any scalar: it is called once for floats, with all rows, and row by row for symbols.
+    """
     count = len(rows[0])
     if any(x.dtype == object for x in rows):
         result = [computed(*([*x[k]] if x.ndim > 1 else x[k] for x in rows)) for k in range(count)]
@@ -33,7 +36,7 @@ def _stacked(result: Any, count: int) -> np.ndarray:
 
 
 def one_sign(space: CurveSpace, q: Rows) -> Rows:
-    """Return the points with the sign of each quaternion nearer to the one before it."""
+    """Return points q (n, nq), with each unit quaternion's sign chosen to be nearer to the point before."""
     if space.is_plain:
         return q
     result = [[*q[0]]]
@@ -43,7 +46,10 @@ def one_sign(space: CurveSpace, q: Rows) -> Rows:
 
 
 def between_points(space: CurveSpace, t: np.ndarray, q: Rows, coefficients: Rows) -> Section:
-    """Return the section of polynomials (n - 1, nv, terms) from each of the points on, at times t."""
+    """Return a section through points q (n, nq) at times t (n,), from polynomials on the n − 1 intervals.
+
+    The polynomials (n − 1, nv, terms) are of the displacement from the point at the beginning.
+    """
     if not space.is_plain:
         arrays = {"starts": t[:-1], "base": q[:-1], "coefficients": coefficients}
         return Section(space, KINDS["retracted"], arrays, t[0], t[-1])
@@ -54,11 +60,11 @@ def between_points(space: CurveSpace, t: np.ndarray, q: Rows, coefficients: Rows
 
 
 def plain_section(space: CurveSpace, t: np.ndarray, coefficients: Rows) -> Section:
-    """Return the section of polynomials (n - 1, nv, terms) of plain coordinates between times (n,)."""
+    """Return a section of polynomials (n − 1, nv, terms) between times t (n,), for coordinates of a vector space."""
     return Section(space, KINDS["polynomial"], {"starts": t[:-1], "coefficients": coefficients}, t[0], t[-1])
 
 
 def rows_of(rows: Any) -> Rows:
-    """Return rows as an array (n, ...)."""
+    """Return a sequence of n rows, of floats or symbols, as an array (n, ...)."""
     result = [*rows]
     return array([[*x] for x in result]) if any(x.dtype == object for x in result) else np.array(result, dtype=float)

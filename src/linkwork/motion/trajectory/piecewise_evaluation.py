@@ -23,7 +23,7 @@ _CROWDED = 4  # segments that begin in one cell: from there on bisection is as f
 
 
 def segment_indices(starts: np.ndarray, s: Any) -> Any:
-    """Return the last segment that begins at or before a parameter, or else the first."""
+    """Return the index of the segment of each parameter s: the last that begins at or before it, or else the first."""
     if np.size(s) >= _TABLE_SIZE and np.ndim(s) == 1 and len(starts) > 1:
         return _in_order(starts, s) if bool((s[1:] >= s[:-1]).all()) else _by_cells(starts, s)
     return _bisected(starts, s)
@@ -34,13 +34,16 @@ def _bisected(starts: np.ndarray, s: Any) -> Any:
 
 
 def _in_order(starts: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Search for parameters that do not decrease, by the position of the starts among them."""
+    """Return the segment indices of parameters that do not decrease, by searching the starts among them."""
     cuts = np.searchsorted(s, starts[1:], side="left")
     return np.repeat(np.arange(len(starts)), np.diff(cuts, prepend=0, append=len(s)))
 
 
 def _by_cells(starts: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Search by a table of equal cells with the segment at each cell's beginning, and a few steps from there."""
+    """Return the segment indices by a table of equal cells, which has the segment at each cell's beginning.
+
+    A few steps lead from there to the segment.
+    """
     count = _CELLS_PER_SEGMENT * len(starts)
     scale = count / (starts[-1] - starts[0])
     if not np.isfinite(scale):
@@ -60,14 +63,17 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 def polynomial_evaluator(arrays: Mapping[str, np.ndarray], clock: TimeScaling | None, order: int) -> PiecewiseKernel:
-    """Return a kernel of q and ``order`` derivatives along a polynomial curve with uniform time scaling."""
+    """Return a kernel of q and its first ``order`` derivatives along a polynomial curve with uniform time scaling."""
     clock_values = [] if clock is None else [clock.starts[0], *clock.coefficients[0]]
     kernel = _kernel(arrays["coefficients"].shape[2], len(clock_values), order)
     return PiecewiseKernel(kernel, arrays["starts"], arrays["coefficients"], np.array(clock_values))
 
 
 def _kernel(terms: int, clocks: int, order: int) -> Kernel:
-    """Return the kernel that evaluates one coordinate."""
+    """Return the kernel that evaluates one coordinate of a curve of polynomials with a number of ``terms``.
+
+    ``clocks`` is the number of values that describe the time scaling, 0 without one.
+    """
     one, kind = CurveSpace(1, 1), KINDS["polynomial"]
 
     def coordinate(*, t: Any, start: Any, common: Any, column: Any) -> Any:

@@ -49,7 +49,7 @@ _JUMP = pi - 1e-9  # [rad] angle between both geodesics beyond which the logarit
 
 
 class _Pair(NamedTuple):
-    """Norms (n,) of the angular and the linear part of a twist: angular + ε linear."""
+    """Norms (n,) of the angular and the linear part of a twist, multiplied as dual numbers angular + ε linear."""
 
     angular: Any
     linear: Any
@@ -100,9 +100,10 @@ class SquadNormBounds:
     def at(
         self, segment: np.ndarray, middle: np.ndarray, half: np.ndarray, order: int
     ) -> tuple[NormBounds, NormBounds]:
-        """Return bounds of the angular and the linear velocity and of ``order`` derivatives.
+        """Return bounds of a joint's angular and linear velocity, and of their first ``order`` derivatives.
 
-        They are infinite where the curve may jump.
+        Each is for an interval of a segment, by its middle and half length. Bounds are infinite where the curve may
+        jump.
         """
         values = derivatives(self.c[segment], middle - self.knots[segment], order + 2)
         u, f = (interval_bounds([np.abs(x[:, k]) for x in values], half) for k in (0, 1))
@@ -128,7 +129,10 @@ class SquadNormBounds:
         return angular, linear
 
     def _between(self, segment: np.ndarray, u: np.ndarray, u_range: np.ndarray, psi: _Pair) -> tuple[_Pair, _Pair]:
-        """Return the norms of d and of its twist w by u, bounded over an interval around its middle."""
+        """Return bounds on an interval of the norms of d = b(u) ⊖ a(u), and of the derivative of d by u as a twist w.
+
+        a and b are the two geodesics of the quadrangle.
+        """
         coordinates, linear = self.coordinates, 0.0 if self.apart else 1.0
 
         def sizes(base: Any, inner: Any, phi: Any, psi: Any, u: Any) -> list[Any]:
@@ -153,7 +157,10 @@ class SquadNormBounds:
         return _size(v[:, self.angular], v[:, ~self.angular], 0.0 if self.apart else 1.0)
 
     def _origin(self, base: Any, inner: Any, phi: Any, psi: Any) -> list[list[Any]]:
-        """Return the coefficients in u of the origin's position x_a + f (x_b − x_a)."""
+        """Return the cubic in u (3, 4) of the origin's position x_a + f (x_b − x_a), with f = 2 u (1 − u).
+
+        x_a and x_b are its positions on the two geodesics of the quadrangle, on which it moves straight.
+        """
         at, to = self.coordinates.joint.X(base), self.coordinates.joint.X(inner)
         first = at.rotation @ self.coordinates.joint.twist(base, phi).linear
         gap = to.translation - at.translation
@@ -167,7 +174,10 @@ def _size(angular: np.ndarray, linear: np.ndarray, scale: float) -> _Pair:
 
 
 def _logarithm(d: _Pair, w: _Pair, psi: _Pair, u: NormBounds, order: int) -> _Jet:
-    """Return bounds of d and its derivatives by time: d' = G(d) w u', w' = w × ψ u'."""
+    """Return bounds of d, the logarithm between two geodesics, and of its first ``order`` derivatives by time.
+
+    They follow from d' = G(d) w u' and w' = w × ψ u'.
+    """
     twists, result = [w], [d]
     rates = _majorant(d.angular, order + 2)
     taylor = [_Pair(x, y * d.linear) for x, y in pairwise(rates)]  # of g at d, with ε
@@ -181,7 +191,7 @@ def _logarithm(d: _Pair, w: _Pair, psi: _Pair, u: NormBounds, order: int) -> _Je
 
 
 def _composition(taylor: Sequence[_Pair], inner: _Jet) -> _Jet:
-    """Return bounds of a function of a quantity with given bounds, from bounds of the function's derivatives."""
+    """Return bounds of f(x(t)) and its derivatives by time, from those of x and of the derivatives of f at x."""
     zero = inner[0].scaled(0.0)
     power: _Jet = [_Pair(zero.angular + 1.0, zero.linear), *[zero] * (len(inner) - 1)]
     change = [zero, *inner[1:]]
@@ -194,7 +204,7 @@ def _composition(taylor: Sequence[_Pair], inner: _Jet) -> _Jet:
 
 
 def _leibniz_products(x: _Jet, y: _Jet) -> _Jet:
-    """Return the derivatives of a product by Leibniz's rule."""
+    """Return bounds of a product x y and its derivatives, from those of x and y, by Leibniz's rule."""
     return [_sum(x[i].times(y[k - i], comb(k, i)) for i in range(k + 1)) for k in range(min(len(x), len(y)))]
 
 
@@ -206,7 +216,10 @@ def _sum(pairs: Iterable[_Pair]) -> _Pair:
 
 
 def _majorant(x: np.ndarray, count: int) -> list[np.ndarray]:
-    """Return g and its derivatives, ``count`` in all, with |B₂ₖ|/(2k)! = 2 ζ(2k) / (2π)²ᵏ."""
+    """Return bounds g of |G| as a function of the angle x, and of its derivatives, ``count`` in all.
+
+    The power series of g has the magnitudes of the coefficients of G's series: |B₂ₖ|/(2k)! = 2 ζ(2k) / (2π)²ᵏ.
+    """
     c = np.zeros(_TERMS + 1)
     c[:2] = 1.0, 0.5
     even = np.arange(2, _TERMS + 1, 2)
@@ -224,7 +237,7 @@ NormBounds = list[np.ndarray]  # (n,) each: bounds of the norms of a vector and 
 
 
 def derivatives(c: np.ndarray, u: np.ndarray, count: int) -> list[np.ndarray]:
-    """Return polynomials (n, m, terms) at u (n,) and at least ``count`` derivatives: (n, m) each."""
+    """Return the values of polynomials c (n, m, terms) at u (n,) and at least ``count`` derivatives: (n, m) each."""
     result = []
     for _ in range(max(count + 1, c.shape[-1])):
         x = np.zeros(c.shape[:-1])
@@ -236,7 +249,11 @@ def derivatives(c: np.ndarray, u: np.ndarray, count: int) -> list[np.ndarray]:
 
 
 def interval_bounds(sizes: NormBounds, half: np.ndarray) -> NormBounds:
-    """Return bounds of vectors on intervals, from their norms and those of all derivatives in the middle."""
+    """Return bounds of the norms of a vector and its derivatives on intervals, by Taylor's formula.
+
+    ``sizes`` are the norms of the vector and of all its nonzero derivatives in the middle, and ``half`` (n,) are half
+    the lengths of the intervals.
+    """
     count = len(sizes)
     return [
         sum((sizes[i + j] * half**j / factorial(j) for j in range(count - i)), np.zeros(len(half)))
@@ -245,7 +262,7 @@ def interval_bounds(sizes: NormBounds, half: np.ndarray) -> NormBounds:
 
 
 def exponential_twist(turns: NormBounds, moves: NormBounds, order: int) -> tuple[NormBounds, NormBounds]:
-    """Return bounds of the twist of exp p and its derivatives, from those of p's angular and linear parts."""
+    """Return bounds of the twist of exp(p(t)) and its derivatives, from those of p's angular and linear parts."""
     w: list[list[np.ndarray]] = []  # polynomials in s, lowest first
     u: list[list[np.ndarray]] = []
     for k in range(order + 1):
@@ -264,7 +281,7 @@ def exponential_twist(turns: NormBounds, moves: NormBounds, order: int) -> tuple
 
 
 def _add(total: list[np.ndarray], factor: np.ndarray, polynomial: list[np.ndarray]) -> None:
-    """Add a factor times the integral of a polynomial."""
+    """Add a factor times the integral of a polynomial to the polynomial ``total``, in its list."""
     while len(total) <= len(polynomial):
         total.append(np.zeros_like(factor))
     for power, x in enumerate(polynomial):
@@ -272,13 +289,19 @@ def _add(total: list[np.ndarray], factor: np.ndarray, polynomial: list[np.ndarra
 
 
 def decoupled_twist(turns: NormBounds, moves: NormBounds, order: int) -> tuple[NormBounds, NormBounds]:
-    """Return the same for a joint whose origin moves by p itself, in rotating axes."""
+    """Return bounds of the twist and its derivatives of a frame that rotates and translates separately.
+
+    ``turns`` and ``moves`` are bounds of the rotation vector and of the position; the twist is in rotating axes.
+    """
     w = exponential_twist(turns, [0.0 * x for x in turns], order)[0]
     return w, in_rotating_axes(moves[1:], w, order)
 
 
 def in_rotating_axes(vectors: NormBounds, w: NormBounds, order: int) -> NormBounds:
-    """Return bounds of a vector and its derivatives in axes that rotate at ω, from bounds in fixed axes."""
+    """Return bounds of a vector's derivatives as seen in rotating axes, from those in fixed axes.
+
+    ``w`` bounds the angular velocity of the axes and its derivatives.
+    """
     table = [list(vectors[: order + 1])]  # [k][j]: the k-th derivative in rotating axes of the j-th derivative
     for k in range(1, order + 1):
         row = []
@@ -299,9 +322,9 @@ def product_twist(
     *,
     apart: bool,
 ) -> tuple[NormBounds, NormBounds]:
-    """Return bounds of the twist of X Y, from those of X and of the factor Y.
+    """Return bounds of the twist of a product of poses X Y and of its derivatives, from those of X and Y.
 
-    ``distance`` bounds the distance of Y's origin from X's.
+    ``before`` are those of X, ``factor`` those of Y; ``distance`` bounds the distance of Y's origin from X's.
     """
     w, u = factor
     if before is None:

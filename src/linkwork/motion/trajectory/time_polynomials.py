@@ -14,9 +14,10 @@ __all__ = ["polynomials_of"]
 
 
 def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return times (m + 1,), coefficients (m, nv, terms) of the time since each segment began, and a mask (nv,).
+    """Return a section as polynomials of time: times (m + 1,), coefficients (m, nv, terms), and a mask (nv,).
 
-    The mask is True for coordinates whose polynomials are the trajectory: those of joints with plain coordinates.
+    The coefficients are of the time since each segment began. The mask is True for coordinates whose polynomials are
+    the trajectory: those of joints with plain coordinates.
     """
     space, name = section.space, section.kind.name
     plain = np.ones(space.nv, dtype=bool)
@@ -54,7 +55,10 @@ def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def _squad_polynomials(section: Section) -> np.ndarray:
-    """Return the cubics (segments, nv, 4) of squads: u φ + 2 u (1 − u) (d + u (ψ − φ)) in plain coordinates."""
+    """Return the cubics (segments, nv, 4) of squad curves in coordinates of a vector space.
+
+    In units u of a segment they are u φ + 2 u (1 − u) (d + u (ψ − φ)).
+    """
     x = section.arrays
     d, closing = each(section.space.difference, x["base"], x["inner"]), x["inner_steps"] - x["steps"]
     result = np.stack([0.0 * d, x["steps"] + 2.0 * d, 2.0 * (closing - d), -2.0 * closing], axis=-1)
@@ -63,7 +67,10 @@ def _squad_polynomials(section: Section) -> np.ndarray:
 
 
 def _clock_from(section: Section, begin: float, inside: float) -> np.ndarray:
-    """Return the parameter's polynomial of the time since ``begin``."""
+    """Return the coefficients of the curve's parameter as a polynomial of the time since ``begin``.
+
+    The polynomial is the one that holds at time ``inside``.
+    """
     if section.clock is None:
         return np.array([begin, 1.0])
     starts = section.clock.starts
@@ -73,7 +80,7 @@ def _clock_from(section: Section, begin: float, inside: float) -> np.ndarray:
 
 
 def _composed(c: np.ndarray, clock: np.ndarray) -> np.ndarray:
-    """Return p(s(t) − s(0)) for each row (n, terms)."""
+    """Return the coefficients of p(s(t) − s(0)) for each row p of c (n, terms), with s(t) as ``clock``."""
     if len(clock) == 2:
         result: np.ndarray = c * clock[1] ** np.arange(c.shape[1])
         return result

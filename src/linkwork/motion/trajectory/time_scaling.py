@@ -37,7 +37,10 @@ def monotone_clock(new: np.ndarray, old: np.ndarray) -> TimeScaling:
 
 
 def cubic_hermite(h: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """Return cubics (n, ..., 4), lowest first, over lengths h (n,), with values and slopes (n + 1, ...) at the ends."""
+    """Return cubics (n, ..., 4), lowest first, on intervals of lengths h (n,), with values and slopes at their ends.
+
+    ``values`` and ``slopes`` are (n + 1, ...).
+    """
     result = np.empty((*slopes[1:].shape, 4))
     inverse = (1.0 / h).reshape(-1, *(1,) * (values.ndim - 1))
     rate, a, b = (values[1:] - values[:-1]) * inverse, slopes[:-1], slopes[1:]
@@ -48,7 +51,7 @@ def cubic_hermite(h: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> np.n
 
 
 def clocked(sections: Iterable[Section], clock: TimeScaling, new: np.ndarray, old: np.ndarray) -> list[Section]:
-    """Return sections with a time scaling from ``new`` to ``old`` times, which include the sections' ends."""
+    """Return the sections with a further time scaling from new to old times; both include the sections' ends."""
     result: list[Section] = []
     for section in sections:
         first, last = (float(new[np.argmin(np.abs(old - end))]) for end in (section.start, section.end))
@@ -71,7 +74,10 @@ _WORST = 0.5 - 3.0**0.5 / 6.0  # of a cubic's length: where the error of its slo
 
 
 def speed_of(caller: str, trajectory: Any, weights: Any, frame: str | None) -> Speed:
-    """Return the speed as a function of time: √(Σ w_j v_j²), or that of a frame's origin in the world [m/s]."""
+    """Return the speed of a trajectory as a function of time.
+
+    It is √(Σ w_j v_j²), or with a ``frame`` the speed of its origin in the world [m/s].
+    """
     robot = trajectory.robot
     if frame is None:
         expected = f"{caller}: weights: expected an array of shape ({trajectory.nv},) of numbers >= 0"
@@ -101,9 +107,9 @@ def length_of(knots: np.ndarray, speed: Speed) -> float:
 def clock_by_length(
     caller: str, knots: np.ndarray, speed: Speed, target: float, start: float
 ) -> tuple[TimeScaling, np.ndarray]:
-    """Return the time scaling at constant speed, and the new times of knots.  Times of rest are left out.
+    """Return the time scaling with which a trajectory has a constant speed, and the new times of its knots.
 
-    Raises ValueError for a trajectory of zero length.
+    Times of rest are left out.  Raises ValueError for a trajectory of zero length.
     """
     t, s = lengths_of(speed, knots)
     if not s[-1] > 0.0:
@@ -132,7 +138,7 @@ def clock_by_length(
 
 
 def _rates(speed: Speed, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return dt/ds at the beginning and the end of each cell; infinite at rest."""
+    """Return dt/ds, the reciprocal of the speed, at both ends of each interval of t; infinite at rest."""
     rates = speed(t)
     with np.errstate(divide="ignore"):
         result = np.where(rates > _REST_SHARE * rates.max(), 1.0 / rates, np.inf)
@@ -140,7 +146,10 @@ def _rates(speed: Speed, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _cells(h: np.ndarray, begin: np.ndarray, end: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Return cubics (n, 4) of times over lengths h, with slopes at both ends; a parabola for an infinite slope."""
+    """Return cubics (n, 4) of time by path length on intervals of lengths h, with slopes ``first`` and ``last``.
+
+    They run from time ``begin`` to ``end``.  For an infinite slope at one end they are parabolas.
+    """
     mean = (end - begin) / h
     a = np.where(np.isfinite(first), first, np.where(np.isfinite(last), np.maximum(2.0 * mean - last, mean), mean))
     b = np.where(np.isfinite(last), last, np.where(np.isfinite(first), np.maximum(2.0 * mean - first, mean), mean))
@@ -149,7 +158,10 @@ def _cells(h: np.ndarray, begin: np.ndarray, end: np.ndarray, first: np.ndarray,
 
 
 def lengths_of(speed: Speed, times: np.ndarray, halved: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return times, including the given ones, and the path lengths up to them."""
+    """Return times, among them ``times``, and the path lengths up to each.
+
+    If ``halved``, intervals are halved until their lengths are accurate.
+    """
     ends = np.array([*pairwise(times)])
     result = _sums(speed, ends)
     whole = max(float(result.sum()), 1e-300)
@@ -171,7 +183,7 @@ def lengths_of(speed: Speed, times: np.ndarray, halved: bool = True) -> tuple[np
 
 
 def _sums(speed: Speed, ends: np.ndarray) -> np.ndarray:
-    """Return Gauss's sums between ends (n, 2)."""
+    """Return the path lengths (n,) of intervals ``ends`` (n, 2) of time, by Gauss's quadrature."""
     half = 0.5 * (ends[:, 1] - ends[:, 0])
     at = ends.mean(axis=1)[:, None] + half[:, None] * _NODES
     result: np.ndarray = half * (speed(at) @ _WEIGHTS)

@@ -96,10 +96,11 @@ class Trajectory:
     ) -> Trajectory:
         """Create piecewise polynomials with separate segments for each coordinate of v.
 
-        Coordinate j has ``times[j]`` (n_j + 1,) [s] and ``coefficients[j]`` (n_j, terms), lowest first.  q(t) = base ⊕
-        x(t) with x_j(t) = Σ c_k u^k, u the time since the segment began.  ``base`` (nq,) is zero by default for plain
-        coordinates.  The trajectory begins and ends with the coordinates' times, which must agree, unless ``start`` and
-        ``end`` are passed. Outside its times a coordinate continues its first or last polynomial.
+        Coordinate j has ``times[j]`` (n_j + 1,) [s] and ``coefficients[j]`` (n_j, terms), lowest first. q(t) = base ⊕
+        x(t) with x_j(t) = Σ c_k u^k, where u is the time since the segment began. ``base`` (nq,) is zero by default
+        for plain coordinates. Unless ``start`` and ``end`` are passed, all coordinates must begin at the same time and
+        end at the same time, and so does the trajectory. Outside its times a coordinate continues its first or last
+        polynomial.
         """
         return cls([coordinate_section(times, coefficients, robot, base, start, end)], robot)
 
@@ -144,7 +145,7 @@ class Trajectory:
 
     @property
     def sections(self) -> tuple[Section, ...]:
-        """The successive curves, each with its times."""
+        """The successive curves of the trajectory, each with the times between which it runs."""
         return self._sections
 
     # -- evaluation

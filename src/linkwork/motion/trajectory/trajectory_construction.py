@@ -28,7 +28,7 @@ __all__ = [
 
 
 def polynomial_section(times: Any, coefficients: Any, robot: RobotBase | None, base: Any) -> Section:
-    """Return a section with the same segments for all coordinates.  Raises ValueError."""
+    """Return a section of polynomials with the same segments for all coordinates.  Raises ValueError."""
     caller = "Trajectory.polynomial"
     breaks = increasing(caller, times)
     space = space_of(caller, robot, coefficients, 1)
@@ -50,7 +50,7 @@ def coordinate_section(
     start: float | None,
     end: float | None,
 ) -> Section:
-    """Return a section with separate segments for each coordinate.  Raises ValueError."""
+    """Return a section of polynomials with separate segments for each coordinate.  Raises ValueError."""
     caller = "Trajectory.by_coordinate"
     if len(times) != len(coefficients):
         raise ValueError(f"{caller}: expected as many times as coefficients, got {len(times)} and {len(coefficients)}")
@@ -101,7 +101,10 @@ def chained(sections: Iterable[Section], start: float) -> list[Section]:
 
 
 def refuse_jumps(first: Any, other: Any, name: Callable[[int], str], tolerance: float) -> None:
-    """Raise ValueError if q or v of the other's beginning differs from that of the first one's end."""
+    """Raise ValueError if q or v at the start of ``other`` differs from that at the end of ``first``.
+
+    Differences up to a tolerance are permitted; ``name`` returns the name of a coordinate of v.
+    """
     end, begin = first(first.end_time), other(other.start_time)
     space = first.sections[0].space
     gap = np.abs(np.asarray(space.difference([*end.q], [*begin.q]), dtype=float))
@@ -115,7 +118,7 @@ def refuse_jumps(first: Any, other: Any, name: Callable[[int], str], tolerance: 
 
 
 def at_other_times(trajectory: Any, times: Any) -> Sequence[Section]:
-    """Return the sections stretched by a factor, or with new times at the knots."""
+    """Return a trajectory's sections stretched in time by a factor, or with new times at the knots."""
     if np.ndim(times) == 0:
         scale = finite_number("retimed: scale", times)
         if scale <= 0.0:
@@ -132,7 +135,7 @@ def at_other_times(trajectory: Any, times: Any) -> Sequence[Section]:
 
 
 def at_one_speed(trajectory: Any, speed: Any, weights: Any, frame: str | None) -> list[Section]:
-    """Return the sections at constant speed in joint space or of a frame."""
+    """Return a trajectory's sections timed so that a speed is constant: that in joint space, or that of a frame."""
     caller = "at_constant_speed"
     target = finite_number(f"{caller}: speed", speed)
     if target <= 0.0:

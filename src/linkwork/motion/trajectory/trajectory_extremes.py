@@ -49,7 +49,7 @@ class Extremes(NamedTuple):
 
 
 def extremes_of(sections: Sequence[Section], order: int) -> Extremes:
-    """Return bounds over all sections; infinite for coordinates without a known bound."""
+    """Return bounds of q (order 0) or a derivative over all sections; infinite where no bound is known."""
     if order not in (0, 1, 2, 3):
         raise ValueError(f"extremes: order: expected 0 (q), 1 (v), 2 (a) or 3 (jerk), got {order!r}")
     result = []
@@ -71,7 +71,10 @@ def extremes_of(sections: Sequence[Section], order: int) -> Extremes:
 
 
 def polynomial_extremes(h: np.ndarray, c: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the extremes (n,) of a derivative of polynomials c (m, n, terms) over [0, h] (m,)."""
+    """Return the smallest and largest values (n,) of a derivative of polynomials c (m, n, terms) on [0, h].
+
+    h (m,) are the lengths of the segments.
+    """
     for _ in range(order):
         c = c[..., 1:] * np.arange(1, c.shape[-1]) if c.shape[-1] > 1 else np.zeros_like(c)
     c = c * (h[:, None, None] ** np.arange(c.shape[-1]))  # over [0, 1]
@@ -93,9 +96,9 @@ def polynomial_extremes(h: np.ndarray, c: np.ndarray, order: int) -> tuple[np.nd
 
 
 def bernstein(c: np.ndarray) -> np.ndarray:
-    """Return the Bernstein control points of polynomials (..., terms) over [0, 1]; they bound them.
+    """Return the Bernstein control points (..., terms) of polynomials on [0, 1], whose values lie between these.
 
-    b_i = Σ_{k ≤ i} C(i, k) / C(d, k) c_k.  Source: Farouki, The Bernstein polynomial basis: a centennial retrospective,
+    b_i = Σ_{k ≤ i} C(i, k) / C(d, k) c_k. Source: Farouki, The Bernstein polynomial basis: a centennial retrospective,
     Computer Aided Geometric Design 29, 2012.
     """
     d = c.shape[-1] - 1
@@ -141,7 +144,7 @@ def margins_of(caller: str, trajectory: Any, limits: Mapping[str, Any]) -> dict[
 
 
 def read_positions(caller: str, name: str, value: Any, size: int) -> np.ndarray:
-    """Return a limit (n,) of each coordinate.  Raises ValueError."""
+    """Return a limit of position as an array (n,), from a number or an array.  Raises ValueError."""
     expected = f"{caller}: {name}: expected a number or an array of shape ({size},)"
     result = np.asarray(real_array(expected, value), dtype=float)
     if result.shape not in ((), (size,)) or np.isnan(result).any():
@@ -150,7 +153,10 @@ def read_positions(caller: str, name: str, value: Any, size: int) -> np.ndarray:
 
 
 def _by_velocity(space: Any, limit: np.ndarray, none: float) -> np.ndarray:
-    """Return limits of plain coordinates of q, arranged by velocity coordinates."""
+    """Return limits (nq,) of positions as an array by velocity coordinate (nv,).
+
+    It has ``none`` for joints whose v is not the time derivative of q.
+    """
     result = np.full(space.nv, none)
     for coordinates in space.joints:
         if coordinates.is_plain:
@@ -212,7 +218,10 @@ def twisting_extremes(section: Section, coordinates: JointSlice, order: int) -> 
 
 
 def _columns(coordinates: JointSlice) -> list[bool] | None:
-    """Return for each velocity coordinate if it is angular; None if v is no twist along fixed orthonormal axes."""
+    """Return for each velocity coordinate of a joint True if it is angular, False if linear.
+
+    None if v is not a twist along fixed orthonormal axes.
+    """
     if coordinates.joint.nv == 0 or not coordinates.joint.has_fixed_subspaces:
         return None
     S = np.array([[*map(float, x.elements())] for x in coordinates.joint.S(coordinates.joint.zero()).columns])
@@ -244,7 +253,10 @@ class _TwistNormBounds:
     def at(
         self, segment: np.ndarray, middle: np.ndarray, half: np.ndarray, order: int
     ) -> tuple[NormBounds, NormBounds]:
-        """Return bounds of the angular and the linear velocity and of ``order`` derivatives."""
+        """Return bounds of a joint's angular and linear velocity, and of their first ``order`` derivatives.
+
+        Each is for an interval of a segment, by its middle and half length.
+        """
         values = derivatives(self.c[segment], middle - self.knots[segment], order + 2)
         if not self.cumulative:
             turns, moves = (

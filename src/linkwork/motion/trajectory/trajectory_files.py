@@ -40,7 +40,7 @@ def save_trajectory(trajectory: Any, path: str | os.PathLike[str], samples: int 
 
 
 def load_trajectory(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
-    """Read a trajectory."""
+    """Return the trajectory in a file.  Raises ValueError for another file or robot."""
     where = Path(path)
     if where.suffix == ".csv":
         return _load_text(cls, where, robot)
@@ -50,7 +50,7 @@ def load_trajectory(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
 
 
 def _joints(space: CurveSpace, robot: Any) -> dict[str, Any]:
-    """Return what a file states about the robot."""
+    """Return the header entries that identify a trajectory's coordinates: their number and names."""
     header: dict[str, Any] = {"nq": space.nq, "nv": space.nv, "apart": space.apart}
     if robot is not None:
         header["q_names"], header["v_names"] = [*robot.q_names], [*robot.v_names]
@@ -58,7 +58,7 @@ def _joints(space: CurveSpace, robot: Any) -> dict[str, Any]:
 
 
 def _space(header: dict[str, Any], robot: Any) -> CurveSpace:
-    """Return the space of a file.  Raises OtherFileError where it is not the robot's."""
+    """Return the curve space of a file from its header.  Raises OtherFileError if the file is of another robot."""
     if robot is None:
         if "q_names" in header:
             raise OtherFileError("a trajectory of a robot: pass that robot as robot=")
@@ -115,7 +115,7 @@ def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
 
 
 def _read_section(reader: ArchiveReader, k: int, kind: CurveKind, space: CurveSpace) -> Section:
-    """Read a section of a file and check all its arrays."""
+    """Return section k of a trajectory file, with all arrays checked."""
     reader.sizes = {"nq": space.nq, "nv": space.nv}
     start, end = reader.array(f"{k}.times", (2,)).tolist()
     if not start <= end:

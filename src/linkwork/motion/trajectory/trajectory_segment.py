@@ -42,7 +42,7 @@ def _is_frozen(x: np.ndarray) -> bool:
 
 
 class Section:
-    """A curve with a time scaling between two times.
+    """A part of a trajectory: a curve, its time scaling, and the times between which it runs.
 
     Its arrays are floats, or symbols while a function is traced.
     """
@@ -69,7 +69,7 @@ class Section:
     # -- value semantics
 
     def key(self) -> tuple[Any, ...]:
-        """Return its contents for comparison and hashing."""
+        """Return the contents of the section as a tuple, for comparison and hashing."""
         arrays = [*self.arrays.values(), *(() if self.clock is None else (self.clock.starts, self.clock.coefficients))]
         values = tuple((x.shape, x.tobytes()) for x in arrays)
         return (self.space, self.kind.name, self.start, self.end, self.clock is None, *values)
@@ -85,13 +85,19 @@ class Section:
     # -- evaluation
 
     def on_symbols(self, t: Any, order: int) -> list[list[Any]]:
-        """Return q and ``order`` derivatives at a time, over any scalar."""
+        """Return q and its first ``order`` derivatives at time t, over any scalar.
+
+        Before its start and after its end the section rests.
+        """
         arrays, clocks = self.padded()
         clock = None if self.clock is None else TimeScaling(clocks["clock_starts"], clocks["clock"])
         return curve_motion(self.space, self.kind, arrays, clock, (self.start, self.end), t, order)
 
     def at_time(self, t: float) -> Any:
-        """Return q, v and a at a time within the section, from its segment's row; None if that is not supported."""
+        """Return q, v and a at one time within the section, by a kernel for the segment that contains it.
+
+        None if the section has no such kernel.
+        """
         if self._single is None:
             self._single = self._single_evaluator()
         if not self._single:
@@ -113,7 +119,7 @@ class Section:
         return kernel, starts.tolist(), [*self.arrays.values()], values, [*clocks.values()]
 
     def at(self, times: np.ndarray, order: int, hold: bool = False) -> Any:
-        """Return q (..., nq) and ``order`` derivatives (..., nv) at times (...) within the section.
+        """Return q (..., nq) and its first ``order`` derivatives (..., nv) at times (...) within the section.
 
         With ``hold`` other times are permitted; the section rests there.
         """
@@ -136,7 +142,7 @@ class Section:
         return kernel(times, *arrays.values(), *clocks.values())
 
     def _along(self, times: np.ndarray, order: int) -> list[np.ndarray]:
-        """Evaluate plain coordinates, all of a time in parallel."""
+        """Return q and derivatives at times, for polynomials of plain coordinates, all coordinates in parallel."""
         if order not in self._evaluators:
             self._evaluators[order] = polynomial_evaluator(self.arrays, self.clock, order)
         flat = times.reshape(-1)
@@ -144,7 +150,10 @@ class Section:
         return [x.reshape(*times.shape, self.space.nv) for x in result]
 
     def _by_segments(self, times: np.ndarray, order: int, clocks: Any) -> list[np.ndarray]:
-        """Evaluate each time with the row of its segment, or many sorted times with one call for each segment."""
+        """Return q and derivatives at times, each evaluated with the coefficients of its segment only.
+
+        Many sorted times are evaluated with one call for each segment.
+        """
         flat = times.reshape(-1)
         result = [recycled((flat.size, n)) for n in (self.space.nq, *(self.space.nv,) * order)]
         arrays = [x.reshape(len(x), 1, *x.shape[1:]) for x in self.arrays.values()]
@@ -165,7 +174,7 @@ class Section:
         return [x.reshape(*times.shape, x.shape[1]) for x in result]
 
     def _gathered(self, arrays: list[np.ndarray], segments: np.ndarray) -> Iterator[_Part]:
-        """Gather rows of segments for blocks of times, in the same memory."""
+        """Yield for each block of times its slice, and the coefficients of the times' segments, in the same memory."""
         buffers = [np.empty((min(_ROW_BLOCK, len(segments)), *x.shape[1:])) for x in arrays]
         for b in range(0, len(segments), _ROW_BLOCK):
             here = segments[b : b + _ROW_BLOCK]
@@ -196,7 +205,7 @@ class Section:
         return int(self.arrays["starts"].shape[-1])
 
     def _rows(self, times: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the arrays of the segment of each time, with one segment for each sample."""
+        """Return the curve's arrays with one segment for each time: the segment that contains it."""
         s = self.parameter(np.clip(times, self.start, self.end))
         result = {}
         starts = self.arrays["starts"]
@@ -217,7 +226,7 @@ class Section:
     # -- time scaling
 
     def parameter(self, t: np.ndarray) -> np.ndarray:
-        """Return the curve's parameter at times."""
+        """Return the curve's parameter s at times t."""
         if self.clock is None:
             return t
         starts, coefficients = self.clock.starts, self.clock.coefficients
@@ -247,7 +256,7 @@ class Section:
 
     @property
     def is_affine(self) -> bool:
-        """Return True if the parameter is an affine function of time."""
+        """Return True if the curve's parameter is an affine function of time."""
         return self.clock is None or (len(self.clock.starts) == 1 and self.clock.coefficients.shape[1] == 2)
 
     def knots(self) -> np.ndarray:
@@ -308,7 +317,7 @@ class Section:
         return Section(self.space, self.kind, self.arrays, start, end, time_scaling)
 
     def with_time_scaling(self, clock: TimeScaling, start: float, end: float) -> Section:
-        """Return the same curve with a time scaling of frozen arrays, without copies or checks."""
+        """Return the same curve with another time scaling, whose arrays are read-only, without copies or checks."""
         section = object.__new__(Section)
         section.space, section.kind, section.arrays, section.clock = self.space, self.kind, self.arrays, clock
         section.start, section.end, section._padded, section._single = start, end, None, None
@@ -341,7 +350,7 @@ def _restored(
 
 
 def shifted(c: np.ndarray, by: Any) -> np.ndarray:
-    """Return the coefficients (..., terms) of p(u + by)."""
+    """Return the coefficients of p(u + by), from those of polynomials p (..., terms), lowest first."""
     result = np.array(c, dtype=float)
     for k in range(result.shape[-1] - 1):
         for j in range(result.shape[-1] - 2, k - 1, -1):
@@ -350,7 +359,7 @@ def shifted(c: np.ndarray, by: Any) -> np.ndarray:
 
 
 def composed(c: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """Return the coefficients of p(s(t) − s(0)), from those of p and s."""
+    """Return the coefficients of the polynomial p(s(t) − s(0)), from those of p and s, lowest first."""
     inner_change = np.array([0.0, *inner[1:]])
     result = np.array([c[-1]])
     for x in c[-2::-1]:
@@ -360,7 +369,7 @@ def composed(c: np.ndarray, inner: np.ndarray) -> np.ndarray:
 
 
 def _filled(x: Any, axis: int | None, name: str) -> Any:
-    """Pad an array to 2^k segments; unused segments begin at `FAR`."""
+    """Return an array padded to 2^k segments; unused segments begin at `FAR`."""
     if axis is None:
         return x
     count = x.shape[axis]

@@ -57,7 +57,10 @@ class WindowShare(NamedTuple):
 
 
 class Eliminated(NamedTuple):
-    """Result of the elimination: factors of each step for back substitution, and the reduced border."""
+    """Result of an elimination: the factors of each step, for back substitution, and the equations of the border.
+
+    The unknowns of all steps are eliminated.  The remaining equations have the unknowns of the border only.
+    """
 
     steps: tuple[Any, ...]  # (T + m, ...) each: L (1/diagonal) (triangle), Y (width, m·width + border), y (width)
     border: list[list[Any]]  # lower triangle, of rows
@@ -75,12 +78,14 @@ def eliminate(
     inputs: Any,
     floor: Any,
 ) -> Eliminated:
-    """Eliminate the unknowns of all steps, one step after the other; the code of a step is unrolled.
+    """Return the factors of all steps' equations and the reduced border, by eliminating one step after the other.
+
+    The code of a step is unrolled.
 
     ``width`` is the number of unknowns of a step, ``depth`` the number of earlier steps in a window, and
     ``border_size`` the number of unknowns of the border.  ``added(input)`` returns the contribution of a window, with
-    no ``rows`` in it.  ``inputs`` have an entry for each of the ``windows``, then ``depth`` copies of the last one,
-    which add nothing.  ``floor`` is added to every diagonal element.
+    empty ``rows``.  ``inputs`` have an entry for each of the ``windows``, then ``depth`` copies of the last one,
+    which add zero.  ``floor`` is added to every diagonal element.
     """
     block, size = depth * width, depth * width + border_size  # columns of the front, without and with the border
     triangle = [(i, j) for i in range(size) for j in range(i + 1)]
@@ -144,7 +149,11 @@ def eliminate(
 
 
 def _cholesky(rows: Sequence[Scalars], min_pivot: float) -> tuple[list[list[Any]], Any]:
-    """Return L of L Lᵀ with inverse diagonal, and True if all pivots exceed their minimum; others are set to 1."""
+    """Return the Cholesky factor L of a symmetric matrix, and True if all pivots exceed a minimum.
+
+    ``rows`` is the lower triangle by row. L's diagonal contains 1/Lₖₖ. The minimum of pivot k is ``min_pivot`` times
+    the k-th diagonal element. A pivot that does not exceed it is replaced by 1.
+    """
     L: list[list[Any]] = []
     good: Any = None
     for i, row in enumerate(rows):
@@ -160,7 +169,7 @@ def _cholesky(rows: Sequence[Scalars], min_pivot: float) -> tuple[list[list[Any]
 
 
 def _forward_substitution(L: Sequence[Scalars], b: Scalars) -> list[Any]:
-    """Return L⁻¹ b, for L with inverse diagonal."""
+    """Return L⁻¹ b, for a lower triangular L whose diagonal contains 1/Lₖₖ."""
     rows: list[Any] = []
     for i, x in enumerate(b):
         total = subtract_dot(x, L[i][:i], rows)
@@ -169,7 +178,10 @@ def _forward_substitution(L: Sequence[Scalars], b: Scalars) -> list[Any]:
 
 
 def solve_border(border: Sequence[Scalars], rest: Scalars) -> tuple[list[Any], Any]:
-    """Solve the equations of the border; return its unknowns, and True if its matrix is positive definite."""
+    """Return the solution of the border's equations, and True if their matrix is positive definite.
+
+    ``border`` is the lower triangle by row, ``rest`` the right-hand side.
+    """
     L, good = _cholesky(border, 0.0)
     x = _forward_substitution(L, rest)
     for i in reversed(range(len(x))):
@@ -178,7 +190,7 @@ def solve_border(border: Sequence[Scalars], rest: Scalars) -> tuple[list[Any], A
 
 
 def substitute(width: int, depth: int, factors: Eliminated, border: Scalars) -> Any:
-    """Return the unknowns of all steps (T, width) by back substitution, from those of the border."""
+    """Return the unknowns of all T steps (T, width) by back substitution; ``border`` are the border's unknowns."""
     block = depth * width
 
     def step(later: Any, window: Any) -> tuple[Any, Any]:
@@ -205,9 +217,9 @@ def eliminate_wide(
     inputs: Any,
     floor: Any,
 ) -> Eliminated:
-    """Eliminate all steps, like `eliminate`, with loops over each front.
+    """Return the same as `eliminate` for steps with many unknowns: each front is eliminated in loops, not unrolled.
 
-    The factors of each step are U (width, columns) without its diagonal, and 1/diagonal.
+    The factors of each step are two arrays: U (width, columns) without its diagonal, and 1/diagonal (width,).
     """
     block = depth * width  # columns of the front without the border
     size, whole = block + border_size, block + width + border_size
@@ -262,7 +274,10 @@ def eliminate_wide(
 
 
 def substitute_wide(width: int, depth: int, factors: Eliminated, border: Any) -> Any:
-    """Return the unknowns of all steps (T, width) by back substitution, from those of the border."""
+    """Return the unknowns of all T steps (T, width) by back substitution with the factors of `eliminate_wide`.
+
+    ``border`` are the unknowns of the border.
+    """
     block = depth * width
     indices = np.arange(width, dtype=float)
 

@@ -90,7 +90,10 @@ class PathSweeps(PathSteps):
         return PathShares(merit, cost, array(violations), array(residuals), active, everywhere, array(forces))
 
     def values(self, point: PathPoint) -> tuple[Any, list[Any]]:
-        """Return the features' values: those of all steps (T, rows), and those of single steps."""
+        """Return the features' values on a path.
+
+        They are an array (T, components) for terms of all steps, and a list for terms of single steps.
+        """
         program = self.program
         everywhere: Any = np.zeros((program.steps, 0))
         if program.everywhere:
@@ -106,7 +109,7 @@ class PathSweeps(PathSteps):
     # -- derivatives
 
     def derivative_sizes(self, point: PathPoint) -> tuple[Any, list[Any]]:
-        """Return, for each value of `values`, the sum of the absolute values of its derivatives.
+        """Return Σ |∂c/∂unknown| for each feature value c, in the shapes of `values`.
 
         The sum is finite if and only if all derivatives of the value are finite.
         """
@@ -130,13 +133,12 @@ class PathSweeps(PathSteps):
     def equations(
         self, point: PathPoint, duals: Duals, damping: Any, floor: Any, curvature: Any
     ) -> tuple[Eliminated, Any, Any]:
-        """Eliminate the unknowns of all steps from H d = −g.
+        """Return the factors of H d = −g after elimination of all steps, the merit, and a number of components.
 
-        Return the factors, the merit, and the number of active components.
-
-        H is the Gauss–Newton matrix of the merit and g its gradient. H's diagonal is multiplied by 1 + ``damping``,
-        and ``floor`` is added to it. For terms of single steps, second derivatives times ``curvature`` (0 to 1) are
-        added to H. An active component is one of an inequality or of a bounded term that is at a bound or beyond it.
+        The number is that of the active components. H is the Gauss–Newton matrix of the merit, g its gradient, and d
+        the step of all unknowns. H's diagonal is multiplied by 1 + ``damping``, and ``floor`` is added to it. For
+        terms of single steps, second derivatives times ``curvature`` (0 to 1) are added to H. A component of an
+        inequality or of a bounded term is active if it is at a bound or beyond it.
         """
         program = self.program
         size = (program.depth + 1) * program.width
@@ -208,7 +210,7 @@ class PathSweeps(PathSteps):
         return method(program.width, m, program.many, T, added, padded, floor), merit, active
 
     def direction(self, factors: Eliminated, border: Sequence[Any]) -> Any:
-        """Return the Newton direction of every step (T, width), from that of the parameters."""
+        """Return the Newton direction of every step (T, width); ``border`` is that of the path's parameters."""
         method = substitute_wide if self.program.wide else substitute
         return method(self.program.width, self.program.depth, factors, border)
 
@@ -253,7 +255,10 @@ class PathSweeps(PathSteps):
         return rows, array(own) if own else duals.alone
 
     def lengths(self, point: PathPoint, direction: Any) -> tuple[Any, Any]:
-        """Return the largest coordinate change [rad, m] along a direction, and a variable's largest relative one."""
+        """Return the largest change of a coordinate [rad, m] and of a variable along a direction.
+
+        The change of a variable u is relative to its size: |du| / (|u| + 0.1).
+        """
         nv, extra = self.program.tree.nv, self.program.extra
 
         def step(state: Any, inputs: Any) -> tuple[Any, None]:

@@ -39,7 +39,7 @@ class JacobianCheck:
 
     @property
     def success(self) -> bool:
-        """True if the error is no larger than rounding and truncation of central differences explain."""
+        """True if rounding and truncation of central differences explain the error."""
         return self.error <= ROUNDING * (1.0 + self.scale)
 
     def __bool__(self) -> NoReturn:
@@ -97,7 +97,10 @@ def check_jacobian(
 def jacobian_errors(
     feature: Feature, sample: WindowSample, target: Sequence[float], jacobian: FeatureJacobian
 ) -> Iterator[JacobianCheck]:
-    """Yield a `JacobianCheck` for each column of a Jacobian in one window; ``scale`` is that of the column."""
+    """Yield the difference from central differences for each column of a Jacobian in one window.
+
+    ``scale`` of each is the largest absolute central difference of its column.
+    """
     for back, name, column, plus, minus in sample.neighbours(feature.depth):
         high, low = (finite_values(feature, feature.values(side.window(), target)) for side in (plus, minus))
         expected = (high - low) / (2.0 * DIFFERENCE_STEP)

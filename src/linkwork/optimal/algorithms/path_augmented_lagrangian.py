@@ -60,14 +60,14 @@ _TRIALS = 8  # step lengths of a line search
 
 
 class Tolerances(NamedTuple):
-    """Tolerances that end a search: of steps, and of each constraint's violation."""
+    """Tolerances of a search: of the length of the last step, and of each constraint's violation."""
 
     step: Any  # [rad, m]
     violations: Any  # (constraints,)
 
 
 class PathSearch(NamedTuple):
-    """The complete state of a search."""
+    """State of a search between two iterations: path, multipliers, penalties, damping, status and counters."""
 
     point: PathPoint
     duals: Duals
@@ -104,7 +104,7 @@ class _Trial(NamedTuple):
 
 
 def initial_search(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
-    """Return the state of a search before its first step."""
+    """Return the state of a search before its first step; ``hard`` is the number of constraints."""
     far = array([1e300] * hard)
     numbers = 0.0, 0.0, 0.0, 1e300, 0.0, 0.0, 0.0, 1.0, _NO_STEP
     return PathSearch(point, duals, far, far, _MIN_DAMPING, RUNNING, *numbers)
@@ -113,7 +113,10 @@ def initial_search(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
 def search(
     sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget: Any, max_iterations: int
 ) -> PathSearch:
-    """Iterate until the search ends or ``budget`` iterations are done."""
+    """Return the state in which a search ends: with a final status, or after ``budget`` iterations.
+
+    ``max_iterations`` is the fixed limit of the compiled loop.
+    """
 
     def running(state: PathSearch) -> Any:
         return and_(lt(state.status, 0.5), lt(state.iterations, budget))
@@ -274,13 +277,13 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
 
 
 def _chosen(condition: Any, new: Any, old: Any) -> Any:
-    """Return new values where the condition holds, else old ones."""
+    """Return the array ``new`` if the condition is true, else ``old``."""
     flat = [where(condition, x, y) for x, y in zip(np.ravel(new), np.ravel(old), strict=True)]
     return array(flat).reshape(np.shape(old))
 
 
 def _relative(border: Sequence[Any], p: Sequence[Any]) -> Any:
-    """Return the largest step of parameters relative to their magnitude."""
+    """Return the largest relative step |dp| / (|p| + 0.1) of the path's parameters p; ``border`` is dp."""
     largest: Any = 0.0
     for step, x in zip(border, p, strict=True):
         largest = fmax(largest, fabs(step) / (fabs(x) + SMALL))
@@ -288,9 +291,10 @@ def _relative(border: Sequence[Any], p: Sequence[Any]) -> Any:
 
 
 def _bounded(sweeps: PathSweeps, factors: Eliminated, p: Any) -> tuple[list[Any], Any]:
-    """Return the step of the parameters within their bounds, and True if their equations are positive definite.
+    """Return the step of the path's parameters within their bounds, and True if its equations are positive definite.
 
-    Without curvature along them, the gradient bounds their step.
+    A term |gradient| / (½ |p| + 0.1) on the diagonal limits the step of a parameter p along which there is no
+    curvature. The second result is None without parameters.
     """
     low = [a - x for a, x in zip(sweeps.inputs.floor, p, strict=True)]
     high = [a - x for a, x in zip(sweeps.inputs.ceiling, p, strict=True)]
@@ -300,7 +304,10 @@ def _bounded(sweeps: PathSweeps, factors: Eliminated, p: Any) -> tuple[list[Any]
         A[k][k] = A[k][k] + fabs(factors.rest[k]) / (0.5 * fabs(p[k]) + 0.1) + _REGULARIZATION
 
     def rest(free: list[Any], step: list[Any]) -> tuple[list[Any], Any]:
-        """Return the change of the free parameters."""
+        """Return a further step of the free parameters, and True if their matrix is positive definite.
+
+        ``free`` has 1 for a free parameter and 0 for one at a bound.  ``step`` is the step so far.
+        """
         masked = [
             [A[i][j] * free[i] * free[j] + (1.0 - free[i] if i == j else 0.0) for j in range(i + 1)]
             for i in range(count)

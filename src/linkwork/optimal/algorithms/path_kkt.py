@@ -34,28 +34,37 @@ __all__ = ["PathConditions"]
 
 @dataclass(frozen=True)
 class PathConditions:
-    """The KKT conditions of a program with the inputs of a call."""
+    """KKT conditions of a trajectory problem, for the numerical inputs of one call."""
 
     sweeps: PathSweeps
 
     @property
     def size(self) -> int:
-        """Number of columns of a window."""
+        """Number of unknowns of a window: those of its steps, then the parameters of the path."""
         program = self.sweeps.program
         return (program.depth + 1) * program.width + program.many
 
     def gradients(self, point: PathPoint, duals: Duals) -> dict[str, Any]:
-        """Return g and c of every step for terms of all steps, and for each term of a single step."""
+        """Return the gradients g of the Lagrangian and the values c of the features, as a dict.
+
+        "first" and "second" are g and c by step, of the terms of all steps. "first0" and "second0" are those of the
+        first term of a single step, and so on.
+        """
         return self._all(point, duals, self._gradient_terms)
 
     def hessians(self, point: PathPoint, duals: Duals) -> dict[str, Any]:
-        """Return H, the lower triangle row by row, and J, by the columns of windows."""
+        """Return the Hessians H of the Lagrangian and the Jacobians J of the features, as a dict.
+
+        "first" and "second" are H and J by step, of the terms of all steps. "first0" and "second0" are those of the
+        first term of a single step, and so on. H is a lower triangle, row by row. Both have the columns of a window.
+        """
         return self._all(point, duals, self._hessian_terms)
 
     def rows(self, point: PathPoint) -> dict[str, Any]:
-        """Return values and Jacobians of constraints by index.
+        """Return the values and Jacobians of all constraints, as a dict.
 
-        They are "values0" (T, rows), or (rows,) for a single step, and "rows0" (..., rows · columns of a window).
+        Constraint 0 has the entries "values0" and "rows0", and so on. Values are (T, components), or (components,) for
+        a constraint of a single step. The Jacobian is flat in its last axis: (..., components · unknowns of a window).
         """
         sweeps, program = self.sweeps, self.sweeps.program
         outputs: dict[str, Any] = {}
@@ -141,7 +150,7 @@ def _masked(request: TermRequest, x: Any) -> Any:
 
 
 def _gradient_factors(request: TermRequest, values: Sequence[Any]) -> list[Any]:
-    """Return the factor by which each component's gradient enters the gradient of the Lagrangian."""
+    """Return, for each component, the factor of its gradient in the gradient of the Lagrangian."""
     factors = []
     for k, value in enumerate(values):
         weight = request.weight_of(k) * request.scales[k]

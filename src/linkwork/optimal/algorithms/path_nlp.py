@@ -101,7 +101,7 @@ class PathProgram:
     robot_parameters: tuple[Parameter, ...] = ()  # inputs of each call that replace the robot's values
 
     def on(self, tree: Tree) -> PathProgram:
-        """Return the same program for ``tree``: the same robot with other parameter values."""
+        """Return the same program for the kinematic tree ``tree``: the same robot with other parameter values."""
         return replace(self, tree=tree)
 
     @cached_property
@@ -165,18 +165,21 @@ class PathProgram:
 
     @cached_property
     def partial_at_start(self) -> tuple[int, ...]:
-        """Indices of the terms of which only leading components apply at the first steps of a path without a start."""
+        """Indices of the terms of which only the first components apply at the beginning of a path.
+
+        There are none for a path with a start.
+        """
         if self.started:
             return ()
         return tuple(k for k, term in enumerate(self.terms) if 0 < term.feature.rows_without_past < term.count)
 
     def counted(self, k: int, t: int) -> int:
-        """Return how many components of term k, from its first one on, apply at step t."""
+        """Return the number of components of term k that apply at step t; they are the first ones of the term."""
         term = self.terms[k]
         return term.feature.rows_without_past if k in self.partial_at_start and t < term.feature.depth else term.count
 
     def forces_of(self, terms: Sequence[int]) -> dict[int, slice]:
-        """Return a dict from each constraint among ``terms`` to the slice of its multipliers."""
+        """Return the slice of each constraint's multipliers in those of all ``terms``, by index of the term."""
         slices, start = {}, 0
         for k in terms:
             if self.terms[k].hard:
@@ -185,7 +188,7 @@ class PathProgram:
         return slices
 
     def force_count(self, terms: Sequence[int]) -> int:
-        """Return the number of multipliers of one step: the components of those of ``terms`` that are constraints."""
+        """Return the number of multipliers of ``terms`` at one step: the number of components of their constraints."""
         return sum(self.terms[k].count for k in terms if self.terms[k].hard)
 
     def window(
@@ -215,10 +218,11 @@ class PathProgram:
         return PathWindow(self.tree, q, steps[:-1], steps[-1], variables, parameters, rates, self.contacts)
 
     def clocks(self, inputs: PathInputs) -> list[list[Any]]:
-        """Return, for each step, its time steps, its time, and their derivatives by free durations, as one list.
+        """Return, for each step, a list of its window's time steps, its time, and their derivatives by free durations.
 
-        The list of step t has the time steps τ_t, τ_{t−1}, ... of its window and the time of step t, for free
-        durations of zero.  The derivatives of each of these numbers by the free durations follow, in the same order.
+        The list of step t begins with the time steps τ_t, τ_{t−1}, ... of its window and the time of step t; these are
+        the values for free durations of zero. The derivatives of each of these values by the free durations follow, in
+        the same order.
         """
         T, m, free = self.steps, self.depth, self.durations
         first = 1 if self.started else 0

@@ -29,14 +29,14 @@ class Duals(NamedTuple):
 
 @dataclass(frozen=True)
 class PathSteps:
-    """A trajectory problem with the numerical inputs of one call."""
+    """Trajectory problem with the numerical inputs of one call: its windows and terms, step by step."""
 
     program: PathProgram
     inputs: PathInputs
 
     @cached_property
     def hard_scales(self) -> list[Any]:
-        """Largest scale of each constraint's rows."""
+        """Largest scale of each constraint's components."""
         scales: list[Any] = []
         for k in self.program.hard:
             largest: Any = 0.0
@@ -50,7 +50,7 @@ class PathSteps:
         return self.program.clocks(self.inputs)
 
     def _backed(self, rows: Any) -> list[Any]:
-        """Return, for each number of steps back, the entries (T, ...) of all steps that many steps earlier.
+        """Return a list of depth + 1 arrays (T, ...); array k has, for each step t, the entry of step t − k.
 
         ``rows`` (T + depth, ...) begin with the entries before the first step.
         """
@@ -58,7 +58,10 @@ class PathSteps:
         return [rows[m - back : m - back + T] for back in range(m + 1)]
 
     def _extended(self, point: PathPoint) -> tuple[list[Any], list[Any]]:
-        """Return configurations and variables of each step's window, newest first, (T, ...) each."""
+        """Return the configurations and the variables of all windows, each as a list of arrays (T, ...).
+
+        Array k of a list has, for each step t, the entry of step t − k.
+        """
         program = self.program
         m = program.depth
         past = np.array(self.inputs.past, dtype=object).reshape(m, program.tree.nq)
@@ -79,7 +82,10 @@ class PathSteps:
 
     @property
     def _first_rates(self) -> list[Any]:
-        """Derivatives of the steps before the start by free durations."""
+        """Derivatives of the first time step τ by the free durations.
+
+        Time steps before the start have the same derivatives.
+        """
         rates = self.inputs.step_rates
         return list(rates if self.program.uniform else rates[0])
 
@@ -91,7 +97,10 @@ class PathSteps:
         return float(self.program.counted(k, t) == self.program.terms[k].count)
 
     def _ages(self, t: int) -> list[float]:
-        """Return how many steps before the start each configuration of step t's window is; 0 from the start on."""
+        """Return, for each configuration of step t's window, the number of steps by which it precedes the start.
+
+        It is 0 for configurations from the start on.
+        """
         return [float(max(back - t - 1, 0)) for back in range(self.program.depth + 1)]
 
     def _term_request(
@@ -106,7 +115,7 @@ class PathSteps:
         return TermRequest(term, weight, scales, target, lower, upper, multipliers, penalty, later)
 
     def rows(self, point: PathPoint, duals: Duals | None) -> Any:
-        """Return the arrays over which loops along the path run, with an entry for each step."""
+        """Return the inputs of loops along the path, as a dict of arrays that have an entry for each step."""
         program = self.program
         q, u = self._extended(point)
         moving = [self.inputs.targets[k] for k in program.everywhere if program.terms[k].has_target_per_step]
@@ -150,7 +159,7 @@ class PathSteps:
         return w
 
     def each(self, inputs: Mapping[str, Any], duals: Duals | None) -> list[TermRequest]:
-        """Return the cost and constraint terms that apply to every step."""
+        """Return the terms that are evaluated in every step; ``inputs`` is the entry of `rows` for the step."""
         program = self.program
         moving, later = iter(inputs.get("moving", ())), iter(inputs.get("later", ()))
         places = program.forces_of(program.everywhere)
@@ -164,7 +173,7 @@ class PathSteps:
         return requests
 
     def alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, TermRequest]]:
-        """Return the terms of single steps: the step, its window and the term."""
+        """Return, for each term of a single step, a tuple of the step's index, its window and the term."""
         program = self.program
         q, u = self._extended(point)
         places = program.forces_of(program.alone)

@@ -23,12 +23,13 @@ Scalars = Sequence[Any]
 
 
 class PathWindow(WindowDynamics):
-    """Configurations q_t, q_{t−1}, ... of a robot, each with its variables and time step, and the path's parameters.
+    """Window of successive steps t, t − 1, ... of a path, in which features are evaluated.
 
-    ``rates`` are the derivatives of each step's τ, and last of the time, by the path's parameters: a dict of column ->
-    rate, empty for fixed durations.  For a path with an initial velocity and free durations, ``ages`` are the numbers
-    of steps by which configurations precede the start, and ``retreat`` their derivatives per step by each of the first
-    parameters.
+    It has the configurations q_t, q_{t−1}, ... of a robot, each with its variables and time step, and the path's
+    parameters. ``rates`` are the derivatives of each step's τ, and last of the time, by the path's parameters: a dict
+    of column -> rate, empty for fixed durations. For a path with an initial velocity and free durations, ``ages`` are
+    the numbers of steps by which configurations precede the start, and ``retreat`` their derivatives per step by each
+    of the first parameters.
     """
 
     ages: Sequence[Any] = ()
@@ -150,7 +151,10 @@ class PathWindow(WindowDynamics):
         return list(_known(self._parameters, name, "parameter of the path"))
 
     def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureJacobian:
-        """Differentiate a function by dual numbers: by each step's tangent vector and variables, and by parameters."""
+        """Return the values of a function of windows, and its Jacobian by dual numbers.
+
+        The Jacobian is by the tangent vectors and variables of ``depth`` + 1 steps, and by the path's parameters.
+        """
         width, after = self.width, (depth + 1) * self.width
         numbers: list[Any] = []
         rates: list[SparseTangent] = []

@@ -52,7 +52,7 @@ class TermRequest:
 
 @dataclass
 class LocalTerms:
-    """Gradient and lower triangle of the Hessian of one step, by column, and its merit."""
+    """Sum of the terms of one step: merit, its gradient, and the lower triangle of its Hessian, by column."""
 
     gradient: dict[int, Any] = field(default_factory=dict)
     blocks: dict[tuple[int, int], Any] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class LocalTerms:
     rows: list[tuple[dict[int, Any], Any, Any]] = field(default_factory=list)  # j, c and f that add c j jᵀ and f j
 
     def add(self, i: int, j: int, x: Any) -> None:
-        """Add to an entry of the Hessian."""
+        """Add x to the entry (i, j) of the Hessian's lower triangle."""
         index = (i, j) if i >= j else (j, i)
         self.blocks[index] = self.blocks[index] + x if index in self.blocks else x
 
@@ -193,7 +193,10 @@ def term_derivatives(
 
 
 def _merged(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[tuple[dict[int, Any], Any, Any]]:
-    """Merge rows that are equal up to the sign, such as those of two bounds, with their forces and curvatures."""
+    """Return rows of a Jacobian, merged if equal up to the sign, with their forces and curvatures.
+
+    Such rows are those of two bounds of a quantity.  Their forces and curvatures are added.
+    """
     groups: dict[Any, tuple[dict[int, Any], Any, Any]] = {}
     for line, (force, curvature) in zip(lines, rows, strict=True):
         key, opposite = (tuple((i, sign * x) for i, x in line.items()) for sign in (1.0, -1.0))
@@ -211,7 +214,7 @@ def _merged(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[tu
 def second_derivatives(
     program: PathProgram, w: PathWindow, request: TermRequest, weights: Scalars
 ) -> dict[tuple[int, int], Any]:
-    """Return the Hessian of Σ weight · value of a term: the lower triangle, by column."""
+    """Return the Hessian of Σ weight · value of a term, as a dict of its lower triangle by (row, column)."""
     feature, width = request.term.feature, program.width
     size, start = (feature.depth + 1) * width, (program.depth + 1) * width
 

@@ -51,7 +51,10 @@ Matrix = list[list[Any]]
 
 
 class WindowDynamics:
-    """The dynamics of a window; ``contacts`` are contact and constraint forces on the robot."""
+    """Dynamics of the steps of a window: joint forces, power, momentum and energy.
+
+    ``contacts`` are the contact and constraint forces on the robot.
+    """
 
     tree: Tree
     contacts: tuple[PathContact | ConstraintForce, ...] = ()
@@ -74,20 +77,26 @@ class WindowDynamics:
         def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureJacobian: ...
 
     def torque(self, passive: bool = False) -> list[Any]:
-        """Return τ_t (nv) [N·m, N]; ``passive``: with damping, friction, springs and armature of joints."""
+        """Return the joint forces τ_t (nv) [N·m, N] by inverse dynamics at (q_{t−1}, v̄, a_t).
+
+        v̄ is (v_t + v_{t−1})/2.  With ``passive`` they include damping, friction, springs and armature of joints.
+        """
         return self._joint_forces(passive).torque(*self._midpoint_motion(), self._forces())
 
     def torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
-        """Return τ_t and its Jacobian, from the derivatives of inverse dynamics and those of v̄ and a_t."""
+        """Return the joint forces τ_t and their Jacobian, by the chain rule from inverse dynamics."""
         mean = self.derived(lambda w: [0.5 * (x + y) for x, y in zip(w.velocity(), w.velocity(1), strict=True)], 2)
         return self._torque_rows(self._midpoint_motion(), mean, passive)
 
     def begin_torque(self, passive: bool = False) -> list[Any]:
-        """Return τ (nv) [N·m, N] at (q_{t−1}, v_{t−1}) with a_t: the command of a controller there."""
+        """Return the joint forces τ (nv) [N·m, N] at (q_{t−1}, v_{t−1}) with a_t.
+
+        They are the command of a controller at the beginning of the step from t − 1 to t.
+        """
         return self._joint_forces(passive).torque(*self._begin_motion(), self._forces())
 
     def begin_torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
-        """Return that τ and its Jacobian."""
+        """Return the joint forces of `begin_torque` and their Jacobian."""
         return self._torque_rows(self._begin_motion(), self.derived(lambda w: w.velocity(1), 2), passive)
 
     def _torque_rows(
@@ -115,7 +124,10 @@ class WindowDynamics:
         return sum((rate * force for rate, force in zip(v, self.torque(passive), strict=True)), 0.0)
 
     def momentum(self, about: str = "center_of_mass") -> list[Any]:
-        """Return the momentum (angular; linear) (6) of (q_t, v_t) about the centre of mass or "world" [SI]."""
+        """Return the momentum (angular; linear) (6) of (q_t, v_t) [kg·m²/s, kg·m/s].
+
+        ``about`` is "center_of_mass" or "world".
+        """
         compute = centroidal_momentum if about == "center_of_mass" else momentum
         return [*compute(self.tree, self.configuration(), self.velocity()).elements()]
 
@@ -128,7 +140,10 @@ class WindowDynamics:
         return potential_energy(self.tree, self.configuration(back))
 
     def constraint_velocity(self, constraint: Constraint) -> list[Any]:
-        """Return A(q) v_t + σ(q, t) of a velocity constraint at the midpoint of t − 1 and t [m/s, rad/s]."""
+        """Return the error A(q) v_t + σ(q, t) of a velocity constraint [m/s, rad/s].
+
+        q and the time are those of the midpoint of steps t − 1 and t.
+        """
         v, h = self.velocity(), self.step
         q = integrate(self.tree, self.configuration(1), [x * (0.5 * h) for x in v])
         return list(constraint.velocity(KinematicState(self.tree, q, v, self.time - 0.5 * h)))
@@ -141,7 +156,7 @@ class WindowDynamics:
         return self.configuration(1), self.velocity(1), self.acceleration()
 
     def _joint_forces(self, passive: bool) -> JointForces:
-        """Return the joint forces with constraints at the time of step t − 1."""
+        """Return the function of joint forces, with constraints at the time of step t − 1."""
         return JointForces(self.tree, self.contacts, passive, self.time - self.step)
 
     def _forces(self) -> dict[str, list[Any]]:
@@ -166,7 +181,10 @@ def _summed(A: Matrix, B: Matrix) -> Matrix:
 
 
 class TorqueDerivatives(NamedTuple):
-    """Derivatives of τ by tangent vectors of q, by v and by a (nv × nv each), and by forces by name."""
+    """Derivatives of joint forces τ: by q, v and a (nv × nv each), and by each contact's force.
+
+    Those by q are by its tangent vectors.  ``by_forces`` is a dict by name of the contact or constraint.
+    """
 
     by_q: Matrix
     by_v: Matrix
@@ -176,9 +194,10 @@ class TorqueDerivatives(NamedTuple):
 
 @dataclass(frozen=True)
 class JointForces:
-    """Joint forces τ (nv) with contact and constraint forces; time-dependent constraints are evaluated at ``time``.
+    """Joint forces τ (nv) as a function of q, v, a, and the forces of contacts and constraints.
 
-    With ``passive`` they include damping, friction, springs and armature of joints.
+    With ``passive`` they include damping, friction, springs and armature of joints.  Time-dependent constraints are
+    evaluated at ``time``.
     """
 
     tree: Tree
@@ -187,18 +206,18 @@ class JointForces:
     time: Any = 0.0
 
     def torque(self, q: Scalars, v: Scalars, a: Scalars, forces: Mapping[str, Scalars]) -> list[Any]:
-        """Return τ [N·m, N]."""
+        """Return the joint forces τ (nv) [N·m, N] by inverse dynamics."""
         tau = inverse_dynamics(self.tree, q, v, a, self._wrenches(forces), self.passive)
         return self._minus_constraint_forces(q, tau, forces)
 
     def constraint_part(self, q: Scalars, forces: Mapping[str, Scalars]) -> list[Any]:
-        """Return the part of constraint forces, −Σ Gᵀ λ."""
+        """Return the part of τ that constraint forces λ cause: −Σ Gᵀ λ."""
         return self._minus_constraint_forces(q, [0.0] * self.tree.nv, forces)
 
     def torque_derivatives(
         self, q: Scalars, v: Scalars, a: Scalars, forces: Mapping[str, Scalars]
     ) -> TorqueDerivatives:
-        """Return the derivatives of τ, by those of inverse dynamics."""
+        """Return the derivatives of τ by q, v, a and forces, by those of inverse dynamics."""
         tree, wrenches = self.tree, self._wrenches(forces)
         by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, self.passive)
         by_forces: dict[str, Matrix] = {}
@@ -214,11 +233,17 @@ class JointForces:
     def curvature(
         self, q: Scalars, v: Scalars, a: Scalars, forces: Mapping[str, Scalars], weights: Scalars
     ) -> tuple[Matrix, ...]:
-        """Return second derivatives of Σ wᵢ τᵢ by (q, q), (q, v), (v, v) and (q, a), without constraint forces."""
+        """Return the second derivatives of Σ wᵢ τᵢ by (q, q), (q, v), (v, v) and (q, a).
+
+        τ is without constraint forces here.
+        """
         return inverse_dynamics_hessian(self.tree, q, v, a, weights, self._wrenches(forces), self.passive)
 
     def force_curvature(self, q: Scalars, weights: Scalars) -> dict[str, Matrix]:
-        """Return second derivatives of Σ wᵢ τᵢ by contact forces and q, by name of the contact."""
+        """Return the mixed second derivatives of Σ wᵢ τᵢ by a contact's force and q.
+
+        They are a dict by name of the contact, (size, nv) each.
+        """
         result = {}
         for contact in self._contacts:
 
@@ -253,7 +278,7 @@ class JointForces:
         return rates_of_some(self.tree, [force.constraint], q, [0.0] * self.tree.nv, self.time).rows
 
     def _minus_constraint_forces(self, q: Scalars, tau: list[Any], forces: Mapping[str, Scalars]) -> list[Any]:
-        """Subtract the constraint forces Gᵀ λ from joint forces."""
+        """Return joint forces ``tau`` minus those of constraints, Gᵀ λ."""
         for constraint in self._constraint_forces:
             for row, force in zip(self._constraint_jacobian(constraint, q), forces[constraint.name], strict=True):
                 tau = [x if is_zero(y) else x - y * force for x, y in zip(tau, row, strict=True)]

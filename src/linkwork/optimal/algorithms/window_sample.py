@@ -23,9 +23,10 @@ _TIME = 14  # steps before the window
 
 @dataclass(frozen=True)
 class WindowSample:
-    """The values of a window, ``path`` and ``variables`` newest step first.
+    """Values of a window of steps: configurations, variables, parameters and step duration [s].
 
-    With ``free_duration`` the first parameter is the duration [s] of each step.
+    ``path`` and ``variables`` begin with the newest step. With ``free_duration`` the first parameter is the duration
+    [s] of each step.
     """
 
     tree: Tree
@@ -48,7 +49,7 @@ class WindowSample:
         step: float = _STEP,
         free_duration: bool = False,
     ) -> Self:
-        """Return a random window of ``depth`` + 1 configurations with velocities of about 1."""
+        """Return random values of a window of ``depth`` + 1 steps, with velocities of about 1 rad/s or m/s."""
         q = [float(x) for _, body in tree.stacked() for x in body.joint.random(rng, *body.limits.positions, ())]
         path = [q]
         v = rng.uniform(-1.0, 1.0, tree.nv)
@@ -64,7 +65,7 @@ class WindowSample:
     def window(
         self, path: Sequence[Any] | None = None, variables: Any = None, parameters: Mapping[str, Any] | None = None
     ) -> PathWindow:
-        """Return the window of these values, or of other scalars of the same shapes."""
+        """Return the window of these values, with ``path``, ``variables`` and ``parameters`` replaced if passed."""
         path = self.path if path is None else path
         variables = self.variables if variables is None else variables
         parameters = self.parameters if parameters is None else parameters
@@ -74,7 +75,11 @@ class WindowSample:
         return PathWindow(self.tree, path, steps, _TIME * step, variables, parameters, rates, self.contacts)
 
     def neighbours(self, depth: int) -> Iterator[tuple[int, str, int, Self, Self]]:
-        """Yield steps back (-1 for parameters), name, index and the samples on both sides of each Jacobian column."""
+        """Yield, for each column of a Jacobian, the two samples of its central difference.
+
+        Each entry is (steps back, name, column, increased sample, decreased sample), with −1 steps back for a
+        parameter.
+        """
         for back in range(depth + 1):
             for k, name in enumerate(velocities_of(self.tree)[0]):
                 yield back, name, k, self._moved(back, k, DIFFERENCE_STEP), self._moved(back, k, -DIFFERENCE_STEP)
@@ -96,7 +101,10 @@ def _with(values: tuple[Any, ...], index: int, value: Any) -> tuple[Any, ...]:
 
 
 def _shifts(values: Mapping[str, tuple[float, ...]]) -> Iterator[tuple[str, int, dict[str, Any], dict[str, Any]]]:
-    """Yield name, index, and all values with this one increased and decreased, for each value."""
+    """Yield, for each number in ``values``, copies of ``values`` with this number increased and decreased.
+
+    Each entry is (name, index of the number, increased copy, decreased copy).
+    """
     for name, own in values.items():
         for k in range(len(own)):
             plus, minus = (

@@ -29,7 +29,7 @@ _CUTOFF = 40.0  # terms of a smooth minimum below e^−40 are omitted
 @public_constructor
 @dataclass(frozen=True, kw_only=True)
 class Clearance(Feature):
-    """at_least − d for pairs of shapes at distance d [m]; as an inequality it keeps a distance of ``at_least``.
+    """Violation at_least − d of a minimum distance between shapes at distance d [m], for an inequality.
 
         problem.add(lw.optimal.Clearance(scene=scene, at_least=0.02), "inequality")
         problem.add(lw.optimal.Clearance(scene=scene, pairs=[("hand", "table")], at_least=0.1), "inequality")
@@ -95,7 +95,7 @@ class Clearance(Feature):
         object.__setattr__(self, argument, float(x))
 
     def target_for(self, scene: Scene) -> np.ndarray:
-        """Return the target for another scene.  Raises ValueError for a scene of other capacities."""
+        """Return another scene as a target, a flat array.  Raises ValueError for a scene of other capacities."""
         return scene_array(f"feature {self.name!r}", scene, self.capacities)
 
     @property

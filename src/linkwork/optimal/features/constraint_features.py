@@ -40,7 +40,7 @@ class _OfConstraint(Feature):
 @public_constructor
 @dataclass(frozen=True)
 class HolonomicFeature(_OfConstraint):
-    """φ(q_t, t) of a holonomic constraint [m, rad]; zero where it is satisfied."""
+    """Error φ(q_t, t) of a holonomic constraint [m, rad]; zero where the constraint is satisfied."""
 
     depth = 0
 
@@ -59,7 +59,11 @@ class HolonomicFeature(_OfConstraint):
         return list(self.constraint.error(w.state()))
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and Jacobian in closed form if the constraint has one, valid near φ = 0."""
+        """Return the values and a Jacobian that is exact at φ = 0.
+
+        It is in closed form if the constraint has one.  A time-dependent constraint of a path with parameters is
+        differentiated automatically.
+        """
         if self.constraint.time_dependent and w.parameter_count:
             return super().jacobian(w, target)
         closed, more = w.state().constraint_rows(self.constraint), [0.0] * (w.width - w.nv)
@@ -74,7 +78,10 @@ class HolonomicFeature(_OfConstraint):
 @public_constructor
 @dataclass(frozen=True)
 class VelocityConstraint(_OfConstraint):
-    """A(q) v + σ of a velocity constraint at the midpoint of t − 1 and t [m/s, rad/s]; zero where satisfied."""
+    """Error A(q) v + σ of a velocity constraint [m/s, rad/s]; zero where the constraint is satisfied.
+
+    It is evaluated at the midpoint of steps t − 1 and t.
+    """
 
     depth = 1
 

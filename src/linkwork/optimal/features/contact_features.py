@@ -56,15 +56,19 @@ class PathContact:
         return moments + tuple(f"{self.name}: force {axis}" for axis in _XYZ)
 
     def wrench(self, values: Scalars) -> tuple[str, str, Scalars]:
-        """Return the frame, the axes, and the wrench (moment; force) (6) on the robot at the frame's origin."""
+        """Return the frame at whose origin the contact acts, the frame of the axes, and the wrench on the robot.
+
+        The wrench is (moment; force) (6).  The axes are those of the frame for a surface, and the world's for a point.
+        """
         return self.frame, self.frame if self.surface else "world", [*[0.0] * (6 - self.size), *values]
 
 
 @dataclass(frozen=True)
 class ConstraintForce:
-    """The force λ of a constraint of the robot, the decision variable with its name, one component per constraint row.
+    """Force λ of one of the robot's constraints: the decision variable that has its name.
 
-    It exerts Gᵀ λ [N·m, N] on the joints, with the constraint Jacobian G; λ is in N for lengths, in N·m for angles.
+    It has a component for each component of the constraint, and exerts Gᵀ λ [N·m, N] on the joints, with the
+    constraint Jacobian G. λ is in N for lengths, in N·m for angles.
     """
 
     name: str
@@ -191,10 +195,10 @@ class FrictionCone(_OfContact):
 @public_constructor
 @dataclass(frozen=True)
 class SurfaceCone(_OfContact):
-    """Wrench cone of a rectangular surface contact: wrenches that pressure and friction μ can exert; components <= 0.
+    """Wrench cone of a rectangular surface contact: its components are at most 0 for admissible wrenches.
 
-    ``half`` are the half sides X and Y [m] along the frame's axes; f = (f_x, f_y, f_z) and m = (m_x, m_y, m_z) act at
-    its center:
+    Pressure and friction with the coefficient μ can exert these wrenches. ``half`` are the half sides X and Y [m]
+    along the frame's axes; f = (f_x, f_y, f_z) and m = (m_x, m_y, m_z) act at its center:
 
         −f_z,   |f_x| − μ f_z,   |f_y| − μ f_z,   |m_x| − Y f_z,   |m_y| − X f_z,
         |Y f_x − μ m_x| + |X f_y − μ m_y| − μ (X + Y) f_z − m_z,
@@ -243,7 +247,10 @@ class SurfaceCone(_OfContact):
 @public_constructor
 @dataclass(frozen=True)
 class StickingContact(_OfContact):
-    """Displacement [m] of a contact since the step before, for a surface also its rotation [rad]; zero if it sticks."""
+    """Motion of a contact since the step before: displacement [m], for a surface also rotation [rad].
+
+    It is zero if the contact sticks.
+    """
 
     _label = "stays"
     depth = 1
@@ -265,7 +272,7 @@ class StickingContact(_OfContact):
         return [*Quaternion.of(before.rotation.T @ now.rotation).log(), *displacement]
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and Jacobian: of a point from its Jacobians, of a surface by automatic differentiation."""
+        """Return values and Jacobian, for a surface by automatic differentiation."""
         if self.contact.surface:
             return super().jacobian(w, target)
         return point_rows(w, self.contact.frame, 1, self.values(w, target))
@@ -274,7 +281,7 @@ class StickingContact(_OfContact):
 @public_constructor
 @dataclass(frozen=True)
 class ContactHeight(_OfContact):
-    """n · p − h: the height of a contact point p above the plane with normal n at height h [m]."""
+    """Height n · p − h of a contact point p above the plane with normal n at height h [m]."""
 
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
     height: float = 0.0
@@ -307,7 +314,10 @@ class ContactHeight(_OfContact):
 
 
 def point_rows(w: Window, frame: str, depth: int, values: list[Any]) -> FeatureJacobian:
-    """Return the Jacobian of p_t, or of p_t − p_{t−1} for depth 1, of a frame's origin in the world."""
+    """Return ``values`` with the Jacobian of a frame's position p_t in the world, (3, ...).
+
+    With depth 1 it is the Jacobian of p_t − p_{t−1}.
+    """
     rows = []
     for back, sign in zip(range(depth + 1), (1.0, -1.0), strict=False):
         between = w.state(back).between(frame)
@@ -319,7 +329,7 @@ def point_rows(w: Window, frame: str, depth: int, values: list[Any]) -> FeatureJ
 
 
 def _across(normal: Sequence[float]) -> Vec3:
-    """Return a unit vector orthogonal to another, near the axis of its smallest component."""
+    """Return a unit vector orthogonal to ``normal``, near the axis of its smallest component."""
     axis = min(range(3), key=lambda k: abs(normal[k]))
     along = Vec3(*(1.0 if k == axis else 0.0 for k in range(3)))
     n = Vec3(*normal)

@@ -49,7 +49,7 @@ def difference_of(feature: Feature, order: int) -> Feature:
 
 @dataclass(frozen=True)
 class DifferenceFeature(Feature):
-    """The finite difference by time, of order ``order``, of the values of another feature."""
+    """Finite difference by time of another feature's values, of order ``order``."""
 
     feature: Feature
     order: int

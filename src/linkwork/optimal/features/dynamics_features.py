@@ -26,7 +26,7 @@ __all__ = [
 
 
 def chosen_velocities(tree: Any, joints: tuple[str, ...] | None) -> tuple[int, ...]:
-    """Return the indices in v of joints, in the order of their names; None means all.
+    """Return the indices in v of the named joints, in the order of the names; None means all of v.
 
     Raises UnknownNameError, and ValueError for a joint that is coupled to another.
     """
@@ -43,7 +43,10 @@ def chosen_velocities(tree: Any, joints: tuple[str, ...] | None) -> tuple[int, .
 
 
 def named_joints(caller: str, joints: Any) -> tuple[str, ...] | None:
-    """Return names of joints as a tuple, or None.  Raises TypeError and ValueError."""
+    """Return the names of joints as a tuple, from one name or several; None stays None.
+
+    Raises TypeError for other objects, ValueError for a name that occurs twice.
+    """
     if joints is None:
         return None
     names = (joints,) if isinstance(joints, str) else tuple(joints)
@@ -55,7 +58,7 @@ def named_joints(caller: str, joints: Any) -> tuple[str, ...] | None:
 
 
 def force_units(tree: Any) -> tuple[str, ...]:
-    """Return the unit of the joint force of each velocity."""
+    """Return the unit of each joint force: "N·m" for a rotation, "N" for a translation."""
     return tuple({"rad": "N·m", "m": "N"}.get(unit, unit) for unit in velocities_of(tree)[1])
 
 
@@ -135,7 +138,10 @@ class TorqueFeature(Feature):
 @public_constructor
 @dataclass(frozen=True)
 class UnactuatedFeature(TorqueFeature):
-    """Forces of unactuated joints, to be constrained to 0: floating joints, effort limits of 0, or those named."""
+    """Joint forces τ of unactuated joints [N·m, N], for a constraint τ = 0.
+
+    By default these joints are the floating ones and those whose effort limits are 0; ``joints`` names others.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -161,7 +167,10 @@ class UnactuatedFeature(TorqueFeature):
 @public_constructor
 @dataclass(frozen=True)
 class PowerFeature(Feature):
-    """Mechanical power v̄ τ of each velocity [W], with v̄ = (v_t + v_{t−1})/2 and τ of `Window.torque`."""
+    """Mechanical power v̄ᵢ τᵢ for each velocity i of the robot [W].
+
+    v̄ is (v_t + v_{t−1})/2, and τ are the joint forces of `Window.torque`.
+    """
 
     _: KW_ONLY
     passive: bool = False
@@ -198,7 +207,10 @@ class PowerFeature(Feature):
 
 
 def without_inertias(robot: Any, kind: str) -> Iterable[str]:
-    """Raise ValueError if the robot has no inertias, and return no further reasons."""
+    """Raise ValueError if the robot has no inertias, else return an empty tuple.
+
+    So the result is that of `Feature.checked`: no reasons against the feature.
+    """
     robot.require_inertias(kind)
     return ()
 
@@ -211,9 +223,10 @@ _ENERGIES = ("kinetic", "potential", "total", "lagrangian")
 @public_constructor
 @dataclass(frozen=True)
 class MomentumFeature(Feature):
-    """The momentum of (q_t, v_t), (angular; linear) in the world's axes, minus a target [kg·m²/s, kg·m/s].
+    """Momentum (angular; linear) of the robot minus a target, in the world's axes [kg·m²/s, kg·m/s].
 
-    ``about`` is "center_of_mass" or "world" (its origin); ``part`` is "angular", "linear" or "both".
+    It is the momentum of (q_t, v_t).  ``about`` is "center_of_mass" or "world" (its origin); ``part`` is "angular",
+    "linear" or "both".
     """
 
     about: str = "center_of_mass"
@@ -257,7 +270,11 @@ class MomentumFeature(Feature):
 @public_constructor
 @dataclass(frozen=True)
 class EnergyFeature(Feature):
-    """Energy [J] minus a target: "kinetic" of (q_t, v_t), "potential" of q_t, "total" (sum) or "lagrangian"."""
+    """Energy of the robot minus a target [J].
+
+    ``energy`` is "kinetic" of (q_t, v_t), "potential" of q_t, "total" (their sum), or "lagrangian" (kinetic minus
+    potential).
+    """
 
     energy: str = "total"
     _: KW_ONLY

@@ -48,7 +48,10 @@ class FeatureJacobian:
 
 @dataclass(frozen=True, slots=True)
 class MidpointState:
-    """The robot between two steps, and the derivatives of its tangent vector by those of both steps (nv × nv)."""
+    """Robot at a configuration between two steps, with the configuration's derivatives by those of both steps.
+
+    The derivatives are by tangent vectors, nv × nv each.
+    """
 
     state: TaskKinematics
     by_end: list[list[Any]]
@@ -56,7 +59,7 @@ class MidpointState:
 
 
 class Window(Protocol):
-    """Successive steps t, t − 1, ... of a path, over any scalar; ``back`` counts from t backwards."""
+    """Window of successive steps t, t − 1, ... of a path, over any scalar; ``back`` counts from t backwards."""
 
     tree: Any  # the robot, a `Tree`
 
@@ -66,11 +69,11 @@ class Window(Protocol):
 
     @property
     def width(self) -> int:
-        """Number of columns of a step: nv and its variables."""
+        """Number of columns of a step in a Jacobian: nv for its tangent vector, then its variables."""
 
     @property
     def parameter_count(self) -> int:
-        """Number of columns of the path's parameters."""
+        """Number of columns of the path's parameters in a Jacobian."""
 
     @property
     def step(self) -> Any:
@@ -81,31 +84,31 @@ class Window(Protocol):
         """The time of step t [s]."""
 
     def step_of(self, back: int) -> Any:
-        """Time τ [s] of a step."""
+        """Time τ [s] of the step that leads to step t − ``back``."""
 
     def step_rates(self, back: int) -> Mapping[int, Any]:
-        """Derivatives of τ by parameters of the path, by column; empty where durations are fixed."""
+        """Derivatives of τ by the path's parameters, as a dict by column; empty for fixed durations."""
 
     def earlier(self, back: int, depth: int) -> Window:
-        """Return the window of an earlier step for a feature of this depth."""
+        """Return the window whose newest step is t − ``back``, for a feature of ``depth`` earlier steps."""
 
     def state(self, back: int = 0) -> TaskKinematics:
-        """Return the robot at a step, at rest, as tasks see it."""
+        """Return the kinematics of the robot at step t − ``back``, with zero velocity, for tasks."""
 
     def configuration(self, back: int = 0) -> list[Any]:
-        """Return q (nq)."""
+        """Return the configuration q (nq) of step t − ``back``."""
 
     def interpolated_state(self, share: float) -> MidpointState:
         """Return the robot at q_{t−1} ⊕ s (q_t ⊖ q_{t−1}), with a share s from 0 to 1."""
 
     def velocity(self, back: int = 0) -> list[Any]:
-        """Return (q_t ⊖ q_{t−1})/τ_t (nv), in the tangent space of q_{t−1}."""
+        """Return the velocity (q_t ⊖ q_{t−1})/τ_t (nv), in the tangent space of q_{t−1}."""
 
     def acceleration(self, back: int = 0) -> list[Any]:
-        """Return (v_t − v_{t−1})/τ_t (nv)."""
+        """Return the acceleration (v_t − v_{t−1})/τ_t (nv)."""
 
     def jerk(self) -> list[Any]:
-        """Return (a_t − a_{t−1})/τ_t (nv)."""
+        """Return the jerk (a_t − a_{t−1})/τ_t (nv)."""
 
     def torque(self, passive: bool = False) -> list[Any]:
         """Return the joint forces (nv) [N·m, N] of this motion by inverse dynamics, with contact forces.
@@ -114,7 +117,7 @@ class Window(Protocol):
         """
 
     def torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
-        """Return the joint forces and their Jacobian, two steps back."""
+        """Return the joint forces and their Jacobian, by steps t, t − 1 and t − 2."""
 
     def power(self, passive: bool = False) -> Any:
         """Return the power of joint forces [W]."""
@@ -129,7 +132,7 @@ class Window(Protocol):
         """Return the potential energy of q_t [J]."""
 
     def constraint_velocity(self, constraint: Constraint) -> list[Any]:
-        """Return A(q) v_t + σ of a velocity constraint [m/s, rad/s]."""
+        """Return the error A(q) v_t + σ of a velocity constraint [m/s, rad/s], zero where it is satisfied."""
 
     def variables(self, name: str, back: int = 0) -> list[Any]:
         """Return decision variables of a step by name."""
@@ -222,7 +225,7 @@ class Feature(ABC):
 
 
 def with_fields(feature: F, **fields: Any) -> F:
-    """Return a copy of a feature with other values of fields, for the fields that `Feature.bind` sets."""
+    """Return a copy of a feature, in which fields are replaced that `Feature.bind` sets."""
     copied: F = object.__new__(type(feature))
     copied.__dict__.update(feature.__dict__ | fields)
     return copied
@@ -290,7 +293,7 @@ class TaskFeature(Feature):
         return self.task.rates([w.state(back) for back in steps], [w.step_of(back) for back in steps[:-1]], target)
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return the task's own Jacobian at order 0, and the exact one of differences."""
+        """Return values and Jacobian: the task's own Jacobian for order 0, the exact one for finite differences."""
         return self._differences(w, target, self.task.rows) if self.order == 0 else self.exact_jacobian(w, target)
 
     def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
@@ -309,7 +312,10 @@ class TaskFeature(Feature):
 
 
 def _at_step(w: Window, own: TaskRows, back: int, depth: int) -> FeatureJacobian:
-    """Return a task's Jacobian at one of a window's steps as a Jacobian of the window."""
+    """Return the errors and Jacobian of a task at step t − ``back``, as those of a feature of ``depth``.
+
+    Columns of the window's other steps are zero.
+    """
     more = w.width - w.nv
     rows = [
         [[*row, *[0.0] * more] if step == back else [0.0] * w.width for row in own.rows] for step in range(depth + 1)
@@ -318,7 +324,10 @@ def _at_step(w: Window, own: TaskRows, back: int, depth: int) -> FeatureJacobian
 
 
 def _rate(w: Window, now: FeatureJacobian, before: FeatureJacobian, back: int) -> FeatureJacobian:
-    """Return (x_t − x_{t−1})/τ_t and its Jacobian."""
+    """Return the finite difference (x_t − x_{t−1})/τ_t of two features' values, and its Jacobian.
+
+    ``now`` is x_t, ``before`` is x_{t−1}, and τ_t is the time step that is ``back`` steps earlier.
+    """
     inverse, rates = 1.0 / w.step_of(back), w.step_rates(back)
 
     def difference(x: Any, y: Any) -> Any:

@@ -130,7 +130,7 @@ Evaluator = Callable[[Window], Sequence[Any]]
 
 
 class WindowQuery(StateQuery):
-    """Steps t, t − 1, ... of a path: the argument ``w`` of a user's function.
+    """Steps t, t − 1, ... of a path, as a user's function reads them: its argument ``w``.
 
     Methods return symbols or NumPy arrays of symbols; names are those of the robot.  They refer to step t, or to the
     step that is ``back`` steps earlier.
@@ -159,17 +159,17 @@ class WindowQuery(StateQuery):
         return self._of(("q", joint, f"{back}"), back, lambda w: w.state(back).q(joint))
 
     def v(self, joint: str | None = None, back: int = 0) -> Any:
-        """Return (q_t ⊖ q_{t−1})/τ of a joint, or of the robot (nv,) [rad/s, m/s]."""
+        """Return the velocity (q_t ⊖ q_{t−1})/τ of a joint, or of the robot (nv,) [rad/s, m/s]."""
         back = steps_back("w.v", back)
         return self._rates("v", joint, back, back + 1, lambda w: w.velocity(back))
 
     def a(self, joint: str | None = None, back: int = 0) -> Any:
-        """Return (v_t − v_{t−1})/τ of a joint, or of the robot (nv,) [rad/s², m/s²]."""
+        """Return the acceleration (v_t − v_{t−1})/τ of a joint, or of the robot (nv,) [rad/s², m/s²]."""
         back = steps_back("w.a", back)
         return self._rates("a", joint, back, back + 2, lambda w: w.acceleration(back))
 
     def jerk(self, joint: str | None = None) -> Any:
-        """Return (a_t − a_{t−1})/τ of a joint, or of the robot (nv,) [rad/s³, m/s³]."""
+        """Return the jerk (a_t − a_{t−1})/τ of a joint, or of the robot (nv,) [rad/s³, m/s³]."""
         return self._rates("jerk", joint, 0, 3, lambda w: w.jerk())
 
     def torque(self, joint: str | None = None, passive: bool = False) -> Any:
@@ -197,7 +197,7 @@ class WindowQuery(StateQuery):
         )
 
     def direction(self, name: str, relative_to: str = "world", back: int = 0) -> Any:
-        """Return a direction, or an axis of a frame (``"hand.z"``), in a frame's axes: (3,), of unit length."""
+        """Return a unit vector (3,) in the axes of a frame: a named direction, or a frame's axis (``"hand.z"``)."""
         back = steps_back("w.direction", back)
         question = ("direction", name, relative_to, f"{back}")
         return self._of(question, back, lambda w: [*w.state(back).direction(name, relative_to)], (3,))
@@ -209,7 +209,10 @@ class WindowQuery(StateQuery):
         return self._of(question, back, lambda w: [*w.state(back).center_of_mass(relative_to)], (3,))
 
     def momentum(self, about: str = "center_of_mass") -> Any:
-        """Return (angular; linear) (6,) of (q_t, v_t) about the centre of mass or "world" [kg·m²/s, kg·m/s]."""
+        """Return the momentum (angular; linear) (6,) about the centre of mass or "world" [kg·m²/s, kg·m/s].
+
+        It is the momentum of (q_t, v_t).
+        """
         one_of("w.momentum", "about", about, ("center_of_mass", "world"))
         return self._of(("momentum", about), 1, lambda w: w.momentum(about), (6,))
 
@@ -243,11 +246,14 @@ class WindowQuery(StateQuery):
     def twist(
         self, frame: str, relative_to: str = "world", expressed_in: str = "world", point: str | None = None
     ) -> Any:
-        """Raise ValueError: velocities of a window are differences of poses."""
+        """Raise ValueError: a window has no twists, only differences of poses between steps."""
         raise ValueError("w.twist: not available in a window: use (w.point(..) - w.point(.., back=1)) / w.step")
 
     def point_velocity(self, name: str, relative_to: str = "world", expressed_in: str = "world") -> Any:
-        """Return (p_t − p_{t−1})/τ (3,) of a point, or of a frame's origin, in A's axes [m/s]."""
+        """Return the velocity (p_t − p_{t−1})/τ (3,) of a point, or of a frame's origin [m/s].
+
+        p is the position in the frame ``relative_to``, and the velocity is in its axes.
+        """
         if expressed_in != relative_to:
             raise ValueError(f"w.point_velocity: expressed_in: expected {relative_to!r}, got {expressed_in!r}")
         return (self.point(name, relative_to) - self.point(name, relative_to, back=1)) / self.step
@@ -284,7 +290,7 @@ class WindowQuery(StateQuery):
 
     @property
     def _deepest(self) -> int:
-        """Number of earlier steps that the function has read."""
+        """Largest number of steps before t of which the function has read a quantity."""
         return max((depth for _, depth, _ in self._queries.values()), default=0)
 
     def _rates(self, quantity: str, joint: str | None, back: int, depth: int, evaluate: Evaluator) -> Any:

@@ -24,7 +24,7 @@ __all__ = ["AccelerationLimits", "JerkLimits", "PositionLimits", "TorqueLimits",
 
 @dataclass(frozen=True)
 class _Bound:
-    """One limit: sign · (x − bound) ≤ 0 for the coordinate with index ``index``."""
+    """One limit of one coordinate: sign · (x − bound) ≤ 0 for the coordinate x with index ``index``."""
 
     index: int
     sign: float
@@ -35,7 +35,7 @@ class _Bound:
 
 @dataclass(frozen=True)
 class _Limits(Feature):
-    """Limits ``lower`` and ``upper``, each a number, or one for each coordinate."""
+    """Base class of limits ``lower`` and ``upper``, each a number, or one for each coordinate."""
 
     lower: Any = None
     upper: Any = None
@@ -108,7 +108,7 @@ class _Limits(Feature):
 
 @dataclass(frozen=True)
 class _RateLimits(_Limits):
-    """Limits by velocity coordinate: ``upper`` alone is the limit of the absolute value."""
+    """Base class of limits with a component for each velocity; ``upper`` alone bounds the absolute value."""
 
     per: ClassVar[str]
 
@@ -133,7 +133,7 @@ class _RateLimits(_Limits):
 @public_constructor
 @dataclass(frozen=True)
 class PositionLimits(_Limits):
-    """lower ≤ q_t ≤ upper, by coordinate of q [rad, m]; default: the robot's own limits."""
+    """Position limits lower ≤ q_t ≤ upper, by coordinate of q [rad, m]; default: the robot's own limits."""
 
     kind = "position"
 
@@ -155,7 +155,7 @@ class PositionLimits(_Limits):
 @public_constructor
 @dataclass(frozen=True)
 class VelocityLimits(_RateLimits):
-    """lower ≤ v_t ≤ upper [rad/s, m/s]; default: the robot's own limits."""
+    """Velocity limits lower ≤ v_t ≤ upper [rad/s, m/s]; default: the robot's own limits."""
 
     kind, per, depth = "velocity", "/s", 1
 
@@ -169,7 +169,7 @@ class VelocityLimits(_RateLimits):
 @public_constructor
 @dataclass(frozen=True)
 class AccelerationLimits(_RateLimits):
-    """lower ≤ a_t ≤ upper [rad/s², m/s²]."""
+    """Acceleration limits lower ≤ a_t ≤ upper [rad/s², m/s²]."""
 
     kind, per, depth = "acceleration", "/s²", 2
 
@@ -180,7 +180,7 @@ class AccelerationLimits(_RateLimits):
 @public_constructor
 @dataclass(frozen=True)
 class JerkLimits(_RateLimits):
-    """lower ≤ (a_t − a_{t−1})/τ ≤ upper [rad/s³, m/s³]."""
+    """Jerk limits lower ≤ (a_t − a_{t−1})/τ ≤ upper [rad/s³, m/s³]."""
 
     kind, per, depth = "jerk", "/s³", 3
 
@@ -191,7 +191,7 @@ class JerkLimits(_RateLimits):
 @public_constructor
 @dataclass(frozen=True)
 class TorqueLimits(_RateLimits):
-    """lower ≤ τ ≤ upper [N·m, N], by `Window.torque`; default: the robot's effort limits."""
+    """Limits lower ≤ τ ≤ upper of joint forces τ by `Window.torque` [N·m, N]; default: the robot's effort limits."""
 
     passive: bool = field(default=False, kw_only=True)
 

@@ -75,7 +75,10 @@ def minus_target(values: Sequence[Any], target: Scalars) -> list[Any]:
 @public_constructor
 @dataclass(frozen=True)
 class ConfigurationFeature(MotionFeature):
-    """q_t ⊖ target [rad, m], in the target's tangent space; default target: the neutral configuration."""
+    """Difference q_t ⊖ target of the configuration from a target [rad, m], in the target's tangent space.
+
+    The default target is the neutral configuration.
+    """
 
     kind, per, depth = "configuration", "", 0
 
@@ -95,7 +98,7 @@ class ConfigurationFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class VelocityFeature(MotionFeature):
-    """(q_t ⊖ q_{t−1})/τ minus a target [rad/s, m/s]."""
+    """Velocity (q_t ⊖ q_{t−1})/τ minus a target [rad/s, m/s]."""
 
     kind, per, depth = "velocity", "/s", 1
 
@@ -106,7 +109,7 @@ class VelocityFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class AccelerationFeature(MotionFeature):
-    """(v_t − v_{t−1})/τ minus a target [rad/s², m/s²]."""
+    """Acceleration (v_t − v_{t−1})/τ minus a target [rad/s², m/s²]."""
 
     kind, per, depth = "acceleration", "/s²", 2
 
@@ -117,7 +120,7 @@ class AccelerationFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class JerkFeature(MotionFeature):
-    """(a_t − a_{t−1})/τ minus a target [rad/s³, m/s³]."""
+    """Jerk (a_t − a_{t−1})/τ minus a target [rad/s³, m/s³]."""
 
     kind, per, depth = "jerk", "/s³", 3
 
@@ -127,7 +130,7 @@ class JerkFeature(MotionFeature):
 
 @dataclass(frozen=True)
 class _DecisionFeature(Feature):
-    """Decision variables of one name as a feature."""
+    """Base class of features whose values are the decision variables with the feature's name."""
 
     name: str
     count: int = field(init=False, default=0, compare=False, repr=False)  # set by `bind`
@@ -148,7 +151,7 @@ class _DecisionFeature(Feature):
 @public_constructor
 @dataclass(frozen=True)
 class VariableFeature(_DecisionFeature):
-    """The variables of a step with this name."""
+    """Values of a decision variable of each step, the one with the feature's name."""
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         return w.variables(self.name)
@@ -157,7 +160,7 @@ class VariableFeature(_DecisionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class ParameterFeature(_DecisionFeature):
-    """The parameter of the whole path with this name."""
+    """Values of a parameter of the whole path, the one with the feature's name."""
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         return w.parameter(self.name)

@@ -44,7 +44,10 @@ _DEPENDENT = 1e-9  # of the largest singular value: cutoff of dependent rows
 
 @dataclass(frozen=True)
 class ContactPhases:
-    """Contacts and constraints, the steps at which each acts, and the terms that the dynamics enforce."""
+    """Contacts and constraints of a problem, the steps at which each acts, and the terms that they replace.
+
+    ``enforced`` are the indices of these terms: the dynamics satisfy them.
+    """
 
     contact_models: tuple[ContactModel, ...]
     steps: tuple[tuple[int, ...], ...]
@@ -59,9 +62,10 @@ class ContactPhases:
 
 
 def checked_contact_phases(caller: str, problem: Any) -> ContactPhases:
-    """Return the contact phases of a problem.
+    """Return the contacts and constraints of a problem that shooting supports.
 
-    Raises ValueError for variables of steps other than contact forces, for parameters, and for contacts that may slide.
+    Raises ValueError for variables of steps other than contact forces, for parameters, and for contacts that may
+    slide.
     """
     known = {one.name for one in problem.contacts}
     other = [name for name in problem.variables if name not in known]
@@ -74,7 +78,10 @@ def checked_contact_phases(caller: str, problem: Any) -> ContactPhases:
 
 
 def contact_phases(caller: str, problem: Any) -> ContactPhases:
-    """Return the contacts and the robot's constraints of a problem.  Raises ValueError for contacts that may slide."""
+    """Return the contacts and constraints of a problem, with the steps at which each acts.
+
+    Raises ValueError for contacts that may slide.
+    """
     own = {constraint.name: k for k, constraint in enumerate(problem.robot.tree.constraints)}
     forces = [one for one in problem.contacts if isinstance(one, PathContact)]
     by_dynamics: set[int] = set()
@@ -150,7 +157,10 @@ def distribute_controls(
     motors: list[int],
     values: Mapping[Parameter, Array] | None = None,
 ) -> Array:
-    """Return motor forces (..., T, m) that come, with contact forces, closest to joint forces (..., T, nv)."""
+    """Return motor forces (..., T, m) that best produce joint forces (..., T, nv) together with contact forces.
+
+    They have the least norm among those with the least error.
+    """
     G = contact_jacobian(robot, phases, q, phases.active(tau.shape[-2]), values)
     return _distributed(G, tau, motors, 1e-15)[..., : len(motors)]
 
@@ -165,9 +175,10 @@ def distribute_forces(
     planned: Array,
     values: Mapping[Parameter, Array] | None = None,
 ) -> Array:
-    """Return motor forces (..., m) closest to joint forces (..., nv), with contact forces near ``planned`` (..., rows).
+    """Return motor forces (..., m) that best produce joint forces (..., nv), with contact forces near planned ones.
 
-    The rest that planned forces leave is distributed with the least norm.
+    ``planned`` (..., rows) are the planned contact forces. The joint forces that they and the motors do not produce
+    are distributed to both with the least norm.
     """
     G = contact_jacobian(robot, phases, q, active, values)
     rest = tau - (np.swapaxes(G, -1, -2) @ planned[..., None])[..., 0]
@@ -177,7 +188,10 @@ def distribute_forces(
 
 
 def _distributed(G: Array, tau: Array, motors: list[int], cutoff: float) -> Array:
-    """Return motor and contact forces closest to joint forces, of least norm, from singular values above the cutoff."""
+    """Return motor and contact forces that best produce joint forces ``tau``, of least norm, by a pseudoinverse.
+
+    Singular values below ``cutoff``, relative to the largest, count as zero.
+    """
     S = np.broadcast_to(np.eye(tau.shape[-1])[:, motors], (*G.shape[:-2], tau.shape[-1], len(motors)))
     both = np.concatenate([S, np.swapaxes(G, -1, -2)], axis=-1)
     return np.asarray((np.linalg.pinv(both, rcond=cutoff) @ tau[..., None])[..., 0])

@@ -38,12 +38,15 @@ Array = np.ndarray[Any, Any]
 
 
 def motion_conflict_proof(result: Any, index: int) -> ConflictProof | None:
-    """Return the proof that one entry of a batch is infeasible near its motion, or None."""
+    """Return the proof that a problem by forward dynamics is infeasible near its motion, or None.
+
+    ``index`` is the flat index of the problem in a batch.
+    """
     return _ViolationSearch(result, index).proof()
 
 
 class _ViolationSearch:
-    """Minimisation of the violations of one entry of a batch, from the end of its search."""
+    """Search that minimises the violations of one problem of a batch, from the end of its own search."""
 
     def __init__(self, result: Any, index: int) -> None:
         self.result, self.program = result, result._prepared.program
@@ -105,7 +108,7 @@ class _ViolationSearch:
         return None
 
     def _called(self, inputs: Mapping[str, Array], iterations: int, damping: float = 0.0) -> dict[str, Any]:
-        """Return the kernel's outputs after some iterations on the violations alone."""
+        """Return the outputs of the search kernel after ``iterations``, with constraints alone as its cost."""
         scalars = np.array(initial_scalars(float(inputs["ends"][0]), 1.0, True))
         scalars[SHOOTING_SCALARS.index("target")], scalars[SHOOTING_SCALARS.index("damping")] = 1e-300, damping
         ends = np.array([*inputs["ends"][:2], float(iterations)])
@@ -123,7 +126,10 @@ class _ViolationSearch:
         }
 
     def _beyond(self, result: Mapping[str, Any]) -> Array:
-        """Return the violations (T, rows) of the searched constraints, in the units of features."""
+        """Return the violations (T, rows) of those constraints that the dynamics do not enforce.
+
+        They are in the units of features.
+        """
         values = result["values"]
         beyond = np.zeros_like(values)
         for k in self.searched:
@@ -132,7 +138,7 @@ class _ViolationSearch:
         return np.where(self.scales != 0.0, beyond, 0.0)
 
     def _satisfied(self, beyond: Array, times: float) -> bool:
-        """Return True if all constraints hold within ``times`` their tolerances."""
+        """Return True if each violation is at most ``times`` the tolerance of its constraint."""
         return all(
             np.abs(beyond[:, self.program.rows_of[k]]).max(initial=0.0) <= times * self.tolerances[k]
             for k in self.searched
@@ -152,7 +158,7 @@ class _ViolationSearch:
         return conflict_of(reach, everywhere, alone, names, self._pressing(u))
 
     def _pressing(self, u: Array) -> tuple[str, ...]:
-        """Return the names of motor limits that are active, by joint."""
+        """Return texts that name the active motor limits, one for each joint at a limit in some step."""
         if "low" not in self.inputs:
             return ()
         at: Array = np.any((u <= self.inputs["low"]) | (u >= self.inputs["high"]), axis=0, keepdims=True)[0]
@@ -161,5 +167,5 @@ class _ViolationSearch:
 
 
 def _columns(term: Any) -> int:
-    """Return the rows of the search per component of a term: two for a constraint with bounds."""
+    """Return the number of search components for a component of a term: 2 for a constraint with bounds, else 1."""
     return 2 if term.bounded and term.hard else 1

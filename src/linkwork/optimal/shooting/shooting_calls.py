@@ -39,7 +39,7 @@ class SearchOptions:
         progress: Any,
         callback: Callable[[Any], Any] | None,
     ) -> None:
-        """Read the options.  Raises ValueError and TypeError."""
+        """Check the options.  Raises ValueError and TypeError."""
         read_callback(callback)
         self.num_guesses = read_count(caller, "num_guesses", num_guesses)
         self.progress, self.callback = read_progress(SOLVE, progress), callback
@@ -77,7 +77,10 @@ def _called(
     shown: Callable[[Mapping[str, Array], bool], Any],
     report: Reporter,
 ) -> tuple[Numbers, bool]:
-    """Run the calls of `run_iterations`."""
+    """Return the kernel's outputs and True if the search was stopped before; see `run_iterations`.
+
+    ``names`` are the kernel's inputs, and ``report`` shows the progress.
+    """
     end = None if options.limit is None else time.perf_counter() + options.limit
     each = report.active or options.callback is not None or options.limit is not None  # one iteration a call
     count = 1 if each else COMPARISON_INTERVAL if options.compares else max_iterations
@@ -108,14 +111,20 @@ _CONTINUED = ("x", "u", "moving_forces", "reached_forces")
 
 
 def final_search(outputs: Mapping[str, Array]) -> Numbers:
-    """Return the state from which another call can continue: motion, multipliers and penalty (...)."""
+    """Return the state from which another call can continue a search, by name.
+
+    It has the motion, the multipliers, and the penalty (...).
+    """
     return {name: outputs[name] for name in _CONTINUED if name in outputs} | {
         "penalty": outputs["scalars"][..., _PENALTY]
     }
 
 
 def continued_search(search: Mapping[str, Array], initial_scalars: Array) -> Numbers:
-    """Return multipliers and initial scalars (..., count) of a search that continues another, with its penalties."""
+    """Return the multipliers and initial scalars (..., count) with which a search continues another.
+
+    The penalties are those at the end of the other search.
+    """
     penalty = search["penalty"]
     state = np.array(np.broadcast_to(initial_scalars, (*penalty.shape, *initial_scalars.shape)))
     state[..., _PENALTY] = penalty
@@ -128,7 +137,7 @@ def _running(outputs: Numbers) -> Array:
 
 
 def _merged(old: Numbers, new: Numbers) -> Numbers:
-    """Return new outputs for searches that continued, and their final ones for the others."""
+    """Return the new outputs of searches that were still running, and the old ones of those that had ended."""
     if not old:
         return new
     running = _running(old)
@@ -141,7 +150,10 @@ def _merged(old: Numbers, new: Numbers) -> Numbers:
 
 
 def _compared(outputs: Numbers, scalars: Array, done: int) -> Array:
-    """Return the scalars of the searches, with inferior guesses stopped."""
+    """Return the kernel's scalars of all searches, in which the status of inferior guesses is "stopped".
+
+    ``scalars`` are those of the results, which the comparison reads.
+    """
     running = _running(outputs)
     scalars = scalars.copy()
     scalars[..., _STATUS] = np.where(running, 0.0, scalars[..., _STATUS])
@@ -159,6 +171,6 @@ def stopped(outputs: Mapping[str, Array]) -> Array:
 
 
 def best_entries(x: Array, index: Array) -> Array:
-    """Return the entries of one guess of each problem."""
+    """Return, for each problem, the entry of ``x`` for the guess with this ``index``."""
     wide = index[(..., *[None] * (x.ndim - index.ndim))]
     return np.asarray(np.take_along_axis(x, wide, axis=index.ndim).squeeze(axis=index.ndim))

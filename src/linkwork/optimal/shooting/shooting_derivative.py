@@ -42,7 +42,7 @@ Array = np.ndarray[Any, Any]
 
 
 def motion_derivative(result: Any, by: str) -> PathDerivative:
-    """Return the derivative of a motion by one of its inputs: see `ShootingResult.derivative`."""
+    """Return the derivative of an optimal motion by the input named ``by``; see `ShootingResult.derivative`."""
     own, recipe, solved = result._prepared, result._recipe, optima(result)
     parameter = named_parameter(own, by)
     inputs = motion_inputs(result)
@@ -88,13 +88,16 @@ def _called(kernel: Kernel, inputs: dict[str, Array]) -> dict[str, Array]:
 
 
 def _moving_steps(own: Any, by: str) -> tuple[int, ...]:
-    """Return the steps of a target per step; empty for other inputs."""
+    """Return the steps of a feature's target if it has one for each step; empty for other inputs."""
     term = own.problem.terms[own.targets[by][1]] if by in own.targets else None
     return tuple(term.steps) if term is not None and term.has_target_per_step else ()
 
 
 def _by_start(conditions: _MotionConditions, by: str, H: Array, J: Array) -> tuple[Array, Array]:
-    """Return the derivatives of gradients and rows by the initial state: those of the first step."""
+    """Return the derivatives of all steps' gradients and components by the initial state.
+
+    They are zero except in the first step.
+    """
     n, nv = conditions.n, conditions.n // 2
     own = slice(0, nv) if by == "start" else slice(nv, n)
     gradient, rows = np.zeros((conditions.T, H.shape[-1], nv)), np.zeros((conditions.T, J.shape[-2], nv))
@@ -104,7 +107,10 @@ def _by_start(conditions: _MotionConditions, by: str, H: Array, J: Array) -> tup
 
 @dataclass(frozen=True)
 class _MotionConditions:
-    """The columns (x, z, y) and rows of a step's conditions, and the solution of their linear system."""
+    """KKT conditions of all steps of a motion: their active components, multipliers, and derivatives.
+
+    A step has the unknowns (x, z, y): its state, its decision variables, and the next state.
+    """
 
     result: Any
     recipe: ShootingRecipe
@@ -126,13 +132,16 @@ class _MotionConditions:
 
     @property
     def moved(self) -> int:
-        """Number of derivatives of a step: decision variables, state and motor forces."""
+        """Number of quantities of a step that the derivative has: decision variables, state and motor forces."""
         return self.z + self.n + len(self.recipe.actuated)
 
     # ---- active constraints and multipliers
 
     def _active(self, index: tuple[int, ...]) -> tuple[Array, Array]:
-        """Return a mask (T, rows) of the active rows, and the signs (T, rows) of active motor limits."""
+        """Return a mask (T, rows) of the active components, and the sides (T, rows) of active motor limits.
+
+        A side is 1 for an upper limit and −1 for a lower one, and 0 for all other components.
+        """
         result, count = self.result, self.counts.shape[-1]
         is_active, signs = np.zeros((self.T, len(self.kinds)), dtype=bool), np.zeros((self.T, len(self.kinds)))
         equal = np.array([kind == "equality" for kind in self.kinds])
@@ -155,7 +164,11 @@ class _MotionConditions:
         return is_active, signs
 
     def _equal_bounds(self) -> tuple[Array, Array]:
-        """Return masks of rows with equal bounds: the first is an equality, the second repeats it."""
+        """Return two masks of components of constraints whose lower and upper bounds are equal.
+
+        Such a constraint has two components in the search. The first mask marks those that become equalities, the
+        second their repetitions.
+        """
         first, second = [], []
         program, constants = self.recipe.program, self.result._prepared.constants
         for some in self.result._split:
@@ -173,7 +186,10 @@ class _MotionConditions:
         return np.concatenate([none, *first]).astype(bool), np.concatenate([none, *second]).astype(bool)
 
     def multipliers(self, index: tuple[int, ...], J: Array, values: Array) -> tuple[Array, Array]:
-        """Return least-squares multipliers (T, rows) of stationarity, and a mask of the active rows."""
+        """Return the multipliers (T, rows) that satisfy stationarity best, and a mask of the active components.
+
+        "Best" is in the least-squares sense.  The mask is (T, rows).
+        """
         active, signs = self._active(index)
         active &= J.any(axis=-1)  # rows with zero Jacobian, such as forces of joints without motors
         forces = self._fitted(J, values, active)
@@ -207,7 +223,10 @@ class _MotionConditions:
     # ---- derivatives
 
     def moving(self, H: Array, J: Array, active: Array, gradient: Array, rows: Array) -> Array:
-        """Return derivatives (T, moved, n) of decision variables, states and motors, from those of the conditions."""
+        """Return the derivatives (T, moved, n) of decision variables, next states and motor forces by an input.
+
+        ``gradient`` and ``rows`` are the derivatives by the input of each step's Lagrangian gradient and components.
+        """
         n, z, T = self.n, self.z, self.T
         sizes = [z + n + int(own.sum()) for own in active]
         equations = []
@@ -239,11 +258,14 @@ class _MotionConditions:
         return np.concatenate([moved, change], axis=1)
 
     def _coupling(self, H: Array, own: Array) -> Array:
-        """Return the derivative of a stage's equations by the state before it."""
+        """Return the derivative of a step's equations by the state at which it begins.
+
+        The equations are the stationarity by (z, y), then the active components.
+        """
         return np.vstack([H[self.n :, : self.n], own[:, : self.n]])
 
     def derivative(self, moved: Array) -> PathDerivative:
-        """Return the derivatives as a `PathDerivative`."""
+        """Return the result of `moving` as derivatives of the path, its variables, velocities and motor forces."""
         recipe, z, n = self.recipe, self.z, self.n
         nv, names = n // 2, {}
         forces = [(one.force.name, one.force.size) for one in recipe.contact_models]
@@ -261,7 +283,10 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 def motion_inputs(result: Any) -> dict[str, Array]:
-    """Return the states and inputs of a motion's steps, by the kernels' names (..., T, size)."""
+    """Return the inputs of the derivative kernels for all steps of a motion, (..., T, size) by name.
+
+    They are x, z, y, weights, targets, bounds and robot parameters; some are the same in all steps.
+    """
     own, program = result._prepared, result._recipe.program
     ports = [port for port, *_ in own.targets.values()] + [*inputs_of(program.robot_parameters).values()]
     numbers = {port: result._inputs[port] for port in ports}
@@ -296,7 +321,7 @@ def _conditions(
     inputs: dict[str, Any],
     more: dict[Parameter, Any] | None = None,
 ) -> StepConditions:
-    """Return the conditions of a step, with ``more`` values of robot parameters."""
+    """Return the KKT conditions of a step from a kernel's inputs; ``more`` are further robot parameters."""
     program = recipe.program
     own = {p: [*inputs[name]] for p, name in inputs_of(recipe.parameters).items()} | (more or {})
     dynamics = recipe.dynamics(inputs["step"], parametrized(program.tree, own) if own else program.tree)
@@ -309,14 +334,14 @@ def _state(inputs: dict[str, Any]) -> tuple[list[Any], ...]:
 
 
 def bends_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
-    """Return the kernel of a step's Lagrangian Hessian, Jacobian of rows, and rows."""
+    """Return the kernel of a step's Lagrangian Hessian H, its components, and their Jacobian J."""
     return _KERNELS.get((recipe, ""), lambda: _bends(recipe, split))
 
 
 def slopes_kernel(
     own: Any, recipe: ShootingRecipe, split: tuple[list[int], list[int]], by: str, parameter: Parameter | None
 ) -> Kernel:
-    """Return the kernel of the derivatives of a step's gradient and rows by an input."""
+    """Return the kernel that differentiates a step's Lagrangian gradient and components by the input ``by``."""
     return _KERNELS.get((recipe, by), lambda: _slopes(own, recipe, split, by, parameter))
 
 
@@ -356,7 +381,10 @@ def _slopes(
 
 
 def _move_target(own: Any, recipe: ShootingRecipe, by: str, inputs: dict[str, Any], direction: Any) -> None:
-    """Move a target by a tangent vector: that of the problem, or that of the step."""
+    """Replace the target ``by`` in a kernel's inputs by the target moved along a tangent vector.
+
+    A target per step is in ``data`` of the step.
+    """
     port, k, _ = own.targets[by]
     program, sizes = recipe.program, target_sizes(recipe.program)
     term = program.terms[k]

@@ -38,7 +38,7 @@ _kernels: LazyCache[Kernel] = LazyCache(64)
 
 @dataclass(frozen=True)
 class ShootingRecipe:
-    """The structure of a shooting kernel: program, motors, dynamics and options."""
+    """Structure of a shooting kernel, without numerical inputs: program, motors, dynamics and options."""
 
     program: PathProgram
     actuated: tuple[int, ...]
@@ -57,11 +57,11 @@ class ShootingRecipe:
 
     @property
     def controls(self) -> int:
-        """Number of controls."""
+        """Number of controls of a step: motors, or accelerations and variables by inverse dynamics."""
         return self.dynamics(1.0).controls
 
     def dynamics(self, h: Any, tree: Tree | None = None) -> RobotDynamics:
-        """Return the dynamics in steps of h, of the robot or of a tree with other parameter values."""
+        """Return the dynamics of a step of ``h`` seconds; ``tree`` has other values of the robot's parameters."""
         own = tree or self.program.tree, h, self.actuated, self.integrator, self.passive
         if self.inverse:
             return InverseDynamics(*own, self.program.variables, self.program.contacts)
@@ -69,12 +69,16 @@ class ShootingRecipe:
 
 
 def shooting_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
-    """Return the kernel of the search; ``split`` are the terms of steps and of the states that they reach."""
+    """Return the kernel that searches for an optimal motion.
+
+    ``split`` are two lists of indices of terms: of those that depend on a step itself, and of those that depend only
+    on the state that it reaches.
+    """
     return _kernels.get(recipe, lambda: _compiled(recipe, split))
 
 
 def same_shapes(recipe: ShootingRecipe) -> dict[str, tuple[int, ...]]:
-    """Return names and shapes of inputs that are the same in all steps: targets, bounds and robot parameters."""
+    """Return names and shapes of the inputs that all steps share: targets, bounds and robot parameters."""
     program = recipe.program
     result: dict[str, tuple[int, ...]] = {
         f"target{k}": (size,) for k, size in target_sizes(program).items() if not program.terms[k].has_target_per_step
@@ -87,7 +91,7 @@ def same_shapes(recipe: ShootingRecipe) -> dict[str, tuple[int, ...]]:
 def cost_terms(
     program: PathProgram, dynamics: RobotDynamics, split: tuple[list[int], list[int]], arrays: Mapping[str, Any]
 ) -> CostTerms:
-    """Return the cost terms, with targets and bounds from arrays by name."""
+    """Return the terms of a shooting step, with targets and bounds from a kernel's inputs by name."""
     terms, sizes = program.terms, target_sizes(program)
     targets = {k: list(arrays[f"target{k}"]) for k in sizes if not terms[k].has_target_per_step}
     bounds = {
@@ -164,7 +168,7 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
 
 
 def row_tolerances(program: PathProgram, split: tuple[list[int], list[int]], tolerances: Array) -> dict[str, Array]:
-    """Return tolerances by row of the search, by the kernel's names; 1 for rows that are not constraints."""
+    """Return the tolerance of each search component, as inputs of the kernel by name; 1 for costs and squares."""
     own = dict(zip(program.hard, tolerances, strict=True))
     rows = [[own.get(k, 1.0) for k in some for _ in row_kinds(program.terms[k])] for some in split]
     return {f"{name}_tolerances": np.array(x) for name, x in zip(("moving", "reached"), rows, strict=True)}
@@ -177,10 +181,10 @@ def row_data(
     schedule: Schedule,
     arguments: Mapping[str, Array],
 ) -> dict[str, Array]:
-    """Return the kernel's inputs by name, from targets and robot parameters by input.
+    """Return those inputs of the kernel that are not states or options of the search, by name.
 
-    These are weights of rows by step; per step the times, targets per step and flags of contacts; bounds, constant
-    targets and robot parameters.
+    They are the weights of components by step; "data" of each step, with its time, its targets per step and flags of
+    contacts; bounds; and ``arguments``, which are constant targets and robot parameters.
     """
     T, constants = program.steps, own.constants
     arrays: dict[str, Array] = {}

@@ -31,13 +31,13 @@ FAR_PENALTY = 1e8
 
 
 class ShootingResult(OptimalResult):
-    """A motion by forward or inverse dynamics: a path with motor forces, velocities and feedback gains.
+    """Result of trajectory optimisation by forward or inverse dynamics: a path with motor forces and gains.
 
     Contact forces are its `variables`.  Constraints that the dynamics satisfy, such as sticking contacts and the
     robot's own constraints, have multipliers of zero.
 
     ``controls`` (..., T, m) are the motor forces from each step to the next, ``accelerations`` (..., T, nv) those in
-    between (their mean with Runge-Kutta steps), and ``velocities`` (..., T, nv) those at the steps.  ``gains`` (..., T,
+    between (their mean with Runge-Kutta steps), and ``velocities`` (..., T, nv) those at the steps. ``gains`` (..., T,
     m, 2 nv) are the optimal feedback u + K (q ⊖ q̄; v − v̄) near the state at which a step begins.
     """
 
@@ -71,14 +71,20 @@ class ShootingResult(OptimalResult):
         return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
 
     def _prove_infeasible(self, index: int) -> ConflictProof | None:
-        """Return the proof that violations are stationary in the motor forces, within their limits, or None."""
+        """Return the proof that a problem is infeasible near its motion, or None.
+
+        It shows that motor forces within their limits do not decrease the violations to first order.
+        """
         if self.attempts is not None:
             count = self.attempts._state["scalars"].shape[-2]
             return self.attempts._proof(index * count + int(np.ravel(self._best_guess)[index]))
         return motion_conflict_proof(self, index)
 
     def _with_search(self, search: dict[str, Array]) -> ShootingResult:
-        """Return the result with the state of another search of the same problem and motors, for ``warm_start``."""
+        """Return a copy of this result from which ``warm_start`` continues another search.
+
+        ``search`` is the final state of that search, for the same problem and motors.
+        """
         result = copy(self)
         result._search = search
         return result
@@ -179,7 +185,7 @@ def best_of_guesses(every: ShootingResult) -> ShootingResult:
 
 
 def search_of(caller: str, warm_start: Any, recipe: Any) -> dict[str, Array]:
-    """Return the final state of a result's search, to continue with a kernel of this recipe.
+    """Return the final state of the search of ``warm_start``, from which a kernel of ``recipe`` can continue.
 
     Raises TypeError for another object, ValueError for a result of another problem or with other controls.
     """
@@ -213,7 +219,7 @@ def _variables(program: PathProgram, phases: ContactPhases, outputs: Any) -> Arr
 
 
 def _by_entry(program: PathProgram, split: tuple[list[int], list[int]], outputs: Any) -> dict[int, Array]:
-    """Return the multipliers (..., T, rows) of constraints, by index of the term."""
+    """Return the multipliers (..., T, components) of each constraint, by index of its term."""
     forces: dict[int, Array] = {}
     for name, some in zip(("moving", "reached"), split, strict=True):
         start = 0

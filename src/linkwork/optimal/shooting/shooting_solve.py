@@ -93,12 +93,12 @@ def solve_by_shooting(
     callback: Any = None,
     schedule: Schedule | None = None,
 ) -> ShootingResult:
-    """Return the optimised motion from a start: see `TrajectoryProblem.solve` for the options.
+    """Return the result of "ilqr" or "shooting" from a start; see `TrajectoryProblem.solve` for the options.
 
     "ilqr" begins with the motion of the initial ``controls``, by default those of static equilibrium at the start.
-    "shooting" begins with the ``initial_guess`` and closes its defects.  ``warm_start`` is a result of the same problem
+    "shooting" begins with the ``initial_guess`` and closes its defects. ``warm_start`` is a result of the same problem
     and motors, whose motion, multipliers and penalties the search continues; for "ilqr" the motion is that of its
-    controls.  Further guesses begin with paths to random configurations, or with the forces of such paths.  A
+    controls. Further guesses begin with paths to random configurations, or with the forces of such paths. A
     ``schedule`` has phases at other steps than the problem.
 
     Raises ValueError for problems that shooting does not support: features of more than one step, free durations,
@@ -212,7 +212,7 @@ def solve_by_shooting(
 
 
 def _with_first(x: Array, first: Array) -> Array:
-    """Return values of guesses (..., guesses, T, n) with the first one replaced by (..., T, n)."""
+    """Return the values ``x`` (..., guesses, T, n), in which the first guess is replaced by ``first`` (..., T, n)."""
     lead = np.broadcast_shapes((*x.shape[:-3], *x.shape[-2:]), first.shape)
     whole = np.array(np.broadcast_to(x, (*lead[:-2], *x.shape[-3:])))
     whole[..., 0, :, :] = first
@@ -262,7 +262,7 @@ def _initial_motion(
 
 
 def _concatenated(a: Array, b: Array) -> Array:
-    """Concatenate along the last axis, with broadcasting."""
+    """Return the arrays a and b, joined along the last axis after b is broadcast to the other axes of a."""
     return np.concatenate([a, np.broadcast_to(b, (*a.shape[:-1], b.shape[-1]))], axis=-1)
 
 
@@ -270,7 +270,9 @@ DYNAMICS = ("forward", "inverse")
 
 
 def with_motors(caller: str, problem: Any, motors: tuple[int, ...], limits: tuple[Array, Array], passive: bool) -> Any:
-    """Return the problem with motors as constraints: zero torque without a motor ("no motor"), and limits ("motors").
+    """Return the problem for inverse dynamics, with constraints of joint forces that stand for the motors.
+
+    Joint forces are zero at joints without motors (term "no motor"), and within limits at the others ("motors").
 
     Constraints that the problem already has in all steps are not repeated.  Raises ValueError for parameters and free
     durations, which inverse dynamics does not support.

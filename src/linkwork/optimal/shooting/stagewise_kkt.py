@@ -22,7 +22,7 @@ _FINE = 1e-8  # residual of the equations, relative to their right sides
 
 
 class StageRows(NamedTuple):
-    """Equations A (x_k; x_{k+1}; ...) = b that begin with the unknowns of stage k = ``first``."""
+    """Linear equations A (x_k; x_{k+1}; ...) = b in the unknowns of successive stages from k = ``first`` on."""
 
     first: int
     A: Array
@@ -30,7 +30,10 @@ class StageRows(NamedTuple):
 
 
 def solve_stages(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
-    """Return the unknowns of each stage (size, right sides).  Rows involve at most three stages."""
+    """Return the solution of banded equations: for each stage an array (size, right sides).
+
+    ``sizes`` are the numbers of unknowns of each stage.  An equation involves at most three successive stages.
+    """
     result = _eliminated(sizes, rows)
     scale = 1.0 + max((np.abs(row.b).max(initial=0.0) for row in rows), default=0.0)
     square = sum(len(row.A) for row in rows) == sum(sizes)
@@ -59,7 +62,10 @@ def _eliminated(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
 
 
 def _wide(rows: Array, width: int, count: int) -> Array:
-    """Return rows and right sides, padded with zeros to ``width`` unknowns."""
+    """Return equations [A b] whose matrix A is padded with zeros to ``width`` unknowns.
+
+    ``count`` is the number of right sides b.
+    """
     columns = rows.shape[1] - count
     result = np.zeros((len(rows), width + count))
     result[:, :columns], result[:, width:] = rows[:, :columns], rows[:, columns:]
@@ -76,7 +82,10 @@ def _residual(sizes: Sequence[int], rows: Sequence[StageRows], result: Sequence[
 
 
 def _least_squares(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
-    """Solve all equations together in the least-squares sense, for dependent equations."""
+    """Return the least-squares solution of all equations as one system, for each stage.
+
+    It also solves dependent equations.
+    """
     starts = np.concatenate([[0], np.cumsum(sizes)])
     A, b = np.zeros((sum(len(row.A) for row in rows), starts[-1])), np.vstack([row.b for row in rows])
     start = 0

@@ -149,7 +149,10 @@ def _frames(frames: Any, caller: str) -> tuple[tuple[str, Pose], ...]:
 def _weight(
     caller: str, solids: tuple[Geometry, ...], mass: Any, density: Any, com: Any, inertia: Any
 ) -> tuple[float | None, Vec3, Symmetric3]:
-    """Return mass, centre of mass and inertia about it, as stated or computed from the shapes."""
+    """Return the mass [kg], centre of mass [m] and inertia about it [kg·m²] of a link's arguments.
+
+    They are stated, or computed from the shapes.  The mass is None for a massless link.
+    """
     if mass is None and density is None:
         for argument, value in (("com", com), ("inertia", inertia)):
             if value is not None:
@@ -178,7 +181,10 @@ def _weight(
 def _uniform(
     caller: str, solids: tuple[Geometry, ...], mass: float | None, density: float | None
 ) -> tuple[float, Vec3, Symmetric3]:
-    """Return mass, centre of mass and inertia of uniform solids of a total mass or a density."""
+    """Return the mass, centre of mass and inertia about it of solids with one uniform density.
+
+    ``mass`` is that of all solids [kg]; else ``density`` [kg/m³] is used.
+    """
     volumes = []
     for solid in solids:
         if solid.shape.volume is None:
@@ -209,7 +215,10 @@ def tree_of_parts(
     actuators: Iterable[Actuator] = (),
     configurations: Mapping[str, Any] = MappingProxyType({}),
 ) -> Tree:
-    """Return the tree of links and joints: see `Robot.build`.  Raises ModelError that lists all errors, TypeError."""
+    """Return the kinematic tree of links and joints; see `Robot.build` for the arguments.
+
+    Raises ModelError that lists all errors, TypeError.
+    """
     motors = []
     for actuator in actuators:
         if not isinstance(actuator, Actuator):
@@ -244,7 +253,7 @@ def _named_state(name: str, value: Any) -> NamedState:
 
 
 def _values(caller: str, joint: str, value: Any) -> tuple[Any, ...]:
-    """Return the values of one joint, which are checked once the joint is known."""
+    """Return the values of one joint as a tuple, with a size that is checked later, once the joint is known."""
     if is_real(value):
         return (value,)
     try:
@@ -254,7 +263,10 @@ def _values(caller: str, joint: str, value: Any) -> tuple[Any, ...]:
 
 
 def _described(name: str, parts: Iterable[Part], options: Options) -> Description:
-    """Return the description of links and joints in their order; a link "world" is added if a joint needs it."""
+    """Return the description of a robot from its links and joints, in their order.
+
+    A link "world" is added if a joint needs it.
+    """
     if options.inertia not in ("given", "nearest", "ignore"):
         raise ValueError(f"inertia: expected 'given', 'nearest' or 'ignore', got {options.inertia!r}")
     findings = Findings(strict=options.strict)
@@ -280,7 +292,7 @@ def _described(name: str, parts: Iterable[Part], options: Options) -> Descriptio
 
 
 def _flat(parts: Iterable[Part]) -> Iterator[Link | Joint]:
-    """Yield the links and joints in parts and nested lists of parts."""
+    """Yield the links and joints in ``parts``, also those in nested lists."""
     for part in parts:
         if isinstance(part, (Link, Joint)):
             yield part
@@ -291,7 +303,10 @@ def _flat(parts: Iterable[Part]) -> Iterator[Link | Joint]:
 
 
 def _link(robot: str, link: Link, findings: Findings, mode: str) -> LinkDescription:
-    """Return a link with its inertia as ``"given"``, the ``"nearest"`` physical one, or zero (``"ignore"``)."""
+    """Return the description of a link.
+
+    Its inertia is as stated (``"given"``), the nearest physical one (``"nearest"``), or zero (``"ignore"``).
+    """
     where, inertia = _where(robot, "link", link.name), Inertia.zero()
     if link.mass is not None and mode != "ignore":
         shapes, nearest = (*link.visuals, *link.collisions), mode == "nearest"
@@ -300,7 +315,7 @@ def _link(robot: str, link: Link, findings: Findings, mode: str) -> LinkDescript
 
 
 def joint_description(robot: str, joint: Joint) -> JointDescription:
-    """Return the description of a joint as read from a file."""
+    """Return a joint in the form in which file readers describe joints."""
     return JointDescription(
         name=joint.name,
         parent=joint.parent,

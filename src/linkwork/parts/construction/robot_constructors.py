@@ -39,18 +39,18 @@ __all__ = ["Constructors"]
 
 
 class Constructors(RobotBase):
-    """Constructors of robots, for any class whose instances are constructed from a tree."""
+    """Class methods that construct robots, for any class whose instances are constructed from a kinematic tree."""
 
     __slots__ = ()
 
     @classmethod
     def from_urdf(cls, path: str | os.PathLike[str], **options: Unpack[LoadOptions]) -> Self:
-        """Read a URDF file: the options are those of `linkwork.load`."""
+        """Return the robot of a URDF file; the options are those of `linkwork.load`."""
         return cls(read_robot(path, Options.of("from_urdf", options), "urdf"))
 
     @classmethod
     def from_urdf_string(cls, text: str | bytes, **options: Unpack[LoadOptions]) -> Self:
-        """Read the text of a URDF file: the options are those of `linkwork.load`."""
+        """Return the robot of a text in URDF; the options are those of `linkwork.load`."""
         return cls(read_robot_string(text, Options.of("from_urdf_string", options)))
 
     @classmethod
@@ -161,7 +161,7 @@ class Constructors(RobotBase):
 
 
 def _options(function: str, value: BuildOptions) -> Options:
-    """Return the options of a builder, where mimic joints are coupled by default."""
+    """Return the options of `build` or `from_dh`, by which mimic joints are coupled by default."""
     return Options.of(function, {"mimic": "coupled", **value}, without=("continuous", "loops"))
 
 
@@ -175,7 +175,10 @@ _Z = Vec3(0.0, 0.0, 1.0)
 def dh_parts(
     robot: str, rows: Iterable[Mapping[str, Any]], convention: str, base: ArrayLike | None, tool: ArrayLike | None
 ) -> list[Link | Joint]:
-    """Return the links and joints of a table: see `Robot.from_dh`.  Raises ModelError that lists all invalid rows."""
+    """Return the links and joints of a table of Denavit–Hartenberg parameters; see `Robot.from_dh`.
+
+    Raises ModelError that lists all invalid rows.
+    """
     if convention not in ("standard", "modified"):
         raise ValueError(f"convention: expected 'standard' (distal) or 'modified' (proximal), got {convention!r}")
     if isinstance(rows, (Mapping, str)) or not isinstance(rows, Iterable):
@@ -199,7 +202,10 @@ def dh_parts(
 
 
 def _joint_and_link(row: Any, k: int, convention: str, before: str, X_before: Pose) -> tuple[Joint, Link]:
-    """Return the joint of row k, whose parent is the link before it, and its child link."""
+    """Return the joint of row k of the table, and the link that is its child.
+
+    ``before`` is the joint's parent link.
+    """
     if not isinstance(row, Mapping):
         order = "columns are named, since their order differs between books"
         raise TypeError(f'expected a dict such as {{"a": 0.3, "alpha": 0.0}}, got {row!r}; {order}')
@@ -239,7 +245,7 @@ def _link(row: Mapping[str, Any], k: int) -> Link:
 
 
 def _placements(convention: str, a: float, alpha: float, d: float, theta: float) -> tuple[Pose, Pose]:
-    """Return the transforms before and after the joint about z.
+    """Return the constant transforms before and after a joint about or along z.
 
     The rotation by θ and the translation by d commute with the joint's motion about and along the same axis z.
     """
@@ -252,7 +258,7 @@ def _placements(convention: str, a: float, alpha: float, d: float, theta: float)
 
 
 def _with_frame(parts: list[Link | Joint], name: str, X: Pose) -> list[Link | Joint]:
-    """Return the parts with a further frame on the last link."""
+    """Return the parts, in which the last link has a further frame with the pose X."""
     last = parts[-1]
     assert isinstance(last, Link)
     return [*parts[:-1], last.with_frame(name, X)]

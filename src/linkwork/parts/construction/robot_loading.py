@@ -47,7 +47,10 @@ class LoadOptions(BuildOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Options of loading and building: see `linkwork.load`.  Raises TypeError for switches that are not bools."""
+    """Options of `linkwork.load`, `Robot.build` and `Robot.from_dh`, which `linkwork.load` explains.
+
+    Raises TypeError for switches that are not bools.
+    """
 
     floating_base: bool = False
     gravity: Sequence[float] = (0.0, 0.0, -9.81)
@@ -67,7 +70,10 @@ class Options:
 
     @classmethod
     def of(cls, function: str, keywords: Mapping[str, Any], *, without: Sequence[str] = ()) -> Self:
-        """Create options from a function's keywords.  Raises TypeError for unknown ones and those in ``without``."""
+        """Return options from the keywords of a function.
+
+        Raises TypeError for unknown keywords and those in ``without``.
+        """
         known = [field.name for field in fields(cls) if field.name not in without]
         for name in keywords:
             if name not in known:
@@ -75,7 +81,10 @@ class Options:
         return cls(**keywords)
 
     def tree(self, description: Description, action: str = "reading") -> Tree:
-        """Return the tree of a description; a `ModelWarning` reports repairs of reading (or building) it."""
+        """Return the kinematic tree of a robot's description.
+
+        Issues a `ModelWarning` that reports repairs; ``action`` is "reading" or "building" in its text.
+        """
         tree = build_tree(
             description,
             floating_base=self.floating_base,
@@ -90,7 +99,7 @@ class Options:
 
 
 def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Format | None = None) -> Tree:
-    """Return the tree of a built-in robot, by its name, or of a file: see `linkwork.load`."""
+    """Return the kinematic tree of a built-in robot, by its name, or of a file; see `linkwork.load`."""
     chosen = None if format is None else registry.format_named(format)
     path: str | os.PathLike[str] = robot
     if options.loops is not None:

@@ -301,7 +301,7 @@ def _unpickled(*values: Any) -> Joint:
 
 
 def joint_of(tree: Tree, index: int) -> Joint:
-    """Return the joint that carries the body of an index."""
+    """Return the joint by which the body with this index moves."""
     body = tree.bodies[index]
     return Joint(
         body.joint_name,
@@ -328,7 +328,10 @@ def joint_of(tree: Tree, index: int) -> Joint:
 
 
 def _welded(tree: Tree, body: int) -> list[tuple[str, str, Pose]]:
-    """Return the links fixed to a body, except its own link: name, the body's name and pose."""
+    """Return the links that are fixed to a body, without its own link.
+
+    Each is a tuple of the link's name, the body's name, and the link's pose in the body.
+    """
     name = "world" if body == WORLD else tree.bodies[body].name
     return [(frame.name, name, frame.placement) for frame in tree.frames_on(body) if frame.name != name]
 
@@ -338,7 +341,7 @@ public_methods(Joint, leave=lambda method: "out" in signature(method).parameters
 
 
 def limits_of(joint: Joint) -> Limits:
-    """Return the joint's limits as stored in a tree."""
+    """Return the joint's limits in the form that a kinematic tree stores."""
     lower, upper, velocity, effort = (
         tuple(bound.tolist()) for bound in (joint.lower, joint.upper, joint.velocity, joint.effort)
     )
@@ -346,12 +349,12 @@ def limits_of(joint: Joint) -> Limits:
 
 
 def drive_of(joint: Joint) -> Drive:
-    """Return the joint's armature, springs and friction as stored in a tree."""
+    """Return the joint's armature, gear ratio, springs and friction in the form that a kinematic tree stores."""
     return stored_drive(joint.name, joint.type, joint.friction, {key: getattr(joint, key) for key in DRIVE})
 
 
 def body_with(joint: Joint, body: Body) -> Body:
-    """Return the body with the joint's type, placements, limits and passive parameters."""
+    """Return a tree's body whose joint has the type, placements, limits and passive parameters of ``joint``."""
     return replace(
         body,
         joint=joint.type,

@@ -61,7 +61,10 @@ class JointEditing(JointMethods):
         return self._replaced(effort=self._changed("effort", effort, self.effort, dof, least=0.0))
 
     def with_links(self, parent: str, child: str) -> Self:
-        """Return the joint attached to other links.  `Robot.with_joint` accepts only joints with the robot's links."""
+        """Return the joint between other links, ``parent`` and ``child``.
+
+        `Robot.with_joint` accepts only joints with the robot's links.
+        """
         check_links(self.name, parent, child)
         return self._replaced(parent=parent, child=child, welded=())
 

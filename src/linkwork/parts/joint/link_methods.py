@@ -21,10 +21,10 @@ __all__ = ["LinkMethods", "LinkMotion", "LinkVelocityAcceleration", "ScrewAxes"]
 
 
 class ScrewAxes(NamedTuple):
-    """Screw axes: ``direction`` (..., nv, 3), ``point`` (..., nv, 3) [m] and ``pitch`` (..., nv) [m/rad].
+    """Screw axis of each degree of freedom of a joint, in the child link's frame.
 
-    The point is the point of the axis nearest to the link's origin.  A translation has infinite pitch; its point is the
-    origin.
+    It has ``direction`` (..., nv, 3), ``point`` (..., nv, 3) [m] and ``pitch`` (..., nv) [m/rad]. The point is the
+    point of the axis nearest to the link's origin. A translation has infinite pitch; its point is the origin.
     """
 
     direction: np.ndarray
@@ -48,7 +48,7 @@ class LinkMotion(NamedTuple):
 
 
 class LinkMethods(JointMethods):
-    """Functions of a joint for the links that it connects.  P is the parent and B the child."""
+    """Methods of `Joint` for the two links that it connects; P is the parent and B the child."""
 
     __slots__ = ()
 
@@ -59,7 +59,9 @@ class LinkMethods(JointMethods):
     def _swapped(
         self, method: str, child: str | None, parent: str | None, names: tuple[str, str] = ("child", "parent")
     ) -> bool:
-        """Return True if the links are swapped: the joint's parent is the child.  ``names`` are the arguments' names.
+        """Return True if the arguments name the joint's links in reverse: its parent as the child, or vice versa.
+
+        ``names`` are the arguments' names in messages.
 
         Raises UnknownNameError, ValueError.
         """
@@ -73,9 +75,12 @@ class LinkMethods(JointMethods):
         return child == self.parent or parent == self.child
 
     def _end(self, where: str, name: str) -> str:
-        """Return the joint's link of a name; a link welded to one with the identity pose is an alias of it.
+        """Return the one of the joint's two links to which a name refers.
 
-        Raises UnknownNameError, and ValueError for a link that is welded to one with another pose.
+        A link welded to one of them with the identity pose stands for it.
+
+        Raises UnknownNameError, ArgumentError for a name that is not a string, and ValueError for a link that is
+        welded with another pose.
         """
         ends = self.parent, self.child
         if not isinstance(name, str):
@@ -127,9 +132,10 @@ class LinkMethods(JointMethods):
     def link_motion_subspace(
         self, q: ArrayLike, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Compute S_PB(q), the motions of the child relative to the parent in the child's frame.
+        """Compute the motion subspace S_PB(q): the twists of the child relative to the parent for unit velocities.
 
-        V_B = S_PB v + X_BP V_P.  With swapped links it is −X_PB S_PB.  q (..., nq) -> (..., 6, nv) [1, m].
+        They are in the child's frame: V_B = S_PB v + X_BP V_P.  With swapped links it is −X_PB S_PB.
+        q (..., nq) -> (..., 6, nv) [1, m].
         """
         return self._run(
             "link_motion_subspace", q, out=out, swapped=self._swapped("link_motion_subspace", child, parent)

@@ -91,15 +91,24 @@ class LoopJointView:
         return self.joint.position_bounds
 
     def configuration_from_pose(self, q: ArrayLike) -> np.ndarray:
-        """Compute the joint's configuration, the nearest for an open loop.  q (..., nq of robot) -> (..., nq)."""
+        """Compute the joint's own configuration; for an open loop it is the nearest one.
+
+        q (..., nq of the robot) -> (..., nq) [rad, m].
+        """
         return np.asarray(self.robot.loop_configuration(q))[..., self.q_slice]
 
     def velocity_from_rate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Compute the joint's velocity.  q (..., nq of robot), v (..., nv of robot) -> (..., nv) [rad/s, m/s]."""
+        """Compute the joint's own velocity.
+
+        q (..., nq of the robot), v (..., nv of the robot) -> (..., nv) [rad/s, m/s].
+        """
         return np.asarray(self.robot.loop_velocity(q, v))[..., self.v_slice]
 
     def error(self, q: ArrayLike) -> np.ndarray:
-        """Compute the closure error, zero for a closed loop.  q (..., nq of robot) -> (..., rows) [m, rad]."""
+        """Compute the closure error of the loop, zero where it is closed.
+
+        q (..., nq of the robot) -> (..., number of the joint's constraints) [m, rad].
+        """
         return np.asarray(self.robot.constraint_error(q))[..., self.errors]
 
     def wrench_of(self, q: ArrayLike, constraint_forces: ArrayLike) -> np.ndarray:
@@ -130,7 +139,7 @@ _WORDS = {"velocity_bound": "velocity"}
 
 
 def loop_joints(robot: Any) -> list[LoopJointView]:
-    """Return the views of the joints that close a robot's loops."""
+    """Return a view of each joint that closes a loop of a robot."""
     result: list[LoopJointView] = []
     q = v = row = error = 0
     for constraint in robot.tree.constraints:
@@ -145,7 +154,10 @@ def loop_joints(robot: Any) -> list[LoopJointView]:
 
 
 def loop_of(joint: Joint, frame: str, relative_to: str) -> LoopJoint:
-    """Return the joint as a constraint, where default values are empty."""
+    """Return the constraint by which a joint closes a loop, with empty tuples for default values.
+
+    ``frame`` is the joint's frame M, and ``relative_to`` its frame F.
+    """
     drive = drive_of(joint)
     return LoopJoint(
         joint.name,

@@ -25,21 +25,21 @@ __all__ = ["JointMethods", "LocalCoordinates", "SplitWrench"]
 
 
 class LocalCoordinates(NamedTuple):
-    """Local coordinates φ (..., nv) of a configuration relative to a reference configuration, and φ̇ (..., nv)."""
+    """Local coordinates φ (..., nv) of a configuration about a reference, and their rate φ̇ (..., nv)."""
 
     phi: np.ndarray
     phi_dot: np.ndarray
 
 
 class SplitWrench(NamedTuple):
-    """Two parts (..., 6) of a wrench across a joint: the joint force, and the internal force that does no work."""
+    """Wrench across a joint split in two parts (..., 6): the joint force, and the internal force without work."""
 
     joint_force: np.ndarray
     internal_force: np.ndarray
 
 
 class JointMethods:
-    """Functions of a joint type on arrays.  F is the frame before the joint and M the frame after it."""
+    """Methods of `Joint` between the frame F before the joint and the frame M after it, on arrays."""
 
     __slots__ = ()
 
@@ -50,7 +50,10 @@ class JointMethods:
     _calls: dict[Any, Callable[..., Any]]
 
     def _run(self, name: str, *arguments: Any, out: Any = None, swapped: bool = False) -> np.ndarray:
-        """Call a function with one result."""
+        """Return the result of a compiled function of the joint, by the function's name.
+
+        ``swapped`` is True for the joint in the opposite direction.
+        """
         call = self._calls.get((name, swapped)) or self._prepared(name, swapped)
         result: np.ndarray = call(*arguments) if out is None else call(*arguments, out=out)
         return result
@@ -58,7 +61,10 @@ class JointMethods:
     def _run_several(
         self, name: str, *arguments: Any, swapped: bool = False, optional: tuple[str, ...] = ()
     ) -> tuple[np.ndarray, ...]:
-        """Call a function with several results; ``optional`` names the optional inputs that are passed."""
+        """Return the results of a compiled function of the joint with several results.
+
+        ``optional`` names the optional inputs that are passed.
+        """
         call = self._calls.get((name, swapped, *optional)) or self._prepared(name, swapped, optional)
         results: tuple[np.ndarray, ...] = call(*arguments)
         return results
@@ -237,9 +243,9 @@ class JointMethods:
     def configuration_derivative_to_velocity_adjoint(
         self, q: ArrayLike, f_v: ArrayLike, *, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Compute f_q = Jᵀ f_v with v = J q̇: a force on v as a force on q̇, with ⟨f_q, q̇⟩ = ⟨f_v, v⟩.
+        """Compute f_q = Jᵀ f_v, the force on q̇ that does the same power as a force f_v on v: ⟨f_q, q̇⟩ = ⟨f_v, v⟩.
 
-        q (..., nq), f_v (..., nv) -> (..., nq).
+        J is the matrix with v = J q̇.  q (..., nq), f_v (..., nv) -> (..., nq).
         """
         return self._run("configuration_derivative_to_velocity_adjoint", q, f_v, out=out)
 
@@ -282,7 +288,7 @@ class JointMethods:
 
     @property
     def configuration_space(self) -> Space:
-        """Manifold of the joint's configurations, to declare a configuration as an input of `linkwork.compile`.
+        """Manifold of the joint's configurations, which declares a configuration as an input of `linkwork.compile`.
 
         Derivatives of the kernel with respect to that input are in its tangent space, of dimension nv.
         """
@@ -307,7 +313,7 @@ class JointMethods:
 
     @property
     def is_floating(self) -> bool:
-        """True if the joint prevents no motion."""
+        """True if the joint has all six degrees of freedom."""
         return self.type.is_floating
 
     @property

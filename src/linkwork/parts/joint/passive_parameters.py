@@ -32,10 +32,12 @@ DRIVE = ("armature", "gear_ratio", "stiffness", "rest", "static_friction", "fric
 
 
 def read_drive(name: str, type: JointType, friction: np.ndarray, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the arrays of the names `DRIVE` from numbers or arrays; None, or a missing name, means the default.
+    """Return the armature, gear ratio, stiffness, rest, static friction and friction velocity of a joint.
 
-    Raises ValueError, with the joint's name, for negative or non-finite values, a zero gear ratio or friction velocity,
-    static friction below kinetic friction, and an invalid rest configuration.
+    They are arrays by name, from numbers or arrays; None, or a missing name, means the default.
+
+    Raises ValueError, with the joint's name, for negative or non-finite values, a zero gear ratio or friction
+    velocity, static friction below kinetic friction, and an invalid rest configuration.
     """
     nv = type.nv
     default = {"armature": 0.0, "gear_ratio": 1.0, "stiffness": 0.0, "friction_velocity": FRICTION_VELOCITY}
@@ -68,7 +70,7 @@ def check_drive(name: str, friction: np.ndarray, result: dict[str, np.ndarray]) 
 
 
 def rest_values(name: str, type: JointType, rest: Any) -> np.ndarray:
-    """Return a configuration (nq,), or the type's zero for None.  Raises ValueError."""
+    """Return a spring's rest configuration (nq,), the type's zero configuration for None.  Raises ValueError."""
     if rest is None:
         return fixed_array(call_joint(name, type, "zero"))
     numbers = np.asarray(rest)
@@ -84,7 +86,7 @@ def rest_values(name: str, type: JointType, rest: Any) -> np.ndarray:
 
 
 def stored_drive(name: str, type: JointType, friction: np.ndarray, values: dict[str, np.ndarray]) -> Drive:
-    """Return arrays as stored in a tree, where default values are empty."""
+    """Return armature, gear ratio, springs and friction in the form that a tree stores: defaults are empty."""
     zero = call_joint(name, type, "zero")
     default = {"armature": 0.0, "gear_ratio": 1.0, "stiffness": 0.0, "rest": zero, "static_friction": friction}
     default["friction_velocity"] = FRICTION_VELOCITY
@@ -93,7 +95,10 @@ def stored_drive(name: str, type: JointType, friction: np.ndarray, values: dict[
 
 
 def drive_arrays(body: Body) -> dict[str, Any]:
-    """Return the full arrays of a body's joint, with default values filled in."""
+    """Return armature, gear ratio, springs and friction of a body's joint as arrays by name.
+
+    Default values are filled in.
+    """
     drive, nv = body.drive, body.joint.nv
     result = {
         "armature": Drive.full(drive.armature, nv, 0.0),
@@ -109,7 +114,10 @@ def drive_arrays(body: Body) -> dict[str, Any]:
 def dof_values(
     joint: str, field: str, value: Any, count: int, least: float = -np.inf, infinite: bool = True
 ) -> np.ndarray:
-    """Return a number or an array as a read-only array (count,).  Raises ValueError."""
+    """Return a read-only array (count,) of values by degree of freedom, from a number or an array.
+
+    Raises ValueError for values below ``least``, and for infinite ones unless ``infinite``.
+    """
     kind = "number" if infinite else "finite number"
     expected = f"joint {joint!r}: {field}: expected a {kind}" + (f" or {count} of them" if count != 1 else "")
     values = checked_array(value, expected, (), (count,), infinite=infinite)
@@ -119,7 +127,10 @@ def dof_values(
 
 
 def resistance(subject: KernelOwner, v: Any, damping: np.ndarray, friction: np.ndarray) -> np.ndarray:
-    """Compute τ = −damping · v − friction · sign(v), with the argument checks of compiled functions."""
+    """Return the joint forces τ = −damping · v − friction · sign(v).
+
+    Arguments are checked like those of compiled functions.
+    """
     reader = ArgumentReader(subject, "passive_torque", (Port("v", damping.shape),), ())
     if is_traced(v):
         coefficients = list(zip(damping.tolist(), friction.tolist(), strict=True))

@@ -21,22 +21,22 @@ _SINGULAR = 1e-2  # minimum regularity of a state relative to the maximum over a
 
 
 class Trial:
-    """Joint and the states at which it is checked."""
+    """Joint under test, with the states at which it is checked."""
 
     def __init__(self, joint: Joint, samples: int, rng: np.random.Generator) -> None:
         self.joint, self.type, self.samples = joint, joint.type, samples
         self.seed = int(rng.integers(2**32))
 
     def of(self, other: JointType) -> Trial:
-        """Return a trial of another joint type, which has the same coordinates, at the same states."""
+        """Return a check of another joint type with the same coordinates, at the same states."""
         trial = Trial(Joint.of(other, name=self.joint.name), self.samples, np.random.default_rng(0))
         trial.seed = self.seed
         return trial
 
     def states(self, samples: int | None = None) -> list[tuple[list[float], list[float]]]:
-        """Return pairs of configurations, the first of which is zero, and velocities; the same for each call.
+        """Return pairs of a configuration and a velocity; they are the same for each call.
 
-        Configurations where the type's `regularity` is close to zero are excluded.
+        The first configuration is zero.  Configurations where the type's `regularity` is close to zero are excluded.
         """
         rng = np.random.default_rng(self.seed)
         drawn = self.joint.random_configuration(rng, size=self.samples if samples is None else samples).tolist()
@@ -48,16 +48,16 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Line(Requirement[Trial]):
-    """Requirement of the contract of a joint type."""
+    """Requirement of the contract of a joint type, a line of the report."""
 
     holds: tuple[str, ...] = ()  # names of `JointType` that the requirement checks; its own name if empty
 
 
 @dataclass(frozen=True)
 class Bare(JointType):
-    """Joint type with only another joint type's transform and manifold, to compare with that type's own methods.
+    """Joint type with the transform and the manifold of another one, and with derived methods otherwise.
 
-    The base class `JointType` derives all other methods from these two.
+    The base class `JointType` derives all other methods from these two, to compare with the other type's own methods.
     """
 
     joint: JointType
@@ -89,7 +89,7 @@ class Bare(JointType):
 
 
 def flat(columns: Any) -> list[Any]:
-    """Return the elements of motions or wrenches as one list."""
+    """Return the six elements of each of several motions or wrenches as one list."""
     return [x for column in columns for x in column.elements()]
 
 
@@ -99,5 +99,5 @@ def matrix(elements: Sequence[Any], rows: int = 4) -> np.ndarray:
 
 
 def moved(joint: JointType, q: Sequence[float], v: Sequence[float]) -> list[float]:
-    """Return the configuration with local coordinates v about q, as floats."""
+    """Return the configuration q ⊕ v with local coordinates v about q, as floats."""
     return [float(x) for x in joint.integrate(q, list(v))]

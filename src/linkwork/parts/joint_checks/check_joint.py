@@ -27,7 +27,7 @@ LINES: tuple[Line, ...] = (*STATEMENTS[:3], *MOTION, *REACHED, *STATEMENTS[3:], 
 def check_joint(
     joint: JointType | Joint, *, num_samples: int = 12, seed: np.random.Generator | int | None = 0
 ) -> ContractReport:
-    """Check a joint type, for example a user-defined one, against the contract of `linkwork.joints.JointType`.
+    """Return a report of the contract of `linkwork.joints.JointType`, checked for one joint type.
 
     Each requirement is evaluated at the zero configuration and at ``num_samples`` random configurations within the
     joint's limits.  ``seed`` is a NumPy generator or a seed.  If a method of the joint raises, the requirement fails,

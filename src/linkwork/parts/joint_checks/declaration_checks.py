@@ -62,7 +62,10 @@ def _sizes(t: Trial) -> list[float]:
 
 
 def _names(t: Trial) -> list[float]:
-    """Check that units are known, are rates of those of q if q̇ = v, and that names are distinct strings."""
+    """Raise ValueError for invalid units and names of coordinates, else return no errors.
+
+    Units must be known, those of v the rates of those of q if q̇ = v, and names must be distinct strings.
+    """
     j = t.type
     for name, units, known in (("q_units", j.q_units, _UNITS), ("v_units", j.v_units, _UNITS.values())):
         for unit in units:
@@ -120,7 +123,10 @@ def _columns(joint: JointType, q: Sequence[float]) -> np.ndarray:
 
 
 def _regularity(t: Trial) -> list[float]:
-    """Check that regularity is in [0, 1] and near 0 exactly where motions or rates are dependent."""
+    """Raise ValueError for a wrong regularity, else return no errors.
+
+    It must be in [0, 1], and near 0 exactly where motions or rates are dependent.
+    """
     states = [q for q, _ in t.states(10 * t.samples)]
     for q in states:
         value, independent = float(t.type.regularity(q)), _independence(t.type, q)
@@ -137,7 +143,10 @@ def _regularity(t: Trial) -> list[float]:
 
 
 def _independence(joint: JointType, q: Sequence[float]) -> float:
-    """Return the smallest singular value of S and the matrix of q_dot, with unit columns; 0 for dependent ones."""
+    """Return how independent the columns of S and of the matrix q̇ = J v are: 1 if orthogonal, 0 if dependent.
+
+    It is the smallest singular value of both matrices, after columns are scaled to length 1.
+    """
     if not joint.nv:
         return 1.0
     least = 1.0
@@ -151,7 +160,10 @@ def _independence(joint: JointType, q: Sequence[float]) -> float:
 
 
 def _least_regular(joint: JointType, q: list[float]) -> list[float]:
-    """Return the configuration with small ``regularity`` that a random search with adaptive step size finds."""
+    """Return a configuration near a singularity: a random search from q minimises the type's ``regularity``.
+
+    The search adapts its step size.
+    """
     rng, step, least = np.random.default_rng(8), 0.3, float(joint.regularity(q))
     for _ in range(300):
         if least < 1e-7 or least == 1.0:
@@ -186,7 +198,10 @@ def _rotations(t: Trial) -> list[float]:
 
 
 def _reduced_inertia(t: Trial) -> list[float]:
-    """Check that the removed inertia resists no motion, and is constant in F."""
+    """Return the errors of the inertia that ``reduced_inertia`` removes.
+
+    It must resist no motion of the joint, and be constant in the frame F.
+    """
     rng, errors = np.random.default_rng(9), []
     for _ in range(2):
         inertia = random_inertia(rng)
@@ -222,7 +237,7 @@ def _reversed(t: Trial) -> list[float]:
 
 
 def _manifold(joint: JointType, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-    """Return values of all functions of the manifold, which are equal for the reversed joint."""
+    """Return the values of all functions of the configuration manifold, which the reversed joint shares."""
     there, rate = joint.integrate(q, v), joint.q_dot(q, v)
     near = [x * (1.0 + 1e-4) for x in q]
     maps = [*there, *rate, *joint.velocity_from_rate(q, rate), *joint.difference(q, there), *joint.normalize(q)]
@@ -290,9 +305,10 @@ def _compiled(t: Trial) -> list[float]:
 
 
 def _dynamics(t: Trial) -> list[float]:
-    """Compare the dynamics of a chain hinge, joint, hinge with that of the same chain with a `Bare` joint.
+    """Return the differences between a chain's dynamics with a joint and with its `Bare` joint.
 
-    A `Bare` joint has the transform and the manifold of the joint; all its other methods are derived from them.
+    The chain is hinge, joint, hinge. A `Bare` joint has the transform and the manifold of the joint; all its other
+    methods are derived from them.
     """
     errors = []
     declared, plain = (_chain(joint) for joint in (t.type, Bare(t.type)))
@@ -310,7 +326,7 @@ def _all(rows: Iterable[Iterable[Any]]) -> list[Any]:
 
 
 def _chain(joint: JointType) -> Tree:
-    """Return a chain of a hinge, the joint and a hinge without rotations between them."""
+    """Return a tree of a hinge, the joint and another hinge in series, without rotations between them."""
     rng, bodies = np.random.default_rng(12), []
     for k, kind in enumerate((Revolute((0.0, 0.0, 1.0)), joint, Revolute((0.0, 0.0, 1.0)))):
         placement = Pose(Rotation.identity(), Vec3.of(rng.uniform(-0.5, 0.5, 3).tolist()))

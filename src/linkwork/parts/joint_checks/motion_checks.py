@@ -25,7 +25,10 @@ __all__ = ["MOTION", "REACHED", "reaches"]
 
 
 def _zero(t: Trial) -> list[float]:
-    """Check that X(zero) is the identity, unless no configuration near zero has the identity."""
+    """Return the difference of X(zero) from the identity.
+
+    It is no error if no configuration near zero has the identity.  Raises ValueError if one has.
+    """
     error, q = _from_identity(t.type, t.type.zero()), [float(x) for x in t.type.zero()]
     if error <= TOLERANCE:
         return [error]
@@ -55,7 +58,10 @@ def _rigid(t: Trial) -> list[float]:
 
 
 def _subspace(t: Trial) -> list[float]:
-    """Compare S with X⁻¹Ẋ along v, by central differences of the transform along the manifold."""
+    """Return the differences between the columns of S and X⁻¹Ẋ for unit velocities.
+
+    Ẋ is a central difference of the transform along the manifold.
+    """
     h, errors = 1e-5, []
     for q, _ in t.states():
         X = matrix(t.type.X(q).elements())
@@ -172,7 +178,10 @@ def _jacobians(t: Trial) -> list[float]:
 
 
 def _normal(t: Trial) -> list[float]:
-    """Check that normalize is the identity on the manifold and projects onto it from nearby."""
+    """Return the errors of normalize.
+
+    It must be the identity on the manifold, and project onto it from nearby.
+    """
     errors = []
     for q, e in zip((q for q, _ in t.states()), _noise(t), strict=False):
         errors.append(relative_error(t.type.normalize(q), q))
@@ -183,7 +192,10 @@ def _normal(t: Trial) -> list[float]:
 
 
 def _distance(t: Trial) -> list[float]:
-    """Check that distance is 0 on the manifold, and near it within a factor of 3 of the change by ``normalize``."""
+    """Return the errors of distance on the manifold, where it must be 0.
+
+    Raises ValueError if it is not within a factor of 3 of the change by ``normalize`` near the manifold.
+    """
     errors = []
     for (q, v), e in zip(t.states(), _noise(t), strict=False):
         errors += [float(t.type.distance(q)), float(t.type.distance(moved(t.type, q, [3.0 * x for x in v])))]
@@ -205,7 +217,10 @@ def _unit_length(t: Trial) -> list[float]:
 
 
 def _checked(t: Trial) -> list[float]:
-    """Check that configurations on the manifold pass unchanged, and those far off it and invalid ones do not."""
+    """Return the changes of valid configurations by ``checked``, which must be 0.
+
+    Raises ValueError if it accepts an invalid configuration, or one that is far off the manifold.
+    """
     errors = []
     for q, _ in t.states():
         errors.append(relative_error(t.type.checked(q), q))
@@ -221,7 +236,11 @@ def _checked(t: Trial) -> list[float]:
 
 
 def _random(t: Trial) -> list[float]:
-    """Check configurations within the joint's limits, and with limits of ±0.5 on unbounded angles and lengths."""
+    """Return the distances of random configurations from the manifold.
+
+    They are drawn within the joint's limits, and with limits of ±0.5 on unbounded angles and lengths. Raises
+    ValueError for a wrong shape, configurations outside the limits, and draws that are not reproducible.
+    """
     own = t.joint.position_bounds
     inner = np.array([0.5 if unit in ("rad", "m") else math.inf for unit in t.type.q_units])
     free = np.isinf(own.lower) & np.isinf(own.upper)
@@ -277,7 +296,7 @@ MOTION = (
 
 
 def reaches(joint: JointType) -> bool:
-    """Return True if a type implements the pose inversion itself; the base class's search is slow."""
+    """Return True if a joint type itself computes configurations from poses, not the base class's slow search."""
     return not (
         type(joint).configuration_from_pose is JointType.configuration_from_pose
         and type(joint).pose_residual is JointType.pose_residual
@@ -292,7 +311,10 @@ def _configuration(t: Trial) -> list[float]:
 
 
 def _velocity(t: Trial) -> list[float]:
-    """Check velocities of the joint's own twists, and that residuals of other twists are orthogonal to S."""
+    """Return the errors of velocities that ``velocity_from_twist`` computes.
+
+    They must be exact for the joint's own twists; for others the remaining twist must be orthogonal to S.
+    """
     rng, errors = np.random.default_rng(13), []
     for q, v in t.states():
         S = t.type.S(q)
@@ -305,7 +327,11 @@ def _velocity(t: Trial) -> list[float]:
 
 
 def _residual(t: Trial) -> list[float]:
-    """Check the residual at the joint's poses, its rate, and that it is non-zero at half a revolution."""
+    """Return the errors of ``pose_residual`` and its rate at poses that the joint can reach.
+
+    Constraint wrenches must do no work on the residual there, and the rate of this work must be that of the pose's
+    twist. Raises ValueError if they do none either at half a revolution from a pose.
+    """
     if not reaches(t.type):
         return []
     rng, errors, states = np.random.default_rng(14), [], t.states()
@@ -329,7 +355,7 @@ def _residual(t: Trial) -> list[float]:
 
 
 def _moving(X: Pose, V: Motion) -> tuple[Pose, int]:
-    """Return the pose as dual numbers whose rate is that of a twist in the pose's own coordinates."""
+    """Return a pose as dual numbers that moves with a twist in the pose's own coordinates, and their level."""
     R, w = X.rotation.T, V.angular
     rows = [w.cross(row) * -1.0 for row in (R.T.x, R.T.y, R.T.z)]  # of Ṙ = R [ω×]
     rates = [*rows[0], 0.0, *rows[1], 0.0, *rows[2], 0.0]

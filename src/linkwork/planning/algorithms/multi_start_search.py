@@ -29,14 +29,15 @@ _NONE = 1e30  # length of the best path if there is none
 
 
 class SearchRequest(NamedTuple):
-    """Parameters of a search; lengths are those of `PathMetric`.
+    """Parameters of repeated searches by RRT-Connect; lengths are those of `PathMetric`.
 
-    ``roots`` (n, nq + 2): starts and goals, the tree of each, and the length of its shortest straight motion;
-    ``num_roots`` is their number.  ``min_ratio`` is the minimum ratio of the best path's length to that of a motion to
-    a goal that is still searched for.  Configurations are checked ``spacing`` apart while trees grow, and
-    ``fine`` apart in paths.  Each bounded search has ``rounds`` rounds, and all ``searches`` together
-    ``max_iterations``.  ``shift`` (2,) shifts the points of shortcuts, ``trials`` is their number, and ``allowance``
-    is as in `shorten`.
+    ``roots`` (n, nq + 2) are the starts and goals; each row has a configuration, the tree that it belongs to (0 or 1),
+    and the length of its shortest straight motion to the other side. ``num_roots`` is their number. A goal is still
+    searched for while the best path is longer than ``min_ratio`` times the straight motion to it. Configurations are
+    checked ``spacing`` apart while trees grow, and ``fine`` apart in paths. Each search after the first path has
+    ``rounds`` rounds. The search ends after ``searches`` searches or ``max_iterations`` rounds in total. ``shift``
+    (2,) shifts the points of shortcuts, ``trials`` is the number of shortcuts, and ``allowance`` the fraction in
+    `shorten`.
     """
 
     roots: Any
@@ -61,10 +62,11 @@ class BestPath(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """Best path, trees of the last search, index of its last sample, and counts.
+    """Result of repeated searches: the best path, the trees of the last search, and counts.
 
-    The counts are completed searches, rounds and nodes.  The last fields tell whether the trees continue to grow, and
-    whether their table is full.
+    ``number`` is the index of the last sample. ``done``, ``rounds`` and ``nodes`` count completed searches, rounds,
+    and nodes of completed searches. ``growing`` is 1 if the trees may continue to grow, ``full`` is 1 if their table
+    is full.
     """
 
     best: BestPath
@@ -78,7 +80,7 @@ class SearchResult(NamedTuple):
 
 
 class _TreePath(NamedTuple):
-    """Path of two trees that met: rows in order, each with the index of the next one and the distance to it."""
+    """Path over two trees that met: a table of nodes in order, each with the index of the next and its distance."""
 
     path: Any
     links: Any
@@ -102,7 +104,7 @@ def search_paths(
     *,
     max_iterations: int,
 ) -> SearchResult:
-    """Return the shortest path found, whose checked configurations are free.
+    """Return the shortest path of several searches, with the trees of the last one; its configurations are free.
 
     ``path``, ``after`` (n, 2) and ``best`` are tables that are overwritten.  If ``growing``, the trees continue to
     grow.  Shortcuts satisfy the check ``clear``.
@@ -172,7 +174,10 @@ def search_paths(
 
 
 def _num_promising(pairs: Any, min_ratio: Any, best: Any) -> Any:
-    """Return the number of pairs, shortest first, that are shorter than the best path."""
+    """Return the number of pairs of start and goal that a path shorter than the best one may still connect.
+
+    ``pairs`` are sorted by the length of their straight motion, the shortest first.
+    """
     result = while_loop(
         lambda k: lt(take(pairs, k)[-2] * min_ratio, best), lambda k: k + 1.0, 0.0, max_iterations=len(pairs)
     )
@@ -187,7 +192,10 @@ def _straight_motion(
     request: SearchRequest,
     growing: Any,
 ) -> BestPath:
-    """Return the shortest free straight motion, unless trees are growing."""
+    """Return the shortest collision-free straight motion from a start to a goal, as a path.
+
+    The path has length 1e30 if there is none, or if trees are growing.
+    """
     n = len(metric.turning)
     count = where(lt(0.5, growing), 0.0, sampling.num_pairs)
 
@@ -209,7 +217,10 @@ def _straight_motion(
 
 
 def _new_trees(trees: Trees, request: SearchRequest, best: Any, fresh: Any) -> Trees:
-    """Return new trees with the roots that are nearer to each other than the best path's length."""
+    """Return trees that have only roots, if ``fresh``, else the trees themselves.
+
+    The roots are the starts and goals whose straight motion is shorter than the best path.
+    """
     n = len(trees.nodes[0])
 
     def one(state: tuple[Any, Trees]) -> tuple[Any, Trees]:
@@ -245,9 +256,9 @@ def _tree_path(
     after: Any,
     spacing: Any,
 ) -> _TreePath:
-    """Return the path from a start to a goal over two nodes at one configuration.
+    """Return the path from a start to a goal over the two nodes at which the trees met.
 
-    Nodes whose edge to the parent is in collision are marked as dead.
+    Both nodes have the same configuration.  Nodes whose edge to the parent is in collision are marked as dead.
     """
     swapped = lt(0.5, take(trees.links, met_nodes[0])[0])
     start_node, goal_node = where(swapped, met_nodes[1], met_nodes[0]), where(swapped, met_nodes[0], met_nodes[1])
@@ -259,7 +270,7 @@ def _tree_path(
     ).state[1]
 
     def up(state: tuple[_TreePath, Any, Any, Any]) -> tuple[_TreePath, Any, Any, Any]:
-        """Move from a node to its parent.
+        """Return the state after one step from a node to its parent.
 
         Nodes of the first tree fill the path backwards, then those of the other follow.
         """
@@ -289,7 +300,7 @@ def _tree_path(
 
 
 def _prune(trees: Trees, enabled: Any) -> Trees:
-    """Mark descendants of dead nodes as dead, if ``enabled``."""
+    """Return the trees with all descendants of dead nodes marked as dead, if ``enabled``."""
 
     def one(state: tuple[Any, Any, tuple[Any, Any]]) -> tuple[Any, Any, tuple[Any, Any]]:
         k, links, counts = state
@@ -307,7 +318,10 @@ def _prune(trees: Trees, enabled: Any) -> Trees:
 
 
 def _best_of(best: BestPath, nodes: Any, links: Any, length: Any, better: Any) -> BestPath:
-    """Return the path from row 0 on if it is better, else the best one."""
+    """Return the path that begins at row 0 of ``nodes`` if ``better`` is true, else ``best``.
+
+    ``links`` has, for each row, the index of the next one and the distance to it.
+    """
 
     def one(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         k, index, table = state

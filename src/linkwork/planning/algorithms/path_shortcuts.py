@@ -39,9 +39,10 @@ _NODE_DISTANCE = 0.01  # of a path's length: places that are nearer to a node ar
 
 
 class ShortenedPath(NamedTuple):
-    """Shortened path: ``nodes`` (n, nq) and ``links`` (n, 2), next index and distance.
+    """Shortened path: configurations ``nodes`` (n, nq) and ``links`` (n, 2), from row 0 on.
 
-    Further fields are the length, the number of trials, and the number of checks of eight configurations.
+    A link is the index of the next row and the distance to it. Further fields are the length, the number of trials,
+    and the number of checks of eight configurations.
     """
 
     nodes: Any
@@ -61,7 +62,7 @@ class _At(NamedTuple):
 
 
 class _PathPoint(NamedTuple):
-    """Point on the path: the node before it, and the fraction of the segment to the next node."""
+    """Point on a path: the row of the node before it, and the fraction of the segment to the next node."""
 
     node: Any
     part: Any
@@ -81,7 +82,9 @@ def shorten(
     *,
     max_iterations: int,
 ) -> ShortenedPath:
-    """Shorten a path that starts at row 0 and has ``count`` rows of the table, by ``trials`` shortcuts.
+    """Return a path that is shortened by ``trials`` shortcuts.
+
+    The path starts at row 0 of the tables ``nodes`` and ``links``, of which it uses ``count`` rows.
 
     ``allowance`` is (length, fraction): the path may be longer than ``length`` by that fraction at the first
     trial, linearly decreasing to 0 at the last; it is abandoned when it is longer.
@@ -139,7 +142,10 @@ def shorten(
 
 
 def _points_at(links: Any, low: Any, high: Any, room: int) -> tuple[_PathPoint, _PathPoint]:
-    """Return the points at path lengths low ≤ high."""
+    """Return the two points of a path at the distances low ≤ high from its start, measured along it.
+
+    ``room`` is the number of rows of ``links``.
+    """
 
     def walk(state: tuple[Any, ...]) -> tuple[Any, ...]:
         node, done, _, _, a, part = state
@@ -182,17 +188,20 @@ _REVOLUTION = 2.0 * np.pi
 
 
 class PathMetric:
-    """Differences of configurations and their lengths √Σ (w φ)²; ``turning`` angles are wrapped."""
+    """Metric of configurations: differences φ and their lengths √Σ (w φ)² with weights w.
+
+    Differences of the coordinates marked by ``turning`` are wrapped to the shorter direction.
+    """
 
     def __init__(self, weights: Scalars, turning: Sequence[bool]) -> None:
         self.weights, self.turning = weights, turning
 
     def difference(self, q0: Scalars, q1: Scalars) -> list[Any]:
-        """Return q1 ⊖ q0 (nq,)."""
+        """Return the difference q1 ⊖ q0 (nq,), in the shorter direction."""
         return [_shorter_angle(b - a) if turns else b - a for a, b, turns in zip(q0, q1, self.turning, strict=True)]
 
     def square(self, phi: Scalars) -> Any:
-        """Return the squared length of a difference."""
+        """Return the squared length Σ (w φ)² of a difference φ."""
         total: Any = 0.0
         for w, x in zip(self.weights, phi, strict=True):
             total = total + (w * x) * (w * x)
@@ -203,9 +212,9 @@ class PathMetric:
 
 
 def segment_check(in_collision_at: Callable[[list[Any], Any], Any]) -> Callable[[Any], CollisionCheck]:
-    """Return a function of a margin that checks points on segments, from one that checks a configuration.
+    """Return a function that maps a margin to a check of several configurations on a segment.
 
-    Its code is compiled once per kernel.
+    ``in_collision_at(q, margin)`` checks one configuration.  The code of the check is compiled once per kernel.
     """
 
     def at(q: Any, phi: Any, fractions: Any, margin: Any) -> Any:
@@ -236,9 +245,10 @@ class SegmentCheck(NamedTuple):
 def check_segment(
     in_collision_at: CollisionCheck, q: Scalars, phi: Scalars, length: Any, spacing: Any, enabled: Any
 ) -> SegmentCheck:
-    """Check configurations q + t φ no farther apart than a spacing, coarsely first, without the ends.
+    """Return 1 if a segment from q to q + φ is in collision, else 0, and the number of checks.
 
-    Nothing is checked unless ``enabled``.
+    Configurations q + t φ no farther apart than ``spacing`` are checked, coarsely first, without the ends.  Unless
+    ``enabled``, the result is 0 without any check.
     """
     blocks = where(enabled, fmax(ceiling((length / spacing - 1.0) / LANES), 1.0), 0.0)
 

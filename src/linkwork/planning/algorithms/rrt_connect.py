@@ -31,9 +31,10 @@ _INFINITE = 1e30
 
 
 class Trees(NamedTuple):
-    """Both search trees: ``nodes`` (n, nq) and ``links`` (n, 2), total rows and rows of each tree.
+    """Both search trees in one table: configurations ``nodes`` (n, nq) and ``links`` (n, 2).
 
-    A link is the tree (0, 1 or `DEAD`) and the parent, −1 for roots.
+    A link is the tree (0, 1 or `DEAD`) and the row of the parent, −1 for roots. ``total`` is the number of rows in
+    use, and ``counts`` the number of rows of each tree.
     """
 
     nodes: Any
@@ -43,14 +44,14 @@ class Trees(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """Parameters of the samples.
+    """Parameters of the samples of a search, which lie about straight motions from a start to a goal.
 
-    ``pairs`` (n, 2 nq + 2) of a start and a goal: start, difference to the goal, its length, and the cumulative share
-    of samples; the first ``num_pairs`` are used.  Boxes about motions are ``width`` times as wide as these are long, by
-    weight, and no wider than a path of length ``best`` can reach.  ``shift`` (nq + 3,) shifts the points, and ``first``
-    is the index of the first.  ``anywhere`` is the share of samples in the ``box`` (2, nq); all others are clipped to
-    the ``limits`` (2, nq).
-    ``doubling`` is the number of samples after which boxes are twice as wide.
+    ``pairs`` (n, 2 nq + 2) are the motions; each row has the start, the difference to the goal, its length, and the
+    cumulative share of samples. The first ``num_pairs`` are used. A sample lies in a box about its motion. The box
+    extends in each coordinate by ``width`` times the motion's length, divided by the coordinate's weight, but by no
+    more than a path of length ``best`` can. After ``doubling`` samples boxes are twice as wide. ``anywhere`` is the
+    share of samples in the ``box`` (2, nq) instead; all others are clipped to the ``limits`` (2, nq). ``shift`` (nq +
+    3,) shifts the points of the low-discrepancy sequence, and ``first`` is the index of the first one.
     """
 
     pairs: Any
@@ -66,7 +67,10 @@ class Sampling(NamedTuple):
 
 
 class TreesGrown(NamedTuple):
-    """Trees, the two nodes at one configuration (or −1), last sample index, and number of rounds."""
+    """Trees after some rounds, the two nodes at which they met (or −1), and counts.
+
+    The nodes have the same configuration.  The counts are the index of the last sample and the number of rounds.
+    """
 
     trees: Trees
     meeting_nodes: tuple[Any, Any]
@@ -92,7 +96,10 @@ def grow(
     *,
     max_iterations: int,
 ) -> TreesGrown:
-    """Grow the trees until they meet, for at most ``rounds`` rounds, or until the table is full."""
+    """Return the trees after they have grown until they meet, for at most ``rounds`` rounds.
+
+    Growth also ends when the table of nodes is full.
+    """
     room = len(trees.nodes)
     step = LANES * spacing
 
@@ -156,7 +163,7 @@ def grow(
 
 
 def _sample(metric: PathMetric, sampling: Sampling, sample_index: Any) -> list[Any]:
-    """Return a configuration about a motion, or anywhere."""
+    """Return the sample with this index: a configuration about a straight motion, or anywhere in the box."""
     n = len(metric.turning)
     u = kronecker_point(sample_index, sampling.shift)
     which, chance, fraction = u[n:]
@@ -183,7 +190,10 @@ def _sample(metric: PathMetric, sampling: Sampling, sample_index: Any) -> list[A
 def _nearest(
     metric: PathMetric, nodes: Any, links: Any, total: Any, side: Any, target: Scalars, room: int
 ) -> tuple[Any, Any]:
-    """Return the nearest node of a tree and its squared distance."""
+    """Return the row of the node of a tree that is nearest to ``target``, and the squared distance.
+
+    ``side`` is the index of the tree, ``total`` the number of rows in use, and ``room`` that of all rows.
+    """
 
     def look(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         k, best, least = state

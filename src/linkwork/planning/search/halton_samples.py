@@ -15,7 +15,7 @@ _CACHED = 1 << 13  # number of cached points
 
 
 class Samples:
-    """Sequence of configurations, reproducible by seed.
+    """Sequence of configurations that covers the space within limits, reproducible by seed.
 
     Euclidean joints take Halton points, shifted by the seed; others draw according to their type.
     """
@@ -59,16 +59,17 @@ class Samples:
 
 
 def within_a_revolution(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits, with one revolution where they are infinite."""
+    """Return limits in which infinite ones are replaced, so that the range is one revolution."""
     bottom, top = low == -np.inf, high == np.inf
     below = np.where(bottom, np.where(top, -np.pi, high - 2.0 * np.pi), low)
     return below, np.where(top, np.where(bottom, np.pi, below + 2.0 * np.pi), high)
 
 
 def halton(first: int, count: int, primes: list[int]) -> np.ndarray:
-    """Return Halton's points (count, len(primes)) from index ``first`` on.
+    """Return the points (count, len(primes)) of a Halton sequence, from index ``first`` on.
 
-    For a prime p, coordinate k is the digits of k in base p, reversed behind the radix point (Halton, 1960).
+    The coordinate of point k for a prime p is the number whose digits behind the radix point are the digits of k in
+    base p, in reverse order (Halton, 1960).
     """
     result = np.zeros((count, len(primes)))
     last = first + count - 1
@@ -84,7 +85,7 @@ def halton(first: int, count: int, primes: list[int]) -> np.ndarray:
 
 @lru_cache(32)
 def _table(size: int, dimension: int) -> np.ndarray:
-    """Return a cached table of the first points, from index 0."""
+    """Return a cached table of the first ``size`` Halton points, from index 0."""
     result = halton(0, size, _primes(dimension))
     result.flags.writeable = False
     return result

@@ -60,7 +60,7 @@ def improve_path(
     shorten: Callable[[np.ndarray], np.ndarray],
     begin_time: float,
 ) -> tuple[np.ndarray, list[CostSoFar]]:
-    """Return a path (k, nq) no longer than the given one, and the history of best lengths.
+    """Return a path (k, nq) no longer than ``path``, and the history of best lengths.
 
     ``continues`` is called before each round with the number of nodes and ends the search by False.
     ``iterations`` limits the number of batches.  ``shorten`` is applied to each better path.
@@ -77,7 +77,9 @@ def _improve(
     continues: Callable[[int], bool],
     shorten: Callable[[np.ndarray], np.ndarray],
 ) -> None:
-    """Add batches until no shorter path is possible or the time is spent.
+    """Improve the best path of a search by batches of samples, until no shorter one is possible.
+
+    It ends before that when ``continues`` returns False.
 
     Raises OutOfTimeError.
     """
@@ -97,7 +99,7 @@ def _improve(
 
 
 class _ImprovementGraph:
-    """Graph of nodes through which a shorter path may lead."""
+    """Graph of configurations through which a path shorter than the best one may lead, and that best path."""
 
     def __init__(
         self,
@@ -125,7 +127,7 @@ class _ImprovementGraph:
         self.take(path, 0)
 
     def take(self, path: np.ndarray, iteration: int) -> bool:
-        """Accept a collision-free path if it is shorter than the best; return whether it is."""
+        """Replace the best path by a collision-free path if that is shorter; return True if so."""
         cost = self.space.cost(self.space.detailed(path))
         if not cost < self.cost:
             return False
@@ -140,7 +142,7 @@ class _ImprovementGraph:
         return True
 
     def _end_index(self, q: np.ndarray, low: int, high: int) -> int:
-        """Return the index of a configuration among the starts, or the goals."""
+        """Return the index of the start or goal that is nearest to q, among the nodes ``low`` to ``high``."""
         return low + int(self.space.between(self.q[low:high], q[None])[0].argmin())
 
     def _add(self, pairs: np.ndarray, state: int) -> None:
@@ -181,7 +183,7 @@ class _ImprovementGraph:
         self._add(pairs[self._through(pairs) < self.cost], UNKNOWN)
 
     def _through(self, pairs: np.ndarray) -> np.ndarray:
-        """Return lower bounds of the lengths of paths through pairs of nodes."""
+        """Return lower bounds (m,) of the lengths of paths that lead through pairs (m, 2) of nodes."""
         ends = self.starts, self.goals
         before, after = (np.sqrt(self.space.between(some, self.q).min(axis=1)) for some in ends)
         i, j = pairs.T
@@ -189,9 +191,9 @@ class _ImprovementGraph:
         return result
 
     def check_promising(self) -> bool:
-        """Return True if some path may be shorter than the best; check the most promising edges.
+        """Check the most promising edges; return False if no path can be shorter than the best.
 
-        The most promising path is then in ``candidate_edges``.
+        The edges of the most promising path are then in ``candidate_edges``.
         """
         count = len(self.q)
         lengths = np.where(self.state == BLOCKED, np.inf, self.lengths)
@@ -229,7 +231,7 @@ class _ImprovementGraph:
         self.lengths[edges[free]] = self._checked_lengths(pairs[free])
 
     def better(self) -> np.ndarray | None:
-        """Return the most promising path (k, nq) if all its edges are known to be free."""
+        """Return the most promising path (k, nq) if all its edges are known to be free, else None."""
         if not (self.state[self.candidate_edges] == FREE).all():
             return None
         return self.q[self.nodes[::-1]]
@@ -247,7 +249,10 @@ def length_bounds(space: PlanningSpace, q: np.ndarray, starts: np.ndarray, goals
 
 
 class InformedSamples:
-    """Informed samples, reproducible by seed and sequence of costs."""
+    """Samples of configurations through which a path shorter than the best one may lead.
+
+    They are reproducible by the seed and the sequence of lengths of best paths.
+    """
 
     def __init__(self, space: PlanningSpace, starts: np.ndarray, goals: np.ndarray, seed: int) -> None:
         self.space, self.starts, self.goals = space, starts, goals
@@ -319,7 +324,7 @@ class InformedSamples:
 
 
 def _mirrored(x: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """Mirror rows so that their first axis is along a direction (Householder)."""
+    """Return points (rows of ``x``) mirrored so that their first axis points along a direction (Householder)."""
     length = float(np.linalg.norm(along))
     if length <= 1e-12:
         return x

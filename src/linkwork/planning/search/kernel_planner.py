@@ -60,7 +60,7 @@ def is_supported(space: PlanningSpace, roots: int) -> bool:
 
 
 class KernelSearch:
-    """Search of a query by one kernel."""
+    """Search of a path from starts to goals by one kernel: straight motions, then several RRT-Connect searches."""
 
     def __init__(
         self,
@@ -92,12 +92,12 @@ class KernelSearch:
 
     @property
     def trees(self) -> tuple[GrownTree, GrownTree]:
-        """Last search trees, from starts and from goals."""
+        """Trees of the last search, from the starts and from the goals; only the roots before a search."""
         first, second = self.ends
         return self._last_trees or (PlanningTree(first), PlanningTree(second))
 
     def path(self, continues: Callable[[int], bool]) -> np.ndarray | None:
-        """Return a path (k, nq) with free edges, or None if none is found in time.
+        """Return a path (k, nq) with free edges, or None if the time ends before.
 
         ``continues`` is called before each part of the search with the number of nodes, and ends the search by False.
         """
@@ -117,7 +117,7 @@ class KernelSearch:
         return None
 
     def _search(self, spacing: float, continues: Callable[[int], bool]) -> np.ndarray | None:
-        """Return the shortest path that appears free."""
+        """Return the shortest path (k, nq) that is free where it is checked, or None."""
         options, space = self.options, self.space
         n = len(space.weights)
         empty = _empty(n)
@@ -157,7 +157,7 @@ class KernelSearch:
         return result if len(result) else None
 
     def _with_exact_ends(self, path: np.ndarray) -> np.ndarray:
-        """Replace the path's ends by the nearest start and goal, and clip it to the limits."""
+        """Return the path in float64 and clipped to the limits, from exactly a start to exactly a goal."""
         result: np.ndarray = np.clip(path.astype(float), self.space.lower, self.space.upper)
         for end, ends in zip((0, -1), self.ends, strict=True):
             distances = self.space.length(self.space.difference(ends, result[end])) if len(ends) > 1 else np.zeros(1)
@@ -166,7 +166,10 @@ class KernelSearch:
 
 
 def _roots_and_pairs(space: PlanningSpace, starts: np.ndarray, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return roots, their pairs (nearest first), and the number of pairs."""
+    """Return the tables of roots and of pairs of start and goal, and the number of pairs.
+
+    They are ``roots`` of `SearchRequest` and ``pairs`` of `Sampling`, the nearest pair first.
+    """
     n = starts.shape[1]
     along = space.difference(starts[:, None], goals[None])  # (starts, goals, nq)
     lengths = space.length(along)
@@ -199,13 +202,13 @@ def _empty(n: int) -> tuple[np.ndarray, ...]:
 
 
 def _float32(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Convert arrays to float32."""
+    """Return arrays converted to float32."""
     return tuple([x.astype(np.float32) for x in arrays])
 
 
 @lru_cache(256)
 def _shifts(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shifts of samples (n + 3,) and of shortcuts (2,)."""
+    """Return random shifts of the sequences of samples (n + 3,) and of shortcuts (2,)."""
     u = np.random.default_rng([seed, 4]).uniform(size=n + 5)
     return u[:-2], u[-2:]
 
@@ -245,15 +248,15 @@ VALUES = (
 def search_kernel(
     blocks: tuple[DistanceSpec, ...], deep: tuple[bool, ...], turning: tuple[bool, ...], *, each: bool
 ) -> Kernel:
-    """Compile the search loop.
+    """Return the compiled loop of repeated searches.
 
     Inputs: nodes and links of trees, tables for a path and the best one, roots, pairs, shifts of samples and of
     shortcuts, spans, limits, weights, the values named in `VALUES`, and for each block of pairs individual margins (if
-    ``each``) and the scene's arrays.  Outputs: nodes, links, the best path, and the remaining fields of `SearchResult`:
+    ``each``) and the scene's arrays. Outputs: nodes, links, the best path, and the remaining fields of `SearchResult`:
     rows and length of the path, rows of the table and of each tree, index of the last sample, searches, rounds, nodes,
     whether trees continue to grow, and whether they are full.
 
-    Pairs of ``deep`` blocks may overlap; they only keep their margin.
+    Pairs of ``deep`` blocks have negative margins, so they may overlap by these.
     """
     n = len(turning)
 
@@ -360,5 +363,5 @@ def search_kernel(
 
 
 def _name(name: str, block: int) -> str:
-    """Return the name of an input of a block."""
+    """Return the kernel's name for an input of the block of pairs with index ``block``."""
     return f"{name}_{block}" if block else name

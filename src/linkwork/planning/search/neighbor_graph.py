@@ -33,7 +33,10 @@ _MAX_DISTANCES = 1 << 21  # maximum size of a distance table
 
 
 def needed_neighbours(count: int, dimension: int) -> int:
-    """Return k = e (1 + 1/d) log n, for which shortest paths in the graph converge to shortest paths."""
+    """Return k = e (1 + 1/d) log n: with k neighbours per node, shortest paths in a graph converge to the shortest.
+
+    n is ``count`` and d is ``dimension``.
+    """
     return max(1, math.ceil(math.e * (1.0 + 1.0 / max(dimension, 1)) * math.log(max(count, 2))))
 
 
@@ -53,7 +56,7 @@ def nearest_nodes(space: PlanningSpace, q: np.ndarray, rows: np.ndarray, k: int)
 
 
 def near_pairs(space: PlanningSpace, q: np.ndarray, k: int, first: int = 0) -> np.ndarray:
-    """Return pairs (m, 2) of indices i < j: each row from ``first`` on with its k nearest of all."""
+    """Return pairs (m, 2) of indices i < j, each of a row from ``first`` on and one of its k nearest rows."""
     if len(q) < 2 or first >= len(q):
         return np.empty((0, 2), dtype=int)
     near = nearest_nodes(space, q[first:], q, k + 1)
@@ -64,7 +67,10 @@ def near_pairs(space: PlanningSpace, q: np.ndarray, k: int, first: int = 0) -> n
 
 
 def components(count: int, edges: np.ndarray) -> np.ndarray:
-    """Return for each node the smallest index in its component, with edges (m, 2)."""
+    """Return the component of each node of a graph (count,), as the smallest index of a node in it.
+
+    ``edges`` are (m, 2).
+    """
     label = np.arange(count)
     while len(edges):
         low = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
@@ -81,7 +87,7 @@ def components(count: int, edges: np.ndarray) -> np.ndarray:
 
 
 class ShortestLengths:
-    """Shortest path lengths from many nodes along edges (m, 2), by relaxation of all edges (Bellman–Ford)."""
+    """Lengths of shortest paths along edges (m, 2) to all nodes of a graph, by relaxation (Bellman–Ford)."""
 
     def __init__(self, count: int, edges: np.ndarray) -> None:
         head = np.concatenate([edges[:, 1], edges[:, 0]])
@@ -92,9 +98,10 @@ class ShortestLengths:
         self._count = count
 
     def distances(self, begin: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """Return the shortest path lengths (n,) for initial lengths ``begin`` (n,), infinite where no path begins.
+        """Return the length (n,) of the shortest path to each node, from any node at which a path begins.
 
-        Edges of infinite length are ignored.
+        ``begin`` (n,) are lengths before the first node, infinite where no path begins.  ``lengths`` (m,) are those of
+        edges; edges of infinite length are ignored.
         """
         result, step = begin.copy(), lengths[self._edge_index]
         for _ in range(self._count if len(self._heads) else 0):
@@ -106,7 +113,10 @@ class ShortestLengths:
         return result
 
     def last_edges(self, begin: np.ndarray, result: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """Return for each node the last edge of its shortest path; −1 where the path begins."""
+        """Return the index (n,) of the last edge of the shortest path to each node; −1 where the path begins.
+
+        ``result`` is that of `distances`.
+        """
         last_edges = np.full(self._count, -1)
         if len(self._heads):
             with np.errstate(invalid="ignore"):
@@ -129,7 +139,7 @@ class Adjacency:
         self._lengths = np.tile(lengths, 2)[order].tolist()
 
     def edge_indices(self, nodes: Sequence[int]) -> np.ndarray:
-        """Return the edges between consecutive nodes of a path."""
+        """Return the indices of the edges between consecutive nodes of a path."""
         result = []
         for tail, head in itertools.pairwise(nodes):
             low, high = self._bounds[tail], self._bounds[tail + 1]
@@ -139,10 +149,10 @@ class Adjacency:
     def shortest(
         self, begin: dict[int, float], end: dict[int, float], ahead: Sequence[float], open_: Sequence[bool]
     ) -> list[int] | None:
-        """Return the nodes of the shortest path from any begin to any end along open edges, by A*.
+        """Return the nodes of the shortest path from any begin to any end along open edges, by A*, or None.
 
         ``begin`` and ``end`` map nodes to the lengths before and after them.  ``ahead`` is a lower bound of the
-        remaining length from each node.
+        remaining length from each node.  ``open_`` is True for open edges.
         """
         best = dict(begin)
         before: dict[int, int] = {}

@@ -52,7 +52,7 @@ def shorten_path(
     rounds: int = 10,
     continues: Callable[[], bool] = lambda: True,
 ) -> np.ndarray:
-    """Return a path with the same ends that is not longer and whose edges are all free.
+    """Return a path with the same ends and free edges that is shorter than ``path``, or ``path`` itself.
 
     ``continues`` is called before each round and ends the process by False.
     """
@@ -83,7 +83,7 @@ def _shorten(
 
 
 def remove_straight_nodes(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
-    """Return a path without nodes on straight segments."""
+    """Return a path (k, nq) without the nodes at which its direction does not change."""
     if len(path) <= 2:
         return path
     phi = space.difference(path[:-1], path[1:])
@@ -94,9 +94,10 @@ def remove_straight_nodes(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
 
 
 def _path_points(space: PlanningSpace, path: np.ndarray, phase: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return corners and equally spaced points between them, with the path parameter of each.
+    """Return the corners of a path and equally spaced points between them, with the path parameter of each.
 
-    ``phase`` shifts the points between corners.
+    The path parameter of a point is the number of corners before it plus its fraction of the edge. ``phase`` shifts
+    the points between corners; without it only corners are returned.
     """
     parameters = np.arange(len(path), dtype=float)
     more = _MAX_POINTS - len(path)
@@ -114,7 +115,7 @@ def _path_points(space: PlanningSpace, path: np.ndarray, phase: float | None) ->
 
 
 def shortest_visible(space: PlanningSpace, points: np.ndarray, at: np.ndarray, spacing: float) -> np.ndarray:
-    """Return the shortest path among points (n, nq) of a path that see each other.
+    """Return the shortest path whose nodes are points (n, nq) of a path, with free segments between them.
 
     ``at`` are their path parameters: the number of corners before each point.
     """
@@ -146,7 +147,7 @@ def shortest_visible(space: PlanningSpace, points: np.ndarray, at: np.ndarray, s
 
 
 def appear_free(space: PlanningSpace, q0: np.ndarray, phi: np.ndarray, spacing: float) -> np.ndarray:
-    """Return True where segments q0 ⊕ t φ are free at configurations some spacing apart.
+    """Return a mask (n,) of the segments q0 ⊕ t φ that are free at configurations ``spacing`` apart.
 
     Midpoints are checked first, since most collisions show there; then the remaining points of the free segments.
     """
@@ -167,7 +168,10 @@ def appear_free(space: PlanningSpace, q0: np.ndarray, phi: np.ndarray, spacing: 
 
 
 def _rest(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parameters k/n of the remaining points, and the segment of each."""
+    """Return the parameters t of the points of segments that are not at ¼, ½ or ¾, and the segment of each.
+
+    A segment with n = ``counts`` parts has the points k/n.
+    """
     inner = counts - 1
     which = np.repeat(np.arange(len(counts)), inner)
     k = np.arange(len(which)) - (np.cumsum(inner) - inner)[which] + 1
@@ -176,7 +180,10 @@ def _rest(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shortest(length: np.ndarray) -> list[int]:
-    """Return the nodes of the shortest path from the first to the last node, in increasing order."""
+    """Return the nodes of the shortest path from the first to the last node along increasing indices.
+
+    ``length`` (n, n) are the lengths between nodes, infinite where there is no segment.
+    """
     rows = length.T.tolist()  # lengths to each node from those before it
     n = len(rows)
     best, before = [0.0] * n, [0] * n
@@ -201,9 +208,10 @@ _SIZES = (0.5, 0.25, 0.12, 0.05)  # sizes of blends relative to the shorter edge
 
 
 def blend_corners(space: PlanningSpace, path: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Blend the corners of a path; return times (k + 1,) and coefficients (k, nq, 4) of its segments.
+    """Return a path with blended corners as times (k + 1,) and coefficients (k, nq, 4) of k cubic segments.
 
-    The edges of the path take ``lengths`` (n,) [s].  Corners without a valid blend stay.  None if no bound is known.
+    The edges of the path take ``lengths`` (n,) [s].  Corners without a valid blend stay.  The result is None for
+    configurations that are not Euclidean, and if the robot's displacements have no known bound.
     """
     if not space.is_plain:
         return None
@@ -237,7 +245,7 @@ def blend_corners(space: PlanningSpace, path: np.ndarray, lengths: np.ndarray) -
 
 
 def _weight_integral(x: np.ndarray) -> np.ndarray:
-    """Return ∫ w dx (...)."""
+    """Return ∫₀ˣ w dx (...) of the weight w of a blend."""
     begun, ended = np.maximum(x - _RISE, 0.0), np.maximum(x - (1.0 - _RISE), 0.0)
     result: np.ndarray = (x**3 - begun**3 - ended**3) / (6.0 * _RISE * (1.0 - _RISE))
     return result

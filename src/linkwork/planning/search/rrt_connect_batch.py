@@ -80,7 +80,7 @@ class _Search:
         self.spacing, self.num_samples = options.spacing, options.first
 
     def grow(self, side: int) -> np.ndarray:
-        """Grow a tree from the nodes nearest to samples; return the indices of the new ends."""
+        """Extend nodes of a tree towards samples near to them; return the indices of the new end nodes."""
         tree, options, space = self.trees[side], self.options, self.space
         samples = self._draw(tree)
         squared = space.between(tree.q, samples)
@@ -104,7 +104,10 @@ class _Search:
         return result
 
     def connect(self, side: int, added: np.ndarray) -> np.ndarray | None:
-        """Grow the other tree towards new nodes; return a path if it reaches one and all edges are free."""
+        """Extend the other tree towards new nodes; return a path if it reaches one, else None.
+
+        All edges of the path are free.
+        """
         space, a, b = self.space, self.trees[side], self.trees[1 - side]
         targets = a.q[added]
         near = space.between(b.q, targets).argmin(axis=1)
@@ -119,7 +122,10 @@ class _Search:
     def _extend_towards(
         self, tree: PlanningTree, near: np.ndarray, targets: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Extend as `_along` to targets: a first part of each segment, then the rest where it is free."""
+        """Extend nodes towards targets; return the end nodes and a mask of the targets that are reached.
+
+        A first part of each segment is checked, then the rest of those segments whose first part is free.
+        """
         phi = self.space.difference(tree.q[near], targets)
         distances = self.space.length(phi)
         short = distances <= 1.5 * self.options.begin
@@ -148,10 +154,7 @@ class _Search:
     def _extend_along(
         self, tree: PlanningTree, near: np.ndarray, phi: np.ndarray, targets: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Extend from nodes along φ while configurations appear free.
-
-        Returns the end nodes and which segments are complete.
-        """
+        """Extend nodes along φ while configurations are free; return the end nodes and a mask of complete segments."""
         points, segment, index, counts, num_free = check_segments(self.space, tree.q[near], phi, self.spacing, targets)
         node_interval = max(int(self.options.node / self.spacing), 1)
         keep = (index < num_free[segment]) & (((index + 1) % node_interval == 0) | (index == num_free[segment] - 1))
@@ -166,7 +169,10 @@ class _Search:
         return ends, num_free == counts
 
     def _checked_path(self, side: int, first: int, second: int) -> np.ndarray | None:
-        """Return the path over two nodes at one configuration; remove edges that are not free and return None."""
+        """Return the path over two nodes of both trees with the same configuration, or None if an edge is not free.
+
+        In the latter case these edges are removed with their descendants, and the spacing of checks is halved.
+        """
         a, b = self.trees[side], self.trees[1 - side]
         here, reached = a.nodes_to(first), b.nodes_to(second)
         up = [(a, child, parent) for child, parent in pairwise(here)]
@@ -190,10 +196,11 @@ class _Search:
 def check_segments(
     space: PlanningSpace, q0: np.ndarray, phi: np.ndarray, spacing: float, targets: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Check configurations along q0 ⊕ t φ, 0 < t ≤ 1, in one call.
+    """Return configurations along segments q0 ⊕ t φ, 0 < t ≤ 1, and how many are free before a collision.
 
-    Returns the configurations, the segment of each, its index on the segment, the number per segment, and how many are
-    free before the first collision.  The last configuration is exactly the target, if there are ``targets``.
+    The results are the configurations, the segment of each, its index on the segment, and for each segment the number
+    of configurations and the number of free ones before the first collision. All are checked in one call. The last
+    configuration is exactly the target, if there are ``targets``.
     """
     counts = space.looks(phi, spacing)
     segment = np.repeat(np.arange(len(counts)), counts)

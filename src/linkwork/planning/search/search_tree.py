@@ -22,7 +22,7 @@ class GrownTree(Protocol):
 
 
 class TableTree:
-    """One of two trees stored in shared tables, extracted on demand.
+    """One of two search trees that share tables; its configurations and parents are extracted on demand.
 
     The tables are nodes (n, nq) and links (n, 2): the tree of each node and its parent.
     """
@@ -47,9 +47,10 @@ class TableTree:
 
 
 class PlanningTree:
-    """Growing search tree; roots have no parent (−1) and come first, parents before children.
+    """Search tree that grows: configurations and their parents; roots come first, parents before children.
 
-    ``domain`` is the radius around each node within which samples extend it.  Storage doubles as needed.
+    Roots have the parent −1. ``domain`` is the radius around each node within which samples extend it. Storage doubles
+    as needed.
     """
 
     def __init__(self, roots: np.ndarray) -> None:
@@ -72,11 +73,14 @@ class PlanningTree:
 
     @property
     def domain(self) -> np.ndarray:
-        """Radius of each node (n,)."""
+        """Radius around each node (n,) within which samples extend it."""
         return self._domain[: self.count]
 
     def extend(self, q: np.ndarray, parent: np.ndarray) -> np.ndarray:
-        """Add nodes (m, nq) with parents (m,), which may be among them; return their indices."""
+        """Add nodes (m, nq) to the tree and return their indices.
+
+        ``parent`` (m,) are the indices of their parents, which may be among the new nodes.
+        """
         first, last = self.count, self.count + len(q)
         if last > len(self._q):
             size = 2 * last
@@ -90,7 +94,7 @@ class PlanningTree:
         return np.arange(first, last)
 
     def nodes_to(self, node: int) -> list[int]:
-        """Return the nodes from one to its root, both included."""
+        """Return the indices of a node and all its ancestors, up to its root."""
         result = []
         while node >= 0:
             result.append(node)
@@ -98,7 +102,7 @@ class PlanningTree:
         return result
 
     def cut(self, nodes: list[int]) -> None:
-        """Remove nodes (no roots) and their descendants."""
+        """Remove nodes, none of them a root, with all their descendants."""
         removed = np.zeros(self.count, dtype=bool)
         removed[nodes] = True
         parent = self.parent

@@ -39,7 +39,11 @@ _TIMES = 1e-12  # relative distance from a time that counts as reached
 
 
 class AdaptiveState(NamedTuple):
-    """Step from q (nq) at ``start`` to ``time``, coefficients of φ and v (5 nv each), next width, and step count."""
+    """Last step of an adaptive integration, with its dense output and the width of the next step.
+
+    The step is from q (nq) at ``start`` to ``time``.  ``phi`` and ``v`` (5 nv each) are the coefficients of the
+    displacement φ from q and of the velocity.
+    """
 
     start: Any
     time: Any
@@ -51,14 +55,17 @@ class AdaptiveState(NamedTuple):
 
 
 def dormand_prince(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
-    """Step with substeps for errors of 10⁻⁹; infinite if 1000 are not enough."""
+    """Return q and v after a step h, integrated by adaptive substeps with errors of 10⁻⁹.
+
+    v is infinite if 1000 substeps are not enough.
+    """
     state, (ends, rates) = adaptive(system, begun(q, v, t, h), array([t + h]), TOLERANCE, TOLERANCE, PARTS)
     fine = lt(state.steps, float(PARTS))
     return list(ends[0]), [where(fine, x, math.inf) for x in rates[0]]
 
 
 def begun(q: Scalars, v: Scalars, time: Any, width: Any) -> AdaptiveState:
-    """Return the state before the first step, at q and v, with the width of a first trial step."""
+    """Return the state of an integration that starts at q and v; ``width`` is that of the first trial step [s]."""
     n = len(v)
     return AdaptiveState(time, time, array(list(q)), array([0.0] * (5 * n)), array([*v, *[0.0] * (4 * n)]), width, 0.0)
 
@@ -66,10 +73,10 @@ def begun(q: Scalars, v: Scalars, time: Any, width: Any) -> AdaptiveState:
 def adaptive(
     system: MotionSystem, state: AdaptiveState, times: Any, tolerance: Any, absolute: Any, most: int
 ) -> tuple[AdaptiveState, Any]:
-    """Return the final state, and q and v at increasing times (n,), n rows each.
+    """Integrate through increasing times (n,); return the final state, and q (n, nq) and v (n, nv).
 
-    The error of a step is the root mean square of error/(absolute + tolerance |x|) over φ and v.  ``steps`` is above
-    ``most`` if that many were not enough; the results are then invalid.
+    The error of a step is the root mean square of error/(absolute + tolerance |x|) over the displacement φ and v.
+    ``steps`` reaches ``most`` if that many were not enough; the results are then invalid.
     """
 
     def further(state: AdaptiveState, time: Any) -> tuple[AdaptiveState, Any]:
@@ -142,7 +149,10 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
 
 
 def _between(first: Scalars, last: Scalars, rates: Sequence[Scalars], h: Any) -> list[Any]:
-    """Return the five coefficients of the extension: its value, and those of θ, 1 − θ, θ, 1 − θ in nested form."""
+    """Return the five coefficient vectors (n each) of the fourth-order interpolation over a step, in nested form.
+
+    With the fraction θ of the step, x = c₀ + θ (c₁ + (1 − θ) (c₂ + θ (c₃ + (1 − θ) c₄))).
+    """
     change = [b - a for a, b in zip(first, last, strict=True)]
     bend = [h * a - b for a, b in zip(rates[0], change, strict=True)]
     other = [b - h * a - c for a, b, c in zip(rates[-1], change, bend, strict=True)]

@@ -34,7 +34,10 @@ SLIDING = 1e-2  # [m/s] v_s
 
 
 def compliant_force(c: Sequence[Any], gap: Any, friction: Any, stiffness: Any, dissipation: Any) -> list[Any]:
-    """Return the force (3) along two tangents and the normal, at velocity c (3) and ``gap`` (negative inside)."""
+    """Return the force (3) [N] of a compliant contact along two tangents and the normal.
+
+    c (3) is the contact's velocity along these axes [m/s], and ``gap`` [m] is negative inside.
+    """
     within = lt(gap, 0.0)
     deep = where(within, -gap, 1.0)  # without overlap the root of 1, whose slope is finite
     push = where(within, stiffness * deep * sqrt(deep) * fmax(1.0 - 1.5 * dissipation * c[2], 0.0), 0.0)
@@ -43,7 +46,10 @@ def compliant_force(c: Sequence[Any], gap: Any, friction: Any, stiffness: Any, d
 
 
 def stop_force(depth: Any, rate: Any, stiffness: Any, damping: Any, transition: float) -> Any:
-    """Return the force f ≥ 0 of a stop at a depth, which is negative before the limit."""
+    """Return the force f ≥ 0 of a compliant stop at a ``depth`` beyond the limit, which is negative before it.
+
+    The damper grows over the depth ``transition``.
+    """
     within = lt(0.0, depth)
     d = where(within, depth, 0.0)
     x = fmin(d / transition, 1.0)

@@ -55,7 +55,10 @@ Resisted = Sequence[tuple[Scalars, Any]]  # rows r (nv) and coefficients c of re
 
 @dataclass(frozen=True, slots=True)
 class DiscreteMechanics:
-    """Momenta, inertia and weight of a tree; ``armature`` adds that of the joints."""
+    """Momentum, mass matrix and gravity of a tree, with the momenta at both ends of a step of a discrete Lagrangian.
+
+    ``armature`` includes the inertia of the joints' rotors.
+    """
 
     tree: Tree
     armature: bool
@@ -65,17 +68,20 @@ class DiscreteMechanics:
         return kinetic_energy_derivatives(self.tree, q, v, self.armature)[1]
 
     def weight(self, q: Scalars) -> list[Any]:
-        """Return ∂U/∂q of gravity (nv)."""
+        """Return ∂U/∂q (nv), the gradient of the potential energy of gravity."""
         return gravity_force(self.tree, q)
 
     def potential(self, q: Scalars) -> Any:
-        """Return U of gravity [J]."""
+        """Return the potential energy of gravity [J]."""
         return potential_energy(self.tree, q)
 
     def inverse(
         self, q: Scalars, added: Scalars | None = None, resisted: Resisted = ()
     ) -> FactoredInverse | ArticulatedInverse:
-        """Return the inverse of M(q) with ``added`` (nv) on the diagonal, and Σ c rᵀr of ``resisted`` rows r."""
+        """Return the inverse of M(q) + diag(``added``) + Σ c rᵀr.
+
+        ``added`` is (nv), and ``resisted`` contains pairs of a row r (nv) and a coefficient c.
+        """
         if not resisted and (added is None or all(map(is_zero, added))):
             return inverse_mass_matrix(self.tree, q, self.armature)
         M = [list(row) for row in mass_matrix(self.tree, q, self.armature)]
@@ -94,7 +100,11 @@ class DiscreteMechanics:
         return middle, [x / h for x in moved]
 
     def kinetic_momenta(self, q: Scalars, w: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
-        """Return −D₁ and D₂ of h T at the midpoint of a step h w from q: the momenta (nv) at its start and end."""
+        """Return the momenta (nv) at the start and the end of a step h w from q, without potential forces.
+
+        They are −D₁ and D₂ of h T, the derivatives by both ends of the step, with the kinetic energy T at the
+        midpoint.
+        """
         space, phi = self.space, [h * x for x in w]
         middle, moved = space.halfway(q, phi)
         by_q, by_v = kinetic_energy_derivatives(self.tree, middle, [x / h for x in moved], self.armature)
@@ -121,7 +131,7 @@ class DiscreteMechanics:
 
 
 def _carried_masses(tree: Tree) -> dict[int, Any]:
-    """Return the mass of all bodies that each joint carries [kg], by its first velocity."""
+    """Return the mass [kg] of all bodies that each joint carries, by the index of the joint's first velocity."""
     mass: dict[int, Any] = {}
     for i, p, body in tree.inward():
         mass[i] = mass.get(i, 0.0) + body.inertia.mass
@@ -130,11 +140,11 @@ def _carried_masses(tree: Tree) -> dict[int, Any]:
 
 
 def _without_translation(joint_slice: JointSlice, m: Scalars, u: Scalars, masses: dict[int, Any]) -> list[Scalars]:
-    """Return by velocity of an end of the step the part of a joint's momentum m (nv) that multiplies its rates.
+    """Return the part of a joint's momentum m (nv) that acts on each velocity of an end of a step.
 
-    u is the joint's velocity.  Rotation of an end about its origin changes the displacement of the origin perpendicular
-    to itself.  The momentum M u of the carried mass M is parallel to it and has no effect.  It is left out, so rounding
-    does not rotate bodies that move straight.
+    u is the joint's velocity, and ``masses`` are those that joints carry.  A rotation of an end about its origin
+    changes the displacement of the origin perpendicular to itself.  The momentum M u of the carried mass M is parallel
+    to the displacement and has no effect.  It is left out, so rounding does not rotate bodies that move straight.
     """
     result, mass = [m] * joint_slice.joint.nv, masses[joint_slice.v]
     for turns, slides in _translations(joint_slice):
@@ -144,7 +154,10 @@ def _without_translation(joint_slice: JointSlice, m: Scalars, u: Scalars, masses
 
 
 def _translations(joint_slice: JointSlice) -> list[tuple[range, range]]:
-    """Return by part of a joint the indices of angular velocities, and of linear ones in axes that these rotate."""
+    """Return for each freely moving part of a joint the indices of its angular and of its linear velocities.
+
+    The linear velocities are in axes that rotate with the part.
+    """
     if isinstance(joint_slice.joint, Composite):
         each = [(part, in_v.start) for part, _, in_v in composite_parts(joint_slice)]
     else:
@@ -172,9 +185,10 @@ def with_resistance(M: Matrix, resisted: Resisted) -> Matrix:
 def _rates_of_step(
     joint_slice: JointSlice, q: Scalars, end: Scalars, middle: Scalars, first: bool
 ) -> tuple[Matrix, Matrix]:
-    """Return rates of a joint's displacement at the midpoint, and the velocities of its configuration there.
+    """Return the effect of each unit velocity at one end of a step on the midpoint of a joint.
 
-    They are for each unit velocity of one end of the step, the ``first`` or the other.
+    It is the rate of the joint's displacement, and the velocity of the configuration at the midpoint.  The end is the
+    ``first`` or the other.
     """
     joint, n = joint_slice.joint, joint_slice.joint.nv
     rows = call_joint(joint_slice.name, joint, "q_dot_jacobian", q if first else end)

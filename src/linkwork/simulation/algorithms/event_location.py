@@ -46,10 +46,10 @@ class WatchedFunction:
 
 
 class LocatedStep(NamedTuple):
-    """Progress of event location in a step: time [s] up to which it was searched, q, v and guards there.
+    """Progress of event location in a step: time [s] up to which it was searched, with q, v and the guards there.
 
-    A row of the ``table`` is an event: the sum of 2^k of functions k that crossed zero, its time, q and v before it,
-    and q and v after it.  ``count`` is the number of events, larger than that of rows if there are too many.
+    A row of the ``table`` is an event: the sum of 2^k over the guards k that crossed zero, its time, q and v before
+    it, and q and v after it.  ``count`` is the number of events, larger than the number of rows if there are too many.
     ``stopped`` is 1 after an event that stops, and ``lost`` is k + 1 if guard k was NaN.
     """
 
@@ -67,7 +67,10 @@ class LocatedStep(NamedTuple):
 def located_step(
     segments: StepSegments, watched: Sequence[WatchedFunction], t: Any, h: Any, q: Any, v: Any, table: Any, count: Any
 ) -> LocatedStep:
-    """Search a step of h from q and v at t up to its end, an event that stops, or one event too many for the table."""
+    """Return the events in a step of h [s] from q and v at t.
+
+    The search ends at the end of the step, at an event that stops, or if there are more events than rows of the table.
+    """
     rows = len(table)
 
     def guards(time: Any, q: Any, v: Any) -> Any:
@@ -143,7 +146,7 @@ _MOST = 2000  # maximum number of segments and events
 
 
 class _Located(NamedTuple):
-    """End of the search in a segment, with flags of an event that stops or jumps, and its row in the table."""
+    """State at which the search in a segment ended, with flags of a stopping or jumping event and its table row."""
 
     time: Any
     q: Any
@@ -213,7 +216,11 @@ class StepSegment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StepSegments:
-    """Functions of a step's segments: start at a time with q and v, next segment, and q and v within a segment."""
+    """Functions that divide a step into segments.
+
+    ``begun(time, q, v)`` starts, ``further(segment)`` returns the next segment, and ``at(segment, time)`` returns q
+    and v at a time within a segment.
+    """
 
     begun: Callable[[Any, Any, Any], StepSegment]
     further: Callable[[StepSegment], StepSegment]
@@ -221,7 +228,10 @@ class StepSegments:
 
 
 def shorter_steps(advance: Callable[[Any, Any, Any, Any], tuple[Any, Any, Any]], h: Any, more: Any) -> StepSegments:
-    """Return segments to the step's end; ``advance(begin, q, v, width)`` returns q, v and more of a shorter step."""
+    """Return segments that each lead to the step's end, by a method that can take shorter steps.
+
+    ``advance(begin, q, v, width)`` returns q, v and other results of a step of the ``width`` [s].
+    """
 
     def further(segment: StepSegment) -> StepSegment:
         q, v, result = advance(segment.end, segment.q, segment.v, h - segment.end)

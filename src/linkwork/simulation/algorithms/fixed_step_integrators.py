@@ -107,7 +107,7 @@ DORMAND_PRINCE = Tableau(
 def stages(
     system: MotionSystem, tableau: Tableau, t: Any, q: Scalars, v: Scalars, h: Any
 ) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Return φ̇ and v̇ of each stage of a step."""
+    """Return the rates φ̇ and v̇ (nv) of each stage of a step; φ is the displacement from q."""
     phi_rates: list[list[Any]] = []
     v_rates: list[list[Any]] = []
     still = [0.0] * len(v)
@@ -158,9 +158,10 @@ def implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any)
 
 
 def _left(system: MotionSystem, t: Any, q: Scalars, v: Scalars, a: Scalars) -> list[Any]:
-    """Return the residual of the equations of motion at an acceleration, in forces if the system has them.
+    """Return the residual (nv) of the equations of motion at an acceleration a.
 
-    Forces remain nearly linear with stiff springs.
+    If the system has an ``imbalance`` these are forces, which remain nearly linear with stiff springs, else
+    accelerations.
     """
     if system.imbalance is not None:
         return list(system.imbalance(t, q, v, a))
@@ -192,12 +193,18 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     p = [a - 0.5 * h * b for a, b in zip(carried, weight, strict=True)]
 
     def left(w: Scalars) -> list[Any]:
-        """Return the residual: the momentum with which the step starts minus the momentum at its start."""
+        """Return the residual of the step's velocity w, a momentum (nv).
+
+        It is the discrete momentum at the step's start minus that of v and of the forces.
+        """
         leaving, _ = mechanics.kinetic_momenta(q, w, h)
         return [a - b - f for a, b, f in zip(leaving, p, pushed(w), strict=True)]
 
     def like(w: Scalars) -> list[Any]:
-        """Return the residual for short steps, of momentum and forces, which may be stiff."""
+        """Return M(q) w minus the impulse of forces: for short steps a function similar to ``left``.
+
+        Its Jacobian is used in place of the exact one.
+        """
         return [m - f for m, f in zip(mechanics.momentum(q, w), pushed(w), strict=True)]
 
     if mechanics.tree.constraints:

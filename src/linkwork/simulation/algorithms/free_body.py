@@ -38,13 +38,16 @@ _AGAIN = 2  # fixed-point iterations for Ω, with an error of order (h ω)⁴
 
 @dataclass(frozen=True, slots=True)
 class FreeBody:
-    """Floating body: its joint's slices of q and v, and its inertia in the joint's frame, None if it carries others."""
+    """Floating body: the slices of its joint in q and v, and its inertia in the joint's frame.
+
+    ``inertia`` is None if the body carries others.
+    """
 
     place: JointSlice
     inertia: Inertia | None
 
     def flown(self, q: Scalars, u: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
-        """Return q and v after a flight of h [s] with velocity u, in the axes of its start."""
+        """Return q and v after a free flight of h [s]; its velocity u is in the axes of the body at the start."""
         spin, velocity = Vec3.of(u[:3]), Vec3.of(u[3:6])
         if self.inertia is None:
             turned = Quaternion.exp(spin * h).rotation().inv_act(velocity)
@@ -58,7 +61,10 @@ class FreeBody:
 
     @staticmethod
     def _turning(about: Any, spin: Vec3, h: Any) -> tuple[Vec3, Vec3]:
-        """Return Ω, and the angular velocity at the end, for the inertia ``about`` the centre of mass."""
+        """Return the mean angular velocity Ω of a flight and the angular velocity at its end.
+
+        ``about`` is the inertia about the centre of mass, and ``spin`` the angular velocity at the start.
+        """
         moments, products = (about.xx, about.yy, about.zz), (about.xy, about.xz, about.yz)
         if all(map(is_zero, products)) and all(x.__class__ is float and x == about.xx for x in moments):
             return spin, spin
@@ -87,7 +93,10 @@ def free_bodies(tree: Tree) -> list[FreeBody]:
 
 
 def pushed_rates(tree: Tree, v: Scalars) -> list[Any]:
-    """Return v with the velocities of free bodies set to zero, as the flight has their gyroscopic terms."""
+    """Return v (nv) with zeros for the velocities of free bodies whose gyroscopic terms are in the flight.
+
+    For a body that carries others, only the linear velocity is zero.
+    """
     result = list(v)
     for body in free_bodies(tree):
         begin = body.place.v + (3 if body.inertia is None else 0)
@@ -97,7 +106,10 @@ def pushed_rates(tree: Tree, v: Scalars) -> list[Any]:
 
 
 def flown(tree: Tree, q: Scalars, u: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
-    """Return q and v after a step of h [s] with velocity u, for free bodies in the axes of its start."""
+    """Return q and v after a step of h [s] with velocity u (nv), in which free bodies fly.
+
+    The velocities u of free bodies are in their axes at the start of the step.
+    """
     space, v = CurveSpace.of(tree), list(u)
     end = space.integrate(q, [h * x for x in u])
     for body in free_bodies(tree):

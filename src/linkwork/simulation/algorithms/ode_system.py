@@ -32,7 +32,7 @@ def plus(x: Scalars, h: Any, *rates: tuple[float, Scalars]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class ElementResistance:
-    """Resistance of force elements in a step, as pairs of a row (nv) and a coefficient.
+    """Resistance of force elements to velocity in a step, as functions of q that return pairs (row (nv), coefficient).
 
     ``within(q)`` resists a change of the step's velocity; ``settling(q)`` is its part h² k of springs that are too
     stiff for the step.  ``after(q)`` resists the velocity at the step's end.
@@ -45,10 +45,11 @@ class ElementResistance:
 
 @dataclass(frozen=True, slots=True)
 class StepForces:
-    """Forces of a step of `rattle`, each (nv).
+    """Forces (nv) in a step of the RATTLE method.
 
-    They are ``constant`` ones, those ``of_state(t, q, v)``, the ``springs(q)`` of joints and force elements, with the
-    ``stiffness`` of joints, and ``resisting(v)``, the diagonal h D and h d.
+    ``constant`` forces do not change in the step.  ``of_state(t, q, v)`` are those of the step's start.
+    ``springs(q)`` are the forces of springs in joints and force elements, and ``stiffness`` is the stiffness of the
+    joints.  ``resisting(v)`` returns h D and h d (nv each) of the forces −D v + d at the step's end.
     """
 
     constant: Scalars
@@ -60,14 +61,14 @@ class StepForces:
 
 @dataclass(frozen=True, slots=True)
 class MotionSystem:
-    """System of states (q, v) of a tree with v̇ = acceleration(t, q, v).
+    """Equation of motion v̇ = acceleration(t, q, v) of a tree, with further terms for particular integrators.
 
     ``imbalance(t, q, v, a)`` are forces that vanish if a is the acceleration, for implicit methods.  Variational
-    methods use ``mechanics``, the momenta of steps, and ``forces(t, q, v)``, the forces except gravity.  ``linear`` are
-    damping and stiffness by velocity, and ``bends`` is True if other forces vary sharply with velocities.
-    ``step_forces`` are those of a step of RATTLE.  For both ``settling`` (nv) is h² K of the joint springs that are too
-    stiff for the step, and ``elements`` the resistance of force elements.  ``flown`` integrates a step with constant
-    velocity, if free bodies do not rotate uniformly.
+    methods use ``mechanics``, the momenta of steps, and ``forces(t, q, v)``, the forces except gravity.  ``linear``
+    are pairs (damping, stiffness) by velocity, and ``bends`` is True if other forces vary sharply with velocities.
+    ``step_forces`` are the forces of a step of RATTLE.  RATTLE and variational methods use ``settling`` (nv), h² K of
+    the joint springs that are too stiff for the step, and ``elements``, the resistance of force elements.  ``flown``
+    integrates a step with constant velocity, if free bodies do not rotate uniformly.
     """
 
     tree: Tree
@@ -88,9 +89,10 @@ class MotionSystem:
         return CurveSpace.of(self.tree)
 
     def settled(self, q: Scalars) -> Callable[[Scalars], list[Any]]:
-        """Return the function of w with half the impulse that moves stiff springs from midpoint to implicit Euler.
+        """Return a function of the step's velocity w: half the impulse of stiff springs' implicit treatment.
 
-        The step starts at q and has the velocity w.
+        With this impulse, springs that are too stiff for the step follow implicit Euler instead of the midpoint rule.
+        The step starts at q.
         """
         rows = () if self.elements is None else [(row, c) for row, c in self.elements.settling(q) if not is_zero(c)]
 
@@ -110,7 +112,7 @@ class MotionSystem:
         return self.space.integrate(q, phi)
 
     def difference_rate(self, q: Scalars, other: Scalars, v: Scalars) -> list[Any]:
-        """Return φ̇ of φ = other ⊖ q, while the other moves with v."""
+        """Return the rate (nv) of the displacement φ = other ⊖ q while ``other`` moves with velocity v."""
         space = self.space
         if space.is_plain:
             return list(v)

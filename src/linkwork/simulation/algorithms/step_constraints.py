@@ -81,12 +81,19 @@ class StepConstraints:
     def at(
         mechanics: DiscreteMechanics, inverse: FactoredInverse | ArticulatedInverse, t: Any, q: Scalars, h: Any
     ) -> StepConstraints:
-        """Create the constraints with the inverse of the inertia for a change of the step's velocity."""
+        """Return the constraints of a step of h [s] that starts at q and t.
+
+        ``inverse`` is the inverse of the inertia that resists a change of the step's velocity.
+        """
         rates = rates_of(mechanics.tree, q, [0.0] * mechanics.tree.nv, t)
         return StepConstraints(mechanics, ConstrainedFactorization(inverse, rates, _FLAT), t, q, h)
 
     def violations(self, w: Scalars) -> list[Any]:
-        """Return by row (nc) φ(q⁺)/h of holonomic constraints, and G w + σ at the midpoint of the others."""
+        """Return the violation of each constraint row (nc) by a step with velocity w, as a velocity.
+
+        It is φ(q⁺)/h for holonomic constraints, with the end q⁺ of the step, and G w + σ at the midpoint for the
+        others.
+        """
         tree, h = self.mechanics.tree, self.h
         errors = iter(constraint_error(tree, self._led(w), [self.t + h]))
         result: list[Any] = []
@@ -101,7 +108,10 @@ class StepConstraints:
         return result
 
     def released(self, r: Scalars, e: Scalars) -> list[Any]:
-        """Return r − Gᵀ λ (nv) with G M⁻¹ (r − Gᵀ λ) = e: zero if e = 0 and r is an impulse of the constraints."""
+        """Return r − Gᵀ λ (nv), with λ so that G M⁻¹ (r − Gᵀ λ) = e; r is a momentum (nv) and e a row velocity (nc).
+
+        The result is zero if e = 0 and r is an impulse of the constraints.
+        """
         held = self.held
         y = held.inverse.inward(r)
         impulses = held.factors.solved([dot(UD, y) - x for UD, x in zip(held.UD, e, strict=True)])
@@ -111,11 +121,17 @@ class StepConstraints:
         return result
 
     def correction(self, left: Callable[[Scalars], Scalars], w: Scalars) -> list[Any]:
-        """Return the Newton step for w; the momenta ``left`` (nv) must be impulses of constraints."""
+        """Return the Newton step for w (nv), to be subtracted.
+
+        At the solution, the momentum ``left(w)`` (nv) is an impulse of the constraints, and they are satisfied.
+        """
         return self.held.inverse.applied(self.released(left(w), self.violations(w)))
 
     def solved(self, left: Callable[[Scalars], Scalars], v: Scalars) -> ConstrainedStep:
-        """Return the velocity w of the step and its end, infinite where they were not found."""
+        """Return the step with a velocity w at which ``left(w)`` is an impulse of the constraints.
+
+        v is the initial guess.  The result is infinite where Newton's method does not find w.
+        """
 
         def closer(w: Any) -> Any:
             return array([a - b for a, b in zip(w, self.correction(left, list(w)), strict=True)])
@@ -126,7 +142,10 @@ class StepConstraints:
     def bent(
         self, left: Callable[[Scalars], Scalars], like: Callable[[Scalars], Scalars], v: Scalars
     ) -> ConstrainedStep:
-        """Solve a step whose forces vary sharply with velocities, with the Jacobian of the similar ``like``."""
+        """Return the step as `solved` does, for forces that vary sharply with velocities.
+
+        ``like(w)`` is a function similar to ``left(w)`` whose Jacobian is used.
+        """
         rows = self.held.rates.rows
         result, status = monotone(
             lambda w: self.released(left(w), self.violations(w)),
@@ -136,7 +155,7 @@ class StepConstraints:
         return self.ended(left, v, result, status)
 
     def ended(self, left: Callable[[Scalars], Scalars], v: Scalars, w: Scalars, status: Any) -> ConstrainedStep:
-        """Return the step with velocity w if the status is 0, else the step past a singular configuration."""
+        """Return the step with velocity w if ``status`` is 0 (solved), else a step past a singular configuration."""
         result, driven = lt(status, 0.5), any(not is_zero(s) for s in self.held.rates.drift)
         if not driven:  # time-dependent constraints do work, so any speed is possible
             result = and_(result, self._is_near(left, v, w))
@@ -151,7 +170,7 @@ class StepConstraints:
         return ConstrainedStep(list(w), list(end), None if driven else not_(result))
 
     def _led(self, w: Scalars) -> list[Any]:
-        """Return q ⊕ h w."""
+        """Return the end q ⊕ h w (nq) of a step with velocity w."""
         return self.mechanics.space.integrate(self.q, [self.h * x for x in w])
 
     def _is_near(self, left: Callable[[Scalars], Scalars], v: Scalars, w: Scalars) -> Any:
@@ -168,7 +187,7 @@ class StepConstraints:
         return lt(size, _FASTER * (free + gained) + _SLOW)
 
     def _past_singular(self, left: Callable[[Scalars], Scalars], v: Scalars) -> tuple[Any, Any]:
-        """Return a step of first order without the impulse of rows that nearly vanish.
+        """Return velocity and end of a first-order step without the impulse of constraint rows that nearly vanish.
 
         It ends at the nearest assembled configuration, or with a small error if none is near.
         """
@@ -191,7 +210,10 @@ class StepConstraints:
 def monotone(
     left: Callable[[Scalars], Scalars], like: Callable[[Scalars], Scalars], v: Scalars
 ) -> tuple[list[Any], Any]:
-    """Return w with left(w) = 0, and status 0 if it converged, from v with the Jacobian of the similar ``like``."""
+    """Return the root w of the monotone function ``left(w)``, by Newton's method from v, and status 0 if it converged.
+
+    The Jacobian is that of the similar function ``like(w)``.
+    """
 
     def of(function: Callable[[Scalars], Scalars]) -> Callable[[Any], Any]:
         return lambda w: array(list(function(list(w))))
@@ -217,7 +239,7 @@ def released_velocity(
     added: Scalars | None = None,
     resisted: Resisted = (),
 ) -> list[Any]:
-    """Return the velocity (nv) of a momentum at q with impulses of the constraints.
+    """Return the velocity (nv) that a momentum (nv) has at q after impulses that satisfy the constraints.
 
     ``added`` and ``resisted`` are part of M, as in `DiscreteMechanics.inverse`.
     """
@@ -242,10 +264,11 @@ def with_energy(
 ) -> list[Any]:
     """Return v (nv) at the end of a step from q, scaled to the energy that the step should have.
 
-    ``momentum`` (nv) is that before the impulse of the constraints, and ``energy`` [J] the kinetic energy of the start
-    plus the work of all forces except gravity.  Constraints without time dependence do no work, so the energy at the
-    end is known.  The velocity is scaled ``always``, or else if the step passed a singular configuration, in which the
-    tangent space rotates.  With resistance, ``added`` and ``resisted``, it is only scaled down.
+    ``momentum`` (nv) is the momentum before the impulse of the constraints.  ``energy`` [J] is the kinetic energy of
+    the start plus the work of all forces except gravity.  Constraints without time dependence do no work, so the
+    energy at the end is known.  The velocity is scaled in every step if ``always``, else only if the step passed a
+    singular configuration, in which the tangent space rotates.  With resistance, ``added`` and ``resisted``, it is
+    only scaled down.
     """
     if result.passed is None or (result.passed is False and not always):
         return list(v)
@@ -277,6 +300,6 @@ def is_free(tree: Tree) -> bool:
 
 
 def _work_of_gravity(mechanics: DiscreteMechanics, q: Scalars, result: ConstrainedStep) -> tuple[Any, Any]:
-    """Return the work [J] of gravity in a step from q, and the size [J] of the energies whose difference it is."""
+    """Return the work of gravity in a step from q [J], and the sum |U| + |U⁺| of its potential energies [J]."""
     before, after = mechanics.potential(q), mechanics.potential(result.end)
     return before - after, fabs(before) + fabs(after)

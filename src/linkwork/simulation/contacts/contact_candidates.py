@@ -37,7 +37,7 @@ class ContactCandidate:
     of: tuple[str, ...] = ()  # names of its links, obstacles, and frames of points
 
     def at(self, robot: Any, q: Any) -> ContactAt:
-        """Return the contact in the form that the time step uses, at a symbolic configuration q (nq)."""
+        """Return the contact with its velocity Jacobian, as the time step uses it, at a symbolic q (nq)."""
         m = self.material
         limb = _limb(robot, q, self)
         rows = velocity_rows(robot, q, self) if limb is None else limb.rows
@@ -45,7 +45,11 @@ class ContactCandidate:
         return ContactAt(rows, self.gap, m.friction, m.stiffness, bounces, limb)
 
     def wrenches(self, force: Sequence[Any]) -> list[tuple[str, list[Any]]]:
-        """Return the wrenches of a force (3,) at the point on the links, at their origins in the world's axes."""
+        """Return a pair (link, wrench) for each link on which a contact force (3,) at the point acts.
+
+        The force acts on the second link, and its opposite on the first.  Wrenches are at the links' origins, in the
+        world's axes.
+        """
         result = []
         for link, arm, sign in zip((self.first, self.second), self.arms, (-1.0, 1.0), strict=True):
             if link is not None and arm is not None:
@@ -61,7 +65,10 @@ def frame_pose(robot: Any, q: Any, frame: str) -> Pose:
 
 
 def _limb(robot: Any, q: Any, candidate: ContactCandidate) -> Limb | None:
-    """Return the limb of a point behind a floating link; None for pairs of links, and without a floating link."""
+    """Return the contact point in the axes of the floating body whose subtree contains its link.
+
+    None for a pair of links, and for a link that no floating body carries.
+    """
     tree, arm = robot.tree, candidate.arms[1]
     if candidate.first is not None:
         return None
@@ -80,7 +87,7 @@ def _limb(robot: Any, q: Any, candidate: ContactCandidate) -> Limb | None:
 
 
 def velocity_rows(robot: Any, q: Any, candidate: ContactCandidate) -> list[list[Any]]:
-    """Return the rows (3 × nv) of the velocity of the second link relative to the first, along the axes."""
+    """Return the Jacobian (3 × nv) of the second link's velocity relative to the first, along the contact's axes."""
     rows: list[list[Any]] = [[0.0] * robot.nv for _ in range(3)]
     for link, arm, sign in zip((candidate.first, candidate.second), candidate.arms, (-1.0, 1.0), strict=True):
         if link is None or arm is None:
@@ -100,7 +107,7 @@ def velocity_rows(robot: Any, q: Any, candidate: ContactCandidate) -> list[list[
 
 
 def axes_of(n: Vec3) -> list[list[Any]]:
-    """Return two tangents and the normal n.
+    """Return two unit tangents to the plane with unit normal n, and n, as rows (3 × 3).
 
     Source: Duff and others, Building an orthonormal basis, revisited, Journal of Computer Graphics Techniques 2017.
     """

@@ -164,7 +164,10 @@ def is_of_contacts(name: Any) -> bool:
 
 
 def read_name(name: str, model: str, known: Iterable[str]) -> tuple[str, str]:
-    """Return a parameter's kind, and its link, obstacle or frame, "" for all contacts.  Raises UnknownNameError."""
+    """Return the kind of a contact parameter, such as "friction", and the link, obstacle or frame of its name.
+
+    The second is "" for a parameter of all contacts.  Raises UnknownNameError.
+    """
     kind, colon, of = name.removeprefix(_PREFIX).partition(":")
     if kind not in _KINDS[model]:
         whole = [_PREFIX + one for one in _KINDS[model]]
@@ -176,7 +179,7 @@ def read_name(name: str, model: str, known: Iterable[str]) -> tuple[str, str]:
 
 
 def input_name(name: str) -> str:
-    """Return an identifier for the name of a parameter."""
+    """Return the name of a parameter with underscores instead of characters that an identifier may not contain."""
     return re.sub(r"\W", "_", name)
 
 
@@ -211,9 +214,10 @@ def parametrized_surface(material: Any, row: Sequence[Any], compliant: bool) -> 
 
 
 def varied_surface(material: Any, of: Sequence[str], parameters: Parameters, caller: str) -> Any:
-    """Return a material with the parameters of these names, or of all contacts.
+    """Return a material with the values of the parameters that apply to it.
 
-    Raises ValueError if two parameters apply to it.
+    These are parameters of all contacts, and of a link, obstacle or frame in ``of``.  Raises ValueError if two
+    parameters of a kind apply.
     """
     result = {kind: getattr(material, kind) for kind in SurfaceParameters._fields}
     by: dict[str, str] = {}

@@ -48,10 +48,10 @@ _HEAVY = 10.0  # initial force of soft contacts, relative to the weight, above w
 
 @dataclass(frozen=True)
 class ContactSet:
-    """Contacts and their model.
+    """Contacts of a simulation: their parts (grounds, scenes and pairs) and the contact model.
 
     ``parameters`` replace values of materials, by the names of parameters.  In a kernel ``surfaces`` (points, 4)
-    replace all materials, and ``planes`` are the axes and height of a ground, by part.
+    replace all materials, and ``planes`` has an entry for each part: the axes and height of a ground, else None.
     """
 
     parts: tuple[Any, ...]
@@ -185,7 +185,7 @@ class ContactSet:
             return [(candidate, gaps[..., k]) for k, candidate in enumerate(candidates)]
 
     def _too_deep(self, robot: Any, q: np.ndarray) -> list[str]:
-        """Return the contacts that overlap by more than they should, with their depths."""
+        """Return a text for each contact that overlaps by more than it should at q (..., nq), with its depth."""
         weight = robot.mass * float(np.linalg.norm(robot.gravity))
         result = []
         for candidate, gap in self.measured(robot, q):
@@ -228,16 +228,16 @@ _SPLIT: LazyCache[tuple[ContactSet, ContactData]] = LazyCache(64)
 
 
 def contact_data(contacts: ContactSet, robot: Any) -> tuple[ContactSet, ContactData]:
-    """Return contacts with placeholders for the values that are inputs, and the inputs by name.
+    """Return contacts with placeholders for the values that are kernel inputs, and these inputs by name.
 
-    Contacts that differ only in these values have the same first result.
+    Contacts that differ only in these values have the same first result, and so share a kernel.
     """
     own = replace(contacts, parameters=())
     return _SPLIT.get((own, robot), lambda: (replace(own, parts=tuple(map(_bare, own.parts))), _data(own, robot)))
 
 
 def with_data(contacts: ContactSet, data: Mapping[str, Any]) -> ContactSet:
-    """Return contacts with placeholders, the first result of `contact_data`, with inputs as symbols."""
+    """Return the contacts of `contact_data` with symbols of kernel inputs instead of placeholders."""
     planes: list[Any] = []
     rest = iter(data.get(PLANES, ()))
     for part in contacts.parts:

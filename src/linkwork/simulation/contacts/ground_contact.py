@@ -60,7 +60,7 @@ class ContactPoint:
             raise ValueError(f"{caller}: {self.frame!r} is fixed to the world; name a frame that a joint moves")
 
     def of(self, material: ContactMaterial) -> ContactMaterial:
-        """Return a material with the point's own friction and restitution."""
+        """Return the material with its friction and restitution replaced by those of the point, where it has them."""
         own = {"friction": self.friction, "restitution": self.restitution}
         return replace(material, **{name: x for name, x in own.items() if x is not None})
 

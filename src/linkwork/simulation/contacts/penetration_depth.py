@@ -44,16 +44,16 @@ def _pairs(contacts: Any, robot: Any) -> tuple[tuple[str, tuple[int, ...]], ...]
 
 
 def depth_state(contacts: Any, robot: Any, leading: tuple[int, ...]) -> np.ndarray:
-    """Return the state (..., 3 + pairs) of `deepened` before the first step.
+    """Return the record of the greatest contact depth before the first step (..., 3 + pairs), all zeros.
 
-    It is the greatest depth beyond that of the start [m], its pair, the number of steps before it, and each pair's
-    depth at the start [m].
+    Its elements are the greatest depth beyond that of the start [m], the index of its pair of bodies, the number of
+    steps before it, and each pair's depth at the start [m].
     """
     return np.zeros((*leading, _FIRST + len(_pairs(contacts, robot))))
 
 
 def deepened(contacts: Any, robot: Any, state: Sequence[Any], gaps: Sequence[Any], steps: Any) -> Any:
-    """Return the state after ``steps`` steps, with ``gaps`` [m] by contact point."""
+    """Return the record of `depth_state` updated by the ``gaps`` [m] of all contact points after ``steps`` steps."""
     excess, pair, when, *begun = state
     first = lt(steps, 0.5)
     for k, (_, points) in enumerate(_pairs(contacts, robot)):

@@ -34,7 +34,7 @@ def recorded_forces(t: Any, q: Any, v: Any, tau: Any) -> Any:
 
 
 class _Stretch(NamedTuple):
-    """Smooth section of a motion: states at times (n,), and by interval (n - 1,) the index of its step."""
+    """Smooth section of a motion: states at times (n,), and the index of the step of each interval (n − 1,)."""
 
     t: np.ndarray
     q: np.ndarray
@@ -52,7 +52,10 @@ class DenseOutput:
     leading: tuple[int, ...]
 
     def trajectory(self, environment: tuple[int, ...], stretch: _Stretch) -> Trajectory:
-        """Return the trajectory of a section by the continuous extension of the method's own steps."""
+        """Return the trajectory of a smooth section, from the dense output of the method's own steps.
+
+        The steps are computed again.  Raises ValueError for a step that needs more than 1000 substeps.
+        """
         setup, nv = self.setup, self.setup.robot.nv
         own = {}
         for (name, x), (_, shape) in zip(self.parameters.items(), setup.parameters, strict=True):
@@ -103,7 +106,7 @@ class _Row(NamedTuple):
 
 
 def _parts(setup: SimulationSetup) -> Kernel:
-    """Return the kernel of some of the method's own steps, each as a row."""
+    """Return the kernel that computes some of the method's adaptive substeps, each as one row of results."""
 
     def traced(state: Any, tau: Any, until: Any, parameters: Any = None) -> Any:
         dynamics = SimulatedDynamics.of(setup, parameters, until)
@@ -146,9 +149,10 @@ def trajectory_through(
     own: DenseOutput | None,
     environment: tuple[int, ...],
 ) -> Trajectory:
-    """Return the trajectory through records (n, ...) up to the ``end``, or all, in sections between jumps of events.
+    """Return the trajectory through the records (n, ...), in sections between jumps of events.
 
-    Raises ValueError for fewer than two records.
+    It ends at the time ``end``, or at the last record.  ``own`` is the method's dense output; without it the
+    trajectory is cubic.  Raises ValueError for fewer than two records.
     """
     sections: list[Any] = []
     for stretch in _stretches(t, q, v, events, end):

@@ -51,10 +51,10 @@ def replayed(
     count: Any,
     stopped: Any,
 ) -> ReplayedStep:
-    """Repeat the step of h from q and v at t through its events, with derivatives of their times.
+    """Repeat the step of h from q and v at t through its events, with derivatives of the event times.
 
-    The events are ``count`` rows of a ``table``; the last one may have ``stopped`` the step.
-    ``advance(begin, q, v, width)`` returns q, v and other results of a step of ``width`` [s].
+    The events are ``count`` rows of a ``table``; the last one may have ``stopped`` the step.  ``advance(begin, q, v,
+    width)`` returns q, v and other results of a step of ``width`` [s].
     """
     changing = [(k, event) for k, event in enumerate(events) if event.stop or event.jump is not None]
 

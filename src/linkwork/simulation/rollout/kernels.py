@@ -25,7 +25,7 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 def rows_of(records: int) -> int:
-    """Return the number of records that a kernel computes at a time: a power of two times the least number.
+    """Return the number of records that a kernel computes in one call: 32, 64 or 128.
 
     Simulations of similar durations share it, and so reuse the kernel.
     """
@@ -36,9 +36,10 @@ def rows_of(records: int) -> int:
 
 
 class SimulationKernel:
-    """A kernel of simulations with the inputs that a setup determines, so other setups use the same code.
+    """Kernel of simulations that is called with the inputs ``data`` of its setup, and those of the call.
 
-    These are the number of steps of a row of records, unless signals have that many rows, and parameters of contacts.
+    The same code serves setups that differ only in these values: the number of steps between records (without time
+    inputs) and the parameters of contacts.
     """
 
     def __init__(self, kernel: Kernel, data: Mapping[str, Any]) -> None:
@@ -49,7 +50,7 @@ class SimulationKernel:
 
 
 def segment(setup: SimulationSetup, rows: int) -> SimulationKernel:
-    """Return the kernel of a segment of records, from the state of a simulation to that at the segment's end."""
+    """Return the kernel that computes ``rows`` records, from one state of a simulation to a later one."""
     bare, data = _split(setup)
 
     def traced(**inputs: Any) -> Any:
@@ -71,14 +72,17 @@ def segment(setup: SimulationSetup, rows: int) -> SimulationKernel:
 
 
 def _ended_depths(setup: SimulationSetup, end: SimulationState, parameters: Mapping[str, Any]) -> Any:
-    """Return the depths of rigid contacts including the last state, with which no step starts."""
+    """Return the record of contact depths, updated by the final state, with which no step starts."""
     contacts: Any = setup.touched(parameters)
     candidates = contacts.candidates(moving_robot(setup.robot, setup.own(parameters)), array(list(end.q)))
     return deepened(contacts, setup.robot, end.depths, rigid_gaps(candidates), end.steps)
 
 
 def stepper(setup: SimulationSetup) -> SimulationKernel:
-    """Return the kernel of one record's steps, which returns the state at their end, and the events."""
+    """Return the kernel of the steps of a `Simulator`: as many as the setup has between two records.
+
+    It returns the state at their end, and the events.
+    """
     bare, data = _split(setup)
 
     def traced(**inputs: Any) -> Any:
@@ -92,7 +96,7 @@ def stepper(setup: SimulationSetup) -> SimulationKernel:
 
 
 def observer(setup: SimulationSetup) -> SimulationKernel:
-    """Return the kernel of the records of one state."""
+    """Return the kernel that computes the recorded quantities in one state, without a step."""
     bare, data = _split(setup)
 
     def traced(**inputs: Any) -> Any:
@@ -111,7 +115,7 @@ def observer(setup: SimulationSetup) -> SimulationKernel:
 
 
 def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:
-    """Return a setup with placeholders for values that are inputs, and these values by name."""
+    """Return a setup with placeholders for the values that are kernel inputs, and these values by name."""
     data: dict[str, Any] = {}
     changed: dict[str, Any] = {}
     if not setup.signals:
@@ -123,9 +127,9 @@ def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:
 
 
 def _joined(bare: SimulationSetup, inputs: Mapping[str, Any]) -> tuple[SimulationSetup, list[Any], Any]:
-    """Return the setup with its inputs attached, the other inputs by group, and the steps between two records.
+    """Return the setup with kernel inputs instead of placeholders, the other inputs by group, and a count.
 
-    The number of steps is None if it is not an input.
+    This is the number of steps between two records, None if it is not an input.
     """
     groups = [inputs.get(name, {}) for name in ("inputs", "signals", "parameters")]
     if bare.contacts is not None:

@@ -107,11 +107,12 @@ def rolled(
 ) -> tuple[SimulationState, tuple[Any, Any, Any]]:
     """Return the final state, and q, v and the other records after each record interval.
 
-    A *row* is the group of steps between two records; ``rows`` is their number.  A row has the setup's number of steps,
-    or ``every`` (a symbol) if there are no signals.
+    A *row* is the group of steps between two records; ``rows`` is their number.  A row has the setup's number of
+    steps, or ``every`` (a symbol) if there are no signals.
 
     - ``signals`` (rows, every, ...) have an entry for each step.
-    - ``last`` is the number of steps that change the state; with ``skipping``, rows of later steps are not computed.
+    - ``last`` is the index of the step at which the simulation ends: later steps do not change the state; with
+      ``skipping``, rows of later steps are not computed.
     - ``closely`` solves steps to rounding, for derivatives.  A gradient then stores the states between ``segments`` of
       rows, or between segments of the steps if there is a single row.
     - The depths of rigid contacts are recorded if the start has a state for them.
@@ -352,7 +353,10 @@ def _finite(values: Sequence[Any], least: float = _HUGE) -> Any:
 
 
 def _either(first: Any, new: Any, old: Any) -> Any:
-    """Return the new values where ``first`` is True and the old ones elsewhere, of nested values."""
+    """Return the nested value ``new`` where ``first`` is True, and ``old`` elsewhere.
+
+    Raises ValueError if they have different numbers of elements.
+    """
     before, form = flatten(old, "controller: its state")
     after, other = flatten(array(new) if isinstance(new, list) else new, "controller: its state")
     if len(after) != len(before):

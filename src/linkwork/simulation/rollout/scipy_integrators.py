@@ -31,7 +31,10 @@ _RELATIVE, _ABSOLUTE = 1e-10, 1e-12
 
 
 class _Kernels(NamedTuple):
-    """Kernels of the rates of (φ, v), of the forces of a step, and of the state at a step's end."""
+    """Kernels for SciPy's solvers: the rates of (φ, v), the forces of a step, and the state at its end.
+
+    φ is the displacement from the configuration at the start of the step.
+    """
 
     rates: Kernel
     command: Kernel
@@ -42,7 +45,10 @@ _KERNELS: LazyCache[_Kernels] = LazyCache(16)
 
 
 def scipy_solver(method: Any) -> str:
-    """Return the solver of ``"scipy:<solver>"``, "" for other methods.  Raises UnknownNameError."""
+    """Return the name of SciPy's solver in a method "scipy:<solver>", "" for other methods.
+
+    Raises UnknownNameError.
+    """
     if not (isinstance(method, str) and method.startswith(_PREFIX)):
         return ""
     solver = method.removeprefix(_PREFIX)

@@ -39,7 +39,10 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True)
 class SimulatedDynamics:
-    """A robot with ``parameters`` in place of its own, and the method of its steps of h [s]."""
+    """Equations of motion of a simulated robot, for a method with steps of h [s].
+
+    ``parameters`` replace the robot's own, by name.
+    """
 
     robot: Any
     parameters: Mapping[str, Any]
@@ -74,7 +77,7 @@ class SimulatedDynamics:
 
     @property
     def sticks(self) -> bool:
-        """True where each step's program solves for dry friction that sticks."""
+        """True if the joints have a law of dry friction that sticks, whose forces the step's program solves for."""
         return self.passive and self.law.sticks
 
     @property
@@ -83,7 +86,10 @@ class SimulatedDynamics:
         return moving_robot(self.robot, self.parameters)
 
     def system(self, tau: Scalars) -> MotionSystem:
-        """Return the system under constant joint forces τ (nv), with passive forces and compliant contacts."""
+        """Return the equations of motion under constant joint forces τ (nv).
+
+        They include passive forces and compliant contacts.
+        """
         moving, method = self.moving, METHODS[self.method]
         acting = {"passive": self.passive, "friction": self.friction}
 
@@ -117,7 +123,7 @@ class SimulatedDynamics:
         return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
 
     def _stopped(self, tau: Scalars, q: Scalars, v: Scalars) -> list[Any]:
-        """Return joint forces with those of external wrenches and of compliant stops."""
+        """Return the joint forces τ (nv) plus those of external wrenches and of compliant stops."""
         result = list(tau)
         if self.wrenches:
             acting = {frame: array(list(w)) for frame, _, w in self.wrenches}
@@ -140,11 +146,12 @@ class SimulatedDynamics:
         return list(at), list(moving.project_velocity(at, array(list(v)), **timed))
 
     def _damped(self, moving: Any, pushed: Callable[..., Any]) -> Any:
-        """Return v̇ with damping at the step's end, and springs as in `spring_steps`, with their shares g.
+        """Return the function v̇(t, q, v) of a semi-implicit step, with damping D evaluated at the step's end.
 
             (M + h D + h² K (1 + 3 g)/4) v̇ = τ + τ_p − b − g h K v.
 
-        Passive forces of a joint depend on that joint only, so D and K are on the diagonal, like armature.
+        τ_p are the passive forces, and g are the implicit shares of the springs K (`spring_steps`).  Passive forces of
+        a joint depend on that joint only, so D and K are on the diagonal, like armature.
         """
         I, still = self._of_joints("armature"), array([0.0] * self.robot.nv)
         without = dict.fromkeys(("damping", "friction", "stiffness"), still)
@@ -169,9 +176,9 @@ class SimulatedDynamics:
         return acceleration
 
     def _element_resistance(self, tree: Any, damped_after: bool) -> ElementResistance | None:
-        """Return the resistance of force elements in a step with springs by the midpoint rule.
+        """Return the resistance of force elements in a step, with springs by the midpoint rule; None without elements.
 
-        Dampers are treated by it too, or with ``damped_after`` at the step's end.
+        Dampers follow the midpoint rule as well, or with ``damped_after`` act with the velocity at the step's end.
         """
         if not (self.passive and self.robot.force_elements):
             return None
@@ -193,9 +200,9 @@ class SimulatedDynamics:
         return ElementResistance(within, settling, after)
 
     def _slopes(self, v: Scalars) -> list[tuple[Any, Any, Any]]:
-        """Return for each velocity D + s, the implicit damping s of dry friction alone, and dry friction.
+        """Return (D + s, s, F) for each velocity: damping D, the implicit damping s of dry friction, and its force F.
 
-        Where dry friction sticks, the program of the step has it instead, and it is zero here.
+        Where dry friction sticks, the program of the step has it instead, and s and F are zero here.
         """
         slopes: list[tuple[Any, Any, Any]] = []
         for x, d, dry in zip(v, self._of_joints("damping"), self._dry_friction, strict=True):
@@ -213,7 +220,7 @@ class SimulatedDynamics:
 
     @property
     def _slides(self) -> bool:
-        """True where some joint has dry friction."""
+        """True if some joint has dry friction."""
         return not all(map(self.law.vanishes, self._dry_friction))
 
     def _resisting(self, moving: Any, q: Any, v: Any) -> tuple[list[Any], list[Any], list[tuple[Scalars, Any]]]:
@@ -249,11 +256,11 @@ class SimulatedDynamics:
     def touching(
         self, contacts: ContactSet | None, t: Any, q: Scalars, v: Scalars, tau: Scalars | ServoForces
     ) -> tuple[list[Any], list[Any], list[Any], Any, Any, Any, list[Any]]:
-        """Return the result of a step with contacts and other terms with bounds.
+        """Return the result of a step that solves one program, with contacts, joint limits, servos and constraints.
 
-        It is q, v, the joint forces, each point's force in the world's axes (points, 3), the residual, the forces of
-        the rows of constraints (nc), and the gaps [m] of rigid contacts at its start, inf for soft ones.  One program
-        has contacts, joint limits, dry friction that sticks, servos, and constraints.
+        The program also has dry friction that sticks.  The result is q, v, the joint forces, each point's force in the
+        world's axes (points, 3), the residual, the forces of the rows of constraints (nc), and the gaps [m] of
+        contacts at the start of the step, inf for soft ones.
         """
         moving, h = self.moving, self.h
         at, rates, n = array(list(q)), array(pushed_rates(self.robot.tree, v)), self.robot.nv
@@ -327,7 +334,7 @@ class SimulatedDynamics:
         return result
 
     def _by_action(self, moving: Any, acceleration: Any, pushed: Callable[..., Any]) -> MotionSystem:
-        """Return the system for variational methods: the momenta of steps, and all forces except gravity."""
+        """Return the equations for variational methods: discrete momenta, and all forces except gravity."""
         passive, law = self.passive, self.law
 
         def forces(t: Any, q: Scalars, v: Scalars) -> list[Any]:
@@ -362,7 +369,7 @@ class SimulatedDynamics:
         return [self.h * self.h * (g * k) for g, k in zip(shares, K, strict=True)]
 
     def _by_rattle(self, moving: Any, acceleration: Any, tau: Scalars, pushed: Callable[..., Any]) -> MotionSystem:
-        """Return the system for RATTLE: the momenta of steps, and forces by the time in the step at which they act.
+        """Return the equations for RATTLE: discrete momenta, and forces by the point of the step at which they act.
 
         Damping of joints that follow others is not on the diagonal, so there it acts at the step's start.
         """

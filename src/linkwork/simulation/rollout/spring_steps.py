@@ -40,7 +40,10 @@ _DRIVES: LazyCache[tuple[np.ndarray, np.ndarray]] = LazyCache(64)  # stiffness a
 
 
 def least_inertias(robot: Any, passive: bool) -> tuple[float, ...]:
-    """Return the smallest 1/(M⁻¹)ₖₖ (nv) in random configurations within limits; NaN or 0 without inertia."""
+    """Return the smallest effective inertia 1/(M⁻¹)ₖₖ of each velocity (nv), NaN or 0 without inertia.
+
+    The minimum is over random configurations within limits.
+    """
     return _INERTIAS.get((robot, passive), lambda: _inertias(robot, passive))
 
 
@@ -52,7 +55,10 @@ def _inertias(robot: Any, passive: bool) -> tuple[float, ...]:
 
 
 def implicit_shares(robot: Any, stiffness: Scalars, h: Any) -> list[Any]:
-    """Return the shares g (nv) of springs of this stiffness (nv) in a step of h [s]."""
+    """Return the share g (nv), from 0 to 1, by which a step of h [s] treats each joint's spring implicitly.
+
+    0 is symplectic and 1 is implicit Euler.  ``stiffness`` (nv) are the springs'.
+    """
     if all(map(is_zero, stiffness)):
         return [0.0] * robot.nv
     each = zip(stiffness, least_inertias(robot, True), strict=True)
@@ -60,12 +66,12 @@ def implicit_shares(robot: Any, stiffness: Scalars, h: Any) -> list[Any]:
 
 
 def element_shares(robot: Any, h: Any) -> list[Any]:
-    """Return the implicit share g of each force element's springs in a step of h [s]."""
+    """Return the share, from 0 to 1, by which a step of h [s] treats each force element's springs implicitly."""
     return [0.0 if square == 0.0 else _share(h * h * square) for square, _ in element_rates(robot)]
 
 
 def element_rates(robot: Any) -> tuple[tuple[float, float], ...]:
-    """Return by force element the largest ω² [1/s²] of its springs, and the largest rate [1/s] of its dampers.
+    """Return for each force element the largest ω² [1/s²] of its springs, and the largest rate [1/s] of its dampers.
 
     They are maxima over random configurations, with the robot's inertia.
     """
@@ -107,7 +113,7 @@ def warn_of_implicit_springs(robot: Any, h: float) -> None:
 
 
 def _fast_joints(robot: Any, h: float) -> list[tuple[float, str]]:
-    """Return ω [rad/s] and names of joints' springs that are reported."""
+    """Return ω [rad/s] and name of each joint whose spring a step of h damps more than its damper."""
     K, D = _DRIVES.get(robot, lambda: _drives(robot))
     if not K.size:
         return []
@@ -116,7 +122,7 @@ def _fast_joints(robot: Any, h: float) -> list[tuple[float, str]]:
 
 
 def _fast_elements(robot: Any, h: float) -> list[tuple[float, str]]:
-    """Return ω [rad/s] and names of force elements that are reported."""
+    """Return ω [rad/s] and name of each force element whose spring a step of h damps more than its damper."""
     if not robot.force_elements:
         return []
     each = zip(element_rates(robot), robot.force_elements, strict=True)
@@ -124,5 +130,8 @@ def _fast_elements(robot: Any, h: float) -> list[tuple[float, str]]:
 
 
 def _is_reported(square: float, rate: float, h: float) -> bool:
-    """Return True if a step of h damps a vibration of ω² = ``square`` more than its damper of this rate."""
+    """Return True if a step of h [s] damps a vibration more than its damper does, so that this is reported.
+
+    ``square`` is ω² of the vibration [1/s²], and ``rate`` that of the damper [1/s].
+    """
     return float(_share(h * h * square)) * h * square > rate and _VIBRATES * math.sqrt(square) > rate

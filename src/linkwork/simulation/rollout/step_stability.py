@@ -53,10 +53,11 @@ def check_step_stability(
     leading: tuple[int, ...],
     duration: float,
 ) -> None:
-    """Warn of a step of h [s] that is too long for the first environment, once for a setup.
+    """Warn if a step of h [s] is too long for the first environment to be stable, once for a setup.
 
-    ``kernel`` computes steps.  ``state`` and ``groups``, inputs and parameters by name, are those of a batch
-    (``leading``), ``signals`` those of its first environment, and ``duration`` that of the simulation [s].
+    ``kernel`` computes steps.  ``state`` and ``groups`` (inputs and parameters by name) are those of a batch of shape
+    ``leading``.  ``signals`` are the time inputs of its first environment, and ``duration`` [s] is that of the
+    simulation.
     """
     known = (replace(setup, every=1), h)
     if known in _CHECKED or 0 in leading or not _may_be_unstable(setup):
@@ -92,7 +93,7 @@ def check_step_stability(
 
 
 def warn_of_fast_turns(robot: Any, h: float, t: np.ndarray, v: np.ndarray) -> None:
-    """Warn of the fastest joint of a robot with loops that rotates too far in a step of h [s].
+    """Warn of the joint that rotates farthest in a step of h [s], if that is too far for a robot with loops.
 
     Records are v (..., n, nv) at times t (n,).
     """
@@ -113,7 +114,7 @@ def warn_of_fast_turns(robot: Any, h: float, t: np.ndarray, v: np.ndarray) -> No
 
 
 def _may_be_unstable(setup: SimulationSetup) -> bool:
-    """Return True if a step keeps some smooth force at its value at the start of the step.
+    """Return True if a step may be unstable, as some force keeps its value of the start of the step.
 
     Every method does so with controllers.  Rigid contacts have no stiffness and are evaluated at the end of the step.
     """
@@ -165,7 +166,10 @@ def _warn_of_long_step(setup: SimulationSetup, step: Step, q: np.ndarray, v: np.
 def _worst(
     robot: Any, step: Step, q: np.ndarray, v: np.ndarray, h: float, deviation: float
 ) -> tuple[complex, str] | None:
-    """Return the largest eigenvalue of a step that is not stable, and the coordinate of v that deviates most."""
+    """Return the largest unstable eigenvalue of a step and the coordinate of v that deviates most; None if stable.
+
+    ``deviation`` is the size of the differences from which the step's matrix is computed.
+    """
     n = robot.nv
     size = deviation * np.concatenate([np.ones(n), np.full(n, 1.0 + float(np.abs(v).max(initial=0.0)))])
     moved = np.concatenate([np.diag(size), -np.diag(size)])
@@ -228,7 +232,7 @@ def warn_of_stiff_contacts(
 
 
 def _factor(method: str, x: float) -> complex:
-    """Return the larger of the two eigenvalues of a step on a spring, x = h² K/m."""
+    """Return the larger eigenvalue of a step of ``method`` for a mass on a spring, with x = h² K/m."""
     if method == "rk4":
         z = 1j * math.sqrt(x)
         return 1.0 + z + z**2 / 2.0 + z**3 / 6.0 + z**4 / 24.0

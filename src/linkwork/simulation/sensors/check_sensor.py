@@ -96,7 +96,7 @@ class _Trial:
         return np.asarray(self.result.records[name])
 
     def read(self, k: int) -> np.ndarray:
-        """Return the readings on arrays of the state of a record."""
+        """Return the readings in the state of record k, computed on arrays instead of symbols."""
         result, robot = self.result, self.robot
         a = (result.v[k] - result.v[k - 1]) / _STEP if k else np.zeros(robot.nv)
         at_rest = [0.0] * sum(len(one.component_names) for one in robot.constraints)  # λ before the first step

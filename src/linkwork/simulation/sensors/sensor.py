@@ -22,7 +22,7 @@ PerReading = float | Sequence[float]
 
 @dataclass(frozen=True)
 class SensorInput:
-    """State that sensors read, on symbols.
+    """Symbolic state of a simulation from which sensors compute their readings.
 
     It has the ``robot`` with its parameters, t [s], q, v, the acceleration a of the last step (nv), and the joint
     forces τ (nv) in it.  ``contacts`` are pairs of a contact candidate and its force in the world's axes.  ``passive``
@@ -44,7 +44,7 @@ class SensorInput:
 
     @cached_property
     def constraint_forces(self) -> list[Any]:
-        """Force of each row of constraints λ (nc) [N, N·m], as of `constrained_forward_dynamics`."""
+        """Force λ of each row of the constraints (nc) [N, N·m], as `constrained_forward_dynamics` returns them."""
         return list(self.constrained(self) if callable(self.constrained) else self.constrained)
 
     @cached_property
@@ -107,7 +107,7 @@ class Sensor(ABC):
         """Return the readings in a state, on symbols, without noise, bias and delay."""
 
     def each(self, name: str, count: int) -> list[float]:
-        """Return ``noise`` or ``bias`` for each reading."""
+        """Return the values of ``noise`` or ``bias``, whichever ``name`` names, one for each of ``count`` readings."""
         value = getattr(self, name)
         return [value] * count if isinstance(value, float) else list(value)
 

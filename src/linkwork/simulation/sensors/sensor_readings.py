@@ -37,11 +37,11 @@ def sensed(
     *,
     first: bool = False,
 ) -> Any:
-    """Return the next state of sensors, ``carried`` before, in the state q, v at the end of a step.
+    """Return the state of the sensors after a step that ends at q and v; ``carried`` is their state before it.
 
-    The robot has these ``parameters``, and accelerated by a (nv) under τ (nv), external ``wrenches``, and the
-    ``forces`` of contacts (points, 3).  ``constrained`` are the forces of constraints (nc) if the step solved for them;
-    by default they are those in the state.  ``first`` marks the start of the simulation.
+    ``parameters`` are the robot's.  In the step it had the acceleration a (nv) under joint forces τ (nv), external
+    ``wrenches``, and the ``forces`` of contacts (points, 3).  ``constrained`` are the forces of constraints (nc) if
+    the step solved for them; by default they are computed at q and v.  ``first`` marks the start of the simulation.
     """
     assert setup.sensors is not None
     robot: Any = setup.robot
@@ -60,13 +60,13 @@ def sensed(
 
 
 def first_readings(setup: SimulationSetup, parameters: Mapping[str, Any] | None, q: Any, v: Any, carried: Any) -> Any:
-    """Return the state of sensors before the first step."""
+    """Return the state of the sensors at the start q and v of a simulation; ``carried`` has the generators' states."""
     none, constrained = [0.0] * setup.robot.nv, setup.no_constraint_forces
     return sensed(setup, parameters, 0.0, q, v, none, none, setup.no_forces, carried, constrained, first=True)
 
 
 def _constraint_forces(setup: SimulationSetup, state: SensorInput) -> list[Any]:
-    """Return λ (nc) under the forces of joints, of their stops and of compliant contacts."""
+    """Return the constraint forces λ (nc) in a state, under all forces except those of constraints."""
     robot, q, v, tau = state.robot, list(state.q), list(state.v), list(state.tau)
     if not robot.constraints:
         return []
@@ -80,7 +80,10 @@ def _constraint_forces(setup: SimulationSetup, state: SensorInput) -> list[Any]:
 
 
 def initial_sensor_state(setup: SimulationSetup, q: Any, v: Any, parameters: Mapping[str, Any], carried: Any) -> Any:
-    """Return `first_readings` of numbers q (..., nq), v (..., nv) and carried (..., n), by a kernel."""
+    """Return the state of the sensors at the start q (..., nq) and v (..., nv) of a simulation of a batch.
+
+    ``carried`` (..., n) has the generators' states.  It is computed by a kernel.
+    """
     contacts, data = (None, {}) if setup.contacts is None else contact_data(setup.contacts, setup.robot)
     bare = setup if contacts is None else replace(setup, contacts=contacts)
 

@@ -24,7 +24,10 @@ __all__ = ["SensorSuite", "generator_states"]
 
 
 class _Placed(NamedTuple):
-    """A sensor, and the position of its readings in the sensors' state: the current one, then ``late`` later ones."""
+    """Sensor with the position of its readings in the state of all sensors.
+
+    The current readings are followed by those of the next ``late`` steps.
+    """
 
     name: str
     sensor: Sensor
@@ -42,8 +45,8 @@ class _Placed(NamedTuple):
 class SensorSuite:
     """Sensors by name, each with its delay in steps.
 
-    Their state is one array: the two values of the generator, then for each sensor the readings that it outputs now, in
-    one step, in two, and so on up to its delay.
+    Their state is one array.  It begins with the two values of the random generator.  For each sensor, the readings
+    follow that it outputs now, after one step, after two, and so on up to its delay.
     """
 
     sensors: tuple[tuple[str, Sensor, int], ...]
@@ -68,15 +71,21 @@ class SensorSuite:
         return tuple(name for name, _, _ in self.sensors)
 
     def count(self, robot: Any) -> int:
-        """Return the size of the state."""
+        """Return the number of elements in the state of all sensors."""
         return 2 + sum((one.late + 1) * one.size for one in self._placed(robot))
 
     def outputs(self, robot: Any, carried: Any) -> dict[str, Any]:
-        """Return the current output of each sensor by name, (...) with its delay, from the state ``carried``."""
+        """Return the current output (..., readings) of each sensor by name, from the state ``carried`` of all sensors.
+
+        The output is delayed by the sensor's delay.
+        """
         return {one.name: carried[..., one.row] for one in self._placed(robot)}
 
     def sensed(self, inputs: SensorInput, carried: Any, first: bool = False) -> Any:
-        """Return the next state of the sensors; in the ``first`` one readings are output without delay."""
+        """Return the state of the sensors after a step, from their state ``carried`` before it.
+
+        At the start of a simulation (``first``), the readings are output without delay.
+        """
         state = [*carried]
         generator: Any = (state[0], state[1])
         after: list[Any] = []
@@ -100,10 +109,11 @@ class SensorSuite:
 
 
 def generator_states(seed: Any, leading: tuple[int, ...] | None) -> np.ndarray:
-    """Return the states of generators (..., 2), with seeds ``seed`` + 0, 1, ... of environments, or seeds (...).
+    """Return the initial states (..., 2) of the random generators of all environments.
 
-    ``leading`` is None if only the seed is checked, and the batch is not known yet.  Raises ValueError for seeds that
-    are not integers >= 0.
+    An integer ``seed`` gives the environments the seeds ``seed``, ``seed`` + 1 and so on; an array (...) has one for
+    each.  ``leading`` is the shape of the batch, or None if only the seed is checked.  Raises ValueError for seeds
+    that are not integers >= 0.
     """
     seeds = np.asarray(seed)
     fits = not seeds.ndim or leading is None or seeds.shape == leading
@@ -125,7 +135,7 @@ State = tuple[Any, Any]
 
 
 def normal_samples(state: State, count: int) -> tuple[State, list[Any]]:
-    """Return the next state, and ``count`` independent normal numbers of mean 0 and variance 1."""
+    """Return the next state of the generator, and ``count`` independent normal numbers of mean 0 and variance 1."""
     result: list[Any] = []
     while len(result) < count:
         state, u = _uniform(state)
@@ -136,7 +146,7 @@ def normal_samples(state: State, count: int) -> tuple[State, list[Any]]:
 
 
 def _uniform(state: State) -> tuple[State, Any]:
-    """Return the next state, and a uniform number in (0, 1)."""
+    """Return the next state of the generator, and a uniform random number in (0, 1)."""
     first, second = (_rest(a * x, m) for a, x, m in zip(_FACTORS, state, MODULI, strict=True))
     z = first - second
     z = where(lt(z, 1.0), z + (MODULI[0] - 1.0), z)
@@ -144,5 +154,5 @@ def _uniform(state: State) -> tuple[State, Any]:
 
 
 def _rest(product: Any, modulus: float) -> Any:
-    """Return the remainder of a division, exact since products are less than 2⁵³."""
+    """Return the remainder of ``product`` / ``modulus``; it is exact, since products are less than 2⁵³."""
     return product - modulus * floor(product / modulus)

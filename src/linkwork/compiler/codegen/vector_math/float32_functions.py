@@ -139,7 +139,10 @@ def _tan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 
 def _angle(code: LaneBuilder, y: FloatLanes, x: FloatLanes, obtuse: LaneMask | None) -> FloatLanes:
-    """Return the angle as `inverse_trigonometric` does, without corrections."""
+    """Return the angle of (x, y) in the first quadrant, or where ``obtuse`` is true its supplement.
+
+    Unlike the float64 function, it has no corrections of rounding errors.
+    """
     steep = y > x
     low, high = steep.where(x, y), steep.where(y, x)
     wide = low > high * 0.41421356237309503

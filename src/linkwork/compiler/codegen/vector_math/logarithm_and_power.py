@@ -131,7 +131,10 @@ def pow(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
 
 
 def with_special_cases(code: LaneBuilder, x: FloatLanes, y: FloatLanes, result: FloatLanes) -> FloatLanes:
-    """Return x^y from |x|^y for finite nonzero |x|; for |y| beyond 2^65 it only has to be 0, 1 or infinite."""
+    """Return x^y from ``result``, which is |x|^y for finite nonzero x; add signs and special cases.
+
+    For |y| beyond 2^65 ``result`` only has to be 0, 1 or infinite.
+    """
     size, y_size = abs(x), abs(y)
     negative = y < 0.0
     edge = size.equals(0.0) | size.equals(math.inf)

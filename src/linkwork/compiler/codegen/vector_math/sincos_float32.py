@@ -108,7 +108,11 @@ def _reduced(
     turns: IntLanes,
     choose: Callable[[FloatLanes, LaneMask], tuple[FloatLanes, ...]],
 ) -> tuple[tuple[FloatLanes, ...], IntLanes]:
-    """Return `near` and `turns`, or in lanes beyond the common range the result of `choose` on the long reduction."""
+    """Return the reduced argument and the quarter turns of x, also for lanes beyond the common range.
+
+    In the common range they are ``near`` and ``turns``. Beyond it, the long reduction (`_far`) gives x − n pi/2 and n
+    modulo 4; ``choose``, called with x − n pi/2 and the mask of these lanes, returns the values in place of ``near``.
+    """
     beyond = abs(x) > BOUND
     code.needs.append(each_lane(_far(), code.lanes, {"x": "float"}, _PARTS))
     kinds = [DOUBLE.vector(code.lanes), turns.type]

@@ -60,7 +60,10 @@ def outline(program: L) -> L:
 
 
 def _late(instructions: Sequence[Instruction]) -> bytearray:
-    """Mark the instructions that depend on one of several results; all others can be outlined, and then come first."""
+    """Mark the instructions of several results, and all that depend on one of them.
+
+    The other instructions can be outlined, and then come first.
+    """
     late = bytearray(len(instructions))
     if any(i.operation.arity < 0 for i in instructions):
         for k, (operation, args, _) in enumerate(instructions):
@@ -69,9 +72,10 @@ def _late(instructions: Sequence[Instruction]) -> bytearray:
 
 
 def _used_values(program: Program, late: Sequence[int]) -> tuple[list[int], int]:
-    """Return the values that late instructions and results use of the others, and how many only guards need.
+    """Return the values that late instructions and results use of the instructions that are not late.
 
-    Those of guards are last. Truth values are replaced by the numbers that they are computed from.
+    The second result is the number of values that only guards need; these are last. Truth values are replaced by the
+    numbers that they are computed from.
     """
     instructions, results = program.instructions, program.results
     counted = program.needed(results[: len(results) - program.guards]) if program.guards else range(len(instructions))
@@ -141,7 +145,10 @@ def _outlined(program: Program) -> Program:
 
 
 def _for_guards(program: Program) -> set[int]:
-    """Return the instructions that only guards need, so that rounding does not depend on guards."""
+    """Return the instructions that only guards need.
+
+    They are isolated in steps, so that the rounding of other results does not depend on guards.
+    """
     if not program.guards:
         return set()
     return set(range(len(program.instructions))) - program.needed(program.results[: -program.guards])

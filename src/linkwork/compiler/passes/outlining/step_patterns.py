@@ -96,7 +96,10 @@ class _Reader:
         values: list[int],
         own: dict[int, int],
     ) -> None:
-        """Add an instruction of another step, computed again; ``deep``: with everything that it depends on."""
+        """Add a copy of instruction k, which belongs to another step, to this step.
+
+        The truth values that it depends on are copied too; with ``deep``, everything that it depends on.
+        """
         operation, args, _ = self._instructions[k]
         if not args:
             return

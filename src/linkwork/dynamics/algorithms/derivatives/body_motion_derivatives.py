@@ -125,13 +125,13 @@ def varying(
 
 
 def bias_by_q(body: Body, q: Scalars, v: Scalars, along: Scalars) -> Motion:
-    """Return the derivative of a joint's bias by q along a velocity."""
+    """Return the derivative of a joint's bias acceleration along a change of q at the velocity ``along``."""
     moving = seeded(q, body.call_joint("q_dot", q, along))
     return _tangent(body.bias(moving, v), moving[0].level)
 
 
 def bias_by_v(body: Body, q: Scalars, v: Scalars, along: Scalars) -> Motion:
-    """Return the derivative of a joint's bias by v along a velocity."""
+    """Return the derivative of a joint's bias acceleration along a change ``along`` of v."""
     moving = seeded(v, along)
     return _tangent(body.bias(q, moving), moving[0].level)
 
@@ -143,7 +143,7 @@ def _tangent(motion: Motion, level: int) -> Motion:
 def joint_force_of_wrench(
     tree: Tree, q: Scalars, at: dict[int, Carrier], frame: str, expressed_in: str
 ) -> list[list[Any]]:
-    """Return Jᵀ (nv × 6): the joint forces of a wrench on a frame, for each of its components."""
+    """Return Jᵀ (nv × 6), whose columns are the joint forces of the six unit wrenches on a frame."""
     result = [[0.0] * 6 for _ in range(tree.nv)]
     for component, unit in enumerate(unit_vectors(6)):
         for body, F in external_forces(tree, q, [(frame, expressed_in, unit)]).items():
@@ -182,7 +182,7 @@ def _columns_to(tree: Tree, at: dict[int, Carrier], body: int) -> list[Varying]:
 
 
 def _in_branch(theirs: Rotation, ours: Rotation, w: Vec3) -> Vec3:
-    """Return a vector in the axes of another branch, which may be the same."""
+    """Return a vector w in the axes of one branch of the tree, from the axes of another one."""
     return w if theirs is ours else ours.inv_act(theirs @ w)
 
 
@@ -208,7 +208,10 @@ def twist_derivatives(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> list[Matrix]:
-    """Return ∂V/∂q and ∂V/∂v of the twist V of frame B relative to A, expressed in E, at P."""
+    """Return ∂V/∂q and ∂V/∂v of the twist V of a frame relative to another, at a point (6 × nv each).
+
+    The other frame is ``relative_to``, and V is in the axes of ``expressed_in``.
+    """
     view = frame, relative_to, expressed_in, point
     if _is_in_world(tree, *view):
         return _of_point(tree, q, v, [0.0] * tree.nv, frame, expressed_in, point)[:2]
@@ -225,7 +228,10 @@ def acceleration_derivatives(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> list[Matrix]:
-    """Return ∂A/∂q, ∂A/∂v and ∂A/∂a of the acceleration A = (ω̇; v̇) of B relative to A, expressed in E, at P."""
+    """Return ∂A/∂q, ∂A/∂v and ∂A/∂a of the acceleration A = (ω̇; v̇) of a frame relative to another (6 × nv each).
+
+    The other frame is ``relative_to``; A is at ``point`` and in the axes of ``expressed_in``.
+    """
     view = frame, relative_to, expressed_in, point
     if _is_in_world(tree, *view):
         return _of_point(tree, q, v, a, frame, expressed_in, point)[2:]
@@ -233,7 +239,10 @@ def acceleration_derivatives(
 
 
 def _is_in_world(tree: Tree, frame: str, relative_to: str, expressed_in: str, at: str | None) -> bool:
-    """Return True if A and E are fixed to the world, and P to the body of B, which is not the world."""
+    """Return True if ``relative_to`` and ``expressed_in`` are fixed to the world, and the point to the frame's body.
+
+    That body is not the world itself.
+    """
     B, A, E, P = (tree.frame(name).body for name in (frame, relative_to, expressed_in, at or frame))
     return A == E == WORLD and P == B != WORLD
 

@@ -80,9 +80,9 @@ def forward_dynamics_derivatives(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """Return ∂a/∂q, in the tangent space of q, ∂a/∂v, and ∂a/∂τ = M(q)⁻¹: nv × nv each; and nv × 6 by each wrench.
+    """Return ∂a/∂q (in the tangent space of q), ∂a/∂v and ∂a/∂τ = M(q)⁻¹, nv × nv each, and ∂a/∂w, nv × 6.
 
-    Wrenches are constant in the axes that they are expressed in.
+    There is one ∂a/∂w for each of the ``wrenches`` w, which are constant in the axes that they are expressed in.
 
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """
@@ -103,7 +103,10 @@ def forward_dynamics_derivatives(
 
 
 def _accelerated_alike(tree: Tree, at: dict[int, Carrier]) -> Iterator[tuple[int, list[Any]]]:
-    """Yield index and column of (∂a/∂q, ∂a/∂v) along which a floating body's whole branch is accelerated equally."""
+    """Yield (k, column) for the columns k of (∂a/∂q, ∂a/∂v) in which only a floating base's acceleration changes.
+
+    Along these the whole branch of the floating body is accelerated equally.
+    """
     for i, p, _ in tree.outward():
         if p != WORLD or not _floats([c.J for c in at[i].columns]):
             continue
@@ -127,7 +130,7 @@ def _all(motions: Sequence[Motion]) -> list[Any]:
 
 
 def _columns(rows: Sequence[Scalars]) -> Matrix:
-    """Return the transpose."""
+    """Return the transpose of a matrix."""
     return [list(column) for column in zip(*rows, strict=True)]
 
 
@@ -203,7 +206,10 @@ def _accelerations(
 
 
 def _along_accelerations(H: Sequence[Matrix], first: Sequence[Matrix]) -> tuple[Matrix, ...]:
-    """Return second derivatives of joint forces with accelerations that depend on q, v and τ."""
+    """Return the second derivatives of weighted joint forces by q, v and τ, with accelerations that depend on these.
+
+    ``H`` are the second derivatives by q, v and a, ``first`` the derivatives of a by q, v and τ.
+    """
     H_qq, H_qv, H_vv, H_qa = H
     by_q, by_v, by_tau = (_product(H_qa, matrix) for matrix in first)
     n = range(len(H_qq))
@@ -240,7 +246,10 @@ Watched = Callable[[Tree, Graph], Tree]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ImplicitDynamics(ImplicitDerivative):
-    """a = FD(q, v, τ) of a tree whose own parameters are numbers, not symbols."""
+    """Forward dynamics a = FD(q, v, τ) as an implicit function, whose derivatives follow from inverse dynamics.
+
+    The tree's own parameters are numbers, not symbols.
+    """
 
     tree: Tree
     watched: Watched  # the tree with marks for the trace of a graph
@@ -271,7 +280,7 @@ class ImplicitDynamics(ImplicitDerivative):
         return [*(result.get(x, 0.0) if isinstance(x, Symbol) else 0.0 for x in (*q, *v)), *multipliers]
 
     def solve_jacobian(self, at: Solution, right: Scalars, transpose: bool) -> list[Any]:
-        """Return M(q)⁻¹ x, the acceleration at rest without gravity."""
+        """Return M(q)⁻¹ x for x = ``right``: the acceleration under joint forces x at rest without gravity."""
         q, _, _ = self._apart(at.inputs)
         tree = self._walked([*q, *right]).with_gravity(Vec3.zero())
         return articulated_bodies(tree, q, [0.0] * self.tree.nv, right)

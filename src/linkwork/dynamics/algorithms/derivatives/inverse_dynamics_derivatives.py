@@ -130,7 +130,7 @@ def inverse_dynamics_derivatives(
 
 
 def passive_part(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> tuple[Matrix, Matrix, Matrix]:
-    """Return the derivatives of passive forces, −∂τ_p/∂q and −∂τ_p/∂v, and the armature, nv × nv each."""
+    """Return −∂τ_p/∂q and −∂τ_p/∂v of the passive joint forces τ_p, and diag(armature), nv × nv each."""
     dq, dv, da = zeros(tree.nv), zeros(tree.nv), zeros(tree.nv)
     for matrix, values in zip((dq, dv), passive_force_derivatives(tree, q, v, friction), strict=True):
         for i, k, value in values:
@@ -259,7 +259,7 @@ def weighted_gradient(
 def _of_joints(
     tree: Tree, q: Scalars, v: Scalars, weights: Scalars, passive: bool, friction: str | FrictionLaw
 ) -> list[list[Any]]:
-    """Return the gradients of passive joint forces and armature by q, v and a."""
+    """Return the gradients by q, v and a of Σ w_i τ_i for the passive forces and the armature of joints."""
     if not passive:
         return [[0.0] * tree.nv for _ in range(3)]
     parts = [_transposed(matrix) for matrix in passive_part(tree, q, v, friction)]
@@ -267,7 +267,10 @@ def _of_joints(
 
 
 def symmetric(tree: Tree, H: Matrix) -> Matrix:
-    """Return symmetric second derivatives by q: for the velocities of one joint, the mean of both orders."""
+    """Return the symmetric matrix of second derivatives by q.
+
+    For two velocities of the same joint it has the mean of both orders of differentiation.
+    """
     owner = [0] * tree.nv
     for i, _ in tree.stacked():
         for k in range(tree.nv)[tree.v_slices[i]]:
@@ -281,7 +284,10 @@ def symmetric(tree: Tree, H: Matrix) -> Matrix:
 
 
 def _mirrored(H: Matrix) -> Matrix:
-    """Return the symmetric matrix with the upper triangle of H; the outer joint is varied second, which costs less."""
+    """Return the symmetric matrix with the upper triangle of H.
+
+    In that triangle the outer joint is varied second, which costs less.
+    """
     return [[H[min(j, k)][max(j, k)] for k in range(len(H))] for j in range(len(H))]
 
 
@@ -324,9 +330,9 @@ def element_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[Matri
 def passive_force_derivatives(
     tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw
 ) -> tuple[Entries, Entries]:
-    """Return the entries of ∂τ_p/∂q, in the tangent space of q, and ∂τ_p/∂v that are not zero.
+    """Return the nonzero elements, as (row, column, value), of ∂τ_p/∂q and ∂τ_p/∂v of the passive joint forces.
 
-    Force elements are left out: see `element_force_derivatives`.
+    Derivatives by q are in its tangent space.  Force elements are left out: see `element_force_derivatives`.
     """
 
     def of_q(q: Scalars) -> list[Any]:
@@ -340,7 +346,7 @@ def passive_force_derivatives(
 
 
 def _blocks(tree: Tree, forces: Callable[[Scalars], list[Any]], varied: Callable[[int], list[Any]]) -> Entries:
-    """Return the entries of the diagonal blocks, a joint each, of the derivative of ``forces``.
+    """Return elements (row, column, value) of the derivative of ``forces``: those of a joint by its own velocities.
 
     ``varied(k)`` are the arguments as dual numbers that vary along the k-th velocity of every joint.
     """
@@ -356,7 +362,7 @@ def _blocks(tree: Tree, forces: Callable[[Scalars], list[Any]], varied: Callable
 
 
 def _moved(tree: Tree, q: Scalars, k: int) -> list[Any]:
-    """Return q̇ for a unit k-th velocity of every joint."""
+    """Return the rate q̇ for a velocity whose k-th component of every joint is 1, and 0 elsewhere."""
     v, result = _kth(tree, k), [0.0] * tree.nq
     for i, body in tree.stacked():
         place = tree.q_slices[i]
@@ -365,7 +371,7 @@ def _moved(tree: Tree, q: Scalars, k: int) -> list[Any]:
 
 
 def _kth(tree: Tree, k: int) -> list[float]:
-    """Return the velocity (nv) with a unit k-th velocity of every joint."""
+    """Return the velocity (nv) whose k-th component of every joint is 1, and 0 elsewhere."""
     result = [0.0] * tree.nv
     for i, body in tree.stacked():
         if k < body.joint.nv:

@@ -63,7 +63,7 @@ def linearize(
 
 
 def linear_system(system: System, q: Scalars, v: Scalars, dt: Scalars | None, integrator: str) -> tuple[Matrix, Matrix]:
-    """Return A and B of `linearize` for a system with any accelerations."""
+    """Return the matrices A and B of `linearize` for a system with its own function of accelerations."""
     tree, n = system.tree, system.tree.nv
     start = [_Varied.of(numbers, k * n, n) for k, numbers in enumerate((q, v))]
     if dt is None:
@@ -89,7 +89,7 @@ class _Varied:
 
     @staticmethod
     def of(values: Scalars, first: int, count: int) -> _Varied:
-        """Return independent variables, with the indices from ``first`` on."""
+        """Return values as independent variables; the index of the first one is ``first``."""
         return _Varied(list(values), [SparseTangent({first + k: 1.0}) for k in range(count)])
 
     def __add__(self, other: _Varied) -> _Varied:
@@ -106,7 +106,10 @@ Accelerations = Callable[..., tuple[list[Any], Sequence[Matrix]]]
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Functions of which an integrator's step consists, on values that carry their derivatives by (q, v, τ)."""
+    """Dynamics of a robot as the functions that an integrator's step needs.
+
+    They take and return values that carry their derivatives by (q, v, τ).
+    """
 
     tree: Tree
     tau: list[Any]
@@ -116,14 +119,14 @@ class System:
     friction: str | FrictionLaw = DEFAULT.name
 
     def acceleration(self, q: _Varied, v: _Varied) -> _Varied:
-        """Return a(q, v, τ)."""
+        """Return the accelerations a(q, v, τ) with their derivatives."""
         how = self.wrenches, self.passive, self.friction
         a, (by_q, by_v, by_tau, *_) = self.accelerations(self.tree, q.values, v.values, self.tau, *how)
         forces = _Varied.of(self.tau, 2 * self.tree.nv, self.tree.nv)
         return _Varied(a, _sum(_times(by_q, q.changes), _times(by_v, v.changes), _times(by_tau, forces.changes)))
 
     def moved(self, q: _Varied, phi: _Varied) -> _Varied:
-        """Return q ⊕ φ."""
+        """Return the configuration q ⊕ φ with its derivatives."""
         by_q, by_phi = integrate_derivatives(self.tree, q.values, phi.values)
         there = integrate(self.tree, q.values, phi.values)
         return _Varied(there, _sum(_times(by_q, q.changes), _times(by_phi, phi.changes)))

@@ -121,12 +121,12 @@ def centroidal_momentum_rate_derivatives(tree: Tree, q: Scalars, v: Scalars, a: 
 
 
 def _about(R: Rotation, c: Vec3, F: Force) -> Force:
-    """Return a force about the point c, in the world's axes."""
+    """Return a wrench F about the point c, rotated by R to the world's axes."""
     return Force(R @ (F.moment - c.cross(F.force)), R @ F.force)
 
 
 def _roots(tree: Tree) -> dict[int, int]:
-    """Return by body the first body of its branch."""
+    """Return, for each body, the first body of its branch."""
     result: dict[int, int] = {}
     for i, p, _ in tree.outward():
         result[i] = i if p == WORLD else result[p]
@@ -173,7 +173,7 @@ _WHOLE = (None, "world", "world")
 
 
 def _linear(matrices: Sequence[Matrix], mass: float) -> list[Matrix]:
-    """Return the rows of linear momentum divided by the mass."""
+    """Return, for each matrix of momentum derivatives, the three rows of linear momentum divided by the mass."""
     return [[[x * (1.0 / mass) for x in row] for row in matrix[3:]] for matrix in matrices]
 
 

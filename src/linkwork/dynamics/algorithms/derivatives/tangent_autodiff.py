@@ -55,7 +55,7 @@ def derivatives(tree: Tree, compute: Callable[..., Scalars], q: Scalars, *others
 def with_values(
     tree: Tree, compute: Callable[..., Scalars], q: Scalars, *others: Scalars
 ) -> tuple[list[Any], list[Matrix]]:
-    """Return the scalars f = compute(q, x, ...), and their `derivatives`."""
+    """Return the scalars f = compute(q, x, ...), and ∂f/∂q (in the tangent space), ∂f/∂x, ..."""
     sizes = [tree.nv, *map(len, others)]
     starts = [sum(sizes[:k]) for k in range(len(sizes))]
     if _is_long(tree) and are_independent([*q, *(element for x in others for element in x)]):
@@ -96,7 +96,7 @@ def _in_reverse(
 
 
 def _is_long(tree: Tree) -> bool:
-    """Return True if a joint is carried by many velocities on average, so that reverse differentiation takes less."""
+    """Return True if so many velocities carry an average joint that reverse differentiation takes fewer operations."""
     carried: dict[int, int] = {}
     for i, p, body in tree.outward():
         carried[i] = carried.get(p, 0) + body.joint.nv
@@ -104,7 +104,7 @@ def _is_long(tree: Tree) -> bool:
 
 
 def tangent_rates(tree: Tree, q: Scalars) -> list[dict[Any, Any]]:
-    """Return, for each element of q, its rates for unit velocities as a dict by index in v."""
+    """Return, for each element of q, its rates at unit velocities: a dict of rates by index in v."""
     rates: list[dict[Any, Any]] = [{} for _ in q]
     for i, body in tree.stacked():
         start = tree.v_slices[i].start
@@ -137,7 +137,7 @@ def rate_derivatives(tree: Tree, q: Scalars, phi: Scalars, v: Scalars) -> tuple[
 
 
 def bracket(tree: Tree, q: Scalars, v: Scalars) -> Matrix:
-    """Return the matrix B (nv × nv) with δ̇ = ε + B δ, for small changes δ of q and ε of v.
+    """Return the matrix B (nv × nv) by which a small change δ of q grows: δ̇ = ε + B δ for a change ε of v.
 
     δ is a tangent vector at q.
     """
@@ -158,9 +158,9 @@ def bracket(tree: Tree, q: Scalars, v: Scalars) -> Matrix:
 def _blocks(
     tree: Tree, compute: Callable[..., Scalars], as_velocity: Callable[..., Scalars], q: Scalars, *others: Scalars
 ) -> list[Matrix]:
-    """Return the derivatives of compute(body, q, x, ...) of each joint by q, in the tangent space, and by x, ...
+    """Return the derivatives of compute(body, q, x, ...), a function of each joint, by q and by x, ...
 
-    They are nv × nv each; ``as_velocity`` maps rates of the result to velocities.
+    They are nv × nv each; those by q are in the tangent space. ``as_velocity`` maps rates of the result to velocities.
     """
     result = [_zeros(tree.nv) for _ in range(1 + len(others))]
     for i, body in tree.stacked():
@@ -175,7 +175,10 @@ def _blocks(
 def _columns(
     body: Body, compute: Callable[..., Scalars], as_velocity: Callable[..., Scalars], arguments: Sequence[Scalars]
 ) -> Iterator[tuple[int, int, Scalars]]:
-    """Yield (block, index of the column, column) of one joint."""
+    """Yield (argument, k, column): the derivative of a joint's result by a velocity component.
+
+    It is the k-th component of the argument with this number.
+    """
     nq, nv = body.joint.nq, body.joint.nv
     if not nv:
         return

@@ -63,7 +63,10 @@ def center_of_mass(
     relative_to: str = "world",
     expressed_in: str = "world",
 ) -> list[Any]:
-    """Return the position of the centre of mass from A's origin, in E's axes [m]."""
+    """Return the position of the centre of mass from the origin of the frame ``relative_to`` [m].
+
+    It is in the axes of ``expressed_in``.
+    """
     part, q = part_of(tree, subtree, "center_of_mass"), tree.split_q(q)
     A, E = tree.frame(relative_to), tree.frame(expressed_in)
     c, _, _ = _moments(tree, part, q)
@@ -78,7 +81,7 @@ def center_of_mass_velocity(
     relative_to: str = "world",
     expressed_in: str = "world",
 ) -> list[Any]:
-    """Return the velocity of the centre of mass relative to A, in E's axes [m/s]."""
+    """Return the velocity of the centre of mass relative to ``relative_to``, in the axes of ``expressed_in`` [m/s]."""
     part, q, v = part_of(tree, subtree, "center_of_mass_velocity"), tree.split_q(q), tree.split_v(v)
     A, E = tree.frame(relative_to), tree.frame(expressed_in)
     c, c_dot, _ = _moments(tree, part, q, v)
@@ -94,7 +97,10 @@ def center_of_mass_acceleration(
     relative_to: str = "world",
     expressed_in: str = "world",
 ) -> list[Any]:
-    """Return the acceleration of the centre of mass relative to A, in E's axes [m/s²]."""
+    """Return the acceleration of the centre of mass relative to ``relative_to`` [m/s²].
+
+    It is in the axes of ``expressed_in``.
+    """
     part = part_of(tree, subtree, "center_of_mass_acceleration")
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     B, A, E = part.root, tree.frame(relative_to), tree.frame(expressed_in)
@@ -125,7 +131,7 @@ def _velocity(tree: Tree, q: Scalars, v: Scalars, B: Frame, A: Frame, E: Frame, 
 
 @dataclass(frozen=True, slots=True)
 class Subtree:
-    """A root frame, its body and all bodies behind it."""
+    """Part of a robot: the body that carries a root frame and all bodies behind it, with their mass [kg]."""
 
     root: Frame
     bodies: frozenset[int]  # with WORLD if links fixed to the world have mass, or it carries several bodies
@@ -133,7 +139,10 @@ class Subtree:
 
 
 def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
-    """Return the whole robot, or the body that carries a frame and all behind it.  Raises ValueError without mass."""
+    """Return the whole robot, or the part of it behind a frame: the frame's body and all bodies behind that.
+
+    Raises ValueError for a part without mass.
+    """
     tree.require_inertias(function)
     root = tree.frame("world" if subtree is None else subtree)
     whole = root.body == WORLD
@@ -154,7 +163,10 @@ def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
 
 
 def _moments(tree: Tree, part: Subtree, q: Scalars, v: Scalars = (), a: Scalars = ()) -> tuple[Vec3, Vec3, Vec3]:
-    """Return c from the root's origin and its first two derivatives relative to the root, in the root's axes."""
+    """Return the centre of mass from the root's origin, its velocity and its acceleration relative to the root.
+
+    All are in the root's axes.
+    """
     inertias = {i: body.inertia for i, _, body in tree.outward() if i in part.bodies}
     if WORLD in part.bodies:
         inertias[WORLD] = tree.fixed_inertia
@@ -188,7 +200,10 @@ def center_of_mass_jacobian(
     relative_to: str = "world",
     expressed_in: str = "world",
 ) -> list[list[Any]]:
-    """Return J (3 × nv): J v is the velocity of the centre of mass relative to A, in E's axes."""
+    """Return J (3 × nv): J v is the velocity of the centre of mass relative to ``relative_to``.
+
+    It is in the axes of ``expressed_in``.
+    """
     part, q = part_of(tree, subtree, "center_of_mass_jacobian"), tree.split_q(q)
     shared, to_part, to_A = fork(tree, part.root.body, tree.frame(relative_to).body)
     carriers = {*part.bodies, *to_part}  # bodies whose joints move the part relative to the last shared body
@@ -224,9 +239,10 @@ def _moved(S: Motion, mass: Any, moment: Vec3) -> Vec3:
 
 
 def composite_inertias(tree: Tree, q: Scalars) -> tuple[dict[int, Pose], dict[int, Inertia]]:
-    """Return X_parent_body, and the inertia of each body and all behind it in its coordinates; q is split by body.
+    """Return, for each body, its pose in its parent, and the inertia of the body and all bodies behind it.
 
-    The entry of WORLD is the whole robot, including links fixed to the world.
+    The inertia is in the body's coordinates; q is split by body. The entry of WORLD is the whole robot, including
+    links fixed to the world.
     """
     X = {i: body.X(q[i]) for i, _, body in tree.outward()}
     composite = {WORLD: tree.fixed_inertia} | {i: body.inertia for i, _, body in tree.outward()}

@@ -80,7 +80,7 @@ def centroidal_momentum(tree: Tree, q: Scalars, v: Scalars) -> Force:
 
 
 def _moved(tree: Tree, X: dict[int, Pose], q: Scalars, v: Scalars) -> dict[int, Force]:
-    """Return by body the momentum of the body and all behind it, about its origin, in its axes."""
+    """Return, for each body, the momentum of the body and all bodies behind it, about its origin, in its axes."""
     V = {WORLD: Motion.zero()}
     h: dict[int, Force] = {}
     for i, p, body in tree.outward():
@@ -156,7 +156,7 @@ _MATRIX = Output((6, "nv"), "kg·m², kg·m, kg")
 
 
 def centroidal_momentum_rate(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> Force:
-    """Return ḣ (angular about the centre of mass; linear), in the world's axes."""
+    """Return the rate ḣ of the momentum (angular about the centre of mass; linear), in the world's axes."""
     total_mass(tree, "centroidal_momentum_rate")
     X, _, F = carried_wrenches(tree.with_gravity(Vec3.zero()), q, v, a)
     c = centers(tree, *composite_inertias(tree, tree.split_q(q)))
@@ -171,7 +171,10 @@ def centroidal_momentum_rate(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> 
 
 
 def zero_moment_point(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[Any]:
-    """Return p (3) in the world; infinite where less than 1e-12 of the weight presses on the ground."""
+    """Return the zero moment point (3) in the world [m]; infinite where less than 1e-12 of the weight is supported.
+
+    The ground supports that weight.
+    """
     tree.require_inertias("zero_moment_point")
     q, v, a, g = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.gravity
     motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(g)}

@@ -49,7 +49,7 @@ _ROUNDING = 1e-15  # relative to sizes
 
 
 class _Placed(NamedTuple):
-    """Box B in box A's axes: its center, axes and half edges; and the half sizes h of A and g of B."""
+    """Two boxes in A's coordinates: center t, axes and half edges of B, and the half sizes h of A and g of B."""
 
     t: Vec3
     axes: tuple[Vec3, Vec3, Vec3]
@@ -59,14 +59,17 @@ class _Placed(NamedTuple):
 
 
 class _Axis(NamedTuple):
-    """The gap of the boxes along a direction of any length, times that length; and the length's square."""
+    """Gap of two boxes along a direction of any length.
+
+    ``gap`` is the gap times that length, ``square`` the square of the length.
+    """
 
     gap: Any
     square: Any
 
 
 class _Chosen(NamedTuple):
-    """An axis n: flags of the axes of A and B (normals or edges) that it is computed from."""
+    """Direction n, with flags of the axes of A and B from which it is computed: a face's normal, or two edges."""
 
     of_a: tuple[Any, Any, Any]
     of_b: tuple[Any, Any, Any]
@@ -119,7 +122,10 @@ def _contact_point(p: _Placed, axis: _Chosen, n: Vec3, depth: Any, scale: Any) -
 
 
 def _search(p: _Placed, axis: _Chosen, facet: Vec3, depth: Any, several: Any) -> tuple[Any, Vec3, Vec3, Any]:
-    """Return distance, normal, A's point and uniqueness of boxes at any pose."""
+    """Return (distance, normal, point of A, unique) of two boxes, separate or overlapping.
+
+    ``unique`` is 1 if the nearest points are unique, else 0.
+    """
     overlap = le(depth, 0.0)
     size = p.h.x + p.h.y + p.h.z + p.g.x + p.g.y + p.g.z
     apart = p._replace(t=p.t + facet * where(overlap, size - depth, 0.0))
@@ -135,9 +141,10 @@ def _search(p: _Placed, axis: _Chosen, facet: Vec3, depth: Any, several: Any) ->
 
 
 def _project(p: _Placed, on_a: Vec3) -> tuple[Vec3, Vec3]:
-    """Return offset and A's point of separate boxes after a projection of the point onto B and back onto A.
+    """Return the vector between nearest points of separate boxes, and A's point, improved by two projections.
 
-    For edges that are almost flush, one of two ends at the same computed distance is beyond the end of the other edge.
+    A's approximate nearest point is projected onto B, and the result back onto A. This matters for edges that are
+    almost flush: of two ends at the same computed distance, one may be beyond the end of the other edge.
     """
     x = on_a - p.t
     on_b = p.t + _combined(p.axes, Vec3(*(clamp(axis.dot(x), g) for axis, g in zip(p.axes, p.g, strict=True))))
@@ -263,7 +270,10 @@ def _nearer(p: _Placed, offset: Vec3, on_a: Vec3) -> tuple[Vec3, Vec3]:
 
 
 def _on_faces(p: _Placed) -> tuple[Any, Vec3, Vec3]:
-    """Return the nearest points of a face and an edge over it, for each box's edges: existence, offset, A's point."""
+    """Return (exists, offset, A's point) of the nearest points of a face of one box and an edge of the other over it.
+
+    The faces of both boxes are tried.  ``offset`` is the vector from A's point to B's.
+    """
     mirrored = _Placed(-Vec3(*(axis.dot(p.t) for axis in p.axes)), *_rows(p), p.g, p.h)
     exists, height, on_b, on_a = _over_face(mirrored)
     offset = -_combined(p.axes, on_a - on_b)

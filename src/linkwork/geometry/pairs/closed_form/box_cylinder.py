@@ -49,7 +49,10 @@ def box_cylinder(a: BoxCore, b: CylinderCore) -> SignedDistance:
 
 
 def box_cylinder_within(a: BoxCore, b: CylinderCore, most: Any) -> Any:
-    """Return True if the distance is at most ``most``; edges and rims are checked only if the others do not decide."""
+    """Return True if the distance of a box and a cylinder is at most ``most`` [m].
+
+    Edges against rims are evaluated only if the other candidates do not decide.
+    """
     cylinder, _, h, n, _ = _candidates(a.pose, a.half, b, _EDGES)
     corner = _corner(cylinder, _EDGES)
     far = or_(lt(most, -h), and_(corner.leads, lt(most, corner.distance)))
@@ -73,7 +76,11 @@ def segment_cylinder(a: SegmentCore, b: CylinderCore) -> SignedDistance:
 def _candidates(
     X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]
 ) -> tuple[CylinderInBoxFrame, list[tuple[Any, Vec3, Any]], Any, Vec3, Any]:
-    """Return the cylinder in the box's axes, h, n and kind of all candidates but edges and rims, and their minimum."""
+    """Return (cylinder, candidates, h, n, kind) for all candidate directions except edges against rims.
+
+    The cylinder is in the box's axes. Each candidate is (h, n, kind) with the sum of extents h(n) along the direction
+    n. The last three results are those of the candidate with the least h.
+    """
     axis = X.rotation.inv_act(b.pose.rotation @ _AXES[2])
     cylinder = CylinderInBoxFrame.of(X.inv().point(b.pose.translation), axis, b.radius, b.half, box)
     known = _known(cylinder, edges)
@@ -113,7 +120,10 @@ def _signed_distance(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) 
 
 
 def _known(cylinder: CylinderInBoxFrame, edges: Sequence[int]) -> list[tuple[Any, Vec3, Any]]:
-    """Return h, n and kind of faces, and of the cylinder's side next to the vertex nearest to the axis."""
+    """Return (h, n, kind) of candidate directions: normals of flat faces, and one on the cylinder's side.
+
+    The latter is orthogonal to the cylinder's axis, from the box's vertex nearest to the axis.
+    """
     a, c, sides, r = tuple(cylinder.axis), tuple(cylinder.center), tuple(cylinder.box), cylinder.radius
     cap = cylinder.half - fabs(cylinder.axis.dot(cylinder.center))
     for side, x in zip(sides, a, strict=True):
@@ -154,7 +164,10 @@ def _known(cylinder: CylinderInBoxFrame, edges: Sequence[int]) -> list[tuple[Any
 
 
 class _Corner(NamedTuple):
-    """Vertex nearest to the cylinder: distance, direction, and True in ``leads`` if that leads out of the box."""
+    """The box's vertex nearest to the cylinder, with its distance and the direction n to the cylinder.
+
+    ``leads`` is True if n points out of the box at the vertex, so that the vertex is the box's nearest point.
+    """
 
     distance: Any
     n: Vec3

@@ -129,7 +129,10 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
 
 
 def _known(two: _Two, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
-    """Return h, n and both radial directions to the support points along n, for all candidates but two rims."""
+    """Return (h, n, out_a, out_b) of all candidate directions n except those of two rims.
+
+    ``out_a`` and ``out_b`` are the radial directions from the axes of A and B to their support points along ±n.
+    """
     a, c = two.a, two.c
     sine = length(Vec3(a.x, a.y, 0.0))
     cap = two.la + two.lb * fabs(a.z) + two.rb * sine - fabs(c.z)
@@ -151,7 +154,10 @@ def _known(two: _Two, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
 
 
 def _images(two: _Two, n: Vec3, across: Vec3) -> list[tuple[Any, Vec3]]:
-    """Return h and n of the reflections of n in the planes orthogonal to both axes and to their common normal."""
+    """Return (h, n) of three mirror images of n: in the planes orthogonal to each axis and to ``across``.
+
+    ``across`` is the common normal of the axes.
+    """
     result = [n - axis * (2.0 * axis.dot(n)) for axis in (_Z, two.a, across)]
     return [(two.height(m), m) for m in result]
 
@@ -230,9 +236,10 @@ class _Best(NamedTuple):
 
 
 def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Best) -> _Best:
-    """Add the minima of rims next to both flat ends, for overlapping cylinders.
+    """Return the best of a candidate and the directions of two rims next to the flat ends, for overlapping cylinders.
 
-    There two local minima may be next to each other, so a recognised one need not be the global minimum.
+    Next to a flat end two local minima of h may be close together, so a candidate that passes the test of `_with_rims`
+    need not be the global minimum.
     """
     aligned = copysign(1.0, two.a.z)
     starts = []
@@ -266,7 +273,11 @@ def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Be
 
 
 def _with_rims(two: _Two, first: _Best) -> _Best:
-    """Add minima of rims near the best candidate until the best is recognised."""
+    """Return the best of a candidate and the directions of two rims near it.
+
+    Several methods are tried in turn until the support points along the best direction are ``best.h`` apart along it,
+    which proves it for separate cylinders.
+    """
     at = _touching(two, first)
     to_b, to_a = at.on_b, at.on_a - two.c
     e, f = unit(Vec3(to_b.x, to_b.y, 0.0)), unit(to_a - two.a * two.a.dot(to_a))
@@ -330,7 +341,7 @@ def _rim_step(two: _Two, m: Vec3, corner: Vec3) -> tuple[Vec3, Any]:
 
 
 def _on_rims(two: _Two, e: Vec3, f: Vec3, corner: Vec3, k: Any) -> Vec3:
-    """Return the normal of two rims by points of both in directions e and f from the axes.
+    """Return the normal of two rims; Newton's method starts from their points in directions e and f from the axes.
 
     This is well-conditioned next to a flat end, where the points change much more than the normal.  Half the squared
     distance of the points is minimised for k = 1, and made stationary for k = 2.
@@ -356,7 +367,11 @@ def _on_rims(two: _Two, e: Vec3, f: Vec3, corner: Vec3, k: Any) -> Vec3:
 
 
 def _newton(tt: Any, ts: Any, ss: Any, g: Any, k: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the Newton step of a gradient and a Hessian, its square, and its factor of reduction."""
+    """Return (x, y, square, factor): a Newton step (x, y) for two variables, its square, and a factor that limits it.
+
+    The Hessian is [[tt, ts], [ts, ss]], the gradient (g, k).  The factor is at most 1.  The step is 0 for a singular
+    Hessian.
+    """
     det = tt * ss - ts * ts
     some = lt(1e-300, fabs(det))
     scale = where(some, 1.0, 0.0) / where(some, det, 1.0)

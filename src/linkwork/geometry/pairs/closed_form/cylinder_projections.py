@@ -55,7 +55,10 @@ class CylinderInBoxFrame:
 
 
 def is_tied(known: Iterable[tuple[Any, Vec3]], h: Any, n: Vec3, between: Vec3, size: Any) -> Any:
-    """Return True if another known direction, with its h, or the opposite direction has an equal depth."""
+    """Return True if a second direction, other than n, has almost the same depth h as n.
+
+    It may be one of the ``known`` pairs (h, direction), or −n if the centers are at almost the same height along n.
+    """
     tied = le(fabs(n.dot(between)), _TIE * size)
     for other, m in known:
         tied = or_(tied, and_(lt(other, h + _TIE * size), lt(fabs(n.dot(m)), 1.0 - _SAME)))
@@ -63,7 +66,7 @@ def is_tied(known: Iterable[tuple[Any, Vec3]], h: Any, n: Vec3, between: Vec3, s
 
 
 def tolerance(n: Vec3, size: Any) -> Any:
-    """Return the tolerance of points in their bodies [m]."""
+    """Return the distance [m] by which a computed witness point may be outside its body."""
     return (_OFF + rounding(n)) * size
 
 
@@ -86,7 +89,7 @@ def in_both(
     to_a: Callable[[Vec3], Vec3],
     to_b: Callable[[Vec3], Vec3],
 ) -> Vec3:
-    """Return A's witness point, corrected by alternating projections if ``out``.
+    """Return A's witness point; if ``out``, it is first corrected by alternating projections onto A and B.
 
     ``out`` is True if the point is outside A, or, moved by ``between``, outside B.  For almost flush faces, the normal
     does not determine which points of a plane orthogonal to it are in both bodies.  Projections start at the centre of

@@ -55,10 +55,10 @@ _THIN = 1e-60  # relative squared half axes that count as zero
 
 
 class _Arc(NamedTuple):
-    """Arc of normals between two neighbouring directions.
+    """Arc of normals, orthogonal to an edge, between two neighbouring directions at which the support point changes.
 
     v₁ and v₂ are b₁ and b₂ with the signs of the arc's quadrant; the disc's direction e, orthogonal to v₂, projects to
-    κ v₁.  The chord gives a lower bound on h in the arc, √(key/square) if the key is positive.  A key of `_NEVER` means
+    κ v₁. The chord gives a lower bound on h in the arc, √(key/square) if the key is positive. A key of `_NEVER` means
     that h has no minimum in the arc.
     """
 
@@ -77,10 +77,11 @@ class _Arc(NamedTuple):
 def least_along_edges(
     cylinder: CylinderInBoxFrame, edges: Sequence[int], depth: Any, n: Vec3, going: Any
 ) -> tuple[Any, Vec3, Vec3]:
-    """Return the minimum of a known h and of those at normals orthogonal to edges, with its n and radial direction.
+    """Return (h, n, out): the least sum of extents h among a known direction n and the normals orthogonal to edges.
 
-    Where ``going`` is False, the result is the known minimum.  The radial direction leads from the axis to the
-    cylinder's farthest point along n; close to the axis it is more accurate from an edge than from n.
+    ``depth`` is h of the known direction. Where ``going`` is False, the result is that of the known direction. ``out``
+    is the radial direction from the axis to the cylinder's farthest point along n; close to the axis it is more
+    accurate from an edge than from n.
     """
 
     def better(
@@ -157,7 +158,7 @@ def _root(arc: _Arc, going: Any) -> tuple[Vec3, Vec3]:
 
 
 def _nearer(z: Any, q2: Any, bent: Any, slope: Any) -> Any:
-    """Return the result of a Newton step."""
+    """Return the variable z after one Newton step toward E = 0."""
     x, y = slope * z + bent, q2 * z
     square = x * x + y * y
     rise = x * x * x + slope * (q2 * q2) * (z * z * z)
@@ -223,7 +224,10 @@ def _arc(
     begins: bool,
     v: tuple[Vec3, Vec3, Vec3],
 ) -> _Arc:
-    """Return the arc in the quadrant of v₁ and v₂ from b₁ to a direction m, or from m to b₂; m has the support."""
+    """Return the arc between b₁ and a direction m if ``begins``, else the arc between m and b₂.
+
+    m is (m₁, m₂, ρ): a direction in the quadrant of v₁ and v₂, and the extent ρ of the ellipse along it.
+    """
     q1, q2 = q
     kappa, bent, r = view.kappa, view.bent, cylinder.radius
     low, high = kappa * fabs(q1), q2
@@ -289,7 +293,7 @@ def _arcs(cylinder: CylinderInBoxFrame, i: int) -> list[_Arc]:
 
 
 def _single(cylinder: CylinderInBoxFrame, i: int) -> list[_Arc]:
-    """Return the arc of a segment, whose only corner has two mirrored quadrants."""
+    """Return a list of one arc for a segment and a rim: by symmetry, one quadrant of normals is enough."""
     view = _projection(cylinder, i)
     q1, q2 = view.p1 - view.shift, view.p2
     low = view.kappa * fabs(q1)

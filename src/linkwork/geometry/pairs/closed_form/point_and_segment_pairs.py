@@ -86,7 +86,10 @@ _ROUNDED = 1e-31  # squares of lengths, relative to those of the segments, below
 
 
 class NearestOfSegments(NamedTuple):
-    """The s and t of the nearest points, the vector between them, and True if the lines are nearest inside both."""
+    """Nearest points of two segments center + s half: their parameters s and t, and the vector between them.
+
+    ``inside`` is True if the nearest points of the two lines are inside both segments.
+    """
 
     s: Any
     t: Any
@@ -156,9 +159,10 @@ def segment_box(a: SegmentCore, b: BoxCore) -> SignedDistance:
 
 
 def _largest_gap(c: Vec3, u: Vec3, h: Vec3) -> tuple[Any, Vec3, Any, Any]:
-    """Return the largest gap along a facet's normal n, n, and True in ``overlap`` and ``tie``: (gap, n, overlap, tie).
+    """Return (gap, n, overlap, tie): the largest gap of a segment and a box along the normals of the facets.
 
-    n points out of the box; without an overlap, the gap is positive; a tie is of several facets.
+    The facets are those of the Minkowski difference. n has length 1 and points out of the box. ``overlap`` is True if
+    the gap is at most 0. ``tie`` is True if several facets have the same gap.
     """
     axes = [
         (Vec3(1.0, 0.0, 0.0), c.x, h.x + fabs(u.x), 1.0),
@@ -188,12 +192,18 @@ def _largest_gap(c: Vec3, u: Vec3, h: Vec3) -> tuple[Any, Vec3, Any, Any]:
 
 
 def _edge(n: Vec3, c: Vec3, h: Vec3) -> tuple[Vec3, Any, Any, Any]:
-    """Return a normal n of the segment and an edge, the center along n, the extent of the box along n, and n²."""
+    """Return (n, n · c, extent, n · n) for a direction n orthogonal to the segment and an edge of the box.
+
+    The extent is half the box's width along n, times the length of n.
+    """
     return n, n.dot(c), fabs(n.x) * h.x + fabs(n.y) * h.y + fabs(n.z) * h.z, n.dot(n)
 
 
 def nearest_to_box(c: Vec3, u: Vec3, h: Vec3) -> Any:
-    """Return the s in [−1, 1] for which c + s u is nearest to the box; the middle of an interval of them."""
+    """Return the s in [−1, 1] for which c + s u is nearest to the box with half sizes h about the origin.
+
+    If all s of an interval are nearest, it is the interval's middle.
+    """
     low, high = -1.0, 1.0
     slope_low, slope_high = (_slope(s, c, u, h, None) for s in (low, high))
     slope_low, slope_high = fmin(slope_low, 0.0), fmax(slope_high, 0.0)
@@ -212,7 +222,10 @@ def nearest_to_box(c: Vec3, u: Vec3, h: Vec3) -> Any:
 
 
 def _slope(s: Any, c: Vec3, u: Vec3, h: Vec3, plane: int | None) -> Any:
-    """Return f'(s); with ``plane``, the segment at s is in the plane of a face of that axis."""
+    """Return f'(s): the derivative of half the squared distance from a box to the point c + s u.
+
+    ``plane`` is the index of an axis if the point is in the plane of a face orthogonal to it, else None.
+    """
     total: Any = 0.0
     for i, (x, v, most) in enumerate(zip(c, u, h, strict=True)):
         if i != plane:
@@ -264,9 +277,10 @@ def point_box(a: PointCore, b: BoxCore) -> SignedDistance:
 
 
 def towards(a: Vec3, b: Vec3, rounded: Any, otherwise: Vec3) -> SignedDistance:
-    """Compute the signed distance of two points.
+    """Return the signed distance of two points, with the normal from a to b.
 
-    If the square of the distance is at most ``rounded``, the distance is 0 and n is along ``otherwise``, of any length.
+    If the square of the distance is at most ``rounded``, the distance is 0 and the normal is along ``otherwise``, a
+    vector of any length.
     """
     between = b - a
     square = between.dot(between)
@@ -277,7 +291,10 @@ def towards(a: Vec3, b: Vec3, rounded: Any, otherwise: Vec3) -> SignedDistance:
 
 
 def half_space_convex(a: HalfSpaceCore, b: Core) -> SignedDistance:
-    """Compute n · (p − point), where p is b's support point along −n; the normal is that of the plane."""
+    """Compute the signed distance of a half-space and a bounded convex core: n · (p − point).
+
+    n and ``point`` are the half-space's normal and point; p is b's support point along −n.
+    """
     deepest = support(b, -a.normal)
     distance = a.normal.dot(deepest - a.point)
     return SignedDistance(distance, a.normal, deepest - a.normal * distance, deepest, support_is_one(b, -a.normal))
@@ -387,6 +404,9 @@ def point_cone(a: PointCore, b: ConeCore) -> SignedDistance:
 
 
 def _placed(a: PointCore, X: Pose, distance: Any, out: Vec3, unique: Any) -> SignedDistance:
-    """Return the signed distance of a point and a body from the body's outward normal in the body's axes."""
+    """Return the signed distance of a point and a body at a pose X.
+
+    ``out`` is the body's outward normal at its nearest point, in the body's axes.
+    """
     n = -(X.rotation @ out)
     return SignedDistance(distance, n, a.point, a.point + n * distance, where(unique, 1.0, 0.0))

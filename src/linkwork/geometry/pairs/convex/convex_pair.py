@@ -84,7 +84,10 @@ def _kind(core: Core) -> tuple[int, int, bool]:
 
 
 def _in_order(a: Core, b: Core) -> SignedDistance:
-    """Compute the signed distance of two cores of one kind, ordered by a sum of their parameters."""
+    """Compute the signed distance of two cores of one kind.
+
+    A sum of their parameters decides which one is A in the search, so that the result does not depend on their order.
+    """
     kind = kind_of(a)
     x, y = (solid_row(Solid(core), kind, 0.0)[HEAD:] for core in (a, b))
     key, other = (sum(math.sqrt(k + 2.0) * value for k, value in enumerate(row)) for row in (x, y))
@@ -106,7 +109,7 @@ def _evaluate(a: Core, b: Core) -> SignedDistance:
 
 
 def _search(difference: Difference) -> SignedDistance:
-    """Return the result in the difference's axes; both witness points are set to that on A."""
+    """Return the signed distance in the axes of the Minkowski difference; both witness points are set to that on A."""
     a, b = difference.a, difference.b
     curved = isinstance(a, CURVED) or isinstance(b, CURVED)
     smooth = isinstance(a, EllipsoidCore) and isinstance(b, EllipsoidCore)
@@ -192,7 +195,11 @@ def _separated(difference: Difference, touching: Estimate, scale: Any) -> Estima
 
 
 def _valleys(difference: Difference, simplex: WeightedPoints, starts: list[Vec3]) -> list[Vec3]:
-    """Return local minima of h of two ellipsoids, from the best initial value, and the best far from that."""
+    """Return directions of local minima of h(n) of two ellipsoids.
+
+    The first search starts from the best of the initial directions ``starts``, the second one from the best direction
+    far from the first minimum.
+    """
     heights = [-difference.gap(n) for n in starts]
     result: list[Vec3] = []
     for _ in range(_VALLEYS):
@@ -208,7 +215,10 @@ def _valleys(difference: Difference, simplex: WeightedPoints, starts: list[Vec3]
 
 
 def _check_ties(difference: Difference, result: Estimate, scale: Any) -> Estimate:
-    """Compare the result for two polytopes or ellipsoids with other normals of equal or larger gap."""
+    """Return the result for two polytopes or two ellipsoids after a comparison with other normals.
+
+    For ellipsoids a normal of a larger gap replaces the result.  For polytopes only the mark of a tie changes.
+    """
     if isinstance(difference.a, EllipsoidCore):
         other = check_images(difference, result, scale)[0]
         return other._replace(start=other.normal)
@@ -225,7 +235,10 @@ def _check_ties(difference: Difference, result: Estimate, scale: Any) -> Estimat
 
 
 def _unique(difference: Difference, result: Estimate) -> Any:
-    """Return 1 if the nearest points are unique: one support is a point, or two lines cross."""
+    """Return 1 if the nearest points along the normal are unique, else 0.
+
+    They are if one body's support there is a single point, or if both are lines that cross.
+    """
     n = result.normal
     one = fmax(support_is_one(difference.a, n), support_is_one(difference.b, -n))
 

@@ -70,11 +70,12 @@ _EQUAL = 1.0 + 1e-6  # bound relative to the best depth above which a closed cel
 
 
 class DepthSearch(NamedTuple):
-    """State of the search.
+    """State of a search for the direction n of the least h(n).
 
-    ``depth`` and ``n``: the best h so far and its direction; ``other`` and ``m``: the signed square of the h (or of a
-    bound) of the rival, the best far from n or from known directions, and its direction; ``points``: directions and
-    their support points; ``waiting`` and ``num_cells``: the stack of cells and their number; ``steps``: steps so far.
+    ``depth`` and ``n`` are the best h so far and its direction. ``m`` is the direction of the rival: the best one far
+    from n or from known directions; ``other`` is the signed square h |h| of the rival's h, or of a lower bound on it.
+    ``points`` are directions and their support points. ``waiting`` and ``num_cells`` are the stack of cells and their
+    number, ``steps`` the number of steps so far.
     """
 
     depth: Any
@@ -88,9 +89,10 @@ class DepthSearch(NamedTuple):
 
 
 class _Cut(NamedTuple):
-    """The cut of a cell at a direction n of any length, and the signed square of the cell's bound.
+    """Direction n, of any length, at which a cell is cut, and the signed square of the cell's lower bound.
 
-    Sides are 0 to 2, opposite to a corner, and 3 for the inside; with 4 added, the cut is elsewhere on the side.
+    ``side`` 0 to 2 is a cut on the side opposite to that corner, 3 inside the cell; with 4 added, the cut is on the
+    side but not where the bound is least.
     """
 
     square: Any
@@ -114,11 +116,12 @@ def search_depth(
     valleys: Sequence[Vec3] = (),
     symmetry: RotationalSymmetry | None = None,
 ) -> DepthSearch:
-    """Search the least h(n) of an A − B that contains 0; unless ``active``, only among the initial directions.
+    """Return the least h(n) of a Minkowski difference A − B that contains 0, its direction n, and a rival direction.
 
-    Directions that are better by less than the relative ``gap`` are not searched for.  With ``valleys``, the rival is
-    the best direction far from them among those evaluated.  Otherwise it is the best far from n, so that two equal
-    minima far from each other give a rival that is equal within the gap.
+    Unless ``active``, only the initial directions are evaluated. Directions that are better by less than the relative
+    ``gap`` are not searched for. With ``valleys``, the rival is the best direction far from them among those
+    evaluated. Otherwise it is the best far from n, so that two equal minima far from each other give a rival that is
+    equal within the gap.
 
     For bodies of revolution about parallel axes, only a lune of directions around the plane of both axes is searched:
     in h(n) = f(n · axis) − n · c, only the last term depends on the angle about the axis, so h is least in the half
@@ -171,7 +174,10 @@ def _corners(symmetry: RotationalSymmetry | None) -> tuple[Vec3, ...]:
 
 
 def _rival(depth: Any, n: Vec3, other: Any, m: Vec3, h: Any, trial: Vec3) -> tuple[Any, Vec3]:
-    """Update the rival and the signed square of its h from one more direction: the best of those far from n."""
+    """Return (other, m) after one more direction: the signed square of the rival's h, and the rival's direction.
+
+    The rival is the best direction far from n.
+    """
     less, far = lt(h, depth), lt(trial.dot(n), _RIVAL)
     along = m.dot(trial)
     same = lt(_RIVAL * _RIVAL * m.dot(m), along * fabs(along))  # the rival becomes the best
@@ -182,7 +188,10 @@ def _rival(depth: Any, n: Vec3, other: Any, m: Vec3, h: Any, trial: Vec3) -> tup
 
 
 def _closed(best: Vec3, other: Any, m: Vec3, closed: Any, square: Any, n: Vec3) -> tuple[Any, Vec3]:
-    """Update the rival and the signed square of its h or of a bound on it, from the bound of a closed cell."""
+    """Return (other, m) after a cell is closed: the rival's bound as a signed square, and its direction.
+
+    The cell's lower bound becomes the rival if it is less and its direction is far from the best one.
+    """
     near = best.dot(n)
     far = lt(near * fabs(near), _RIVAL * _RIVAL * n.dot(n))
     rival = and_(closed, and_(far, lt(square, other)))
@@ -264,7 +273,7 @@ def _step(difference: Difference, s: DepthSearch, rounding: Any, gap: float, val
 
 
 def _split_code(code: Any) -> tuple[Any, Any]:
-    """Return the last small integer of a code, and the code of the others."""
+    """Return the last of the small integers that a code combines, and the code of the others."""
     rest = floor(code * (1.0 / _BASE))
     return code - rest * _BASE, rest
 
@@ -307,7 +316,7 @@ def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
 def _less(
     best: tuple[Any, Any, Vec3, Any], there: Any, m: Vec3, h: Any, side: Any
 ) -> tuple[Any, tuple[Any, Any, Vec3, Any]]:
-    """Return True if a bound h/‖m‖ exists and is less than the best, and the better one."""
+    """Return (less, better): True if a bound h/‖m‖ exists and is less than the best one, and the better of both."""
     least, length, cut, where_ = best
     signed, square = h * fabs(h), m.dot(m)
     less = and_(there, and_(lt(0.0, square), lt(signed * length, least * square)))

@@ -45,7 +45,11 @@ _THIN = 1e-6  # radii, relative to their sum, below which the general search is 
 
 
 class _Pair:
-    """A − B: D², the rows of Eᵀ E, and c."""
+    """Two ellipsoids A and B with the matrices D² = D Dᵀ and Eᵀ E, and the vector c from A's center to B's.
+
+    D has A's radii on its diagonal, E is diag(radii of B) Rᵀ: n · D² n and n · Eᵀ E n are the squares of the extents
+    of A and B along n.
+    """
 
     def __init__(self, difference: Difference) -> None:
         a, b = difference.a, difference.b
@@ -58,28 +62,34 @@ class _Pair:
         self.rows = [x + y + z for x, y, z in zip(*parts, strict=True)]
 
     def of_a(self, n: Vec3) -> Vec3:
-        """Return D² n; A's axes may differ from those of the coordinates."""
+        """Return D² n, in the coordinates of the pair, from which A's axes may differ."""
         d = self.rotation_a.inv_act(n)
         result: Vec3 = self.rotation_a @ Vec3(*(x * y for x, y in zip(self.squares, d, strict=True)))
         return result
 
     def of_b(self, n: Vec3) -> Vec3:
-        """Return Eᵀ E n."""
+        """Return Eᵀ E n; its product with n is the square of B's extent along n."""
         return Vec3(*(row.dot(n) for row in self.rows))
 
     def lengths(self, n: Vec3) -> tuple[Vec3, Any, Vec3, Any]:
-        """Return u, 1/|D n|, w and 1/|E n|."""
+        """Return (u, 1/|D n|, w, 1/|E n|): the support points of A and B along n, and the inverse of their extents.
+
+        u = D² n/|D n| and w = Eᵀ E n/|E n| are relative to the centers.
+        """
         u, w = self.of_a(n), self.of_b(n)
         x, y = 1.0 / sqrt(_positive(u.dot(n))), 1.0 / sqrt(_positive(w.dot(n)))
         return u * x, x, w * y, y
 
     def gap(self, n: Vec3) -> Any:
-        """Return g(n)."""
+        """Return g(n) = c · n − |D n| − |E n|, the signed gap of the supporting planes orthogonal to n [m]."""
         return n.dot(self.c) - sqrt(_positive(self.of_a(n).dot(n))) - sqrt(_positive(self.of_b(n).dot(n)))
 
 
 def between_ellipsoids(difference: Difference) -> tuple[Any, Vec3, Vec3, Any]:
-    """Return distance, normal, the point on A, and True if they are proved; else they are meaningless."""
+    """Return (distance, normal, point of A, proved) of two ellipsoids.
+
+    ``proved`` is True if the result is proved to be the global optimum.  Otherwise the other results are meaningless.
+    """
     pair = _Pair(difference)
     g, n, stationary = _stationary(pair, _start(difference, pair))
     proved = and_(stationary, _is_best(pair, n, g, _TURNS[:1]))
@@ -95,7 +105,10 @@ def between_ellipsoids(difference: Difference) -> tuple[Any, Vec3, Vec3, Any]:
 
 
 def _stationary(pair: _Pair, start: Vec3) -> tuple[Any, Vec3, Any]:
-    """Return g and n of Newton's method from an initial direction, and True if r is parallel to n."""
+    """Return (g, n, stationary): the signed gap g and direction n after Newton's method from an initial direction.
+
+    ``stationary`` is True if the vector r between the support points is parallel to n.
+    """
     n, square = while_loop(
         lambda s: lt(_CONVERGED, s[1]), lambda s: _step(pair, s[0]), (start, 1.0 + 0.0 * start.x), max_iterations=_STEPS
     ).state
@@ -156,7 +169,12 @@ def _step(pair: _Pair, n: Vec3) -> tuple[Vec3, Any]:
 
 
 def _is_best(pair: _Pair, n: Vec3, g: Any, turns: Sequence[float]) -> Any:
-    """Return True if one of some ellipsoids in the bodies' sum proves n, which is parallel to r, optimal."""
+    """Return True if a direction n with the signed gap g is proved to have the largest gap of all directions.
+
+    n is stationary: the vector between the support points is parallel to it. For an overlap, the proof is an ellipsoid
+    in the Minkowski sum of the bodies that touches its surface along n; ``turns`` are the angles of the ellipsoids
+    tried.
+    """
     u, x, w, y = pair.lengths(n)
     d = pair.rotation_a.inv_act(n)
     a = Vec3(*(r * k * x for r, k in zip(pair.radii, d, strict=True)))  # D n/|D n|, in A's axes

@@ -27,7 +27,7 @@ _FLAT = 1e-26  # sin² of the angle of a degenerate triangle
 
 
 class WeightedPoints(NamedTuple):
-    """Points of A − B, the points of A in them, and weights (0: unused)."""
+    """Points p of A − B with weights (0: unused), and for each p the point ``a`` of A from which it is computed."""
 
     p: tuple[Vec3, ...]
     a: tuple[Vec3, ...]
@@ -35,9 +35,10 @@ class WeightedPoints(NamedTuple):
 
 
 class Simplex(NamedTuple):
-    """Points of A − B, the points of A in them, weights (0: unused), their nearest point v to 0, and flags.
+    """Simplex of points p of A − B, with its point v nearest to 0 and the weights of p in v (0: unused).
 
-    ``inside``: with one more point they are a tetrahedron that contains 0.
+    For each p, ``a`` is the point of A from which it is computed. ``inside`` is True if the simplex and one more point
+    are a tetrahedron that contains 0, ``continues`` while the search is not at its end.
     """
 
     p: tuple[Vec3, ...]
@@ -49,7 +50,7 @@ class Simplex(NamedTuple):
 
 
 def nearest(difference: Difference | Moved, *, gap: Any) -> Simplex:
-    """Return the simplex whose nearest point to 0 is that of A − B, or one that contains 0.
+    """Return the simplex whose point nearest to 0 is that of all A − B, or, for an overlap, one that contains 0.
 
     The search ends at the relative ``gap`` between the bounds on the square of the distance.
     """
@@ -101,7 +102,10 @@ def _step(difference: Difference | Moved, s: Simplex, least: Any) -> Simplex:
 
 
 def _nearest_point(w: Vec3, e: list[Vec3]) -> tuple[list[Any], Vec3]:
-    """Return the weights of w + e and the point nearest to 0, of the triangles and edges at w."""
+    """Return (weights, v) of the point v nearest to 0 on the triangles and edges of a tetrahedron that meet at w.
+
+    The other corners are w + e; v is w plus the sum of the vectors e times the weights.
+    """
     squares = [x.dot(x) for x in e]
     result: list[tuple[Any, list[Any]]] = []
     for k in range(3):

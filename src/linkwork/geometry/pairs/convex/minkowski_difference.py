@@ -33,7 +33,7 @@ def unit_of(v: Vec3) -> Vec3:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A − B in the coordinates of one of the two cores, whose pose is X."""
+    """Minkowski difference A − B of two cores, in the coordinates of the pose X of one of them."""
 
     a: Any
     b: Any
@@ -47,7 +47,7 @@ class Difference:
         return Difference(_in_coordinates(a, X, own=a is own), _in_coordinates(b, X, own=b is own), X)
 
     def support(self, n: Vec3) -> tuple[Vec3, Vec3]:
-        """Return the support point of A − B along n, and the point of A in it."""
+        """Return the support point of A − B along n, and A's support point from which it is computed."""
         on_a = support(self.a, n)
         return on_a - support(self.b, -n), on_a
 
@@ -77,13 +77,13 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A − B with B translated by a vector."""
+    """Minkowski difference A − B after a translation of B by the vector ``by``."""
 
     difference: Difference
     by: Vec3
 
     def support(self, n: Vec3) -> tuple[Vec3, Vec3]:
-        """Return the support point of A − B along n, and the point of A that it is made of."""
+        """Return the support point of A − B along n, and A's support point from which it is computed."""
         p, on_a = self.difference.support(n)
         return p - self.by, on_a
 
@@ -121,6 +121,6 @@ class Best(NamedTuple):
     n: Vec3
 
     def better(self, h: Any, n: Vec3) -> Best:
-        """Return the lesser of this and another."""
+        """Return the pair (h, n) with the lesser h: this one, or the one with these values."""
         less = lt(h, self.h)
         return Best(where(less, h, self.h), choose(less, n, self.n))

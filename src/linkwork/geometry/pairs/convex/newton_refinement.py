@@ -44,10 +44,11 @@ _PARALLEL = 1e-16  # sin² of the angle below which lines are parallel
 
 
 def refine(difference: Difference, s: WeightedPoints, n: Vec3, lined: Any = False) -> tuple[Any, Vec3, Vec3, Any]:
-    """Return the signed distance, the normal and the point on A, from an initial normal n from A to B and a simplex.
+    """Return (distance, normal, point of A, settled) from an initial normal n from A to B and a simplex.
 
-    The last result is True if the normal satisfies the equations; otherwise the simplex gives wrong features.  With
-    ``lined``, sides count if n is almost orthogonal to them, and faces next to an edge are tried.
+    ``settled`` is True if the normal satisfies the equations of the features near the simplex; otherwise the simplex
+    gives wrong features. With ``lined``, the side of a cylinder or cone is a feature also if n is only almost
+    orthogonal to it, and faces next to an edge are tried.
     """
     b = tuple(a - p for a, p in zip(s.a, s.p, strict=True))
     square = s.a[0].dot(s.a[0]) + s.p[0].dot(s.p[0])
@@ -90,7 +91,7 @@ def _adjacent_normal(core: Any, edge: CoreFeature, m: Vec3, n: Vec3) -> Vec3:
 
 
 class _Constraints:
-    """The constraints of two features on their normal."""
+    """Constraints q · n = s on the normal n by two features, each of which may be flat along a line."""
 
     def __init__(self, a: CoreFeature, b: CoreFeature) -> None:
         self.a, self.b = a, b
@@ -141,7 +142,11 @@ def _step(constraints: _Constraints, n: Vec3) -> tuple[Vec3, Any]:
 
 
 def ascent(tt: Any, tu: Any, uu: Any, x: Any, y: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the Newton ascent step (a, b) for a negative Hessian and gradient (x, y), its factor, and its square."""
+    """Return (a, b, factor, square): the Newton step (a, b) that ascends a function of two variables.
+
+    [[tt, tu], [tu, uu]] is the negative Hessian and (x, y) the gradient. The factor, at most 1, limits the length of
+    the step; ``square`` is a² + b².
+    """
     tt, tu, uu = absolute(tt, tu, uu)
     det = tt * uu - tu * tu
     known = lt(1e-300, det)
@@ -152,9 +157,9 @@ def ascent(tt: Any, tu: Any, uu: Any, x: Any, y: Any) -> tuple[Any, Any, Any, An
 
 
 def absolute(tt: Any, tu: Any, uu: Any) -> tuple[Any, Any, Any]:
-    """Return the symmetric matrix with the absolute eigenvalues, which makes steps ascend where g is not concave.
+    """Return the elements (tt, tu, uu) of |M|, the symmetric 2 × 2 matrix M with absolute eigenvalues.
 
-    √(M²) = (M² + |det M| 1)/√(tr M² + 2 |det M|).
+    With it steps ascend also where g is not concave.  |M| = √(M²) = (M² + |det M| 1)/√(tr M² + 2 |det M|).
     """
     det = fabs(tt * uu - tu * tu)
     p, q, r = tt * tt + tu * tu + det, tu * (tt + uu), uu * uu + tu * tu + det
@@ -193,7 +198,10 @@ _END = 1e-5  # sine of the angle to an end's normal below which the end is consi
 
 @dataclass(frozen=True)
 class CoreFeature:
-    """A body's feature near a point, as a function of outward normals."""
+    """Feature of a body's surface near a point: a curved region, a line such as an edge, or a flat face.
+
+    The support point ``at`` and the direction ``along`` of a line are functions of the outward normal.
+    """
 
     at: Callable[[Vec3], tuple[Vec3, Callable[[Vec3, Vec3], Any]]]  # n to c(n) and (t, u) to t · J u
     line: Any  # True if it is flat along a line
@@ -207,10 +215,11 @@ class CoreFeature:
 def feature(
     core: Any, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, square: Any, lined: Any = False
 ) -> CoreFeature:
-    """Return the feature of a core near the weighted mean of some support points; n is approximately the normal.
+    """Return the feature of a core near the weighted mean of some of its support points.
 
-    Points are equal if their squared distance is a rounding error relative to ``square``.  With ``lined``, the feature
-    is a side if n is almost its normal, also if all points are at one end of it.
+    n is approximately the normal. Points are equal if their squared distance is a rounding error relative to
+    ``square``. With ``lined``, the feature is a side if n is almost its normal, also if all points are at one end of
+    it.
     """
     if isinstance(core, EllipsoidCore):
         return _ellipsoid(core)
@@ -273,7 +282,7 @@ def _round(axis: Vec3, n: Vec3, radius: Any) -> tuple[Vec3, Callable[[Vec3, Vec3
 
 
 def _ends(values: list[Any], weights: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Return True if some of the values with a weight are positive, and True if some are not."""
+    """Return (above, below): True if some values with a positive weight are positive, and True if some are not."""
     above = below = lt(1.0, 0.0 * weights[0])
     for value, weight in zip(values, weights, strict=True):
         counts = lt(0.0, weight)

@@ -42,10 +42,11 @@ _PARALLEL = 1e-16  # sin² of the angle below index edges are parallel
 
 
 class Facet(NamedTuple):
-    """The facet of A − B that is nearest to 0, in the difference's axes.
+    """Facet of A − B that is nearest to 0, in the difference's axes.
 
-    n points from A to B; the facet's points of A and B, two of each for two edges; A's contact point after B is moved
-    out, and True if it is ``sure``; 1 if a facet of another normal is at the same distance.
+    Its normal n points from A to B. ``simplex`` are its points of A and B, two of each if it is spanned by two edges.
+    ``on_a`` is A's contact point after B is moved out along n, and ``sure`` is True if that is in both bodies.
+    ``tied`` is 1 if a facet with another normal is at the same distance.
     """
 
     n: Vec3
@@ -56,14 +57,14 @@ class Facet(NamedTuple):
 
 
 class _Least(NamedTuple):
-    """The least h so far, 1 if another direction has an equal one, and the tolerance of that."""
+    """Least h so far; ``tied`` is 1 if another direction has the same h within the tolerance ``level`` [m]."""
 
     best: Best
     tied: Any
     level: Any
 
     def better(self, h: Any, n: Vec3, valid: Any = True) -> _Least:
-        """Return the lesser of this and another, if that is valid."""
+        """Return the state after a further direction n with the value h, which is ignored unless ``valid``."""
         best, level = self.best, self.level
         close = and_(le(h, best.h + level), lt(n.dot(best.n), 1.0 - SAME))
         tied = where(le(h, best.h - level), 0.0, where(close, 1.0, self.tied))
@@ -74,7 +75,7 @@ class _Least(NamedTuple):
 
     @property
     def most(self) -> Any:
-        """Return the square of the largest h that is equal; if h < 0, of |h| and the tolerance."""
+        """Square of |h| plus the tolerance: directions with a smaller square may have an equal or lesser h."""
         size = fabs(self.best.h) + self.level
         return size * size
 
@@ -104,12 +105,12 @@ def nearest_facet(sides: Sides) -> Facet:
 
 
 def _planes(faces: KnownHull) -> np.ndarray:
-    """Return rows of normal, offset and index."""
+    """Return a table with a row (normal, offset, index) for each face of a hull."""
     return np.column_stack([faces.normals, faces.offsets, np.arange(len(faces.offsets))])
 
 
 def _farthest(other: Any) -> Callable[[Vec3], Vec3]:
-    """Return the support function; vertices are rotated once, and not for each direction."""
+    """Return the support function of a core; a polytope's vertices are rotated once, and not for each direction."""
     if not isinstance(other, PolytopeCore):
         return lambda n: support(other, n)
     pose = other.pose
@@ -133,7 +134,10 @@ def _higher(x: tuple[Any, Any], y: tuple[Any, Any]) -> tuple[Any, Any]:
 
 
 def _of_other(sides: Sides, least: _Least, index: Any) -> tuple[_Least, Any, Any]:
-    """Update the least h by the other body's faces: h, the face's index, and True if it is one of these."""
+    """Return (least, index, of_other) after the faces of the other body are tried.
+
+    ``index`` is the number of the face with the least h, ``of_other`` True if that is a face of the other body.
+    """
     other = sides.other
     mine = lt(least.best.h, -1e300)
     if isinstance(other, SegmentCore):
@@ -165,7 +169,10 @@ def _of_other(sides: Sides, least: _Least, index: Any) -> tuple[_Least, Any, Any
 
 
 def _open_arcs(sides: Sides, ends: Any, bound: Any) -> list[Any]:
-    """Return a bit for each arc that is set if h may be less than a bound, given by its signed square."""
+    """Return words with one bit for each arc, which is set if h may be less than a bound on the arc.
+
+    ``bound`` is the signed square of that h.
+    """
     words: list[Any] = []
     for k, (f, g, _, _) in enumerate(sides.faces.edges):
         (n, p), (m, q) = ((Vec3.of(sides.faces.normals[j].tolist()), float(sides.faces.offsets[j])) for j in (f, g))
@@ -182,11 +189,12 @@ def _open_arcs(sides: Sides, ends: Any, bound: Any) -> list[Any]:
 
 
 class _Walk(NamedTuple):
-    """State of the search along arcs.
+    """State of the search along arcs, the directions between the normals of two adjacent faces.
 
-    The bits of waiting arcs; the current part of an arc between l and r with the other body's support points there, its
-    end, and the ends of the hull's edge; 1 if that exists, and 1 if r is its end; the best so far, the ends of its two
-    edges, and 1 if it is of two edges.
+    ``words`` are the bits of waiting arcs. The current part of an arc is between l and r, with the other body's
+    support points ``at_l`` and ``at_r``; the arc ends at ``end``, and belongs to the hull's edge from v to w.
+    ``there`` is 1 if a current part exists, ``last`` 1 if r is the arc's end. ``least`` is the best so far, ``edges``
+    the ends of its two edges, and ``has_edges`` 1 if it is of two edges.
     """
 
     words: list[Any]

@@ -20,7 +20,10 @@ _MOST = 200_000  # products for the heights of vertices over faces; above, branc
 
 @dataclass(frozen=True, slots=True)
 class KnownHull:
-    """Planes and vertices of the faces of constant vertices, and edges as (face, other face, two vertices)."""
+    """Convex hull of constant vertices: normal, offset and corners of each face, and the edges.
+
+    An edge is (face, other face, vertex, other vertex).
+    """
 
     normals: np.ndarray
     offsets: np.ndarray
@@ -56,7 +59,10 @@ def _normal(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 class Sides(NamedTuple):
-    """Two bodies as a hull and the other in its axes, at the pose X; ``swapped`` if the hull is B."""
+    """Two bodies in the axes of one of them, whose hull is known when code is generated.
+
+    X is the pose of that body; ``swapped`` is True if it is B.
+    """
 
     hull: PolytopeCore
     faces: KnownHull
@@ -67,7 +73,10 @@ class Sides(NamedTuple):
 
 
 def sides_of(difference: Difference) -> Sides | None:
-    """Return the sides, where the hull has fewer edges; None if faces are not known, or too many."""
+    """Return the two bodies in the axes of the one whose known hull has fewer edges.
+
+    The result is None if the faces of a polytope are not known, or if there are too many of them.
+    """
     a, b = difference.a, difference.b
     if not all(isinstance(core, (PolytopeCore, BoxCore, SegmentCore)) for core in (a, b)):
         return None

@@ -55,10 +55,11 @@ _OFF = 1e-12  # relative to the size: tolerance of points outside their bodies
 
 
 class Estimate(NamedTuple):
-    """Estimate of the distance of two bodies.
+    """Estimate of the distance of two bodies, of its normal and of the point of A.
 
-    The simplex of the nearest points, the distance, its normal, the point on A, the initial normal for refinement,
-    1 if another normal has the same distance (``tied``), a normal far from it that may have, and 1 if that exists.
+    ``simplex`` are the nearest points and ``start`` the initial normal for refinement. ``tied`` is 1 if another normal
+    has the same distance. ``rival`` is a normal far from this one that may have the same distance, ``contested`` 1 if
+    it exists.
     """
 
     simplex: WeightedPoints
@@ -72,12 +73,12 @@ class Estimate(NamedTuple):
 
 
 def prove_witnesses(difference: Difference, known: Estimate, overlaps: Any, scale: Any) -> Estimate:
-    """Return distance, normal and points of two bodies, one of which is curved, from the result of a search.
+    """Return the proved distance, normal and points of two bodies, one of which is curved.
 
-    A round refines the normal with the features that the search finds, and is the last one if both points are in their
-    bodies.  For overlapping bodies, these are the features in contact after they are separated.  A search that ends
-    early may find wrong adjacent features, as on flush faces, so the next rounds search to rounding.  The last round
-    uses the search's own points, which are in the bodies.
+    ``known`` is the result of a search. A round refines the normal with the features that the search finds, and is the
+    last one if both points are in their bodies. For overlapping bodies, these are the features in contact after they
+    are separated. A search that ends early may find wrong adjacent features, as on flush faces, so the next rounds
+    search to rounding. The last round uses the search's own points, which are in the bodies.
     """
 
     def first() -> Estimate:
@@ -90,10 +91,12 @@ def prove_witnesses(difference: Difference, known: Estimate, overlaps: Any, scal
 
 
 class _Trial(NamedTuple):
-    """State of the rounds.
+    """State of the rounds of `prove_witnesses`.
 
-    The estimate with the current normal; 1 if sides count where the normal is almost theirs; the number of its rounds;
-    1 if it is the rival; distance, normal, point on A and tie of the first normal; and 1 if another round follows.
+    ``known`` is the estimate with the current normal, ``rounds`` the number of rounds from it. ``lined`` is 1 if the
+    side of a cylinder or cone is a feature where the normal is almost orthogonal to it, ``second`` 1 if the current
+    normal is the rival. ``distance``, ``normal``, ``on_a`` and ``tied`` are those of the first normal. ``going`` is 1
+    if another round follows.
     """
 
     known: Estimate
@@ -108,7 +111,10 @@ class _Trial(NamedTuple):
 
 
 def _repeat(difference: Difference, known: Estimate, overlaps: Any, scale: Any) -> Estimate:
-    """Return the result of the rounds of `prove_witnesses` that search; for overlaps with a rival, also for that."""
+    """Return the estimate after the rounds of `prove_witnesses`.
+
+    For overlaps with a rival, it is that of the better one of both normals.
+    """
     none = 0.0 * scale
     rounds = where(overlaps, 0.0, math.ceil(_FEW))
     start = _Trial(known, none, rounds, none, known.distance, known.normal, known.on_a, none, 1.0 + none)
@@ -174,12 +180,12 @@ def _round(difference: Difference, trial: _Trial, overlaps: Any, scale: Any) -> 
 
 
 def _is_valid(difference: Difference, result: Estimate, scale: Any) -> Any:
-    """Return True if the points of a result are in their bodies."""
+    """Return True if both witness points of an estimate are in their bodies, up to a tolerance."""
     return le(_off(difference, result), (_OFF + rounding(result.normal)) * scale)
 
 
 def _off(difference: Difference, result: Estimate) -> Any:
-    """Return the distance of the points of a result outside their bodies."""
+    """Return the larger of the distances [m] by which the witness points of an estimate are outside their bodies."""
     simplex, on_a = result.simplex, result.on_a
     b = tuple(x - y for x, y in zip(simplex.a, simplex.p, strict=True))
     on_b = on_a + result.normal * result.distance
@@ -188,7 +194,11 @@ def _off(difference: Difference, result: Estimate) -> Any:
 
 
 def separate(difference: Difference, result: Estimate, separation: Any, near: Any) -> tuple[Estimate, Any]:
-    """Return the estimate with the features of bodies separated to ``separation``, and their distance then."""
+    """Return (estimate, distance) of two bodies after B is moved along the normal.
+
+    They are moved until their distance along the normal is ``separation`` [m]. The estimate has the nearest features
+    and the normal of the moved bodies. ``near`` is the relative gap at which the search for them ends.
+    """
     away = Moved(difference, result.normal * (separation - result.distance))
     t = nearest(away, gap=near)
     simplex = WeightedPoints(tuple(p + away.by for p in t.p), t.a, t.weights)
@@ -215,7 +225,10 @@ def check_images(difference: Difference, result: Estimate, scale: Any) -> tuple[
 
 
 def separation_of(s: Simplex) -> tuple[Any, Vec3, Vec3]:
-    """Return distance, normal from A to B and the point on A of a simplex: a triangle, an edge or a point."""
+    """Return the distance, the normal from A to B and the point of A that a simplex of A − B determines.
+
+    The points with a positive weight form a triangle, an edge or a point.
+    """
     x, y, z = (lt(0.0, weight) for weight in s.weights)
     origin = choose(x, s.p[0], choose(y, s.p[1], s.p[2]))
     other = choose(and_(x, y), s.p[1], s.p[2])

@@ -62,8 +62,8 @@ def arm_branches(
     """Return the eight branches for a pose X of B in A, always in the same order.
 
     Joints outside the arm are as in ``q_init``.  Each angle takes the revolution nearest to ``q_init``; with
-    ``position_limits``, the nearest one within limits.  A branch without a solution is the nearest that its equations
-    have, and is not valid; neither is one that coincides with another.  ``value`` is the redundant angle.
+    ``position_limits``, the nearest one within limits.  ``value`` is the redundant angle [rad].  A branch is not valid
+    if its equations have no solution (q is then the nearest that they permit), or if it coincides with another branch.
     """
     own = tree.split_q(q_init)
     refinement = NewtonRefinement(tree, A, B, arm.bodies, arm.geometry.length)
@@ -152,7 +152,10 @@ _REGULARISATION = 1e-15  # ν, about ten times the rounding error of J Jᵀ
 
 @dataclass(frozen=True)
 class NewtonRefinement:
-    """Newton refinement of a chain of joints from A to B, of which some move."""
+    """Newton steps that refine the angles of the joints ``bodies`` in the chain from frame A to frame B.
+
+    The other joints of the chain do not move.
+    """
 
     tree: Tree
     A: Frame
@@ -163,10 +166,10 @@ class NewtonRefinement:
     def refined(
         self, angles: Scalars, fixed_angles: dict[int, Any], target: Pose, steps: int
     ) -> tuple[list[Any], Any, Any]:
-        """Refine angles from zero; return them and the remaining errors.
+        """Return the refined angles of the joints that move, and the remaining orientation and position errors.
 
-        The errors are 2 sin(angle/2) ≈ angle [rad] and distance [m].  ``fixed_angles`` are those of the other joints of
-        the chain.
+        Angles are relative to the joints' zero [rad].  The errors are 2 sin(angle/2) ≈ angle [rad] and distance [m].
+        ``fixed_angles`` are the angles of the other joints of the chain, by body index.
         """
         angles = list(angles)
         for _ in range(steps):
@@ -179,7 +182,10 @@ class NewtonRefinement:
         return angles, sqrt(0.5 * orientation_error), sqrt(position_error.dot(position_error))
 
     def _at(self, angles: Scalars, fixed_angles: dict[int, Any]) -> tuple[Pose, list[list[Any]]]:
-        """Return X_AB and its Jacobian columns at B's origin, with positions in arm's lengths."""
+        """Return the pose X_AB and the Jacobian columns of B's origin.
+
+        Lengths in the columns are in units of the arm's length; X_AB is in metres.
+        """
         tree, joint_angles = self.tree, dict(zip(self.bodies, angles, strict=True)) | fixed_angles
         q = [
             body.joint.integrate(body.joint.zero(), [joint_angles[i]]) if i in joint_angles else body.joint.zero()
@@ -198,7 +204,10 @@ class NewtonRefinement:
         return X_AB, columns
 
     def _error(self, X: Pose, target: Pose) -> list[Any]:
-        """Return (small rotation vector; translation) from X to the target, in arm's lengths."""
+        """Return the error (rotation vector; translation) from X to the target, to first order in the rotation.
+
+        The rotation is in rad, the translation in units of the arm's length.
+        """
         total = Vec3.zero()
         for a, b in zip(_columns(X), _columns(target), strict=True):
             total = total + a.cross(b)
@@ -206,7 +215,7 @@ class NewtonRefinement:
         return [*(total * 0.5), *position_error]
 
     def _step(self, columns: list[list[Any]], e: list[Any]) -> list[Any]:
-        """Return Jᵀ (J Jᵀ + damping)⁻¹ e."""
+        """Return the damped step Jᵀ (J Jᵀ + (ν + ‖e‖²) 1)⁻¹ e; J has these ``columns``, and ν = 1e-15."""
         damping = dot(e, e) + _REGULARISATION
         rows = [list(row) for row in zip(*columns, strict=True)]
         n = len(rows)

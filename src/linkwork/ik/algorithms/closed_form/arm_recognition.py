@@ -42,10 +42,11 @@ Solver = Callable[[AxisGeometry, Pose], list[ArmSolution]]
 
 @dataclass(frozen=True)
 class RecognisedArm:
-    """Chain of joints with a closed form.
+    """Chain of joints from frame A to frame B that has a closed-form inverse.
 
-    ``chain`` leads from A to B; ``backward`` is True if it is solved from B to A.  ``locked`` is the index, in the
-    chain that is solved, of the locked joint.  ``bodies`` are those of the solved joints, in the order of the geometry.
+    ``chain`` leads from A to B; ``backward`` is True if it is solved from B to A.  ``locked`` is the index of the
+    locked joint in the direction in which the chain is solved.  ``bodies`` are the bodies of the solved joints, in the
+    order of the axes of ``geometry``.
     """
 
     family: str  # description
@@ -64,7 +65,7 @@ class RecognisedArm:
         return self.chain.reversed() if self.backward else self.chain
 
     def solutions(self, X: Pose, value: Any = None) -> list[ArmSolution]:
-        """Return the branches for the pose X of B in A, as angles of the geometry.
+        """Return the eight branches for the pose X of B in A, as Denavit–Hartenberg angles of ``geometry``.
 
         ``value`` is the redundant angle [rad].  `angles_of` converts the branches to joint angles.
         """
@@ -86,7 +87,7 @@ class RecognisedArm:
         return [angle.minus(o).angle() for angle, o in zip(solution.angles, zero, strict=True)]
 
     def elbow_angle(self, angles: Sequence[Any]) -> Any:
-        """Return ψ of joint angles from zero, in the order of ``bodies`` [rad]."""
+        """Return the elbow angle ψ [rad] at these joint angles from zero [rad], in the order of ``bodies``."""
         return elbow_angle(
             self.geometry,
             tuple(UnitAngle.of(angle + o) for angle, o in zip(angles, self.geometry.zero, strict=True)),
@@ -130,7 +131,11 @@ def _seven_axis_arms(chain: ArmChain) -> list[RecognisedArm]:
 
 
 def _six_axis_arms(tree: Tree, chain: ArmChain, end: int | None, backward: bool) -> list[RecognisedArm]:
-    """Return the family of six axes; ``end`` is the index of the locked joint of the chain."""
+    """Return the closed form of a chain of six axes in a list; an empty list if there is none.
+
+    A chain of seven joints is reduced to six by locking the joint with index ``end``.  ``backward`` solves from the
+    hand to the base.
+    """
     directed_chain = chain.reversed() if backward else chain
     locked = None if end is None else len(directed_chain.bodies) - 1 - end if backward else end
     six = directed_chain if locked is None else without(directed_chain, locked)
@@ -150,7 +155,7 @@ def _six_axis_arms(tree: Tree, chain: ArmChain, end: int | None, backward: bool)
 
 
 def _family(arm: AxisGeometry) -> tuple[list[str], Solver] | None:
-    """Return a description of six axes and their solver, or None."""
+    """Return the words that describe an arm of six axes, and its solver; None if it has no closed form."""
     parallel = [arm.parallel(k) for k in range(5)]
     if parallel == [False, True, True, False, False]:
         return ["three parallel axes"] + (["the last two intersect"] if arm.intersect(4) else []), three_parallel
@@ -164,7 +169,7 @@ def _family(arm: AxisGeometry) -> tuple[list[str], Solver] | None:
 
 
 def _pairs(arm: AxisGeometry, pairs: Sequence[int]) -> list[str]:
-    """Return a description of neighbouring axes that are parallel or intersect."""
+    """Describe those of the axes k and k + 1, for each k of ``pairs``, that are parallel or intersect."""
     names = ("first", "second", "third", "fourth", "fifth", "sixth")
     descriptions = []
     for k in pairs:

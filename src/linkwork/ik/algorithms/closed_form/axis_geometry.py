@@ -55,7 +55,11 @@ _RIGHT = 1e-9  # [rad] tolerance of right angles
 
 @dataclass(frozen=True)
 class AxisGeometry:
-    """Parameters of a chain: ``a`` and ``twist`` (n − 1) between axes, ``d`` and ``zero`` (n) of each axis."""
+    """Denavit–Hartenberg parameters of a chain of n revolute axes.
+
+    Lengths ``a`` [m] and ``twist`` angles α (n − 1) are between neighbouring axes, offsets ``d`` [m] and ``zero``
+    angles [rad] (n) along and about each axis.
+    """
 
     a: tuple[float, ...]  # [m]
     twist: tuple[UnitAngle, ...]  # α

@@ -59,7 +59,10 @@ Plane = tuple[Any, Any]  # coordinates across n
 
 
 def three_parallel(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
-    """Return eight solutions: θ1 and θ5, and two triangles each."""
+    """Return the eight solutions of an arm whose axes 2, 3 and 4 are parallel.
+
+    There are four combinations of θ1 and the wrist angles, each with two triangles of the links a₂ and a₃.
+    """
     result = []
     for theta1, hand, wrist in _ends(arm, X):
         result += _triangles(arm, theta1, hand, wrist)
@@ -67,13 +70,19 @@ def three_parallel(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
 
 
 def _signs(arm: AxisGeometry) -> tuple[float, float, UnitAngle]:
-    """Return ε₂, ε, and the twist α₂ + α₃ + α₄ between axes 2 and 5."""
+    """Return the signs ε₂ = cos α₂ and ε = cos α₂ cos α₃, and the twist α₂ + α₃ + α₄ between axes 2 and 5.
+
+    ε₂ and ε are the directions of axes 3 and 4 relative to axis 2: 1 or −1.
+    """
     second, third = arm.twist[1], arm.twist[2]
     return second.cos, second.cos * third.cos, second.plus(third).plus(arm.twist[3])
 
 
 def _ends(arm: AxisGeometry, X: Pose) -> list[tuple[UnitAngle, Plane, ThreeAngles]]:
-    """Return the four combinations of θ1, the last axis in the plane of axis 2, and the wrist angles."""
+    """Return four solutions: θ1, the position of the last axis in the plane across axis 2, and the wrist angles.
+
+    The wrist angles are the sum of the three parallel angles, θ5 and θ6.
+    """
     one, four, five = arm.twist[0], arm.twist[3], arm.twist[4]
     R, p = X.rotation.rows(), X.translation
     second, sign, twist = _signs(arm)
@@ -103,14 +112,17 @@ def _ends(arm: AxisGeometry, X: Pose) -> list[tuple[UnitAngle, Plane, ThreeAngle
 
 
 def _in_plane(arm: AxisGeometry, X: Pose, theta1: UnitAngle) -> Plane:
-    """Return the position of the last axis in the plane, relative to axis 2."""
+    """Return the position of the last axis relative to axis 2, in the plane across axis 2 [m]."""
     one, p = arm.twist[0], X.translation
     x, y = theta1.rotated_back(p.x, p.y)
     return x - arm.a[0], one.cos * y + one.sin * p.z
 
 
 def _last(arm: AxisGeometry, theta5: UnitAngle) -> Plane:
-    """Return the position of the last axis relative to axis 4, along the sum of the parallel angles."""
+    """Return the position of the last axis relative to axis 4, in the plane across axis 4 [m].
+
+    The coordinates turn with the sum of the three parallel angles.
+    """
     _, _, twist = _signs(arm)
     a4, a5 = arm.a[3:]
     return a4 + scaled(a5, theta5.cos), scaled(a5 * twist.cos, theta5.sin) - twist.sin * arm.d[4]
@@ -128,7 +140,10 @@ def _reachable(arm: AxisGeometry, hand: Plane, theta5: UnitAngle) -> UnitAngle:
 
 
 def _triangles(arm: AxisGeometry, theta1: UnitAngle, hand: Plane, wrist: ThreeAngles) -> list[ArmSolution]:
-    """Return the two pairs of θ2 and θ3, with θ4 from the sum."""
+    """Return two solutions, one for each triangle with the links a₂ and a₃ that reaches axis 4.
+
+    The triangle gives θ2 and θ3; θ4 follows from the sum of the three angles.
+    """
     a2, a3 = arm.a[1:3]
     second, sign, _ = _signs(arm)
     total, theta5, theta6, counts = wrist
@@ -146,12 +161,18 @@ def _triangles(arm: AxisGeometry, theta1: UnitAngle, hand: Plane, wrist: ThreeAn
 
 
 def mirrored(angle: UnitAngle, sign: float) -> UnitAngle:
-    """Return an angle about the axis itself from that about n."""
+    """Return the joint angle of a rotation about the direction n.
+
+    ``sign`` is negative if the joint's axis is along −n; the angle is then the opposite.
+    """
     return angle if sign > 0.0 else angle.opposite()
 
 
 def parallel_hand(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
-    """Return eight solutions: four of the first three axes, and two triangles each."""
+    """Return the eight solutions of an arm whose axes 4, 5 and 6 are parallel.
+
+    There are four solutions of the first three axes, each with two triangles of the links a₄ and a₅.
+    """
     result = []
     for angles, counts in _first_three_axes(arm, X):
         result += _triangles_parallel_hand(arm, X, angles, counts)
@@ -159,7 +180,7 @@ def parallel_hand(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
 
 
 def _first_three_axes(arm: AxisGeometry, X: Pose) -> list[tuple[tuple[UnitAngle, UnitAngle, UnitAngle], Any]]:
-    """Return θ1, θ2 and θ3."""
+    """Return four solutions (θ1, θ2, θ3), each with a condition: True if it is valid and distinct."""
     a1, a2 = arm.a[:2]
     one, two, three = arm.twist[:3]
     fourth, sign = arm.twist[3].cos, arm.twist[3].cos * arm.twist[4].cos
@@ -196,7 +217,11 @@ def _at(form: tuple[Any, ...], angle: UnitAngle) -> Any:
 def _second_and_third(
     arm: AxisGeometry, u: Vec3, theta1: UnitAngle, r: tuple[Any, ...]
 ) -> tuple[UnitAngle, UnitAngle, UnitAngle]:
-    """Return θ2, which rotates r to u in the axes of joint 2, and θ3, which rotates v to r."""
+    """Return (θ1, θ2, θ3) for a θ1 and the direction r of the parallel axes after the rotation about axis 2.
+
+    ``u`` is that direction at the base; θ2 rotates r to it in the axes of joint 2.  v is that direction after axis 3;
+    θ3 rotates v to r across the twist α₂.
+    """
     one, two, three = arm.twist[:3]
     x, y = theta1.rotated_back(u.x, u.y)
     y = one.cos * y + one.sin * u.z
@@ -209,7 +234,10 @@ def _second_and_third(
 def _triangles_parallel_hand(
     arm: AxisGeometry, X: Pose, first: tuple[UnitAngle, UnitAngle, UnitAngle], counts: Any
 ) -> list[ArmSolution]:
-    """Return the two pairs of θ4 and θ5, with θ6 from the sum."""
+    """Return two solutions, one for each triangle with the links a₄ and a₅ that reaches axis 6.
+
+    The triangle gives θ4 and θ5; θ6 follows from the sum of the three angles.
+    """
     a4, a5 = arm.a[3:]
     fourth, sign = arm.twist[3].cos, arm.twist[3].cos * arm.twist[4].cos
     R, p = X.rotation.rows(), X.translation

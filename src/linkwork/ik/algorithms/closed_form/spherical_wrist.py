@@ -82,7 +82,10 @@ __all__ = [
 
 
 def spherical_wrist(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
-    """Return eight solutions: four positions, each with two orientations."""
+    """Return the eight solutions of an arm whose last three axes intersect.
+
+    There are four solutions of the position (θ1, θ2, θ3), each with two of the orientation (θ4, θ5, θ6).
+    """
     W = Vec3(arm.a[2], -arm.twist[2].sin * arm.d[3], arm.twist[2].cos * arm.d[3] + arm.d[2])
     result = []
     for first, second, third, distinct in positions(arm, X.translation, W):
@@ -96,7 +99,10 @@ def spherical_wrist(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
 
 
 def positions(arm: AxisGeometry, p: Vec3, w: Vec3) -> list[tuple[UnitAngle, UnitAngle, UnitAngle, Any]]:
-    """Return four (θ1, θ2, θ3, distinct) that bring the point w, in the frame after axis 3, to p."""
+    """Return four (θ1, θ2, θ3, distinct) that bring the point w to p [m].
+
+    w is in the frame after axis 3, p in that of the base.
+    """
     (a1, a2), (one, two), d2 = arm.a[:2], arm.twist[:2], arm.d[1]
     flat = w.x * w.x + w.y * w.y
     before, after = (d2, 0.0) if is_zero(a2) and not is_zero(a1) else (0.0, d2)
@@ -123,7 +129,7 @@ def positions(arm: AxisGeometry, p: Vec3, w: Vec3) -> list[tuple[UnitAngle, Unit
 def _with_second(
     arm: AxisGeometry, p: Vec3, w: Vec3, solution: CoupledAngles
 ) -> tuple[UnitAngle, UnitAngle, UnitAngle, Any]:
-    """Add θ2, which rotates g to p in the axes of joint 2."""
+    """Return (θ1, θ2, θ3, distinct) for a solution (θ1, θ3): θ2 rotates the point w to p about axis 2."""
     theta1, theta3, counts = solution
     one, two = arm.twist[:2]
     x, y = theta1.rotated_back(p.x, p.y)
@@ -144,7 +150,10 @@ def scaled(k: float, x: Any) -> Any:
 
 
 def spherical_middle(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
-    """Return eight solutions: four of θ1, θ2 and θ6, each with two of the others."""
+    """Return the eight solutions of an arm whose axes 3, 4 and 5 intersect.
+
+    There are four solutions of θ1, θ2 and θ6, each with two of θ3, θ4 and θ5.
+    """
     a1, a2, a5 = arm.a[0], arm.a[1], arm.a[4]
     one, two, five = arm.twist[0], arm.twist[1], arm.twist[4]
     w = Vec3(a2, -two.sin * arm.d[2], two.cos * arm.d[2])  # after axis 2, relative to the foot of its normal to axis 3
@@ -193,7 +202,10 @@ _NEGLIGIBLE = 1e-9  # [arm's lengths] shorter vectors have no direction
 
 
 def elbow_arm(arm: AxisGeometry, X: Pose, psi: Any) -> list[ArmSolution]:
-    """Return eight solutions for an elbow angle ψ [rad]: two elbows, each with two shoulders and two wrists."""
+    """Return the eight solutions of a seven-axis arm for an elbow angle ψ [rad].
+
+    There are two elbow bends, each with two solutions of the shoulder and two of the wrist.
+    """
     direction = UnitAngle.of(psi)
     s = X.translation
     result = []
@@ -214,7 +226,7 @@ def elbow_arm(arm: AxisGeometry, X: Pose, psi: Any) -> list[ArmSolution]:
 
 
 def elbow_angle(arm: AxisGeometry, angles: tuple[UnitAngle, ...]) -> Any:
-    """Return ψ [rad] of a configuration, given by the angles about the first four axes."""
+    """Return the elbow angle ψ [rad] of a configuration with these angles about the first four axes."""
     bend = angles[3]
     w, e = _arm_frame(arm, bend)
     for angle, twist in zip(angles[2::-1], (None, arm.twist[1], arm.twist[0]), strict=True):
@@ -224,7 +236,10 @@ def elbow_angle(arm: AxisGeometry, angles: tuple[UnitAngle, ...]) -> Any:
 
 
 def _elbow_angles(arm: AxisGeometry, s: Vec3) -> list[tuple[UnitAngle, Any]]:
-    """Return the two θ4 with ‖W − S‖ = ‖s‖."""
+    """Return the two θ4 for which the wrist is at the distance ‖s‖ from the shoulder.
+
+    Each has a condition that is True if it differs from the previous one.
+    """
     # in the frame of axis 4's foot before its rotation: S, and W rotated by θ4
     start = Vec3(-arm.a[2], -arm.twist[2].sin * arm.d[2], -arm.twist[2].cos * arm.d[2] - arm.d[3])
     end = Vec3(arm.a[3], -arm.twist[3].sin * arm.d[4], arm.twist[3].cos * arm.d[4])
@@ -235,7 +250,11 @@ def _elbow_angles(arm: AxisGeometry, s: Vec3) -> list[tuple[UnitAngle, Any]]:
 
 
 def _arm_frame(arm: AxisGeometry, bend: UnitAngle) -> tuple[Vec3, Vec3]:
-    """Return the directions to W and to the elbow, perpendicular to it, after axis 3."""
+    """Return unit vectors from the shoulder to the wrist and, normal to it, towards the elbow.
+
+    They are in the frame after axis 3.  The second is the direction to the elbow minus its part along the first.  If
+    the arm is stretched, it is normal to axis 4.
+    """
     twist = arm.twist[2]
     axis = Vec3(0.0, -twist.sin, twist.cos)
     foot = Vec3(arm.a[2], 0.0, arm.d[2])
@@ -251,7 +270,10 @@ def _arm_frame(arm: AxisGeometry, bend: UnitAngle) -> tuple[Vec3, Vec3]:
 
 
 def _world_frame(arm: AxisGeometry, s: Vec3) -> tuple[Vec3, Vec3, Vec3]:
-    """Return s, u and s × u."""
+    """Return unit vectors s, u and s × u: s from shoulder to wrist, u normal to it, on the side of the first axis.
+
+    If the wrist is on the first axis, u is on the side of x instead.
+    """
     s = _unit(s, arm.length)
     up = Vec3(-s.z * s.x, -s.z * s.y, s.x * s.x + s.y * s.y)  # z minus its component along s
     aside = Vec3(1.0 - s.x * s.x, -s.x * s.y, -s.x * s.z)
@@ -295,7 +317,7 @@ Matrix = Sequence[Sequence[Any]]
 
 
 class ThreeAngles(NamedTuple):
-    """Angles θ1, θ2 and θ3, and whether they are distinct from the previous solution."""
+    """Solution (θ1, θ2, θ3) for three axes; ``counts`` is True if it is distinct from the solutions before it."""
 
     first: UnitAngle
     second: UnitAngle
@@ -318,11 +340,11 @@ def twisted(twist: UnitAngle, R: Matrix) -> list[list[Any]]:
 def three_angles(
     R: Matrix, alpha: UnitAngle, beta: UnitAngle, in_line: Callable[[UnitAngle], UnitAngle] | None = None
 ) -> list[ThreeAngles]:
-    """Return the two solutions; the second is not distinct if both coincide.
+    """Return the two solutions of R = Rz(θ1) Rx(α) Rz(θ2) Rx(β) Rz(θ3); the second is not distinct if both coincide.
 
-    They coincide if the first and third axis are aligned, where θ1 is ``in_line`` of θ2, and if the axes are as near to
-    alignment as the twists permit.  Near the former, θ1 of the two solutions differs by half a revolution, however
-    small the difference in θ2.
+    They coincide if the first and third axis are aligned, where θ1 is ``in_line`` of θ2, and if the axes are as near
+    to alignment as the twists α and β permit.  Near alignment, θ1 of the two solutions differs by half a revolution,
+    however small the difference in θ2.
     """
     ux, uy, uz = R[0][2], R[1][2], R[2][2]
     low, high = sorted((alpha.plus(beta).cos, alpha.minus(beta).cos))
@@ -345,7 +367,11 @@ def about_axes(
     counts: Any,
     in_line: Callable[[UnitAngle], UnitAngle] | None = None,
 ) -> ThreeAngles:
-    """Return the solution for an approximately known θ2."""
+    """Return the solution of R = Rz(θ1) Rx(α) Rz(θ2) Rx(β) Rz(θ3) for an approximately known θ2, ``second``.
+
+    ``counts`` becomes the solution's condition of being distinct.  If the first and third axis are aligned, θ1 is
+    ``in_line`` of θ2.
+    """
     c, s = second
     ux, uy = R[0][2], R[1][2]
     # Rx(α) Rz(θ2) Rx(β) z, which Rz(θ1) rotates to u

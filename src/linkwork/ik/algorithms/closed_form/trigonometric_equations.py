@@ -61,7 +61,10 @@ class CirclePoint(NamedTuple):
 
 
 def on_circle(A: Any, B: Any, C: Any, D: Any, E: Any, F: Any) -> list[CirclePoint]:
-    """Return the four angles; those that do not count are nearest to complex solutions, or duplicates."""
+    """Return four θ with A cos²θ + 2B cos θ sin θ + C sin²θ + 2D cos θ + 2E sin θ + F = 0.
+
+    ``counts`` is False for an angle that duplicates another, or that is only nearest to a complex solution.
+    """
     axes, P = _own_axes(A, B, C)
     d, e = axes.rotated_back(D, E)
     f = F + 0.5 * (A + C) - 0.5 * P
@@ -80,7 +83,10 @@ def on_circle(A: Any, B: Any, C: Any, D: Any, E: Any, F: Any) -> list[CirclePoin
 
 
 def _own_axes(A: Any, B: Any, C: Any) -> tuple[UnitAngle, Any]:
-    """Return the rotation to axes with B = 0, and the difference P ≥ 0 of A and C there."""
+    """Return the rotation to the principal axes of the form A x² + 2B x y + C y², and P.
+
+    P ≥ 0 is the difference of the form's two principal values.
+    """
     half = 0.5 * (A - C)
     r = sqrt(half * half + B * B)
     c2 = where(lt(0.0, r), half / where(lt(0.0, r), r, 1.0), 1.0)
@@ -92,7 +98,10 @@ def _own_axes(A: Any, B: Any, C: Any) -> tuple[UnitAngle, Any]:
 
 
 def _degenerate(p: Any, d: Any, e: Any, f: Any) -> Any:
-    """Return μ in [0, p] with g(μ) = 0 by Ridders' method, which keeps a bracket and at least halves it."""
+    """Return the μ in [0, p] for which p x² + 2d x + 2e y + f − μ (x² + y² − 1) = 0 is a pair of lines.
+
+    This is a root of the cubic g(μ), by Ridders' method, which keeps a bracket and at least halves it.
+    """
     dd, ee = d * d, e * e
 
     def g(mu: Any) -> Any:
@@ -124,9 +133,10 @@ def _degenerate(p: Any, d: Any, e: Any, f: Any) -> Any:
 
 
 def _lines(p: Any, d: Any, e: Any, f: Any, mu: Any) -> list[tuple[Any, Any, Any]]:
-    """Return the two lines a x + b y = c.
+    """Return the two lines a x + b y = c, as (a, b, c), into which the conic of `_degenerate` splits at μ.
 
-    Of D/α and E/β, one has a small divisor and is computed from the other.
+    With α = √(p − μ) and β = √μ, the lines contain d/α and e/β.  One of these has a small divisor and is computed from
+    the other.
     """
     alpha, beta = sqrt(p - mu), sqrt(mu)
     first = le(beta, alpha)
@@ -140,9 +150,9 @@ def _lines(p: Any, d: Any, e: Any, f: Any, mu: Any) -> list[tuple[Any, Any, Any]
 
 
 def _refined(p: Any, d: Any, e: Any, f: Any, at: UnitAngle) -> tuple[UnitAngle, Any]:
-    """Refine a root of p cos² + 2d cos + 2e sin + f = 0 by short Newton steps that reduce the residual.
+    """Return the root of p cos²θ + 2d cos θ + 2e sin θ + f = 0 near an angle, and its residual.
 
-    Returns the angle and its residual.
+    Each of the short Newton steps is taken only if it reduces the residual.
     """
 
     def residual(angle: UnitAngle) -> Any:
@@ -195,7 +205,10 @@ class CoupledAngles(NamedTuple):
 
 
 def coupled_angles(f: Sinusoid, F: Sinusoid, g: Sinusoid, G: Sinusoid) -> list[CoupledAngles]:
-    """Return the four solutions of f(θ) = F(φ), g(θ) = G(φ); those that do not count are nearest or double."""
+    """Return four solutions (θ, φ) of the two equations f(θ) = F(φ) and g(θ) = G(φ).
+
+    ``counts`` is False for a solution that duplicates another, or that is only nearest to a complex one.
+    """
     if F.is_constant:
         return _one_after_other(f, F, g, G)
     if g.is_constant:
@@ -229,7 +242,7 @@ def coupled_angles(f: Sinusoid, F: Sinusoid, g: Sinusoid, G: Sinusoid) -> list[C
 
 
 def _one_after_other(f: Sinusoid, F: Sinusoid, g: Sinusoid, G: Sinusoid) -> list[CoupledAngles]:
-    """Solve f(θ) = F for a constant F, and then G(φ) = g(θ)."""
+    """Return four (θ, φ): θ from f(θ) = F for a constant F, then φ from G(φ) = g(θ)."""
     first = equation(f.cos, f.sin, F.constant - f.constant)
     result = []
     for theta, one in ((first.first, True), (first.second, first.differ)):
@@ -303,7 +316,10 @@ class AnglePair(NamedTuple):
 
 
 def equation(a: Any, b: Any, c: Any) -> AnglePair:
-    """Return the angles with a cos θ + b sin θ = c; θ = 0 twice if a = b = 0."""
+    """Return the two angles θ with a cos θ + b sin θ = c; both are 0 if a = b = 0.
+
+    If there is no solution, both are the angle of minimum error.
+    """
     square = a * a + b * b
     rho = sqrt(square)
     nonzero = lt(TINY, square)

@@ -87,9 +87,10 @@ FAR = 1e300  # beginning of unused segments in padded tables
 
 
 def segment_index(starts: Any, at: Any) -> tuple[Any, Any]:
-    """Return the segment of a parameter, and where it begins: the last that begins at or before it, or else the first.
+    """Return the index of the segment that contains a parameter, and the parameter at which it begins.
 
-    Bisection over a table of 2^k entries, padded with `FAR`: all lanes take the same steps.
+    It is the last segment that begins at or before ``at``, or else the first. The method is bisection over a table of
+    2^k entries, padded with `FAR`: all lanes take the same steps.
     """
     index: Any = 0.0
     start: Any = starts[0]
@@ -196,10 +197,10 @@ def curve_motion(
     t: Any,
     order: int = 2,
 ) -> list[list[Any]]:
-    """Return q (nq) and ``order`` derivatives (nv): v, a and the jerk.
+    """Return q (nq) and its first ``order`` derivatives (nv), which are v, a and the jerk, at time t along a curve.
 
-    Without a clock s is t.  Before the first of the ``ends`` [s] and after the second the curve rests; without ends it
-    continues.
+    Without a clock the curve's parameter s is t.  Before the first of the ``ends`` [s] and after the second the curve
+    rests; without ends it continues.
     """
     if ends is None:
         return _motion_on(space, kind, arrays, clock, t, order)
@@ -213,7 +214,7 @@ def curve_motion(
 def _motion_on(
     space: CurveSpace, kind: CurveKind, arrays: Arrays, clock: TimeScaling | None, at: Any, order: int
 ) -> list[list[Any]]:
-    """Return the motion at a time on the curve."""
+    """Return q and its first ``order`` derivatives at a time, on a curve that continues beyond its ends."""
 
     def q(now: Any, levels: Sequence[int]) -> list[Any]:
         s = now
@@ -228,9 +229,9 @@ def _motion_on(
 def motion_of(
     space: CurveSpace, q: Callable[[Any, Sequence[int]], list[Any]], at: Any, order: int = 2
 ) -> list[list[Any]]:
-    """Return q(t) and ``order`` derivatives, v first, of a configuration that is a function of time over any scalar.
+    """Return q and its first ``order`` derivatives, v first, of a function q of time, at a time.
 
-    The function also gets the levels of its argument's dual numbers.
+    The function is over any scalar.  Its second argument is the levels of the dual numbers in its first.
     """
     levels = [seeded([0.0], [0.0])[0].level for _ in range(order)]
     now: Any = at
@@ -251,7 +252,7 @@ def motion_of(
 
 
 def _without(x: Any, levels: Sequence[int]) -> Any:
-    """Return a scalar without its derivatives at these levels."""
+    """Return a scalar without the derivatives that its dual numbers of these levels have."""
     for level in reversed(levels):
         x = parts(x, level)[0]
     return x

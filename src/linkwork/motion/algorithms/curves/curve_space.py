@@ -27,7 +27,7 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class JointSlice:
-    """A joint with the positions of its coordinates in q and v."""
+    """A joint with the indices at which its coordinates begin in q and v."""
 
     name: str
     joint: JointType
@@ -36,23 +36,23 @@ class JointSlice:
 
     @property
     def in_q(self) -> slice:
-        """Its slice of q."""
+        """Slice of q with the joint's coordinates."""
         return slice(self.q, self.q + self.joint.nq)
 
     @property
     def in_v(self) -> slice:
-        """Its slice of v."""
+        """Slice of v with the joint's coordinates."""
         return slice(self.v, self.v + self.joint.nv)
 
     @property
     def is_plain(self) -> bool:
-        """True if its configuration is plain coordinates, which add up, with v their rates."""
+        """True if the joint's v is the time derivative of its q, so that configurations may be added."""
         kind, names = type(self.joint), ("q_dot", "velocity_from_rate", "integrate", "difference")
         return self.joint.nq == self.joint.nv and all(getattr(kind, x) is getattr(JointType, x) for x in names)
 
     @property
     def has_twist(self) -> bool:
-        """True if v is the twist itself, without constraints, in the moving frame's axes."""
+        """True if the joint's v is the twist itself, six components in the moving frame's axes."""
         if self.joint.nv != 6 or self.is_plain:
             return False
         columns = [[*column.elements()] for column in self.joint.S(self.joint.zero()).columns]
@@ -60,13 +60,13 @@ class JointSlice:
 
     @property
     def goes_straight(self) -> bool:
-        """True if its origin moves straight when decoupled: planar and floating joints."""
+        """True for planar and floating joints, whose origin moves straight if they rotate and translate separately."""
         return not self.is_plain and (self.has_twist or straight_motion_joint(self.joint) is not self.joint)
 
     def integrate(self, q: Scalars, phi: Scalars, apart: bool) -> list[Any]:
-        """Return q ⊕ φ.
+        """Return q ⊕ φ of the joint.
 
-        If ``apart``, it rotates about its origin, and the origin moves straight, by R φ_v.
+        If ``apart``, the frame rotates about its origin, and the origin moves straight, by R φ_v.
         """
         if not (apart and self.goes_straight):
             return self._moved(q, phi)
@@ -95,9 +95,9 @@ class JointSlice:
 
 @dataclass(frozen=True, slots=True)
 class CurveSpace:
-    """The space of q with nq and v with nv coordinates.
+    """Space of configurations in which curves run: q with nq and v with nv coordinates.
 
-    ``apart``: floating and planar joints rotate and translate independently, instead of along screws and arcs.
+    With ``apart``, floating and planar joints rotate and translate independently, instead of along screws and arcs.
     """
 
     nq: int
@@ -120,7 +120,7 @@ class CurveSpace:
 
     @property
     def is_plain(self) -> bool:
-        """True if q is plain coordinates, which add up, with v their rates."""
+        """True if v is the time derivative of q for all joints, so that configurations may be added."""
         return not self.joints
 
     @property
@@ -165,7 +165,7 @@ class CurveSpace:
         )
 
     def in_fixed_axes(self, q: Scalars, v: Scalars) -> list[Any]:
-        """Return each joint's twist (six values) in the frame before the joint; for joints of plain coordinates, v."""
+        """Return each joint's twist (six values) in the frame before the joint; for joints whose v is q̇, v itself."""
         result: list[Any] = []
         for joint_slice in self.joints:
             own = v[joint_slice.in_v]
@@ -177,7 +177,10 @@ class CurveSpace:
         return result
 
     def from_fixed_axes(self, q: Scalars, twists: Scalars) -> list[Any]:
-        """Return v (nv) from twists as `in_fixed_axes` returns them, projected on the joints' directions of motion."""
+        """Return v (nv) from twists in the frames before the joints, the inverse of `in_fixed_axes`.
+
+        Twists are projected on the joints' directions of motion.
+        """
         result: list[Any] = []
         start = 0
         for joint_slice in self.joints:
@@ -190,7 +193,7 @@ class CurveSpace:
         return result
 
     def step_rates(self, q: Scalars, phi: Scalars, v: Scalars, w: Scalars) -> list[Any]:
-        """Return the rate φ̇ with which q ⊕ φ moves at velocity w while q moves at velocity v.
+        """Return φ̇ for which q ⊕ φ moves at velocity w, while q moves at velocity v.
 
         It holds for any φ, also beyond half a revolution.
         """
@@ -215,7 +218,7 @@ class CurveSpace:
         return result
 
     def local_rates(self, q: Scalars, other: Scalars, v: Scalars, a: Scalars) -> tuple[list[Any], list[Any]]:
-        """Return φ̇ and φ̈ of φ = other ⊖ q, while the other moves at v and a, and q is fixed."""
+        """Return φ̇ and φ̈ of the difference φ = other ⊖ q, where ``other`` moves with v and a and q is fixed."""
         if self.is_plain:
             return list(v), list(a)
 
@@ -229,7 +232,7 @@ class CurveSpace:
         return [x for x, _ in both], [y for _, y in both]
 
     def nearer_sign(self, q: Scalars, other: Scalars) -> list[Any]:
-        """Return the other configuration with the sign of each quaternion, ε or −ε, that is nearer to q."""
+        """Return the configuration ``other`` with each unit quaternion ε replaced by −ε where that is nearer to q."""
         result = list(other)
         for joint_slice in self.joints:
             if joint_slice.joint.nq == joint_slice.joint.nv:

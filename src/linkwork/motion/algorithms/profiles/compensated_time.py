@@ -27,7 +27,7 @@ class Instant(NamedTuple):
     low: Scalar
 
     def after(self, span: Scalar) -> Instant:
-        """Return the time later by a span.
+        """Return the time that is a ``span`` [s] later.
 
         The rounding error is exact if the time is longer than the span.  If it is shorter, it is off by at most a last
         digit of the span, which that phase cannot represent; later phases keep their lengths.
@@ -36,7 +36,7 @@ class Instant(NamedTuple):
         return Instant(total, (span - (total - self.high)) + self.low)
 
     def before(self, span: Scalar) -> Instant:
-        """Return the time earlier by a span, which is at most the time since 0."""
+        """Return the time that is a ``span`` [s] earlier; the span is at most the time since 0."""
         total = self.high - span
         return Instant(total, ((self.high - total) - span) + self.low)
 
@@ -46,7 +46,7 @@ class Instant(NamedTuple):
 
 
 def forward(spans: Sequence[Scalar]) -> list[Instant]:
-    """Return the ends of phases that begin at 0."""
+    """Return the end times of successive phases of these lengths, the first of which begins at 0."""
     result, now = [], Instant(0.0, 0.0)
     for k, span in enumerate(spans):
         now = now.after(span) if k else Instant(span, 0.0)
@@ -55,7 +55,7 @@ def forward(spans: Sequence[Scalar]) -> list[Instant]:
 
 
 def backward(spans: Sequence[Scalar], end: Scalar) -> list[Instant]:
-    """Return the beginnings of phases, the last of which ends at a time."""
+    """Return the begin times of successive phases of these lengths, the last of which ends at a time."""
     result, now = [], Instant(end, 0.0)
     for span in reversed(spans):
         now = now.before(span)
@@ -64,7 +64,7 @@ def backward(spans: Sequence[Scalar], end: Scalar) -> list[Instant]:
 
 
 def rising(times: Sequence[Instant], end: Scalar) -> list[Scalar]:
-    """Return the times as single floats up to an end, non-decreasing despite rounding."""
+    """Return times as single floats, at most ``end``, and non-decreasing despite rounding."""
     result: list[Scalar] = []
     for time in times:
         result.append(fmin(fmax(time.high, result[-1]) if result else time.high, end))

@@ -65,10 +65,10 @@ class DurationGap(NamedTuple):
 
 
 class ExtremeMotions(NamedTuple):
-    """The motions of one duration with the largest and the smallest displacement, and their displacements.
+    """The farthest and the nearest motion of one duration: those with the largest and the smallest displacement.
 
-    ``far`` has the largest displacement. ``near``, with the smallest, is stored as the motion of the mirrored joint
-    with the largest; ``near_displacement`` is the displacement of the mirrored joint.
+    ``near`` is stored as the farthest motion of the mirrored joint, and ``near_displacement`` is the displacement of
+    the mirrored joint, which has the opposite sign.
     """
 
     far: Phases
@@ -88,16 +88,17 @@ def oriented(up: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar) -> tup
 
 
 def oriented_family(up: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Family:
-    """Return the motions of largest displacement of a joint if ``up`` holds, else those of the mirrored joint."""
+    """Return the farthest motions of a joint by duration if ``up`` holds, else those of the mirrored joint."""
     return family_of(*oriented(up, ends, limits, lowest), _select(up, inverses, inverses.mirrored()))
 
 
 class Beginning(NamedTuple):
-    """The minimum duration T between two states for any displacement, and the motions from T on.
+    """Start of the search for a joint's minimum duration between two states.
 
-    ``family`` has the farthest motions in the direction in which the required displacement differs from that of the
-    motion of duration T: those of the joint, or of the mirrored joint.  ``displacement`` is the required one, with the
-    sign of this direction.  ``gap`` is the interval of durations without a motion.
+    T is the minimum duration if the displacement is free. ``family`` has the farthest motions in the direction in
+    which the required displacement differs from that of the motion of duration T: those of the joint, or of the
+    mirrored joint. ``displacement`` is the required one, with the sign of this direction. ``gap`` is the interval of
+    durations without a motion.
     """
 
     T: Scalar
@@ -107,7 +108,7 @@ class Beginning(NamedTuple):
 
 
 def beginning(displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Beginning:
-    """Return the minimum duration for any displacement, and the motions that lead on to the required one."""
+    """Return the minimum duration for a free displacement, and the farthest motions towards the required one."""
     gains = _gains(ends, limits)
     own_ends, own_limits = oriented(gains, ends, limits, lowest)
     own = _select(gains, inverses, inverses.mirrored())
@@ -119,18 +120,18 @@ def beginning(displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Sca
 
 
 def _gains(ends: Ends, limits: JointBounds) -> Scalar:
-    """Return True if the velocity gains more than by the change of acceleration alone."""
+    """Return True if v1 − v0 is at least the change of v while a goes from a0 to a1 at the limit of jerk."""
     a0, a1 = ends.a0, ends.a1
     turned = 0.5 * where(a1 >= a0, limits.up, -limits.down) * (a1 * a1 - a0 * a0)
     return ends.v1 - ends.v0 >= turned
 
 
 def estimate(result: Beginning) -> Scalar:
-    """Estimate the minimum duration of a motion, at least that of the velocity only.
+    """Return an estimate of the minimum duration of a motion, at least the minimum for a free displacement.
 
-    It is exact if the velocity reaches its limit, and from rest to rest if accelerations are everywhere at their limits
-    or nowhere.  Relative to the accelerations 0 of both parabolas up, at c0 and c1, the displacement beyond their mean
-    velocity is T³/(32 m), or that of a trapezoid whose ramps take mA and mB longer.
+    It is exact if the velocity reaches its limit, and from rest to rest if accelerations are everywhere at their
+    limits or nowhere. Relative to the accelerations 0 of both parabolas up, at c0 and c1, the displacement beyond
+    their mean velocity is T³/(32 m), or that of a trapezoid whose ramps take mA and mB longer.
     """
     f, most = result.family, result.T
     _, A, B, up, _ = f.limits
@@ -161,7 +162,10 @@ def least_duration(displacement: Scalar, ends: Ends, limits: JointBounds, lowest
 
 
 def _fastest(ends: Ends, limits: JointBounds, inverses: Inverses) -> tuple[Scalar, Scalar]:
-    """Return the minimum duration where the velocity gains, and the displacement then."""
+    """Return the minimum duration for a free displacement, and the displacement of that motion.
+
+    It is for a joint whose velocity gains: see `_gains`.
+    """
     (v0, a0, v1, a1), (_, A, _, up, down) = ends, limits
     c0, c1 = v0 - 0.5 * up * a0 * a0, v1 + 0.5 * down * a1 * a1
     rise = fmax(c1 - c0, 0.0)  # from the start's parabola up to the end's parabola down
@@ -176,7 +180,7 @@ def _fastest(ends: Ends, limits: JointBounds, inverses: Inverses) -> tuple[Scala
 
 
 def _gap(ends: Ends, limits: JointBounds, inverses: Inverses) -> DurationGap:
-    """Return the gap where the velocity gains."""
+    """Return the interval of durations without a motion, for a joint whose velocity gains: see `_gains`."""
     (v0, a0, v1, a1), (_, _, B, up, down) = ends, limits
     dip = v0 + 0.5 * down * a0 * a0 - (v1 - 0.5 * up * a1 * a1)  # from the start's parabola down to the end's up
     lowest = sqrt(fmax(dip, 0.0) * inverses.inverse)
@@ -190,10 +194,10 @@ def _gap(ends: Ends, limits: JointBounds, inverses: Inverses) -> DurationGap:
 def first_reaching(
     displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses, T: Scalar
 ) -> tuple[Scalar, ExtremeMotions]:
-    """Return T if a displacement is feasible in time T, else a later duration; and the extreme motions of T.
+    """Return the first duration from T on that may be feasible for a displacement, and the extreme motions of T.
 
-    No duration between T and the later one is feasible.  If T lies in a gap of durations, the end of the gap takes its
-    place.  T must be at least the minimum duration.
+    It is T if the displacement is feasible in time T. Otherwise it is a later duration before which none is feasible.
+    If T lies in a gap of durations, the end of the gap replaces T. T must be at least the minimum duration.
     """
     gains = _gains(ends, limits)
     gap = _gap(*oriented(gains, ends, limits, lowest), _select(gains, inverses, inverses.mirrored()))
@@ -221,12 +225,12 @@ def first_reaching(
 def fits_with_rest(
     up: Scalar, displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses, T: Scalar
 ) -> tuple[Scalar, Phases, Scalar]:
-    """Return if a displacement is feasible in a time T that leaves time to rest, with an extreme motion.
+    """Return True if a displacement is feasible in time T, which leaves time to rest, and an extreme motion of time T.
 
     The third result is the displacement of that motion.
 
-    The extreme motion is the farthest one in the direction in which the displacement differs from that of the motion
-    that rests: the joint's own if ``up``, else that of the mirrored joint, whose displacement is returned then.
+    The extreme motion is the farthest one in the direction in which the required displacement differs from that of the
+    motion that rests: the joint's own if ``up``, else that of the mirrored joint, with the mirrored displacement.
     """
     family = oriented_family(up, ends, limits, lowest, inverses)
     result = phases(family, T)
@@ -244,7 +248,7 @@ def shared(T: Sequence[Scalar]) -> list[Scalar]:
 
 
 def has_advanced(T: Sequence[Scalar], following: Sequence[Scalar]) -> Scalar:
-    """Return True if the duration of any joint is longer than before."""
+    """Return True if any joint's duration in ``following`` is longer than in T."""
     moved = following[0] > T[0] * (1.0 + ROUNDING)
     for new, t in zip(following[1:], T[1:], strict=True):
         moved = or_(moved, new > t * (1.0 + ROUNDING))
@@ -254,7 +258,7 @@ def has_advanced(T: Sequence[Scalar], following: Sequence[Scalar]) -> Scalar:
 def first_fitting(
     later: Callable[[list[Scalar]], list[Scalar]], start: Sequence[Scalar], *, together: bool
 ) -> tuple[list[Scalar], Scalar]:
-    """Return the first feasible duration of each joint, and whether none was found for a joint.
+    """Return the first feasible duration of each joint, and True if a joint has none.
 
     With ``together`` the duration is the same for all joints. ``later`` returns each joint's duration if it is
     feasible, or a later one before which none is feasible.
@@ -276,7 +280,11 @@ def first_fitting(
 
 
 class _Search(NamedTuple):
-    """The search for the first duration at which a family reaches a displacement."""
+    """Search by Newton's method for the first duration at which a joint's farthest motion has a displacement.
+
+    ``start`` is the initial guess of the duration, ``low`` and ``high`` bound it, and ``waits`` is False if T fits
+    already.
+    """
 
     displacement: Scalar
     family: Family
@@ -288,7 +296,10 @@ class _Search(NamedTuple):
 
 
 def _search_result(search: _Search, gap: DurationGap, T: Scalar) -> Scalar:
-    """Return the duration from T on, outside the gap."""
+    """Return the first duration from T on that reaches the displacement.
+
+    If a gap of durations begins between T and this duration, the result is the gap's end.
+    """
     start = (search.start, search.low, search.high, search.waits)
     result = while_loop(lambda s: s[3], lambda s: _newton(search, *s), start, max_iterations=STEPS).state[0]
     beyond = and_(gap.T_x >= T, result > gap.T_x)
@@ -296,7 +307,7 @@ def _search_result(search: _Search, gap: DurationGap, T: Scalar) -> Scalar:
 
 
 def _search(family: Family, displacement: Scalar, T: Scalar) -> _Search:
-    """Prepare the search from T on, where the displacement is not reached."""
+    """Return the search for the first duration from T on at which the farthest motion has a displacement."""
     there = phases(family, T)
     far, rate = displacement_and_rate(family, there)
     missing = displacement - far
@@ -319,7 +330,10 @@ def _noise(f: Family, displacement: Scalar, T: Scalar) -> Scalar:
 
 
 def _guess(f: Family, missing: Scalar, rate: Scalar) -> Scalar:
-    """Estimate how much longer it takes."""
+    """Return an estimate of the time by which a motion must be longer to gain the missing displacement.
+
+    ``rate`` is the derivative of the displacement by the duration.
+    """
     _, A, B, _, _ = f.limits
     m = f.inverses.m
     cube = exp(log(fmax(32.0 * m * missing, 1e-200)) * (1.0 / 3.0))
@@ -334,7 +348,7 @@ def _guess(f: Family, missing: Scalar, rate: Scalar) -> Scalar:
 def _start_and_bounds(
     f: Family, displacement: Scalar, T: Scalar, missing: Scalar, rate: Scalar, guess: Scalar, result: Phases
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """Return the initial guess and bounds."""
+    """Return the initial guess, and the lower and upper bound of the duration for Newton's method."""
     cruising = displacement >= f.d_flat
     limit = fmax(f.T_flat, T)
     speed = fmax(f.limits.V, 1e-200)
@@ -347,7 +361,7 @@ def _start_and_bounds(
 
 
 def _newton(s: _Search, T: Scalar, low: Scalar, high: Scalar, active: Scalar) -> tuple[Scalar, ...]:
-    """Do one Newton step if the search continues."""
+    """Return the next duration, its bounds, and True if the search continues, by one step of Newton's method."""
     there = phases(s.family, T)
     displacement, rate = displacement_and_rate(s.family, there)
     missing = s.displacement - displacement
@@ -363,7 +377,7 @@ def _newton(s: _Search, T: Scalar, low: Scalar, high: Scalar, active: Scalar) ->
 
 
 def _step(f: Family, there: Phases, missing: Scalar, rate: Scalar) -> Scalar:
-    """Return the Newton step, with a second-order term where the rate changes little."""
+    """Return Newton's step of the duration, with a second-order term where the rate changes little."""
     each = 1.0 / fmax(rate, 1e-60)
     straight = missing * each
     bent = 0.5 * straight * each * rate_derivative(f, there)

@@ -92,7 +92,7 @@ class Inverses(NamedTuple):
 
 
 class Family(NamedTuple):
-    """The motions of largest displacement between two states, one for each duration."""
+    """The farthest motions of one joint between two states: the one of largest displacement for each duration."""
 
     ends: Ends
     limits: JointBounds
@@ -108,7 +108,11 @@ class Family(NamedTuple):
 
 
 class Phases(NamedTuple):
-    """A motion: peak and trough of the acceleration, and the durations there and at the limit of velocity."""
+    """A motion by the peak and the trough of its acceleration, and by the times spent at its limits.
+
+    The times are those at the peak, at the trough, and at the limit of velocity. c is the velocity at acceleration 0
+    on the parabola v = c − a²/(2 Jn) from the peak to the trough.
+    """
 
     peak: Scalar
     trough: Scalar
@@ -128,7 +132,7 @@ def mirrored(ends: Ends, limits: JointBounds, lowest: Scalar) -> tuple[Ends, Joi
 
 
 def family_of(ends: Ends, limits: JointBounds, inverses: Inverses | None = None) -> Family:
-    """Return the motions of largest displacement between two states, as a function of their duration."""
+    """Return the farthest motions between two states: for each duration the one of largest displacement."""
     v0, a0, v1, a1 = ends
     V, A, B, up, _ = limits
     inverses = inverses or Inverses.of(limits)
@@ -146,7 +150,10 @@ def family_of(ends: Ends, limits: JointBounds, inverses: Inverses | None = None)
 
 
 def _towards(gain: Scalar, most: Scalar, by_most: Scalar, inverses: Inverses) -> tuple[Scalar, Scalar]:
-    """Return the peak and the time at it for a gain of velocity while the acceleration goes from 0 to 0."""
+    """Return the peak acceleration and the time at it, for a velocity gain with acceleration from 0 to 0.
+
+    ``most`` is the limit of acceleration and ``by_most`` its reciprocal.
+    """
     gain = fmax(gain, 0.0)
     return fmin(sqrt(gain * inverses.inverse), most), fmax(gain * by_most - inverses.m * most, 0.0)
 
@@ -198,7 +205,7 @@ def rate_derivative(f: Family, result: Phases) -> Scalar:
 
 
 def _displacement(f: Family, result: Phases) -> Scalar:
-    """Return ∫ v dt, summed over the phases."""
+    """Return the displacement of a motion, ∫ v dt."""
     V, A, B, up, down = f.limits
     peak, trough, at_peak, at_trough, at_speed, c = result
     cubes = peak * peak * peak - trough * trough * trough
@@ -213,7 +220,7 @@ _PURE = 1e-14  # shares of a mixture that are nearer to 0 or 1 are rounded
 
 
 class Profile(NamedTuple):
-    """A motion of n joints.
+    """A motion of n joints as piecewise polynomials.
 
     ``durations`` (n) are in [s].  ``times`` (n, segments + 1) are the ends of each joint's segments; ``coefficients``
     (n, segments, terms) are those of q by the time since a segment began, lowest first.  ``status`` is 0 for a motion.
@@ -236,7 +243,7 @@ def mixture_share(displacement: Scalar, one: Scalar, other: Scalar) -> Scalar:
 def segments_of(
     q: Scalar, v: Scalar, a: Scalar, times: Sequence[Instant], jerks: Sequence[Scalar], most: tuple[Scalar, Scalar]
 ) -> list[list[Scalar]]:
-    """Return the coefficients of segments of constant jerk, from a state on.
+    """Return the coefficients of q on segments of constant jerk, from an initial state q, v, a.
 
     Jerks are clipped to ``most`` up and down: segments of no duration, where several change together in any order, may
     exceed it.  Accelerations that cancel up to rounding are 0: over a long cruise the rest would matter.
@@ -257,7 +264,7 @@ def segments_of(
 
 
 def merged(one: list[Any], other: list[Any]) -> list[Any]:
-    """Merge two lists of instants with values, each sorted by time.
+    """Return the union of two lists of pairs (instant, value), each sorted by time, as one sorted list.
 
     Source: Batcher, Sorting networks and their applications, AFIPS 1968: odd-even merging.
     """

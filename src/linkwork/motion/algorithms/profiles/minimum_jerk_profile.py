@@ -50,7 +50,7 @@ def minimum_jerk(
     shortest: Sequence[Scalar] | None = None,
     fixed: bool = False,
 ) -> Profile:
-    """Return durations, times (2) and coefficients (1, 6) of segments, joint by joint.
+    """Return the minimum-jerk motion of joints: durations, times (2) and coefficients (1, 6) of each, and a status.
 
     Durations are the first of a sequence 1 % apart that satisfy the limits, refined between the last that does not and
     the first that does; if ``fixed``, they are ``shortest``.  The status is 0 for a motion, 1 if a state at an end is
@@ -95,7 +95,10 @@ def minimum_jerk(
 
 
 def _first(fit: Callable[[Scalar], Scalar], least: Scalar) -> tuple[Scalar, Scalar]:
-    """Return the first duration from a minimum on that fits, and whether there is one."""
+    """Return a duration of at least ``least`` for which ``fit`` holds, and True if it holds.
+
+    It is the first of a sequence 1 % apart, refined by bisection.
+    """
     result = while_loop(lambda t: not_(fit(t)), lambda t: t * _GROWTH, least, max_iterations=_TRIALS)
     high = result.state
     low = fmax(high / _GROWTH, least)
@@ -133,7 +136,7 @@ def _at_ends(joint: JointRequest) -> Scalar:
 
 
 def quintic(joint: JointRequest, T: Scalar) -> list[Scalar]:
-    """Return the coefficients by time, lowest first."""
+    """Return the coefficients (6) of a joint's quintic of duration T in powers of time, lowest first."""
     c = _normal(joint, T)
     inverse = 1.0 / fmax(T, 1e-60)
     scale: Any = 1.0
@@ -145,7 +148,7 @@ def quintic(joint: JointRequest, T: Scalar) -> list[Scalar]:
 
 
 def _normal(joint: JointRequest, T: Scalar) -> list[Scalar]:
-    """Return the coefficients by s = t/T."""
+    """Return the coefficients (6) of a joint's quintic of duration T in powers of s = t/T, lowest first."""
     v0, a0, v1, a1 = joint.ends
     V0, V1, A0, A1 = v0 * T, v1 * T, a0 * T * T, a1 * T * T
     displacement = joint.q1 - joint.q0 - V0 - 0.5 * A0

@@ -52,9 +52,10 @@ _SLACK = 1e-9  # relative: a state that exceeds a limit by less is at it
 
 
 class JointRequest(NamedTuple):
-    """The request for one joint: q at both ends [rad, m], its derivatives there, and limits as magnitudes.
+    """Task of one joint: q at both ends [rad, m], its derivatives there, and limits as magnitudes.
 
-    ``V`` and ``V_down`` limit velocity, ``A`` and ``B`` acceleration, upwards and downwards; jerk has inverse limits.
+    The limits of velocity are V upwards and ``V_down`` downwards. ``limits`` has the others, with reciprocals for
+    jerk.
     """
 
     q0: Scalar
@@ -72,9 +73,9 @@ class JointRequest(NamedTuple):
 def jerk_limited(
     joints: Sequence[JointRequest], *, together: bool = True, shortest: Sequence[Scalar] | None = None
 ) -> Profile:
-    """Return durations, times (14) and coefficients (13, 4) of segments by joint, and a status.
+    """Return a jerk-limited motion of joints: durations, times (14) and coefficients (13, 4) of each, and a status.
 
-    Coefficients are those of q by the time since the segment began, lowest first.  Durations are at least ``shortest``.
+    Coefficients are those of q by the time since the segment began, lowest first. Durations are at least ``shortest``.
     The status is 0 for a motion, 1 if a state at an end is outside the limits or inevitably leaves them, and 2 if no
     duration fits all joints.
     """
@@ -104,9 +105,10 @@ _Tried = tuple[tuple[Scalar, ...], tuple[tuple[Scalar, ...], ...], Scalar]
 
 
 def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: bool) -> _Tried:
-    """Return the first durations that fit, the motions to mix then as arrays, and whether there are none.
+    """Return the first feasible durations from ``start`` on, the two motions of each joint to mix, and a failure flag.
 
-    The initial durations usually fit, and then all else is skipped.
+    The flag is True if there are no feasible durations.  The motions are arrays, as of `_Steps.values`.  The initial
+    durations usually fit, and then all else is skipped.
     """
 
     def tried(T: Sequence[Scalar]) -> _Tried:
@@ -134,7 +136,10 @@ def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: boo
 
 
 def _initial_values(row: Sequence[Scalar]) -> list[Scalar]:
-    """Return the inverses, the minimum duration for the velocity only, and the estimated minimum duration."""
+    """Return for one joint the inverses of its limits, its minimum duration for a free displacement, and an estimate.
+
+    The estimate is that of its minimum duration for the required displacement.
+    """
     joint = _request(row)
     inverses = Inverses.of(joint.limits)
     result = beginning(joint.displacement, joint.ends, joint.limits, joint.V_down, inverses)
@@ -142,7 +147,7 @@ def _initial_values(row: Sequence[Scalar]) -> list[Scalar]:
 
 
 def _least_of_all(rows: list[list[Scalar]], begun: list[list[Scalar]]) -> list[Scalar]:
-    """Return the minimum duration of the joint that is estimated to take longest, for all joints."""
+    """Return, once for each joint, the minimum duration of that joint which is estimated to take longest."""
     longest, most = rows[0], begun[0][5]
     for row, result in zip(rows[1:], begun[1:], strict=True):
         longer = result[5] > most
@@ -165,11 +170,12 @@ def _inverses(joint: JointRequest, row: Sequence[Scalar]) -> Inverses:
 
 
 class _Steps(NamedTuple):
-    """A motion as times of its phases and signs of its jerk.
+    """A jerk-limited motion in seven phases, by the end times of phases and the signs of its jerk.
 
-    ``breaks`` are the ends of the first six phases.  ``first`` and ``last`` are the signs of the jerk in the first and
-    the last of seven phases; it is 0 in the second, fourth and sixth, and opposite in the third and fifth.  Times are
-    instants, so that phases keep their lengths however short they are compared with the whole.
+    ``breaks`` are the ends of the first six phases. ``first`` and ``last`` are the signs of the jerk in the first and
+    the last phase; it is 0 in the second, fourth and sixth, and opposite in the third (to the first) and in the fifth
+    (to the last). Times are instants, so that phases keep their lengths however short they are compared with the
+    whole.
     """
 
     first: Scalar
@@ -179,18 +185,21 @@ class _Steps(NamedTuple):
 
     @staticmethod
     def of(values: Sequence[Scalar]) -> _Steps:
-        """Create a motion from the values of `values`."""
+        """Return the motion that `values` has written as a flat list."""
         first, last, displacement = values[:3]
         breaks = [Instant(values[3], 0.0), *(Instant(*values[k : k + 2]) for k in range(4, _STEP_VALUES, 2))]
         return _Steps(first, last, displacement, breaks)
 
     def values(self) -> list[Scalar]:
-        """Return the motion as `_STEP_VALUES` values."""
+        """Return the motion as a flat list of `_STEP_VALUES` scalars, for loops in a kernel."""
         first, *others = self.breaks  # the first phase begins at 0, so its end is one float
         return [*self[:3], first.high, *(x for one in others for x in one)]
 
     def jerks(self, up: Scalar, down: Scalar) -> tuple[Scalar, list[Scalar]]:
-        """Return the jerk of the first phase, and its change after each phase."""
+        """Return the jerk of the first phase, and the change of jerk after each of the first six phases.
+
+        ``up`` and ``down`` are the magnitudes of the jerk.
+        """
         rises, ends = self.first > 0.0, self.last > 0.0
         one, other = where(rises, up, -down), where(rises, -down, up)
         before, after = where(ends, -down, up), where(ends, up, -down)
@@ -198,7 +207,7 @@ class _Steps(NamedTuple):
 
 
 def _at_duration(row: Sequence[Scalar]) -> list[Scalar]:
-    """Return a later duration if the requested one does not fit, and its two motions to be mixed."""
+    """Return for one joint the requested duration, or a later one if it does not fit, and its two motions to mix."""
     joint, T = _request(row), row[16]
     ends, limits = joint.ends, joint.limits
     rest, takes = _rest(joint, _inverses(joint, row), T)
@@ -216,7 +225,10 @@ def _at_duration(row: Sequence[Scalar]) -> list[Scalar]:
 
 
 def _between_extremes(*row: Scalar) -> tuple[Scalar, ...]:
-    """Return the same if there is no time to rest, or the duration does not fit."""
+    """Return the duration, or a later one if it does not fit, with the farthest and the nearest motion to mix.
+
+    It serves a joint without time to rest, or whose duration does not fit.
+    """
     joint, T = _request(row), row[16]
     ends, limits = joint.ends, joint.limits
     later, result = first_reaching(joint.displacement, ends, limits, joint.V_down, _inverses(joint, row), T)
@@ -228,7 +240,7 @@ def _between_extremes(*row: Scalar) -> tuple[Scalar, ...]:
 
 
 def _motion(row: Sequence[Scalar]) -> list[Scalar]:
-    """Return times and coefficients, and 1 if both states are feasible."""
+    """Return the times and coefficients of one joint's motion, and 1 if both states are feasible, else 0."""
     joint, T = _request(row), row[16]
     times, jerks = _mixed(joint, T, _Steps.of(row[17:]), _Steps.of(row[17 + _STEP_VALUES :]))
     most = 1.0 / joint.limits.up, 1.0 / joint.limits.down
@@ -238,7 +250,7 @@ def _motion(row: Sequence[Scalar]) -> list[Scalar]:
 
 
 def _possible(joint: JointRequest) -> Scalar:
-    """Return True if both states are within limits, and the velocities they lead to."""
+    """Return True if both states are within limits, and the velocities also when accelerations are reduced to 0."""
     (v0, a0, v1, a1), (V, A, B, up, down), V_down = joint.ends, joint.limits, joint.V_down
     displacement = joint.q1 - joint.q0
     valid = or_(displacement < 1.0, displacement >= 1.0)  # False for NaN
@@ -252,7 +264,7 @@ def _possible(joint: JointRequest) -> Scalar:
 
 
 def _mixed(joint: JointRequest, T: Scalar, one: _Steps, other: _Steps) -> tuple[list[Instant], list[Scalar]]:
-    """Return times and jerks of the motion of duration T, a mixture of two."""
+    """Return the times and jerks of the mixture of two motions of duration T that has the required displacement."""
     up, down = 1.0 / joint.limits.up, 1.0 / joint.limits.down
     part = mixture_share(joint.displacement, one.displacement, other.displacement)
     left = 1.0 - part
@@ -269,7 +281,7 @@ def _mixed(joint: JointRequest, T: Scalar, one: _Steps, other: _Steps) -> tuple[
 
 
 def _rest(joint: JointRequest, inverses: Inverses, T: Scalar) -> tuple[_Steps, Scalar]:
-    """Return the motion that stops as early and starts as late as possible, and its minimum duration."""
+    """Return the motion of duration T that stops as early and starts as late as possible, and its minimum duration."""
     v0, a0, v1, a1 = joint.ends
     limits = joint.limits
     stop = _stopped(v0, a0, limits, inverses)
@@ -289,7 +301,7 @@ def resting_displacement(joint: JointRequest) -> Scalar:
 
 
 class _Stop(NamedTuple):
-    """A motion to rest: three phases, the sign of the jerk of the first, and the displacement."""
+    """A motion to rest: the durations of its three phases, the sign of its first jerk, and its displacement."""
 
     first: Scalar
     hold: Scalar
@@ -299,7 +311,7 @@ class _Stop(NamedTuple):
 
 
 def _stopped(v: Scalar, a: Scalar, limits: JointBounds, inverses: Inverses) -> _Stop:
-    """Return the motion to rest in minimum time."""
+    """Return the motion from velocity v and acceleration a to rest in minimum time."""
     _, A, B, up, down = limits
     gains = v + 0.5 * where(a > 0.0, down, -up) * a * a <= 0.0  # the v that remains when a is reduced to 0
     sense = where(gains, 1.0, -1.0)
@@ -315,7 +327,7 @@ def _stopped(v: Scalar, a: Scalar, limits: JointBounds, inverses: Inverses) -> _
 
 
 def _breaks(result: Phases, a0: Scalar, a1: Scalar, up: Scalar, down: Scalar, T: Scalar) -> list[Instant]:
-    """Return the ends of the first six phases.
+    """Return the end times of the first six of the seven phases of a farthest motion.
 
     Those before the longest plateau are counted from the beginning, those after it from the end, so that the plateau
     absorbs rounding.

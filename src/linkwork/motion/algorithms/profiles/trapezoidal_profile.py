@@ -28,7 +28,7 @@ _SLACK = 1e-9
 
 
 class _Family(NamedTuple):
-    """The farthest motions from v0 to v1, by their duration."""
+    """The farthest motions from velocity v0 to v1: the one of largest displacement for each duration."""
 
     v0: Scalar
     v1: Scalar
@@ -37,18 +37,18 @@ class _Family(NamedTuple):
     fall: Scalar  # 1/B
 
     def peak(self, T: Scalar) -> Scalar:
-        """Return the peak velocity without a limit."""
+        """Return the peak velocity that a motion of duration T would have without a limit of velocity."""
         return (T + self.v0 * self.rise + self.v1 * self.fall) / (self.rise + self.fall)
 
     def displacement(self, T: Scalar) -> Scalar:
-        """Return the displacement for a duration."""
+        """Return the displacement of the farthest motion of duration T."""
         p = self.peak(T)
         low = fmin(p, self.V)
         cruise = (p - low) * (self.rise + self.fall)
         return self._slopes(low) + low * cruise
 
     def later(self, displacement: Scalar) -> Scalar:
-        """Return the longest duration with a displacement."""
+        """Return the longest duration whose farthest motion has this displacement."""
         square = 2.0 * (displacement - self._slopes(0.0)) / (self.rise + self.fall)
         p = sqrt(fmax(square, 0.0))
         low = fmin(p, self.V)
@@ -59,7 +59,10 @@ class _Family(NamedTuple):
         return 0.5 * ((p - self.v0) * (p + self.v0) * self.rise + (p - self.v1) * (p + self.v1) * self.fall)
 
     def breaks(self, T: Scalar) -> list[Instant]:
-        """Return the times at which the plateau begins and ends, counted from the beginning and from the end."""
+        """Return the times at which the plateau of velocity begins and ends, in a motion of duration T.
+
+        The first is counted from the beginning, and the second from the end.
+        """
         low = fmin(self.peak(T), self.V)
         up, down = fmax((low - self.v0) * self.rise, 0.0), fmax((low - self.v1) * self.fall, 0.0)
         return forward([up]) + backward([down], T)
@@ -68,7 +71,7 @@ class _Family(NamedTuple):
 def trapezoid(
     joints: Sequence[JointRequest], *, together: bool = True, shortest: Sequence[Scalar] | None = None
 ) -> Profile:
-    """Return durations, times (6) and coefficients (5, 3) of segments, joint by joint.
+    """Return a trapezoidal motion of joints: durations, times (6) and coefficients (5, 3) of each, and a status.
 
     Accelerations at the ends are ignored.  The status is 0 for a motion, 1 if a velocity at an end is outside its
     limits, 2 if no duration fits all joints.
@@ -118,7 +121,10 @@ def _possible(joint: JointRequest) -> Scalar:
 def _mixed(
     joint: JointRequest, far: _Family, near: _Family, displacement: Scalar, T: Scalar
 ) -> tuple[list[Instant], list[Scalar]]:
-    """Return times and accelerations of the motion of duration T: a mixture, as for jerk-limited motions."""
+    """Return the times and accelerations of a joint's motion of duration T with the required displacement.
+
+    It is a mixture of two motions of duration T.
+    """
     A, B = joint.limits.A, joint.limits.B
     (v0, _, v1, _) = joint.ends
     slows, speeds = where(v0 > 0.0, -B, A), where(v1 > 0.0, A, -B)

@@ -50,7 +50,7 @@ _FAR, _TINY = 1e300, 1e-300
 
 
 class SmoothValues(NamedTuple):
-    """A path at the ends of its n segments.
+    """A path at the ends of its n segments, for limits of a motion with x = ṡ² and u = s̈.
 
     ``first``, ``second`` and ``rest`` (n + 1, m) are A, B and C of quantities A u + B x + C with limits of second
     order; ``rest`` is None if C is zero.  ``rates``, ``bends`` and ``thirds`` (n, 2, r) are q', q'' and q''' at both
@@ -77,11 +77,12 @@ class SmoothLimits(NamedTuple):
 def stage_of(
     motion: Sequence[Any], along: SmoothValues, limits: SmoothLimits, segment_values: Sequence[Any], mu: Any
 ) -> Any:
-    """Return the terms of Newton's step of one segment: `STAGE` values.
+    """Return the terms of one segment in Newton's step: `STAGE` values.
 
-    They are the second and first derivatives of its time and barriers by x, u and δ, and the transition of x to its
-    end. ``motion`` is x and u at both ends.  ``segment_values`` are its length, the largest x at its beginning, the
-    reciprocal of the largest mean speed, and the largest ratio of δ Δ/3 to the squared mean of the end speeds.
+    They are the second and first derivatives of its time and barriers by x, u and δ (the increase of u on the
+    segment), and the coefficients by which x at its end depends on these. ``motion`` is x and u at both ends.
+    ``segment_values`` are its length, the largest x at its beginning, the reciprocal of the largest mean speed, and
+    the largest ratio of δ Δ/3 to the squared mean of the end speeds, where Δ is the length.
     """
     x0, u0, x1, u1 = motion
     step, cap, slowest, steepest = segment_values
@@ -178,16 +179,16 @@ def stage_of(
 
 
 def last_stage(x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: Any) -> Any:
-    """Return (p_xu, p_uu, p_u) of the limits of second order at the end of the last segment."""
+    """Return derivatives (xu, uu, u) of the barrier of second-order limits at the end of the last segment."""
     (_, xu, uu), (_, u) = _second_order_barrier(x, u, along, limits, mu)
     return array([xu, uu, u])
 
 
 def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
-    """Return the state of the backward Riccati sweep before a block of segments, and the gains (n, 5) of δ.
+    """Return the state of the backward Riccati sweep before a block of segments, and the gains (n, 5) for δ.
 
-    The state has `CARRIED` values: the value function, the conditions at the path's end and their multipliers.
-    ``carried`` is the state after the block.
+    δ is the increase of u on a segment. The state has `CARRIED` values: the value function, the conditions at the
+    path's end and their multipliers. ``carried`` is the state after the block.
     """
 
     def back(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], Any]:
@@ -228,9 +229,9 @@ def remaining_shares(
     limits: SmoothLimits,
     segment_values: Sequence[Any],
 ) -> Any:
-    """Return the smallest remaining share of the distances to all limits of one segment after a step.
+    """Return the smallest ratio of the distances to a limit after and before a step, over all limits of one segment.
 
-    The step is ``part`` of a change of x and u at both of its ends.
+    The step is the fraction ``part`` of a change of x and u at both ends of the segment.
     """
     step, cap, slowest, steepest = segment_values
     then = [x + part * dx for x, dx in zip(motion, change, strict=True)]
@@ -274,17 +275,20 @@ def remaining_shares(
 
 
 def remaining_shares_at_end(ends: Sequence[Any], along: SmoothValues, limits: SmoothLimits) -> Any:
-    """Return the smallest remaining share of the distances to limits of second order at the last segment's end."""
+    """Return the smallest ratio of the distances after and before a step to second-order limits at the path's end.
+
+    ``ends`` are x and u before the step, and x and u after it.
+    """
     x, u, then_x, then_u = ends
     return _smallest_second_order_share(1.0 + 0.0 * x, ((x, u), (then_x, then_u)), along, limits)
 
 
 class _Segment(NamedTuple):
-    """A segment's mean speed w and its derivatives.
+    """Mean speed w of a segment, its derivatives, and the dependence of x at the segment's end on the state before.
 
-    ``inverses`` are the reciprocals of the end speeds, 0 at rest.  ``by_half`` and ``by_gain`` are the derivatives of w
-    by the mean of the end speeds and by δ.  ``transition`` is the derivative of x_1 by x, u and δ, ``defect`` its
-    residual.
+    ``inverses`` are the reciprocals of the end speeds, 0 at rest. ``by_half`` and ``by_gain`` are the derivatives of w
+    by the mean of the end speeds and by δ, the increase of u. ``transition`` is the derivative of x_1 by x_0, u_0 and
+    δ, and ``defect`` the residual of the equation for x_1.
     """
 
     mean: Any
@@ -325,7 +329,7 @@ def _inverse(speed: Any) -> Any:
 def _second_order_barrier(
     x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: Any
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return second and first derivatives of the barrier of limits of second order, by x and u."""
+    """Return second (xx, xu, uu) and first derivatives (x, u) of the barrier of second-order limits."""
 
     def one(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], None]:
         xx, xu, uu, gx, gu = state
@@ -343,16 +347,17 @@ def _second_order_barrier(
 
 
 def _second_order_rows(along: SmoothValues, limits: SmoothLimits) -> tuple[Any, ...]:
-    """Return A, B, both limits, and C if there is one, for each limit of second order."""
+    """Return the arrays of second-order limits: A, B, lower and upper limits, and C if there is one."""
     return along.first, along.second, limits.lower, limits.upper, *(() if along.rest is None else (along.rest,))
 
 
 def _dip(
     speeds: tuple[Any, Any], inverses: tuple[Any, Any], gain: Any, step: Any, steepest: Any
 ) -> tuple[Any, tuple[Any, Any, Any], tuple[Any, Any, Any]]:
-    """Return c m² − δ Δ/3 with its derivatives by x at both ends and δ, and the second ones by x.
+    """Return c m² − δ Δ/3, its first derivatives by x_0, x_1 and δ, and its second derivatives by x_0 and x_1.
 
-    m is the mean of the end speeds.  The value is positive where a motion at constant jerk connects them.
+    c is ``steepest``, m the mean of the end speeds, δ the ``gain`` of u and Δ the ``step``. The value is positive
+    where a motion at constant jerk connects the end speeds.
     """
     (w0, w1), (i0, i1) = speeds, inverses
     half = 0.5 * (w0 + w1)
@@ -366,7 +371,10 @@ def _dip(
 def _smallest_second_order_share(
     least: Any, both: Sequence[tuple[Any, ...]], along: SmoothValues, limits: SmoothLimits
 ) -> Any:
-    """Return the smallest remaining share for limits of second order, from x and u to others."""
+    """Return the smallest ratio of the distances to a second-order limit after and before a step of x and u.
+
+    ``both`` are x and u before and after; the result is at most ``least``.
+    """
 
     def one(least: Any, row: Any) -> tuple[Any, None]:
         a, b, low, high, *c = row
@@ -384,9 +392,10 @@ def _smallest_second_order_share(
 def _riccati_step(
     state: tuple[Any, ...], h: Sequence[Any], g: Sequence[Any], transition: Sequence[Any], defect: Any
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Carry the value function backward over a segment, and return it with the gains of δ.
+    """Return the state of the backward sweep before a segment, from the state after it, and the gains for δ.
 
-    x_1 = one x + double u + beta δ + defect, u_1 = u + δ.
+    The segment has x_1 = one x + double u + beta δ + defect and u_1 = u + δ; ``h`` and ``g`` are its second and first
+    derivatives.
     """
     (p_xx, p_xu, p_uu, p_x, p_u), (a_x, a_u, b_x, b_u), (s_aa, s_ab, s_bb, t_a, t_b) = state
     one, double, beta = transition

@@ -28,7 +28,7 @@ class SegmentGrid(NamedTuple):
     firsts: Any
 
     def curves(self) -> tuple[Any, Any]:
-        """Return the curve of each segment (n,), and 1 where a segment begins a curve, else 0 (n,)."""
+        """Return the index of the curve of each segment (n,), and 1 for a curve's first segment, else 0 (n,)."""
 
         indices = np.arange(float(len(self.firsts)))
 
@@ -41,7 +41,10 @@ class SegmentGrid(NamedTuple):
 
 
 def initial_segments(starts: Any, end: Any, count: int) -> SegmentGrid:
-    """Return ``count`` segments in proportion to the curves' lengths, shorter at the path's slow ends."""
+    """Return ``count`` segments with lengths in proportion to those of the curves, shorter at the path's ends.
+
+    A motion from rest is slow there.
+    """
     first, last = starts[0], float(count)
     length = end - first
     shares = _mapped(lambda start: where(lt(start, FAR), (start - first) / length, 1.0), starts)
@@ -62,9 +65,11 @@ def initial_segments(starts: Any, end: Any, count: int) -> SegmentGrid:
 def redistributed_segments(
     old: SegmentGrid, starts: Any, end: Any, w: Any, u: Any, t: Any, count: int
 ) -> tuple[SegmentGrid, Any]:
-    """Return ``count`` segments of equal sums of time and change of speed, and whether they are valid.
+    """Return ``count`` new segments of a path, spread evenly over a motion, and True if they are valid.
 
-    The motion has ṡ = w at s, times t, and s̈ = u between.  They are invalid where rounding makes segments vanish.
+    The sum of relative time and relative change of speed is about equal on all of them. The motion has ṡ = w at the
+    ends of the ``old`` segments, times t there, and s̈ = u between. New segments are invalid where rounding makes them
+    vanish.
     """
     had, last = len(u), float(count)
     final = float(had)
@@ -107,7 +112,10 @@ def redistributed_segments(
 
 
 def _firsts(starts: Any, shares: Any, total: int) -> Any:
-    """Return the first segment of each curve, from cumulative shares; each curve has at least `_LEAST`."""
+    """Return the index of the first segment of each curve, from the curves' cumulative shares of all segments.
+
+    Each curve has at least `_LEAST` segments.
+    """
     curves = scan(lambda n, start: (n + where(lt(start, FAR), 1.0, 0.0), None), 0.0 * shares[0], starts)[0]
 
     def one(state: tuple[Any, Any], row: Any) -> tuple[tuple[Any, Any], Any]:
@@ -120,13 +128,13 @@ def _firsts(starts: Any, shares: Any, total: int) -> Any:
 
 
 def _next(table: Any, otherwise: Any) -> Any:
-    """Return the following entries, and ``otherwise`` after the last and for unused rows."""
+    """Return a table shifted by one entry, with ``otherwise`` after the last entry and for unused rows."""
     following = np.concatenate([table[1:], array([otherwise])])
     return _mapped(lambda x: where(lt(x, FAR), x, otherwise), following)
 
 
 def _columns_at(firsts: Any, k: Any, *columns: Any) -> list[Any]:
-    """Return the columns' values for the curve that contains segment k."""
+    """Return the entries of the columns, which are by curve, for the curve that contains segment k."""
     if len(firsts) > _FEW:
         curve, _ = segment_index(firsts, k)
         return [take(column, curve) for column in columns]

@@ -59,7 +59,7 @@ class PathValues(NamedTuple):
 
 
 class PathLimits(NamedTuple):
-    """Limits of rates (r,), second-order quantities (m,) and speeds (w,); or one row for each segment."""
+    """Limits of velocities (r,), second-order quantities (m,) and speeds (w,), or of each of n segments (n, ...)."""
 
     slowest: Any
     fastest: Any
@@ -69,7 +69,11 @@ class PathLimits(NamedTuple):
 
 
 class SegmentLines(NamedTuple):
-    """Bounds u ≤ c + k x by all upper lines (c, k) and u ≥ c + k x by all lower ones; largest x at both ends."""
+    """Bounds on a segment: u between lines in x = ṡ², and the largest x at both ends.
+
+    For all ``upper`` lines (c, k) u ≤ c + k x, and for all ``lower`` ones u ≥ c + k x, where x is that at the
+    beginning. ``top`` is the largest x at the beginning and ``last`` that at the end.
+    """
 
     upper: list[tuple[Any, Any]]
     lower: list[tuple[Any, Any]]
@@ -78,9 +82,10 @@ class SegmentLines(NamedTuple):
 
 
 def segment_lines(groups: Sequence[tuple[PathValues, PathLimits]], step: Any, may_rest: bool) -> SegmentLines:
-    """Return the lines of a segment, from groups of limits with nodes of their own; the first group has the rates.
+    """Return the bounds of u = s̈ and x = ṡ² on a segment of length ``step``, from its limits.
 
-    ``may_rest``: resting is within all limits.
+    Each of the ``groups`` has the path and limits at nodes of its own; the first one has the limits of velocity.
+    ``may_rest`` is True if resting is within all limits.
     """
     weights = [w for along, limits in groups for w in _slowness(along, limits)]
     slowest = (_SHORT_TIME * _SHORT_TIME) / (step * step)
@@ -124,7 +129,10 @@ def segment_lines(groups: Sequence[tuple[PathValues, PathLimits]], step: Any, ma
 
 
 def _slowness(along: PathValues, limits: PathLimits) -> list[list[Any]]:
-    """Return control points of a polynomial that is at least 1/x for the largest x; empty without limits of speed."""
+    """Return the control points of a polynomial that is at least 1/x for the largest permitted x = ṡ².
+
+    It is empty without limits of velocity and speed.
+    """
     result: list[Any] | None = None
     if along.rates is not None:
         for j, (low, high) in enumerate(zip(limits.slowest, limits.fastest, strict=True)):
@@ -167,7 +175,7 @@ _LARGE = 1e300
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Bounds u ≤ c + k x by all upper lines (c, k), and u ≥ c + k x by all lower ones."""
+    """Bounds of u by lines in x: u ≤ c + k x for all upper lines (c, k), and u ≥ c + k x for all lower ones."""
 
     upper: Sequence[tuple[Any, Any]]
     lower: Sequence[tuple[Any, Any]]
@@ -181,14 +189,17 @@ class Lines:
         return _first(self.lower, x, lambda value, best: lt(best, value))
 
     def gap(self, x: Any) -> tuple[Any, Any, Any]:
-        """Return U(x) − L(x), its slope, and whether it is negative beyond rounding."""
+        """Return U(x) − L(x), its slope, and True if it is negative beyond rounding."""
         (high, up), (low, down) = self.least(x), self.greatest(x)
         size = fmin(fabs(high) + fabs(low) + x * (fabs(up) + fabs(down)), _LARGE)
         return high - low, up - down, lt(high - low, -_ROUNDING * size)
 
 
 def _first(lines: Sequence[tuple[Any, Any]], x: Any, before: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
-    """Return the value of the line that comes first at x, and its slope."""
+    """Return the smallest or largest value of the lines c + k x at x, and the slope of that line.
+
+    ``before(a, b)`` is True if a is preferred to b.
+    """
     (c, slope), *others = lines
     best = c + slope * x
     for c, k in others:
@@ -199,10 +210,10 @@ def _first(lines: Sequence[tuple[Any, Any]], x: Any, before: Callable[[Any, Any]
 
 
 def corner(lines: Lines, x: Any, *, falling: bool) -> Any:
-    """Return the first x at which U ≥ L, from an outer x downward (``falling``) or upward; any x if there is none.
+    """Return the first x at which U(x) ≥ L(x), going down (``falling``) or up from an outer x; any x if there is none.
 
-    Newton's method: U − L is concave and piecewise linear.  Each step ends on a line that is nearer, and no step passes
-    the corner.
+    U is the minimum of the upper lines and L the maximum of the lower ones.  Newton's method: U − L is concave and
+    piecewise linear.  Each step ends on a line that is nearer, and no step passes the corner.
     """
 
     def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -217,7 +228,7 @@ def corner(lines: Lines, x: Any, *, falling: bool) -> Any:
 
 @cache
 def to_control_points(count: int) -> tuple[tuple[float, ...], ...]:
-    """Return the matrix from values at `NODES` to control points, row by row."""
+    """Return the matrix (count, count) from a polynomial's values at `NODES` to its Bernstein control points."""
     nodes = NODES[count]
     degree = count - 1
     values = [[comb(degree, k) * t**k * (1.0 - t) ** (degree - k) for k in range(count)] for t in nodes]
@@ -239,7 +250,7 @@ def control_points(values: Sequence[Any]) -> list[Any]:
 
 
 def product(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
-    """Return the control points of the product of two polynomials, from theirs."""
+    """Return the control points of the product of two polynomials, from the control points a and b of the factors."""
     m, n = len(a) - 1, len(b) - 1
     result = []
     for k in range(m + n + 1):
@@ -251,7 +262,7 @@ def product(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
 
 
 def polynomial_at(t: float, values: Sequence[Any]) -> Any:
-    """Return the polynomial with these values at `NODES`, at t."""
+    """Return the value at t of the polynomial with these values at `NODES`."""
     nodes = NODES[len(values)]
     result: Any = 0.0
     for k, (node, value) in enumerate(zip(nodes, values, strict=True)):

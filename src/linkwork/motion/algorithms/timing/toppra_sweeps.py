@@ -43,7 +43,10 @@ class PathTiming(NamedTuple):
 
 
 class Reachable(NamedTuple):
-    """The interval of x from which the rest of a path is feasible, and the last infeasible segment or −1."""
+    """Interval of x = ṡ² at a point of a path from which the rest of the path is feasible.
+
+    ``blocked`` is the index of the last infeasible segment, or −1.
+    """
 
     low: Any
     high: Any
@@ -60,13 +63,14 @@ def sweep_backward(
     *,
     may_rest: bool,
 ) -> tuple[Reachable, Any, Any, Any]:
-    """Return what is reachable at the beginning of n segments of lengths ``steps``, from what is at their end.
+    """Return the interval of feasible x at the beginning of n segments, from the interval ``following`` at their end.
 
-    x is at most ``caps`` (n,) at the beginnings of segments.  ``indices`` (n,) are the values of `Reachable.blocked`
-    for them; a segment with a negative index is padding, and is passed unchanged.  ``may_rest``: resting is within all
-    limits everywhere, which simplifies the sweep.
+    The segments have lengths ``steps`` (n,). x is at most ``caps`` (n,) at their beginnings. ``indices`` (n,) are the
+    values of `Reachable.blocked` for them; a segment with a negative index is padding, and is passed unchanged.
+    ``may_rest`` is True if resting is within all limits everywhere, which simplifies the sweep.
 
-    The other results are the upper lines of u of each segment, for `sweep_forward`, and the interval at its beginning.
+    The other results are by segment: the lines that bound u from above, for `sweep_forward`, and the lower and upper
+    end of the interval at the segment's beginning.
     """
     path_values = [x for x in along if x is not None]
     by_segment = {name: x for name, x in limits._asdict().items() if np.ndim(x) == 2}
@@ -94,9 +98,10 @@ def sweep_backward(
 
 
 def sweep_forward(upper: Any, low: Any, high: Any, steps: Any, indices: Any, x: Any) -> tuple[Any, Any]:
-    """Return the greatest x at the ends of n segments (n,), and at the last end, from x at their beginning.
+    """Return the greatest x at the ends of n segments (n,), and the last of these, from x at their beginning.
 
-    ``upper`` are lines of `sweep_backward`; ``low`` and ``high`` (n,) are the intervals at the ends of segments.
+    ``upper`` are the lines of `sweep_backward`; ``low`` and ``high`` (n,) are the intervals of x at the ends of
+    segments.
     """
 
     def forth(x: Any, row: Any) -> tuple[Any, Any]:
@@ -111,13 +116,13 @@ def sweep_forward(upper: Any, low: Any, high: Any, steps: Any, indices: Any, x: 
 
 
 def _along(values: Sequence[Any], like: PathValues) -> PathValues:
-    """Return a segment's values by name."""
+    """Return the values of one segment as `PathValues`, with None where ``like`` has None."""
     left = iter(values)
     return PathValues(*(None if x is None else next(left) for x in like))
 
 
 def _with_next_interval(lines: Lines, low: Any, high: Any, step: Any) -> Lines:
-    """Add the lines of low ≤ x + 2 step u ≤ high."""
+    """Return the lines together with those of low ≤ x + 2 step u ≤ high, for x at the segment's end."""
     k = 0.5 / step
     return Lines([*lines.upper, (high * k, -k)], [*lines.lower, (low * k, -k)])
 
@@ -131,10 +136,10 @@ Parts = Sequence[tuple[PathValues, PathLimits]]
 def fastest_resting(
     along: Callable[[Any], tuple[Parts, Any]], rows: Any, steps: Any, caps: Any, start: Any, end: Any
 ) -> tuple[PathTiming, Any]:
-    """Return the fastest x and u along n segments of lengths ``steps``, with resting feasible everywhere.
+    """Return the fastest motion along n segments of lengths ``steps``, if resting is feasible everywhere.
 
-    x is at most ``caps`` (n + 1,), and fixed at both ends.  ``along(row)`` returns the groups of a segment, as
-    `segment_lines` takes them, from its row of ``rows``, and further values, which are returned for all segments.  Only
+    x = ṡ² is at most ``caps`` (n + 1,), and is fixed at both ends. ``along(row)`` returns the limits of a segment, as
+    `segment_lines` takes them, from its row of ``rows``, and further values, which are returned for all segments. Only
     an end can be infeasible.
     """
 
@@ -188,7 +193,7 @@ def _less(a: Any, b: Any) -> Any:
 
 
 def _smallest(values: list[Any]) -> Any:
-    """Return the minimum, by pairs."""
+    """Return the smallest of the values, compared in pairs."""
     while len(values) > 1:
         left = values[len(values) & ~1 :]
         values = [_less(a, b) for a, b in zip(values[::2], values[1::2], strict=False)] + left

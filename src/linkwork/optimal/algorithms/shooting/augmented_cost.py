@@ -53,7 +53,10 @@ class Terms(ABC):
         """
 
     def curvature(self, x: Scalars, u: Scalars, data: Scalars, slopes: Scalars) -> list[list[Any]]:
-        """Return second derivatives by (x, u) of Σ sᵢ rᵢ over the moving components r; empty if not provided."""
+        """Return the second derivatives of Σ sᵢ rᵢ by (x, u), or a part of them; empty if not provided.
+
+        rᵢ are the components that depend on state x and control u, and sᵢ the factors ``slopes``.
+        """
         return []
 
     @abstractmethod
@@ -63,7 +66,10 @@ class Terms(ABC):
 
 @dataclass(frozen=True)
 class TermRequest(Terms):
-    """Terms whose components are computed by two functions, ``of_moving(x, u, data)`` and ``of_reached(y, data)``."""
+    """Terms defined by two functions: ``of_moving(x, u, data)`` and ``of_reached(y, data)``.
+
+    They return the moving and the reached components; see `Terms`.
+    """
 
     moving_kinds: tuple[str, ...]
     reached_kinds: tuple[str, ...]
@@ -110,7 +116,10 @@ class WeightedRows:
         return largest
 
     def new_multipliers(self, rows: Scalars) -> list[Any]:
-        """Return the updated multipliers."""
+        """Return the next multiplier of each component.
+
+        It is λ + ρ w r for an equality, max(0, λ + ρ w r) for an inequality, and 0 for costs and squares.
+        """
         multipliers = []
         for kind, r, w, k in zip(self.kinds, rows, self.weights, self.multipliers, strict=True):
             x = k + self.penalty * _weighted(r, w)
@@ -152,10 +161,11 @@ def quadratic(
     weighted_rows: WeightedRows,
     outputs_of_step: tuple[Scalars, LinearStep] | None = None,
 ) -> tuple[list[Any], list[Any], list[list[Any]]]:
-    """Return values of components, and gradient and Hessian of their cost by the tangent vector of (x, u).
+    """Return the components' values, and the gradient and Hessian of their cost by the tangent vector of (x, u).
 
-    ``rows_of`` computes the components from (x, u).  With ``outputs_of_step``, the outputs y of the step and their
-    linearisation, it computes them from (x, u, y).  The Hessian is that of Gauss–Newton, and exact for costs.
+    ``rows_of`` computes the components from (x, u).  With ``outputs_of_step``, a pair of the outputs y of the step and
+    their linearisation, it computes them from (x, u, y).  The Hessian is that of Gauss–Newton; for components of kind
+    "cost" it is exact.
     """
     n = dynamics.size + len(u)
     rates = dynamics.rates(x)
@@ -198,7 +208,10 @@ def quadratic(
 
 
 def _cost_derivatives(kind: str, x: Any, k: Any, penalty: Any) -> tuple[Any, Any]:
-    """Return the first and second derivative of a row's cost by its weighted value."""
+    """Return the first and second derivative of a component's cost by its weighted value x = w r.
+
+    ``k`` is its multiplier.
+    """
     if kind == "cost":
         return 1.0, 0.0
     if kind == "least_squares":
@@ -212,7 +225,7 @@ def _cost_derivatives(kind: str, x: Any, k: Any, penalty: Any) -> tuple[Any, Any
 def _cost_hessian(
     rows_of: Callable[..., Sequence[Any]], dynamics: Dynamics, x: Scalars, u: Scalars, weighted_rows: WeightedRows
 ) -> list[list[Any]]:
-    """Return the Hessian of the sum of costs by (δ, ε) of (x ⊕ δ, u + ε)."""
+    """Return the Hessian of Σ w r over the components of kind "cost", by the changes (δ, ε) of (x ⊕ δ, u + ε)."""
     n, m = dynamics.size, len(u)
     free = [{k: 1.0} for k in range(n + m)]
 

@@ -66,14 +66,14 @@ _NOISE = 1e-18  # squared relative size below which a row counts as zero
 
 @dataclass(frozen=True)
 class ContactModel:
-    """A contact or constraint: its force, and the feature that is zero while it acts."""
+    """Contact or constraint of a step: its force, and the feature that is zero while it is active."""
 
     force: PathContact | ConstraintForce
     feature: Feature
 
 
 class _StepSolution(NamedTuple):
-    """The solution of a step, with its matrices."""
+    """Velocities and forces at the end of a step, with the matrices of its equations."""
 
     v: list[Any]  # v⁺
     forces: list[Any]
@@ -84,7 +84,11 @@ class _StepSolution(NamedTuple):
 
 @dataclass(frozen=True)
 class ContactDynamics(RobotDynamics):
-    """Forward dynamics with ``contact_models``; ``active`` has 1 or 0 for each, ``time`` is the end of the step."""
+    """Forward-dynamics step of a robot with contacts and constraints, by time stepping.
+
+    ``active`` has 1 for each active contact or constraint of ``contact_models`` and 0 for an inactive one. ``time`` is
+    the time at the end of the step.
+    """
 
     contact_models: tuple[ContactModel, ...] = ()
     active: tuple[Any, ...] = ()
@@ -147,11 +151,14 @@ class ContactDynamics(RobotDynamics):
         return _StepSolution(list(solution[0]), list(solution[1]), W, G, floors)
 
     def _masks(self) -> list[Any]:
-        """Return the activity flag of each row."""
+        """Return, for each component of the contact forces, 1 if its contact is active, else 0."""
         return [on for one, on in zip(self.contact_models, self.active, strict=True) for _ in range(one.force.size)]
 
     def _rows(self, q: Scalars, W: Matrix) -> tuple[Matrix, list[Any]]:
-        """Return G of active contacts, and the rounding level of S's diagonal."""
+        """Return the constraint Jacobian G, and the rounding level of S's diagonal.
+
+        Inactive contacts have zero rows in G.  ``W`` is h M⁻¹.
+        """
         tree, rows, sizes = self.tree, [], []
         split = tree.split_q(q)
         zero = tree.split_v([0.0] * tree.nv)
@@ -173,7 +180,7 @@ class ContactDynamics(RobotDynamics):
         return rows, [dot(diagonal, size) for size in sizes]
 
     def _residual(self, q: Scalars, v: Scalars) -> tuple[list[Any], Matrix, Matrix]:
-        """Return r and its Jacobians by v⁺ and by q; zeros for inactive contacts."""
+        """Return the contact residuals r, ∂r/∂v⁺ and ∂r/∂q, with zeros for inactive contacts; ``v`` is v⁺."""
         tree, h, n = self.tree, self.h, self.tree.nv
         displacement = [a * h for a in v]
         by_configuration, by_step = integrate_derivatives(tree, q, displacement)
@@ -194,7 +201,10 @@ class ContactDynamics(RobotDynamics):
         return residual, by_v, by_q
 
     def _factors(self, D: Matrix, moving: Matrix, floors: Scalars) -> NearlySymmetricFactors:
-        """Return the factors of S, with ones on the diagonal for inactive contacts."""
+        """Return the factors of S = ∂r/∂v⁺ h M⁻¹Gᵀ, with ones on the diagonal for inactive contacts.
+
+        ``D`` is ∂r/∂v⁺, ``moving`` is h M⁻¹Gᵀ, and ``floors`` are the rounding levels of S's diagonal.
+        """
         S = product(D, moving)
         for k, on in enumerate(self._masks()):
             S[k][k] = S[k][k] + (1.0 - on)
@@ -238,7 +248,7 @@ class ContactDynamics(RobotDynamics):
         return y, LinearStep(([*position_rows, *identity_rows], [*rows, *velocity_rows]), tuple(map(tuple, forces)))
 
     def _force_derivatives(self, q: Scalars, v: Scalars, a: Scalars, forces: Scalars) -> tuple[Matrix, Matrix]:
-        """Return the derivatives of M a + c − Gᵀ f by q and v."""
+        """Return the derivatives of M a + c − Gᵀ f by q and by v (nv × nv each), with constant a and f."""
         tree = self.tree
         named = self.forces_by_name(forces)
         acting = [(one.force, on) for one, on in zip(self.contact_models, self.active, strict=True)]
@@ -295,7 +305,7 @@ class NearlySymmetricFactors:
         )
 
     def solved(self, b: Scalars) -> list[Any]:
-        """Solve S x = b."""
+        """Return the solution x of S x = b, by three iterations with the same factors."""
         step = x = self._once(b)
         for _ in range(_REFINEMENTS - 1):
             step = self._once([0.0 if is_zero(e) or is_zero(d) else e * d for e, d in zip(self.E, step, strict=True)])

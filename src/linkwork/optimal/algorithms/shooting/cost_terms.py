@@ -25,7 +25,10 @@ Scalars = Sequence[Any]
 
 
 def row_kinds(term: PathTerm) -> tuple[str, ...]:
-    """Return the kind of each of a term's rows."""
+    """Return the kind of each of a term's components in a shooting step.
+
+    A constraint with bounds is two inequalities for each component.
+    """
     if term.bounded and term.hard:
         return ("inequality",) * (2 * term.count)
     return (term.kind,) * term.count
@@ -34,9 +37,9 @@ def row_kinds(term: PathTerm) -> tuple[str, ...]:
 def split_terms(
     dynamics: RobotDynamics, terms: Sequence[PathTerm], by_dynamics: Collection[int] = ()
 ) -> tuple[list[int], list[int]]:
-    """Return the indices of terms that depend on the step itself, and of those of the reached state only.
+    """Return two lists of indices: of the terms that depend on a step itself, and of those on the reached state only.
 
-    The terms ``by_dynamics`` are left out: the dynamics satisfy them.
+    The terms with an index in ``by_dynamics`` are left out: the dynamics satisfy them.
 
     Raises ValueError, with the name of the feature, for features that shooting does not support.
     """
@@ -106,9 +109,11 @@ class CostTerms(Terms):
         return self._rows(self.states, window_of(self.dynamics, y, data[0]), data)
 
     def curvature(self, x: Scalars, u: Scalars, data: Scalars, weights: Scalars) -> list[list[Any]]:
-        """Return second derivatives by (x, u) of joint forces, weighted as the components depend on them.
+        """Return second derivatives of Σ wᵢ rᵢ by (x, u), as far as they come from those of joint forces τ.
 
-        ``weights`` are the factors of the components.  The result is empty unless the steps are by inverse dynamics.
+        They are Σ s_k ∂²τ_k with s = Σ wᵢ ∂rᵢ/∂τ, without the constraint forces' part of τ. rᵢ are the components that
+        depend on the step itself, and wᵢ their factors ``weights``. Other second derivatives of rᵢ are neglected. The
+        result is empty unless the steps are by inverse dynamics.
         """
         if not isinstance(self.dynamics, InverseDynamics):
             return []
@@ -116,7 +121,10 @@ class CostTerms(Terms):
         return window.curvature(self._rows(self.steps, window, data) if self.steps else [], weights)
 
     def values(self, x: Scalars, u: Scalars, y: Scalars, data: Scalars) -> list[Any]:
-        """Return the values of all features in the order of terms, without bounds; y are the outputs of the step."""
+        """Return the values of all features in the order of terms, without bounds.
+
+        ``y`` are the outputs of the step.
+        """
         step, state = window_of(self.dynamics, y, data[0], (x, u)), window_of(self.dynamics, y, data[0])
         rows: list[Any] = []
         targets = self._targets(data)

@@ -40,7 +40,7 @@ INTEGRATORS = ("semi_implicit_euler", "runge_kutta_4")
 
 @dataclass(frozen=True)
 class RobotDynamics(Dynamics):
-    """A step of h seconds of a robot with motors at the indices ``actuated`` of v."""
+    """Step of h seconds by forward dynamics; the controls are motor forces at the indices ``actuated`` of v."""
 
     tree: Tree
     h: Any
@@ -61,14 +61,14 @@ class RobotDynamics(Dynamics):
         return len(self.actuated)
 
     def forces(self, u: Scalars) -> list[Any]:
-        """Return τ (nv) of the motor forces u."""
+        """Return the joint forces τ (nv): the motor forces ``u`` at their indices, and 0 at joints without motors."""
         tau: list[Any] = [0.0] * self.tree.nv
         for k, x in zip(self.actuated, u, strict=True):
             tau[k] = x
         return tau
 
     def forces_by_name(self, values: Scalars) -> Mapping[str, list[Any]]:
-        """Return contact forces by name, from the further outputs of a step."""
+        """Return contact forces as a dict by name; ``values`` are the outputs of a step after the next state."""
         return {}
 
     def split_state(self, x: Scalars) -> tuple[list[Any], list[Any]]:

@@ -89,7 +89,7 @@ class Shooting:
 
     @property
     def _tolerances(self) -> tuple[Scalars, Scalars]:
-        """Tolerances by row."""
+        """Tolerances of the components of constraints, as two sequences: for moving and for reached components."""
         if self.tolerances is not None:
             return self.tolerances
         return tuple([self.feasibility] * len(k) for k in (self.terms.moving_kinds, self.terms.reached_kinds))  # type: ignore[return-value]
@@ -100,21 +100,24 @@ class Shooting:
         return any(kind in CONSTRAINTS for kind in (*self.terms.moving_kinds, *self.terms.reached_kinds))
 
     def weighted_rows(self, w: Any, k: Any, penalty: Any) -> tuple[WeightedRows, WeightedRows]:
-        """Return the weighted rows of a step, moving and reached."""
+        """Return two costs of a step: of its moving and of its reached components.
+
+        ``w`` and ``k`` are pairs of weights and of multipliers.
+        """
         kinds = self.terms.moving_kinds, self.terms.reached_kinds
         return tuple(WeightedRows(a, list(b), list(c), penalty) for a, b, c in zip(kinds, w, k, strict=True))  # type: ignore[return-value]
 
     def _beyond(self, parts: Sequence[WeightedRows], rows: Sequence[Scalars]) -> Any:
-        """Return the largest violation of a step, relative to tolerances."""
+        """Return the largest violation of a constraint in a step, divided by its tolerance."""
         result = (part.beyond(r, most) for part, r, most in zip(parts, rows, self._tolerances, strict=True))
         return fmax(*result)
 
     def before(self, x: Any) -> Any:
-        """Return the states at which steps begin."""
+        """Return the states at which steps begin; ``x`` are the states to which they lead."""
         return np.concatenate([np.array([list(self.start)], dtype=object), x[:-1]])
 
     def roll_out(self, u: Any) -> RollOut:
-        """Roll out the controls (T, m)."""
+        """Return the motion from the start with the controls ``u`` (T, m)."""
 
         def step(x: Any, row: Any) -> tuple[Any, Any]:
             u, data = row
@@ -127,7 +130,10 @@ class Shooting:
     # ---- linearisation, all steps in parallel
 
     def linearize(self, state: SearchState) -> tuple[Any, Any, Any, Any, Any]:
-        """Return, by step, packed models, new multipliers, rows, (cost, violation, gap size), and gaps."""
+        """Return five arrays by step: packed models, new multipliers, components, a triple of sizes, and gaps.
+
+        The triple is (cost, largest violation, sum of the gap's absolute values).
+        """
 
         def step(_: Any, row: Any) -> tuple[Any, Any]:
             x, u, y, data, w, k = row
@@ -170,14 +176,20 @@ class Shooting:
         return result  # type: ignore[no-any-return]
 
     def model(self, packed: Any, curvature: Any = None) -> StepModel:
-        """Return the model of a step from its packed values."""
+        """Return the quadratic model of a step from its packed values.
+
+        ``curvature`` are flat second derivatives of the dynamics, if they are used.
+        """
         factors, g, H, g_y, H_y, gap = self.packing.unpacked(packed)
         n = self.dynamics.size + self.dynamics.controls
         bent = [] if curvature is None else [list(curvature[i * n : (i + 1) * n]) for i in range(n)]
         return StepModel(LinearStep(tuple(factors)), g, H, g_y, H_y, gap, bent)
 
     def dynamics_curvature(self, state: SearchState, packed: Any) -> Any:
-        """Return the second derivatives of the dynamics, weighted with the costates of the motion."""
+        """Return, for each step, the second derivatives of the dynamics, weighted with the costates of the motion.
+
+        They are flat, and multiplied by ``bend`` of the search's state.
+        """
 
         def back(p: Any, row: Any) -> tuple[Any, Any]:
             at = self.model(row)
@@ -196,7 +208,7 @@ class Shooting:
         return result
 
     def policy(self, state: SearchState, packed: Any) -> Policy:
-        """Run the Riccati backward pass and return the feedback policy (k, K) of every step."""
+        """Return the feedback policy (k, K) of every step, by the Riccati backward pass."""
         n, m = self.dynamics.size, self.dynamics.controls
         bent = self.dynamics_curvature(state, packed) if self.second_order else None
         rows = (packed, state.motion.u) if bent is None else (packed, state.motion.u, bent)
@@ -215,7 +227,7 @@ class Shooting:
     def roll_out_policy(
         self, old: RollOut, policy: Policy, share: Any, multipliers: Any, penalty: Any, gaps: Any
     ) -> tuple[RollOut, Any, Any]:
-        """Roll out a share of the policy; return the motion, its cost and the largest violation."""
+        """Return the motion with a share of the policy, its cost, and its largest violation relative to tolerances."""
 
         def step(state: Any, row: Any) -> tuple[Any, Any]:
             x, total, most = state
@@ -242,7 +254,10 @@ class Shooting:
         return RollOut(x, u), cost, violation
 
     def cost_change(self, packed: Any, policy: Policy, gaps: Any) -> tuple[Any, Any]:
-        """Return the first- and second-order change of the cost along the full policy, which closes the gaps."""
+        """Return the predicted first- and second-order change of the cost along the full policy.
+
+        The full policy closes all gaps.
+        """
         n = self.dynamics.size
 
         def step(state: Any, row: Any) -> tuple[Any, Any]:
@@ -271,9 +286,9 @@ class Shooting:
         gaps: Any,
         last: Any,
     ) -> _LineSearch:
-        """Search for the largest share 1, ½, ¼ ... of the policy that decreases the merit.
+        """Return the motion with the largest share 1, ½, ¼ ... of the policy that decreases the merit.
 
-        The ``last`` step has to satisfy the constraints within their tolerances.
+        If ``last`` is true, the motion also has to satisfy the constraints within their tolerances.
         """
         merit = cost + state.nu * gap
         promised = slope - state.nu * gap
@@ -299,7 +314,7 @@ class Shooting:
     # ---- the loop
 
     def iterate(self, state: SearchState) -> SearchState:
-        """Run one iteration."""
+        """Return the state of the search after one more iteration."""
         packed, multipliers, _, sizes, gaps = self.linearize(state)
         cost, violation, gap = _summed(sizes)
         policy = self.policy(state, packed)
@@ -346,7 +361,10 @@ class Shooting:
     def solve(
         self, motion: RollOut, multipliers: tuple[Any, Any] | None = None, scalars: Sequence[Any] | None = None
     ) -> ShootingOutcome:
-        """Solve from a motion (single shooting: from its controls); ``scalars`` of another call continue its search."""
+        """Return the result of a search that begins with a motion; single shooting uses only the motion's controls.
+
+        ``scalars`` of an earlier result continue its search.
+        """
         count, m, n = len(motion.u), self.dynamics.controls, self.dynamics.size
         if not self.gaps:
             motion = self.roll_out(motion.u)
@@ -367,7 +385,7 @@ class Shooting:
         )  # fmt: skip
 
     def _plain(self, rows: Any) -> Any:
-        """Return the cost without constraints."""
+        """Return the cost of a motion without the terms of constraints; ``rows`` are the components by step."""
 
         def step(total: Any, row: Any) -> tuple[Any, Any]:
             w, rows = row
@@ -390,7 +408,7 @@ def _total(values: Scalars) -> Any:
 
 
 def _summed(sizes: Any) -> tuple[Any, Any, Any]:
-    """Return cost, largest violation and total gap of all steps."""
+    """Return the total cost, largest violation and total gap of all steps; ``sizes`` has these three for each step."""
 
     def step(state: Any, row: Any) -> tuple[Any, Any]:
         cost, violation, gap = state

@@ -37,7 +37,10 @@ INVERSE_INTEGRATORS = ("semi_implicit_euler", "stormer_verlet")
 
 @dataclass(frozen=True)
 class InverseDynamics(RobotDynamics):
-    """Inverse-dynamics steps; u are accelerations, then ``variables`` (name, size), of which ``acting`` are forces."""
+    """Step whose controls u are accelerations and variables; joint forces τ follow by inverse dynamics.
+
+    ``variables`` are names and sizes.  ``acting`` are the contacts and constraints whose forces are among them.
+    """
 
     variables: tuple[tuple[str, int], ...] = ()
     acting: tuple[PathContact | ConstraintForce, ...] = field(default=())
@@ -58,14 +61,14 @@ class InverseDynamics(RobotDynamics):
         return values
 
     def force_arguments(self, x: Scalars, u: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
-        """Return (q, w, a), at which joint forces are evaluated."""
+        """Return (q, w, a), at which joint forces are evaluated: w is v, or (v + v⁺)/2 with "stormer_verlet"."""
         (q, v), a = self.split_state(x), self.accelerations(x, u)
         if self.integrator == "stormer_verlet":
             v = [w + b * (0.5 * self.h) for w, b in zip(v, a, strict=True)]
         return q, v, a
 
     def torque(self, x: Scalars, u: Scalars, passive: bool, time: Any) -> list[Any]:
-        """Return τ (nv); ``time`` is the end of the step."""
+        """Return the joint forces τ (nv) of a step [N·m, N]; ``time`` is the end of the step."""
         q, w, a = self.force_arguments(x, u)
         named = self.named(u)
         forces = [f for one in self.acting for f in named[one.name]]
@@ -99,7 +102,10 @@ class InverseDynamics(RobotDynamics):
         return H
 
     def motors(self, x: Scalars, u: Scalars, gains: Sequence[Scalars], time: Any) -> tuple[list[Any], list[list[Any]]]:
-        """Return the motor forces of the step, and their derivative by x with u changing by these gains."""
+        """Return the motor forces of a step, and their derivative by x when u changes with it.
+
+        The change is du = K dx with the feedback gains K = ``gains``.
+        """
         n = self.size
         tau, rows = value_and_jacobian(lambda x, u: self.torque(x, u, self.passive, time), x, u, self.rates(x))
         columns = [[row[j] for row in gains] for j in range(n)]
@@ -131,7 +137,10 @@ class InverseDynamics(RobotDynamics):
 
 
 def joint_forces(of: JointForces, arguments: Scalars) -> list[Any]:
-    """Return τ of the concatenated (q, w, a, forces), differentiated as inverse dynamics."""
+    """Return the joint forces τ; ``arguments`` are (q, w, a, forces) as one list.
+
+    Derivatives by dual numbers are those of inverse dynamics.
+    """
     return list(_JointForceFunction(of)(arguments))
 
 

@@ -41,7 +41,7 @@ _FLOOR = 1e-12  # added to the diagonal for damping
 
 
 class StepModel(NamedTuple):
-    """Second-order model of a step: of (x, u) and of the state that it leads to."""
+    """Quadratic model of a step's cost and dynamics: by (x, u), and by the state that the step leads to."""
 
     linear: LinearStep
     gradient: list[Any]  # by (x, u)
@@ -53,10 +53,11 @@ class StepModel(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """Feedback policy du = k + K dx of all steps, with k (T, m) and K (T, m, n).
+    """Feedback policy du = k + K dx of all T steps, with k (T, m) and K (T, m, n).
 
-    ``slope`` is the derivative of the cost along k.  ``regular`` is 1 if all Q_uu are positive definite, and ``size``
-    the largest absolute value of k.
+    ``slope`` is Σ q_uᵀ k over all steps, the derivative of the cost along k without gaps. ``regular`` is 1 if the
+    damped Q_uu of every step, without the controls at a limit, is positive definite, else 0. ``size`` is the largest
+    absolute value of k.
     """
 
     k: Any
@@ -74,7 +75,11 @@ def backward_pass(
     damping: Any,
     limits: Callable[[Any], tuple[list[Any], list[Any]]] | None,
 ) -> Policy:
-    """Compute the policy; ``model`` returns a step's model from its row, ``limits`` the bounds of du."""
+    """Return the feedback policy of all steps, by the Riccati backward pass from the last step to the first.
+
+    ``rows`` are the inputs by step. ``model(row)`` returns the quadratic model of a step, and ``limits(row)`` the
+    lower and upper bounds of du. ``n`` and ``m`` are the sizes of dx and u.
+    """
 
     def step(state: Any, row: Any) -> tuple[Any, Any]:
         lower, v, slope, regular, size = state
@@ -116,12 +121,12 @@ def backward_pass(
 
 
 def lower_of(M: Sequence[Scalars]) -> list[Any]:
-    """Return the lower triangle, row by row."""
+    """Return the lower triangle of a matrix as a list, row by row."""
     return [x for i, row in enumerate(M) for x in row[: i + 1]]
 
 
 def mirrored_of(lower: Scalars, n: int) -> Matrix:
-    """Return the symmetric matrix of a lower triangle given row by row."""
+    """Return the symmetric n × n matrix whose lower triangle is ``lower``, row by row."""
     return [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(n)] for i in range(n)]
 
 
@@ -138,7 +143,11 @@ _MIN_PIVOT = 1e-13  # relative to the diagonal
 
 
 class BoxSolution(NamedTuple):
-    """Solution d, its derivative by columns of q (one row per component of d), and 1 if Q is positive definite."""
+    """Minimum d of ½ dᵀQ d + qᵀd, within bounds if there are any, and its derivatives.
+
+    ``gains`` are the derivatives of d for each column C of changes of q, with a row for each component of d.
+    ``regular`` is 1 if Q, without the components at a bound, is positive definite, else 0.
+    """
 
     d: list[Any]
     gains: list[list[Any]]
@@ -146,7 +155,10 @@ class BoxSolution(NamedTuple):
 
 
 def _factored(Q: RowsOfScalars) -> tuple[SymmetricFactors, Any]:
-    """Return LDLᵀ of Q, and 1 if it is positive definite; components with a pivot <= 0 are 0."""
+    """Return the factors LDLᵀ of Q, and 1 if Q is positive definite, else 0.
+
+    The inverse of a pivot that is not positive is replaced by 0.
+    """
     regular: Any = 1.0
 
     def inverse(k: int, pivot: Any) -> Any:
@@ -160,7 +172,7 @@ def _factored(Q: RowsOfScalars) -> tuple[SymmetricFactors, Any]:
 
 
 def unconstrained_solution(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars) -> BoxSolution:
-    """Return d = −Q⁻¹ q and gains −Q⁻¹ C for the columns of C."""
+    """Return the minimum d = −Q⁻¹ q of ½ dᵀQ d + qᵀd, and the gains −Q⁻¹ C; ``columns`` are those of C."""
     factors, regular = _factored(Q)
     d = [-x for x in factors.solved(q)]
     result = [[-x for x in factors.solved(column)] for column in columns]
@@ -168,11 +180,14 @@ def unconstrained_solution(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars)
 
 
 def box_solution(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars, lower: Scalars, upper: Scalars) -> BoxSolution:
-    """Return the solution with lower ≤ d ≤ upper; components at a bound have zero gains."""
+    """Return the minimum d of ½ dᵀQ d + qᵀd with lower ≤ d ≤ upper; components at a bound have zero gains."""
     count = len(q)
 
     def split(at: Scalars) -> tuple[list[Any], list[Any]]:
-        """Return a mask of free components, and the values of fixed ones."""
+        """Return a mask with 1 for free components, and the bounds at which the others are fixed (0 for free ones).
+
+        ``at`` has 1 for a component at its upper bound, −1 at its lower bound, else 0.
+        """
         return [where(lt(fabs(x), 0.5), 1.0, 0.0) for x in at], [
             where(lt(0.5, x), u, where(lt(x, -0.5), low, 0.0)) for x, low, u in zip(at, lower, upper, strict=True)
         ]
@@ -216,5 +231,5 @@ def box_solution(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars, lower: Sc
 
 
 def _either(condition: Any, yes: Any, no: Any) -> Any:
-    """Return one condition or the other."""
+    """Return the condition ``yes`` where ``condition`` is true, else the condition ``no``."""
     return or_(and_(condition, yes), and_(not_(condition), no))

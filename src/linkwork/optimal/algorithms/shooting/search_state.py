@@ -27,7 +27,11 @@ class RollOut(NamedTuple):
 
 
 class ShootingOutcome(NamedTuple):
-    """The result of a search; ``status`` is 0 converged, 1 no step improves, 2 iterations used up, 3 a NaN."""
+    """Result of a shooting search: its motion, feedback gains, multipliers, cost, violation and status.
+
+    ``status`` is 0 if the search has converged, 1 if no step improves, 2 if all iterations are used up, and 3 for a
+    NaN.
+    """
 
     motion: RollOut
     gains: Any  # K (T, m, n), of u + K (x' ⊖ x)
@@ -117,7 +121,7 @@ def _nested(form: Any, values: Any) -> Any:
 
 
 def select(condition: Any, A: Any, B: Any) -> Any:
-    """Return one table or the other."""
+    """Return the array (T, ...) A if the condition is true, else B."""
 
     def step(_: Any, row: Any) -> tuple[Any, Any]:
         a, b = row

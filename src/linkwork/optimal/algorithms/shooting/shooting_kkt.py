@@ -41,7 +41,7 @@ Matrix = list[list[Any]]
 
 
 def uses_inverse_dynamics(dynamics: RobotDynamics) -> bool:
-    """Return True if a step is formulated by inverse dynamics instead of being solved for."""
+    """Return True if the equations of a step are inverse dynamics, False if they are y ⊖ f(x, u) = 0."""
     return not isinstance(dynamics, InverseDynamics) and dynamics.integrator != "runge_kutta_4"
 
 
@@ -51,13 +51,16 @@ def decision_count(dynamics: RobotDynamics) -> int:
 
 
 def step_equation_count(dynamics: RobotDynamics) -> int:
-    """Return the number of equations e of a step."""
+    """Return the number of equations e(x, z, y) = 0 of a step."""
     return dynamics.size + dynamics.more
 
 
 @dataclass(frozen=True)
 class StepConditions:
-    """The conditions of a step; ``multipliers`` are those of all `rows`, unused for costs and squares."""
+    """KKT conditions of one step of an optimal motion.
+
+    Its methods need ``multipliers`` for all components of `rows`; those of costs and squares are unused.
+    """
 
     terms: CostTerms
     weights: Scalars  # of moving and of reached rows
@@ -71,15 +74,19 @@ class StepConditions:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Kinds of all rows: cost terms, step equations, and motor forces, which are outputs."""
+        """Kind of each component of `rows`.
+
+        It is the kind of its term, "equality" for step equations, and "output" for motor forces.
+        """
         terms = self.terms
         step = ("equality",) * step_equation_count(terms.dynamics)
         return (*terms.moving_kinds, *terms.reached_kinds, *step, *("output",) * len(terms.dynamics.actuated))
 
     def rows(self, x: Scalars, z: Scalars, y: Scalars, needed: bool = True) -> list[Any]:
-        """Return weighted cost rows (0 where they do not apply), step equations e, and motor forces.
+        """Return weighted components of terms, step equations e, and motor forces, as one list.
 
-        Without ``needed``, the joint forces of motion and contacts are omitted from e.
+        A component is 0 where its term does not apply. Without ``needed``, the joint forces of motion and contacts are
+        omitted from e.
         """
         dynamics, data = self._dynamics, list(self.data)
         u, more = z[: dynamics.controls], z[dynamics.controls :]
@@ -132,7 +139,7 @@ class StepConditions:
 
     @property
     def size(self) -> int:
-        """Number of columns of (x, z, y)."""
+        """Number of unknowns of (x, z, y), with tangent vectors of the states x and y."""
         return 2 * self.terms.dynamics.size + decision_count(self.terms.dynamics)
 
     def _varied(self, of: Any, x: Scalars, z: Scalars, y: Scalars) -> tuple[list[Any], Matrix]:
@@ -149,12 +156,12 @@ class StepConditions:
         return [value for value, _ in split], [[t.get(k) for k in range(self.size)] for t in tangents]
 
     def gradient(self, x: Scalars, z: Scalars, y: Scalars, multipliers: Scalars) -> tuple[list[Any], list[Any]]:
-        """Return the gradient of the Lagrangian by (x, z, y), and all rows."""
+        """Return the gradient of the Lagrangian by (x, z, y), and the components of `rows`."""
         values, J = self._varied(self.rows, x, z, y)
         return self._lagrangian_gradient(values, J, multipliers), values
 
     def hessian(self, x: Scalars, z: Scalars, y: Scalars, multipliers: Scalars) -> tuple[Matrix, Matrix]:
-        """Return the Hessian of the Lagrangian by (x, z, y), and the Jacobian of all rows."""
+        """Return the Hessian of the Lagrangian by (x, z, y), and the Jacobian of the components of `rows`."""
         dynamics = self._dynamics
         closed = uses_inverse_dynamics(dynamics)
 
@@ -174,7 +181,10 @@ class StepConditions:
         return H, J
 
     def _force_hessian(self, dynamics: RobotDynamics, x: Scalars, z: Scalars, y: Scalars, weights: Scalars) -> Matrix:
-        """Return second derivatives of Σ wᵢ τᵢ, the joint forces of motion and contacts, in closed form."""
+        """Return the second derivatives of Σ wᵢ τᵢ by (x, z, y), in closed form.
+
+        τ are the joint forces of motion and contacts, without constraint forces.
+        """
         n, m = dynamics.tree.nv, len(z)
         q, v = dynamics.split_state(x)
         forces, named = self._forces(dynamics), dynamics.forces_by_name(z[dynamics.controls :])

@@ -25,9 +25,10 @@ Scalars = Sequence[Any]
 
 
 class ShootingWindow(PathWindow):
-    """The state that a step reaches; with ``before`` (state and control) also quantities of the step itself.
+    """Window of the state that a shooting step reaches, in which features are evaluated.
 
-    ``reads_step`` is True once a feature has read such a quantity.
+    With ``before``, the state and control of the step, it also has the quantities of the step itself. ``reads_step``
+    is True once a feature has read such a quantity.
     """
 
     _by = "forward"
@@ -98,7 +99,11 @@ class ShootingWindow(PathWindow):
             self._of_the_step("an earlier step", back == 1 or (back == 2 and self._exact))
 
     def _of_the_step(self, quantity: str, known: bool) -> tuple[Scalars, Scalars]:
-        """Return the state before and the control.  Raises ValueError if they do not determine the quantity."""
+        """Return the state at which the step begins, and its control.
+
+        ``known`` is True if they determine the quantity. Raises ValueError if it is False, and for a window without
+        them.
+        """
         self.reads_step = True
         if not known:
             raise ValueError(
@@ -128,7 +133,10 @@ class InverseWindow(ShootingWindow):
 
 
 class TorqueWeightWindow(InverseWindow):
-    """Window that records how rows depend on joint forces, for second derivatives of these."""
+    """Window that records the derivatives of features by joint forces.
+
+    They weight the second derivatives of joint forces; see `curvature`.
+    """
 
     def __init__(self, dynamics: InverseDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars]) -> None:
         super().__init__(dynamics, y, time, before)
@@ -141,7 +149,11 @@ class TorqueWeightWindow(InverseWindow):
         return list(self._torques[passive])
 
     def curvature(self, rows: Scalars, weights: Scalars) -> list[list[Any]]:
-        """Return second derivatives by (x, u) of Σ s τ, with the derivative s of Σ wᵢ rᵢ by joint forces."""
+        """Return the second derivatives of Σ s_k τ_k by (x, u), with constant s = Σ wᵢ ∂rᵢ/∂τ.
+
+        ``rows`` are the components rᵢ, computed in this window, and ``weights`` their factors wᵢ. τ are the joint
+        forces, without constraint forces.
+        """
         dynamics, (x, u) = self._dynamics, self._of_the_step("torques", True)
         count = dynamics.size + dynamics.controls
         total: list[list[Any]] = [[0.0] * count for _ in range(count)]
@@ -161,6 +173,6 @@ class TorqueWeightWindow(InverseWindow):
 def window_of(
     dynamics: RobotDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars] | None = None
 ) -> ShootingWindow:
-    """Return the window of these dynamics."""
+    """Return the window of a step with these dynamics, which lead to y; ``before`` are its state and control."""
     kind = InverseWindow if isinstance(dynamics, InverseDynamics) else ShootingWindow
     return kind(dynamics, y, time, before)

@@ -31,7 +31,7 @@ Rates = list[dict[Any, Any]]
 
 
 class Dynamics(ABC):
-    """A time step, over any scalar."""
+    """Discrete-time dynamics: a step y = f(x, u) of a state x on a manifold by a control u, over any scalar."""
 
     state_size: int  # number of values of x
     size: int  # of a tangent vector of x
@@ -40,18 +40,18 @@ class Dynamics(ABC):
 
     @abstractmethod
     def step(self, x: Scalars, u: Scalars) -> list[Any]:
-        """Return y."""
+        """Return the state y = f(x, u) to which a step leads."""
 
     def outputs_of_step(self, x: Scalars, u: Scalars) -> list[Any]:
-        """Return y and the further outputs of a step."""
+        """Return the next state y, followed by the further outputs of the step, such as contact forces."""
         return self.step(x, u)
 
     def at(self, data: Scalars) -> Dynamics:
-        """Return the dynamics of a step with its inputs."""
+        """Return the dynamics of one step; ``data`` are the inputs of the step."""
         return self
 
     def moved(self, x: Scalars, change: Scalars) -> list[Any]:
-        """Return x ⊕ δ."""
+        """Return x ⊕ δ, the state after the tangent vector δ = ``change`` from x."""
         return [a + b for a, b in zip(x, change, strict=True)]
 
     def state_difference(self, x: Scalars, y: Scalars) -> list[Any]:
@@ -59,11 +59,11 @@ class Dynamics(ABC):
         return [b - a for a, b in zip(x, y, strict=True)]
 
     def rates(self, x: Scalars) -> Rates:
-        """Return the derivatives of each value of x by its tangent vector."""
+        """Return the derivatives of each value of x by a tangent vector at x, as a dict by column."""
         return [{k: 1.0} for k in range(self.state_size)]
 
     def tangent(self, y: Scalars, rates: Scalars) -> list[Any]:
-        """Return the tangent vector at y along which its values change at these rates."""
+        """Return the tangent vector at y along which the values of y change at the ``rates``."""
         return list(rates)
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
@@ -94,7 +94,7 @@ class Dynamics(ABC):
 
 @dataclass(frozen=True)
 class Stepped(Dynamics):
-    """A user's own step of a vector state: ``of(x, u)`` returns the next state."""
+    """Dynamics of a vector state by a user's own function: ``of(x, u)`` returns the next state."""
 
     of: Callable[[Any, Any], Any]
     state_size: int
@@ -111,7 +111,11 @@ class Stepped(Dynamics):
 def value_and_jacobian(
     compute: Callable[[list[Any], list[Any]], Sequence[Any]], x: Scalars, u: Scalars, rates: Rates
 ) -> tuple[list[Any], list[dict[Any, Any]]]:
-    """Return compute(x, u) and its derivatives: by the tangent vectors of x, then by u."""
+    """Return compute(x, u) and its derivatives, as a dict by column for each value.
+
+    Columns are those of the tangent vector of x, then those of u. ``rates`` are the derivatives of each value of x by
+    its tangent vector.
+    """
     size = 1 + max((key for row in rates for key in row), default=-1)
     rows = [SparseTangent(row) for row in rates] + [SparseTangent({size + k: 1.0}) for k in range(len(u))]
     moving = seeded([*x, *u], rows)
@@ -127,34 +131,37 @@ Matrix = Sequence[Scalars]
 
 @dataclass(frozen=True, slots=True)
 class LinearStep:
-    """The linearisation dy = F₁ F₂ … (dx; du): factors, the last of which has a column for each of x and u."""
+    """Linearisation dy = F₁ F₂ … (dx; du) of a step, as factors F₁, F₂, ...
+
+    The last factor has a column for each component of dx and of du.
+    """
 
     factors: tuple[Matrix, ...]
     more: Matrix = ()  # derivatives of further outputs by (x, u)
 
     def changed(self, changes: Scalars) -> list[Any]:
-        """Return F (dx; du)."""
+        """Return the product F (dx; du) with F = F₁ F₂ …; ``changes`` is (dx; du)."""
         result = list(changes)
         for factor in reversed(self.factors):
             result = [dot(row, result) for row in factor]
         return result
 
     def rows(self) -> list[list[Any]]:
-        """Return the product of the factors."""
+        """Return the matrix F = F₁ F₂ …, the product of the factors."""
         result = [list(row) for row in self.factors[0]]
         for factor in self.factors[1:]:
             result = product(result, factor)
         return result
 
     def gradient(self, v: Scalars) -> list[Any]:
-        """Return Fᵀ v."""
+        """Return the product Fᵀ v with F = F₁ F₂ …."""
         result = list(v)
         for factor in self.factors:
             result = [dot(column, result) for column in transposed(factor)]
         return result
 
     def hessian(self, V: Matrix) -> list[list[Any]]:
-        """Return FᵀV F for a symmetric V; both are full matrices."""
+        """Return the product FᵀV F with F = F₁ F₂ … and a symmetric V; V and the result are full matrices."""
         result = [list(row) for row in V]
         for factor in self.factors:
             result = congruent(result, factor)
@@ -162,7 +169,7 @@ class LinearStep:
 
 
 def congruent(V: Matrix, F: Matrix) -> list[list[Any]]:
-    """Return FᵀV F of a symmetric V, with identical entries across the diagonal."""
+    """Return FᵀV F for a symmetric V; the result is exactly symmetric."""
     columns = transposed(F)
     products = [[dot(row, column) for row in V] for column in columns]
     product: list[list[Any]] = [[0.0] * len(columns) for _ in columns]

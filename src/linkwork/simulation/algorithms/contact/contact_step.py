@@ -59,7 +59,11 @@ _POSITIVE = Symmetric(positive=True)
 
 
 class ConvexStep(NamedTuple):
-    """v⁺ (nv), impulses of contacts by tangents and normal [N·s] and of intervals, Newton iterations and residual."""
+    """Result of a contact step: the velocities after it (nv), the impulses, iterations and the residual.
+
+    ``impulses`` are those of contacts along two tangents and the normal [N·s], ``pushes`` those of intervals.
+    ``iterations`` are Newton iterations.
+    """
 
     v: list[Any]
     impulses: list[list[Any]]
@@ -69,7 +73,7 @@ class ConvexStep(NamedTuple):
 
 
 class _Solved(NamedTuple):
-    """Solution of the program, as arrays."""
+    """Velocities and impulses that solve a contact program, as arrays."""
 
     w: Any
     impulses: Any
@@ -88,11 +92,12 @@ def contact_velocities(
     varied: Callable[[Scalars], Scalars] | None = None,
     closely: bool = False,
 ) -> ConvexStep:
-    """Return the velocities after a step h [s] from v (nv) with contacts and intervals.
+    """Return the velocities after a step h [s] from v (nv), with contacts and bounded impulses of ``intervals``.
 
-    A (nv × nv) is given by its lower triangle, and ``push`` (nv) is the impulse of all other forces.  ``varied``
-    computes A (w − v) − p, if its derivative is cheaper.  ``closely`` solves for slips to rounding, for derivatives.
-    ``residual`` is the remaining gradient relative to the inertia of each velocity; from 1 on the step is not solved.
+    A (nv × nv) is the mass matrix with implicit terms, as its lower triangle, and ``push`` p (nv) is the impulse of
+    all other forces.  ``varied(w)`` computes A (w − v) − p at velocities w, if its derivative is cheaper.  ``closely``
+    solves for the slips (sliding speeds) to rounding, for derivatives.  ``residual`` is the remaining gradient
+    relative to the inertia of each velocity; from 1 on the step is not solved.
     """
     n = len(v)
     full = [[A[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
@@ -124,7 +129,10 @@ def _solved(program: ContactProgram, start: Scalars | None, closely: bool) -> _S
 
 
 def _struck(program: ContactProgram, result: _Solved) -> tuple[list[Any], list[Any]]:
-    """Return speeds along normals before the step, and by contact True if it bounces; [] without restitution."""
+    """Return the speed of each contact along its normal before the step, and for each contact True if it bounces.
+
+    Both lists are empty if no contact has a restitution.
+    """
     if all(contact.restitution is None for contact in program.contacts):
         return [], []
     speeds = [dot(contact.J[2], program.v) for contact in program.contacts]
@@ -135,7 +143,11 @@ def _struck(program: ContactProgram, result: _Solved) -> tuple[list[Any], list[A
 
 
 def _bounced(program: ContactProgram, first: _Solved, speeds: Scalars, struck: Scalars, closely: bool) -> _Solved:
-    """Solve the step with restitution of struck contacts, with at most the energy of the step without contacts."""
+    """Solve the step again, with the separation velocities by restitution of the contacts that are ``struck``.
+
+    The result has at most the kinetic energy of the step without contacts; otherwise it is interpolated towards
+    ``first``, the solution without restitution.
+    """
     A = [list(row[: i + 1]) for i, row in enumerate(program.A)]
     changed = _POSITIVE.solved(_POSITIVE.factors(A, Pivots("contact_velocities")), program.push)
     bounces, contacts = [], []
@@ -171,13 +183,13 @@ def _form(A: Rows, x: Scalars, y: Scalars) -> Any:
 
 
 def implied_velocities(program: ContactProgram, w: Scalars) -> list[Any]:
-    """Return w (nv), which solves the program, with derivatives by all of its values."""
+    """Return the velocities w (nv), which solve the program, with their derivatives by all of its values attached."""
     shape = _ProgramShape.of(program)
     return apply_rule(_Implied(shape), [*w, *program.momentum(w), *shape.values(program)])
 
 
 def resting(program: ContactProgram) -> ContactProgram:
-    """Return the program without derivatives."""
+    """Return the program with its values as constants, so that it has no derivatives."""
     shape = _ProgramShape.of(program)
     n = shape.n
     values = stop_gradient([*program.v, *program.push, *shape.values(program)])
@@ -189,7 +201,7 @@ def resting(program: ContactProgram) -> ContactProgram:
 
 @dataclass(frozen=True, slots=True)
 class _ProgramShape:
-    """Layout of a program's values in one list."""
+    """Layout of the values of a contact program in one flat list."""
 
     n: int
     contacts: tuple[tuple[bool, bool], ...]  # True if a contact has a stiffness, and a bearing
@@ -211,7 +223,7 @@ class _ProgramShape:
         return [*result, *(program.bounces or ()), program.h]
 
     def program(self, values: Scalars) -> ContactProgram:
-        """Return the program of these values, without v and the impulse of other forces."""
+        """Return the contact program with these values; its v and its impulse of other forces are zero."""
         n, rest = self.n, iter(values)
         lower = [[next(rest) for _ in range(i + 1)] for i in range(n)]
         A = [[lower[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
@@ -230,7 +242,10 @@ class _ProgramShape:
 
 @dataclass(frozen=True, slots=True)
 class _Implied(CustomDerivative):
-    """Derivative rule of w: inputs are w, the momentum there, and the program's values."""
+    """Derivative rule of the velocities w that solve a contact program, by the implicit-function theorem.
+
+    The inputs are w, the change of momentum at w, and the values of the program.
+    """
 
     shape: _ProgramShape
 
@@ -256,19 +271,26 @@ class _Implied(CustomDerivative):
         return [*[0.0] * n, *gradient[n:]]
 
     def _left(self, values: Scalars) -> list[Any]:
-        """Return F of w, the momentum and the program's values."""
+        """Return the gradient F (nv) of the program's function.
+
+        ``values`` are w, the change of momentum at w, and the program's values, in one list.
+        """
         n = self.shape.n
         w, momentum, program = values[:n], values[n : 2 * n], self.shape.program(values[2 * n :])
         return program.unbalanced(momentum, program.terms(program.slips(program.rates(w))), w)
 
     def _factors(self, w: Scalars, values: Scalars) -> UpperLower:
-        """Return the factors of ∂F/∂w."""
+        """Return the factors of ∂F/∂w (nv × nv), the derivative of the program's gradient by w."""
         return UpperLower(self.shape.program(values[2 * self.shape.n :]).jacobian(w))
 
 
 @lru_cache(maxsize=32)
 def _pulled(rule: _Implied, known: tuple[float | None, ...]) -> Region:
-    """Return the gradient by inputs that are not constant, as a region of these inputs and the weights."""
+    """Return a region of the graph that computes the gradient of the weighted velocities by the inputs.
+
+    ``known`` are the inputs that are constants, None for others.  The region takes the other inputs and the weights
+    (nv), and returns the gradient by these inputs.
+    """
     graph, n = Graph(), rule.shape.n
     varied = graph.inputs("x", (sum(x is None for x in known),))
     weights = graph.inputs("w", (n,))

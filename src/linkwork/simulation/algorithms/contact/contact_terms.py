@@ -70,9 +70,10 @@ _STRUCK = 1e-3  # factor of R in impacts with restitution, for the accuracy of t
 
 @dataclass(frozen=True, slots=True)
 class ContactAt:
-    """Contact in a step: rows J of its velocity along two tangents and the normal, gap [m] (negative inside), friction.
+    """Contact in a time step: velocity Jacobian J (3 × nv), gap [m] (negative inside) and friction coefficient.
 
-    ``stiffness`` [N/m] is None for a contact as rigid as the step resolves, and ``restitution`` None without bounce.
+    The rows of J are two tangents and the normal.  ``stiffness`` [N/m] is None for a contact as rigid as the step
+    resolves, and ``restitution`` None without bounce.
     """
 
     J: Rows
@@ -86,7 +87,10 @@ class ContactAt:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Row of velocity with a bounded impulse: target velocity v̂, and stiffness 1/R."""
+    """Scalar velocity ``row`` · w whose impulse is bounded: of a limit, dry friction, a servo or a constraint.
+
+    The impulse is the ``stiffness`` 1/R times the deviation from the target velocity, clipped to ``low`` and ``high``.
+    """
 
     row: Scalars
     target: Any
@@ -101,7 +105,10 @@ class Interval:
 
 
 class ContactTerms(NamedTuple):
-    """Terms of a contact: tangential and normal compliance R, target normal velocity, bearing and firmness."""
+    """Compliances R of a contact to tangential and normal impulses, with its target velocity along the normal.
+
+    ``bearing`` is the speed [m/s] beyond which the contact is firmer by the factor ``firmer``.
+    """
 
     across: Any
     along: Any
@@ -111,14 +118,17 @@ class ContactTerms(NamedTuple):
 
 
 def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any) -> Interval:
-    """Return the interval of a coordinate's limit at a gap, as rigid as the step resolves."""
+    """Return the bounded impulse of a coordinate at a ``gap`` from its limit; it is as rigid as the step resolves.
+
+    ``row`` is the unit row of the coordinate's velocity, and ``low`` and ``high`` bound the impulse to one side.
+    """
     target = gap * _per_settling(h)
     target = fmin(target, _RECOVERY) if high == math.inf else fmax(target, -_RECOVERY)
     return Interval(row, target, inertia * (1.0 / (_LIMIT * _RIGID)), low, high)
 
 
 def dry(k: int, n: int, most: Any, inertia: Any, h: Any) -> Interval:
-    """Return the interval of dry friction up to ``most`` [N, N·m] on the k-th of n velocities.
+    """Return the bounded impulse of dry friction up to ``most`` [N, N·m] on the k-th of n velocities.
 
     A joint that it holds creeps with a millionth of the speed that the load would cause.
     """
@@ -126,22 +136,29 @@ def dry(k: int, n: int, most: Any, inertia: Any, h: Any) -> Interval:
 
 
 def constraint_interval(row: Scalars, error: Any, drift: Any, A: Rows, h: Any) -> Interval:
-    """Return the interval of a constraint φ = ``error`` with φ̇ = row w + ``drift``; φ decays within a few steps."""
+    """Return the (unbounded) impulse of a constraint with φ = ``error`` and φ̇ = row · w + ``drift``.
+
+    φ decays within a few steps.  A is the mass matrix, of which only the diagonal is used.
+    """
     return Interval(row, -drift - error * _per_settling(h), 1.0 / (_FIRM * _moved([row], A)), -math.inf, math.inf)
 
 
 def servo(k: int, n: int, force: Any, slope: Any, most: Any, inertia: Any, h: Any) -> Interval:
-    """Return the interval of a force ``force`` − ``slope`` w, at most ``most``, on the k-th of n velocities."""
+    """Return the bounded impulse of a servo on the k-th of n velocities w.
+
+    Its force is ``force`` − ``slope`` w, with a magnitude of at most ``most`` [N, N·m].
+    """
     slope = slope + 1e-12 * inertia / h
     most = math.inf if most.__class__ is float and math.isinf(most) else h * most
     return Interval([1.0 if j == k else 0.0 for j in range(n)], force / slope, h * slope, -most, most)
 
 
 def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None, firmer: Any = FIRMER) -> ContactTerms:
-    """Return R of a contact, from the diagonal inertia A, and its target velocity.
+    """Return the compliances R and the target velocity of a contact, from the diagonal of the inertia A.
 
-    By the duality of the cone a sliding contact would separate with μ times its ``slip``, which is subtracted.  If the
-    slip is the speed at the step's end, sliding is Coulomb's.
+    By the duality of the cone a sliding contact would separate with μ times its ``slip``, the sliding speed, which is
+    subtracted.  If the slip is the speed at the step's end, sliding is Coulomb's.  A contact that bounces has the
+    separation velocity ``bounce`` > 0.
     """
     moved = _moved(contact.J, A) * (1.0 / 3.0)
     rigid = _RIGID * moved
@@ -164,24 +181,24 @@ def _target(contact: ContactAt, h: Any) -> Any:
 
 
 def recovered(contact: ContactAt, speed: float, h: Any) -> ContactAt:
-    """Return a rigid contact with a recovery speed of at most ``speed`` [m/s], and a soft contact unchanged."""
+    """Return a contact whose penetration decays with at most ``speed`` [m/s]; a soft contact is unchanged."""
     if contact.stiffness is not None:
         return contact
     return replace(contact, gap=fmax(contact.gap, -speed * (h * (1.0 + _SETTLING))))
 
 
 def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: Any) -> ContactAt:
-    """Return a rigid contact with its bearing, and a soft contact unchanged."""
+    """Return a rigid contact with the speed beyond which it is firmer, its bearing; a soft contact is unchanged."""
     if contact.stiffness is not None:
         return contact
     return replace(contact, bearing=_bearing(contact.J[2], _target(contact, h), A, v, push, h))
 
 
 def _bearing(row: Scalars, target: Any, A: Rows, v: Scalars, push: Scalars, h: Any) -> Any:
-    """Return the speed [m/s, rad/s] up to which a contact may yield by the R of its own inertia.
+    """Return a contact's bearing, the speed up to which it may yield by its own compliance R [m/s, rad/s].
 
-    A contact that carries its own weight only yields by a small part of its approach speed J v, of its target velocity,
-    and of Σ |J p|/A, the change by other forces.
+    A contact that carries its own weight only yields by a small part of its approach speed J v, of its target
+    velocity, and of Σ |J p|/A, the change by other forces.
     """
     used = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
     forced = sum((fabs(x) * (fabs(push[k]) * (1.0 / A[k][k])) for k, x in used), 0.0)  # the factors are shared
@@ -193,10 +210,10 @@ def _is_endless(x: Any) -> bool:
 
 
 def impulse_of(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list[Any], list[list[Any]]]:
-    """Return γ, and G = (∂γ/∂y)/R, which is symmetric.
+    """Return the impulse γ (3) of a contact with velocity c (3), and the symmetric matrix G = −∂γ/∂c (3 × 3).
 
-    Beyond its bearing b a contact is firmer by K: γ = P(y) + K P(y − b/R e₃), with the projection P onto the cone,
-    which has P(K y) = K P(y).
+    γ is the projection P(y) of the requested impulse y = −(c − ĉ)/R onto the friction cone.  Beyond its bearing b a
+    contact is firmer by K: γ = P(y) + K P(y − b/R e₃), as P(K y) = K P(y).
     """
     gamma, slope = _projected(contact, term, c, None)
     if term.bearing is None:
@@ -207,7 +224,10 @@ def impulse_of(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list
 
 
 def _projected(contact: ContactAt, term: ContactTerms, c: Scalars, bearing: Any) -> tuple[list[Any], list[list[Any]]]:
-    """Return the projection onto the cone of the requested impulse, and its derivative by −c."""
+    """Return the requested impulse of a contact projected onto the friction cone, and its derivative by −c (3 × 3).
+
+    The normal component is reduced by the ``bearing``, if there is one.
+    """
     across, along = 1.0 / term.across, 1.0 / term.along  # loop invariant
     normal = (term.target - c[2]) * along
     y = [-c[0] * across, -c[1] * across, normal if bearing is None else normal - bearing * along]
@@ -216,14 +236,14 @@ def _projected(contact: ContactAt, term: ContactTerms, c: Scalars, bearing: Any)
 
 
 def is_beyond(contact: ContactAt, term: ContactTerms, c: Scalars, slip: Any) -> Any:
-    """Return True if a contact that slides with ``slip`` is beyond its bearing."""
+    """Return True if a contact misses its target velocity by more than its bearing; ``slip`` is its sliding speed."""
     if term.bearing is None:
         return False
     return lt(term.bearing, term.target - c[2] + contact.friction * slip)
 
 
 def push_of(one: Interval, c: Any) -> tuple[Any, Any]:
-    """Return an interval's impulse, and minus its derivative by the velocity c of its row."""
+    """Return an interval's impulse at the velocity c of its row, and minus its derivative by c."""
     gamma, slope = interval_impulse((one.target - c) * one.stiffness, one.low, one.high)
     return gamma, slope * one.stiffness
 
@@ -234,7 +254,7 @@ def _per_settling(h: Any) -> Any:
 
 
 def _moved(rows: Rows, A: Rows) -> Any:
-    """Return Σ x²/A, the response of rows to unit impulses with the diagonal inertia."""
+    """Return Σ x²/A over the entries of some rows: the sum of their inverse effective inertias, for a diagonal A."""
     return sum((x * x * (1.0 / A[k][k]) for row in rows for k, x in enumerate(row) if not is_zero(x)), 0.0)
 
 
@@ -242,9 +262,10 @@ _LEAST = 1e-30  # added to the square of a tangential impulse, to avoid division
 
 
 def cone_impulse(y: Scalars, friction: Any, across: Any, along: Any) -> tuple[list[Any], list[list[Any]]]:
-    """Return γ (3), the projection of y onto the friction cone, and ∂γ/∂y by rows; the third axis is the normal.
+    """Return γ (3), the projection of an impulse y onto the friction cone, and ∂γ/∂y (3 × 3).
 
-    ``across`` and ``along`` are R of tangential impulses and of the normal one.
+    The third axis is the normal.  The projection is in the metric of the compliances ``across`` and ``along``, to
+    tangential and normal impulses.
     """
     x, z, n = y
     size = sqrt(x * x + z * z + _LEAST)
@@ -275,7 +296,7 @@ def cone_impulse(y: Scalars, friction: Any, across: Any, along: Any) -> tuple[li
 
 
 def interval_impulse(y: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """Return y clipped to its bounds, γ, and dγ/dy."""
+    """Return γ, an impulse y clipped to its bounds, and dγ/dy (1 or 0)."""
     if low.__class__ is float and high.__class__ is float and -low == high == math.inf:
         return y, 1.0
     if high.__class__ is float and high == math.inf:
@@ -288,7 +309,10 @@ def interval_impulse(y: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Limb:
-    """Contact on a link: the link's ``screws`` T (6 × nv), and the ``arm`` r and ``axes`` a (3 × 3) of the contact."""
+    """Contact point on a link: the Jacobian ``screws`` T (6 × nv) of the link's twist, and the point in the same axes.
+
+    ``arm`` r is the point's position, and ``axes`` a (3 × 3) are the two tangents and the normal.
+    """
 
     link: str
     screws: Rows
@@ -314,7 +338,10 @@ class Limb:
         return Limb(self.link, rows, Vec3.of(rest[:3]), [rest[k : k + 3] for k in (3, 6, 9)])
 
     def stiffness(self, G: Rows) -> list[list[Any]]:
-        """Return the lower triangle (6 rows) of Sᵀ G S: a 3 × 3 matrix G of the contact point, moved to the link."""
+        """Return the lower triangle (6 rows) of Sᵀ G S, with S = (r × a; a).
+
+        This is a 3 × 3 matrix G of the contact point as a 6 × 6 matrix of the link's twist.
+        """
         a, r = self.axes, self.arm
         turned = [[dot(row, [axis[k] for axis in a]) for k in range(3)] for row in G]
         lower = [[dot([axis[i] for axis in a], [row[j] for row in turned]) for j in range(i + 1)] for i in range(3)]
@@ -326,7 +353,7 @@ class Limb:
 
 
 def bent_by_limbs(H: list[list[Any]], limbs: Sequence[Sequence[tuple[Limb, Rows]]]) -> None:
-    """Add Σ Tᵀ K T of each limb's contacts and their G to the lower triangle H."""
+    """Add Tᵀ (Σ Sᵀ G S) T of each link's contacts, with their matrices G, to the lower triangle H (nv × nv)."""
     for contacts in limbs:
         parts = [limb.stiffness(G) for limb, G in contacts]
         lower = [[sum((part[i][j] for part in parts[1:]), parts[0][i][j]) for j in range(i + 1)] for i in range(6)]

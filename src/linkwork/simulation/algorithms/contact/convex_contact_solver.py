@@ -61,9 +61,10 @@ _SHORT = 1e-8  # relative slope along a step at which the line search ends
 
 
 class ProgramPoint(NamedTuple):
-    """Point w (nv), with the velocities c of the rows of contacts and intervals, and A (w − v) − p (nv).
+    """Velocity w (nv) in the iteration, with the values that are linear in it.
 
-    These are linear in w, so a step updates them without evaluating them again.
+    ``rates`` are the velocities J w of the rows of contacts and intervals, and ``momentum`` is A (w − v) − p (nv).  A
+    step updates them without evaluating them again.
     """
 
     w: Any
@@ -72,7 +73,7 @@ class ProgramPoint(NamedTuple):
 
 
 class ProgramSolution(NamedTuple):
-    """State of the rounds: point, slips, and convergence."""
+    """State of the rounds in which a contact program is solved: velocities, sliding speeds (slips), convergence."""
 
     at: ProgramPoint
     slips: Any  # slips of the next round
@@ -100,10 +101,12 @@ class _Search(NamedTuple):
 
 @dataclass(frozen=True)
 class ContactProgram:
-    """Convex program of a step of h [s]: A (nv × nv), v and p (nv), contacts and intervals.
+    """Minimisation of ½ (w − v)ᵀ A (w − v) − pᵀ w + Σ ℓ(J w) for the velocities w after a step of h [s].
 
-    ``bounces`` are separation velocities of bouncing contacts, 0 for others.  ``varied`` computes the change of
-    momentum to w, if that is cheaper to differentiate.
+    A (nv × nv) is the mass matrix with implicit terms, v (nv) the velocity before the step, and ``push`` p (nv) the
+    impulse of all other forces.  ℓ are the potentials of contacts and intervals.  ``bounces`` are separation
+    velocities of bouncing contacts, 0 for others.  ``varied(w)`` computes the change of momentum to w, if that is
+    cheaper to differentiate.
     """
 
     A: Rows
@@ -118,11 +121,11 @@ class ContactProgram:
 
     @property
     def scale(self) -> list[Any]:
-        """Scale 1/A of momenta, by velocity."""
+        """Reciprocals of the diagonal of A (nv), which scale momenta."""
         return [1.0 / row[k] for k, row in enumerate(self.A)]
 
     def sized(self, x: Scalars) -> Any:
-        """Return the square of a momentum (nv), relative to the inertia of each velocity."""
+        """Return Σ x²/A for a momentum x (nv) and the diagonal of A."""
         return sum((a * a * b for a, b in zip(x, self.scale, strict=True)), 0.0)
 
     @property
@@ -140,7 +143,7 @@ class ContactProgram:
         return [dot(row, w) for row in self.rows]
 
     def point(self, w: Scalars) -> ProgramPoint:
-        """Return the point of w (nv)."""
+        """Return the velocity w (nv) with its row velocities and its change of momentum."""
         return ProgramPoint(array(list(w)), array(self.rates(w)), array(self.change(w)))
 
     def slips(self, rates: Scalars) -> list[Any]:
@@ -179,7 +182,7 @@ class ContactProgram:
         return [push_of(one, c)[0] for one, c in self._by_interval(rates)]
 
     def solution(self, start: Scalars | None = None, closely: bool = False) -> ProgramSolution:
-        """Return the minimum of the function whose slips are those of its solution.
+        """Return the solution of the program, with slips (sliding speeds) equal to those of the solution itself.
 
         The slips agree to rounding if ``closely``, else to the accuracy that forces need.  The initial guess is
         ``start``, v by default.
@@ -210,7 +213,7 @@ class ContactProgram:
         return result
 
     def _round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
-        """Return the solution with the current slips, and the slips of the next round."""
+        """Return the solution for the current slips (sliding speeds), and the slips of the next round."""
         relative, absolute = (0.0, _CLOSE) if closely else (_SAME, _STILL)
         current = list(state.slips)
         at, count, left = self._least(self.terms(current), state.at)
@@ -222,9 +225,9 @@ class ContactProgram:
         return ProgramSolution(at, array(following), state.slips, array(made), moved, steps, left, state.firmer)
 
     def _firmer_round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
-        """Return a round's solution with the state's firmness beyond bearings, and the firmness of the next round.
+        """Return the solution of a round with contacts that are firmer beyond their bearings by ``state.firmer``.
 
-        Rounds continue while the firmness grows.
+        It contains the factor of the next round.  Rounds continue while the factor grows.
         """
         program = replace(self, firmer=state.firmer)
         result = program._round(state, closely)
@@ -242,7 +245,10 @@ class ContactProgram:
         return result
 
     def jacobian(self, w: Scalars) -> list[list[Any]]:
-        """Return the derivative of the gradient (nv) by w, with the slips of w, by which it is not symmetric."""
+        """Return the derivative (nv × nv) of the gradient by w.
+
+        It includes the change of the slips (sliding speeds) with w, which makes it unsymmetric.
+        """
         rates = self.rates(w)
         slips = self.slips(rates)
         H = [list(row) for row in self.A]
@@ -256,7 +262,10 @@ class ContactProgram:
         return H
 
     def _least(self, terms: Sequence[ContactTerms], start: ProgramPoint) -> tuple[ProgramPoint, Any, Any]:
-        """Return the minimum of the function with these terms by Newton's method, iterations, and squared gradient."""
+        """Return the minimum for fixed compliances and targets of contacts, by Newton's method from ``start``.
+
+        Returns the point, the number of iterations and the squared gradient.
+        """
 
         def step(state: _Newton) -> _Newton:
             w, rates, momentum = (list(x) for x in state.at)
@@ -280,7 +289,7 @@ class ContactProgram:
         return result.state.at, result.iterations, result.state.left
 
     def gradient(self, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
-        """Return the function's gradient (nv) at w."""
+        """Return the gradient (nv) of the minimised function at w."""
         return self.unbalanced(self.change(w), terms, w)
 
     def change(self, w: Scalars) -> list[Any]:
@@ -293,7 +302,7 @@ class ContactProgram:
         return self.change(w) if self.varied is None else list(self.varied(w))
 
     def unbalanced(self, momentum: Scalars, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
-        """Return a change of momentum minus the impulses of contacts and intervals at w."""
+        """Return a change of momentum (nv) minus the impulses Jᵀ γ of contacts and intervals at w."""
         return self._pulled(momentum, terms, self.rates(w))
 
     def _pulled(self, momentum: Scalars, terms: Sequence[ContactTerms], rates: Scalars) -> list[Any]:
@@ -306,7 +315,7 @@ class ContactProgram:
         return result
 
     def hessian(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[list[Any]]:
-        """Return the lower triangle of the function's Hessian, from the rows' velocities."""
+        """Return the lower triangle of the minimised function's Hessian (nv × nv), from the velocities of the rows."""
         H = [list(row[: i + 1]) for i, row in enumerate(self.A)]
         shared: dict[str | int, list[tuple[ContactAt, Any]]] = {}
         for k, (contact, term, c) in enumerate(zip(self.contacts, terms, self._by_contact(rates), strict=True)):
@@ -373,7 +382,10 @@ class ContactProgram:
 
 
 def _secant(resulting: Any, used: Any, resulting_before: Any, used_before: Any) -> Any:
-    """Return the secant estimate of the slip at which the resulting slip equals the one used."""
+    """Return the secant estimate of the slip that reproduces itself in a round.
+
+    A round with the slip ``used`` yields the slip ``resulting``; the other two are those of the round before.
+    """
     apart = used - used_before
     far = lt(1e-14, fabs(apart))
     slope = where(far, (resulting - resulting_before) / where(far, apart, 1.0), 0.0)
