@@ -8,6 +8,7 @@ import pytest
 
 from linkwork._util import messages as _text
 from linkwork._util.messages import nearest
+from linkwork._util.validation import one_of
 from linkwork.errors import MOST_ISSUES, ModelError
 from linkwork.formats import parse_urdf
 from linkwork.model.tree_builder import build_tree
@@ -20,6 +21,8 @@ def test_the_nearest_names_come_first():
         ("elbw", ["elbow", "wrist"], "did you mean 'elbow'?"),
         ("index_q1", ["Left_index_q1", "thumb", "Right_index_q1"], "did you mean 'Left_index_q1' or 'Right_index_q1'?"),
         ("joint_3", [f"joint_{i}" for i in range(9)], "did you mean 'joint_3' or 'joint_0' or 'joint_1'?"),
+        ("rk5", ["euler", "rk4"], "did you mean 'rk4'?"),
+        ("gripper", ["upper", "lower"], "there are 'lower', 'upper'"),  # half of the letters, and another beginning
         ("q", ["a", "b"], "there are 'a', 'b'"),
         ("", ["b", "a"], "there are 'a', 'b'"),
         ("a", [], "no names are defined"),
@@ -28,6 +31,13 @@ def test_the_nearest_names_come_first():
     ):
         assert nearest(name, known).startswith(expected)
     assert nearest("q", [f"n{i:02}" for i in range(20)]).endswith("'n11' and 8 more")
+
+
+def test_a_message_lists_the_known_names_once():
+    for method, end in (("prm", "got 'prm'"), ("conect", "got 'conect'; did you mean 'connect'?")):
+        with pytest.raises(ValueError, match=r"^plan: method: expected one of 'connect', 'optimal', ") as caught:
+            one_of("plan", "method", method, ("connect", "optimal"))
+        assert str(caught.value).endswith(end)
 
 
 def test_a_set_gives_the_same_hint_in_every_order():

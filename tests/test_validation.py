@@ -116,6 +116,16 @@ def _looked_up(robot: Any, a: Any, frame: Any = "world", others: Any = (), point
     return a + 1.0
 
 
+@public
+def _summed(numbers: Any) -> float:
+    return float(sum(x for x in numbers))
+
+
+def test_a_number_in_place_of_a_sequence() -> None:
+    with pytest.raises(ArgumentError, match=r"^_summed: numbers: expected a sequence, got 3$"):
+        _summed(3)
+
+
 def test_errors_from_below_name_function_and_argument() -> None:
     """An unknown name is found in the arguments; words that are an argument's name by chance do not count."""
     for given, expected in (
@@ -173,7 +183,7 @@ def test_errors_of_the_users_own_functions_pass() -> None:
 
     with pytest.raises(AttributeError, match=r"no_such_attribute"):
         _measured([1.0], apply=own)
-    with pytest.raises(TypeError, match=r"_measured.. got an unexpected keyword argument 'other'"):
+    with pytest.raises(TypeError, match=r"_measured: no option named 'other'; there are"):
         _measured([1.0], other=1)
 
 

@@ -73,6 +73,7 @@ On the command line: `linkwork --help`.
 """
 
 from importlib import import_module
+from sys import modules as _modules
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -99,7 +100,7 @@ from linkwork import (
     spatial,
 )
 from linkwork._util.contract_report import ContractReport
-from linkwork._util.foreign_names import missing_attribute
+from linkwork._util.foreign_names import hint_at_missing_names, missing_attribute
 from linkwork._util.progress import Progress
 from linkwork.collision.shape_distance import contact_points, signed_distance
 from linkwork.compiler.casadi.from_casadi import from_casadi
@@ -197,6 +198,8 @@ def __getattr__(name: str) -> ModuleType:
     """Import rarely used modules on first access."""
     if name in ("environments", "identify"):
         return import_module(f".{name}", __name__)
-    if name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    raise AttributeError(missing_attribute(__name__, name, __all__), name=name)
+    raise missing_attribute(__name__, name, _this)
+
+
+_this = _modules[__name__]
+hint_at_missing_names(_this)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public, public_methods
-from linkwork._util.foreign_names import FOREIGN_NAMES, add_foreign_names
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork.collision.collision_pair_methods import CollisionMethods
 from linkwork.dynamics.derivative_methods import DerivativeMethods
 from linkwork.dynamics.methods import DynamicsMethods, ForceMethods, InertiaMethods
@@ -114,9 +114,6 @@ class Robot(
         """Total mass of all links [kg], including those fixed to the world."""
         self._tree.require_inertias("mass")
         return self._tree.mass
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name not in FOREIGN_NAMES]
 
     # -- equality, hash and pickle
 

@@ -3,42 +3,118 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
+import re
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork._util.foreign_names import _MODULE, _REMEDIES, _ROBOT
+from linkwork._util.foreign_name_tables import (
+    CLASS_REMEDIES,
+    CLASSES,
+    MODULES,
+    OPTIONS,
+    REMEDIES,
+    ROBOT,
+    by_foreign_name,
+    own_name,
+)
+from linkwork._util.foreign_names import ForeignName
+
+
+def _public(title: str) -> Any:
+    """Return an object of linkwork by its name."""
+    return reduce(getattr, title.split("."), lw)
+
+
+def _fields(kind: type) -> set[str]:
+    return {name for base in kind.__mro__ for name in inspect.get_annotations(base)}
 
 
 def test_every_name_that_is_advised_exists() -> None:
     robot: Any = lw.load("double_pendulum")
-    for advised in _ROBOT:
-        for name in advised.replace("robot.", "").split(" and "):
-            assert getattr(robot, name) is not None
-    for advised in _MODULE:
-        assert reduce(getattr, advised.split("."), lw) is not None
+    for key in ROBOT:
+        assert getattr(robot, own_name(key)) is not None
+    for key in MODULES:
+        assert _public(own_name(key)) is not None
+    for title, table in CLASSES.items():
+        for key in table:
+            assert own_name(key) in {*dir(_public(title)), *_fields(_public(title))}, (title, key)
+
+
+def test_no_foreign_name_hides_an_attribute() -> None:
+    """A class that gains a name of the tables has the attribute, and the table no longer needs it."""
+    for title, table in {"Robot": ROBOT, **CLASSES}.items():
+        kind = _public(title)
+        for name in [*by_foreign_name(table), *(REMEDIES if title == "Robot" else CLASS_REMEDIES.get(title, {}))]:
+            assert isinstance(inspect.getattr_static(kind, name), ForeignName), (title, name)
+            assert name not in _fields(kind) and not hasattr(kind, name)
+    for name in {**by_foreign_name(MODULES), **REMEDIES}:
+        assert name not in lw.__all__, name
+
+
+def test_the_page_and_the_tables_agree() -> None:
+    """Names in rows of functions on the page have hints; options on the page are in the table of options."""
+    page = (Path(__file__).parents[2] / "docs" / "coming_from.md").read_text(encoding="utf-8")
+    hints = {*by_foreign_name(ROBOT), *by_foreign_name(MODULES), *REMEDIES}
+    names = page[page.index("## Names") : page.index("## Options")]
+    for own, others in re.findall(r"^\| `([a-z_]+)\([^|]*\|(.*)$", names, re.MULTILINE):
+        for name in re.findall(r"`(\w+)", others):
+            assert name in hints or hasattr(lw.Robot, name) or hasattr(lw, name), (own, name)
+    options, foreign = {own_name(key) for key in OPTIONS}, by_foreign_name(OPTIONS)
+    table = page[page.index("## Options") : page.index("## Index maps")]
+    for own, others in re.findall(r"^\| `(\w+)[^|]*\|(.*)$", table, re.MULTILINE):
+        assert own in options
+        for name in re.findall(r"`(\w+)`", others):
+            assert name == own or own in map(own_name, foreign[name]) or name.startswith("goal_"), (own, name)
 
 
 def test_missing_attributes_say_what_there_is() -> None:
     robot: Any = lw.load("double_pendulum")
     for owner, name, said in (
-        (robot, "fkine", "use robot.pose"),
+        (robot, "fkine", "a Robot has no attribute 'fkine'; use robot.pose"),
         (robot, "qlim", "use robot.position_limits"),
+        (robot, "check_collision", "use robot.in_collision"),
+        (robot, "collision_geometries", "use robot.collision_shapes"),
+        (robot, "is_collision_free", "use robot.in_collision, the opposite"),
         (lw.Robot, "from_mjcf", "Robot.build"),
-        (robot, "show", _REMEDIES["show"]),
+        (robot, "show", REMEDIES["show"]),
+        (lw.Scene, "add_box", "a Scene has no attribute 'add_box'; use Scene.with_box, which returns a new scene"),
+        (lw.Scene(), "add_box", "use Scene.with_box"),
+        (lw.ik.IKResult, "solution", "an IKResult has no attribute 'solution'; use IKResult.q"),
+        (lw.motion.spline([0.0, 1.0], [[0.0], [1.0]]), "evaluate", "trajectory.t. returns q, v and a"),
         (lw, "from_mjcf", "Robot.build"),
         (lw, "DHRobot", "use linkwork.Robot.from_dh"),
         (lw, "lod", "did you mean 'load'?"),
+        (lw, "ContactGround", "module 'linkwork' has no attribute 'ContactGround'; use linkwork.simulation.Contact"),
+        (lw, "ContactGrond", "did you mean linkwork.simulation.ContactGround?"),
+        (lw, "PDController", "use linkwork.control.PD"),
+        (lw.control, "PDController", "module 'linkwork.control' .* use linkwork.control.PD"),
+        (lw.control, "Impedence", "did you mean 'Impedance'"),
+        (lw.shapes, "HalfSpaces", "did you mean 'HalfSpace'?"),
+        (lw.expr.linalg, "choleski", "did you mean 'cholesky'?"),
     ):
         with pytest.raises(AttributeError, match=said) as caught:
             getattr(owner, name)
         assert caught.value.name == name
         assert not hasattr(owner, name)
+    run = robot.simulate(np.zeros(2), duration=0.002)
+    with pytest.raises(AttributeError, match=r"a Simulation has no attribute 'time'; use Simulation.t$"):
+        _ = run.time
+    with pytest.raises(ImportError, match="cannot import name 'PDController'"):
+        from linkwork.control import PDController  # type: ignore[attr-defined]  # noqa: F401
+
+
+def test_foreign_names_leave_objects_as_they_are() -> None:
+    robot: Any = lw.load("double_pendulum")
     assert not hasattr(robot, "__array__") and not hasattr(lw, "__wrapped__")
     for again in (pickle.loads(pickle.dumps(robot)), copy.copy(robot), copy.deepcopy(robot)):
         assert again == robot
     assert not {"fkine", "show"} & {*dir(robot)} and "pose" in dir(robot)
+    assert "add_box" not in dir(lw.Scene()) and "with_box" in dir(lw.Scene())
     assert lw.environments.__name__ == "linkwork.environments" and "environments" in dir(lw)

@@ -76,6 +76,21 @@ def test_joints_links_and_masses(linkwork):
     assert f"total mass {robot.mass:.6g} kg" in out
 
 
+def test_collision_shapes_of_each_link(linkwork, urdf):
+    shapes = ('<box size="1 1 1"/>', '<sphere radius="1"/>', '<box size="2 1 1"/>', '<mesh filename="rod.stl"/>')
+    inner = "".join(f"<collision><geometry>{shape}</geometry></collision>" for shape in shapes)
+    path = urdf(
+        f'<robot name="r"><link name="a">{inner}</link><link name="b"/><joint name="j" type="fixed"><parent link="a"/>'
+        '<child link="b"/></joint></robot>'
+    )
+    lines = linkwork("info", path).out.splitlines()
+    assert any("collision shapes" in line for line in lines)
+    assert any(line.split()[:2] == ["a", "world"] and "2 Box, 1 Sphere, 1 Mesh" in line for line in lines)
+    assert [line.split() for line in lines if line.startswith("b ")] == [["b", "world", "-", "-", "-", "j"]]
+    links = json.loads(linkwork("info", path, "--json").out)["links"]
+    assert [link["collision_shapes"] for link in links] == [{"Box": 2, "Sphere": 1, "Mesh": 1}, {}]
+
+
 def test_a_mimic_joint_says_what_it_follows(linkwork, urdf):
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     links = "".join(f'<link name="{name}">{inertial}</link>' for name in "abc")

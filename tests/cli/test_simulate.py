@@ -39,7 +39,7 @@ def test_the_motion_is_the_robots(linkwork, urdf, tmp_path):
 def test_bad_usage(linkwork, urdf, tmp_path):
     file = urdf(ARM)
     for given, text in (
-        (("--duration", "0.015", "--dt", "0.01"), "expected a multiple >= 0 of dt"),
+        (("--duration", "0.01", "--record-every", "3"), "record_every: expected a divisor of the number of steps"),
         (("--from", "k=1"), "there are 'j'"),
         (("--velocity", "1", "2"), "expected the 1 coordinates of v, got 2 numbers"),
         (("--contacts", "uper"), "did you mean 'upper'"),

@@ -286,7 +286,7 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
     for options, said in (
         ({"parameters": 3}, "controller: parameters: expected strings"),
         ({"solver": lambda *problem: None}, "controller: solver: expected the name of a solver, a planner, or"),
-        ({"iteration": 3}, "unexpected keyword argument 'iteration'"),
+        ({"iteration": 3}, "controller: no option named 'iteration'"),
     ):
         with pytest.raises(TypeError, match=said):
             problem.controller(**options)

@@ -157,7 +157,7 @@ def test_row_28_a_long_chain_of_fixed_joints_and_of_mimics():
     [
         ("revolut", "unknown joint type 'revolut'", "did you mean 'revolute'?"),
         ("Fixed", "unknown joint type 'Fixed'", "did you mean 'fixed'?"),
-        ("", "unknown joint type ''", "there are"),
+        ("", "unknown joint type ''", "None"),
         ("plane", "unknown joint type 'plane'", "did you mean 'planar'?"),
     ],
 )

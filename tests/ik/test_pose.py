@@ -10,6 +10,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import UnknownNameError
+from linkwork.model.random_tree import random_tree
 from oracles.trees import TREES, robot_of
 
 ARM = lw.load("arm7")
@@ -123,6 +124,23 @@ def test_several_tasks_of_one_problem():
     assert np.abs(ARM.pose(found.q, "forearm_distal")[:, :3, :3] - R).max() <= 2e-6
 
 
+def test_a_pose_of_a_robot_with_few_joints_names_the_remedy():
+    """Where searches find nothing, without locked joints, and where a proof says that the orientation is impossible."""
+    robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
+    q = np.random.default_rng(0).uniform(-2.0, 2.0, 4)
+    target = lw.pose((0.0, 0.0, 0.05)) @ robot.pose(q, "body3")
+    remedy = "orientation_tolerance=np.inf leaves its orientation free"
+    found = robot.inverse_kinematics(target, "body3")
+    assert found.status == "not_found" and f"'body3' has nv = 4 < 6 components of its pose: {remedy}" in found.message
+    assert "max_iterations" in found.explain()
+    assert robot.inverse_kinematics(target, "body3", orientation_tolerance=np.inf).success
+    locked = robot.inverse_kinematics(target, "body3", q_init=q, locked=["joint1"]).message
+    assert "nv = 3 < 6" in locked
+    pendulum = lw.load("double_pendulum")
+    across = pendulum.inverse_kinematics(pendulum.pose([0.3, 0.4], "tip") @ np.diag([-1.0, -1.0, 1.0, 1.0]), "tip")
+    assert across.status == "out_of_reach" and "'tip' has nv = 2 < 6" in across.message
+
+
 def test_bad_input_says_what():
     X = targets(ARM, "hand", 2)
     mirrored, late = X[0].copy(), np.full((4, 4), np.nan)
@@ -132,6 +150,7 @@ def test_bad_input_says_what():
         (lambda: ARM.inverse_kinematics(X[:, :3], "hand"), ValueError, "4, 4"),
         (lambda: ARM.inverse_kinematics(mirrored, "hand"), ValueError, "pose"),
         (lambda: ARM.inverse_kinematics(late, "hand"), ValueError, "nan"),
+        (lambda: ARM.inverse_kinematics(2.0 * np.eye(4), "hand"), ValueError, r"matrix of shape \(4, 4\) with a rota"),
         (lambda: ARM.inverse_kinematics(X, "hand", q_init=np.zeros(3)), ValueError, "q_init"),
         (lambda: ARM.inverse_kinematics(X, "hand", position_tolerance=-1.0), ValueError, "position_tolerance"),
         (lambda: ARM.inverse_kinematics(X, "hand", orientation_tolerance=[1.0, 2.0]), ValueError, "or three"),

@@ -69,7 +69,7 @@ def test_nan_is_refused_with_its_place(robot, q):
     zero = np.zeros(N)
     bad = q[0, 0].copy()
     bad[3] = np.nan
-    with pytest.raises(ValueError, match=r"mass_matrix: q\[3\] is NaN \(joint 'elbow'\)"):
+    with pytest.raises(ValueError, match=r"mass_matrix: q\[3\] is NaN \(joint 'elbow'\); 1 NaN in this argument$"):
         robot.mass_matrix(bad)
     with pytest.raises(ValueError, match=r"q\[3\] is NaN"):
         robot.mass_matrix(bad.tolist())
@@ -77,7 +77,9 @@ def test_nan_is_refused_with_its_place(robot, q):
         robot.mass_matrix(bad.astype(np.float32))
     many = q.copy()
     many[1, 2, 5] = many[1, 2, 6] = np.nan
-    with pytest.raises(ValueError, match=r"q\[1, 2, 5\] is NaN \(joint 'wrist_flex'\); 2 NaN in this argument"):
+    with pytest.raises(
+        ValueError, match=r"q\[1, 2, 5\] is NaN \(joint 'wrist_flex'\); 2 NaN in this argument; a kernel"
+    ):
         robot.mass_matrix(many)
     with pytest.raises(ValueError, match=r"inverse_dynamics: a\[0\] is NaN"):
         robot.inverse_dynamics(q, zero, np.full(N, np.nan))

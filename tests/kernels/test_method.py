@@ -46,7 +46,7 @@ def test_messages_name_the_robots_method():
         (lambda: ARM.pose(Q, "hand", "world"), r"Robot\.pose\(\) takes 3 positional arguments but 4 were given"),
         (
             lambda: ARM.pose(Q, "hand", relative="world"),
-            r"Robot\.pose\(\) got an unexpected keyword argument 'relative'",
+            r"pose: no option named 'relative'; did you mean",
         ),
         (lambda: ARM.mass_matrix(Q, passive=1.5), r"mass_matrix: passive: expected one of False, True, got 1\.5"),
         (lambda: ARM.inverse_dynamics(Q, Q, Q, wrenches=[1.0] * 6), r"inverse_dynamics: wrenches: expected a dict by"),

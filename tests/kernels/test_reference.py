@@ -17,6 +17,7 @@ from typing import Any
 from tests.helpers.public_interface import Field
 
 import linkwork as lw
+from linkwork._util.foreign_names import ForeignName
 from linkwork.dynamics.base_parameters import BaseParameters
 from linkwork.kinematics.point_methods import PlacedDirection, PlacedPoint
 from linkwork.mechanisms.integrability import Integrability
@@ -110,7 +111,10 @@ def others(kind: type, rows: Mapping[str, FunctionSpec]) -> dict[str, Any]:
     fields = {field.name for field in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else set()
     every = sorted({*dir(kind), *fields} - {*rows})
     found = {name: inspect.getattr_static(kind, name, Field) for name in every}
-    return {name: getattr(value, "__func__", value) for name, value in found.items() if not name.startswith("_")}
+    found = {
+        name: value for name, value in found.items() if not (name.startswith("_") or isinstance(value, ForeignName))
+    }
+    return {name: getattr(value, "__func__", value) for name, value in found.items()}
 
 
 def reference() -> str:

@@ -186,8 +186,8 @@ def test_bad_questions(reaching):
         with pytest.raises(ValueError, match=r"ipopt.*no time_limit, progress and callback"):
             problem.solve(q0[0], targets={"reach": X[0]}, solver="ipopt", **option)
     for options, said in (
-        ({"foo": 1}, "unexpected keyword argument 'foo'"),
-        ({"tolerence": 1e-6}, "unexpected keyword argument 'tolerence'"),
+        ({"foo": 1}, "no option named 'foo'"),
+        ({"tolerence": 1e-6}, "no option named 'tolerence'; did you mean 'tolerance'"),
         ({"controls": 0.0}, "controls: not an option of solver='augmented'"),
         ({"seed": -1}, "seed: expected .*integer >= 0"),
         ({"seed": "x", "solver": "ilqr"}, "seed: expected .*integer >= 0"),

@@ -306,13 +306,36 @@ def test_long_edges_are_sampled_in_parts_and_the_clock_is_looked_at_between(arm:
     assert fine.status == "time_limit" and not fine.path.size
 
 
+def test_a_pose_is_no_batch_of_configurations_of_four_joints() -> None:
+    robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
+    robot = robot.with_collisions("body3", lw.shapes.Sphere(0.05))
+    home, there = np.zeros(4), np.full(4, 0.3)
+    X = robot.pose(there, "body3")
+    for goal in (X, X.round(3), lw.spatial.Pose.of(X.tolist()), [X], [home, X], X[np.newaxis], np.eye(4).tolist()):
+        with pytest.raises(ValueError, match=r"^plan: goal.*: expected configurations, .*; a pose needs frame="):
+            robot.plan(home, goal, WALL)
+    for call in (
+        lambda: robot.plan(X, home, WALL),
+        lambda: robot.inverse_kinematics(X, "body3", q_init=X),
+        lambda: robot.is_motion_free(X, home, WALL),
+    ):
+        with pytest.raises(
+            ValueError, match=r": expected a configuration \(\.\.\., 4\), got a pose \(4, 4\); inverse_kin"
+        ):
+            call()
+    assert robot.plan(home, np.array([there] * 4), WALL).success  # four configurations
+    assert robot.plan(home, X, WALL, frame="body3").success
+    assert robot.plan(home, lw.spatial.Pose.of(X.tolist()), WALL, frame="body3").success
+
+
 def test_what_is_refused(arm: lw.Robot) -> None:
     for arguments, how, error, words in (
         (([np.nan, 0.0, 0.0], GOAL), {}, ValueError, "start.*NaN"),
         ((START, [0.0, np.nan, 0.0]), {}, ValueError, "goal.*NaN"),
         ((START, [0.0, 0.0]), {}, ValueError, r"goal: .*\(\.\.\., 3\)"),
         ((START, []), {}, ValueError, "goal"),
-        ((START, np.eye(4)), {}, ValueError, "expected frame="),
+        ((START, np.eye(4)), {}, ValueError, r"goal: expected configurations, .*\(4, 4\); a pose needs frame="),
+        ((np.eye(4), GOAL), {}, ValueError, r"start: .*got shape \(4, 4\); inverse_kinematics computes"),
         ((START, np.eye(4)), {"frame": "tap"}, lw.errors.UnknownNameError, "tip"),
         ((START, np.eye(3)), {"frame": "tip"}, ValueError, "expected a pose"),
         ((START, np.eye(2)), {"frame": "tip"}, ValueError, "expected a pose"),

@@ -269,6 +269,7 @@ def test_what_is_no_sensor_is_refused():
         (lambda: Encoder(noise=-1.0), ValueError, "noise: expected standard deviations >= 0"),
         (lambda: Encoder(delay=np.nan), ValueError, "delay"),
         (lambda: Encoder(of="torque"), ValueError, "'force'"),
+        (lambda: Encoder(joints=0), TypeError, "Encoder: joints: expected None or names of joints, got 0"),
         (lambda: RangeSensor("tip"), ValueError, "expected a scene"),
         (lambda: RangeSensor("tip", (0, 0, 0), links="rod"), ValueError, "directions"),
         (lambda: robot.simulate([0.1], duration=0.01, sensors={"a": TwoNumbers()}, seed=0.5), ValueError, "seed"),

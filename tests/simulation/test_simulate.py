@@ -226,7 +226,7 @@ def test_steps_too_long_are_told():
     )
     spring = {"controller": lambda t, q, v, k: -k * q, "constants": {"k": 1e4}}
     damper = {"damping:rail": [400.0]}
-    with pytest.warns(SimulationWarning, match=r"0.03 s is too long .* eigenvalue -6.85; use 0.015 s"):
+    with pytest.warns(SimulationWarning, match=r"0.03 s is too long .* of 'rail' by the eigenvalue -6.85; use 0.015 s"):
         mass.simulate([0.1], dt=0.03, duration=0.03, **spring)
     with pytest.warns(SimulationWarning, match=r"eigenvalue 5; use 0.005 s"):
         mass.simulate([[0.1], [0.2]], dt=0.01, duration=0.01, method="rk4", parameters=damper)
@@ -246,7 +246,9 @@ def test_steps_too_long_for_controllers_and_contacts_are_told():
         lw.Link("mass", mass=1.0),
         lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="mass"),
     )
-    held = "eigenvalue -6.85; use 0.015 s; a controller's forces are constant over a step"
+    held = (
+        "eigenvalue -6.85; use 0.015 s, lower gains, or linkwork.simulation.ServoActuators, which are stable with any"
+    )
     ground = ContactGround(ContactPoint("mass"), height=-10.0)
     for how in ({"contacts": ground}, {"method": "implicit_euler"}):
         with pytest.warns(SimulationWarning, match=held):
@@ -321,13 +323,30 @@ def test_signals_of_as_many_steps_as_environments(arm):
         assert np.array_equal(found.q[2], arm.simulate(start[2], time_inputs={"way": way}, **how).q)
 
 
+def test_a_duration_between_two_steps_ends_with_the_second(arm):
+    """Rounding of the duration itself, as 0.3 / 0.1, counts for nothing."""
+    for duration, dt, count in (
+        (0.0105, 1e-3, 11),
+        (0.0101, 1e-3, 11),
+        (0.3, 0.1, 3),
+        (7 * 0.1, 0.1, 7),
+        (1e-4, 0.1, 1),
+    ):
+        t = arm.simulate(arm.neutral(), duration=duration, dt=dt).t
+        assert len(t) == count + 1 and t[-1] >= duration
+
+
 def test_bad_input(arm):
     """What is wrong is said before anything is computed."""
     q = arm.neutral()
     wrong = [
         (ValueError, "dt: expected a finite number > 0", {"dt": 0.0}),
-        (ValueError, "duration: expected a multiple >= 0 of dt", {"duration": 0.0105, "dt": 1e-3}),
-        (ValueError, "record_every: expected a divisor of the number of steps", {"record_every": 3}),
+        (ValueError, r"duration: expected a finite number >= 0 \[s\], got -0.01", {"duration": -0.01}),
+        (
+            ValueError,
+            "record_every: expected a divisor of the number of steps, .* got 3; duration=0.012 ends at a record",
+            {"record_every": 3},
+        ),
         (UnknownNameError, "did you mean 'rk4'", {"method": "rk5"}),
         (TypeError, "controller: expected a function", {"controller": 3.0}),
         (
@@ -342,7 +361,7 @@ def test_bad_input(arm):
             {"time_inputs": {"push": np.zeros((9, 3))}},
         ),
         (ValueError, "constants\\['gain'\\]: expected finite", {"constants": {"gain": np.nan}}),
-        (ValueError, "v: expected finite numbers", {"v": [0.0, np.nan, 0.0]}),
+        (ValueError, rf"^simulate: v\[1\] is NaN \(joint '{arm.joints[1].name}'\)", {"v": [0.0, np.nan, 0.0]}),
         (UnknownNameError, "kinetic_energy", {"record": ["kinetic_enrgy"]}),
         (
             ValueError,

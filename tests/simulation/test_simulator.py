@@ -151,6 +151,7 @@ def test_bad_input(arm):
         (ValueError, "expected finite", lambda: simulator.step([np.nan, 0.0])),
         (TypeError, "expected no inputs", lambda: simulator.step(gain=1.0)),
         (ValueError, "count: expected a number of steps", lambda: simulator.step(count=0)),
+        (ValueError, r"^Simulator.reset: q\[1\] is NaN", lambda: simulator.reset([0.0, np.nan])),
         (ValueError, "expected shapes that broadcast to the batch \\(\\)", lambda: simulator.reset(np.zeros((2, 2)))),
         (ValueError, "restore: state: expected a finite SimulatorState", lambda: simulator.restore(3)),
         (

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.declared_kinds import declared, fits, is_meaningless, kind_text
-from linkwork._util.messages import nearest
+from linkwork._util.messages import did_you_mean
 from linkwork._util.unknown_names import unknown_name_error
 from linkwork._util.validation import MOST_COUNT, is_integer, is_real, shown
 from linkwork.errors import ArgumentError, UnknownNameError
@@ -40,8 +40,8 @@ def misfit_error(caller: str, name: str, kind: Any, value: Any) -> Exception:
     number = numeric and (isinstance(value, (float, np.floating)) or is_integer(value))
     near = ""
     if typing.get_origin(kind) is typing.Literal and isinstance(value, str):
-        hint = nearest(value, [x for x in typing.get_args(kind) if isinstance(x, str)])
-        number, near = True, f"; {hint}" if hint.startswith("did") else ""
+        hint = did_you_mean(value, [x for x in typing.get_args(kind) if isinstance(x, str)])
+        number, near = True, f"; {hint}" if hint else ""
     return (ValueError if number else ArgumentError)(
         f"{caller}: {name}: expected {kind_text(kind)}, got {shown(value)}{near}"
     )
@@ -76,7 +76,7 @@ def named_error(
     try:
         bound = inspect.signature(function).bind(*arguments, **named)
     except TypeError:
-        return None  # Python's own error names what is missing or unexpected
+        return None  # Python's own error names what is missing
     caller, text, is_deep = caller_of(function, arguments, method), str(error), _is_deep(below, own)
     values = _values(function, bound, method)
     passed = [entry for entry in values if entry[2] is not entry[1].default]
@@ -102,6 +102,8 @@ def named_error(
         kind = ArgumentError if isinstance(error, TypeError) else ValueError
         if is_plain:
             return _again(type(error), f"{caller}: {name}: {_without_caller(text, caller)}")
+        if text == f"{type(value).__name__!r} object is not iterable":
+            return kind(f"{caller}: {name}: expected a sequence, got {shown(value)}")
         return kind(f"{caller}: {name}: expected another value, got {shown(value)}; {text[:300]}")
     if is_plain and _names_caller(text, caller):
         return None

@@ -4,7 +4,8 @@
 are not booleans where a bool is declared, and for integers above `MOST_COUNT`.  Other arguments are left to the
 function, whose own messages have units and remedies.  If the function raises an error that does not name the argument,
 or accepts the argument silently, the error is replaced by one that names the unsuitable argument, with the original
-error as its cause.  Errors of the user's own functions are not changed.
+error as its cause.  Errors of the user's own functions are not changed.  For an option that the function does not have,
+the error names the option that it has.
 ``@public(tolerance=non_negative, ...)`` runs checks of `validation` first.  The contents of arrays are not checked
 before a call.
 """
@@ -23,6 +24,7 @@ import numpy as np
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS, caller_of, misfit_error, named_error
 from linkwork._util.declared_kinds import STORED, AnyKind, AxesKind, declared, fits, is_quick
+from linkwork._util.unknown_options import unknown_option_error
 from linkwork._util.validation import MOST_COUNT, Check, is_integer, optional, seed, shown
 from linkwork.errors import ArgumentError, UnknownNameError
 
@@ -77,6 +79,9 @@ def raise_named(
     """
     if _is_linkwork(sys._getframe(2) if frame is None else frame):
         return
+    unknown = unknown_option_error(caller_of(function, arguments, method), function, arguments, named, error)
+    if unknown is not None:
+        raise unknown from None
     replacement = named_error(function, arguments, named, error, method)
     if replacement is not None:
         raise replacement from (None if isinstance(error, (ArgumentError, UnknownNameError)) else error)

@@ -1,76 +1,24 @@
-"""Hints for attributes that do not exist: the nearest name, or the equivalent of another library's name.
-
-Sources: the interfaces of Robotics Toolbox for Python 1.1, MATLAB's rigidBodyTree, Pinocchio 4.1 and Drake 1.51, and
-names of common file formats.
-"""
+"""Hints for attributes that do not exist: the nearest name, or the equivalent of another library's name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import NoReturn
 
-from linkwork._util.messages import nearest
+from linkwork._util.foreign_name_tables import (
+    CLASS_REMEDIES,
+    CLASSES,
+    MODULES,
+    REMEDIES,
+    ROBOT,
+    Table,
+    by_foreign_name,
+)
+from linkwork._util.messages import close_names, nearest
 
-__all__ = ["FOREIGN_NAMES", "ForeignName", "add_foreign_names", "missing_attribute"]
-
-_ROBOT = {
-    "pose": ("fkine", "fk", "getTransform", "get_transform", "frame_pose", "framePlacement", "CalcRelativeTransform"),
-    "forward_kinematics": ("fkine_all", "forwardKinematics", "fkine_path"),
-    "jacobian": (
-        *("jacob0", "jacobe", "geometricJacobian", "getFrameJacobian", "computeFrameJacobian", "computeJointJacobians"),
-        *("CalcJacobianSpatialVelocity",),
-    ),
-    "jacobian_derivative": ("jacob0_dot", "getFrameJacobianTimeVariation"),
-    "inverse_kinematics": (
-        "ik",
-        "ikine",
-        "ikine_LM",
-        "ikine_GN",
-        "ikine_NR",
-        "ik_LM",
-        "ik_GN",
-        "ik_NR",
-        "inverseKinematics",
-    ),
-    "inverse_dynamics": ("rne", "rnea", "inverseDynamics", "CalcInverseDynamics"),
-    "forward_dynamics": ("accel", "aba", "forwardDynamics", "fdyn"),
-    "mass_matrix": ("inertia", "crba", "massMatrix", "M", "CalcMassMatrix"),
-    "coriolis_matrix": ("coriolis", "computeCoriolisMatrix"),
-    "gravity_force": ("gravload", "gravityTorque", "gravity_torque", "computeGeneralizedGravity"),
-    "bias_force": ("velocityProduct", "nonLinearEffects", "nle", "CalcBiasTerm"),
-    "center_of_mass": ("com", "centerOfMass", "CalcCenterOfMassPosition"),
-    "random_configuration": ("randomConfiguration", "random_q"),
-    "neutral": ("homeConfiguration", "qz", "q0"),
-    "nv": ("n", "dof", "ndof"),
-    "position_limits": ("qlim", "lowerPositionLimit", "joint_limits"),
-    "joints": ("joint_names", "jointNames"),
-    "plan": ("plan_path", "motion_plan"),
-    "named_configurations": ("referenceConfigurations", "keyframe", "keyframes"),
-    "actuators": ("actuator", "motors"),
-}
-_MODULE = {
-    "load": ("from_urdf", "load_urdf", "URDF", "buildModelFromUrdf", "importrobot", "read", "read_urdf"),
-    "Robot.build": ("build", "rigidBodyTree", "ERobot", "MultibodyPlant"),
-    "Robot.from_dh": ("DHRobot", "from_dh", "SerialLink"),
-    "pose": ("SE3", "transform"),
-    "motion": ("trajectory", "planning", "trajectories"),
-    "simulation": ("simulate", "sim"),
-    "ik": ("inverse_kinematics",),
-}
-_REMEDIES = {
-    **dict.fromkeys(
-        ("from_mjcf", "load_mjcf", "MJCF", "from_sdf", "load_sdf", "from_usd", "load_usd"),
-        "linkwork reads URDF only: convert the file to URDF, or build the robot with Robot.build",
-    ),
-    **dict.fromkeys(
-        ("show", "view", "visualize", "render", "plotly", "display", "draw"),
-        "Robot.plot draws a robot, PlanResult.plot a path and Simulation.animation a motion, with matplotlib",
-    ),
-}
-
-
-FOREIGN_NAMES = {name: f"use robot.{own}" for own, theirs in _ROBOT.items() for name in theirs} | _REMEDIES
-"""Advice for each attribute of robots that other libraries have."""
+__all__ = ["ForeignName", "add_foreign_names", "hint_at_missing_names", "missing_attribute"]
 
 
 class ForeignName:
@@ -79,27 +27,92 @@ class ForeignName:
     A `__getattr__` of the class could do the same, but would double the time of each method call.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self.__doc__ = f"Not an attribute here: {FOREIGN_NAMES[name]}."
+    def __init__(self, name: str, advice: str) -> None:
+        self._name, self._advice = name, advice
+        self.__doc__ = f"Not an attribute here: {advice}."
 
     def __get__(self, owner: object, kind: type) -> NoReturn:
-        message = f"a {kind.__name__} has no attribute {self._name!r}; {FOREIGN_NAMES[self._name]}"
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        message = f"{article} {kind.__name__} has no attribute {self._name!r}; {self._advice}"
         raise AttributeError(message, name=self._name, obj=kind if owner is None else owner)
 
 
-def add_foreign_names(kind: type) -> None:
-    """Add a `ForeignName` to a class for each name of other libraries that the class does not define."""
-    known = {name for base in kind.__mro__ for name in vars(base)}
-    for name in FOREIGN_NAMES:
-        if name not in known:
-            setattr(kind, name, ForeignName(name))
+def add_foreign_names(kind: type, title: str = "") -> None:
+    """Add a `ForeignName` to a class for each name of other libraries that the class does not define.
+
+    ``title`` is the name of the class in linkwork; without it the names are those of robots.
+    """
+    table, remedies = (CLASSES.get(title, {}), CLASS_REMEDIES.get(title, {})) if title else (ROBOT, REMEDIES)
+    prefix = kind.__name__ if title else "robot"
+    known = {name for base in kind.__mro__ for name in (*vars(base), *inspect.get_annotations(base))}
+    advice = {**_advice(table, prefix), **remedies}
+    foreign = {name: ForeignName(name, text) for name, text in advice.items() if name not in known}
+    for name, descriptor in foreign.items():
+        setattr(kind, name, descriptor)
+
+    def without_foreign_names(self: object) -> list[str]:
+        """List the attributes without names of other libraries."""
+        return [name for name in object.__dir__(self) if name not in foreign]
+
+    kind.__dir__ = without_foreign_names  # type: ignore[assignment]
 
 
-def missing_attribute(module: str, name: str, known: Iterable[str]) -> str:
-    """Return the message of a module's AttributeError: the missing name and the nearest existing one."""
-    for own, theirs in _MODULE.items():
-        if name in theirs:
-            return f"module {module!r} has no attribute {name!r}; use linkwork.{own}"
-    remedy = _REMEDIES.get(name) or nearest(name, sorted(one for one in known if not one.startswith("_")))
-    return f"module {module!r} has no attribute {name!r}; {remedy}"
+def hint_at_missing_names(package: ModuleType) -> None:
+    """Let errors of attributes that the package's public modules and classes do not have name those that exist."""
+    modules = dict(_public_modules(package, package.__name__))
+    for title, module in modules.items():
+        if "__getattr__" not in vars(module):
+            module.__getattr__ = _missing_in(title, package)  # type: ignore[method-assign]
+    for title in CLASSES:
+        place, _, name = title.rpartition(".")
+        owner = modules[f"{package.__name__}.{place}".rstrip(".")]
+        add_foreign_names(getattr(owner, name), title)
+
+
+def _missing_in(title: str, package: ModuleType) -> Callable[[str], NoReturn]:
+    """Return the `__getattr__` of a module."""
+
+    def missing(name: str) -> NoReturn:
+        raise missing_attribute(title, name, package)
+
+    missing.__name__ = missing.__qualname__ = "__getattr__"
+    return missing
+
+
+def missing_attribute(title: str, name: str, package: ModuleType) -> AttributeError:
+    """Return the error of a module's missing attribute, with its equivalent or the nearest name in the package."""
+    text = f"module {title!r} has no attribute {name!r}"
+    return AttributeError(text if name.startswith("_") else f"{text}; {_hint(title, name, package)}", name=name)
+
+
+def _hint(title: str, name: str, package: ModuleType) -> str:
+    root = package.__name__
+    advice = _advice(MODULES, root) | REMEDIES
+    if name in advice:
+        return advice[name]
+    modules = dict(_public_modules(package, root))
+    own = [*dict.fromkeys(modules[title].__all__)] if title in modules else []
+    elsewhere = {key: place for place, module in modules.items() if place != title for key in module.__all__}
+    if name in elsewhere:
+        return f"use {elsewhere[name]}.{name}"
+    if close_names(name, own):
+        return nearest(name, own)
+    places = [f"{elsewhere[key]}.{key}" for key in close_names(name, sorted(elsewhere))]
+    return f"did you mean {' or '.join(places)}?" if places else nearest(name, own)
+
+
+def _advice(table: Table, prefix: str) -> dict[str, str]:
+    """Return the advice for each foreign name of a table."""
+    result = {}
+    for name, keys in by_foreign_name(table).items():
+        result[name] = f"use {' or '.join(f'{prefix}.{key}' for key in keys)}"
+    return result
+
+
+def _public_modules(module: ModuleType, title: str) -> Iterator[tuple[str, ModuleType]]:
+    """Yield the public modules of a package that are imported, with their names; inner ones come first."""
+    for name in module.__all__:
+        value = vars(module).get(name)
+        if isinstance(value, ModuleType) and value.__name__.startswith(title):
+            yield from _public_modules(value, f"{title}.{name}")
+    yield title, module

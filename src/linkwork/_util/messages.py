@@ -16,6 +16,7 @@ from linkwork._util.console import backslashed
 __all__ = [
     "close_names",
     "cut",
+    "did_you_mean",
     "escaped",
     "label",
     "letters",
@@ -52,9 +53,9 @@ def nearest(name: str, known: Collection[str]) -> str:
     if isinstance(known, (set, frozenset)):
         known = sorted(known)
     names = sorted({k for k in islice(known, _MOST_NAMES) if len(k) <= _LONGEST_NAME})
-    close = close_names(name, names) if len(name) <= _LONGEST_NAME else []
-    if close:
-        return "did you mean " + " or ".join(repr(c) for c in close) + "?"
+    hint = did_you_mean(name, names)
+    if hint:
+        return hint
     if not names:
         return "the known names are too long to list" if known else "no names are defined"
     more = len(names) - 12 + max(len(known) - _MOST_NAMES, 0)
@@ -62,10 +63,18 @@ def nearest(name: str, known: Collection[str]) -> str:
     return f"there are {shown}" + (f" and {more} more" if more > 0 else "")
 
 
-def close_names(name: str, names: Iterable[str], min_similarity: float = 0.65) -> list[str]:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint with the most similar known names, or "" if none is similar: for messages that list all names."""
+    close = close_names(name, known) if len(name) <= _LONGEST_NAME else []
+    return "did you mean " + " or ".join(repr(c) for c in close) + "?" if close else ""
+
+
+def close_names(name: str, names: Iterable[str], min_similarity: float | None = None) -> list[str]:
     """Return up to three names that resemble a name, the most similar first.
 
     The similarity of two names is twice the length of their longest common subsequence over the sum of their lengths.
+    It is at least ``min_similarity``, by default 0.65 for names that begin alike or contain one another, and 0.75 for
+    others.
     """
     similar = [k for k in names if 3 * max(len(k), len(name)) <= 7 * min(len(k), len(name))]
     similar.sort(key=lambda k: abs(len(k) - len(name)))
@@ -78,7 +87,8 @@ def close_names(name: str, names: Iterable[str], min_similarity: float = 0.65) -
         if work > _MOST_WORK:
             break
         similarity = 2.0 * _common(k, positions, len(name)) / (len(k) + len(name))
-        if similarity >= min_similarity:
+        alike = k[:1] == name[:1] or name in k or k in name
+        if similarity >= (min_similarity or (_ALIKE if alike else _SIMILAR)):
             result.append((-similarity, k))
     return [k for _, k in sorted(result)[:3]]
 
@@ -115,6 +125,7 @@ def listed(names: Iterable[str], between: str = ", ") -> str:
     return f"{text}{between}... and {rest} more" if rest > 0 else text
 
 
+_SIMILAR, _ALIKE = 0.75, 0.65  # least similarity of names in a hint; of those that begin alike or contain another
 _LONGEST_NAME = 120  # characters; longer names are not compared, so that hints take milliseconds
 _MOST_NAMES = 10_000
 _MOST_WORK = 100_000  # characters compared for one hint

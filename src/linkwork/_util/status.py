@@ -38,7 +38,7 @@ class Status(StrEnum):
     LOCAL_MINIMUM = (
         "local_minimum",
         "The residual or the cost is above tolerance, and no small change reduces it.",
-        "Start from another q_init, or allow more starts.",
+        "Start from another q_init, or allow more starts: max_starts, num_starts or max_iterations.",
     )
     SINGULAR = (
         "singular",
@@ -63,7 +63,7 @@ class Status(StrEnum):
     NOT_FOUND = (
         "not_found",
         "No start led to a solution; a solution may exist.",
-        "Start from another q_init, allow more starts, or relax the target.",
+        "Start from another q_init, allow more starts by max_iterations, or relax the target.",
     )
     NO_OTHER_SOLUTION = (
         "no_other_solution",
@@ -200,7 +200,7 @@ class Status(StrEnum):
     CONTROLLER_FAILED = (
         "controller_failed",
         "The controller's output was non-finite or implausibly large.",
-        "Check the controller in the state at which the simulation stopped.",
+        "Check the controller in the state of the stop; high gains need a smaller dt, or ServoActuators.",
     )
     DIVERGED = (
         "diverged",

@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from linkwork._util.messages import nearest
+from linkwork._util.messages import did_you_mean
 from linkwork.errors import ArgumentError
 
 __all__ = [
@@ -224,7 +224,7 @@ def one_of(caller: str, argument: str, value: Any, known: Collection[str]) -> st
     if not isinstance(value, str):
         _refuse(caller, argument, expected, value, ArgumentError)
     if value not in known:
-        _refuse(caller, argument, expected, value, ValueError, nearest(value, known))
+        _refuse(caller, argument, expected, value, ValueError, did_you_mean(value, known))
     return str(value)
 
 

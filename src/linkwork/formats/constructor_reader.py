@@ -13,7 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
-from linkwork._util.messages import nearest, quoted
+from linkwork._util.messages import did_you_mean, nearest, quoted
 from linkwork.errors import Findings, Issue, Location
 from linkwork.formats.constructor_schema import TYPES, arguments, is_function
 from linkwork.formats.json_and_yaml import Value
@@ -80,7 +80,7 @@ class PlainReader:
         result = known.get(word)
         if result is None and word:
             message = f"unknown kind {quoted(word)}: expected one of {', '.join(known)}"
-            self.error(value.content["kind"], code, message, nearest(word, [*known]))
+            self.error(value.content["kind"], code, message, did_you_mean(word, known) or None)
         return result
 
     # -- numbers
@@ -177,7 +177,7 @@ class PlainReader:
         if kind is None:
             expected = "expected one of " + ", ".join(TYPES)
             got = quoted(word) if isinstance(word, str) else given.kind
-            hint = nearest(word, TYPES) if isinstance(word, str) else None
+            hint = (did_you_mean(word, TYPES) or None) if isinstance(word, str) else None
             self.error(given, "JOINT_TYPE", f"unknown joint type {got}: {expected}", hint)
             return None
         errors = len(self.findings.errors)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from linkwork._util.messages import nearest, quoted
+from linkwork._util.messages import did_you_mean, quoted
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.force_elements import ForceElement
@@ -188,8 +188,10 @@ class _Document:
             if word:
                 expected = "expected one of " + ", ".join(sorted([LOOP, *(k for k in KINDS if is_plain(KINDS[k]))]))
                 where = value.content["kind"]
-                hint = "write joints that close loops under loops" if word in TYPES else nearest(word, [*KINDS, LOOP])
-                reader.error(where, "CONSTRAINT_KIND", f"unknown kind {quoted(word)}: {expected}", hint)
+                hint = (
+                    "write joints that close loops under loops" if word in TYPES else did_you_mean(word, [*KINDS, LOOP])
+                )
+                reader.error(where, "CONSTRAINT_KIND", f"unknown kind {quoted(word)}: {expected}", hint or None)
             return None
         if not is_plain(kind):
             hint = f"add it in Python: robot.with_constraints(linkwork.constraints.{kind.__name__}(...))"

@@ -233,6 +233,7 @@ class JointDiscontinuity(NamedTuple):
 
 
 _STATUSES = (Status.SOLVED, Status.NOT_FOUND)
+_ADVICE = "Start from another q_init, or relax the tolerances."
 
 
 class IKPathResult(Result):
@@ -296,7 +297,7 @@ class IKPathResult(Result):
         Raises ValueError if the index does not select one path.
         """
         failed = not np.all(self.success[index])
-        return f"{self._describe(index)}. {Status.NOT_FOUND.advice}" if failed else f"{self._describe(index)}."
+        return f"{self._describe(index)}. {_ADVICE}" if failed else f"{self._describe(index)}."
 
     def _describe(self, path: int | tuple[int, ...]) -> str:
         success, changed, steps = self.success[path], self.reconfigured[path], np.abs(self.steps[path])

@@ -15,7 +15,9 @@ from linkwork.ik.arguments import flat_states
 from linkwork.ik.failure_analysis import Reason, analyse_failures
 from linkwork.ik.kernels import DIAGNOSTICS
 from linkwork.ik.problem_protocol import ProblemView
+from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.kinematics.algorithms.relative_kinematics import fork
 
 __all__ = ["IKResult"]
 
@@ -362,10 +364,12 @@ def _reason_sentence(reason: Reason, problem: ProblemView, facts: Mapping[str, A
         return f"a solution exists only without position limits: {joints}; within limits {left}"
     what = f"{reason.tasks[0]!r}: " if len(problem.tasks) > 1 and reason.tasks else ""
     if status is Status.OUT_OF_REACH:
-        return f"{what}{reason.proof}; {left}"
+        few = _too_few_joints(reason, problem) if reason.proof is not None and reason.proof.kind == "turned" else ""
+        return f"{what}{reason.proof}; {left}{few}"
     if status is Status.NOT_FOUND:
         locked = f", with {' and '.join(map(repr, problem.locked))} locked" if problem.locked else ""
-        return f"{what}no solution from {reason.starts} starts, with or without limits{locked}; {left}"
+        few = _too_few_joints(reason, problem)
+        return f"{what}no solution from {reason.starts} starts, with or without limits{locked}; {left}{few}"
     if status is Status.INFEASIBLE:
         names = " and ".join(map(repr, reason.tasks))
         pulls = ", ".join(f"{name!r} {np.linalg.norm(x):.3g}" for name, x in reason.multipliers.items())
@@ -385,6 +389,33 @@ def _reason_sentence(reason: Reason, problem: ProblemView, facts: Mapping[str, A
     if facts["reached"] == 1.0:
         return f"hard tasks are satisfied, soft tasks have not converged after {facts['iterations']} iterations"
     return f"remaining error {_remaining(facts)} after {facts['iterations']} iterations; {more}"
+
+
+def _too_few_joints(reason: Reason, problem: ProblemView) -> str:
+    """Return the remark that fewer coordinates move a frame than its pose has components, or ""."""
+    ends = np.cumsum([len(task.component_names) for task in problem.tasks])
+    for task, tolerances in zip(problem.tasks, np.split(problem.tolerances, ends[:-1]), strict=True):
+        is_named = task.name in reason.tasks or len(problem.tasks) == 1
+        if not (is_named and isinstance(task, PoseTask) and np.isfinite(tolerances[:3]).any()):
+            continue
+        nv, count = _moving_coordinates(problem, *task.between), int(np.isfinite(tolerances).sum())
+        if nv < count:
+            return (
+                f"; {task.frame!r} has nv = {nv} < {count} components of its pose: orientation_tolerance=np.inf leaves "
+                "its orientation free"
+            )
+    return ""
+
+
+def _moving_coordinates(problem: ProblemView, frame: str, relative_to: str) -> int:
+    """Return the number of independent coordinates of v between two frames, without locked joints."""
+    tree = problem.robot.tree
+    _, to_one, to_other = fork(tree, *(tree.frame(tree.point(name).frame).body for name in (frame, relative_to)))
+    joints = {
+        body.coupling.joint if body.coupling else body.joint_name
+        for body in map(tree.bodies.__getitem__, (*to_one, *to_other))
+    }
+    return sum(tree.bodies[tree.joint_index(name)].joint.nv for name in joints.difference(problem.locked))
 
 
 def _remaining(facts: Mapping[str, Any]) -> str:

@@ -25,8 +25,9 @@ from linkwork.kernels.owners import KernelOwner, RobotOwner, configurations
 from linkwork.model.coupled_joints import coupling_text
 from linkwork.model.function_spec import Quantity, quantity_of
 
-__all__ = ["ArgumentReader", "Size", "generator_of", "leading_of", "real_array", "stacked"]
+__all__ = ["POSE_REMEDY", "ArgumentReader", "Size", "generator_of", "leading_of", "real_array", "stacked"]
 
+POSE_REMEDY = "inverse_kinematics computes configurations for the pose of a frame"
 
 Arrays = Sequence[Any]
 ArrayOf = Callable[[str, Any], np.ndarray]
@@ -86,6 +87,8 @@ class ArgumentReader:
             return f"; {many}" if array.ndim else f"; {one}"
         if array.ndim == 0:
             return ""
+        if array.shape[-2:] == (4, 4) and quantity_of(port.name).configuration:
+            return f"; {POSE_REMEDY}"
         if array.shape[-2:] == (*port.shape, 1):
             return f"; a column: drop its last dimension, {port.name}[..., 0]"
         if array.ndim > 1 and array.shape[0] == port.shape[0]:
@@ -125,8 +128,11 @@ class ArgumentReader:
             if not array.flags.writeable:
                 raise ValueError(f"{expected}, got a read-only one")
 
-    def refuse_not_finite(self, arguments: Arrays) -> None:
-        """Raise ValueError if an element of an argument is not finite, with the first index and its joint."""
+    def refuse_not_finite(self, arguments: Arrays, *, of_kernel: bool = False) -> None:
+        """Raise ValueError if an element of an argument is not finite, with the first index and its joint.
+
+        ``of_kernel`` adds a remedy for batches: a function that is compiled alone accepts such samples.
+        """
         for port, x in zip(self.inputs, arguments, strict=True):
             array = np.asarray(x, dtype=np.float64)
             if not np.isfinite(array).all():
@@ -137,11 +143,8 @@ class ArgumentReader:
                 parts = self.subject.parts(quantity_of(port.name)) if self.subject.message_prefix == "" else ()
                 owners = [part.joint for part in parts if part.indices.start <= index[-1] < part.indices.stop]
                 joint = f" (joint {owners[0]!r})" if owners else ""
-                kernel = (
-                    ""
-                    if self.subject.message_prefix
-                    else ".  A kernel from Robot.compile accepts them, sample by sample"
-                )
+                batch = of_kernel and not self.subject.message_prefix and array.ndim > len(port.shape)
+                kernel = "; a kernel of Robot.compile accepts them, sample by sample" if batch else ""
                 raise ValueError(
                     f"{self.label}: {port.name}[{', '.join(map(str, index))}] is {value}{joint}; "
                     f"{len(wrong_indices)} {many} in this argument{kernel}"

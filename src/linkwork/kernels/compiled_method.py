@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import raise_named
+from linkwork._util.foreign_name_tables import POSITIONAL_REMEDIES
 from linkwork.model.function_spec import FunctionSpec
 
 __all__ = ["computed_from", "is_computed", "named_after"]
@@ -59,6 +60,7 @@ def _computed(row: FunctionSpec, stub: F) -> F:
     key = f"({name!r}, {', '.join(required)})" if required else repr(name)
     named = f"({name!r}, {', '.join(options)})" if options else repr(name)
     plain = " and ".join(f"{x} is {'None' if parameters[x].default is None else f'_{x}'}" for x in given) or "True"
+    surplus = name in POSITIONAL_REMEDIES
     source = f"""
 def with_keywords(self, {", ".join(first)}, *, {", ".join(keywords)}):
     if {plain}:
@@ -76,15 +78,20 @@ def with_keywords(self, {", ".join(first)}, *, {", ".join(keywords)}):
         refuse(error, (self, {", ".join(row.inputs)}), options | given | {{"out": out}})
         raise
 
-def {name}(self, {", ".join(first)}, **more):
-    if not more:
+def {name}(self, {", ".join(first)}, {"*rest, " if surplus else ""}**more):
+    if not {"(rest or more)" if surplus else "more"}:
         try:
             call = self._calls.get({key})
         except TypeError:
             call = None
         if call is not None:
             return call({", ".join(row.inputs)})
-    return with_keywords(self, {", ".join(first)}, **more)
+    try:
+        return with_keywords(self, {", ".join(first)}, {"*rest, " if surplus else ""}**more)
+    except TypeError as error:
+        if {"rest or " if surplus else ""}not OPTIONS.issuperset(more):
+            refuse(error, (self, {", ".join(first)}{", *rest" if surplus else ""}), more)
+        raise
 """
     namespace: dict[str, Any] = {"__name__": __name__} | {f"_{x}": parameters[x].default for x in given}
 
@@ -95,7 +102,7 @@ def {name}(self, {", ".join(first)}, **more):
             frame = frame.f_back
         raise_named(error, stub, arguments, named, frame=frame)
 
-    namespace |= {"ABOUT_ARGUMENTS": ABOUT_ARGUMENTS, "refuse": refuse}
+    namespace |= {"ABOUT_ARGUMENTS": ABOUT_ARGUMENTS, "refuse": refuse, "OPTIONS": known}
     exec(compile(source, str(Path(__file__).with_name(f"<{name}>")), "exec"), namespace)
     namespace["with_keywords"].__qualname__ = f"Robot.{name}"
     namespace[name]._is_computed = True

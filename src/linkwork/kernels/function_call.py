@@ -48,7 +48,7 @@ def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
     def writing(arguments: tuple[Any, ...], out: Any) -> Any:
         arrays = reader.prepared(arguments)
         reader.check_out(arrays, out)
-        reader.refuse_not_finite(arrays)
+        reader.refuse_not_finite(arrays, of_kernel=True)
         if not row.any_configuration:
             arrays = reader.on_manifold(arrays)
         off, not_finite = state.off_calls, state.not_finite_calls
@@ -77,7 +77,7 @@ def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
             arguments = tuple(reader.prepared(arguments))
             result = run(*arguments)
         if state.not_finite_calls != not_finite:
-            reader.refuse_not_finite(arguments)
+            reader.refuse_not_finite(arguments, of_kernel=True)
             reader.refuse_overflow(arguments, result)
         if state.off_calls != off:
             arguments = tuple(reader.on_manifold(reader.prepared(arguments)))

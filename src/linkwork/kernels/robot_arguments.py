@@ -12,10 +12,11 @@ import numpy as np
 
 from linkwork._util.validation import finite_array
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.array_arguments import ArgumentReader
+from linkwork.kernels.array_arguments import POSE_REMEDY, ArgumentReader
 from linkwork.kernels.compiler_api import Port
 from linkwork.model.coordinate_names import index_of
 from linkwork.model.tree import Tree
+from linkwork.spatial.arguments import is_like_pose
 
 __all__ = ["by_joint", "read_configuration"]
 
@@ -24,8 +25,10 @@ def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.nda
     """Return a configuration, or a batch, as an array on the configuration manifold.
 
     Raises the errors of methods of robots, such as ValueError for an array off the manifold, with ``argument`` as the
-    argument's name.
+    argument's name.  A pose (4, 4) is not a batch of four configurations: it raises ValueError, too.
     """
+    if robot.nq == 4 and is_like_pose(q):
+        raise ValueError(f"{caller}: {argument}: expected a configuration (..., 4), got a pose (4, 4); {POSE_REMEDY}")
     is_array = type(q) is np.ndarray and q.dtype == float and q.shape[-1:] == (robot.nq,)
     if is_array and not robot._subject.checked_joints and np.isfinite(q).all():  # the usual case
         return np.array(q)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.checked_arguments import public, public_constructor
 from linkwork._util.validation import is_real, non_negative, shown
 from linkwork.expr.scalar.functions import lt, where
 
@@ -78,6 +78,7 @@ class Actuator:
     # -- constructors of the usual actuators
 
     @classmethod
+    @public
     def motor(
         cls, name: str, joint: str, *, gear: Any = 1.0, control_range: Range = FREE, force_range: Range = FREE
     ) -> Actuator:
@@ -88,6 +89,7 @@ class Actuator:
         return cls(name, ((joint, gear),), control_range=control_range, force_range=force_range)
 
     @classmethod
+    @public
     def position(
         cls,
         name: str,
@@ -108,6 +110,7 @@ class Actuator:
         return cls(name, ((joint, gear),), None, (), None, (k, 0.0, 0.0), (0.0, 0.0 - k, 0.0 - d), *ranges)
 
     @classmethod
+    @public
     def velocity(
         cls,
         name: str,

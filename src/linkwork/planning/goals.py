@@ -16,7 +16,8 @@ from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.planning.collision_space import collisions_of, limits_of
 from linkwork.planning.planning_space import PlanningSpace
-from linkwork.spatial.arguments import checked_pose, matrix_of
+from linkwork.spatial.arguments import checked_pose, is_like_pose, matrix_of
+from linkwork.spatial.pose import Pose
 
 __all__ = ["GoalConfigurations", "GoalSpec", "PoseRegion", "read_goals", "resolve_goals"]
 
@@ -65,6 +66,8 @@ def read_goals(robot: Any, goal: Any, frame: str | None, seed: int) -> list[Goal
 
 
 def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> list[GoalSpec]:
+    if isinstance(goal, Pose):
+        goal = matrix_of(goal)
     if isinstance(goal, PoseRegion):
         _check_frame(robot, goal.frame)
         X = goal.sampled(_DRAWS * _POSES, seed=seed).reshape(_DRAWS, _POSES, 4, 4)
@@ -77,10 +80,12 @@ def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> li
             return [GoalSpec(label, poses={name: _poses(f"{label}[{name!r}]", x) for name, x in goal.items()})]
         return [GoalSpec(label, q=read_configuration(robot, "plan", label, goal))]
     shape = _shape(goal)
-    if shape[-2:] == (4, 4) and len(shape) <= 3 and (frame is not None or robot.nq != 4):
+    is_batch = shape[-2:] == (4, 4) and len(shape) <= 3
+    if is_batch and (frame is not None or robot.nq != 4 or any(map(is_like_pose, (goal, *goal)))):
         if frame is None:
             raise ValueError(
-                f"plan: {label}: expected frame= with a pose (4, 4), got None; for example frame={robot.frames[-1]!r}"
+                f"plan: {label}: expected configurations, got shape {shape}; a pose needs frame=, for example "
+                f"frame={robot.frames[-1]!r}"
             )
         if len(shape) == 2:
             return [GoalSpec(label, poses={frame: _poses(label, goal)})]

@@ -11,7 +11,8 @@ import numpy as np
 from linkwork._util.messages import letters
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
-from linkwork.kernels.array_arguments import real_array
+from linkwork.kernels.array_arguments import ArgumentReader, real_array
+from linkwork.kernels.compiler_api import Port
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.contacts.contact_materials import check_parameter, input_name, is_of_contacts
 from linkwork.simulation.contacts.contact_set import ContactSet
@@ -35,7 +36,7 @@ __all__ = [
     "whole_steps",
 ]
 
-_NEAR = 1e-6  # accepted deviation of a duration from a multiple of the step, relative to the step
+_NEAR = 1e-6  # excess of a duration over a multiple of the step that is ignored, relative to the step
 _SAME = 1e-9  # accepted relative difference of a controller's own time step
 
 
@@ -94,19 +95,13 @@ def _check_input(controller: Any, name: str, x: Any) -> None:
 
 
 def whole_steps(duration: float, h: float) -> int:
-    """Return the number of steps of a duration.  Raises ValueError if it is not an integer."""
+    """Return the number of steps of a duration, up to the next step if it is between two.  Raises ValueError."""
     if duration > h * MOST_STEPS:
         raise ValueError(
             f"simulate: duration: expected at most {MOST_STEPS:g} steps of dt = {h:g} s, got {duration:g} s"
         )
     count = round(duration / h)
-    if duration < 0.0 or abs(duration - count * h) > _NEAR * h:
-        remedy = f"; pass duration={count * h:.10g}, or another dt" if count > 0 else ""
-        raise ValueError(
-            f"simulate: duration: expected a multiple >= 0 of dt = {h:g} s, got {duration:g} s = {duration / h:g} dt"
-            + remedy
-        )
-    return count
+    return count if duration - count * h <= _NEAR * h else count + 1
 
 
 def refuse_too_many(records: int, leading: tuple[int, ...], robot: Any) -> None:
@@ -119,7 +114,7 @@ def refuse_too_many(records: int, leading: tuple[int, ...], robot: Any) -> None:
         )
 
 
-def read_state(robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
+def read_state(caller: str, robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
     """Return q (..., nq), normalised, and v (..., nv), zero by default.
 
     Raises ValueError for other shapes, and for values that are not finite.
@@ -130,11 +125,12 @@ def read_state(robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
     result = []
     for name, x, size in (("q", q, robot.nq), ("v", v, robot.nv)):
         if isinstance(x, Mapping):
-            raise TypeError(f"simulate: {name}: expected an array (..., {size}), got a dict")
-        array = np.asarray(real_array(f"simulate: {name}: expected an array (..., {size})", x), dtype=float)
-        if array.shape[-1:] != (size,) or not np.isfinite(array).all():
-            what = f"shape {array.shape}" if array.shape[-1:] != (size,) else "values that are not finite"
-            raise ValueError(f"simulate: {name}: expected finite numbers (..., {size}), got {what}")
+            raise TypeError(f"{caller}: {name}: expected an array (..., {size}), got a dict")
+        array = np.asarray(real_array(f"{caller}: {name}: expected an array (..., {size})", x), dtype=float)
+        if array.shape[-1:] != (size,):
+            raise ValueError(f"{caller}: {name}: expected finite numbers (..., {size}), got shape {array.shape}")
+        if not np.isfinite(array).all():
+            ArgumentReader(robot._subject, caller, (Port(name, (size,)),), ()).refuse_not_finite([array])
         result.append(array)
     return robot.normalize(result[0]), result[1]
 

@@ -52,7 +52,8 @@ class SimulationMethods(RobotBase):
         """Simulate the motion from a state, or from each state of a batch: q (..., nq), v (..., nv), zero by default.
 
         All steps of all environments run in one kernel with the controller inside, an environment in each lane.  The
-        results of an environment do not depend on the batch.
+        results of an environment do not depend on the batch.  The simulation ends with the first step of ``dt`` that
+        reaches the ``duration`` [s]: t[-1] >= duration.
 
         ``controller(t, q, v, **more)`` returns the joint forces τ (nv,) for a time [s] and a state.  It is evaluated
         once a step, and τ is constant over the step.  It is traced once, like functions for `linkwork.compile`: values

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.progress import Reporter, read_progress
-from linkwork._util.validation import integer, positive
+from linkwork._util.validation import finite_number, integer, positive
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import and_, lt, where
 from linkwork.model.friction_laws import Friction
-from linkwork.motion.arguments import finite_number
 from linkwork.simulation.arguments import (
     check_step,
     cores_of,
@@ -90,16 +89,18 @@ def simulated(
     h = positive("simulate", "dt", dt, unit="s", symbols=False)
     control_every = integer("simulate", "control_every", control_every, least=1, what="a number of steps")
     check_step("simulate", controller, h * control_every)
-    steps = whole_steps(finite_number("simulate: duration", duration), h)
+    steps = whole_steps(finite_number("simulate", "duration", duration, least=0.0, symbols=False, unit="s"), h)
     record_every = integer("simulate", "record_every", record_every, least=1, what="a number of steps")
     if steps % record_every:
+        longer = (steps // record_every + 1) * record_every * h
         raise ValueError(
-            f"simulate: record_every: expected a divisor of the number of steps, {steps} of {h:g} s, got {record_every}"
+            f"simulate: record_every: expected a divisor of the number of steps, {steps} of {h:g} s, got "
+            f"{record_every}; duration={longer:.10g} ends at a record"
         )
     if segments is not None:
         segments = integer("simulate", "segments", segments, least=1, what="None or an integer")
     generator_states(seed, None)  # raises for a wrong seed
-    q, v = read_state(robot, q, v)
+    q, v = read_state("simulate", robot, q, v)
     touching = ContactSet.of(contacts, contact_model)
     sizes, varied = read_robot_parameters(robot, parameters or {}, touching)
     leading = leading_of(q, v, {name: (x, sizes[name]) for name, x in varied.items()})

@@ -246,7 +246,7 @@ class Simulator:
         check_start("Simulator", self._robot, q, v, names, self._sizes, varied)
 
     def _begun(self, q: Any, v: Any, where: Any, seed: Any = None) -> SimulatorState:
-        q, v = read_state(self._robot, q, v)
+        q, v = read_state("Simulator.reset", self._robot, q, v)
         own = {name: (x, self._sizes[name]) for name, x in self._parameters.items()}
         result = leading_of(q, v, own)
         try:

@@ -23,12 +23,14 @@ __all__ = [
     "checked_pose",
     "checked_string",
     "fixed_array",
+    "is_like_pose",
     "is_rigid",
     "matrix_of",
 ]
 
 LARGEST = 1e20  # larger numbers are rejected, since their products in algorithms would overflow
 RIGID = 1e-6  # largest deviation of RᵀR from the identity
+_LIKE_RIGID = 1e-2  # the same for a matrix that a user means as a pose, perhaps with rounded numbers
 _SYMMETRIC = 1e-9  # largest asymmetry of an inertia, relative to its largest element
 
 
@@ -70,10 +72,23 @@ def is_rigid(X: np.ndarray) -> bool:
     The rotation is orthonormal within 1e-6 and right-handed, and the last row is 0 0 0 1.
     """
     R = X[..., :3, :3]
+    return bool(_deviation(X) <= RIGID and np.isfinite(X).all() and (np.linalg.det(R) > 0.0).all())
+
+
+def is_like_pose(value: Any) -> bool:
+    """Return True for a `Pose`, and for a matrix (4, 4) that is one within 0.01, but no four configurations."""
+    if isinstance(value, Pose):
+        return True
+    X = as_float_array(value)
+    return X is not None and X.shape == (4, 4) and _deviation(X) <= _LIKE_RIGID
+
+
+def _deviation(X: np.ndarray) -> float:
+    """Return the largest deviation of RᵀR from the identity, and of the last row from 0 0 0 1."""
+    R = X[..., :3, :3]
     deviation = np.swapaxes(R, -1, -2) @ R - np.eye(3)
     last = X[..., 3, :] - [0.0, 0.0, 0.0, 1.0]
-    close = np.max(np.abs(deviation), initial=0.0) <= RIGID and np.max(np.abs(last), initial=0.0) <= RIGID
-    return bool(close and np.isfinite(X).all() and (np.linalg.det(R) > 0.0).all())
+    return float(max(np.max(np.abs(deviation), initial=0.0), np.max(np.abs(last), initial=0.0)))
 
 
 def checked_string(value: Any, argument_name: str, kind: str = "a name") -> str:
@@ -96,6 +111,7 @@ def checked_pose(value: Any, argument_name: str) -> Pose:
     if X.shape == (3,):
         return Pose(Rotation.identity(), Vec3.of(X.tolist())) if X.any() else Pose.identity()
     if not is_rigid(X):
+        expected = f"{argument_name}: expected a pose, a matrix of shape (4, 4)"
         raise ValueError(f"{expected} with a rotation and the last row 0 0 0 1, got\n{X}")
     pose = value if isinstance(value, Pose) else Pose.of(np.asarray(value, dtype=float).tolist())
     return Pose.identity() if pose == Pose.identity() else pose

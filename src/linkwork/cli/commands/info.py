@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from dataclasses import asdict
 from textwrap import wrap
 from typing import Any
@@ -71,7 +72,7 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
         "",
         *(folded((*_JOINT_HEADER[:-1], *shown, _JOINT_HEADER[-1]), rows, columns, left=(0, 1, 2)) if joints else []),
         *([""] if joints else []),
-        *folded(_LINK_HEADER, [_link_row(tree, frame) for frame in links], columns, left=(0, 1, 4)),
+        *folded(_LINK_HEADER, [_link_row(tree, frame) for frame in links], columns, left=(0, 1, 4, 5)),
         *([] if tree.inertias_ignored else [f"total mass {_mass(tree)}"]),
         *(_constrained(robot, columns) if tree.constraints else []),
         *(_actuated(robot, columns) if robot.actuators else []),
@@ -134,7 +135,7 @@ _JOINT_HEADER = (
 _DRIVES = ("armature", "stiffness")  # columns that are shown if some joint has a value
 _ACTUATOR_HEADER = ("actuator", "kind", "acts on", "gear", "control range", "force range [N·m, N]")
 _NAMED_HEADER = ("configuration", "joints [rad, m]", "and")
-_LINK_HEADER = ("link", "on body", "mass [kg]", "center of mass [m]", "welded by")
+_LINK_HEADER = ("link", "on body", "mass [kg]", "center of mass [m]", "collision shapes", "welded by")
 
 
 def _joint_row(joint: Joint, shown: list[str]) -> list[str]:
@@ -181,8 +182,14 @@ def _link_row(tree: Tree, frame: Frame) -> list[str]:
         label(_body_name(tree, frame)),
         number(mass) if mass else "-",
         numbers(center) if center else "-",
+        ", ".join(f"{count} {kind}" for kind, count in _shape_counts(frame).items()) or "-",
         label(frame.fixed_joint or "-"),
     ]
+
+
+def _shape_counts(frame: Frame) -> dict[str, int]:
+    """The number of collision shapes of a link of each kind, in the order of the file."""
+    return dict(Counter(type(geometry.shape).__name__ for geometry in frame.collisions))
 
 
 def _body_name(tree: Tree, frame: Frame) -> str:
@@ -252,6 +259,7 @@ def _link_data(tree: Tree, frame: Frame) -> dict[str, Any]:
         "body": _body_name(tree, frame),
         "mass": None if tree.inertias_ignored else frame.inertia.mass,
         "center_of_mass": _center(frame),
+        "collision_shapes": _shape_counts(frame),
         "fixed_joint": frame.fixed_joint,
         "position_in_body": [float(x) for x in frame.placement.translation],
     }

@@ -132,7 +132,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         )
     except UnknownNameError as error:
         raise CommandError(USAGE, escaped(str(error))) from error
-    except ValueError as error:  # a duration that is not a multiple of the step, or unsupported options
+    except ValueError as error:  # steps that record_every does not divide, or unsupported options
         raise CommandError(BAD_MODEL if robot.constraints else USAGE, escaped(str(error))) from error
     write_files(arguments, result.save, lambda: result.plot()[0].figure)
     if arguments.json:
@@ -156,7 +156,7 @@ def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray)
 
 def _text(robot: Robot, result: Simulation, arguments: argparse.Namespace, columns: int | None) -> list[str]:
     energy = result.records["kinetic_energy"] + result.records["potential_energy"]
-    steps = round(arguments.duration / arguments.dt)
+    steps = (len(result.t) - 1) * arguments.record_every
     lines = [
         f"{label(robot.name)}: {result.explain()}",
         "",

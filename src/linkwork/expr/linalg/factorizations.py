@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork._util.messages import nearest
+from linkwork._util.messages import did_you_mean
 from linkwork.expr.linalg.sparse_dot import Rows, rows_of, subtract_dot, transposed
 from linkwork.expr.linalg.triangular_factors import Pivots, ltdl_factors, lu_factors, swap_if
 
@@ -175,8 +175,8 @@ def method(caller: str, assume: str) -> Method:
     """
     result = METHODS.get(assume) if isinstance(assume, str) else None
     if result is None:
-        expected, hint = ", ".join(METHODS), nearest(str(assume), list(METHODS))
-        raise ValueError(f"{caller}: assume: expected one of {expected}, got {assume!r}; {hint}")
+        expected, hint = ", ".join(METHODS), did_you_mean(str(assume), METHODS)
+        raise ValueError(f"{caller}: assume: expected one of {expected}, got {assume!r}{f'; {hint}' if hint else ''}")
     return result
 
 

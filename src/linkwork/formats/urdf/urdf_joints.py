@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from linkwork._util.messages import nearest, quoted
+from linkwork._util.messages import did_you_mean, quoted
 from linkwork.formats.number_text import BadNumber, parse_number
 from linkwork.formats.urdf.urdf_transmissions import Drives
 from linkwork.formats.xml_attributes import Reader
@@ -70,7 +70,9 @@ def _type(reader: Reader, element: Element) -> str:
     if kind is None:
         reader.error(element, "JOINT_TYPE", f"<joint> needs the attribute 'type': {allowed}")
     else:
-        reader.error(element, "JOINT_TYPE", f"unknown joint type {quoted(kind)}: {allowed}", nearest(kind, TYPES))
+        reader.error(
+            element, "JOINT_TYPE", f"unknown joint type {quoted(kind)}: {allowed}", did_you_mean(kind, TYPES) or None
+        )
     return "fixed"
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork._util.messages import nearest, quoted
+from linkwork._util.messages import did_you_mean, nearest, quoted
 from linkwork.constraints import LoopJoint
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.file_reading import path_text, read_regular, require_path
@@ -202,7 +202,10 @@ def _type(reader: Reader, element: Element) -> JointType:
         )
     else:
         reader.error(
-            element, "JOINT_TYPE", f"unknown type of a loop {quoted(kind)}: {allowed}", nearest(kind, LOOP_TYPES)
+            element,
+            "JOINT_TYPE",
+            f"unknown type of a loop {quoted(kind)}: {allowed}",
+            did_you_mean(kind, LOOP_TYPES) or None,
         )
     return Fixed()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.messages import nearest
+from linkwork._util.messages import did_you_mean
 from linkwork._util.validation import integer
 
 __all__ = ["one_of", "steps_back", "switch", "text"]
@@ -16,8 +16,9 @@ __all__ = ["one_of", "steps_back", "switch", "text"]
 def one_of(caller: str, argument: str, value: Any, names: Collection[str]) -> str:
     """Return a value that is one of ``names``.  Raises ValueError with the nearest name."""
     if not isinstance(value, str) or value not in names:
-        hint = f"; {nearest(value, names)}" if isinstance(value, str) else ""
-        raise ValueError(f"{caller}: {argument}: expected one of {', '.join(map(repr, names))}, got {value!r}{hint}")
+        hint = did_you_mean(value, names) if isinstance(value, str) else ""
+        expected = f"expected one of {', '.join(map(repr, names))}"
+        raise ValueError(f"{caller}: {argument}: {expected}, got {value!r}{f'; {hint}' if hint else ''}")
     return value
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypedDict
 import numpy as np
 
 from linkwork import robots
-from linkwork._util.messages import nearest
+from linkwork._util.unknown_options import option_hint
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import ModelWarning, UnknownNameError
 from linkwork.formats import Format, parse_urdf, read_loops, registry
@@ -77,7 +77,7 @@ class Options:
         known = [field.name for field in fields(cls) if field.name not in without]
         for name in keywords:
             if name not in known:
-                raise TypeError(f"{function}: no option named {name!r}; {nearest(name, known)}")
+                raise TypeError(f"{function}: no option named {name!r}; {option_hint(function, name, known)}")
         return cls(**keywords)
 
     def tree(self, description: Description, action: str = "reading") -> Tree:

@@ -129,7 +129,7 @@ def _may_be_unstable(setup: SimulationSetup) -> bool:
 
 
 def _warn_of_long_step(setup: SimulationSetup, step: Step, q: np.ndarray, v: np.ndarray, h: float) -> bool:
-    """Warn if a step of h from q (nq,) and v (nv,) is not stable, with the eigenvalue and a stable step.
+    """Warn if a step of h from q (nq,) and v (nv,) is not stable, with eigenvalue, joint and a stable step.
 
     ``step(q, v, h)`` takes states (n, nq), (n, nv).  Returns True if it warned.
     """
@@ -148,20 +148,25 @@ def _warn_of_long_step(setup: SimulationSetup, step: Step, q: np.ndarray, v: np.
         advice = f"{shorter:.2g} s is also too long"
     other = "or an implicit method"
     if setup.is_fed_back:
-        other = "a controller's forces are constant over a step with any method, but those of ServoActuators implicit"
-    factor = f"{worst.real:.3g}" if abs(worst.imag) < 1e-9 * abs(worst) else f"{worst:.3g}"
-    joined = ", " if other.startswith("or") else "; "
+        other = (
+            "lower gains, or linkwork.simulation.ServoActuators, which are stable with any gain; the forces of other "
+            "controllers are constant over a step with every method"
+        )
+    value, joint = worst
+    factor = f"{value.real:.3g}" if abs(value.imag) < 1e-9 * abs(value) else f"{value:.3g}"
     warnings.warn(
-        f"simulate: dt: {h:g} s is too long to be stable: at the start each step multiplies some deviation by the "
-        f"eigenvalue {factor}; {advice}{joined}{other}",
+        f"simulate: dt: {h:g} s is too long to be stable: at the start each step multiplies a deviation of {joint!r} "
+        f"by the eigenvalue {factor}; {advice}, {other}",
         SimulationWarning,
         stacklevel=levels_up(),
     )
     return True
 
 
-def _worst(robot: Any, step: Step, q: np.ndarray, v: np.ndarray, h: float, deviation: float) -> complex | None:
-    """Return the eigenvalue of a step that is largest among the unstable ones, None for a stable step.
+def _worst(
+    robot: Any, step: Step, q: np.ndarray, v: np.ndarray, h: float, deviation: float
+) -> tuple[complex, str] | None:
+    """Return the largest unstable eigenvalue of a step and the coordinate of v that deviates most; None if stable.
 
     ``deviation`` is the size of the differences from which the step's matrix is computed.
     """
@@ -174,9 +179,12 @@ def _worst(robot: Any, step: Step, q: np.ndarray, v: np.ndarray, h: float, devia
     A = (change / (2.0 * size[:, None])).T
     if not np.isfinite(A).all():
         return None
-    result = np.linalg.eigvals(A)
+    result, vectors = np.linalg.eig(A)
     unstable = (np.abs(result) > _MOST) | ((np.abs(result) > 1.0 + _BACK) & (result.real < 0.0))
-    return complex(max(result[unstable], key=abs)) if unstable.any() else None
+    if not unstable.any():
+        return None
+    k = int(np.argmax(np.where(unstable, np.abs(result), 0.0)))
+    return complex(result[k]), robot.v_names[int(np.argmax(np.abs(vectors[n:, k])))]
 
 
 _FAR = 100.0  # [m] gap beyond which bodies are not expected to meet

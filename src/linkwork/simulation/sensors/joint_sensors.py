@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.validation import names
 from linkwork.expr.scalar.functions import floor
 from linkwork.mechanisms.algorithms.constraint_forces import constrained_joint_wrench
 from linkwork.simulation.sensors.sensor import Sensor, SensorInput
@@ -33,10 +34,8 @@ class Encoder(Sensor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.joints, str):
-            object.__setattr__(self, "joints", (self.joints,))
-        elif self.joints is not None:
-            object.__setattr__(self, "joints", tuple(self.joints))
+        if self.joints is not None:
+            object.__setattr__(self, "joints", names("Encoder", "joints", self.joints, what="None or names of joints"))
         if self.of not in ("position", "velocity", "force"):
             raise ValueError(f"Encoder: of: expected 'position', 'velocity' or 'force', got {self.of!r}")
         if not 0.0 <= self.resolution < float("inf"):
@@ -48,8 +47,8 @@ class Encoder(Sensor):
         Raises UnknownNameError, and ValueError for positions of joints with more coordinates than velocities.
         """
         result: list[int] = []
-        names = [j.name for j in robot.joints if not j.is_floating] if self.joints is None else self.joints
-        for joint in map(robot.joint, names):
+        read = [j.name for j in robot.joints if not j.is_floating] if self.joints is None else self.joints
+        for joint in map(robot.joint, read):
             if self.of == "position" and joint.nq != joint.nv:
                 raise ValueError(
                     f"Encoder: joints: joint {joint.name!r} ({joint.type_name}) has {joint.nq} coordinates for "

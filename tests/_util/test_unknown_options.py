@@ -1,0 +1,114 @@
+"""Options that a function does not have: the error names the one that it has."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.helpers.public_interface import public_classes, public_functions
+
+import linkwork as lw
+from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_name_tables import FUNCTION_REMEDIES, OPTIONS, POSITIONAL_REMEDIES, own_name
+from linkwork.errors import UnknownNameError
+
+ARM: Any = lw.load("double_pendulum")
+Q = np.zeros(2)
+LINE: Any = lw.motion.spline([0.0, 1.0], [[0.0], [1.0]])
+
+
+def _parameters() -> dict[str, set[str]]:
+    """Return the parameters of public functions and constructors by the last part of their names."""
+    result: dict[str, set[str]] = {}
+    for name, function in public_functions():
+        if not isinstance(function, property) and callable(function):
+            result.setdefault(name.rpartition(".")[2], set()).update(inspect.signature(function).parameters)
+    for kind in public_classes():
+        if "__init__" in vars(kind):
+            result.setdefault(kind.__name__, set()).update(inspect.signature(vars(kind)["__init__"]).parameters)
+    return result
+
+
+def test_every_option_that_is_advised_exists() -> None:
+    parameters = _parameters()
+    known = set().union(*parameters.values())
+    assert {own_name(key) for key in OPTIONS} <= known
+    for caller in (*FUNCTION_REMEDIES, *POSITIONAL_REMEDIES):
+        assert caller in parameters, caller
+    for caller, remedies in FUNCTION_REMEDIES.items():
+        assert not remedies.keys() & parameters[caller], caller
+    for key, names in OPTIONS.items():
+        assert len({*names}) == len(names) and own_name(key) not in names, key
+
+
+def test_unknown_options_name_the_one_that_there_is() -> None:
+    calls: tuple[tuple[str, Callable[[], Any]], ...] = (
+        ("inverse_kinematics: no option named 'q0'; use q_init", lambda: ARM.inverse_kinematics(np.eye(4), q0=Q)),
+        (
+            "inverse_kinematics: .*'tol'; use position_tolerance or orientation_tolerance",
+            lambda: ARM.inverse_kinematics(np.eye(4), "tip", tol=1e-3),
+        ),
+        ("inverse_kinematics: .*'mask'; ik.PositionTask", lambda: ARM.inverse_kinematics(np.eye(4), "tip", mask=[1])),
+        ("plan: no option named 'timeout'; use time_limit, in seconds", lambda: ARM.plan(Q, Q, timeout=5)),
+        ("plan: no option named 'time_limt'; did you mean 'time_limit'", lambda: ARM.plan(Q, Q, time_limt=5)),
+        ("plan: .*'velocity'; a path has no times: PlanResult.timed", lambda: ARM.plan(Q, Q, velocity=1.0)),
+        ("simulate: no option named 'timestep'; use dt, in seconds", lambda: ARM.simulate(Q, timestep=0.001)),
+        ("Simulator: no option named 'num_envs'; use batch", lambda: lw.Simulator(ARM, num_envs=3)),  # type: ignore[call-arg]
+        ("load: .*'fixed_base'; use floating_base, the opposite", lambda: lw.load("fourbar", fixed_base=True)),  # type: ignore[call-arg]
+        ("from_urdf: .*'fixed_base'; use floating_base", lambda: lw.Robot.from_urdf("x", fixed_base=True)),  # type: ignore[call-arg]
+        ("jacobian: no option named 'local'; use expressed_in", lambda: ARM.jacobian(Q, "tip", local=True)),
+        ("mass_matrix: .*'other'; there are 'out', 'passive'", lambda: ARM.mass_matrix(Q, other=1)),
+        ("lqr_about_state: no option named 'dT'; use dt", lambda: lw.control.lqr_about_state(ARM, Q, dT=0.1)),  # type: ignore[call-arg]
+        ("PD: no option named 'gain'; use kp", lambda: lw.control.PD(ARM, gain=1.0)),  # type: ignore[call-arg]
+        ("TrajectoryProblem: .*'N'; use num_steps", lambda: lw.TrajectoryProblem(ARM, N=20)),  # type: ignore[call-arg]
+        ("time_optimal: .*'vmax'; use velocity", lambda: lw.motion.time_optimal(LINE, vmax=1.0)),  # type: ignore[call-arg]
+        ("Cylinder: no option named 'height'; use length", lambda: lw.shapes.Cylinder(radius=1.0, height=1.0)),  # type: ignore[call-arg]
+        ("Actuator.motor: .*'gear_ratio'; use gear", lambda: lw.Actuator.motor("a", "elbow", gear_ratio=2.0)),  # type: ignore[call-arg]
+        ("Scene: no option named 'boxes'; there are 'obstacles'", lambda: lw.Scene(boxes=[])),  # type: ignore[call-arg]
+    )
+    for said, call in calls:
+        with pytest.raises(TypeError, match=f"^{said}") as caught:
+            call()
+        assert type(caught.value) is TypeError
+        assert caught.value.__suppress_context__ or caught.value.__context__ is None
+        assert len(traceback.extract_tb(caught.value.__traceback__)) <= 6
+
+
+def test_options_that_a_function_passes_on() -> None:
+    plan = ARM.plan(Q, Q + 0.1)
+    with pytest.raises(TypeError, match=r"^PlanResult.timed: no option named 'vmax'; use velocity$"):
+        plan.timed(vmax=3.0)
+    problem = ARM.ik_problem(lw.ik.PoseTask("tip"))
+    with pytest.raises(UnknownNameError, match=r"^IKProblem.solve: no target named 'q0'; .*'tip'; .*use q_init$"):
+        problem.solve(q0=Q)
+    with pytest.raises(UnknownNameError, match=r"^IKProblem.solve: .*named 'tp'; did you mean 'tip'"):
+        problem.solve(tp=np.eye(4))
+
+
+def test_too_many_positional_arguments() -> None:
+    for said, call in (
+        ("forward_kinematics: .* got 2; for one frame use robot.pose", lambda: ARM.forward_kinematics(Q, "tip")),
+        ("TrajectoryProblem: .* 1 positional argument, got 2; .* 'num_steps'", lambda: lw.TrajectoryProblem(ARM, 20)),  # type: ignore[call-arg]
+        ("Box: .* 1 positional argument, got 3; .* Box..x, y, z", lambda: lw.shapes.Box(1.0, 1.0, 1.0)),  # type: ignore[call-arg, arg-type]
+        ("is_motion_free: .* at most 3 .* got 4; .* 'collision_check'", lambda: ARM.is_motion_free(Q, Q, None, 1)),
+    ):
+        with pytest.raises(TypeError, match=f"^{said}"):
+            call()
+    assert ARM.forward_kinematics(Q).shape[-2:] == (4, 4)
+    assert [*inspect.signature(ARM.forward_kinematics).parameters] == ["q", "out"]
+
+
+def test_errors_of_a_users_function_about_its_options_pass() -> None:
+    @public
+    def applied(function: Any, **more: Any) -> Any:
+        return function(**more)
+
+    def own(x: float) -> float:
+        return x
+
+    with pytest.raises(TypeError, match=r"own.* got an unexpected keyword argument 'timeout'"):
+        applied(own, timeout=1.0)
