@@ -26,11 +26,14 @@ _ARM = """
 robot = lw.load("arm7")
 home = np.array([0.6, 0.9, 0.0, -1.2, 0.0, 0.6, 0.0])
 goal = np.array([-0.5, 0.8, 0.1, -1.3, 0.0, 0.5, 0.1])
-boxes = lw.Scene().with_box("wall", (0.6, 0.04, 0.3), (0.6, 0.1, 0.15)).with_box("table", (2.0, 2.0, 0.1), (0.0, 0.0, -0.06))
+boxes = lw.Scene().with_box("wall", (0.6, 0.04, 0.3), (0.6, 0.1, 0.15))
+boxes = boxes.with_box("table", (2.0, 2.0, 0.1), (0.0, 0.0, -0.06))
 """
 _PANDA = """
 from benchmarks.robots import ROBOTS
-robot = ROBOTS["panda"].load().with_collision_hulls()
+from benchmarks.robots import example_robots
+folders = [example_robots(), example_robots().parent, example_robots().parents[1]]
+robot = ROBOTS["panda"].load().with_collision_hulls(folders, max_vertices=32)
 home = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8, 0.0, 0.0])
 goal = np.array([1.2, 0.3, 0.2, -1.5, 0.1, 1.7, 0.5, 0.0, 0.0])
 boxes = lw.Scene().with_box("post", (0.1, 0.1, 0.8), (0.5, 0.25, 0.4))
@@ -101,6 +104,13 @@ target = robot.neutral()
 target[:4] = np.cos(0.05), np.sin(0.05), 0.0, 0.0
 target[4:7] = 0.05, 0.0, 0.02
 """
+_TALOS = """
+from benchmarks.robots import ROBOTS
+robot, hand = ROBOTS["talos"].load(), ROBOTS["talos"].hand
+q = robot.neutral()
+X = robot.pose(q, hand)
+X[:3, 3] += 0.02
+"""
 _DERIVATIVES = "result = robot.forward_dynamics_derivatives(q, x, y)[0]"
 _BALANCE = """
 law = lw.control.WholeBody(robot, [lw.ik.CenterOfMassTask(), lw.ik.PostureTask(level=1, target=q)], contacts=ground)
@@ -146,15 +156,46 @@ ROWS: tuple[FirstCall, ...] = (
     ),
     FirstCall("LQR", _ARM, _LQR),
     FirstCall("LQR, Panda", _PANDA, _LQR),
-    FirstCall("whole body, quadruped", _QUADRUPED + _GROUND + _BALANCE, "result = law(0.0, q, np.zeros(robot.nv), center_of_mass=com)", goal=2.0),
-    FirstCall("whole body, humanoid", _HUMANOID + _GROUND + _BALANCE, "result = law(0.0, q, np.zeros(robot.nv), center_of_mass=com)", goal=3.0),
-    FirstCall("MPC, arm", _ARM + _MPC, "result = problem.controller().step((home, 0.0 * home), {'posture': goal}).torque"),
-    FirstCall("MPC, quadruped", _QUADRUPED + _MPC + _LEGS_MPC, "result = problem.controller().step((q, np.zeros(robot.nv)), {'posture': q}).torque", goal=2.0),
-    FirstCall("MPC, humanoid", _HUMANOID + _MPC + _LEGS_MPC, "result = problem.controller().step((q, np.zeros(robot.nv)), {'posture': q}).torque", goal=3.0),
+    FirstCall(
+        "whole body, quadruped",
+        _QUADRUPED + _GROUND + _BALANCE,
+        "result = law(0.0, q, np.zeros(robot.nv), center_of_mass=com)",
+        goal=2.0,
+    ),
+    FirstCall(
+        "whole body, humanoid",
+        _HUMANOID + _GROUND + _BALANCE,
+        "result = law(0.0, q, np.zeros(robot.nv), center_of_mass=com)",
+        goal=3.0,
+    ),
+    FirstCall(
+        "MPC, arm", _ARM + _MPC, "result = problem.controller().step((home, 0.0 * home), {'posture': goal}).torque"
+    ),
+    FirstCall(
+        "MPC, quadruped",
+        _QUADRUPED + _MPC + _LEGS_MPC,
+        "result = problem.controller().step((q, np.zeros(robot.nv)), {'posture': q}).torque",
+        goal=2.0,
+    ),
+    FirstCall(
+        "MPC, humanoid",
+        _HUMANOID + _MPC + _LEGS_MPC,
+        "result = problem.controller().step((q, np.zeros(robot.nv)), {'posture': q}).torque",
+        goal=3.0,
+    ),
     FirstCall("trajectory problem: pose", _ARM + _POSE_PROBLEM, "result = problem.solve(home, targets={'reach': X}).q"),
     FirstCall("trajectory problem: boxes", _ARM + _BOXES_PROBLEM, "result = problem.solve(home).q"),
-    FirstCall("trajectory problem: iLQR, arm", _ARM + "aim = goal" + _SHOOTING, "result = problem.solve(home, solver='ilqr').q"),
-    FirstCall("trajectory problem: iLQR, quadruped", _QUADRUPED + "aim = q" + _SHOOTING, "result = problem.solve(q, solver='ilqr', max_iterations=5).q", goal=2.0),
+    FirstCall(
+        "trajectory problem: iLQR, arm",
+        _ARM + "aim = goal" + _SHOOTING,
+        "result = problem.solve(home, solver='ilqr').q",
+    ),
+    FirstCall(
+        "trajectory problem: iLQR, quadruped",
+        _QUADRUPED + "aim = q" + _SHOOTING,
+        "result = problem.solve(q, solver='ilqr', max_iterations=5).q",
+        goal=2.0,
+    ),
     FirstCall("hexapod: assemble", _HEXAPOD, "result = robot.assemble(target, hold={'carried': target[:7]}).q"),
     FirstCall("hexapod: simulate", _HEXAPOD, "result = robot.simulate(robot.neutral(), duration=0.05).q[-1]"),
     FirstCall("Delta robot: drive", _DELTA, "result = robot.drive_mechanism(angles).q"),
@@ -165,7 +206,7 @@ ROWS: tuple[FirstCall, ...] = (
     ),
     FirstCall(
         "Talos: inverse kinematics with a posture",
-        "from benchmarks.robots import ROBOTS\nrobot = ROBOTS['talos'].load()\nq = robot.neutral()\nhand = ROBOTS['talos'].hand\nX = robot.pose(q, hand)\nX[:3, 3] += 0.02",
+        _TALOS,
         "problem = robot.ik_problem([lw.ik.PoseTask(hand), lw.ik.PostureTask(level=1, target=q)])\n"
         "result = robot.pose(problem.solve(q, **{hand: X}).q, hand)",
         goal=3.0,

@@ -9,13 +9,14 @@ import pytest
 
 from compiler.knobs import LEVELS
 from linkwork.compiler import backends
-from linkwork.compiler.build import KernelCode, Recipe, Source
+from linkwork.compiler.build import Recipe, Source
 from linkwork.compiler.checks import check_backend
 from linkwork.compiler.checks.sample_programs import programs
 from linkwork.compiler.codegen.cpu_backend import CPUBackend, host_backend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.kernel_code import KernelCode
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import BY_NAME

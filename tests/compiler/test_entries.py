@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 import linkwork as lw
 from compiler.support import all_bits_equal, bits_equal
-from linkwork.compiler import build
+from linkwork.compiler import kernel_code
 from linkwork.compiler.codegen import entry_points as entries
 from linkwork.compiler.codegen.entry_points import ENTRIES, PARTS, CodegenOptions, EntryPoint
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
@@ -32,15 +33,15 @@ class Compiled:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.parts: list[str] = []
         self.failing: str | None = None
-        self._compiled = build.compiled
+        self._compiled = kernel_code.compiled
         monkeypatch.setenv("LINKWORK_CACHE", "off")
-        monkeypatch.setattr(build, "compiled", self)
+        monkeypatch.setattr(kernel_code, "compiled", self)
 
-    def __call__(self, source: build.Source, parts: Sequence[str], real: FloatType) -> dict[str, build.CompiledPart]:
+    def __call__(self, source: kernel_code.Source, parts: Sequence[str], real: FloatType, best: bool) -> Any:
         if self.failing in parts:
             raise OSError("no room")
         self.parts += [f"{part} {real.name}" for part in parts]
-        return self._compiled(source, parts, real)
+        return self._compiled(source, parts, real, best)
 
     def since(self) -> set[str]:
         """What has been since the last time, each at most once."""

@@ -18,7 +18,7 @@ import linkwork as lw
 from compiler.knobs import LEVELS, every_level
 from compiler.support import EXACT, SPECIAL, TRANSCENDENTAL, bits_equal
 from compiler.test_llvm import program_of
-from linkwork.compiler import build
+from linkwork.compiler import kernel_code
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import SINGLE
 from linkwork.compiler.kernel import Kernel, call_state
@@ -304,13 +304,13 @@ def test_traced_programs_are_one_for_both_types() -> None:
 @pytest.fixture
 def careless(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiling sets the processor's floating-point flags, as constants that are folded do."""
-    original = build.compiled
+    original = kernel_code.compiled
 
     def overflowing(*arguments: Any) -> Any:
         assert [1e308 * x for x in (10.0, -10.0)] == [np.inf, -np.inf]
         return original(*arguments)
 
-    monkeypatch.setattr(build, "compiled", overflowing)
+    monkeypatch.setattr(kernel_code, "compiled", overflowing)
 
 
 @pytest.mark.usefixtures("careless")
@@ -332,14 +332,14 @@ def test_the_first_call_raises_no_flag() -> None:
 
 
 def test_it_is_compiled_before_numpy_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = build.compiled
+    original = kernel_code.compiled
 
-    def fails(source: Any, parts: Any, real: Any) -> Any:
+    def fails(source: Any, parts: Any, real: Any, best: bool) -> Any:
         if real is SINGLE:
             raise OSError("no room")
-        return original(source, parts, real)
+        return original(source, parts, real, best)
 
-    monkeypatch.setattr(build, "compiled", fails)
+    monkeypatch.setattr(kernel_code, "compiled", fails)
     kernel = compile(lambda x, y: x * y, x=3, y=())
     single = np.ones((40, 3), np.float32)
     out = np.full((40, 3), 7.0, np.float32)

@@ -15,7 +15,7 @@ import pytest
 import linkwork as lw
 from compiler.knobs import LEVELS, every_level, num_threads, sizes
 from compiler.support import bits_equal
-from linkwork.compiler import build
+from linkwork.compiler import kernel_code
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import SINGLE
 from linkwork.compiler.codegen.target import host
@@ -210,23 +210,23 @@ def test_many_threads_of_python_call_at_once(dtype: type) -> None:
                 assert all(bits_equal(result, kernel(x)) and result.dtype == dtype for result in results)
 
 
-def without_float32(source: Any, parts: Any, real: Any, compiled: Any = build.compiled) -> Any:
-    """In the place of `build.compiled`: there is room for float64 alone."""
+def without_float32(source: Any, parts: Any, real: Any, best: bool, compiled: Any = kernel_code.compiled) -> Any:
+    """In the place of `kernel_code.compiled`: there is room for float64 alone."""
     if real is SINGLE:
         raise OSError("no room")
-    return compiled(source, parts, real)
+    return compiled(source, parts, real, best)
 
 
 def test_the_loop_over_float32_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Any] = []
-    original = build.compiled
+    original = kernel_code.compiled
 
-    def counted(source: Any, parts: Any, real: Any) -> Any:
+    def counted(source: Any, parts: Any, real: Any, best: bool) -> Any:
         compiled.append(real.name)
-        return original(source, parts, real)
+        return original(source, parts, real, best)
 
     kernel = Kernel(trace(wave, "wave", {"x": 3}))
-    monkeypatch.setattr(build, "compiled", counted)
+    monkeypatch.setattr(kernel_code, "compiled", counted)
     together = threading.Barrier(6)
 
     def work() -> None:
@@ -245,14 +245,14 @@ def test_the_loop_over_float32_is_compiled_once(monkeypatch: pytest.MonkeyPatch)
 def test_what_goes_wrong_while_compiling_float32_is_raised_and_may_go_right_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    kernel, original = Kernel(trace(wave, "wave", {"x": 3})), build.compiled
-    monkeypatch.setattr(build, "compiled", without_float32)
+    kernel, original = Kernel(trace(wave, "wave", {"x": 3})), kernel_code.compiled
+    monkeypatch.setattr(kernel_code, "compiled", without_float32)
     x = np.ones((5, 3), np.float32)
     for _ in range(2):
         with pytest.raises(OSError, match="no room"):
             kernel(x)
     assert kernel(x.astype(np.float64)).shape == (5, 4)
-    monkeypatch.setattr(build, "compiled", original)
+    monkeypatch.setattr(kernel_code, "compiled", original)
     assert kernel(x).dtype == np.float32
 
 
@@ -270,7 +270,7 @@ def test_a_call_that_failed_says_so_though_another_ended_meanwhile(monkeypatch: 
         return result
 
     kernel(np.ones((5, 3)))
-    monkeypatch.setattr(build, "compiled", without_float32)
+    monkeypatch.setattr(kernel_code, "compiled", without_float32)
     monkeypatch.setattr(kernel._general, "ufunc", interrupted)
     for k in range(3):
         with pytest.raises(OSError, match="no room"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.compiler import build
+from linkwork.compiler import kernel_code
 
 STEP = 0.05
 SLIDE = lw.joints.Prismatic((1, 0, 0))
@@ -122,7 +122,7 @@ def test_what_has_no_motor_is_planned_without(monkeypatch: pytest.MonkeyPatch) -
     q, v = np.array([1.0, 0.2]), np.zeros(2)
     for _ in range(4):
         with monkeypatch.context() as patch:  # all code was made with the controller
-            patch.setattr(build, "compiled", None)
+            patch.setattr(kernel_code, "compiled", None)
             command, plan = controller.step((q, v)), controller.plan
         assert command.status == "planned" and command.torque[1] == 0.0
         assert np.abs(plan.tau[:, 1]).max() < 1e-5 and np.abs(plan.tau[:, 0]).max() < 8.0 + 1e-4

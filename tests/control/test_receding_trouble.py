@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.compiler import build
+from linkwork.compiler import kernel_code
 from linkwork.expr import fmax, sqrt, where
 
 STEPS, TAU = 4, 0.05
@@ -92,7 +92,7 @@ def test_code_is_made_with_the_controller(monkeypatch: pytest.MonkeyPatch) -> No
         problem = _problem().add("velocity", "inequality", lower=-1.1, upper=1.0)
         controllers = [problem.controller(solver=solver) for _ in range(2)]
         with monkeypatch.context() as patch:
-            patch.setattr(build, "compiled", refused)
+            patch.setattr(kernel_code, "compiled", refused)
             for controller, here in zip(controllers, (q, q[0]), strict=True):
                 for limit, elapsed, status in (
                     (0.0, None, "braking"),

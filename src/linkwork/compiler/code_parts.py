@@ -23,7 +23,7 @@ from linkwork.compiler.codegen.float_type import FloatType
 
 __all__ = ["CompiledPart", "ImprovablePart", "compiled", "improvable", "store_best"]
 
-_SHORT = 60_000  # characters of LLVM IR: the best code of less takes at most some 50 ms
+_SHORT = 120_000  # characters of LLVM IR: the best code of less takes some 30 ms, at most 0.1 s
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +173,8 @@ def _facts(source: Source, part: str, real: FloatType) -> dict[str, Any]:
 def _cache_entry(backend: Backend[Any], facts: Mapping[str, Any], code: CompiledPart) -> Entry:
     more = {"seconds": round(code.seconds, 3), "sizes": [*map(len, code.objects)]}
     return Entry({**facts, **more}, b"".join(code.objects))
+
+
 def _cached_part(entry: Entry, backend: Backend[Any]) -> CompiledPart | None:
     """Return the part in an entry of the cache; None if the entry was written in another form."""
     sizes, seconds = entry.facts.get("sizes"), entry.facts.get("seconds")

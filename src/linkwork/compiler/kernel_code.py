@@ -156,5 +156,3 @@ class KernelCode:
 def _weakly(owner: ReferenceType[Any], name: str) -> Callable[[], Improve | None]:
     """Return a function that returns a method of the owner, or None if the owner no longer exists."""
     return lambda: getattr(owner(), name, None)
-
-

@@ -1,16 +1,15 @@
-"""Compilation of LLVM IR in other processes, while this one works with code that was made in less time.
+"""Compilation of LLVM IR in other processes, while this one works with quick code.
 
-LLVM cannot be stopped while it compiles, and a thread in LLVM may crash a process that exits.  Therefore a child
+LLVM cannot be stopped while it compiles, and a thread inside LLVM may crash a process that exits.  Therefore a child
 process compiles (`compile_process`), and a daemon thread of this process waits for its object files.  At exit the child
 is killed.  A forked process starts children of its own for the jobs that were unfinished.  Where no child can be
-started, no code is made in the background: see `is_available`.
+started, the thread itself compiles.  A job whose child ended early is dropped, and the quick code stays in use.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import io
 import json
 import os
 import subprocess
@@ -21,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from linkwork._util.checked_arguments import public, unchecked
 from linkwork.compiler.codegen import compile_process
@@ -32,6 +31,7 @@ from linkwork.compiler.runtime.cpython import in_main_interpreter
 __all__ = ["Job", "is_available", "submit", "wait_for_compiler"]
 
 _MAX_PROCESSES = 4
+_MAX_READ = 1 << 20  # [bytes]
 _IDLE = 10.0  # [s] after which a child without work ends
 _LONGEST_EXIT = 2.0  # [s] that the exit of this process waits for a thread that links code
 _START = "import runpy, sys; sys.path[:] = sys.argv[2:]; runpy.run_path(sys.argv[1], run_name='__main__')"
@@ -62,8 +62,8 @@ class _Child:
             env=environment,
         )
         assert self.process.stdin is not None and self.process.stdout is not None
-        self._requests: IO[bytes] = self.process.stdin
-        self._replies = io.BufferedReader(self.process.stdout)  # type: ignore[type-var]
+        self._requests, self._replies = self.process.stdin, self.process.stdout
+        self._received = bytearray()  # no buffered reader, whose lock a fork may copy while it is acquired
         try:
             answer = self._head()
             if answer.get("versions") != compile_process.versions():
@@ -105,17 +105,23 @@ class _Child:
             rest = rest[self._requests.write(rest) or 0 :]
 
     def _head(self) -> dict[str, Any]:
-        line = self._replies.readline()
-        if not line.endswith(b"\n"):
-            raise OSError("the compiling process ended")
-        answer: dict[str, Any] = json.loads(line)
+        while b"\n" not in self._received:
+            self._receive()
+        answer: dict[str, Any] = json.loads(self._read(self._received.index(b"\n") + 1))
         return answer
 
     def _read(self, size: int) -> bytes:
-        data = self._replies.read(size)
-        if len(data) != size:
-            raise OSError("the compiling process ended")
+        while len(self._received) < size:
+            self._receive()
+        data = bytes(self._received[:size])
+        del self._received[:size]
         return data
+
+    def _receive(self) -> None:
+        data = self._replies.read(_MAX_READ)
+        if not data:
+            raise OSError("the compiling process ended")
+        self._received += data
 
 
 class _Background:

@@ -1,8 +1,8 @@
 """Entries of a kernel's code, by which it is called, and the parts that each consists of.
 
-An entry is compiled on first use (see `linkwork.compiler.build.KernelCode`), and so is a part, which several entries
-may share. A new entry is an item of `ENTRIES`, and a part that only it needs an item of `PARTS`. For tables there is an
-entry for each number of columns (see `piecewise_lookup`).
+An entry is compiled on first use (see `linkwork.compiler.kernel_code.KernelCode`), and so is a part, which several
+entries may share. A new entry is an item of `ENTRIES`, and a part that only it needs an item of `PARTS`. For tables
+there is an entry for each number of columns (see `piecewise_lookup`).
 """
 
 from __future__ import annotations

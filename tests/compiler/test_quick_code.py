@@ -1,0 +1,261 @@
+"""Quick code of first calls, the best code that replaces it, and the processes that compile it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.compiler.cache import disk_cache
+from linkwork.compiler.codegen import background_emit, target
+from linkwork.compiler.kernel import source_and_code
+
+pytestmark = pytest.mark.as_shipped
+
+LENGTH = 24  # of the vectors: long enough that the first call uses quick code
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv(target.EFFORT, raising=False)
+    return tmp_path / "cache"
+
+
+def kernel(name: str = "chain") -> lw.Kernel:
+    def chain(x: Any, y: Any) -> Any:
+        for k in range(LENGTH):
+            x = lw.expr.sin(x * y) + lw.expr.exp(-x * x) * (1.0 + 0.1 * k)
+        return x, x @ y
+
+    return lw.compile(chain, name=name, x=(LENGTH,), y=(LENGTH,))
+
+
+def arguments(seed: int = 0, batch: tuple[int, ...] = ()) -> list[np.ndarray]:
+    return list(np.random.default_rng(seed).uniform(-1.0, 1.0, (2, *batch, LENGTH)))
+
+
+def is_quick(kernel: lw.Kernel) -> bool:
+    return bool(source_and_code(kernel)[1]._improve)
+
+
+def tiers(folder: Path) -> list[str]:
+    """Return which tier each entry of the cache has."""
+    cache = disk_cache.Cache(folder, 1 << 30)
+    facts = [cache.facts(path) for path, _ in cache.entries()]
+    return sorted(fact.get("tier", "best") for fact in facts if fact is not None)
+
+
+def same(one: Any, other: Any) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(one, other, strict=True))
+
+
+def test_first_calls_use_quick_code_of_the_same_results(cache_folder: Path) -> None:
+    quick, (x, y), (xs, ys) = kernel(), arguments(), arguments(1, (64,))
+    one, many, single = quick(x, y), quick(xs, ys), quick(xs.astype(np.float32), ys.astype(np.float32))
+    call = quick.__call__
+    assert is_quick(quick)
+    assert lw.wait_for_compiler(timeout=60.0) and not is_quick(quick)
+    assert tiers(cache_folder) == ["best"] * len(tiers(cache_folder)) and tiers(cache_folder)
+    for again in (quick, call, kernel()):  # the function that was taken before runs the best code, too
+        assert same(again(x, y), one) and same(again(xs, ys), many)
+    assert same(quick(xs.astype(np.float32), ys.astype(np.float32)), single)
+
+
+def test_the_best_code_at_once(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
+    """A long batch, a robot's warm_up and an effort in the environment wait for the best code."""
+    many, (xs, ys) = kernel("many"), arguments(2, (2048,))
+    many(xs, ys)
+    assert not any(name == "loop" for name, _ in source_and_code(many)[1]._improve)
+    monkeypatch.setenv(target.EFFORT, "2")
+    best = kernel("best")
+    best(*arguments())
+    assert not is_quick(best)
+
+
+def test_a_process_that_ends_early_leaves_quick_code_for_the_next(
+    monkeypatch: pytest.MonkeyPatch, cache_folder: Path
+) -> None:
+    """The next process neither traces for the best code nor waits for it."""
+    waiting: list[Any] = []
+    monkeypatch.setattr(background_emit._background, "submit", waiting.append)
+    quick, (x, y) = kernel(), arguments()
+    one = quick(x, y)
+    assert waiting and "quick" in tiers(cache_folder) and "source of the best code" in tiers(cache_folder)
+    monkeypatch.undo()
+    monkeypatch.setenv("LINKWORK_CACHE", str(cache_folder))
+    monkeypatch.delenv(target.EFFORT, raising=False)
+    later = kernel()
+    assert is_quick(later) and source_and_code(later)[1].cached and same(later(x, y), one)
+    assert lw.wait_for_compiler(timeout=60.0) and not is_quick(later) and same(later(x, y), one)
+    assert set(tiers(cache_folder)) == {"best"}
+
+
+def test_calls_while_code_is_replaced() -> None:
+    """Threads that call without end see the same results from both kinds of code."""
+    quick, (x, y), (xs, ys) = kernel(), arguments(), arguments(1, (40,))
+    one, many = quick(x, y), quick(xs, ys)
+    done, wrong = threading.Event(), []
+
+    def work() -> None:
+        while not done.is_set():
+            if not (same(quick(x, y), one) and same(quick(xs, ys), many)):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    assert lw.wait_for_compiler(timeout=60.0) and not is_quick(quick)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("trouble", ["dies", "cannot start", "other versions", "error of LLVM"])
+def test_trouble_with_the_compiling_process(monkeypatch: pytest.MonkeyPatch, trouble: str) -> None:
+    """A child that cannot be started is replaced by this process; one that fails leaves the quick code in use."""
+    monkeypatch.setattr(background_emit, "_background", background_emit._Background())
+    if trouble == "dies":
+        monkeypatch.setattr(background_emit._Child, "compile", lambda child, job: child._read(1 << 20))
+        original = background_emit._Child.__init__
+
+        def killed(child: Any) -> None:
+            original(child)
+            child.process.kill()
+
+        monkeypatch.setattr(background_emit._Child, "__init__", killed)
+    elif trouble == "cannot start":
+        monkeypatch.setattr(background_emit.subprocess, "Popen", _refused)
+    elif trouble == "other versions":
+        monkeypatch.setattr(background_emit.compile_process, "versions", lambda: ["0", "0"])
+    else:
+        monkeypatch.setattr(background_emit._Child, "compile", _failed)
+    quick, (x, y) = kernel(), arguments()
+    one = quick(x, y)
+    assert lw.wait_for_compiler(timeout=60.0)
+    assert is_quick(quick) == (trouble in ("dies", "error of LLVM"))
+    assert same(quick(x, y), one)
+    background_emit._background.stop()
+
+
+def _refused(*_: Any, **__: Any) -> Any:
+    raise OSError("no process")
+
+
+def _failed(*_: Any) -> Any:
+    raise RuntimeError("LLVM could not")
+
+
+def test_arguments_of_wait_for_compiler() -> None:
+    for wrong in (-1.0, np.nan):
+        with pytest.raises(ValueError, match="timeout: expected a number >= 0"):
+            lw.wait_for_compiler(wrong)
+    with pytest.raises(TypeError, match="timeout: expected a number"):
+        lw.wait_for_compiler("soon")  # type: ignore[arg-type]
+    assert lw.wait_for_compiler(0.0) in (True, False)
+
+
+PROGRAM = """
+    import os, sys, threading, time
+    import numpy as np
+    import linkwork as lw
+    from linkwork.compiler.codegen import background_emit
+
+    robot = lw.load("arm7")
+    x = np.linspace(0.1, 0.7, 7)
+    first = robot.forward_dynamics_derivatives(x, x, x)
+
+    def after():
+        assert lw.wait_for_compiler(60.0)
+        again = robot.forward_dynamics_derivatives(x, x, x)
+        assert all(np.array_equal(a, b) for a, b in zip(first, again))
+"""
+
+
+def ended(more: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the program and more in a fresh process."""
+    environment = {key: value for key, value in os.environ.items() if key != target.EFFORT}
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(PROGRAM) + textwrap.dedent(more)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={**environment, "LINKWORK_CACHE": str(folder)},
+    )
+
+
+def test_ends_of_a_process(cache_folder: Path) -> None:
+    """A process that exits or is interrupted while code is compiled leaves no child, and its exit code is its own."""
+    tail = """
+    pids = [child.process.pid for child in background_emit._background.children]
+    print(*pids, flush=True)
+    """
+    waits = "while not background_emit._background.children: time.sleep(0.001)\n"
+    ends = {"": 0, "sys.exit(3)\n": 3, "raise KeyboardInterrupt\n": 1, "os._exit(5)\n": 5}
+    for k, (end, code) in enumerate(ends.items()):
+        done = ended(waits + textwrap.dedent(tail) + end, cache_folder / str(k))
+        interrupted = done.returncode in (1, 130, -2) and "KeyboardInterrupt" in done.stderr
+        assert done.returncode == code or ("Interrupt" in end and interrupted), done.stderr
+        for pid in map(int, done.stdout.split()):
+            assert _is_gone(pid), end
+
+
+def _is_gone(pid: int) -> bool:
+    """Return True as soon as the process has ended: a child whose parent is gone ends with its standard input."""
+    for _ in range(600):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        state = Path(f"/proc/{pid}/stat")
+        if state.is_file() and state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return True
+        threading.Event().wait(0.1)
+    return False
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_while_code_is_compiled(cache_folder: Path) -> None:
+    """Both processes get the best code, each from its own children."""
+    done = ended(
+        """
+        pid = os.fork()
+        after()
+        assert not [k for k in background_emit._background.children if k.process.poll() is not None]
+        if pid == 0:
+            os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        print("both")
+        """,
+        cache_folder,
+    )
+    assert done.returncode == 0 and done.stdout.strip() == "both", done.stderr
+
+
+def test_caches_in_trouble(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Off, too small, damaged: the best code comes all the same."""
+    (x, y), results = arguments(), []
+    for setting in ("off", "tiny", "damaged"):
+        monkeypatch.setenv("LINKWORK_CACHE", "off" if setting == "off" else str(cache_folder / setting))
+        monkeypatch.setenv("LINKWORK_CACHE_SIZE", "0" if setting == "tiny" else "64")
+        quick = kernel()
+        results.append(quick(x, y))
+        assert lw.wait_for_compiler(60.0) and not is_quick(quick), setting
+        results.append(quick(x, y))
+        if setting == "damaged":
+            for path in (cache_folder / setting).iterdir():
+                path.write_bytes(path.read_bytes()[:-7])
+            with pytest.warns(lw.errors.CacheWarning, match="damaged"):
+                results.append(kernel()(x, y))
+            assert lw.wait_for_compiler(60.0)
+    assert all(same(result, results[0]) for result in results)
