@@ -286,7 +286,7 @@ class UnknownNameError(KeyError, ValueError):
         return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}..."
 
     def at(self, where: str) -> UnknownNameError:
-        """Return the same error for another function and argument."""
+        """Return the same error for another location ``where``: the function and argument that received the name."""
         return UnknownNameError(self.kind, self.name, self.known, self.remedy, where)
 
 

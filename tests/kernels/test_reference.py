@@ -97,7 +97,7 @@ def names(title: str, found: Mapping[str, Any], what: str = "name") -> str:
     told = {name: says(inspect.getdoc(value)) for name, value in found.items() if not is_plain(value)}
     rows = "".join(f"| `{name}` | {text} |\n" for name, text in told.items())
     values = ", ".join(f"`{name}`" for name, value in found.items() if is_plain(value))
-    more = f"\nBesides, values that it is made of: {values}.\n" if values else ""
+    more = f"\nThere are also these attributes and constants: {values}.\n" if values else ""
     return f"\n{BEGIN}{title}\n\n| {what} | |\n|---|---|\n{rows}{more}"
 
 

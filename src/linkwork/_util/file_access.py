@@ -37,10 +37,12 @@ def replaced(path: str | os.PathLike[str], *, text: bool = False, overwrite: boo
     """Open a temporary file in the folder of ``path``, which replaces ``path`` when it is completely written.
 
     If writing fails (the disk is full, for example), an existing file is unchanged.  Text is UTF-8 with line feeds as
-    line ends.  Raises FileExistsError for an existing file, unless ``overwrite``; NotRegularError for a directory, a
-    pipe or a device.
+    line ends.  Raises FileNotFoundError if the folder does not exist; FileExistsError for an existing file, unless
+    ``overwrite``; NotRegularError for a directory, a pipe or a device.
     """
     target = Path(os.path.realpath(path))  # a symbolic link is kept and points to the new file
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{os.fspath(path)}: no directory {os.fspath(target.parent)!r}; create it first")
     with contextlib.suppress(FileNotFoundError):
         status = os.stat(target)
         if not stat.S_ISREG(status.st_mode):

@@ -58,7 +58,7 @@ class Status(StrEnum):
     OUT_OF_REACH = (
         "out_of_reach",
         "The target is beyond the reach of the robot.",
-        "Move the target closer to the robot's base, or the base closer to the target.",
+        "Move the target, or the robot's base, so that the target is neither too far from the base nor too near.",
     )
     NOT_FOUND = (
         "not_found",

@@ -60,12 +60,15 @@ class DistanceSpec:
 
     @property
     def count(self) -> int:
-        """Number of pairs, including pairs with unused rows of the scene."""
+        """Number of pairs that the kernel evaluates, including pairs with unused rows of the scene's arrays."""
         return len(self.pairs) + len(self.shapes) * sum(capacity for _, capacity in self.capacities)
 
     @property
     def rows(self) -> dict[str, Any]:
-        """Array shapes of the kernel inputs that hold a scene's rows, by name."""
+        """Shapes (capacity, values) of the kernel inputs that describe a scene's obstacles, by input name.
+
+        There is one input for each kind of obstacle, with a row for each obstacle.
+        """
         return {kind.name: (capacity, kind.size) for kind, capacity in self.capacities}
 
     @property
@@ -83,7 +86,7 @@ class DistanceSpec:
         return PairMargins([*own], {kind: inputs[f"margins_of_{kind.name}"] for kind, _ in self.capacities})
 
     def scene(self, inputs: Mapping[str, Any]) -> dict[SolidKind, Any]:
-        """Return a scene's rows by kind, from a kernel's inputs by name."""
+        """Return the arrays that describe a scene's obstacles, by kind of obstacle, from a kernel's inputs by name."""
         return {kind: inputs[kind.name] for kind, _ in self.capacities}
 
 
@@ -233,7 +236,10 @@ class PairSelection:
 def select_pairs(
     tree: Tree, caller: str, scene: Any, pairs: Iterable[tuple[str, str]] | None, link: str | None
 ) -> PairSelection:
-    """Select all pairs, the named ``pairs`` or those of a link.  Raises ValueError, TypeError, UnknownNameError."""
+    """Return the pairs of shapes to evaluate: all pairs, those of the named links ``pairs``, or those of one link.
+
+    Without a scene there are no obstacles.  Raises ValueError, TypeError, UnknownNameError.
+    """
     if scene is not None and not isinstance(scene, Scene):
         raise TypeError(f"{caller}: scene: expected a linkwork.Scene, got {scene!r}")
     scene = _NO_OBSTACLES if scene is None else scene

@@ -53,7 +53,7 @@ class DistanceResult(Made):
 
     @property
     def unique(self) -> Any:
-        """Uniqueness of the points and the normal (...): 1, or 0 if there are others."""
+        """Flags (...): 1 if the witness points and the normal are unique, 0 if others have the same distance."""
         return self._values[..., 10]
 
     def __repr__(self) -> str:

@@ -72,7 +72,11 @@ class JointRanges:
 
     @staticmethod
     def between(tree: Tree, a: str, b: str) -> JointRanges | None:
-        """Return the ranges, or None unless every joint has one coordinate, a fixed twist and bounds."""
+        """Return the joints between links ``a`` and ``b`` with their ranges, or None if one has no finite range.
+
+        A joint has a finite range if it has one coordinate, a fixed twist, and limits; without limits, if one
+        revolution covers all of its positions.
+        """
         _, to_a, to_b = fork(tree, tree.frame(a).body, tree.frame(b).body)
         limits, result = bounds(tree), []
         for i in (*to_a, *to_b):

@@ -161,13 +161,13 @@ _KNOWN = ShapePairCache()
 def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
     """Compute the signed distance [m] of two shapes of `linkwork.shapes` at poses X_a and X_b (..., 4, 4).
 
-    Both shapes are convex, or one is a height field, a point cloud or a distance field.  A point cloud also has
-    distances from the other fields, from each of its points.  A compound's distance is that of its nearest, or deepest,
-    component.
+    Both shapes are convex, or one is a height field, a point cloud or a distance field and the other is convex and
+    bounded. A point cloud is also supported with every other shape; its distance is the smallest of its points'
+    distances. A compound's distance is that of its nearest, or deepest, component.
 
-    Leading dimensions are a batch and broadcast.  Distance, normal and points are in the frame of the poses.  For
-    overlapping shapes the distance is minus the length of the shortest translation that separates them.  The first call
-    for a pair of shapes compiles a kernel; a field's values are inputs of the kernel.  A call with symbols is traced.
+    Leading dimensions are a batch and broadcast. Distance, normal and points are in the frame of the poses. For
+    overlapping shapes the distance is minus the length of the shortest translation that separates them. The first call
+    for a pair of shapes compiles a kernel; a field's values are inputs of the kernel. A call with symbols is traced.
 
     >>> import linkwork as lw
     >>> ball, box = lw.shapes.Sphere(0.1), lw.shapes.Sphere(0.2)

@@ -54,7 +54,10 @@ class Backend(ABC, Generic[Loaded]):
     @property
     @abstractmethod
     def target(self) -> tuple[str, ...]:
-        """Everything code depends on in addition to the program: part of the digest that names it in the cache."""
+        """Descriptions of all that compiled code depends on besides the program, such as the processor.
+
+        They are part of the digest that names the code in the cache on disk.
+        """
 
     @property
     def without_passes(self) -> tuple[str, ...]:
@@ -81,11 +84,17 @@ class Backend(ABC, Generic[Loaded]):
 
     @abstractmethod
     def parts(self, entry: str, real: FloatType) -> tuple[str, ...]:
-        """Return the parts of the code that an entry needs; () if this floating-point type has no such entry."""
+        """Return the names of the parts of the code that are compiled and loaded for an entry, one of `entries`.
+
+        The result is () if this floating-point type has no such entry.
+        """
 
     @abstractmethod
     def lower(self, program: Program, real: FloatType) -> Lowered:
-        """Lay out an optimized program (all passes but `without_passes`) as code for a floating-point type."""
+        """Return the layout of an optimized program as code for a floating-point type, the first stage of compilation.
+
+        All compiler passes but those in `without_passes` have run on the program.
+        """
 
     @abstractmethod
     def emit(self, texts: Sequence[str], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
@@ -126,7 +135,10 @@ class Backend(ABC, Generic[Loaded]):
 
     @abstractmethod
     def load(self, objects: Sequence[bytes], name: str, entry: str) -> Loaded:
-        """Load and return an entry of the program ``name``; the objects are those of its parts, in their order."""
+        """Load compiled objects into this process and return the function ``entry`` of the program ``name``.
+
+        ``objects`` are those of the entry's `parts`, in their order.
+        """
 
     @abstractmethod
     def call(self, code: Loaded, program: Program, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:

@@ -125,16 +125,16 @@ class Kernel(Differentiable):
     def operations(self) -> Mapping[str, int]:
         """Number of operations of each kind for one sample, before products and sums are fused.
 
-        Operations in a loop count once for each iteration, and a choice counts as its more expensive branch; loops with
-        a condition count with no iteration: see `count`.
+        Operations in a loop count once for each iteration, and a choice counts as its more expensive branch. For a
+        loop with a condition no iteration is counted: `count` counts a number of iterations.
         """
         return self._source.traced.operations
 
     def count(self, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
-        """Return the number of operations of each kind, for given numbers of iterations of loops with a condition.
+        """Return the number of operations of each kind for one sample, with ``iterations`` of loops with a condition.
 
-        All else is counted as in `operations`, for one sample. ``iterations`` is one integer for all loops or one for
-        each of `while_loops`. Raises ValueError for another length, or for more iterations than a loop's maximum.
+        ``iterations`` is one integer for all of these loops or one for each of `while_loops`. All else is counted as
+        in `operations`. Raises ValueError for another length, or for more iterations than a loop's maximum.
         """
         return self._source.traced.count(iterations)
 

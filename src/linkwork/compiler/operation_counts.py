@@ -57,7 +57,7 @@ def while_loops(program: InstructionList) -> list[WhileLoop]:
 
 
 def counted(program: InstructionList, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
-    """Return the number of executions of each operation for given numbers of iterations of loops with a condition.
+    """Return the number of executions of each operation, if loops with a condition run ``iterations`` times.
 
     ``iterations`` is one integer for all of `while_loops` or one for each. A choice counts as its more expensive
     branch, and a subroutine once for each call. Raises ValueError for another length, or for more than

@@ -69,9 +69,9 @@ class OutlinedCalls(MultiResult):
         return self.run(arguments, *numeric_mode(arguments))
 
     def run(self, arguments: Sequence[Any], apply: Apply, constant: Constant) -> list[Any]:
-        """Return the results, call by call.
+        """Return the results of the bodies' calls, which are evaluated one after the other on these arguments.
 
-        ``apply`` and ``constant`` are those of `linkwork.expr.scalar.interpreter.run`.
+        ``apply`` receives an instruction and the values of its arguments; ``constant`` converts a number to a value.
         """
         memory: list[Any] = [None] * self.slots + list(arguments)
         for body, inputs, constants, outputs in self.calls:

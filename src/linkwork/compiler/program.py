@@ -174,12 +174,13 @@ class Program(InstructionList):
     def operations(self) -> Mapping[str, int]:
         """Number of executions of each operation that the outputs need, without inputs and constants.
 
-        Operations in a loop count once for each iteration; loops with a condition count with no iteration: see `count`.
+        Operations in a loop count once for each iteration. For a loop with a condition no iteration is counted:
+        `count` counts a number of iterations.
         """
         return self.count()
 
     def count(self, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
-        """Return `operations` for given numbers of iterations of the loops with a condition.
+        """Return the number of executions of each operation, if loops with a condition run ``iterations`` times.
 
         ``iterations`` is one integer for all of `while_loops` or one for each. A choice counts as its more expensive
         branch. Raises ValueError for another length, or for more iterations than a loop's maximum.

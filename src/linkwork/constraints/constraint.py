@@ -67,7 +67,7 @@ class Kinematics(Protocol):
         """Return the velocity of a joint."""
 
     def moving(self, joint: str) -> list[list[Any]]:
-        """Return the rows ∂v_J/∂v of a joint's velocity v_J: for each component the nv derivatives by v."""
+        """Return the Jacobian ∂v_J/∂v (rows of nv elements) of a joint's velocity v_J, one row for each component."""
 
     def units(self, joint: str) -> tuple[str, ...]:
         """Return the unit of each coordinate of a joint, "rad" or "m"; its velocity has this unit per second."""
@@ -167,10 +167,10 @@ class Constraint(ABC):
 
     @property
     def fixed_wrenches(self) -> tuple[Force, ...] | None:
-        """Constraint wrench of each row if all are constant in the coordinates of a frame, else None.
+        """Constraint wrench of each row, if all are constant in the coordinates of a frame, else None.
 
-        Row i is the power of wrench i on the motion of the first frame in `references` relative to the second.  The
-        wrenches are in the coordinates of the first frame, and the same in all configurations.
+        The velocity of row i is the power of wrench i on the motion of the first frame in `references` relative to the
+        second. The wrenches are in the coordinates of the first frame, and the same in all configurations.
         """
         return None
 

@@ -214,7 +214,7 @@ class Parallel(_OfDirections):
         return "rad", "rad"
 
     def error(self, state: Kinematics) -> list[Any]:
-        """Return the rotation vector [rad] from direction a to b, about two axes orthogonal to b.
+        """Return the rotation vector [rad] that turns direction a to b, as its components on two axes orthogonal to b.
 
         For opposite directions it is π about the first axis.
         """
@@ -269,7 +269,11 @@ class Angle(_OfDirections):
         return [(math.cos(self.angle) - a.dot(b)) * (1.0 / math.sin(self.angle))]
 
     def rates(self, state: Kinematics) -> Rates:
-        """Return the rates of the constraint: in the axes of B, ȧ = a × ω, so the rate of −a·b is ω·(a × b)."""
+        """Return the Jacobian row and bias of the constraint between a direction a of A and a direction b of B.
+
+        In the axes of frame B, which has the angular velocity ω relative to frame A, ȧ = a × ω. So the rate of −a·b is
+        ω·(a × b).
+        """
         between, a, b = self._between(state)
         share = 1.0 / math.sin(self.angle)
         w, F = between.twist.angular, Force(a.cross(b) * share, Vec3.zero())

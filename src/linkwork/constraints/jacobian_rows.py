@@ -29,9 +29,9 @@ class VelocityLine:
 
     @property
     def wrench(self) -> Force:
-        """Wrench F = (c × e; e) of a unit force along the line.
+        """Wrench F = (c × e; e) of a unit force along the line, which passes through the point c in the direction e.
 
-        Its power V·F on a twist V is the velocity e·(v + ω × c) along the line.
+        Its power V·F on a twist V = (ω; v) is the velocity e·(v + ω × c) along the line.
         """
         return Force(self.point.cross(self.direction), self.direction)
 
@@ -105,7 +105,7 @@ class RelativePoint:
 
     @property
     def point(self) -> Vec3:
-        """Position R r + p in A [m]."""
+        """Position R r + p of the point in A [m]: r is its position in B, (R, p) the pose of B in A."""
         return self.between.pose.point(self.position)
 
     @property
@@ -127,9 +127,9 @@ class RelativePoint:
         return VelocityLine(e, e.cross(self.between.twist.angular), self.position, Vec3.zero())
 
     def rates(self, *directions: Vec3) -> Rates:
-        """Return the rates of a constraint that the point does not move along these directions, one row each.
+        """Return the Jacobian rows, drift and bias of a constraint: the point does not move along ``directions``.
 
-        The directions are fixed in A.
+        There is one row for each direction, a vector fixed in A.
         """
         return along(self.between, [self.line(direction) for direction in directions])
 

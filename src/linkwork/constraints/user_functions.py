@@ -83,9 +83,10 @@ class StateQuery:
     def twist(
         self, frame: str, relative_to: str = "world", expressed_in: str = "world", point: str | None = None
     ) -> Any:
-        """Return the twist (ω; v) (6,) of a frame B relative to A, in the axes of E [rad/s, m/s].
+        """Return the twist (ω; v) (6,) of a frame relative to another, in the axes of ``expressed_in`` [rad/s, m/s].
 
-        v is the velocity of the point of B that coincides with the origin of the frame ``point``, B's own by default.
+        The twist is that of the frame B = ``frame`` relative to ``relative_to``. v is the velocity of the point of B
+        that coincides with the origin of the frame ``point``, by default B itself.
         """
         self._refuse_velocity("twist")
         B, A, E, P = self._frames(frame, relative_to, expressed_in, frame if point is None else point)
@@ -98,7 +99,10 @@ class StateQuery:
         return self._answer(("twist", B, A, E, P), values, (6,))
 
     def point_velocity(self, name: str, relative_to: str = "world", expressed_in: str = "world") -> Any:
-        """Return the velocity (3,) of a point, or of a frame's origin, relative to A, in the axes of E [m/s]."""
+        """Return the velocity (3,) of a point, or of a frame's origin, relative to the frame ``relative_to`` [m/s].
+
+        It is in the axes of ``expressed_in``.
+        """
         self._refuse_velocity("point_velocity")
         P, A, E = self._frames(name, relative_to, expressed_in)
 
@@ -116,16 +120,16 @@ class StateQuery:
         return self.taken_over(self.outputs(function, *more), self._values)
 
     def outputs(self, function: Callable[..., Any], *more: Any) -> list[Any]:
-        """Return the flat result of a user function as expressions of the symbols that its queries returned.
+        """Return the elements of a user function's result, as expressions of the symbols that stand for query results.
 
         Raises ValueError.
         """
         return _outputs(self._name, function, (self, *more))
 
     def taken_over(self, outputs: Sequence[Any], answers: Sequence[Any]) -> list[Any]:
-        """Return the values of expressions from `outputs` for these results of the function's queries.
+        """Return the values of the expressions that `outputs` returned, for these values of the query results.
 
-        ``answers`` are the results, in the order of the queries, as scalars of any type.
+        ``answers`` are the values of all query results, in the order of the queries, as scalars of any type.
         """
         return _evaluate_on(self._name, outputs, self._symbols, answers)
 

@@ -71,9 +71,10 @@ class ControlLaw(ABC):
 
     @abstractmethod
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Return joint forces (nv) before limits, and the next z or None.
+        """Return the joint forces (nv) before limits, and the controller's next state z, or None.
 
-        All arguments are symbols: t () [s], q (nq), v (nv), z as ``start``, and the inputs that the call passes.
+        All arguments are symbols: the time t () [s], q (nq), v (nv), the controller's state z of the shape of
+        ``start``, and the inputs that the call passes.
         """
 
     # -- how it is called
@@ -130,8 +131,8 @@ class ControlLaw(ABC):
         if missing:
             needed = ", ".join(f"{name} {known[name]}" for name in missing)
             raise TypeError(
-                f"{self.caller}: missing inputs: expected {needed}, got {', '.join(inputs) or 'no inputs'} besides the "
-                f"state"
+                f"{self.caller}: missing inputs: expected {needed}, got {', '.join(inputs) or 'none'}; pass them "
+                f"to the controller by name, or to simulate as constants={{{missing[0]!r}: ...}} or time_inputs=..."
             )
         for name, x in inputs.items():
             shape, result = known[name], np.shape(x)

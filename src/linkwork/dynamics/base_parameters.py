@@ -77,7 +77,7 @@ class BaseParameters(Made):
         return result
 
     def values(self, parameters: ArrayLike) -> np.ndarray:
-        """Compute β of parameters π: (..., npi) -> (..., rank)."""
+        """Compute the base parameters β of a robot with the parameters π: (..., npi) -> (..., rank)."""
         result: np.ndarray = np.asarray(parameters) @ self.matrix.T
         return result
 

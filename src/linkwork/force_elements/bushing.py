@@ -106,9 +106,9 @@ class Bushing(ForceElement):
         return Force(Vec3.of(moment), R.inv_act(Vec3.of(f)))
 
     def resistances(self, marks: Marks, X: Pose) -> list[Resistance]:
-        """Return the resistances about M's axes and along those of rest, where K or D is not zero.
+        """Return the resistances about each axis of M and along each axis of the rest frame, where K or D is not zero.
 
-        For rotations the stiffness is that at rest.
+        M is the bushing's ``frame``, K the stiffness and D the damping.  For rotations the stiffness is that at rest.
         """
         R, parameters = self._from_rest(X).rotation, [*zip(self._stiffness, self._damping, strict=True)]
         axes = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))

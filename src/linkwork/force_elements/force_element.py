@@ -22,7 +22,7 @@ class Marks(Protocol):
     """Points of a robot by name; the name of a frame stands for its origin."""
 
     def point(self, name: str) -> Any:
-        """Return the point, with its ``frame`` and its ``position`` in the frame."""
+        """Return the point with this name: its ``frame``, and its ``position`` in the frame."""
 
 
 class Resistance(NamedTuple):
@@ -53,21 +53,28 @@ class ForceElement(ABC):
 
     @abstractmethod
     def energy(self, marks: Marks, X: Pose) -> Any:
-        """Return the energy of the element's springs [J] at the pose X of frame B in frame A."""
+        """Return the energy of the element's springs [J] at the pose X of the frame B in the frame A."""
 
     @abstractmethod
     def spring_wrench(self, marks: Marks, X: Pose) -> Force:
-        """Return the wrench of the element's springs on B, in B's coordinates at B's origin."""
+        """Return the wrench that the element's springs exert on the frame B, at B's origin in B's axes.
+
+        X is the pose of B in the frame A; `ends` has both frames.
+        """
 
     @abstractmethod
     def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
-        """Return the wrench of the element's dampers on B, in B's coordinates at B's origin."""
+        """Return the wrench that the element's dampers exert on the frame B, at B's origin in B's axes.
+
+        X is the pose and V the twist of B relative to the frame A; `ends` has both frames.
+        """
 
     def resistances(self, marks: Marks, X: Pose) -> Sequence[Resistance]:
-        """Return the directions in which the element resists at the pose X of frame B in frame A.
+        """Return the directions in which the element resists motion, each with its stiffness and its damping.
 
-        None has a negative stiffness or damping. Simulations treat dampers, and springs that are too stiff for the
-        time step, implicitly along these directions. By default there are none.
+        X is the pose of the frame B in the frame A. None has a negative stiffness or damping. Simulations treat
+        dampers, and springs that are too stiff for the time step, implicitly along these directions. By default there
+        are none.
         """
         return ()
 

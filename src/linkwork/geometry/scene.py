@@ -278,7 +278,10 @@ class Scene:
 
     @property
     def row_indices(self) -> tuple[int, ...]:
-        """Row of each obstacle in the arrays of `rows`, stacked in their order: one index for each obstacle."""
+        """Index of each obstacle's row in the arrays of `rows`, stacked one after the other.
+
+        There is one index for each obstacle.
+        """
         return self._row_indices
 
     @cached_property
@@ -287,7 +290,7 @@ class Scene:
 
     @property
     def row_indices_by_distance(self) -> tuple[int, ...]:
-        """Row of each obstacle in the arrays of `rows_by_distance`, stacked in their order."""
+        """Index of each obstacle's row in the arrays of `rows_by_distance`, stacked one after the other."""
         return self._row_indices_by_distance
 
     @cached_property

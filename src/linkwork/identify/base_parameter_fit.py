@@ -53,17 +53,17 @@ class BaseParameterFit(Result):
 
     @property
     def success(self) -> bool:
-        """True."""
+        """Always True: the fit is linear, and parameters that the measurements do not determine raise an error."""
         return True
 
     @property
     def status(self) -> Status:
-        """The status "solved"."""
+        """Always "solved"."""
         return Status.SOLVED
 
     @property
     def iterations(self) -> int:
-        """One: the fit is linear."""
+        """Number of iterations, always 1: the fit is linear."""
         return 1
 
     def _sentence(self, index: tuple[int, ...]) -> str:

@@ -72,9 +72,9 @@ class ConvexProblem:
     spread: float
 
     def parameters(self, L: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return (π; y): the inertial parameters π of the bodies, whose pseudo-inertia factors are U_0 L, then y.
+        """Return one vector (10 n + k,): the inertial parameters π of n bodies, followed by k joint parameters y.
 
-        y are the joint parameters.
+        The bodies have the pseudo-inertias U Uᵀ with U = U_0 L, U_0 the factors of the prior.
         """
         return np.concatenate([parameters_of_factors(self.U @ L).ravel(), y])
 

@@ -328,7 +328,7 @@ def excitation(
     friction: Friction = "smooth",
     bodies: Iterable[str] | None = None,
 ) -> Excitation:
-    """Return the excitation of the base parameters by a motion: condition number, and values by parameter.
+    """Return how well a motion determines the base parameters: a condition number, and values by parameter.
 
     q (..., nq), v, a (..., nv): samples.  ``weights`` (nv,) are 1 / σ of the joint forces' noise [1/(N·m), 1/N], 1 by
     default; the other arguments are those of `base_parameters`.  A motion that does not excite all parameters has an
@@ -380,7 +380,7 @@ class ExcitationMeter:
         return R / np.where(lengths > 0.0, lengths, 1.0) * (lengths > 0.0), lengths
 
     def of(self, motion: Measurements) -> Excitation:
-        """Return the excitation of a motion."""
+        """Return how well a motion determines the base parameters, as an `Excitation`."""
         R, lengths = self.scaled(motion)
         _, s, Vt = np.linalg.svd(R)
         shown = s > RANK * s.max(initial=0.0)

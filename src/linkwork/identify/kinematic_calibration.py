@@ -104,8 +104,9 @@ def placements(
 ) -> PlacementFit:
     """Estimate placements of joints and frames from measured poses of a frame: geometric calibration.
 
-    q (samples, nq) are the joints' readings.  ``poses`` are those of ``frame`` in the world (samples, 4, 4) [1, m], or
-    positions (samples, 3) [m] of its origin or of a named point.  ``parameters`` are the unknowns:
+    q (samples, nq) are the joints' readings. ``poses`` are the measured poses of ``frame`` in the world (samples, 4,
+    4) [1, m], or positions (samples, 3) [m] of its origin or of a named point. ``parameters`` names the unknown
+    offsets:
 
     - ``"placement:<joint>"``, ``"frame:<frame>"``: six values (φ; d), as in `Robot.parameters`: a rotation by the
       rotation vector φ [rad] and a translation by d [m], in its own axes.  By default the placements of all moving
@@ -113,13 +114,14 @@ def placements(
     - ``"zero:<joint>"``: the offset of the joint's readings [rad, m];
     - ``"base"``: six values, the pose of the robot's world in the measurements' frame.
 
-    A name with ``*``, ``?`` or ``[`` stands for all that match; ``"placement"`` alone for those of all moving joints,
-    ``"zero"`` for those of all that follow no other.
+    A name with ``*``, ``?`` or ``[`` is a pattern that stands for all matching names. ``"placement"`` alone stands for
+    the placements of all moving joints, ``"zero"`` for the zeros of all joints that follow no other.
 
-    Offsets that poses cannot distinguish are estimated once and are zero elsewhere: `PlacementFit.identifiable` has the
-    groups, later names with earlier ones.  The weights are 1 / σ of the six (three) components of an error, as relative
-    values; by default they are computed from the residuals.  ``held_out`` is as in `base_parameters`.  ``progress``
-    shows a bar on standard error, or is a function of a `linkwork.Progress`, in iterations.
+    An offset that poses cannot distinguish from earlier ones in the list is not estimated and stays zero; its effect
+    is part of the earlier ones. `PlacementFit.identifiable` lists these groups. ``weights`` are the relative values of
+    1 / σ for the six (or three) components of a pose error; by default they are computed from the residuals.
+    ``held_out`` is the share of the samples, from their end, that only serves to test the estimate, or the indices of
+    such samples. ``progress`` shows a bar on standard error, or is a function of a `linkwork.Progress`, in iterations.
 
     >>> import numpy as np
     >>> import linkwork as lw

@@ -147,9 +147,10 @@ class PlacementModel:
         return np.asarray(error), np.asarray(J)
 
     def identifiable(self, x: np.ndarray) -> tuple[BaseParameters, np.ndarray]:
-        """Return the combinations of x that poses at random configurations determine, and typical lengths of columns.
+        """Return the combinations of offsets x (k,) that poses determine, and the typical effect of each offset.
 
-        The lengths (k,) are root mean squares of the errors' derivatives by each component of x.
+        The combinations are those that poses at random configurations determine. The effects (k,) are the root mean
+        squares of the pose errors' derivatives by each component of x.
         """
         count = max(20, -(-3 * len(self.names) // self.rows))
         q = self.robot.random_configuration(np.random.default_rng(0), size=count)
@@ -160,7 +161,7 @@ class PlacementModel:
     def solve(
         self, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, max_iterations: int, report: Reporter
     ) -> PlacementDescent:
-        """Return the best offsets, by a descent from zero.
+        """Return the offsets that fit the measurements best, by a Gauss–Newton descent that starts from zero offsets.
 
         The descent is repeated from its result if more offsets are identifiable there and fit the measurements better.
         """

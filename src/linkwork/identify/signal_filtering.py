@@ -74,8 +74,11 @@ def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order:
 def low_pass(t: ArrayLike, x: ArrayLike, *, cutoff: float, order: int = 4) -> np.ndarray:
     """Return measurements low-pass filtered without delay.
 
-    x (n, ...) are at equal time steps t (n,) [s]; the ``cutoff`` is in [Hz].  Needs SciPy, and raises as
-    `differentiate`.
+    x (n, ...) are at equal time steps t (n,) [s]; the ``cutoff`` is in [Hz].  The filter is a Butterworth filter of an
+    ``order``, run forward and backward.
+
+    Needs SciPy: ``pip install "linkwork[identify]"``. Raises ValueError for unequal time steps, for values that are
+    not finite, and for a cutoff that is not below half the sampling rate.
     """
     caller = "low_pass"
     values = real_array(f"{caller}: x: expected an array of measurements, (n, ...)", x).astype(np.float64)

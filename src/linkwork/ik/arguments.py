@@ -113,7 +113,10 @@ def _refuse_rigid_pair(caller: str, robot: Any, task: Task) -> None:
 
 
 def freed(tasks: tuple[Task, ...], tolerances: np.ndarray) -> tuple[Task, ...]:
-    """Return the tasks, of which those with an infinite entry of ``tolerances`` are replaced by `Task.freed`."""
+    """Return the tasks; those with an infinite tolerance are replaced by `Task.freed`, with exact Jacobians.
+
+    ``tolerances`` has an entry for each error of all tasks.
+    """
     free = np.isinf(tolerances)
     if not free.any():
         return tasks

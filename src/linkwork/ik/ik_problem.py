@@ -154,7 +154,7 @@ class IKProblem:
 
     @cached_property
     def scales(self) -> list[float]:
-        """Weights (one per residual component) that make hard errors comparable; 0 for soft components.
+        """Weights that make the errors of hard tasks comparable: one for each error, 0 for errors of soft tasks.
 
         An angle has weight 1 and a length has weight 2 / characteristic length.
         """

@@ -44,9 +44,10 @@ class UnreachableCertificate(Made):
 
     ``kind`` is "far", "near" (too near to a point, which lies in a hole of the workspace), "aside" (off along the
     common direction of all axes, along which no joint moves the frame) or "turned" (a direction that no joint
-    rotates).  ``distance`` is the value that the target requires, and ``bound`` the largest or smallest attainable one
-    [m, rad].  ``point`` is the point from which it is measured, or the direction, in the frame that the target is
-    relative to.  ``within_limits`` is True if the bound depends on joint limits.
+    rotates).  ``distance`` is the value that the target requires, and ``bound`` the largest or smallest attainable
+    one [m, rad]; lengths are those of the last rotating joint for a target with an orientation, which determines
+    its position, else those of the frame.  ``point`` is the point from which it is measured, or the direction, in
+    the frame that the target is relative to.  ``within_limits`` is True if the bound depends on joint limits.
     """
 
     kind: str
@@ -66,11 +67,12 @@ class UnreachableCertificate(Made):
     def __str__(self) -> str:
         required, attainable = f"{self.distance:.6g}", f"{self.bound:.6g}"
         condition = " within the joint limits" if self.within_limits else " for any joint positions"
+        limit = f"{attainable} m{condition}"
         at = f"({', '.join(f'{x:.4g}' for x in self.point)}) of {self.relative_to!r}"
         if self.kind == "far":
-            return f"it needs a reach of {required} m from {at}, the maximum is {attainable} m{condition}"
+            return f"too far: the target needs a reach of {required} m from {at}, the maximum is {limit}"
         if self.kind == "near":
-            return f"it needs a distance of {required} m from {at}, the minimum is {attainable} m{condition}"
+            return f"too near: the target needs a distance of {required} m from {at}, the minimum is {limit}"
         if self.kind == "aside":
             return f"it needs {required} m along {at}, parallel to all axes, only {attainable} m is possible{condition}"
         return f"it needs to rotate {at} by {required} rad, whose direction in {self.frame!r} is constant{condition}"

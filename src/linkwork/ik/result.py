@@ -129,17 +129,21 @@ class IKResult(Result):
 
     @property
     def cost(self) -> Any:
-        """Sum of squared hard errors outside their ranges (...), scaled by characteristic size."""
+        """Sum of squared errors of the hard tasks (...), each weighted to make angles and lengths comparable.
+
+        Only the part of an error outside its permitted range counts.  An angle has weight 1 and a length has weight
+        2 / characteristic length.
+        """
         scaled = np.asarray(self.errors) * np.array(self.problem.scales)
         result = (scaled * scaled).sum(axis=-1)
         return float(result) if result.ndim == 0 else result
 
     @property
     def distance(self) -> Any:
-        """Distance from a solution expressed as a length (...) [m].
+        """Norm of all remaining errors of the hard tasks, expressed as a length (...) [m]: 0 at a solution.
 
-        An angle counts as itself times half a characteristic length, as in the search.  The configuration of a failed
-        search is the one with the smallest distance that was met.
+        An angle [rad] is multiplied by half a characteristic length, as in the search. The configuration of a failed
+        search is the one with the smallest norm that the search reached.
         """
         result = np.sqrt(self.cost) * 0.5 * characteristic_length(self.problem.robot.tree)
         return float(result) if np.ndim(result) == 0 else result
@@ -202,11 +206,12 @@ class IKResult(Result):
 
     @property
     def multipliers(self) -> Any:
-        """Multipliers of conflicting tasks, by task name, at their least-squares compromise without limits.
+        """Multipliers λ of conflicting tasks, by task name, at their least-squares compromise without limits.
 
-        λ satisfies Jᵀ λ = 0.  To first order no motion reduces the errors, since λᵀ (e + J δ) = λᵀ e > 0.  Units are of
-        characteristic size.  The dict is empty if the search did not reach such a compromise; otherwise the multipliers
-        are not all zero.
+        With the Jacobian J of the tasks' errors e, λ satisfies Jᵀ λ = 0. To first order no joint motion δ removes the
+        errors, since λᵀ (e + J δ) = λᵀ e > 0. Units: [rad] for angles and [1/m] for lengths, which are weighted by 2 /
+        characteristic length. The dict is empty if the search did not reach such a compromise; otherwise the
+        multipliers are not all zero.
         """
         return self._of_each("multipliers", {})
 

@@ -92,7 +92,7 @@ class Composite(JointType):
         return X
 
     def S(self, q: Scalars) -> Subspace:
-        """Return the joints' columns, transformed to the frame after the last joint."""
+        """Return the motion subspace: the columns of all joints, transformed to the frame after the last joint."""
         columns: tuple[Motion, ...] = ()
         for joint, placement, q_k in zip(self.joints, self.placements, self._split_q(q), strict=True):
             X = placement @ joint.X(q_k)
@@ -100,9 +100,10 @@ class Composite(JointType):
         return Subspace(columns)
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """Return the bias, propagated joint by joint.
+        """Return the acceleration at v̇ = 0 of the frame after the last joint, propagated joint by joint.
 
-        A = X⁻¹ A_before + V × V_J + bias_J, with V_J = S_J v_J and V = X⁻¹ V_before + V_J.
+        From the frame before a joint J to the frame after it: A = X⁻¹ A_before + V × V_J + bias_J, with the joint's
+        own twist V_J = S_J v_J, the twist V = X⁻¹ V_before + V_J and the pose X of the frame after it.
         """
         V = A = Motion.zero()
         parts = zip(self.joints, self.placements, self._split_q(q), self._split_v(v), strict=True)

@@ -62,7 +62,11 @@ class Ellipsoid(QuaternionJoint):
         )
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """Return (0; G (ω × u) − ω × G u), u = ω × e_z, from Ġ = G [ω×] − [ω×] G."""
+        """Return the spatial acceleration at v̇ = 0: (0; G (ω × u) − ω × G u) with u = ω × e_z.
+
+        G u is the velocity of the point on the ellipsoid, in M's axes: G = Rᵀ D R with the rotation R from M to F and
+        the semi-axes D. Its rate is Ġ = G [ω×] − [ω×] G.
+        """
         R = self._epsilon(q).rotation()
         w = Vec3.of(v)
         u = Vec3(w.y, -w.x, 0.0)
@@ -73,7 +77,10 @@ class Ellipsoid(QuaternionJoint):
         return quaternion_coordinates(Quaternion.of(X.rotation), self.scalar_last)
 
     def pose_residual(self, X: Pose) -> Motion:
-        """Return (0; position of X's origin relative to the ellipsoid point of X's rotation), in X's axes."""
+        """Return (0; the offset of X's origin from where the joint places it for the rotation of X), in X's axes.
+
+        The rotation is no part of the residual, since the joint can reach every rotation.
+        """
         R = X.rotation
         origin = Vec3(R.x.z * self.a, R.y.z * self.b, R.z.z * self.c)
         return Motion(Vec3.zero(), R.inv_act(X.translation - origin))

@@ -138,7 +138,7 @@ class EulerAngles:
     def bias(self, q: Scalars, v: Scalars) -> Vec3:
         """Return the angular acceleration ω̇ in M [rad/s²] at constant rates v of the angles.
 
-        Each axis rotates in M with the rates after it.
+        Seen from M, each of the three rotation axes turns, due to the rates of the angles after it.
         """
         first, second, third = self.axes(q)
         w2, w3 = second * v[1], third * v[2]
@@ -206,7 +206,11 @@ class FloatingEuler(JointType):
         return Subspace((*turns, *(Motion(Vec3.zero(), row) for row in (R.x, R.y, R.z))))
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """Return the spatial bias acceleration (ω̇; −ω × Rᵀṗ) in M at q̈ = 0, where ω̇ is that of the Euler rates."""
+        """Return the spatial acceleration (ω̇; −ω × Rᵀṗ) in M at q̈ = 0.
+
+        ω̇ is the angular acceleration at constant rates of the Euler angles, and Rᵀṗ the velocity of M's origin in M's
+        axes.
+        """
         twist = self.S(q) @ v
         return Motion(EulerAngles(self.order).bias(q[0:3], v[0:3]), twist.linear.cross(twist.angular))
 

@@ -118,7 +118,7 @@ class Planar(JointType):
         return [q[0] + dx, q[1] + dy, q[2] + turn]
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
-        """Return the tangent vector from q to ``other``; angles count revolutions, as those of `Revolute`.
+        """Return the tangent vector from q to ``other``; a difference of angles includes its full revolutions.
 
         Motion with a constant twist through full revolutions returns to the same position.  The linear part therefore
         grows without bound as the angle between q and ``other`` approaches full revolutions.

@@ -54,7 +54,10 @@ class Reversed(JointType):
         return Subspace(tuple(-(X @ column) for column in self.joint.S(q).columns))
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """Return −X_J bias_J; the term V × V of the change of frames is zero."""
+        """Return −X_J bias_J, from the transform X_J and the bias of the original joint.
+
+        The change of frames adds the term V × V = 0.
+        """
         A: Motion = self.joint.X(q) @ self.joint.bias(q, v)
         return -A
 

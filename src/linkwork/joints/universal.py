@@ -64,7 +64,10 @@ class Universal(JointType):
         return Subspace((Motion(self._first_in_M(q), Vec3.zero()), Motion(self.second, Vec3.zero())))
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """Return v₁ v₂ R₂ᵀa₁ × a₂: the first axis rotates in M."""
+        """Return the spatial acceleration at v̇ = 0: the angular part v₁ v₂ R₂ᵀa₁ × a₂, and no linear part.
+
+        R₂ᵀa₁ is the first axis in M, where it rotates about the second axis a₂.
+        """
         return Motion(self._first_in_M(q).cross(self.second) * (v[0] * v[1]), Vec3.zero())
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
@@ -93,7 +96,7 @@ class Universal(JointType):
     def pose_residual(self, X: Pose) -> Motion:
         """Return the residual of X: (rotation perpendicular to both axes; position of X's origin).
 
-        The rotation is the error of the angle between the axes.
+        The rotation is the difference between the angle of the two axes in X and their angle in the joint.
         """
         q, R = self.configuration_from_pose(X), X.rotation
         first, seen, n = self._first_in_M(q), R.inv_act(self.first), self._normal(q)

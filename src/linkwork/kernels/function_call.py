@@ -35,7 +35,7 @@ Call = Callable[..., Any]
 
 
 def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
-    """Return the call of a kernel for one function, with checked arguments.
+    """Return a function that calls a kernel after it has checked and converted the arguments.
 
     It converts dicts to arrays, explains errors in arguments, refuses values that are not finite, and normalizes
     configurations slightly off their manifold.

@@ -42,7 +42,7 @@ class Request:
 
     @property
     def outputs(self) -> tuple[Output, ...]:
-        """The results of the function, then those that it has for each wrench."""
+        """Descriptions of the function's results, followed by the result that it has for each wrench."""
         more = self.spec.per_wrench_output
         result = () if more is None else (replace(more, name=f"{more.name}{name}") for name in self.wrench_inputs)
         return (*self.spec.outputs, *result)

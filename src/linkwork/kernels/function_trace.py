@@ -92,7 +92,11 @@ def _outputs(subject: KernelOwner, key: str, request: Request, count: int) -> li
 
 
 def run(request: Request, walked: Any, values: Mapping[str, Sequence[Any]]) -> Any:
-    """Run a function's algorithm on scalars, by the names of its inputs, and return its result."""
+    """Run the algorithm of a requested function on scalars, and return its result.
+
+    ``values`` has the scalars of each input by name. ``walked`` is the first argument of the algorithm: the robot's
+    tree, or the joint.
+    """
     row, options = request.spec, dict(request.options)
     for name in request.optional_inputs:
         if name == "gravity":

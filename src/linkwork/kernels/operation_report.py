@@ -62,10 +62,11 @@ class Explanation:
 
 
 def explain(subject: RobotOwner, function: Any) -> Explanation:
-    """Return a report of a function's operations, body by body, with statistics of its code.
+    """Return a report of a function's arithmetic operations, body by body, with statistics of its code.
 
-    ``function`` is a request as for `linkwork.kernels.function_request.read_request`, whose errors it raises; it raises
-    SingularInertiaError as the function does.
+    ``function`` is a function's name, alone or in a tuple with its options, as
+    `linkwork.kernels.function_request.read_request` reads it. Raises the errors of `read_request` for an invalid
+    request, and SingularInertiaError as the function does.
     """
     tree, request = subject.tree, read_request(subject, function)
     watches: list[Watch] = []
@@ -85,7 +86,11 @@ def explain(subject: RobotOwner, function: Any) -> Explanation:
 
 
 def _work(counts: Mapping[int, Counter[str]], walks: Sequence[int]) -> Work:
-    """Return the operations of one body, with the arithmetic of each walk."""
+    """Return the operation counts of one rigid body: of each kind, and the arithmetic in each pass over all bodies.
+
+    ``counts`` are the body's operations of each kind, by the index of the pass to which they belong. ``walks`` are the
+    indices of the passes that are reported.
+    """
     total: Counter[str] = sum(counts.values(), Counter())
     return Work(total, tuple([arithmetic(counts.get(walk, {})) for walk in walks]))
 

@@ -62,7 +62,7 @@ class KernelOwner(Protocol):
 
     @property
     def rows(self) -> Mapping[str, FunctionSpec]:
-        """Specifications of its functions by name."""
+        """Specifications of the owner's functions, by function name."""
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -115,7 +115,10 @@ def has_symbols(subject: KernelOwner) -> bool:
 
 
 def configurations(subject: KernelOwner, inputs: Iterable[str]) -> list[tuple[str, Part]]:
-    """Return the joints whose configurations are in some inputs, each with the input's name."""
+    """Return the joints whose configurations are contained in some inputs, each with the input's name.
+
+    ``inputs`` are the names of the inputs.
+    """
     result = [quantity for quantity in map(quantity_of, inputs) if quantity.configuration]
     return [(quantity.name, part) for quantity in result for part in subject.parts(quantity)]
 

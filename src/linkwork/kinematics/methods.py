@@ -53,7 +53,7 @@ class KinematicsMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute the twist (ω; v) of a frame B relative to A, in the axes of E (``expressed_in``).
+        """Compute the twist (ω; v) of a frame B relative to A (``relative_to``), in the axes of E (``expressed_in``).
 
         v is the velocity of the point of B that coincides with the origin of the frame ``point`` (B's own by default;
         ``point="world"`` is the Plücker form).  q (..., nq), v (..., nv) -> (..., 6) [rad/s, m/s].
@@ -72,11 +72,11 @@ class KinematicsMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute the acceleration (ω̇; v̇) of a frame B relative to A, in the axes of E (``expressed_in``).
+        """Compute the acceleration (ω̇; v̇) of a frame B relative to A (``relative_to``), in the axes of E.
 
-        It is the acceleration measured by an observer fixed in A.  v̇ is the classical acceleration, without gravity,
-        of the point of B that coincides with the origin of the frame ``point`` (B's own by default).  q (..., nq), v, a
-        (..., nv) -> (..., 6) [rad/s², m/s²].
+        E is ``expressed_in``. It is the acceleration measured by an observer fixed in A. v̇ is the classical
+        acceleration, without gravity, of the point of B that coincides with the origin of the frame ``point`` (B's own
+        by default). q (..., nq), v, a (..., nv) -> (..., 6) [rad/s², m/s²].
         """
 
     @computed
@@ -90,9 +90,10 @@ class KinematicsMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute J with J v the twist of a frame B relative to A, in the axes of E, at the point of `twist`.
+        """Compute the Jacobian J of a frame B relative to A (``relative_to``): J v is the twist (ω; v) of B.
 
-        q (..., nq) -> (..., 6, nv) [1, m].
+        The twist is that of `twist`: in the axes of ``expressed_in``, with the velocity of the point of B that
+        coincides with the origin of ``point`` (B's own by default). q (..., nq) -> (..., 6, nv) [1, m].
         """
 
 
@@ -182,9 +183,10 @@ class JacobianMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute the linear rows of `jacobian`: J v is the velocity relative to A of the point of `twist`.
+        """Compute the linear rows of `jacobian`: J v is the velocity of a point of B relative to A (``relative_to``).
 
-        q (..., nq) -> (..., 3, nv) [m].
+        The point of B coincides with the origin of ``point`` (B's own by default), and the axes are those of
+        ``expressed_in``. q (..., nq) -> (..., 3, nv) [m].
         """
 
     @computed
@@ -197,9 +199,9 @@ class JacobianMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute the angular rows of `jacobian`: J v is the angular velocity of B relative to A.
+        """Compute the angular rows of `jacobian`: J v is the angular velocity of B relative to A (``relative_to``).
 
-        It is in the axes of E.  q (..., nq) -> (..., 3, nv) [1].
+        It is in the axes of ``expressed_in``.  q (..., nq) -> (..., 3, nv) [1].
         """
 
     @computed
@@ -213,7 +215,7 @@ class JacobianMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute J with J q̇ the twist of a frame B relative to A; a quaternion has four columns.
+        """Compute J with J q̇ the twist of a frame B relative to A (``relative_to``); a quaternion has four columns.
 
         It holds for rates that keep q on its manifold, such as those of `velocity_to_configuration_derivative`: J is
         `jacobian` times the matrix E(q) of v = E(q) q̇.  q (..., nq) -> (..., 6, nq) [1, m].
@@ -229,10 +231,10 @@ class JacobianMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute the Jacobians of all bodies, in the order of `bodies`.
+        """Compute the Jacobians of all bodies relative to ``relative_to``, in the order of `bodies`.
 
-        Each is at its body's origin, or all are at the origin of ``point``.  q (..., nq) -> (..., nb, 6, nv) [1, m], nb
-        bodies.
+        Each is at its body's origin, or all are at the origin of ``point``, in the axes of ``expressed_in``.
+        q (..., nq) -> (..., nb, 6, nv) [1, m], nb bodies.
         """
 
     @computed
@@ -247,10 +249,11 @@ class JacobianMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute J̇, the rate of `jacobian` for an observer in A, in the axes of E: J a + J̇ v is `acceleration`.
+        """Compute J̇, the time derivative of `jacobian` seen from A (``relative_to``): J a + J̇ v is `acceleration`.
 
-        The point is fixed to B.  If E is A, and ``point`` is fixed to B, J̇ is the elementwise time derivative of J.
-        The motion of other axes and other points is not included.
+        It is the rate for an observer in A, in the axes of E (``expressed_in``), at a point that is fixed to B
+        (``frame``). If E is A, and ``point`` is fixed to B, J̇ is the elementwise time derivative of J. The motion of
+        other axes and other points is not included.
 
         q (..., nq), v (..., nv) -> (..., 6, nv) [1/s, m/s].
         """
@@ -267,7 +270,7 @@ class JacobianMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute J̇ v: the `acceleration` (ω̇; v̇) of a frame B relative to A at a = 0.
+        """Compute J̇ v: the `acceleration` (ω̇; v̇) of a frame B relative to A (``relative_to``) at a = 0.
 
         q (..., nq), v (..., nv) -> (..., 6) [rad/s², m/s²].
         """
@@ -285,9 +288,9 @@ class JacobianMethods(RobotBase):
     ) -> np.ndarray:
         """Compute H, the derivative of `jacobian` along each velocity.
 
-        J̇ = Σ_k H[..., k] v_k, with J̇ of `jacobian_derivative`.  H[:, j, k] is the derivative of column j along the
-        unit velocity k, for an observer in A.  If q̇ = v it is ∂J/∂q; for a quaternion it is along the tangent
-        directions.  q (..., nq) -> (..., 6, nv, nv) [1, m].
+        J̇ = Σ_k H[..., k] v_k, with J̇ of `jacobian_derivative`. H[:, j, k] is the derivative of column j along the
+        unit velocity k, for an observer in ``relative_to``. If q̇ = v it is ∂J/∂q; for a quaternion it is along the
+        tangent directions. q (..., nq) -> (..., 6, nv, nv) [1, m].
         """
 
     @computed
@@ -300,7 +303,7 @@ class JacobianMethods(RobotBase):
         part: str = "all",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute Yoshikawa's manipulability w = √det(J Jᵀ) of a frame relative to A.
+        """Compute Yoshikawa's manipulability w = √det(J Jᵀ) of a frame relative to ``relative_to``.
 
         It is the product of the singular values of J.  ``part`` selects rows of `jacobian`: "all", "position" or
         "angular".  "all" combines angles and lengths, so w depends on the unit of length.  If the joints between the
@@ -320,19 +323,20 @@ class JacobianMethods(RobotBase):
         part: str = "all",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute ∂w, the derivative of `manipulability` along each velocity: ẇ = ∂w · v.
+        """Compute ∂w, the derivative of the `manipulability` w along each velocity: ẇ = ∂w · v.
 
-        It is w tr(J⁺ H_k), with H of `jacobian_hessian`.  Where w = 0 it has no derivative, and the result is 0, or one
-        of the adjacent slopes if rounding leaves w slightly above 0.  q (..., nq) -> (..., nv) [1, m].
+        It is w tr(J⁺ H_k), with H_k the derivative of J along the unit velocity k, of `jacobian_hessian`. Where w = 0
+        it has no derivative, and the result is 0, or one of the adjacent slopes if rounding leaves w slightly above 0.
+        q (..., nq) -> (..., nv) [1, m].
         """
 
     def sparsity(self, functions: Any) -> np.ndarray | dict[str, np.ndarray]:
-        """Return the structural nonzeros of a function's result, as booleans of its shape.
+        """Return which elements of a function's result can be nonzero, as booleans of its shape.
 
-        They hold for every configuration.
-        ``functions`` is an argument of `compile`: ``("jacobian", "hand")``, ``"mass_matrix"``.  For several functions,
-        or one with several results, the result is a dict by name.  False marks elements that are 0 for any inputs, such
-        as columns of joints that do not move a frame, and zeros due to a joint's axis.
+        They hold for every configuration. ``functions`` is an argument of `compile`: ``("jacobian", "hand")``,
+        ``"mass_matrix"``. For several functions, or one with several results, the result is a dict by name. False
+        marks elements that are 0 for any inputs, such as columns of joints that do not move a frame, and zeros due to
+        a joint's axis.
         """
         requests = read_requests(self._subject, "sparsity", functions)
         result = {
@@ -342,10 +346,10 @@ class JacobianMethods(RobotBase):
         return next(iter(result.values())) if len(result) == 1 else result
 
     def moving_joints(self, frame: str, *, relative_to: str = "world") -> Named[str]:
-        """Return the names of the joints that move a frame B relative to A, in order from A to B.
+        """Return the names of the joints that move a frame B relative to A (``relative_to``), in order from A to B.
 
-        A coupled joint is listed by its own name, and its master only if it is itself between the frames.  Fixed joints
-        are omitted.  Raises UnknownNameError.
+        A coupled joint is listed by its own name, and its master only if it is itself between the frames. Fixed joints
+        are omitted. Raises UnknownNameError.
         """
         B, A = self._tree.frame(frame), self._tree.frame(relative_to)
         _, to_B, to_A = fork(self._tree, B.body, A.body)

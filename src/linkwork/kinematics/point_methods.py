@@ -112,7 +112,7 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute r, the vectors from the origin of A (``relative_to``) to points P, in the axes of E.
+        """Compute r, the vectors from the origin of A (``relative_to``) to points, in the axes of ``expressed_in``.
 
         ``points`` is the name of a point (`with_point`) or of a frame (its origin), or a list of np names.  With
         ``positions`` (..., np, 3) [m], the names are frames, and the points are at these positions in their axes:
@@ -139,7 +139,7 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute ṙ, the velocities of points relative to A, in the axes of E.
+        """Compute ṙ, the velocities of points relative to A (``relative_to``), in the axes of ``expressed_in``.
 
         They are measured by an observer fixed in A.  Points are specified as in `point_position`.  For a point at r
         from its body's origin it is v + ω × r, relative to A.  q (..., nq), v (..., nv) -> (..., np, 3) [m/s], without
@@ -159,11 +159,11 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute r̈, the classical accelerations of points relative to A, in the axes of E.
+        """Compute r̈, the classical accelerations of points relative to A, in the axes of ``expressed_in``.
 
-        They are measured by an observer fixed in A, without gravity.  Points are specified as in `point_position`.  For
-        a point at r from its body's origin it is v̇ + ω̇ × r + ω × (ω × r), relative to A.  q (..., nq), v, a (..., nv)
-        -> (..., np, 3) [m/s²], without np for one.
+        They are measured by an observer fixed in A (``relative_to``), without gravity. Points are specified as in
+        `point_position`. For a point at r from its body's origin it is v̇ + ω̇ × r + ω × (ω × r), relative to A. q
+        (..., nq), v, a (..., nv) -> (..., np, 3) [m/s²], without np for one.
         """
 
     @computed
@@ -177,11 +177,11 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute J with J v the velocity of a point relative to A, in the axes of E.
+        """Compute J with J v the velocity of a point relative to A, in the axes of ``expressed_in``.
 
-        The velocity is measured by an observer fixed in A.  Points are specified as in `point_position`.  Columns of
-        joints that are not between A and the point are zero.  q (..., nq) -> (..., np, 3, nv) [1, m], without np for
-        one.
+        The velocity is measured by an observer fixed in A (``relative_to``).  Points are specified as in
+        `point_position`.  Columns of joints that are not between A and the point are zero.  q (..., nq) ->
+        (..., np, 3, nv) [1, m], without np for one.
         """
 
     # -- directions
@@ -196,12 +196,12 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute u, directions fixed to bodies, in the axes of E.
+        """Compute u, directions fixed to bodies, in the axes of ``expressed_in``.
 
-        ``directions`` is the name of a direction (`with_direction`), an axis of a frame such as ``"hand.z"``, or a list
-        of np names.  With ``vectors`` (..., np, 3), the names are frames, and the directions are these vectors in their
-        axes; their lengths are unchanged.  q (..., nq) -> (..., np, 3) [1]; for a single name instead of a list, all
-        shapes are without np.
+        ``directions`` is the name of a direction (`with_direction`), an axis of a frame such as ``"hand.z"``, or a
+        list of np names. With ``vectors`` (..., np, 3), the names are frames, and the directions are these vectors in
+        their axes; their lengths are unchanged. q (..., nq) -> (..., np, 3) [1]; for a single name instead of a list,
+        all shapes are without np.
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7")
@@ -224,10 +224,10 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute u̇ = ω × u, the rates of directions relative to A, in the axes of E.
+        """Compute u̇ = ω × u, the rates of directions relative to A, in the axes of ``expressed_in``.
 
-        They are measured by an observer fixed in A; ω is relative to A.  Directions are specified as in
-        `direction_vector`.  q (..., nq), v (..., nv) -> (..., np, 3) [1/s], without np for one.
+        They are measured by an observer fixed in A (``relative_to``); ω is relative to A. Directions are specified as
+        in `direction_vector`. q (..., nq), v (..., nv) -> (..., np, 3) [1/s], without np for one.
         """
 
     @computed
@@ -243,10 +243,11 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute ü = ω̇ × u + ω × (ω × u), the second rates of directions relative to A, in the axes of E.
+        """Compute ü = ω̇ × u + ω × (ω × u), the second rates of directions relative to A (``relative_to``).
 
-        They are measured by an observer fixed in A; ω and ω̇ are relative to A.  Directions are specified as in
-        `direction_vector`.  q (..., nq), v, a (..., nv) -> (..., np, 3) [1/s²], without np for one.
+        They are measured by an observer fixed in A, in the axes of ``expressed_in``; ω and ω̇ are relative to A.
+        Directions are specified as in `direction_vector`. q (..., nq), v, a (..., nv) -> (..., np, 3) [1/s²], without
+        np for one.
         """
 
     @computed
@@ -260,11 +261,11 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute J with J v the rate u̇ of a direction relative to A, in the axes of E.
+        """Compute J with J v the rate u̇ of a direction relative to A, in the axes of ``expressed_in``.
 
-        The rate is measured by an observer fixed in A.  Directions are specified as in `direction_vector`.  Columns of
-        joints that are not between A and the direction are zero.  q (..., nq) -> (..., np, 3, nv) [1], without np for
-        one.
+        The rate is measured by an observer fixed in A (``relative_to``).  Directions are specified as in
+        `direction_vector`.  Columns of joints that are not between A and the direction are zero.  q (..., nq) ->
+        (..., np, 3, nv) [1], without np for one.
         """
 
 

@@ -54,13 +54,13 @@ class AssemblyMethods(RobotBase):
         time: ArrayLike | None = None,
         check: bool = True,
     ) -> Any:
-        """Project a configuration onto the constraints, and a velocity onto their tangent space.
+        """Project a configuration onto the constraints, and a velocity onto the velocities that satisfy them.
 
-        q (..., nq), v (..., nv) -> q (..., nq), or q and v.  Distances are measured by the mass matrix, or with
-        ``weights="plain"`` by the Euclidean norm of tangent vectors.  Velocity constraints affect v only.  Each
-        iteration takes the smallest step that removes the linearised error.  The result is therefore the closest
-        configuration to first order.  If rows of G are redundant, and in singular configurations, steps have minimum
-        norm.
+        q (..., nq), v (..., nv) -> q (..., nq), or q and v. Distances are measured by the mass matrix, or with
+        ``weights="plain"`` by the Euclidean norm of tangent vectors. Velocity constraints affect v only. Each
+        iteration takes the smallest step that removes the linearised error. The result is therefore the closest
+        configuration to first order. If rows of the constraint Jacobian are redundant, and in singular configurations,
+        steps have minimum norm.
 
         Raises AssemblyError, which names the violated constraint, if errors remain above ``tolerance`` [m, rad];
         ``check=False`` returns the last iterate.  Differentiable inside compiled functions.
@@ -84,13 +84,14 @@ class AssemblyMethods(RobotBase):
     ) -> Assembly:
         """Find configurations that satisfy all constraints, near an initial guess.
 
-        ``q_init`` (..., nq) is the initial guess, the neutral configuration by default.  ``hold`` fixes joints: values
-        by joint, arrays for a batch.  ``prefer`` has desired values by joint, which the result approaches.  ``weights``
-        (nv,), or by joint, weight the distance to them: 1 by default; with ``prefer`` 0.01 for the other joints.
-        ``position_limits`` enforces joint limits.  If the initial guess does not lead to an assembly, up to
-        ``max_starts`` starts are tried, always the same ones.  ``branches`` also computes the `branches`, at most that
-        many, and the branch of each result.  ``parameters`` replaces parameters of the robot in all states (points,
-        frames and placements) by the names of `Robot.parameters`; other values need no new compilation.
+        ``q_init`` (..., nq) is the initial guess, the neutral configuration by default. ``hold`` fixes joints: their
+        values by joint name, arrays for a batch. ``prefer`` has desired values by joint name, which the result
+        approaches. ``weights``, an array (nv,) or values by joint name, weight the distance from the guess and the
+        desired values: 1 by default; with ``prefer`` 0.01 for the joints without a desired value. ``position_limits``
+        enforces joint limits. If the initial guess does not lead to an assembly, up to ``max_starts`` starts are
+        tried, always the same ones. ``branches`` also computes the `branches`, at most that many, and the branch of
+        each result. ``parameters`` replaces parameters of the robot in all states (points, frames and placements) by
+        the names of `Robot.parameters`; other values need no new compilation.
 
         The result has ``q``, ``success`` and ``status`` of each state, and ``explain``; see
         `linkwork.mechanisms.Assembly`.  A single state that is not assembled raises AssemblyError, unless
@@ -122,10 +123,12 @@ class AssemblyMethods(RobotBase):
     ) -> Branches:
         """Find the separate assemblies of a small mechanism with fixed joints, for example the two of a four-bar.
 
-        The search starts from ``num_starts`` configurations that cover the configuration space, so further assemblies
-        may exist; ``hits`` counts the starts that led to each one.  Configurations that differ by full revolutions or
-        by signs of quaternions count as one.  The result is sorted by coordinates, ``q`` (..., n, nq), and has the sign
-        of the determinant of the free columns of G.
+        ``hold`` has the values of the fixed joints by name. The search starts from ``num_starts`` configurations that
+        cover the configuration space, so further assemblies may exist; ``hits`` of the result counts the starts that
+        led to each one. Configurations that differ by full revolutions or by signs of quaternions count as one. The
+        result is sorted by coordinates, ``q`` (..., n, nq). Its ``sign`` (..., n) is the sign of the determinant of
+        the columns of the constraint Jacobian that belong to the joints that are not fixed, 0 if these are no square
+        matrix.
 
         Raises ValueError if the mechanism can still move with the joints of ``hold`` fixed, and as `assemble`.
         """
@@ -144,11 +147,11 @@ class AssemblyMethods(RobotBase):
         parameters: Mapping[str, ArrayLike] | None = None,
         check: bool = True,
     ) -> DrivenMotion:
-        """Compute the configurations of a mechanism while its drivers move through values, on one assembly branch.
+        """Compute a mechanism's configurations for a sequence of driver positions, on one assembly branch.
 
-        ``drivers`` has values (n,) by joint; ``q_init`` is a guess of the first configuration.  Steps between states
-        are halved until the prediction is accurate.  ``singular`` of the result lists singular configurations on the
-        path.
+        ``drivers`` has the positions (n,) of the driven joints by joint name; ``q_init`` is a guess of the first
+        configuration. Steps between the n states are halved until the prediction is accurate. ``singular`` of the
+        result lists singular configurations on the path.
 
         ``velocity`` and ``acceleration`` of the drivers, by joint, are scalars or (n,), 0 by default.  The result has
         the corresponding ``v`` and ``a`` (n, nv) of all joints, for example for `inverse_dynamics` and
@@ -172,20 +175,21 @@ class AssemblyMethods(RobotBase):
         metric: str = "mass",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """Closest configuration that satisfies the constraints, with its errors and a status: the kernel of `project`.
+        """Compute the closest configuration that satisfies the constraints, with its errors and a status.
 
-        q (..., nq) -> q (..., nq) [rad, m, 1], error (..., ne) [m, rad], iterations (...) [1], status (...) [1].
-        ``status`` is 0 if the iteration ended, 1 at the maximum number of iterations, 2 if a value was NaN. ``metric``
-        is "mass" or "plain" (Euclidean).
+        It is the kernel of `project`. q (..., nq) -> q (..., nq) [rad, m, 1], error (..., ne) [m, rad], iterations
+        (...) [1], status (...) [1]. ``status`` is 0 if the iteration ended, 1 at the maximum number of iterations, 2
+        if a value was NaN. ``metric`` is "mass" or "plain" (Euclidean).
         """
 
     @computed
     def project_velocity(
         self, q: Array, v: Array, *, time: ArrayLike | None = None, metric: str = "mass", out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Closest velocity that satisfies the constraints, G v + σ = 0, in the norm of the mass matrix or Euclidean.
+        """Compute the closest velocity that satisfies the constraints on velocity level, G v + σ = 0.
 
-        q (..., nq), v (..., nv) -> (..., nv) [rad/s, m/s].  ``metric`` is "mass" or "plain" (Euclidean).
+        q (..., nq), v (..., nv) -> (..., nv) [rad/s, m/s]. ``metric`` is the norm of the distance: "mass", by the mass
+        matrix, or "plain" (Euclidean).
         """
 
     @computed
@@ -200,13 +204,14 @@ class AssemblyMethods(RobotBase):
         position_limits: bool = True,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """Kernel of `assemble`: from the start q to a configuration near q1 that satisfies the constraints.
+        """Compute a configuration near q1 that satisfies the constraints, by steps from the start q.
 
-        q, q1 (..., nq), weights (..., nv) -> q (..., nq) [rad, m, 1], error (..., ne) [m, rad], iterations (...) [1],
-        status (...) [1], slope (...) [1].  The joints ``held`` keep their values in q.  ``weights`` > 0 weight the
-        components of the distance to q1.  ``status`` is 0 if the iteration ended, 1 at the maximum number of
-        iterations, 2 if a value was NaN.  ``slope`` = ‖Gᵀφ‖²/(‖G‖²‖φ‖²) is 0 in a local minimum of the error.  The
-        configuration is assembled if ``error`` is within tolerance.
+        It is the kernel of `assemble`. q, q1 (..., nq), weights (..., nv) -> q (..., nq) [rad, m, 1], error (..., ne)
+        [m, rad], iterations (...) [1], status (...) [1], slope (...) [1]. The joints ``held`` keep their values in q.
+        ``weights`` > 0 weight the components of the distance to q1. ``status`` is 0 if the iteration ended, 1 at the
+        maximum number of iterations, 2 if a value was NaN. ``slope`` = ‖Gᵀφ‖²/(‖G‖²‖φ‖²), with the constraint errors φ
+        and the constraint Jacobian G, is 0 in a local minimum of the error. The configuration is assembled if
+        ``error`` is within tolerance.
         """
 
     @computed
@@ -218,10 +223,10 @@ class AssemblyMethods(RobotBase):
         held: str | list[str] | tuple[str, ...] = (),
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Derivative K of an assembled configuration by the configuration y of the ``held`` joints, δq = K δy.
+        """Compute the derivative K of an assembled configuration by the positions y of the fixed joints, δq = K δy.
 
-        q (..., nq) -> (..., nv, nv) [1, m, 1/m]. Columns of other joints are zero. Exact if the held joints determine
-        the mechanism; otherwise the change of minimum norm.
+        The fixed joints are ``held``. q (..., nq) -> (..., nv, nv) [1, m, 1/m]. Columns of other joints are zero.
+        Exact if the held joints determine the mechanism; otherwise the change of minimum norm.
         """
 
 
@@ -310,14 +315,15 @@ class MobilityMethods(RobotBase):
     ) -> MinimalCoordinates:
         """Return minimal coordinates: the ``independent`` ones, or ones chosen by pivoting at the configuration ``q``.
 
-        Names are those of joints or of `v_names`.  ``speeds`` names the independent velocities.  They are the same
-        coordinates, unless velocity constraints such as rolling leave fewer degrees of freedom; then they are chosen
-        among the coordinates by default.  The margin of a choice is the smallest singular value of the dependent
-        columns of the constraint Jacobian, with angles multiplied by ``length`` as in `mobility`; a margin below
-        ``least`` is an error.  Without ``q`` an assembled configuration is found.
+        Names are those of joints or of `v_names`. ``speeds`` names the independent velocities. By default these are
+        the velocities of the independent coordinates. If velocity constraints such as rolling leave fewer degrees of
+        freedom, the default is a choice among them. The margin of a choice is the smallest singular value of the
+        columns of the constraint Jacobian that belong to the dependent coordinates, with angles multiplied by
+        ``length`` as in `mobility`. A margin below ``least`` is an error. Without ``q`` an assembled configuration is
+        found.
 
-        Raises ValueError, with names, for coordinates that depend on each other or do not determine the others, and for
-        a configuration that is not assembled; UnknownNameError for an unknown name.
+        Raises ValueError, with names, for coordinates that depend on each other or do not determine the others, and
+        for a configuration that is not assembled; UnknownNameError for an unknown name.
         """
         mechanism = Mechanism(self, self._scales("minimal_coordinates", length), time)
         start = self._one("minimal_coordinates", "q", q)

@@ -115,14 +115,15 @@ class ConstrainedDynamicsMethods(RobotBase):
         friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """Derivatives of a and λ of `constrained_forward_dynamics` by q (in the tangent space), v and τ.
+        """Compute the derivatives of `constrained_forward_dynamics` by q (in the tangent space), v and τ.
 
+        Its results are the accelerations a and the constraint forces λ.
         q (..., nq), v, tau (..., nv) -> da_dq (..., nv, nv) [1/s², m/(rad·s²)], da_dv (..., nv, nv) [1/s], da_dtau
         (..., nv, nv) [1/(kg·m²), 1/(kg·m), 1/kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv)
-        [N·m·s, N·s, N·s/m], dforces_dtau (..., nc, nv) [1, m, 1/m]; for each of ``wrenches`` also ∂a/∂w (..., nv, 6),
-        for example ``da_dwrench_hand``.  Wrenches are constant in the axes in which they are expressed.  If rows of G
-        are redundant in all configurations, ∂a and Gᵀ ∂λ are exact, but ∂λ is one of many.  ``friction`` is a law that
-        does not stick.  Raises SingularInertiaError as `forward_dynamics` does.
+        [N·m·s, N·s, N·s/m], dforces_dtau (..., nc, nv) [1, m, 1/m]; for each of ``wrenches`` also ∂a/∂w
+        (..., nv, 6), for example ``da_dwrench_hand``.  Wrenches are constant in the axes in which they are expressed.
+        If rows of the constraint Jacobian G are redundant in all configurations, ∂a and Gᵀ ∂λ are exact, but ∂λ is one
+        of many.  ``friction`` is a law that does not stick.  Raises SingularInertiaError as `forward_dynamics` does.
         """
 
     @can_be_induced
@@ -144,14 +145,14 @@ class ConstrainedDynamicsMethods(RobotBase):
         friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """Actuator forces τ and constraint forces λ for the acceleration a: M a + h = τ + Gᵀ λ.
+        """Compute actuator forces τ and constraint forces λ for the acceleration a: M a + h = τ + Gᵀ λ.
 
-        ``actuators`` names the actuated joints; the default is all joints except those of six degrees of freedom, such
-        as floating bases.  If several τ are possible, the result minimises Σ weights_k τ_k², with ``weights``
-        (..., nv), 1 by default.  If rows of G are redundant, λ has minimum norm.  ``loop_forces`` (..., nl) [N·m, N]
-        are known forces of motors in the joints that close loops.
-        q (..., nq), v, a (..., nv) -> tau (..., nv) [N·m, N], constraint_forces (..., nc) [N, N·m], missing (..., nv)
-        [N·m, N].  τ is 0 in joints without actuator.  ``missing`` is 0 unless an error is raised.
+        M is the mass matrix, h the bias force and G the constraint Jacobian. ``actuators`` names the actuated joints;
+        the default is all joints except those of six degrees of freedom, such as floating bases. If several τ are
+        possible, the result minimises Σ weights_k τ_k², with ``weights`` (..., nv), 1 by default. If rows of G are
+        redundant, λ has minimum norm. ``loop_forces`` (..., nl) [N·m, N] are known forces of motors in the joints that
+        close loops. q (..., nq), v, a (..., nv) -> tau (..., nv) [N·m, N], constraint_forces (..., nc) [N, N·m],
+        missing (..., nv) [N·m, N]. τ is 0 in joints without actuator. ``missing`` is 0 unless an error is raised.
 
         Raises UnderactuatedError (a ValueError), which names the motions that no actuator can induce, if a requires
         such a motion.
@@ -174,13 +175,14 @@ class ConstrainedDynamicsMethods(RobotBase):
         friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """Derivatives of τ and λ of `constrained_inverse_dynamics` by q (in the tangent space), v and a.
+        """Compute the derivatives of `constrained_inverse_dynamics` by q (in the tangent space), v and a.
 
+        Its results are the actuator forces τ and the constraint forces λ.
         q (..., nq), v, a (..., nv) -> dtau_dq (..., nv, nv) [N·m/rad, N/m], dtau_dv (..., nv, nv) [N·m·s/rad, N·s/m],
         dtau_da (..., nv, nv) [kg·m², kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv)
         [N·m·s, N·s, N·s/m], dforces_da (..., nc, nv) [kg·m, kg].  They are exact if the actuators can induce a in this
-        state and nearby, which is not checked here, but in `constrained_inverse_dynamics`.  If rows of G are redundant,
-        Gᵀ ∂λ is exact, but ∂λ is one of many.  ``friction`` is a law that does not stick.
+        state and nearby, which is not checked here, but in `constrained_inverse_dynamics`.  If rows of the constraint
+        Jacobian G are redundant, Gᵀ ∂λ is exact, but ∂λ is one of many.  ``friction`` is a law that does not stick.
         """
 
     @computed
@@ -196,14 +198,15 @@ class ConstrainedDynamicsMethods(RobotBase):
         passive: bool = False,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """Velocity v⁺ after an impact with the constraints, and the constraint impulses Λ.
+        """Compute the velocity v⁺ after an impact with the constraints, and the constraint impulses Λ.
 
         M (v⁺ − v) = Gᵀ Λ + Σ Jᵀ p,      G v⁺ + σ = −e (G v + σ),      e = ``restitution`` (...) [1], 0 by default.
 
-        v is the velocity before the impact.  Constraints that v satisfies remain satisfied; those that v violates, such
-        as a foot that touches the ground, are enforced.  Kinetic energy does not increase for 0 ≤ e ≤ 1.  ``impulses``
-        are as in `impact`.  q (..., nq), v (..., nv) -> v (..., nv) [rad/s, m/s], constraint_impulses (..., nc)
-        [N·s, N·m·s], of minimum norm if rows of G are redundant.  `impact` of a robot with constraints returns only v⁺.
+        M is the mass matrix, and G v + σ = 0 are the constraints on velocity level. ``impulses`` p act on frames with
+        the Jacobians J, as in `impact`. v is the velocity before the impact. Constraints that v satisfies remain
+        satisfied; those that v violates, such as a foot that touches the ground, are enforced. Kinetic energy does not
+        increase for 0 ≤ e ≤ 1. q (..., nq), v (..., nv) -> v (..., nv) [rad/s, m/s], constraint_impulses (..., nc)
+        [N·s, N·m·s], of minimum norm if rows of G are redundant. `impact` of a robot with constraints returns only v⁺.
         """
 
     @computed
@@ -221,18 +224,19 @@ class ConstrainedDynamicsMethods(RobotBase):
         friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Power λᵀ G v of the constraint forces under joint forces τ, a further term of the balance of `power`.
+        """Compute the power λᵀ G v of the constraint forces λ under joint forces τ; G is the constraint Jacobian.
 
-        q (..., nq), v, tau (..., nv) -> (...) [W].  It is zero for constraints that do not depend on time, if v
-        satisfies them.
+        It is a further term of the power balance of `power`. q (..., nq), v, tau (..., nv) -> (...) [W]. It is zero
+        for constraints that do not depend on time, if v satisfies them.
         """
 
     @computed
     def delassus_matrix(
         self, q: Array, *, time: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Delassus matrix Λ = G M⁻¹ Gᵀ, symmetric: the derivative of G a by the constraint forces.
+        """Compute the Delassus matrix Λ = G M⁻¹ Gᵀ, symmetric, from the constraint Jacobian G and the mass matrix M.
 
+        It is the derivative of G a by the constraint forces, with the accelerations a.
         q (..., nq) -> (..., nc, nc) [1/(kg·m²), 1/(kg·m), 1/kg].  With ``passive`` M includes armature.
         """
 
@@ -240,8 +244,9 @@ class ConstrainedDynamicsMethods(RobotBase):
     def constrained_mass_matrix_inverse(
         self, q: Array, *, time: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """M⁻¹ − M⁻¹Gᵀ (G M⁻¹ Gᵀ)⁺ G M⁻¹, symmetric: the derivative ∂a/∂τ of constrained accelerations.
+        """Compute the derivative ∂a/∂τ of constrained accelerations a by joint forces τ, a symmetric matrix.
 
+        It is M⁻¹ − M⁻¹Gᵀ (G M⁻¹ Gᵀ)⁺ G M⁻¹, with the mass matrix M and the constraint Jacobian G.
         q (..., nq) -> (..., nv, nv) [1/(kg·m²), 1/(kg·m), 1/kg].  With ``passive`` M includes armature.
         """
 
@@ -249,21 +254,22 @@ class ConstrainedDynamicsMethods(RobotBase):
     def constrained_mass_matrix(
         self, q: Array, *, time: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """M − Gᵀ (G M⁻¹ Gᵀ)⁺ G = Pᵀ M P, symmetric: the mass matrix on velocities that satisfy the constraints.
+        """Compute the mass matrix on velocities that satisfy the constraints, a symmetric matrix.
 
-        P v is the velocity with G P v = 0 that is closest to v in the kinetic-energy norm.  If G v = 0, then
-        Pᵀ M P v = M v.  The matrix is the pseudo-inverse of `constrained_mass_matrix_inverse` in that norm.
-        q (..., nq) -> (..., nv, nv) [kg·m², kg·m, kg].  With ``passive`` M includes armature.
+        It is M − Gᵀ (G M⁻¹ Gᵀ)⁺ G = Pᵀ M P, with the mass matrix M and the constraint Jacobian G. P v is the velocity
+        with G P v = 0 that is closest to v in the kinetic-energy norm. If G v = 0, then Pᵀ M P v = M v. The matrix is
+        the pseudo-inverse of `constrained_mass_matrix_inverse` in that norm. q (..., nq) -> (..., nv, nv) [kg·m²,
+        kg·m, kg]. With ``passive`` M includes armature.
         """
 
     @computed
     def constraint_force_indeterminacy(
         self, q: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Indeterminacy of each constraint force, from 0 (unique) to 1 (any value satisfies the dynamics).
+        """Compute the indeterminacy of each constraint force, from 0 (unique) to 1 (any value satisfies the dynamics).
 
-        q (..., nq) -> (..., nc) [1].  If rows of G are redundant, forces μ with Gᵀ μ = 0 can be added to λ; the value
-        measures the share of row i in these μ.
+        q (..., nq) -> (..., nc) [1]. If rows of the constraint Jacobian G are redundant, forces μ with Gᵀ μ = 0 can be
+        added to the constraint forces; the indeterminacy of force i is the share of row i in these μ.
         """
 
     def equilibrium(
@@ -294,7 +300,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         return equilibrium_near(self, start, tau, gravity, time, passive, max_iterations, descend)
 
     def determinate_constraint_forces(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
-        """Mask of the constraint forces that dynamics determines uniquely.
+        """Return a mask that is True for the constraint forces that dynamics determines uniquely.
 
         q (..., nq) -> (..., nc), True where `constraint_force_indeterminacy` is below 1e-6.
         """
@@ -322,9 +328,9 @@ class ConstrainedDynamicsMethods(RobotBase):
         friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """The wrench across each joint that closes a loop, like `joint_wrenches` for the joints of the tree.
+        """Compute the wrench across each joint that closes a loop, like `joint_wrenches` for the joints of the tree.
 
-        In the order of `loops`: the wrench (moment; force) that frame F exerts on frame M through the joint, at the
+        In the order of `loops`: the wrench w (moment; force) that frame F exerts on frame M through the joint, at the
         origin and in the axes of M.  ``on="parent"`` returns the reaction −w at the origin and in the axes of F.  The
         wrench includes the joint's motor (``loop_forces``) and, with ``passive``, its springs, damping and friction.
         q (..., nq), v, a (..., nv) -> (..., nloops, 6) [N·m, N].
@@ -334,17 +340,19 @@ class ConstrainedDynamicsMethods(RobotBase):
     def joint_wrench_indeterminacy(
         self, q: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Indeterminacy of each component of `joint_wrenches` in the axes of M, from 0 (unique) to 1 (arbitrary).
+        """Compute the indeterminacy of each component of `joint_wrenches`, from 0 (unique) to 1 (arbitrary).
 
-        Components change with constraint forces μ for which Gᵀ μ = 0, which rigid-body dynamics does not determine if
-        rows of G are redundant.  q (..., nq) -> (..., nb, 6) [1].
+        The components are in the axes of the joint's frame M, after the joint. They change with constraint forces μ
+        for which Gᵀ μ = 0. Rigid-body dynamics does not determine these if rows of the constraint Jacobian G are
+        redundant. q (..., nq) -> (..., nb, 6) [1].
         """
 
     def determinate_joint_wrenches(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
-        """Mask of the components of `joint_wrenches`, in the axes of M, that dynamics determines uniquely.
+        """Return a mask that is True for the components of `joint_wrenches` that dynamics determines uniquely.
 
-        q (..., nq) -> (..., nb, 6), True where `joint_wrench_indeterminacy` is below 1e-6.  In a planar four-bar of
-        full hinges these are the forces in its plane and the moments about its hinges.
+        The components are in the axes of the joint's frame M, after the joint. q (..., nq) -> (..., nb, 6), True where
+        `joint_wrench_indeterminacy` is below 1e-6. In a planar four-bar of full hinges these are the forces in its
+        plane and the moments about its hinges.
         """
         mask: np.ndarray = np.asarray(self.joint_wrench_indeterminacy(q, time=time)) < 1e-6
         return mask

@@ -35,9 +35,10 @@ class ReducedMethods(RobotBase):
     def explicit_jacobian(
         self, q: Array, independent: JointNames, *, time: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Matrix K(q) that maps independent velocities u to velocities v = K u + k, which satisfy all constraints.
+        """Compute the matrix K(q) that maps independent velocities u to velocities v = K u + k of all joints.
 
-        k is 0 unless constraints depend on time.  q (..., nq) -> (..., nv, ni) [1, m, 1/m].
+        These satisfy all constraints.  k is 0 unless constraints depend on time.
+        q (..., nq) -> (..., nv, ni) [1, m, 1/m].
         """
 
     @computed
@@ -50,7 +51,7 @@ class ReducedMethods(RobotBase):
         time: ArrayLike | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Time derivative K̇(q, v) of the matrix K of `explicit_jacobian`.
+        """Compute the time derivative K̇(q, v) of the matrix K of `explicit_jacobian`.
 
         q (..., nq), v (..., nv) -> (..., nv, ni) [1/s, m/s].
         """
@@ -65,9 +66,9 @@ class ReducedMethods(RobotBase):
         time: ArrayLike | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Velocities K u + k that satisfy the constraints; u are the independent components of ``v``.
+        """Compute the velocity K u + k that satisfies the constraints; u are the independent components of ``v``.
 
-        q (..., nq), v (..., nv) -> (..., nv) [rad/s, m/s].
+        K is the `explicit_jacobian`.  q (..., nq), v (..., nv) -> (..., nv) [rad/s, m/s].
         """
 
     @computed
@@ -81,8 +82,9 @@ class ReducedMethods(RobotBase):
         time: ArrayLike | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Accelerations K u̇ + K̇ u + k̇ that satisfy the constraints; u̇ are the independent components of ``a``.
+        """Compute the acceleration that satisfies the constraints, from the independent components u̇ of ``a``.
 
+        It is K u̇ + K̇ u + k̇, with v = K u + k of `explicit_velocity`.
         q (..., nq), v, a (..., nv) -> (..., nv) [rad/s², m/s²].
         """
 
@@ -97,12 +99,12 @@ class ReducedMethods(RobotBase):
         time: ArrayLike | None = None,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """Configuration near q0 that satisfies the constraints and has the independent coordinates of q1 ⊕ φ.
+        """Compute the configuration near q0 that satisfies the constraints and has some coordinates of q1 ⊕ φ.
 
-        Coordinates are tangent coordinates at q1; only the independent components of q1 and φ are used.  q0, q1
-        (..., nq), phi (..., nv) -> q (..., nq) [rad, m, 1], error (...) [rad, m], margin (...) [1].  ``error`` is the
-        largest remaining constraint error.  ``margin`` is 0 where the independent coordinates do not determine the
-        others.
+        ``independent`` names these coordinates. φ (``phi``) are tangent coordinates at q1; only the independent
+        components of q1 and φ are used. q0, q1 (..., nq), phi (..., nv) -> q (..., nq) [rad, m, 1], error (...) [rad,
+        m], margin (...) [1]. ``error`` is the largest remaining constraint error. ``margin`` is 0 where the
+        independent coordinates do not determine the others.
         """
 
     @computed
@@ -115,7 +117,10 @@ class ReducedMethods(RobotBase):
         passive: bool = False,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Reduced mass matrix H = Kᵀ M K, symmetric.  q (..., nq) -> (..., ni, ni) [kg·m², kg·m, kg]."""
+        """Compute the mass matrix H = Kᵀ M K of the independent velocities, symmetric, with K of `explicit_jacobian`.
+
+        q (..., nq) -> (..., ni, ni) [kg·m², kg·m, kg].
+        """
 
     @computed
     def reduced_bias_force(
@@ -132,9 +137,10 @@ class ReducedMethods(RobotBase):
         friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Reduced bias force c = Kᵀ (h + M (K̇ u + k̇)) of the equation of motion H u̇ + c = Kᵀ τ.
+        """Compute the bias force c of the equation of motion H u̇ + c = Kᵀ τ of the independent velocities u.
 
-        q (..., nq), v (..., nv) -> (..., ni) [N·m, N].
+        c = Kᵀ (h + M (K̇ u + k̇)), with K of `explicit_jacobian`, the mass matrix M and the bias force h of all
+        joints. q (..., nq), v (..., nv) -> (..., ni) [N·m, N].
         """
 
     @computed
@@ -153,8 +159,9 @@ class ReducedMethods(RobotBase):
         friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Generalised forces H u̇ + c on u for the acceleration u̇, the independent components of ``a``.
+        """Compute the generalised forces H u̇ + c on the independent velocities u, for the acceleration u̇.
 
+        u̇ are the independent components of ``a``.  H is the `reduced_mass_matrix` and c the `reduced_bias_force`.
         q (..., nq), v, a (..., nv) -> (..., ni) [N·m, N].
         """
 
@@ -174,8 +181,9 @@ class ReducedMethods(RobotBase):
         friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Independent accelerations u̇ = H⁻¹ (Kᵀ τ − c) under the joint forces τ of all joints.
+        """Compute the accelerations u̇ of the independent velocities under the joint forces τ of all joints.
 
+        u̇ = H⁻¹ (Kᵀ τ − c), with H of `reduced_mass_matrix`, c of `reduced_bias_force` and K of `explicit_jacobian`.
         q (..., nq), v, tau (..., nv) -> (..., ni) [rad/s², m/s²].
         """
 
@@ -196,11 +204,11 @@ class ReducedMethods(RobotBase):
         friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """Linearised reduced dynamics: Jacobians of ẏ and u̇ by independent coordinates y, velocities u and τ.
+        """Compute the linearised reduced dynamics: the Jacobians of ẏ and u̇ by coordinates y, velocities u and τ.
 
-        ``coordinates`` names the independent coordinates y of the holonomic constraints: the ``independent`` ones, and
-        more if there are also velocity constraints.  A change of a coordinate is a component of a tangent vector.
-        q (..., nq), v, tau (..., nv) -> dy_dy (..., nk, nk) [1/s], dy_du (..., nk, ni) [1], du_dy (..., ni, nk)
-        [1/s²], du_du (..., ni, ni) [1/s], du_dtau (..., ni, nv) [1/(kg·m²), 1/kg].  `minimal_coordinates` combines
-        them to A and B.
+        u are the ``independent`` velocities. ``coordinates`` names the independent coordinates y of the holonomic
+        constraints: the ``independent`` ones, and more if there are also velocity constraints. A change of a
+        coordinate is a component of a tangent vector. q (..., nq), v, tau (..., nv) -> dy_dy (..., nk, nk) [1/s],
+        dy_du (..., nk, ni) [1], du_dy (..., ni, nk) [1/s²], du_du (..., ni, ni) [1/s], du_dtau (..., ni, nv)
+        [1/(kg·m²), 1/kg]. `minimal_coordinates` combines them to A and B.
         """

@@ -145,9 +145,9 @@ class Actuator:
         return "affine"
 
     def force(self, control: Any, length: Any, rate: Any) -> Any:
-        """Return f [N·m, N] over any scalar, with control and force clamped to their ranges.
+        """Return the actuator's force f [N·m, N] before the gear, with control and force clamped to their ranges.
 
-        Arguments: the control, the length of the transmission and its rate.
+        Arguments, over any scalar: the control, the length of the transmission and its rate.
         """
         g0, g1, g2 = self.gain
         b0, b1, b2 = self.bias

@@ -288,6 +288,7 @@ class PlacedJoint:
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         """Return the spatial acceleration of B relative to P at v̇ = 0, in B's coordinates.
 
-        If swapped, it is −X_PB A; the term of the rotating coordinates is V × V = 0.
+        If the joint is swapped, it is the negated acceleration of the joint's frame M, transformed to B's coordinates;
+        the term V × V of the rotating coordinates is 0.
         """
         return self.across(q, self.type.bias(q, v))

@@ -238,7 +238,10 @@ class Tree:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Indices of all bodies in the order of their joints in q and v, with joints that follow others among them."""
+        """Indices of all bodies in the order in which their joints are stacked in q and v.
+
+        Bodies whose joint follows another joint are included, although such a joint has no coordinates of its own.
+        """
         return self._order  # type: ignore[attr-defined,no-any-return]
 
     @property

@@ -49,7 +49,7 @@ class PreparedProblem:
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the kernel's inputs besides the state, in order."""
+        """Shapes of the kernel's inputs by name, in their order, without those of the state of the search."""
         return shapes_of(self.program)
 
     @cached_property
@@ -198,9 +198,9 @@ class PreparedProblem:
 
     @cached_property
     def targets(self) -> dict[str, tuple[str, int, tuple[int, ...]]]:
-        """Input, term and shape of each target, by the name of its term.
+        """Kernel input, term and shape of each target, by the name of its term.
 
-        They are the name of the kernel's input, the index of the term, and the shape of the target.
+        Each is a tuple: the name of the kernel's input, the index of the term, and the shape of the target.
         """
         ports = {}
         for k, term in enumerate(self.problem.terms):

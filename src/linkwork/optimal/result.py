@@ -303,10 +303,10 @@ class OptimalResult(Result):
 
         ``by`` is the name of a feature with a target, ``"start"``, ``"start velocity"``, a fixed ``"duration"`` or
         ``"duration of PHASE"`` [s], or a parameter of the robot such as ``"placement:elbow"`` or ``"gravity"`` (see
-        `Robot.parameters`).  For a target per step (`linkwork.optimal.PerStep`), the n are the values of all its steps,
-        step by step.  Derivatives by poses are with respect to twists (rotation; translation), those by rotations to
+        `Robot.parameters`). For a target per step (`linkwork.optimal.PerStep`), the n are the values of all its steps,
+        step by step. Derivatives by poses are with respect to twists (rotation; translation), those by rotations to
         rotation vectors, both in their own axes, those by configurations to tangent vectors, and others to each value.
-        A start keeps its velocity.
+        The derivative by the start is for a constant start velocity.
 
         The derivative is exact at an optimum, with active inequalities as equalities; its accuracy is that of the
         optimum.  If it is not unique, it is the one of least norm.  Raises ValueError for an input that the path does

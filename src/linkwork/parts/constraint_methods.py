@@ -314,7 +314,7 @@ class ForceElementMethods(RobotBase):
     def force_element_wrenches(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """Compute the wrench (moment; force) of each force element, in the order of `force_elements`.
 
-        It acts on the frame of point b, or on the frame M of a bushing, at its origin in its axes.  The opposite wrench
-        acts on the other end.
-        q (..., nq), v (..., nv) -> (..., nfe, 6) [N·m, N].
+        The wrench of an element between points a and b acts on the frame of b; that of a bushing acts on its frame M.
+        It is at this frame's origin, in this frame's axes. The opposite wrench acts on the other end. q (..., nq), v
+        (..., nv) -> (..., nfe, 6) [N·m, N].
         """

@@ -308,10 +308,11 @@ class PlanningSpace:
             self.checked = 0
 
     def loop(self, function: str, kernel: Any, turning: tuple[bool, ...]) -> tuple[Any, list[np.ndarray]]:
-        """Return a kernel that runs a whole search loop, and the arguments that describe pairs and scene.
+        """Return the kernel of a search loop, and the arrays of margins and obstacles to pass to it.
 
-        ``function`` is its name, and ``kernel`` builds it for the blocks of pairs. ``turning`` marks unbounded angles.
-        The arguments are, for each block, margins of individual pairs (if any) and the scene's array.
+        ``function`` is the loop's name. ``kernel`` builds the kernel for the blocks of collision pairs; it is called
+        once for equal blocks. ``turning`` (nv) marks unbounded angles. The arrays are, for each block, the margins of
+        individual pairs (if any), then the scene's obstacles.
         """
         blocks = self.blocks
         deep, each = tuple([block.is_deep for block in blocks]), blocks[0].each is not None

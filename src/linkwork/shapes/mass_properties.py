@@ -23,7 +23,10 @@ class Moments:
 
     @staticmethod
     def of(volume: float, center: Vec3, gyration: Symmetric3) -> Moments:
-        """Create the moments from the rotational inertia J of 1 kg: Σ = ½ tr(J) 1 − J."""
+        """Create the moments from the rotational inertia J of a uniform body of 1 kg about its centre of mass.
+
+        ``gyration`` is J [m²].  The second moments per volume are Σ = ½ tr(J) 1 − J.
+        """
         J = np.array([[*gyration.x], [*gyration.y], [*gyration.z]])
         return Moments(volume, np.array([*center]), 0.5 * np.trace(J) * np.eye(3) - J)
 

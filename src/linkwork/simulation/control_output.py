@@ -192,14 +192,14 @@ class SampledCommand:
 
     @cached_property
     def start(self) -> dict[str, Any]:
-        """Initial state: the controller's own, the held command, and the number of steps until the next one."""
+        """Initial state: that of the controller, the command in force, and the number of steps until the next one."""
         own = getattr(self.controller, "start", None)
         count = sum(constant is None for constant in self.form.constants)
         begun = {_HELD: np.zeros(count), _LEFT: np.zeros(())}
         return begun if own is None else {_OWN: own, **begun}
 
     def own(self, z: Any) -> Any:
-        """Return the controller's own part of the state."""
+        """Return the state of the wrapped controller, which is a part of the state ``z``; None if it has none."""
         return z.get(_OWN)
 
     def __call__(self, t: Any, q: Any, v: Any, z: Any, **inputs: Any) -> tuple[ControlOutput, Any]:

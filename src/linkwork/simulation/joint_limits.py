@@ -77,7 +77,10 @@ class JointStops:
         positive("JointStops", "damping_ratio", self.damping_ratio, symbols=False)
 
     def forces(self, robot: Any, passive: bool, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-        """Return the joint forces of the stops (nv)."""
+        """Return the forces (nv) [N·m, N] that the stops exert on the joints at q and v.
+
+        With ``passive``, the effective inertias of joints include armature.
+        """
         inertias = _inertias(robot, passive)
         result: list[Any] = [0.0] * robot.nv
         for i, k in limited_indices(robot):

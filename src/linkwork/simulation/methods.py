@@ -113,8 +113,8 @@ class SimulationMethods(RobotBase):
         which the environment's index is added, or one for each environment (...).
 
         With ``passive`` springs, damping, dry friction and armature of the joints act.  ``friction`` is the law of dry
-        friction: "smooth", "stribeck", "coulomb", or a `FrictionLaw` of your own.  Joints stick by a law that does, as
-        "coulomb", with the default method, and those that close loops then have the smooth law.
+        friction: "smooth", "stribeck", "coulomb", or a `FrictionLaw` of your own.  A law under which joints stick,
+        such as "coulomb", requires the default method; joints that close loops then have the smooth law.
 
         Every ``record_every`` steps q, v and the quantities of ``record`` are recorded: functions of the robot by name
         (``"kinetic_energy"``, ``("pose", "hand")``; ``"tau"`` are the joint forces of the last step), or a dict of

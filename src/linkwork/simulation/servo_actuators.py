@@ -74,9 +74,9 @@ class ServoActuators:
     limit: Any = math.inf
 
     def of(self, robot: Any) -> ServoForces:
-        """Return the parameters for each velocity of a robot.
+        """Return the servos' parameters as arrays for a robot: targets q* (nq), and the others (nv).
 
-        Raises ValueError for other shapes, and for stiffness, damping and limits below 0.
+        Raises ValueError for parameters of other shapes, and for stiffness, damping and limits below 0.
         """
         n = robot.nv
         result = {"position": _values("position", self.position, robot.nq)}

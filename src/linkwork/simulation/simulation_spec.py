@@ -98,7 +98,11 @@ class SimulationSetup:
             raise TypeError(f"simulate: controller: expected a function called as ({takes}): {error}") from None
 
     def bounded(self, option: str, otherwise: str = "") -> None:
-        """Raise ValueError for an ``option`` that needs the program of the default method, if this setup has none."""
+        """Raise ValueError unless the method and the robot support an ``option``, which the error names.
+
+        They support it with the default method, contacts that are not compliant, and a robot without joints that
+        follow others. ``otherwise`` is a hint at the end of the message.
+        """
         if self.method != "semi_implicit_euler":
             got = f"got method={self.method!r}"
         elif self.is_compliant:
@@ -201,9 +205,10 @@ class SimulationSetup:
         return z if self.sensors is None else z.get(OWN)
 
     def own(self, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the robot's parameters (without those of contacts) by the names of `Robot.parameters`.
+        """Return the values of the robot's parameters, without those of contacts, by the names of `Robot.parameters`.
 
-        ``parameters`` are values by input name, in the order of the kernel's inputs.
+        ``parameters`` are the values of all parameters by the names of the kernel's inputs, in the order of the
+        inputs.
         """
         every = zip(self.asked, (parameters or {}).values(), strict=True)
         return {name: x for name, x in every if not is_of_contacts(name)}

@@ -204,7 +204,8 @@ class Simulator:
         """Start again at q and v, at time 0, in the environments of ``where``, or in all.
 
         q (..., nq) and v (..., nv) broadcast to the batch; v is zero by default.  ``where`` (...) is a bool array.
-        ``parameters`` replace those of these environments.  They are some of the constructor's, so nothing is compiled.
+        ``parameters`` are new values in these environments, only of parameters that the constructor got, so nothing is
+        compiled.
         A ``seed`` restarts the noise of sensors.  Without one the noise continues.  Before the first step, if all
         environments are reset, it starts with the constructor's seed, as `Robot.simulate` with that seed does.
 

@@ -86,7 +86,7 @@ class ArticulatedInertia:
 
     @staticmethod
     def of(inertia: Inertia) -> ArticulatedInertia:
-        """Return a rigid body's inertia in this form."""
+        """Return the inertia of a rigid body as an articulated inertia, a symmetric 6×6 matrix."""
         m = inertia.mass
         return ArticulatedInertia(inertia.about, Matrix3.cross(inertia.moment), Symmetric3.diagonal(m, m, m))
 

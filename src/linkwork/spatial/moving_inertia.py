@@ -40,7 +40,10 @@ class JointMomentum:
 
     @property
     def rate(self) -> Force:
-        """Rate of the momentum: (∫ρ (r × J̇ + ṙ × J); ∫ρ J̇)."""
+        """Rate of the momentum (moment; force) per unit of the joint's velocity: (∫ρ (r × J̇ + ṙ × J); ∫ρ J̇).
+
+        J is the velocity of the mass at r, per unit of the joint's velocity, and ρ the density.
+        """
         return Force(self.column_rate.moment + self.coriolis, self.column_rate.force)
 
     def transformed(self, X: Pose, velocity: Vec3) -> JointMomentum:
@@ -68,9 +71,10 @@ class MovingInertia:
 
     @staticmethod
     def of(inertia: Inertia, w: Vec3) -> MovingInertia:
-        """Return the moving inertia of a rigid body that rotates with ω about the origin.
+        """Return the moving inertia of a rigid body that rotates with the angular velocity w = ω about the origin.
 
-        ḣ = ω × h, P = [ω×] Σ with Σ = ½ tr(J) 1 − J.
+        The rate of the first moment of mass h is ḣ = ω × h. With J the inertia about the origin, P = [ω×] Σ, Σ = ½
+        tr(J) 1 − J.
         """
         return MovingInertia(inertia, w.cross(inertia.moment), Matrix3.cross(w) @ _second_moments_matrix(inertia))
 

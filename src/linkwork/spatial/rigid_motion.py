@@ -73,10 +73,11 @@ class RigidMotion:
         return Motion(self.angular_acceleration, self.acceleration)
 
     def through(self, X: Pose, V_J: Motion, A_J: Motion) -> RigidMotion:
-        """Return the motion of a frame at X that moves relative to this body with V_J and A_J.
+        """Return the motion of a frame that moves relative to this body; X is the frame's pose in the body.
 
-        The twist V_J and the spatial acceleration A_J (S·a + bias) are in the moving frame's coordinates.
-        ω' = Rᵀω + ω_J;  ω̇' = Rᵀω̇ + ω̇_J + Rᵀω × ω_J;  p̈' = Rᵀ(p̈ + Ω p) + v̇_J + ω_J × v_J + 2 Rᵀω × v_J.
+        The frame's twist V_J = (ω_J; v_J) and spatial acceleration A_J = (ω̇_J; v̇_J), which is S·a + bias for a
+        joint, are relative to the body, in the moving frame's coordinates. With X = (R, p) and Ω = [ω̇×] + [ω×][ω×]:
+        ω' = Rᵀω + ω_J; ω̇' = Rᵀω̇ + ω̇_J + Rᵀω × ω_J; p̈' = Rᵀ(p̈ + Ω p) + v̇_J + ω_J × v_J + 2 Rᵀω × v_J.
         """
         R, p = X.rotation, X.translation
         w = R.inv_act(self.angular_velocity)
@@ -101,10 +102,11 @@ class RigidMotion:
         return replace(rotating, acceleration=linear - rotating.omega @ p)
 
     def wrench(self, inertia: Inertia) -> Force:
-        """Return the wrench on a body with this motion: f = m p̈ + Ω h, n = h × p̈ + n_Σ.
+        """Return the wrench (n; f) on a body with this motion: f = m p̈ + Ω h, n = h × p̈ + n_Σ.
 
-        n_Σ is the axial vector of the antisymmetric part of Ω Σ, with the second moments of mass Σ = ½ tr(J) 1 − J.
-        The moment equals J ω̇ + ω × J ω + h × p̈ (Euler).
+        m is the mass, h the first moment of mass, p̈ the acceleration of the origin and Ω = [ω̇×] + [ω×][ω×]. n_Σ is
+        the axial vector of the antisymmetric part of Ω Σ, with the second moments of mass Σ = ½ tr(J) 1 − J. The
+        moment equals J ω̇ + ω × J ω + h × p̈ (Euler).
         """
         m, h, J, W = inertia.mass, inertia.moment, inertia.about, self.omega
         a = self.acceleration

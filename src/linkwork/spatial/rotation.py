@@ -233,9 +233,9 @@ class AxisRotation:
 
     @staticmethod
     def of(R: Rows) -> AxisRotation | None:
-        """Return the form of a rotation matrix that maps a coordinate axis to one, or None for any other matrix.
+        """Return a rotation matrix that maps a coordinate axis to a coordinate axis as an `AxisRotation`, else None.
 
-        None is also returned if the elements do not show at trace time that it does.
+        None is also returned if the elements do not show at trace time that the matrix is of this kind.
         """
         for k in range(3):
             for r in range(3):
@@ -262,9 +262,9 @@ class AxisRotation:
     def congruent(self, M: Rows) -> Rows:
         """Return R M Rᵀ for a 3 × 3 matrix M.
 
-        The trace of the block of M at i, j is invariant, and so is its antisymmetric part.  With d = s (M_ii − M_jj) +
-        σ c (M_ij + M_ji) its diagonal changes by ∓ s d.  Source, for symmetric M: Featherstone, Rigid Body Dynamics
-        Algorithms, 2008, appendix A.4.
+        The letters are those of the class. The trace of the block of M at rows and columns i, j is invariant, and so
+        is its antisymmetric part. With d = s (M_ii − M_jj) + σ c (M_ij + M_ji) its diagonal changes by ∓ s d. Source,
+        for symmetric M: Featherstone, Rigid Body Dynamics Algorithms, 2008, appendix A.4.
         """
         k, r, sign, c, s = self.k, self.r, self.sign, self.c, self.s
         (i, j), (a, b) = _next_axes(k), _next_axes(r)

@@ -89,7 +89,7 @@ def middle(robot: Robot) -> np.ndarray:
 
 
 def check(robot: Robot) -> float:
-    """Return the largest relative error of joint forces that go through forward and back through inverse dynamics.
+    """Return the largest relative error of joint forces after forward dynamics followed by inverse dynamics.
 
     The states are random.  The error is relative to the largest joint force of each state.
     """

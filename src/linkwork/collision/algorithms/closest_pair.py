@@ -73,7 +73,10 @@ def minimum_distance(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int]
 
 
 def nearest_pair(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows) -> NearestPair:
-    """Return the nearest of all pairs, with the values of `pair_distances`."""
+    """Return the distance, normal and witness points of the nearest pair of shapes, and the index of that pair.
+
+    ``pairs`` are pairs of the robot's own shapes; ``shapes`` are paired with each obstacle of the scene.
+    """
     offset, count = float(len(pairs)), float(len(shapes))
 
     def near(state: Any, a: SolidRow, b: SolidRow, extra: Any = None) -> Any:
@@ -131,7 +134,10 @@ def smooth_minimum(
 def smooth_minimum_distance(
     tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows, sharpness: Any
 ) -> Any:
-    """Compute the smooth minimum without its gradient."""
+    """Return the smooth minimum −log(Σ exp(−k d))/k of the distances d of all pairs [m].
+
+    k is the ``sharpness`` [1/m].
+    """
     placed = placed_shapes(tree, q)
     some = [placed[k] for k in shapes] if scene else []
     least, own, after = _exponentials(placed, pairs, some, scene, sharpness, lambda _: [])

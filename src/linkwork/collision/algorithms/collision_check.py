@@ -48,8 +48,9 @@ def in_collision(
 
     Evaluation stops at the first such pair.
 
-    A negative margin needs ``depths``.  ``margins`` of single pairs are added to the common one; with ``alone``,
-    negative ones replace it.
+    ``margin`` applies to all pairs, and ``margins`` has a further one for each pair. The two are added; with
+    ``alone``, a negative margin of a pair applies without the common one. Negative margins need ``depths``, with which
+    the depths of overlapping pairs are computed.
     """
     placed = placed_shapes(tree, q)
     distal_first = [placed[k] for k in reversed(shapes)]  # they are near obstacles more often

@@ -178,7 +178,11 @@ def _block_size(count: int) -> int:
 
 
 def _with(more: list[Any], pair: Sequence[Any]) -> list[Any]:
-    """Return the extra values of a shape with the value of a pair appended, as a list of arguments."""
+    """Return [values of a shape, followed by ``pair``]: the list that a step receives as its last argument.
+
+    ``more`` is [values of the shape], or [] if shapes have none. ``pair`` are values of the shape's pair with an
+    obstacle, such as [margin].
+    """
     return [[*more[0], *pair] if more else [*pair]]
 
 

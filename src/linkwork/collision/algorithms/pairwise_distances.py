@@ -167,9 +167,10 @@ class Motions:
         return result
 
     def gradient(self, values: Scalars, a: int, b: int) -> list[Any]:
-        """Return the gradient of a pair's distance (nv), from its values and bodies a and b.
+        """Return the gradient (nv) of the distance of a shape of body ``a`` and a shape of body ``b``.
 
-        Joints that carry both bodies do not contribute.
+        ``values`` are the pair's distance, normal and witness points (`pair_values`). Joints that move both bodies do
+        not contribute.
         """
         F = wrench(values)
         return [column.dot(F) for column in self.between(a, b)]
@@ -188,18 +189,20 @@ class Motions:
 
 
 def wrench(values: Scalars) -> Force:
-    """Return the wrench (p × n; n) of a unit force along the normal n at the witness point p.
+    """Return the wrench (p × n; n) of a unit force along a pair's normal n at the witness point p on its first shape.
 
-    It is about the world's origin.
+    It is about the world's origin.  ``values`` are the pair's distance, normal and witness points (`pair_values`).
     """
     n, p = Vec3(*values[1:4]), Vec3(*values[4:7])
     return Force(p.cross(n), n)
 
 
 def gradient(values: Scalars, columns: Scalars) -> list[Any]:
-    """Return the distance's gradient, −n · v_A for each column, for a body A and a stationary obstacle.
+    """Return the gradient of the distance from a shape of body A to a stationary obstacle: −n · v_A for each velocity.
 
-    ``columns`` are the Jacobian columns of A, one after the other.
+    n is the normal, and v_A the velocity of A's witness point for a unit of that velocity. ``values`` are the pair's
+    distance, normal and witness points (`pair_values`), and ``columns`` the Jacobian columns of A, one after the
+    other.
     """
     F = wrench(values)
     return [-Motion.of(columns[k : k + 6]).dot(F) for k in range(0, len(columns), 6)]

@@ -34,7 +34,7 @@ class PlacedShape:
 
     @property
     def values(self) -> list[Any]:
-        """The elements of the table row."""
+        """All elements of the shape's row in a kernel's table: those that describe the solid or the field."""
         return (
             self.field_values if self.field_values is not None else solid_row(self.row.solid, self.kind, self.row.reach)
         )

@@ -131,7 +131,7 @@ class Cache:
         self._unlisted, self._room = 0, -1  # bytes stored since the last listing, and the limit until the next
 
     def load(self, name: str) -> Entry | None:
-        """Return the entry of this name, or None if there is no trusted one. It counts as used now."""
+        """Return the entry of this name and count it as used now; None if there is none that can be trusted."""
         path = self._path(name)
         try:
             with opened(self.folder) as here:

@@ -167,10 +167,7 @@ class IrFunction:
         return self.beyond(real, lanes, [self.magnitudes(real.vector(lanes), values)])
 
     def beyond(self, real: FloatType, lanes: int, magnitudes: Sequence[str]) -> str:
-        """Return a mask of the lanes in which the sum of these magnitudes is large or not finite.
-
-        See `not_finite`.
-        """
+        """Return a mask of the lanes in which the sum of these magnitudes exceeds `LARGE` or is not finite."""
         kind = real.vector(lanes)
         return self.let(f"fcmp ugt {kind} {self.added(kind, magnitudes)}, {real.literal(LARGE[real.bits], lanes)}")
 

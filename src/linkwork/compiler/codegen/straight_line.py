@@ -68,7 +68,10 @@ class Layout:
 
     @cached_property
     def zeros(self) -> list[tuple[str, int, int]]:
-        """Blocks of zeros of output arrays that are written together, as (pointer, begin, end): see `_zeros`."""
+        """Blocks of constant zeros of output arrays that are written together, as (array pointer, begin, end).
+
+        A block has consecutive zeros; or, if an array has many zeros, all elements from the first zero to the last.
+        """
         return [*_zeros(self.program)]
 
     @cached_property
@@ -90,7 +93,10 @@ class Layout:
         return -(-count * self.width // 64) * 64
 
     def at(self, f: IrFunction, start: str) -> tuple[str, str, str]:
-        """Return the addresses of inputs, workspace and results in memory of ``bytes`` bytes."""
+        """Return the addresses of inputs, workspace and results in a block of memory that begins at ``start``.
+
+        The block has `bytes` bytes.
+        """
         return (
             start,
             f.at(start, self.in_bytes * self.vectors),

@@ -226,7 +226,7 @@ class Replay:
         return result
 
     def program(self, name: str, outputs: Sequence[tuple[Port, Sequence[Any]]]) -> Program:
-        """Return the program of expressions of this graph."""
+        """Return a program with these outputs, expressions of this graph, as functions of all inputs of this graph."""
         return Program.of(name, [(port, self.inputs[port.name]) for port in self.ports], outputs)
 
 

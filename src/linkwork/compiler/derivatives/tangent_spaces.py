@@ -122,7 +122,7 @@ class Tangent:
     def columns(self, q: Sequence[Any]) -> list[dict[int, Any]]:
         """Return the matrix N(q) of q̇ = N(q) v as sparse rows, one for each coordinate of q.
 
-        Without a space, it is the identity.
+        A row is a dict of column -> element.  N is the identity for an array that is not a configuration.
         """
         if self.space is None:
             return [{k: 1.0} for k in range(self.port.size)]

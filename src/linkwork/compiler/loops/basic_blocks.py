@@ -99,9 +99,10 @@ class BlockCode(ABC):
     def run(
         self, f: Instructions, scope: Scope, steps: slice, at: Pointers, mask: str, *, inline: bool
     ) -> Callable[[int], str]:
-        """Emit some steps of a scope; return a function that names a value by its index.
+        """Emit code for some steps of a scope; return a function from a value's index to its name in that code.
 
-        The function knows the values of the last step that is straight-line code, if the code is ``inline``.
+        The function has the names that are valid after the last block of straight-line code. They exist only if blocks
+        are emitted ``inline``, in the current function.
         """
         name: Callable[[int], str] = lambda value: ""  # noqa: E731
         for step in scope.steps[steps]:

@@ -255,7 +255,7 @@ class ControlCode(BlockCode):
         f.store(self.mask, more, active)
 
     def step(self, f: Instructions, step: Control, active: str, at: Pointers, inline: bool) -> None:
-        """Emit an iteration in the lanes that continue."""
+        """Emit one iteration of a loop with a condition, for the lanes whose condition still holds."""
         loop: Loop = step.bundle
         (scope,) = step.scopes
         done, status = step.ending

@@ -71,9 +71,9 @@ class ControlLayout:
         return samples_cost(self.program)
 
     def at(self, f: IrFunction, start: str) -> tuple[str, str, str]:
-        """Return the addresses of inputs, workspace and results.
+        """Return ``start``, the address of the frame, three times: as that of inputs, of workspace and of results.
 
-        All three are that of the frame, which has the slots of all of them.
+        All of them are stored in slots of the frame.
         """
         return start, start, start
 

@@ -66,9 +66,10 @@ class VectorizedLoop:
         return self.lanes >= _MIN_ITERATIONS and self.bytes <= _MAX_FRAME
 
     def run(self, f: Instructions, step: Control, starts: Sequence[str], room: int) -> None:
-        """Emit the whole loop, in a driver of one sample.
+        """Emit the code of the whole loop in a function that computes one sample.
 
-        ``starts`` are the addresses of columns, ``room`` is the byte offset of the lanes' frame from the driver's.
+        ``starts`` are the addresses of the columns of inputs, for the first iteration. ``room`` is the byte offset
+        from the sample's frame to the frame of the loop's body, which has a vector for each scalar.
         """
         loop: Loop = step.bundle
         frame = f.at("%frame", room)
@@ -183,7 +184,13 @@ _REGISTERS = 12  # maximum carried values in registers
 
 
 def in_registers(code: BlockCode, scope: Scope, loop: Loop) -> bool:
-    """Return True if a loop's carried values stay in registers: a few, of a body that is part of its driver."""
+    """Return True if the values that a loop carries from one iteration to the next can stay in processor registers.
+
+    Tables that are changed in place are stored in memory and are not counted. There are at most `_REGISTERS` other
+    carried values. The loop's body is straight-line code, and short enough to be part of the function that runs the
+    loop. No carried value is stored as soon as it is computed, and none is an element of a table that is accessed at
+    an index.
+    """
     instructions = scope.listing.instructions
     bundles = (i for k, i in enumerate(instructions) if i.operation.arity < 0 and k not in scope.puts)
     tables = (a for i in bundles for a in i.args[1:])  # after the index

@@ -86,9 +86,12 @@ class GeneralCall:
             loop.set_table(table, index)
 
     def run(self, *arrays: Any) -> Any:
-        """Call the kernel with at least one array, one for each input, and nothing else; no dimension is zero.
+        """Call the kernel with one array for each of its inputs, of which there is at least one.
 
-        `__call__` repeats these steps around ``out``: one function for both takes 5 to 8 % of a small batch's time.
+        There are no other arguments, and no input or output has a dimension of zero.
+
+        `__call__` repeats these steps for calls with ``out``: one function for both takes 5 to 8 % of a small batch's
+        time.
         """
         first, large = arrays[0], False
         if type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready:

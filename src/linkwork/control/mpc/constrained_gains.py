@@ -57,7 +57,11 @@ class ConstrainedPlans:
 
     @cached_property
     def gains(self) -> Kernel:
-        """Kernel of gains K from q (steps, nq), v (steps, nv), u (steps, m), times and phases, time step, Q and R."""
+        """Kernel that computes the gains K (steps, m, 2nv) of the time-varying LQR along a path.
+
+        Its inputs are q (steps, nq), v (steps, nv), forces u (steps, m), (time, active contacts) of each step, the
+        time step, and the cost matrices Q (2nv, 2nv) and R (m, m).
+        """
         key = (self.robot.tree, self.steps, self.acting, self.passive, self.phases.contact_models, self.parameters)
         return _KERNELS.get(key, lambda: _compiled(*key))
 

@@ -66,7 +66,7 @@ class Planner(Protocol):
         """
 
     def path(self, search: Search) -> np.ndarray:
-        """Return the path q (n, steps, nq); its first configuration is one step after the state."""
+        """Return the planned configurations q (n, steps, nq) of n environments, the first one step after the state."""
 
     def cost_and_violation(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
         """Return costs (n,) and constraint violations (n,); NaN where no path is better than the initial one."""

@@ -127,10 +127,12 @@ class PlanActuation:
         values: ParameterValues,
         braking_time: float,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return joint forces (n, nv) within limits, gains (n, m, 2nv) and statuses (n,).
+        """Return joint forces (n, nv) within limits, gains (n, m, 2nv) and statuses (n,) of n environments.
 
-        ``age`` (n,) [s] is the time since plans began, ``is_new`` (n,) True for plans of this step.  Those have
-        ``new_status``, earlier ones ``old_status``; an environment whose plan is over is braked.
+        ``age`` (n,) [s] is the time since an environment's plan began. ``is_new`` (n,) is True where the plan was
+        computed in this step. The status is ``new_status`` for a new plan, ``old_status`` for an earlier one, and
+        `BRAKING` where the plan is over, so that the environment is braked. It is `SATURATED` where forces of a new
+        plan are cut to the limits.
         """
         if is_new.all() and plan is not None:
             torque, K, status = plan.tau[:, 0], plan.K[:, 0], np.full(len(q), new_status)

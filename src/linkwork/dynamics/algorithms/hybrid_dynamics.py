@@ -53,10 +53,12 @@ def hybrid_dynamics(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
-    """Return a and τ (nv each), complete: τ is computed for the named joints, and a for the others.
+    """Return all accelerations a and joint forces τ (nv each): τ is computed for the named joints, a for the others.
 
-    ``passive`` includes armature and passive joint forces, which are not part of τ.  By a law of friction that sticks,
-    joints at rest with prescribed force may stick: see `coulomb_friction`.
+    The named joints have the prescribed accelerations ``a``, the others the prescribed forces ``tau``.
+
+    ``passive`` includes armature and passive joint forces, which are not part of τ. If the law of dry friction sticks,
+    joints at rest with prescribed force may stay at rest: see `coulomb_friction`.
     """
     prescribed = _prescribed(tree, joints)
     fixed = [i in prescribed for i in owners(tree)]

@@ -153,10 +153,10 @@ def jacobian_sum(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenc
 
 
 def newton_euler_terms(tree: Tree, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return the inertia M (nb, 6, 6), and the wrenches c and g (nb, 6 each), of every body.
+    """Return the inertia M (nb, 6, 6), the bias wrench c and the weight wrench g (nb, 6 each) of every body.
 
-    c moves the body at its velocity without acceleration of joints, and g supports its weight.  All are at the body's
-    origin in the world's axes.
+    c is the wrench that the body's motion needs at velocity v and zero joint accelerations; g is the wrench that
+    supports its weight. All are at the body's origin in the world's axes.
     """
     terms = [*_terms(tree, q, v)]
     units = [Motion.of([1.0 if j == k else 0.0 for j in range(6)]) for k in range(6)]

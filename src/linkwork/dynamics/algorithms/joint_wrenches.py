@@ -70,11 +70,11 @@ def joint_wrenches(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """Return the wrench w (nb, 6) that its parent exerts on each body through the joint.
+    """Return the wrench w (nb, 6) that each body receives from its parent body through the joint.
 
-    w is at the origin of the joint's frame M, in M's axes or those of ``expressed_in``; on the parent it is the
-    reaction −w at the origin of the joint's frame F.  ``constraint_forces``, ``loop_forces``, ``time``, ``actuators``
-    and ``friction`` only matter for robots with constraints.
+    w is at the origin of the joint's frame M, in M's axes or those of ``expressed_in``. With ``on="parent"`` the
+    result is the reaction −w on the parent, at the origin of the joint's frame F. ``constraint_forces``,
+    ``loop_forces``, ``time``, ``actuators`` and ``friction`` only matter for robots with constraints.
     """
     w = [[F] for F in _across(tree, q, v, a, with_elements(tree, q, v, wrenches, passive))]
     return [F.elements() for (F,) in wrenches_in(tree, q, w, on, expressed_in)]

@@ -300,7 +300,7 @@ def mass_matrix_inverse(tree: Tree, q: Scalars, passive: bool = False) -> list[l
 
 
 def mass_matrix_solve(tree: Tree, q: Scalars, x: Scalars, passive: bool = False) -> list[Any]:
-    """Return M(q)⁻¹ x (nv) without M: the accelerations under joint forces x, at rest without gravity."""
+    """Return M(q)⁻¹ x (nv) without computing M: the accelerations under joint forces x, at rest without gravity."""
     return articulated_bodies(tree.with_gravity(Vec3.zero()), q, [0.0] * tree.nv, x, armature=passive)
 
 

@@ -138,7 +138,10 @@ def seeded(values: Sequence[Any], tangents: Sequence[Any]) -> list[Dual]:
 
 
 def parts(x: Any, level: int | None = None) -> tuple[Any, Any]:
-    """Return (value, tangent) of a dual number, at its own level or at ``level``; 0.0 for a constant."""
+    """Return the value and the tangent of a dual number; the tangent of a constant is 0.0.
+
+    ``level`` selects one of several nested differentiations; the default is the number's innermost one.
+    """
     return _split(x, max(_level(x), 1) if level is None else level)
 
 

@@ -38,7 +38,7 @@ class ImplicitDerivative(CustomDerivative):
     @property
     @abstractmethod
     def size(self) -> int:
-        """Number of elements of x, which are the first results."""
+        """Number of elements of the solution x; they are the first of the function's results."""
 
     @property
     def ignored(self) -> int:

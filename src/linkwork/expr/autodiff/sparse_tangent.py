@@ -45,7 +45,7 @@ class SparseTangent:
         return bool(self.row)
 
     def each(self, change: Callable[[Any], Any]) -> SparseTangent:
-        """Apply a function to every derivative."""
+        """Return the tangent with a function applied to each of its nonzero derivatives."""
         return SparseTangent({key: change(x) for key, x in self.row.items()})
 
     def __neg__(self) -> SparseTangent:

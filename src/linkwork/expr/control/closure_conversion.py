@@ -168,14 +168,14 @@ class Residual:
 
     @cached_property
     def linear(self) -> Region:
-        """Body that computes r and then the Jacobian ∂r/∂x, row by row, from x and p."""
+        """Instructions that compute the residual r and then its Jacobian ∂r/∂x, row by row, from x and p."""
         one = Differentiated(self.body)
         rows = jacobian(one.results[: self.rows], one.inputs[: self.unknowns])
         return Region.of([*one.results[: self.rows], *(x for row in rows for x in row)], one.inputs)
 
     @cached_property
     def jvp(self) -> Region:
-        """Body that computes ∂r/∂p dp from x, p and dp."""
+        """Instructions that compute the product ∂r/∂p dp from x, p and dp."""
         one = Differentiated(self.body)
         fresh = one.more(len(one.inputs) - self.unknowns)
         changes = tangent(one.results[: self.rows], one.inputs[self.unknowns :], fresh)
@@ -183,7 +183,7 @@ class Residual:
 
     @cached_property
     def vjp(self) -> Region:
-        """Body that computes (∂r/∂p)ᵀλ from x, p and λ."""
+        """Instructions that compute the product (∂r/∂p)ᵀλ from x, p and λ."""
         one = Differentiated(self.body)
         fresh = one.more(self.rows)
         result = adjoint(one.results[: self.rows], one.inputs[self.unknowns :], fresh)
@@ -287,7 +287,7 @@ class FlatValue:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """Number of scalars in the flat list `elements`."""
         return sum(map(_size, self.layouts))
 
     @staticmethod

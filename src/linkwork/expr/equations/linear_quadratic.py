@@ -44,7 +44,7 @@ class LinearQuadratic:
 
     @staticmethod
     def of(A: Any, B: Any, Q: Any, R: Any, N: Any) -> LinearQuadratic:
-        """Create from matrices; only the lower triangles of Q and R are read."""
+        """Return the linear system and cost with these matrices; only the lower triangles of Q and R are read."""
         A, B, Q, R, N = ([list(row) for row in M] for M in (A, B, Q, R, N))
         return LinearQuadratic(A, B, mirrored(Q), mirrored(R), N)
 

@@ -53,9 +53,9 @@ class Method(ABC):
         return factors[n * n :]
 
     def matrix(self, elements: Sequence[Any], n: int) -> list[list[Any]]:
-        """Return the rows of the matrix that has these elements at the indices of `reads`, and zeros elsewhere.
+        """Return the rows of an n × n matrix with these elements at the indices that `reads` returns, zeros elsewhere.
 
-        The elements of a symmetric matrix stand on both sides of the diagonal.
+        If the method is for symmetric matrices, each element is also at its mirrored position.
         """
         rows = [[0.0] * n for _ in range(n)]
         for (i, j), x in zip(self.reads(n), elements, strict=True):

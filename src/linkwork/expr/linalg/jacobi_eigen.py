@@ -189,11 +189,11 @@ def sweep_pairs(turn: Callable[[Matrices, int, int], None], state: Matrices, n: 
 
 
 def rotation(difference: Any, off: Any) -> tuple[Any, Any, Any]:
-    """Return the rotation (c, s) that diagonalises [[a, off], [off, a + difference]], smaller value first.
+    """Return the rotation (c, s) that diagonalises [[a, off], [off, a + difference]], smaller eigenvalue first.
 
     The third result is the amount by which the rotation increases the second diagonal element and decreases the first.
-    If the difference is negative, the two are exchanged after that.  Ordered values make sweeps converge fast if some
-    are equal.
+    If the difference is negative, the rotation then also exchanges both elements, so that the smaller eigenvalue is
+    first. Ordered eigenvalues make sweeps converge fast if some are equal.
     """
     none = eq(off, 0.0)
     ratio = difference / where(none, 1.0, 2.0 * off)

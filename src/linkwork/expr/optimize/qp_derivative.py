@@ -87,7 +87,10 @@ class Minimum(ImplicitDerivative):
 
     @staticmethod
     def of(program: ConvexProgram) -> Scalars:
-        """Return the solution of a program as the flat list of this rule's results."""
+        """Return the solution of a convex program as a flat list, with the derivative of this rule.
+
+        The list has x, the multipliers, the active sides of the rows, the status and the number of changes.
+        """
         shape = _Shape(len(program.g), len(program.A), tuple(program.bounded))
         lower = [program.H[i][j] for i in range(shape.n) for j in range(i + 1)]
         rows = [x for row in program.A for x in row]

@@ -130,7 +130,7 @@ class Region(InstructionList):
 
     @staticmethod
     def of(outputs: Sequence[Any], inputs: Sequence[Symbol], first: int = 0) -> Region:
-        """Return the body that computes ``outputs`` from ``inputs``, which may be any nodes of a trace.
+        """Return the body (a list of instructions) that computes ``outputs`` from ``inputs``, any nodes of a trace.
 
         Raises KeyError if the outputs depend on other variables.
         """

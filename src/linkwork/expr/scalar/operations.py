@@ -40,9 +40,10 @@ class Lowering:
 
     @staticmethod
     def of(text: str) -> Lowering:
-        """Return the lowering for its text in the table: an instruction, an intrinsic as ``llvm.sqrt``, or ``@sin``.
+        """Return the machine code of an operation from its text in the table of operations.
 
-        ``@`` marks linkwork's own code.
+        The text is an LLVM instruction such as ``fadd``, an LLVM intrinsic such as ``llvm.sqrt``, or ``@`` with the
+        name of linkwork's own code, such as ``@sin``.
         """
         if text.startswith("@"):
             return Lowering("vector", text[1:])

@@ -62,10 +62,12 @@ class QuadraticPrograms:
         bound_sides: Scalars,
         range_sides: Scalars,
     ) -> QuadraticStep:
-        """Return the minimum of ½ δᵀ H δ + gᵀ δ with J δ = −e within bounds, and the next active set.
+        """Return the step δ that minimises ½ δᵀ H δ + gᵀ δ subject to J δ = −e within bounds, and the next active set.
 
-        H, g and J (``rows``) cover the movable coordinates.  Rows with a range require an error within it; their
-        ``errors`` are not clipped.  ``bound_sides`` and ``range_sides`` are the predicted active set.
+        H, g and J (``rows``) have a column for each movable coordinate, and e are the ``errors``. An error with a
+        permitted range replaces its equation J δ = −e: it must be within its range after the step, and its value in
+        ``errors`` is the full error, not only the part outside the range. ``bound_sides`` and ``range_sides`` are the
+        predicted active set: the side of each active bound of a coordinate, and of each active end of a range.
         """
         bounded = [(index, k) for index, k in enumerate(self.used) if k in self.box.indices]
         distances = {

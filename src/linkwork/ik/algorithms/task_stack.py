@@ -86,10 +86,11 @@ class Stack:
         return [1.0 / length if unit == "m" else 1.0 for unit in self.units]
 
     def at(self, q: Scalars, *, exact: bool = False, curved: bool = False) -> Stacked:
-        """Compute errors and Jacobian; columns of locked joints are zero.
+        """Compute the errors of all tasks and their Jacobian at q; columns of locked joints are zero.
 
-        ``exact`` requires the exact derivative of the errors away from the target.  ``curved`` requires rows that can
-        be differentiated again.  With ``dt``, errors include their drift during the step.
+        ``exact`` selects a Jacobian that is exact also where errors are not zero. ``curved`` selects one that can be
+        differentiated again for second derivatives. With a time step ``dt``, errors include their drift during the
+        step.
         """
         k = TaskState(self.tree, q)
         errors: list[Any] = []
@@ -138,7 +139,7 @@ class Stack:
         )
 
     def beyond(self, errors: Scalars) -> list[Any]:
-        """Return the violation of each error's range."""
+        """Return by how much each error violates its permitted range, with its sign: 0 within the range."""
         return [
             x if is_zero(low) and is_zero(high) else x - nearest(x, low, high)
             for x, (low, high) in zip(errors, self.ranges, strict=True)

@@ -53,7 +53,8 @@ class ClearanceTask(AimedTask):
     def target_for(self, scene: Scene) -> np.ndarray:
         """Return a scene as the array that this task takes as its target.
 
-        Raises ValueError for a scene of other capacities.
+        Raises ValueError if the scene does not have the capacities of the task's own scene: the number of obstacles of
+        each kind for which it has room.
         """
         return scene_array(f"task {self.name!r}", scene, self.capacities)
 

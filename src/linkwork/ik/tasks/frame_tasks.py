@@ -318,9 +318,11 @@ class PoseTask(_FrameTask):
         return TaskRows(rotation + translation, _rows(turning, moving))
 
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Compute errors and the Jacobian; in the frame's own axes it is that of the frame's twist, which is cheaper.
+        """Compute errors and the Jacobian that feedback controllers use.
 
-        If some errors are free, it is the errors' exact Jacobian.
+        For errors in the frame's own axes it is the Jacobian of the frame's twist, which is cheaper than that of the
+        errors. Where the exact Jacobian of the errors is required, because some errors are free or weights differ
+        between axes, three rows with the frame's angular velocity follow it.
         """
         return self._rows_with_rotation(state, target) if self.exact else self.rows(state, target)
 
@@ -418,9 +420,10 @@ class OrientationTask(_FrameTask):
         return TaskRows(rotation, _rows(turning))
 
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Compute errors and the Jacobian; in the frame's own axes it is that of its angular velocity.
+        """Compute errors and the Jacobian that feedback controllers use.
 
-        If some errors are free, it is the errors' exact Jacobian.
+        For errors in the frame's own axes it is the Jacobian of the frame's angular velocity. It is the exact Jacobian
+        of the errors if some errors are free, if weights differ between axes, or if errors are in other axes.
         """
         return self.rows(state, target)
 

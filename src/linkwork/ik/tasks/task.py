@@ -96,13 +96,19 @@ class TaskKinematics(Kinematics, Protocol):
         """Return the same state at another time [s]."""
 
     def clearance_links(self, scene: bool) -> tuple[str, ...]:
-        """Return the links that `clearances` covers, with or without obstacles."""
+        """Return the names of the links for which `clearances` has a distance.
+
+        ``scene`` is True if the distances to obstacles of a scene are included.
+        """
 
     def clearances(self, scene: Mapping[SolidKind, Any]) -> Mapping[str, TaskRows]:
-        """Return each link's smallest distance to a scene and to earlier links, with its Jacobian."""
+        """Return, by link, its smallest distance to the obstacles and to links before it, with the Jacobian.
+
+        The distance of a pair of links belongs to the later one in the robot.
+        """
 
     def select_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> PairSelection:
-        """Select pairs of shapes by name, or all pairs.
+        """Return the pairs of collision shapes with these names, or all enabled pairs, also with the scene.
 
         Raises ValueError and UnknownNameError.
         """
@@ -110,16 +116,18 @@ class TaskKinematics(Kinematics, Protocol):
     def nearby(
         self, own: Sequence[tuple[int, int]], shapes: Sequence[int], scene: Mapping[SolidKind, Any], within: Any
     ) -> TaskRows:
-        """Return distances of the robot's own pairs and of shapes to the entries of a scene, and their Jacobian.
+        """Return the distances [m] of pairs of collision shapes, and their Jacobian (a row for each pair).
 
-        Pairs whose bounding spheres are farther apart than ``within`` [m] have the distance of the spheres.
+        The pairs are ``own``, index pairs of the robot's shapes, followed by each of the robot's ``shapes`` with every
+        obstacle of the scene. Pairs whose bounding spheres are farther apart than ``within`` [m] have the distance of
+        the spheres.
         """
 
     def constraint_rows(self, constraint: Constraint) -> TaskRows:
         """Return a constraint's errors and Jacobian, in closed form where the constraint provides it."""
 
     def velocity_rows(self, constraint: Constraint) -> TaskRows:
-        """Return the matrix G of a constraint G v + σ = 0, with its drift σ in place of the errors."""
+        """Return the drift σ (as errors) and the matrix G of a constraint G v + σ = 0."""
 
     def momentum_rows(self) -> list[list[Any]]:
         """Return the centroidal momentum matrix A (6, nv).
@@ -128,7 +136,7 @@ class TaskKinematics(Kinematics, Protocol):
         """
 
     def derived(self, errors: Callable[[TaskKinematics], Sequence[Any]]) -> TaskRows:
-        """Return the values of a function of the state and its derivative in the tangent space."""
+        """Return the values of a function of the state, and their derivative with respect to each velocity."""
 
 
 class Task(ABC):
@@ -203,7 +211,7 @@ class Task(ABC):
 
     @property
     def known(self) -> bool:
-        """True if the task is complete; fields that depend on the robot are set by ``settled``."""
+        """True if no field of the task is still open; ``settled`` sets the fields that depend on the robot."""
         return True
 
     @property
@@ -238,34 +246,36 @@ class Task(ABC):
 
     @property
     def moved(self) -> Task | None:
-        """Task whose errors, differenced in time, equal this task's `rates`; None if there is no such task.
+        """A task whose errors have the `rates` of this task as divided differences in time; None if there is none.
 
-        The exact Jacobian of its errors then yields that of the rates in closed form.
+        The exact Jacobian of its errors then yields the Jacobian of the rates in closed form.
         """
         return self
 
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
-        """Compute the k-th divided difference in time of the task's errors from k + 1 states, newest first.
+        """Compute the k-th time derivative of the task's errors by finite differences of k + 1 states, newest first.
 
-        ``steps`` [s] are the times between consecutive states.  Tasks whose errors are in axes that rotate return the
-        difference of the underlying motion instead: of a frame's position in fixed axes, and of its angular velocity.
+        It is a divided difference. ``steps`` [s] are the times between consecutive states. A task whose errors are in
+        rotating axes uses the underlying motion instead of its errors: the position of a frame in fixed axes, and its
+        angular velocity.
         """
         return time_differences([self.errors(k, target) for k in states], steps)
 
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Compute the errors and the Jacobian that feedback controllers use.
+        """Compute the errors and the Jacobian J that feedback controllers use.
 
-        The Jacobian may have additional rows after those of the errors; `settling` needs their velocities.
+        J may have more rows than there are errors.  The products of these rows with v are inputs of `settling`.
         """
         return self.exact_jacobian(state, target)
 
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
     ) -> list[Any]:
-        """Return the required rate of J v (J of `moving_rows`) for the error dynamics ë + k_d ė + k_p e = 0.
+        """Return the time derivative of J v for which errors follow ë + k_d ė + k_p e = 0.
 
-        ``gains`` are (k_p, k_d), and ``errors`` e.  ``moved`` is the current J v.  ``led`` is the J v that follows the
-        target's motion, and ``ahead`` is the time derivative of ``led``.
+        J is the Jacobian of `moving_rows`. ``gains`` are (k_p, k_d), and ``errors`` are e. ``moved`` is the current J
+        v. ``led`` is the value of J v at which the task follows the motion of its target, and ``ahead`` is the time
+        derivative of ``led``.
         """
         each = zip(errors, moved, led, ahead, strict=False)
         return [c + gains[1] * (r - x) - gains[0] * e for e, x, r, c in each]

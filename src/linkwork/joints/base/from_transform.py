@@ -26,7 +26,7 @@ def unit_vectors(n: int) -> list[list[float]]:
 
 
 def rows(columns: list[list[Any]], count: int) -> list[list[Any]]:
-    """Return the rows, ``count`` of them, of the matrix with these columns."""
+    """Return a matrix as a list of its ``count`` rows, from its columns."""
     return [[column[i] for column in columns] for i in range(count)]
 
 

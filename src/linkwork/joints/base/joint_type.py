@@ -128,8 +128,8 @@ class JointType(ABC):
     def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         """Return the velocity whose twist S(q) v is nearest to V, in M's coordinates.
 
-        Least squares over the six components, in rad/s and m/s.  A column of S that depends on earlier ones is not
-        used.
+        Least squares over the six components, in rad/s and m/s. A column of S that is a linear combination of columns
+        before it is not used; its velocity is zero.
         """
         return least_squares([column.elements() for column in self.S(q).columns], V.elements())
 
@@ -197,7 +197,10 @@ class JointType(ABC):
         return [parts(x, moving[0].level)[1] for x in self.difference(q, moving)]
 
     def zero(self) -> list[float]:
-        """Return the reference configuration; its transform is the identity if that of any configuration is."""
+        """Return the reference configuration: all coordinates zero, by default.
+
+        Its transform is the identity if there is a configuration with this transform.
+        """
         return [0.0] * self.nq
 
     def normalize(self, q: Scalars) -> list[Any]:

@@ -54,7 +54,10 @@ class LimitBox:
     def of(
         tree: Tree, lower: Scalars, upper: Scalars, bounded: Iterable[int], locked_dofs: Iterable[int] = ()
     ) -> LimitBox:
-        """Return the box of the ``bounded`` coordinates of q, without those of locked velocities."""
+        """Return the box of the ``bounded`` coordinates of q, without the coordinates of ``locked_dofs``.
+
+        ``bounded`` are indices of q, and ``locked_dofs`` indices of v.
+        """
         selected, locked = set(bounded), set(locked_dofs)
         return LimitBox(
             {k: n for k, n in coordinate_indices(tree).items() if n in selected and k not in locked}, lower, upper
@@ -68,7 +71,10 @@ class LimitBox:
         return result
 
     def free(self, q: Scalars, direction: Scalars) -> list[Any]:
-        """Return for each velocity 0 if its coordinate is at a bound and the direction leads outside, else 1."""
+        """Return for each velocity 0 if its coordinate is at a bound and the direction leads outside, else 1.
+
+        ``direction`` (nv) is a direction of motion from the configuration q.
+        """
         result: list[Any] = [1.0] * len(direction)
         for k, n in self.indices.items():
             beyond = or_(

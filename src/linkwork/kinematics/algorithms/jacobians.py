@@ -99,9 +99,10 @@ def configuration_jacobian(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> list[list[Any]]:
-    """Return J (6 × nq): J q̇ is the twist of B (``frame``) relative to A (``relative_to``), as of `jacobian`.
+    """Return J (6 × nq): J q̇ is the twist of B (``frame``) relative to A (``relative_to``).
 
-    It holds for rates q̇ that keep q on its manifold.
+    The twist is in the axes of E (``expressed_in``), at the origin of P (``point``), by default B's own origin. It
+    holds for rates q̇ that keep q on its manifold.
     """
     q = tree.split_q(q)
     rows = by_rows(columns_of(tree, joint_path(tree, q, frame, relative_to, expressed_in, point)))
@@ -146,9 +147,10 @@ def jacobian_derivative(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> list[list[Any]]:
-    """Return J̇ (6 × nv), the rate of `jacobian` for an observer in A, in E's axes and for the point of B at P.
+    """Return J̇ (6 × nv), the time derivative of the Jacobian J of B (``frame``) relative to A (``relative_to``).
 
-    J a + J̇ v is the acceleration.
+    J a + J̇ v is the acceleration of B. It is the rate for an observer in A, in the axes of E (``expressed_in``), at
+    the point of B at the origin of P (``point``), by default B's own origin.
     """
     q, v = tree.split_q(q), tree.split_v(v)
     path = joint_path(tree, q, frame, relative_to, expressed_in, point)
@@ -182,7 +184,11 @@ def bias_acceleration(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> Motion:
-    """Return J̇ v, the acceleration (ω̇; v̇) of B relative to A at a = 0, without computing the matrix J̇."""
+    """Return J̇ v, the acceleration (ω̇; v̇) of B relative to A at a = 0, without computing the matrix J̇.
+
+    B is the ``frame`` and A is ``relative_to``. It is in the axes of ``expressed_in``, at the point of B at the origin
+    of ``point``, by default B's own origin.
+    """
     return acceleration(tree, q, v, [0.0] * tree.nv, frame, relative_to, expressed_in, point)
 
 
@@ -194,7 +200,11 @@ def jacobian_hessian(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> list[list[list[Any]]]:
-    """Return H (6 × nv × nv): H[:, j, k] is the rate of the Jacobian's column j at unit velocity k."""
+    """Return H (6 × nv × nv): H[:, j, k] is the rate of the Jacobian's column j at unit velocity k.
+
+    The Jacobian is that of ``frame`` relative to ``relative_to``, in the axes of ``expressed_in``, at the origin of
+    ``point``, by default the frame's own.
+    """
     q = tree.split_q(q)
     result = column_derivatives(tree, q, joint_path(tree, q, frame, relative_to, expressed_in, point))
     elements = [[H.elements() for H in column] for column in result]
@@ -232,7 +242,11 @@ def _point_change(C: Motion, behind: Motion) -> Motion:
 
 
 def manipulability(tree: Tree, q: Scalars, frame: str, relative_to: str = "world", part: str = "all") -> Any:
-    """Return w = √det(J Jᵀ), or √det(Jᵀ J) if fewer velocities move B relative to A than J has rows."""
+    """Return the manipulability w = √det(J Jᵀ), from the Jacobian J of ``frame`` relative to ``relative_to``.
+
+    It is √det(Jᵀ J) if fewer velocities move the frame than J has rows. ``part`` selects rows of J: "all", "position"
+    or "angular".
+    """
     path = joint_path(tree, tree.split_q(q), frame, relative_to, relative_to)
     columns = columns_of(tree, path)
     return _Volume([_rows(columns[k], part) for k in _moving_dofs(tree, path)]).size
@@ -241,7 +255,10 @@ def manipulability(tree: Tree, q: Scalars, frame: str, relative_to: str = "world
 def manipulability_gradient(
     tree: Tree, q: Scalars, frame: str, relative_to: str = "world", part: str = "all"
 ) -> list[Any]:
-    """Return the derivative of the manipulability w along each velocity (nv): w tr(J⁺ H_k), and 0 where w is 0."""
+    """Return the derivative of the manipulability w along each velocity (nv): w tr(J⁺ H_k), and 0 where w is 0.
+
+    H_k is the derivative of the Jacobian J along the unit velocity k.
+    """
     q = tree.split_q(q)
     path = joint_path(tree, q, frame, relative_to, relative_to)
     columns, H, twist = columns_of(tree, path), column_derivatives(tree, q, path), _moving_dofs(tree, path)

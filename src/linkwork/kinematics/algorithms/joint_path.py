@@ -39,7 +39,10 @@ class PathJoint:
         return _signed_columns(self.X, motions, self.outward)
 
     def twist(self, v: Scalars) -> Motion:
-        """Return the contribution of the joint's velocity to the twist of B relative to A; v is split by body."""
+        """Return the part of the twist of B relative to A that the joint's velocity causes.
+
+        v is a list of the joints' velocities, by body.
+        """
         V: Motion = Subspace(self.columns) @ v[self.body]
         return V
 
@@ -120,7 +123,7 @@ class BetweenFrames:
 
     @cached_property
     def pose(self) -> Pose:
-        """X_AB, computed from the poses that the columns use."""
+        """X_AB, the pose of B in A, computed from the same poses as the columns."""
         A = self._state.tree.frame(self._relative_to)
         return (self._poses[A.body] @ A.placement).inv().formed()
 
@@ -174,10 +177,11 @@ class BetweenFrames:
 
     @cached_property
     def bias(self) -> Motion:
-        """Acceleration due to velocities: Σ V_i × V_j of joints i before j on the path, plus the change of joint axes.
+        """Acceleration of B relative to A at v̇ = 0: Σ V_i × V_j, plus the change of the joints' own axes.
 
-        V_i is the joint's contribution to the twist.  A column that is fixed in the body i, relative to B, changes by
-        −V_Bi × C, with V_Bi the twist of B relative to i.
+        The sum is over all pairs of joints i before j on the path. V_i is the joint's contribution to the twist. A
+        column C that is fixed in the body i changes, relative to B, by −V_Bi × C, with V_Bi the twist of B relative to
+        i.
         """
         state, result, before = self._state, Motion.zero(), Motion.zero()
         for step, V in zip(self._steps, self._moving, strict=True):

@@ -47,7 +47,7 @@ def point_position(
     expressed_in: str = "world",
     positions: Scalars | None = None,
 ) -> list[list[Any]]:
-    """Return the vector from A's origin to each point, in the axes of E."""
+    """Return the vector from the origin of A (``relative_to``) to each point, in the axes of E (``expressed_in``)."""
     A, markers = tree.frame(relative_to), points_by_body(tree, points, positions)
     (_, X_EA), *poses_or_motions = marker_poses(tree, q, [Markers(A.body, A.placement), *markers], expressed_in)
     return in_input_order(
@@ -65,7 +65,11 @@ def point_velocity(
     expressed_in: str = "world",
     positions: Scalars | None = None,
 ) -> list[list[Any]]:
-    """Return R (v + ω × r), the velocity of each point relative to A, in the axes of E."""
+    """Return the velocity of each point relative to A (``relative_to``), in the axes of E (``expressed_in``).
+
+    It is R (v + ω × r), with r the point in the axes of its body, R the rotation of the body to E, and v and ω the
+    velocity and angular velocity of the body relative to A, in its own axes.
+    """
     poses_or_motions = marker_twists(tree, q, v, points_by_body(tree, points, positions), relative_to, expressed_in)
     return in_input_order(
         (group, field_at(R, V.linear, Matrix3.cross(V.angular), group.vectors)) for group, R, V in poses_or_motions
@@ -82,7 +86,12 @@ def point_acceleration(
     expressed_in: str = "world",
     positions: Scalars | None = None,
 ) -> list[list[Any]]:
-    """Return R (p̈ + Ω r), Ω = [ω̇×] + [ω×][ω×], the acceleration of each point relative to A, in E's axes."""
+    """Return the acceleration of each point relative to A (``relative_to``), in the axes of E (``expressed_in``).
+
+    It is R (p̈ + Ω r) with Ω = [ω̇×] + [ω×][ω×]. r is the point in the axes of its body, R the rotation of the body to
+    E, and p̈, ω and ω̇ are the body's acceleration, angular velocity and angular acceleration relative to A, in its
+    own axes.
+    """
     poses_or_motions = marker_motions(tree, q, v, a, points_by_body(tree, points, positions), relative_to, expressed_in)
     return in_input_order(
         (group, field_at(R, body.acceleration, body.omega, group.vectors)) for group, R, body in poses_or_motions
@@ -97,7 +106,10 @@ def point_jacobian(
     expressed_in: str = "world",
     positions: Scalars | None = None,
 ) -> list[list[Any]]:
-    """Return J (3 × nv) of each point: its velocity relative to A, in the axes of E, is J v."""
+    """Return J (3 × nv) of each point: J v is its velocity relative to A, in the axes of E.
+
+    A is ``relative_to``, and E is ``expressed_in``.
+    """
     poses_or_motions = marker_columns(tree, q, points_by_body(tree, points, positions), relative_to, expressed_in)
     return in_input_order(
         (group, [_point_jacobian(tree.nv, V, X.point(r)) for r in group.vectors]) for group, X, V in poses_or_motions
@@ -124,7 +136,10 @@ POINTS: dict[str, Any] = {
 def direction_vector(
     tree: Tree, q: Scalars, directions: Names, expressed_in: str = "world", vectors: Scalars | None = None
 ) -> list[list[Any]]:
-    """Return R u, each direction in the axes of E."""
+    """Return each direction in the axes of E (``expressed_in``).
+
+    It is R u, with u the direction in the axes of its body and R the rotation of the body to E.
+    """
     poses_or_motions = marker_poses(tree, q, directions_by_body(tree, directions, vectors), expressed_in)
     return in_input_order((group, [X.rotation @ u for u in group.vectors]) for group, X in poses_or_motions)
 
@@ -138,7 +153,11 @@ def direction_velocity(
     expressed_in: str = "world",
     vectors: Scalars | None = None,
 ) -> list[list[Any]]:
-    """Return R (ω × u), the rate of each direction relative to A, in the axes of E."""
+    """Return the rate of each direction relative to A (``relative_to``), in the axes of E (``expressed_in``).
+
+    It is R (ω × u), with u the direction in the axes of its body, R the rotation of the body to E, and ω the angular
+    velocity of the body relative to A, in its own axes.
+    """
     poses_or_motions = marker_twists(
         tree, q, v, directions_by_body(tree, directions, vectors), relative_to, expressed_in
     )
@@ -157,7 +176,11 @@ def direction_acceleration(
     expressed_in: str = "world",
     vectors: Scalars | None = None,
 ) -> list[list[Any]]:
-    """Return R Ω u, Ω = [ω̇×] + [ω×][ω×], the second rate of each direction relative to A, in E's axes."""
+    """Return the second rate of each direction relative to A (``relative_to``), in the axes of E (``expressed_in``).
+
+    It is R Ω u with Ω = [ω̇×] + [ω×][ω×]. u is the direction in the axes of its body, R the rotation of the body to E,
+    and ω and ω̇ are the angular velocity and acceleration of the body relative to A, in its own axes.
+    """
     poses_or_motions = marker_motions(
         tree, q, v, a, directions_by_body(tree, directions, vectors), relative_to, expressed_in
     )
@@ -174,7 +197,10 @@ def direction_jacobian(
     expressed_in: str = "world",
     vectors: Scalars | None = None,
 ) -> list[list[Any]]:
-    """Return J (3 × nv) of each direction: its rate relative to A, in the axes of E, is J v."""
+    """Return J (3 × nv) of each direction: J v is its rate relative to A, in the axes of E.
+
+    A is ``relative_to``, and E is ``expressed_in``.
+    """
     poses_or_motions = marker_columns(tree, q, directions_by_body(tree, directions, vectors), relative_to, expressed_in)
     return in_input_order(
         (group, [_direction_jacobian(tree.nv, V, X.rotation @ u) for u in group.vectors])

@@ -125,7 +125,11 @@ class _AssemblyRule(CustomDerivative):
         return values[:start], values[start : start + self.nq], values[start + self.nq :]
 
     def _linear(self, at: Scalars) -> tuple[list[Any], list[Any], Scalars]:
-        """Return the rows of the Jacobian G, the columns of the matrix A, and the joints' matrices ∂q̇/∂v."""
+        """Return the rows of G, the columns of A, and the elements of the joints' matrices ∂q̇/∂v.
+
+        G is the Jacobian of the errors φ by the tangent vector of q. A = W⁻¹Gᵀ (G W⁻¹Gᵀ)⁺ maps errors to the step of
+        least W-norm that removes them when it is subtracted. ``at`` are q and the outer symbols.
+        """
         result, nv = self.body.run(at)[self.errors :], self.nv
         parts = [result[k * nv : (k + 1) * nv] for k in range(2 * self.errors)]
         return parts[: self.errors], parts[self.errors :], result[2 * self.errors * nv :]

@@ -83,8 +83,9 @@ def assemble_configuration(
 ) -> tuple[list[Any], list[Any], Any, Any, Any]:
     """Return the configuration q that satisfies the constraints near the goal q1, by steps from the start q.
 
-    The other results are the errors φ, the number of iterations, the status of the loop, and the slope of the error,
-    which is 0 in a local minimum of it. The joints ``held`` keep their values in q.
+    The other results are the constraint errors φ, the number of iterations, the status of the iteration, and the slope
+    of the error |φ|, which is 0 in a local minimum of it. The joints ``held`` keep their values in q. ``weights`` (nv)
+    weight the components of the distance to q1.
     """
     if not any(constraint.holonomic for constraint in tree.constraints):
         return list(q), [], 0.0, 0.0, 0.0
@@ -282,8 +283,9 @@ def assembly_derivatives(
 ) -> list[list[Any]]:
     """Return the derivative K (nv × nv) of an assembled configuration by the values y of the fixed joints: δq = K δy.
 
-    With the free columns G_f and the fixed ones G_h, δ_f = −G_f⁺ G_h δy, which has minimum norm if it is not unique.
-    Columns of joints that are not fixed are zero.
+    The fixed joints are ``held``. With the columns G_f of the constraint Jacobian that belong to the other joints, and
+    the columns G_h of the fixed ones, the other joints move by δ_f = −G_f⁺ G_h δy, which has minimum norm if it is not
+    unique. Columns of K for joints that are not fixed are zero.
     """
     fixed = fixed_velocities(tree, held)
     K: list[list[Any]] = [[0.0] * tree.nv for _ in range(tree.nv)]

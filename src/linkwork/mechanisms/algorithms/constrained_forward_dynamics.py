@@ -87,7 +87,7 @@ class ConstrainedFactorization:
 
     @cached_property
     def U(self) -> Matrix:
-        """The columns of L⁻ᵀGᵀ, one for each row of G."""
+        """The columns of L⁻ᵀGᵀ, one for each row of the constraint Jacobian G; the mass matrix is M = Lᵀ D L."""
         return [self.inverse.inward(row) for row in self.rates.rows]
 
     @cached_property
@@ -103,7 +103,7 @@ class ConstrainedFactorization:
 
     @cached_property
     def factors(self) -> Semidefinite:
-        """Factors of Λ, without the constraint rows that depend on others up to rounding."""
+        """Factors of the Delassus matrix Λ, without constraint rows that depend on other rows up to rounding."""
         return self.damped()
 
     def damped(self, more: Any = MORE) -> Semidefinite:
@@ -124,9 +124,9 @@ class ConstrainedFactorization:
         return [sizes[k] for k in self.inverse.order] if isinstance(self.inverse, FactoredInverse) else list(sizes)
 
     def forces(self, y: Scalars, target: Scalars) -> list[Any]:
-        """Return the constraint forces λ with which G a = ``target``.
+        """Return the constraint forces λ that give the acceleration a with G a = ``target``.
 
-        Without λ, the acceleration is L⁻¹ D⁻¹ y.
+        y describes the other forces: without λ, the acceleration is L⁻¹ D⁻¹ y.
         """
         return self.factors.solved([w - dot(UD, y) for w, UD in zip(target, self.UD, strict=True)])
 
@@ -161,8 +161,9 @@ def constrained_forward_dynamics(
     """Return accelerations a (nv) and constraint forces λ (nc): M a + h = τ + Gᵀλ.
 
     ``loop_forces`` of the joints that close loops, and with ``passive`` their springs, damping and friction, are added
-    to τ.  With a time constant T = ``stabilization``, G a + γ + 2/T (G v + σ) + φ/T² = 0, without φ for velocity
-    constraints, so that errors decay as e^(−t/T) (Baumgarte).
+    to τ. With a time constant T = ``stabilization``, G a + γ + 2/T (G v + σ) + φ/T² = 0, without φ for velocity
+    constraints, so that errors decay as e^(−t/T) (Baumgarte); without it G a + γ = 0. φ are the errors of the
+    constraints, and G v + σ = 0 are the constraints on velocity level.
     """
     tau = with_loop_forces(tree, q, v, tau, loop_forces, passive, friction)
     system = ConstrainedFactorization.at(tree, q, v, 0.0 if time is None else time[0], passive)
@@ -226,7 +227,11 @@ def constrained_forward_dynamics_derivatives(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """Return ∂a/∂q (tangent space), ∂a/∂v, ∂a/∂τ (nv × nv), ∂λ/∂q, ∂λ/∂v, ∂λ/∂τ (nc × nv), and ∂a/∂w (nv × 6)."""
+    """Return the derivatives of accelerations a and constraint forces λ by q (tangent space), v and τ, and ∂a/∂w.
+
+    They are ∂a/∂q, ∂a/∂v, ∂a/∂τ (nv × nv), ∂λ/∂q, ∂λ/∂v, ∂λ/∂τ (nc × nv), and ∂a/∂w (nv × 6) for each wrench w of
+    ``wrenches``.
+    """
     now = 0.0 if time is None else time[0]
     _, by_a, by_forces = _derivatives(tree, q, v, tau, wrenches, now, passive, friction)
     return (*by_a[:3], *by_forces[:3], *by_a[3:])

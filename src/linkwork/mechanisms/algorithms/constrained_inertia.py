@@ -57,21 +57,27 @@ def at_rest(tree: Tree, q: Scalars, time: Scalars | None = None, armature: bool 
 
 
 def delassus_matrix(tree: Tree, q: Scalars, time: Scalars | None = None, passive: bool = False) -> Matrix:
-    """Return the Delassus matrix Λ = G M⁻¹ Gᵀ (nc × nc), symmetric."""
+    """Return the Delassus matrix Λ = G M⁻¹ Gᵀ (nc × nc), symmetric.
+
+    G is the constraint Jacobian and M the mass matrix; with ``passive`` M includes armature.
+    """
     return at_rest(tree, q, time, passive).delassus
 
 
 def constrained_mass_matrix_inverse(
     tree: Tree, q: Scalars, time: Scalars | None = None, passive: bool = False
 ) -> Matrix:
-    """Return P M⁻¹ = ∂a/∂τ (nv × nv), symmetric, where P projects accelerations onto those that constraints allow."""
+    """Return P M⁻¹ = ∂a/∂τ (nv × nv), symmetric: the derivative of constrained accelerations a by joint forces τ.
+
+    M is the mass matrix, and P projects accelerations onto those that the constraints allow.
+    """
     return acceleration_by_force(at_rest(tree, q, time, passive))[: tree.nv]
 
 
 def constrained_mass_matrix(tree: Tree, q: Scalars, time: Scalars | None = None, passive: bool = False) -> Matrix:
-    """Return Pᵀ M P (nv × nv), symmetric: the mass matrix for velocities that satisfy G v = 0.
+    """Return Pᵀ M P (nv × nv), symmetric: the mass matrix for velocities that satisfy the constraints, G v = 0.
 
-    P projects onto these velocities.
+    M is the mass matrix, G the constraint Jacobian, and P projects onto these velocities.
     """
     system, M = at_rest(tree, q, time, passive), mass_matrix(tree, q, passive)
     columns = transposed(system.rates.rows)
@@ -97,7 +103,8 @@ def constrained_impact(
 ) -> tuple[list[Any], list[Any]]:
     """Return the velocity v⁺ (nv) after an impact and the constraint impulses Λ (nc).
 
-    If rows are redundant, Λ has minimum norm.  With ``passive`` M includes armature.
+    If rows of the constraint Jacobian are redundant, Λ has minimum norm.  With ``passive`` the mass matrix includes
+    armature.
     """
     at_rest_v = [0.0] * tree.nv
     rates = rates_of(tree, q, at_rest_v, 0.0 if time is None else time[0])

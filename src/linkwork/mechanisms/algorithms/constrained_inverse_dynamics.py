@@ -112,7 +112,10 @@ def constrained_inverse_dynamics_derivatives(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """Return ∂τ/∂q (tangent space), ∂τ/∂v, ∂τ/∂a (nv × nv), and ∂λ/∂q, ∂λ/∂v, ∂λ/∂a (nc × nv)."""
+    """Return the derivatives of actuator forces τ and constraint forces λ by q (tangent space), v and a.
+
+    They are ∂τ/∂q, ∂τ/∂v, ∂τ/∂a (nv × nv), and ∂λ/∂q, ∂λ/∂v, ∂λ/∂a (nc × nv).
+    """
     n, still, now = tree.nv, [0.0] * tree.nv, 0.0 if time is None else time[0]
     rates = rates_of(tree, q, v, now)
     acting = Actuation.at(tree, q, rates, actuators, weights)
@@ -172,9 +175,10 @@ class Actuation:
 
     @staticmethod
     def at(tree: Tree, q: Scalars, rates: AllRates, actuators: Names, weights: Scalars | None) -> Actuation:
-        """Create the split in a state from the constraint rows G and the actuated joints.
+        """Return the split of forces between actuators and constraints in a state.
 
-        ``weights`` of the squared actuator forces are by velocity (nv), 1 by default.
+        ``rates`` has the constraint Jacobian G. ``weights`` (nv) weight the squared actuator forces, one for each
+        velocity, 1 by default.
         """
         indices, M = actuated_velocities(tree, actuators), mass_matrix(tree, q)
         inertia = [M[k][k] for k in range(tree.nv)]
@@ -284,7 +288,10 @@ class Actuation:
         return tau, forces, [0.0 if k in acting else x for k, x in enumerate(left)]
 
     def multipliers(self, tau: Scalars) -> list[Any]:
-        """Return the multipliers y (nv): w τ for actuated velocities; the others follow from G y = 0."""
+        """Return the multipliers y (nv) of the split: w τ at actuated velocities, with the weights w.
+
+        The other components follow from G y = 0.
+        """
         result: list[Any] = [0.0] * len(self.inertia)
         for k, w in zip(self.actuated, self.weights, strict=True):
             result[k] = tau[k] * w

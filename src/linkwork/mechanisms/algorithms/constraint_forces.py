@@ -95,7 +95,7 @@ def constraint_power(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> Any:
-    """Return the power λᵀ G v [W] of the constraint forces under joint forces τ."""
+    """Return the power λᵀ G v [W] of the constraint forces λ under joint forces τ; G is the constraint Jacobian."""
     _, forces = constrained_forward_dynamics(tree, q, v, tau, wrenches, time, passive=passive, friction=friction)
     rows = rates_of(tree, q, v, 0.0 if time is None else time[0]).rows
     return dot(forces, [dot(row, v) for row in rows])
@@ -181,9 +181,10 @@ def loop_joint_wrenches(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """Return the wrench (nloops, 6) of F on M through each loop joint, at the origin and in the axes of M.
+    """Return the wrench (nloops, 6) that acts through each loop joint from its frame F on its frame M.
 
-    For ``on="parent"`` it is the reaction −w at the origin and in the axes of F; ``expressed_in`` selects other axes.
+    It is at the origin and in the axes of M. For ``on="parent"`` it is the reaction −w at the origin and in the axes
+    of F; ``expressed_in`` selects other axes.
     """
     forces = _forces(tree, q, v, a, wrenches, constraint_forces, loop_forces, time, actuators, passive, friction)
     state, transmitted = KinematicState(tree, q, v), dict[str, Force]()
@@ -207,9 +208,10 @@ def loop_joint_wrenches(
 def joint_wrench_indeterminacy(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[list[Any]]:
     """Return the indeterminacy of each component of the joint wrenches (nb, 6) in the axes of M: 0 if it is unique.
 
-    A constraint force λ_k is measured in units of 1/√Λ_kk. A component g·λ has the indeterminacy ‖(1 − T)ᵀ g‖ / ‖g‖ in
-    this measure. T removes the part of λ in the null space of Gᵀ, and ‖g‖ is that of the three components of the
-    moment, or of the force. Λ_kk is computed without cancellation.
+    A component of a wrench is g·λ, a linear function of the constraint forces λ. Each λ_k is measured in units of
+    1/√Λ_kk, with the Delassus matrix Λ, whose diagonal is computed without cancellation. The indeterminacy is ‖(1 −
+    T)ᵀ g‖ / ‖g‖ in this measure. T removes the part of λ in the null space of Gᵀ, with the constraint Jacobian G, and
+    ‖g‖ is the norm over all three components of the moment, or of the force.
     """
     system = at_rest(tree, q, time)
     count = len(system.rates.rows)
@@ -235,7 +237,10 @@ def joint_wrench_indeterminacy(tree: Tree, q: Scalars, time: Scalars | None = No
 
 
 def _square(g: Scalars, unit: Scalars) -> Any:
-    """Return ‖g‖², with the constraint forces in units of the square roots of ``unit``."""
+    """Return Σ g_k² u_k, with g_k the derivative of a wrench component by the constraint force λ_k, and u = ``unit``.
+
+    It is ‖g‖² when each constraint force λ_k is measured in units of √u_k.
+    """
     return sum((x * x * u for x, u in zip(g, unit, strict=True) if not (is_zero(x) or is_zero(u))), 0.0)
 
 

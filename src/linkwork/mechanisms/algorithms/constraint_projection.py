@@ -57,8 +57,8 @@ def project_configuration(
 ) -> tuple[list[Any], list[Any], Any, Any]:
     """Return a configuration near q that satisfies the constraints, by projection.
 
-    The other results are the remaining error, the number of iterations and the status of the loop. If constraint rows
-    are redundant, at q or everywhere, steps have minimum norm.
+    The other results are the remaining error, the number of iterations and the status of the iteration. If rows of the
+    constraint Jacobian are redundant, at q or everywhere, steps have minimum norm.
     """
     now = 0.0 if time is None else time[0]
     if not any(constraint.holonomic for constraint in tree.constraints):
@@ -94,7 +94,7 @@ def project_configuration(
 def project_velocity(
     tree: Tree, q: Scalars, v: Scalars, time: Scalars | None = None, metric: str = "mass"
 ) -> list[Any]:
-    """Return the velocity (nv) closest to v with G v + σ = 0."""
+    """Return the velocity (nv) closest to v that satisfies the constraints, G v + σ = 0."""
     if not tree.constraints:
         return list(v)
     rates = rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0])

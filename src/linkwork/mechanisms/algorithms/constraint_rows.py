@@ -87,7 +87,10 @@ def rates_of_some(tree: Tree, constraints: Iterable[Constraint], q: Scalars, v: 
 
 
 def derived(tree: Tree, constraint: Constraint, q: Scalars, v: Scalars, time: Any) -> Rates:
-    """Return G, γ and σ of a constraint by automatic differentiation of its error or its velocity."""
+    """Return the Jacobian G, bias γ and drift σ of a constraint by automatic differentiation of its error or velocity.
+
+    G v + σ = 0 and G a + γ = 0.
+    """
 
     def velocity(q: Scalars, v: Scalars, time: Any) -> list[Any]:
         if not constraint.holonomic:

@@ -37,10 +37,10 @@ MAX_STEP = 0.5  # [rad, m]
 def closed_configuration(
     tree: Tree, q0: Scalars, q1: Scalars, phi: Scalars, independent: Names, time: Scalars | None = None
 ) -> tuple[list[Any], Any, Any]:
-    """Return the configuration q (nq) near q0 that satisfies the constraints and has the independent coordinates.
+    """Return the configuration q (nq) near q0 that satisfies the constraints and has some coordinates of q1 ⊕ φ.
 
-    These are the ones of q1 ⊕ φ.  The other results are the remaining error, and the margin with which the independent
-    coordinates determine the others.
+    ``independent`` names these coordinates. The other results are the largest remaining constraint error, and the
+    margin with which the independent coordinates determine the others: 0 if they do not.
     """
     problem = _Problem.of(tree, q0, q1, phi, independent, 0.0 if time is None else time[0])
     q = problem.start

@@ -93,9 +93,10 @@ def loop_velocity(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
 
 
 def loop_wrenches(tree: Tree, q: Scalars) -> list[Force]:
-    """Return, for each constraint row, the wrench on the frame M of its loop joint for a unit constraint force.
+    """Return, for each row of the constraint Jacobian, the wrench that a unit constraint force exerts on a frame M.
 
-    It is in coordinates of M, and zero for constraints that are not loop joints.
+    M is the moving frame of the loop joint to which the row belongs. The wrench is in coordinates of M, and zero for
+    rows of constraints that are not loop joints.
     """
     state = KinematicState(tree, q)
     result: list[Force] = []

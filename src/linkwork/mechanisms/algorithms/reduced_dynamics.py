@@ -55,7 +55,7 @@ Matrix = list[list[Any]]
 
 
 def reduced_inertia(K: Matrix, M: Matrix) -> Matrix:
-    """Return the mass matrix Kᵀ M K of the independent velocities, symmetric."""
+    """Return the mass matrix Kᵀ M K of the independent velocities u, symmetric; all velocities are v = K u + k."""
     columns = transposed(K)
     moved = [[dot(row, column) for row in M] for column in columns]
     lower = [[dot(columns[i], moved[j]) for j in range(i + 1)] for i in range(len(columns))]
@@ -65,7 +65,10 @@ def reduced_inertia(K: Matrix, M: Matrix) -> Matrix:
 def reduced_mass_matrix(
     tree: Tree, q: Scalars, independent: Names, time: Scalars | None = None, passive: bool = False
 ) -> Matrix:
-    """Return H = Kᵀ M K (ni × ni); for time-independent constraints the kinetic energy is ½ uᵀ H u."""
+    """Return the mass matrix H = Kᵀ M K (ni × ni) of the independent velocities u; all velocities are v = K u + k.
+
+    For time-independent constraints the kinetic energy is ½ uᵀ H u.
+    """
     embedding = VelocityEmbedding.at(tree, q, independent, 0.0 if time is None else time[0])
     return reduced_inertia(embedding.K, mass_matrix(tree, q, passive))
 
@@ -81,7 +84,10 @@ def reduced_inverse_dynamics(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """Return the generalized forces H u̇ + c (ni) on u, with u̇ the independent components of a."""
+    """Return the generalized forces H u̇ + c (ni) on the independent velocities u.
+
+    u̇ are the independent components of a, H is the reduced mass matrix and c the reduced bias force.
+    """
     t = 0.0 if time is None else time[0]
     embedding = VelocityEmbedding.at(tree, q, independent, t)
     rates = embedding.whole([a[k] for k in embedding.independent], rates_of(tree, q, v, t).bias)
@@ -98,7 +104,7 @@ def reduced_bias_force(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """Return the bias force c (ni), the generalized force on u for u̇ = 0."""
+    """Return the bias force c (ni), the generalized force on the independent velocities u for u̇ = 0."""
     return reduced_inverse_dynamics(tree, q, v, [0.0] * tree.nv, independent, wrenches, time, passive, friction)
 
 
@@ -142,9 +148,10 @@ def reduced_linearize(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
-    """Return ∂ẏ/∂y, ∂ẏ/∂u, ∂u̇/∂y, ∂u̇/∂u, and ∂u̇/∂τ (ni × nv).
+    """Return the linearized dynamics: derivatives of ẏ and u̇ by coordinates y and velocities u, and ∂u̇/∂τ.
 
-    y are the ``coordinates``, u the ``independent`` velocities.
+    They are ∂ẏ/∂y, ∂ẏ/∂u, ∂u̇/∂y, ∂u̇/∂u, and ∂u̇/∂τ (ni × nv). y are the ``coordinates`` of the holonomic
+    constraints, and u the ``independent`` velocities (ni).
     """
     t = 0.0 if time is None else time[0]
     moved, indices = (

@@ -73,7 +73,7 @@ class NormalEquations:
         return [reciprocal_or_zero(share, eq(share, 0.0)) for share in shares]
 
     def of(self, b: Scalars) -> list[Any]:
-        """Return the solution x of A x = b, with one step of refinement."""
+        """Return the solution x of A x = b, with one step of iterative refinement."""
         if not self.rows or all(map(is_zero, b)):
             return [0.0] * len(self.columns)
         x = self.once(b)
@@ -107,7 +107,7 @@ class VelocityEmbedding:
 
     @staticmethod
     def at(tree: Tree, q: Scalars, independent: Names, time: Any = 0.0, holonomic: bool = False) -> VelocityEmbedding:
-        """Create the embedding of all constraints, or with ``holonomic`` of the holonomic ones only."""
+        """Return the velocity embedding at q: of all constraints, or with ``holonomic`` of the holonomic ones only."""
         rows = rates_of(tree, q, [0.0] * tree.nv, time).rows
         if holonomic:
             has_errors = [c.holonomic for c in tree.constraints for _ in c.component_names]
@@ -142,7 +142,7 @@ class VelocityEmbedding:
         return transposed(columns) if columns else [[] for _ in range(self.nv)]
 
     def forces(self, required: Scalars) -> list[Any]:
-        """Return the constraint forces λ with Gᵀ λ = required, if such λ exist."""
+        """Return the constraint forces λ with Gᵀ λ = ``required`` (nv), if such λ exist."""
         return self._solved.pulled([required[k] for k in self.dependent])
 
     def reduced(self, forces: Scalars) -> list[Any]:
@@ -151,16 +151,20 @@ class VelocityEmbedding:
 
 
 def explicit_jacobian(tree: Tree, q: Scalars, independent: Names, time: Scalars | None = None) -> Matrix:
-    """Return K (nv × ni) of the velocities v = K u + k that satisfy all constraints."""
+    """Return the matrix K (nv × ni) of the velocities v = K u + k that satisfy all constraints.
+
+    u (ni) are the ``independent`` velocities.
+    """
     return VelocityEmbedding.at(tree, q, independent, _time(time)).K
 
 
 def explicit_jacobian_derivative(
     tree: Tree, q: Scalars, v: Scalars, independent: Names, time: Scalars | None = None
 ) -> Matrix:
-    """Return the time derivative K̇ (nv × ni) for a velocity v that satisfies the constraints.
+    """Return the time derivative K̇ (nv × ni) of `explicit_jacobian`, for a velocity v that satisfies the constraints.
 
-    The rows of the dependent velocities d follow from G_d K̇_d = −Ġ K.
+    The rows of the dependent velocities d follow from G_d K̇_d = −Ġ K, with the columns G_d of the constraint Jacobian
+    G.
     """
     t = _time(time)
     embedding = VelocityEmbedding.at(tree, q, independent, t)
@@ -173,7 +177,10 @@ def explicit_jacobian_derivative(
 
 
 def explicit_velocity(tree: Tree, q: Scalars, v: Scalars, independent: Names, time: Scalars | None = None) -> list[Any]:
-    """Return K u + k (nv), with u the independent components of v; the others are not used."""
+    """Return the velocity K u + k (nv) that satisfies the constraints, with u the independent components of v.
+
+    The other components of v are not used.
+    """
     t = _time(time)
     embedding = VelocityEmbedding.at(tree, q, independent, t)
     drift = rates_of(tree, q, [0.0] * tree.nv, t).drift
@@ -183,7 +190,10 @@ def explicit_velocity(tree: Tree, q: Scalars, v: Scalars, independent: Names, ti
 def explicit_acceleration(
     tree: Tree, q: Scalars, v: Scalars, a: Scalars, independent: Names, time: Scalars | None = None
 ) -> list[Any]:
-    """Return K u̇ + g (nv), with u̇ the independent components of a, for v that satisfies the constraints."""
+    """Return the acceleration K u̇ + g (nv) that satisfies the constraints, for v that satisfies them.
+
+    u̇ are the ``independent`` components of a; the others are not used.  g is the acceleration at u̇ = 0.
+    """
     t = _time(time)
     embedding = VelocityEmbedding.at(tree, q, independent, t)
     return embedding.whole([a[k] for k in embedding.independent], rates_of(tree, q, v, t).bias)

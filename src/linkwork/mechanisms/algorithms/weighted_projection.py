@@ -28,7 +28,7 @@ class LeastNormStep(Protocol):
     """Solver for steps δ of least norm, in some metric W, with G δ = b for the constraint rows G."""
 
     def step(self, target: Scalars) -> list[Any]:
-        """Return the least-norm δ with G δ = target."""
+        """Return the least-norm step δ with G δ = ``target``."""
 
     def short_step(self, target: Scalars, more: Any) -> list[Any]:
         """Return a step that is shorter than the least-norm one and removes only a part of ``target``.
@@ -47,7 +47,7 @@ class DiagonalMetric:
 
     @cached_property
     def rows(self) -> list[list[Any]]:
-        """G W⁻¹, by rows."""
+        """The matrix G W⁻¹ as a list of rows, with the constraint Jacobian G."""
         return [
             [0.0 if is_zero(w) else x * w for x, w in zip(row, self.inverse, strict=True)] for row in self.rates.rows
         ]

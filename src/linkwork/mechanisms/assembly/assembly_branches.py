@@ -53,7 +53,7 @@ class Branches(Made):
         return np.asarray(hits.min(axis=-1, initial=self.starts))
 
     def index(self, q: np.ndarray) -> np.ndarray:
-        """Return the indices of the branches on which configurations q (..., nq) are, (...); −1 for none.
+        """Return the index of the branch on which each configuration lies, for q (..., nq); −1 for none.
 
         The configurations belong to the same states as the branches.
         """

@@ -64,7 +64,7 @@ def assemble(
     parameters: Any = None,
     caller: str = "assemble",
 ) -> Assembly:
-    """Assemble a mechanism; arguments and errors are those of `Robot.assemble`."""
+    """Return configurations that satisfy all constraints; arguments and errors are those of `Robot.assemble`."""
     robot = varied_robot(robot, caller, parameters)
     mechanism = ClosedMechanism(robot, caller)
     tolerance = check_tolerance(caller, tolerance)

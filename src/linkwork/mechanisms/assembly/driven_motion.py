@@ -61,7 +61,7 @@ class DrivenMotion(Result):
 
     @property
     def success(self) -> bool:
-        """True if the mechanism went through all states."""
+        """True if the mechanism went through all values of its drivers."""
         return self.status is Status.SOLVED
 
     def _sentence(self, index: tuple[int, ...]) -> str:

@@ -61,9 +61,9 @@ class Assembly(Result):
     def sign(self) -> np.ndarray:
         """Orientation of the assembly, (...): 1, −1 or 0, the sign of a determinant.
 
-        The matrix has the columns of the constraint Jacobian G of the joints that are not fixed. The sign changes when
-        the mechanism passes a configuration in which the fixed joints do not determine it. It is 0 if the matrix is
-        not square, and where the mechanism is not assembled.
+        The determinant is that of the columns of the constraint Jacobian that belong to the joints that are not fixed.
+        The sign changes when the mechanism passes a configuration in which the fixed joints do not determine it. It is
+        0 if these columns are no square matrix, and where the mechanism is not assembled.
         """
         block = self._mechanism.dependent_block(self.q, self._fixed.names, self._time)
         return np.where(self.success, sign_of(block), 0)

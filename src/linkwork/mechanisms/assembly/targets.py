@@ -71,7 +71,7 @@ class ClosedMechanism:
 
     @cached_property
     def rows(self) -> list[int]:
-        """Indices of the rows of G that belong to holonomic constraints."""
+        """Indices of the rows of the constraint Jacobian that belong to holonomic constraints."""
         holonomic = [c.holonomic for c in self.tree.constraints for _ in c.component_names]
         return [k for k, has_error in enumerate(holonomic) if has_error]
 
@@ -93,12 +93,12 @@ class ClosedMechanism:
         return np.stack(result, axis=-1)
 
     def free(self, fixed: Sequence[str]) -> list[int]:
-        """Return the velocity indices of joints that are not fixed."""
+        """Return the indices in v of the joints that are not ``fixed``."""
         excluded = {k for name in fixed for k in range(self.tree.nv)[self.tree.v_slices[self.tree.joint_index(name)]]}
         return [k for k in range(self.tree.nv) if k not in excluded]
 
     def jacobian(self, q: np.ndarray, time: Any) -> np.ndarray:
-        """Return G of the holonomic constraints, (..., rows, nv)."""
+        """Return the Jacobian of the holonomic constraints, (..., rows, nv)."""
         result: np.ndarray = self.robot.constraint_jacobian(q, **timed(time))[..., self.rows, :]
         return result
 

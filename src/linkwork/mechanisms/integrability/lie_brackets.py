@@ -67,7 +67,10 @@ class Symbols:
         return self.time.index in {node.index for node in reachable([x for row in rows for x in row])}
 
     def function(self, rows: Sequence[Sequence[Any]]) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a function that evaluates rows of expressions in states: (n, nq + 1) -> (n, rows, columns)."""
+        """Return a function that evaluates a matrix of expressions in n states (q; t).
+
+        ``rows`` are the rows of the matrix.  Shapes: states (n, nq + 1) -> (n, rows, columns).
+        """
         flat = [x for row in rows for x in row]
         columns = len(rows[0]) if rows else self.tree.nv + 1
         moving = [k for k, x in enumerate(flat) if isinstance(x, Symbol)]
@@ -85,7 +88,10 @@ class Symbols:
         return values
 
     def values(self, rows: Sequence[Sequence[Any]], states: np.ndarray) -> np.ndarray:
-        """Evaluate rows of expressions in states (n, nq + 1) -> (n, rows, columns)."""
+        """Evaluate a matrix of expressions, by its ``rows``, in n states (q; t).
+
+        Shapes: states (n, nq + 1) -> (n, rows, columns).
+        """
         return self.function(rows)(states)
 
 
@@ -273,7 +279,7 @@ def complement(A: np.ndarray, size: float = 0.0) -> np.ndarray:
 
 
 def independent(rows: np.ndarray) -> list[int]:
-    """Return the indices of rows that do not depend on the rows before them."""
+    """Return the indices of the rows that are linearly independent of the rows before them."""
     chosen: list[int] = []
     basis = np.zeros((rows.shape[1], 0))
     largest = float(np.linalg.norm(rows, axis=1).max()) if rows.size else 0.0

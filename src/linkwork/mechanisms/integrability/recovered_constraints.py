@@ -36,12 +36,16 @@ class Position:
 
     @staticmethod
     def of(name: str, differentials: np.ndarray) -> Position:
-        """Create a position function from its differentials; its size is their largest norm."""
+        """Return a position function with its differentials, whose largest norm is its ``size``."""
         return Position(name, differentials, float(np.linalg.norm(differentials, axis=1).max()))
 
 
 def candidates(symbols: Symbols, constraints: Iterable[Constraint], timed: bool, states: np.ndarray) -> list[Position]:
-    """Return the position functions that may be constant: coordinates q, time, positions and directions."""
+    """Return the functions of position that may be constant: coordinates q, points, directions and time.
+
+    They are coordinates of points in frames, and headings and slopes of axes in frames, as the constraints name them.
+    Time is included if ``timed``. Functions whose differential is not finite in one of the ``states`` are left out.
+    """
     tree = symbols.tree
     state = KinematicState(tree, symbols.q, None, symbols.time)
     result: list[tuple[str, Any]] = list(zip(names_of(tree, "q"), symbols.q, strict=True))

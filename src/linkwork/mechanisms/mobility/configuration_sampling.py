@@ -36,20 +36,20 @@ class Mechanism:
         self._time = {} if time is None else {"time": time}
 
     def rows(self, q: np.ndarray) -> np.ndarray:
-        """Return the scaled constraint Jacobian G."""
+        """Return the constraint Jacobian at q, scaled to be dimensionless."""
         return self.scales.rows_of(self.robot.constraint_jacobian(q, **self._time))
 
     def error(self, q: np.ndarray) -> np.ndarray:
-        """Return the errors φ as lengths [m]."""
+        """Return the errors of the holonomic constraints at q as lengths [m]."""
         return self.scales.error_of(self.robot.constraint_error(q, **self._time))
 
     def drift(self, q: np.ndarray) -> np.ndarray:
-        """Return the drift σ as lengths per second [m/s]."""
+        """Return the drift of the constraints at q, their rate at v = 0, as lengths per second [m/s]."""
         result: np.ndarray = self.robot.constraint_drift(q, **self._time) * self.scales.rows
         return result
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Return the configuration q after a ``step`` (nv,) in lengths [m]."""
+        """Return the configuration after a ``step`` (nv,) from q; angles of the step are scaled to lengths [m]."""
         result: np.ndarray = self.robot.integrate(q, step / self.scales.velocities)
         return result
 
@@ -110,9 +110,9 @@ class Mechanism:
         return ranked(G)
 
     def assembled(self, starts: Iterable[np.ndarray]) -> tuple[Assembled, int]:
-        """Return the first start that can be projected onto the constraints, and the number of starts tried.
+        """Return the first start projected onto the constraints, and the number of starts tried.
 
-        If there is none, it is the projected start of smallest error.
+        If no start can be projected, it is the projected start of smallest error.
         """
         best, tried = None, 0
         for q in starts:

@@ -58,7 +58,7 @@ class Scales:
         return Scales(length, np.array(rows), np.array(errors, dtype=bool), np.array(velocities))
 
     def rows_of(self, G: np.ndarray) -> np.ndarray:
-        """Return G scaled to be dimensionless."""
+        """Return the constraint Jacobian G, scaled to be dimensionless."""
         scaled: np.ndarray = G * self.rows[:, None] / self.velocities
         return scaled
 
@@ -83,12 +83,12 @@ class Ranked:
 
     @property
     def least(self) -> float:
-        """The smallest singular value counted as nonzero."""
+        """The smallest singular value counted as nonzero; 0 if there is none."""
         return float(self.values[self.rank - 1]) if self.rank else 0.0
 
     @property
     def rest(self) -> float:
-        """The largest singular value counted as zero."""
+        """The largest singular value counted as zero; 0 if there is none."""
         return float(self.values[self.rank]) if self.rank < len(self.values) else 0.0
 
 

@@ -92,7 +92,7 @@ class MinimalCoordinates(Made):
     # -- conversion to and from q, v and a
 
     def coordinates_of(self, q: ArrayLike) -> np.ndarray:
-        """Return the coordinates y of a configuration: q (..., nq) -> (..., ny) [rad, m]."""
+        """Return the independent coordinates y of a configuration: q (..., nq) -> (..., ny) [rad, m]."""
         q = np.asarray(q, dtype=float)
         result = np.empty((*q.shape[:-1], len(self._y)))
         result[..., ~self._charted] = q[..., self._own[~self._charted]]
@@ -101,7 +101,7 @@ class MinimalCoordinates(Made):
         return result
 
     def speeds_of(self, v: ArrayLike) -> np.ndarray:
-        """Return the independent velocities u of a velocity: v (..., nv) -> (..., nu) [rad/s, m/s]."""
+        """Return the independent components u of a velocity: v (..., nv) -> (..., nu) [rad/s, m/s]."""
         result: np.ndarray = np.asarray(v, dtype=float)[..., self._speeds]
         return result
 
@@ -114,8 +114,9 @@ class MinimalCoordinates(Made):
         near: ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> Any:
-        """Return q; with ``y_dot`` also v = K u + k; with ``y_ddot`` also a = K u̇ + K̇ u + k̇.
+        """Return the configuration q with the coordinates y; with ``y_dot`` also v, and with ``y_ddot`` also a.
 
+        v = K u + k and a = K u̇ + K̇ u + k̇, where u is ``y_dot`` and u̇ is ``y_ddot``.
         y (..., ny), y_dot, y_ddot (..., nu) -> q (..., nq), v, a (..., nv).
         """
         time = self._time if time is None else time
@@ -144,7 +145,10 @@ class MinimalCoordinates(Made):
     def jacobian_derivative(
         self, y: ArrayLike, y_dot: ArrayLike, *, near: ArrayLike | None = None, time: ArrayLike | None = None
     ) -> np.ndarray:
-        """Return the time derivative K̇.  y (..., ny), y_dot (..., nu) -> (..., nv, nu) [1/s, m/s]."""
+        """Return the time derivative K̇ of the matrix K of `jacobian`.
+
+        y (..., ny), y_dot (..., nu) -> (..., nv, nu) [1/s, m/s].
+        """
         time = self._time if time is None else time
         timed = {} if time is None else {"time": time}
         q, v = self.expand(y, y_dot, near=near, time=time)
@@ -161,7 +165,10 @@ class MinimalCoordinates(Made):
         time: ArrayLike | None = None,
         passive: bool = False,
     ) -> np.ndarray:
-        """Return the reduced mass matrix H = Kᵀ M K.  y (..., ny) -> (..., nu, nu) [kg·m², kg·m, kg]."""
+        """Return the mass matrix H = Kᵀ M K of the independent velocities, with K of `jacobian`.
+
+        y (..., ny) -> (..., nu, nu) [kg·m², kg·m, kg].
+        """
         time = self._time if time is None else time
         q = self.expand(y, near=near, time=time)
         result: np.ndarray = self._robot.reduced_mass_matrix(q, self.speeds, time=time, passive=passive)
@@ -176,9 +183,10 @@ class MinimalCoordinates(Made):
         time: ArrayLike | None = None,
         **more: Any,
     ) -> np.ndarray:
-        """Return the bias force c of H u̇ + c = Kᵀ τ.  y (..., ny), y_dot (..., nu) -> (..., nu) [N·m, N].
+        """Return the bias force c of the equation of motion H u̇ + c = Kᵀ τ, with H of `mass_matrix`.
 
-        Here and below ``more`` are ``wrenches``, ``expressed_in``, ``gravity``, ``passive`` of `Robot.bias_force`.
+        y (..., ny), y_dot (..., nu) -> (..., nu) [N·m, N].  ``more`` are the arguments ``wrenches``, ``expressed_in``,
+        ``gravity`` and ``passive`` of `Robot.bias_force`, as in the other functions of dynamics.
         """
         time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
@@ -195,7 +203,7 @@ class MinimalCoordinates(Made):
         time: ArrayLike | None = None,
         **more: Any,
     ) -> np.ndarray:
-        """Return the generalised forces H u̇ + c on u for the acceleration u̇.
+        """Return the generalised forces H u̇ + c on the independent velocities u, for the acceleration u̇.
 
         y (..., ny), y_dot, y_ddot (..., nu) -> (..., nu) [N·m, N].  H is the `mass_matrix` and c the `bias_force`.
         """
@@ -215,9 +223,9 @@ class MinimalCoordinates(Made):
         time: ArrayLike | None = None,
         **more: Any,
     ) -> np.ndarray:
-        """Return the accelerations u̇ under joint forces τ of all joints, zero by default.
+        """Return the accelerations u̇ of the independent velocities under joint forces τ of all joints.
 
-        y (..., ny), y_dot (..., nu), tau (..., nv) -> (..., nu) [rad/s², m/s²].
+        y (..., ny), y_dot (..., nu), tau (..., nv), zero by default -> (..., nu) [rad/s², m/s²].
         """
         time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
@@ -228,7 +236,10 @@ class MinimalCoordinates(Made):
     def forces(
         self, y: ArrayLike, tau: ArrayLike, *, near: ArrayLike | None = None, time: ArrayLike | None = None
     ) -> np.ndarray:
-        """Return the generalised forces Kᵀ τ on u.  y (..., ny), tau (..., nv) -> (..., nu) [N·m, N]."""
+        """Return the generalised forces Kᵀ τ on the independent velocities, from joint forces τ of all joints.
+
+        y (..., ny), tau (..., nv) -> (..., nu) [N·m, N].
+        """
         time = self._time if time is None else time
         K = self.jacobian(y, near=near, time=time)
         result: np.ndarray = np.einsum("...ij,...i->...j", K, self._all("tau", tau))
@@ -246,8 +257,10 @@ class MinimalCoordinates(Made):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return A and B of the linearised dynamics Δẋ = A Δx + B Δτ of the state x = (y, u).
 
-        The first ny components of Δx are components of a tangent vector of q.  y (..., ny), y_dot (..., nu), tau
-        (..., nv), zero by default -> A (..., ny + nu, ny + nu) [1, 1/s, 1/s²], B (..., ny + nu, nv) [1/(kg·m²), 1/kg].
+        y are the independent coordinates, u the independent velocities ``y_dot``, and τ the joint forces of all
+        joints. The first ny components of Δx are components of a tangent vector of q. y (..., ny), y_dot (..., nu),
+        tau (..., nv), zero by default -> A (..., ny + nu, ny + nu) [1, 1/s, 1/s²], B (..., ny + nu, nv) [1/(kg·m²),
+        1/kg].
         """
         time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)

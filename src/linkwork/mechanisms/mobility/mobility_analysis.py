@@ -173,7 +173,7 @@ class Mobility(Made):
 
     @property
     def mobility(self) -> int:
-        """Number of free velocities in generic configurations, less than `dof` in a singular configuration."""
+        """Number of free velocities in generic configurations; it is less than `dof` in a singular configuration."""
         return self.nv - self.generic_rank
 
     @property
@@ -185,7 +185,7 @@ class Mobility(Made):
     def coordinates(self) -> int:
         """Number of independent coordinates, if no velocity constraint is integrable.
 
-        It is nv − the rank of the rows of holonomic constraints.
+        It is nv minus the rank of the holonomic constraints.
         """
         return self.nv - self.error_rank
 
@@ -198,7 +198,7 @@ class Mobility(Made):
     def gap(self) -> tuple[float, float]:
         """Pair of singular values: the smallest one counted as nonzero, and the largest one counted as zero.
 
-        They are those of the scaled constraint Jacobian.
+        They are singular values of the constraint Jacobian, scaled to be dimensionless.
         """
         values = [*self.singular_values, 0.0]
         return float(values[self.rank - 1]) if self.rank else 0.0, float(values[self.rank])

@@ -62,7 +62,10 @@ def along_blend(X: Pose, corner: Pose, other: Pose, u: Any) -> Pose:
 
 
 def moving(path: Callable[[Any], Pose], u: Any) -> tuple[Pose, Motion]:
-    """Return the pose of a path at u, and the derivative by u as a twist, in the axes in which poses are given."""
+    """Return the pose of a path at u, and its derivative by u as a twist (angular; linear).
+
+    The twist is in the axes in which the path's poses are expressed.
+    """
     (at,) = seeded([u], [1.0])
     both = [parts(x, at.level) for x in path(at).elements()]
     X, rate = Pose.of_elements([x for x, _ in both]), Pose.of_elements([y for _, y in both])

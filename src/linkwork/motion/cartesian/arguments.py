@@ -89,7 +89,7 @@ class PathRequest:
     # -- configurations for poses
 
     def solve(self, q: np.ndarray, X: np.ndarray, *, limits: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """Return configurations (n, nq) at poses (n, 4, 4), and True (n,) where inverse kinematics succeeded.
+        """Return configurations (n, nq) at which the frame has poses X (n, 4, 4), and a mask (n,) of the successes.
 
         The searches begin at the neighbouring configurations q (n, nq). Without ``limits`` the joints' limits are
         ignored.
@@ -136,7 +136,7 @@ class PathRequest:
         return result
 
     def difference(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return other ⊖ q (..., nv)."""
+        """Return the tangent vectors (..., nv) from configurations q to ``other`` (..., nq)."""
         return other - q if self.is_plain else np.asarray(self.robot.difference(q, other))
 
     def joint_distance(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -74,10 +74,10 @@ class CartesianPath:
         return self.twist(s)[0]
 
     def twist(self, s: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the poses (..., 4, 4) at s (...), and the frame's twists per unit of s (..., 6).
+        """Return the poses (..., 4, 4) at s (...), and the frame's twists, as derivatives by s (..., 6).
 
-        A twist (ω; v) consists of the angular velocity and the velocity of the origin, in the axes in which poses are
-        given.  At a knot it is that of the later segment.
+        A twist (ω; v) consists of the angular velocity and the velocity of the origin for ṡ = 1, in the axes in which
+        poses are expressed. At a knot it is the twist of the later segment.
         """
         expected = f"CartesianPath: s: expected values from 0 to {self.length:.6g} [m]"
         at = np.asarray(real_array(expected, s), dtype=float)
@@ -93,7 +93,7 @@ class CartesianPath:
         return X.reshape(*at.shape, 4, 4), V.reshape(*at.shape, 6)
 
     def truncated(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the pose (4, 4) at the end of segment k, and the twist per unit of s (6,) just before it."""
+        """Return the pose (4, 4) at the end of segment k, and the frame's twist per unit of s (6,) just before it."""
         X, V = self._on(k, self._ends[k + 1 : k + 2])
         return X[0], V[0]
 

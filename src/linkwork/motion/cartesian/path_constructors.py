@@ -73,10 +73,12 @@ def arc(
 ) -> CartesianPath:
     """Return a circular arc from a pose X0 (4, 4): through a point ``via`` to X1, or about a center.
 
-    ``via`` (3,) and ``X1`` (4, 4) or (3,) determine the circle through three points.  ``"decoupled"`` rotates the frame
-    from X0's orientation to X1's about one axis.  ``center`` (3,), ``axis`` (3,) and ``angle`` [rad], of any size,
-    determine the arc by the right-hand rule.  ``orientation`` is ``"decoupled"`` (X0's stays unless X1 is a pose) or
-    ``"carried"``: the frame rotates with the circle.
+    Through three points: the origin of X0, ``via`` (3,) and ``X1``, a pose (4, 4) or a point (3,), lie on the circle.
+    About a center: ``center`` (3,), ``axis`` (3,) and ``angle`` [rad], of any size, determine the arc by the
+    right-hand rule.
+
+    ``orientation`` is ``"decoupled"`` or ``"carried"``.  ``"decoupled"`` rotates the frame about one axis from X0's
+    orientation to X1's; without a pose X1 the frame does not rotate.  ``"carried"`` rotates the frame with the circle.
 
     >>> import numpy as np
     >>> import linkwork as lw

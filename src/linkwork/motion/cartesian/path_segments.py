@@ -40,7 +40,7 @@ class PathSegment(Protocol):
 
     @property
     def size(self) -> float:
-        """Path length [m], with at least 0.2 m for each radian."""
+        """Path length [m], and at least 0.2 m for each radian of rotation."""
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return poses (n, 4, 4) at u (n,), and the frame's twists per unit of u (n, 6) in the axes of the poses."""
@@ -59,7 +59,7 @@ class ScrewSegment:
 
     @property
     def size(self) -> float:
-        """Path length [m]: the larger of the distance travelled by the origin and 0.2 m for each radian."""
+        """Path length [m]: the length of the origin's path, or 0.2 m for each radian of rotation if this is larger."""
         return _path_size(_length(self.twist.linear), _length(self.twist.angular))
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +83,10 @@ class ArcSegment:
 
     @property
     def size(self) -> float:
-        """Path length [m]: the larger of the initial speed of the origin by u and 0.2 m for each radian."""
+        """Path length [m]: the origin's initial speed |dp/du|, or 0.2 m for each radian of rotation if this is larger.
+
+        p is the position of the origin, and u in [0, 1] the parameter of the segment.
+        """
         v = self.sweep.cross(self.X.translation - self.center) + self.shift
         return _path_size(_length(v), _length(self.rotation))
 
@@ -102,7 +105,7 @@ class BlendSegment:
 
     @property
     def size(self) -> float:
-        """Path length via the corner, so that the speed is continuous with the adjacent segments."""
+        """Path length [m] via the corner, so that the speed is continuous with the adjacent segments."""
         legs = ((self.X, self.corner), (self.corner, self.other))
         return sum(
             _path_size(_length(b.translation - a.translation), _length(poses.turn_between(a.rotation, b.rotation)))
@@ -122,7 +125,7 @@ class SplineSegment:
 
     @property
     def size(self) -> float:
-        """Path length [m], which is the duration of the trajectory, as its time is path length."""
+        """Path length [m], equal to the duration of the trajectory, whose time is path length."""
         return self.curve.duration
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

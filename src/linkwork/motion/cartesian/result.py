@@ -67,12 +67,12 @@ class TrackedPath(Result):
 
     @property
     def s(self) -> np.ndarray:
-        """Positions of waypoints on the path, in order; a position of reconfiguration occurs twice."""
+        """Positions of the waypoints along the path [m], in order; a position of reconfiguration occurs twice."""
         return np.concatenate([curve.s[first:] for curve, first in self._without_repeats()] or [np.empty(0)])
 
     @property
     def q(self) -> np.ndarray:
-        """Configurations of waypoints (k, nq)."""
+        """Configurations of the waypoints (k, nq)."""
         return np.concatenate(
             [curve.q[first:] for curve, first in self._without_repeats()] or [np.empty((0, self.robot.nq))]
         )
@@ -84,7 +84,7 @@ class TrackedPath(Result):
 
     @property
     def largest_step(self) -> float:
-        """Largest joint motion between consecutive waypoints of one curve [rad, m]."""
+        """Largest joint motion between consecutive waypoints without a reconfiguration between them [rad, m]."""
         steps = [np.abs(self.robot.difference(c.q[:-1], c.q[1:])).max(initial=0.0) for c in self._curves]
         return float(max(steps, default=0.0))
 

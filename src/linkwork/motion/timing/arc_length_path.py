@@ -163,7 +163,10 @@ class ArcLengthPath:
         return self._speed_and_derivatives(s, (self.weights * self.path(s).v ** 2).sum(axis=-1))[0]
 
     def rates(self, s: np.ndarray) -> PathRates:
-        """Return q, g = dσ/ds and their derivatives by s at positions s."""
+        """Return the path's q, its derivatives by s and g = dσ/ds with two derivatives by s, at positions s.
+
+        σ is the arc length and s the path's own parameter.
+        """
         path, third = PathSamples(*self.path(s)), self.path.jerk(s)
         w, v, a = self.weights, path.first, path.second
         y, y1 = (w * v * v).sum(axis=-1), 2.0 * (w * v * a).sum(axis=-1)
@@ -263,7 +266,7 @@ class ArcLengthPath:
         return np.clip(s, low, high), (self.rests[0] & (s < low)) | (self.rests[1] & (s > high))
 
     def samples(self, sigma: np.ndarray) -> PathSamples:
-        """Return q and its first two derivatives by σ, at arc lengths σ."""
+        """Return q and its first two derivatives by arc length, at arc lengths σ."""
         s, near = self._evaluation_points(sigma)
         r = self.rates(s)
         g, g1 = r.g[..., None], r.g_first[..., None]

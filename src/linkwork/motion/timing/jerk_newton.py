@@ -90,9 +90,10 @@ class SmoothProgram:
         self.at_end = np.concatenate([x[-1] for x in of_second_order])
 
     def solve(self, x: np.ndarray, u: np.ndarray, first: float, last: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return x = ṡ² and u = s̈ (n + 1,) of the fastest motion, from those of a feasible one.
+        """Return x = ṡ² and u = s̈ (n + 1,) of the fastest motion; the search begins at a feasible motion.
 
-        x at both ends does not change.  The barrier parameter μ [s] decreases from ``first`` to ``last``.
+        The arguments ``x`` and ``u`` are those of the feasible motion.  x at both ends does not change.  The barrier
+        parameter μ [s] decreases from ``first`` to ``last``.
         """
         motion = np.stack([x, u], axis=1)
         mu, at_last = first, 0

@@ -154,10 +154,13 @@ class LimitSet:
         )
 
     def constraints(self, caller: str, path: PathSamples) -> PathConstraints:
-        """Return the constraints at points of a path.
+        """Return the limits at points of a path as constraints lower ≤ A s̈ + B ṡ² + C ≤ upper.
 
-        Raises ValueError for a function whose result does not have the shape of its limits, has NaN, or is not of
-        second order.
+        They contain the limits of acceleration and the custom limits; the limits of frame speeds are separate fields.
+        ``caller`` is named in error messages.
+
+        Raises ValueError for a custom limit whose function returns a shape other than that of its limits, returns a
+        value that is not finite, or is not of second order.
         """
         first, second, rest, lower, upper = [], [], [], [], []
         if self.acceleration is not None:

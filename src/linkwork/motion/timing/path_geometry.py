@@ -177,7 +177,8 @@ def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np
 def corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = False) -> np.ndarray:
     """Return the indices of inner knots at which the path's direction jumps, or with ``bends`` also its curvature.
 
-    A jump of a in the direction of motion does not make a corner, unless ``along``.
+    Curvature is judged by the acceleration across the path.  With ``along``, a jump of the acceleration along the path
+    counts too.
     """
     inner, before, after = one_sided_limits(path, knots, bends=bends)
     if not len(inner):

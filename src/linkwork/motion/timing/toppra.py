@@ -58,7 +58,10 @@ class InfeasibleSegment(Exception):
         self.reason = reason
 
     def message(self, caller: str, speed: float) -> str:
-        """Return the text of the error for the caller of the public function."""
+        """Return the text of the error, which begins with the name ``caller`` of the public function.
+
+        ``speed`` is the requested speed at the start of the path; the text states it if no motion can begin with it.
+        """
         if self.reason:
             return f"{caller}: no motion found that satisfies all limits between points of the grid: {self.reason}"
         if self.at_start and speed > 0.0:

@@ -17,9 +17,10 @@ Rows = Any  # (n, ...) of floats or symbols
 
 
 def each(computed: Callable[..., Any], *rows: Rows) -> Any:
-    """Return an array (n, ...) of the results of a function for each row of the arrays.
+    """Return an array (n, ...) of the results of ``computed`` for each of n rows of the arrays.
 
-    The function is over any scalar: it is called once for floats, with all rows, and row by row for symbols.
+    Row k of every array is passed to ``computed``, which works with floats and symbols. Arrays of floats are passed in
+    one call, each argument as a list of columns (n,). Arrays of symbols are passed row by row.
     """
     count = len(rows[0])
     if any(x.dtype == object for x in rows):

@@ -216,9 +216,11 @@ def _sum(pairs: Iterable[_Pair]) -> _Pair:
 
 
 def _majorant(x: np.ndarray, count: int) -> list[np.ndarray]:
-    """Return bounds g of |G| as a function of the angle x, and of its derivatives, ``count`` in all.
+    """Return g(x), g'(x), ... at angles x, ``count`` arrays: bounds of ‖G(d)‖ and its derivatives where |d| = x.
 
-    The power series of g has the magnitudes of the coefficients of G's series: |B₂ₖ|/(2k)! = 2 ζ(2k) / (2π)²ᵏ.
+    G(d) = 1 + ad_d/2 + Σ B₂ₖ/(2k)! ad_d²ᵏ maps the twist w of a relative motion to the rate d' of its logarithm d.
+    g(x) = 1 + x/2 + Σ |B₂ₖ|/(2k)! x²ᵏ is the series with the magnitudes of the coefficients, |B₂ₖ|/(2k)! = 2 ζ(2k) /
+    (2π)²ᵏ.
     """
     c = np.zeros(_TERMS + 1)
     c[:2] = 1.0, 0.5

@@ -76,9 +76,9 @@ class Trajectory:
     ) -> Trajectory:
         """Create piecewise polynomials between times (n + 1,) [s].
 
-        ``coefficients`` (n, nv, terms) are lowest first, of the time since each segment began.  If the robot's
-        configurations are not plain coordinates, ``base`` (n, nq) is required: q = base ⊕ Σ c_k u^k.  For others it is
-        optional.
+        ``coefficients`` (n, nv, terms) are lowest first, of powers of u, the time since each segment began [s]. If the
+        robot's configurations are not plain coordinates, ``base`` (n, nq) is required: q = base ⊕ Σ c_k u^k. For
+        others it is optional.
         """
         return cls([polynomial_section(times, coefficients, robot, base)], robot)
 

@@ -210,12 +210,19 @@ class PathSweeps(PathSteps):
         return method(program.width, m, program.many, T, added, padded, floor), merit, active
 
     def direction(self, factors: Eliminated, border: Sequence[Any]) -> Any:
-        """Return the Newton direction of every step (T, width); ``border`` is that of the path's parameters."""
+        """Return the Newton direction of every step (T, width), by back substitution.
+
+        ``factors`` are the result of the elimination, and ``border`` is the Newton direction of the path's parameters.
+        """
         method = substitute_wide if self.program.wide else substitute
         return method(self.program.width, self.program.depth, factors, border)
 
     def moved(self, point: PathPoint, direction: Any, border: Sequence[Any], share: Any) -> PathPoint:
-        """Return the path after a step of ``share`` times the direction; configurations stay on their manifolds."""
+        """Return the path after a step of ``share`` times the Newton direction.
+
+        ``direction`` (T, width) is that of the steps, and ``border`` that of the path's parameters. Configurations
+        stay on their manifolds.
+        """
         program = self.program
         nv = program.tree.nv
 

@@ -39,7 +39,7 @@ class JacobianCheck:
 
     @property
     def success(self) -> bool:
-        """True if rounding and truncation of central differences explain the error."""
+        """True if the difference is no larger than rounding and truncation of central differences explain."""
         return self.error <= ROUNDING * (1.0 + self.scale)
 
     def __bool__(self) -> NoReturn:

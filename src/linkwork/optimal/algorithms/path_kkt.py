@@ -63,8 +63,9 @@ class PathConditions:
     def rows(self, point: PathPoint) -> dict[str, Any]:
         """Return the values and Jacobians of all constraints, as a dict.
 
-        Constraint 0 has the entries "values0" and "rows0", and so on. Values are (T, components), or (components,) for
-        a constraint of a single step. The Jacobian is flat in its last axis: (..., components · unknowns of a window).
+        Constraint 0 has the entries "values0" and "rows0", and so on. "values" are (T, components) for T steps, or
+        (components,) for a constraint of a single step. "rows" is the Jacobian, flat in its last axis: (...,
+        components · unknowns of a window).
         """
         sweeps, program = self.sweeps, self.sweeps.program
         outputs: dict[str, Any] = {}

@@ -51,7 +51,7 @@ class PathTerm:
 
     @cached_property
     def count(self) -> int:
-        """Number of components."""
+        """Number of components of the feature's values."""
         return len(self.feature.component_names)
 
     @property

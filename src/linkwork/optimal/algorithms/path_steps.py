@@ -115,7 +115,11 @@ class PathSteps:
         return TermRequest(term, weight, scales, target, lower, upper, multipliers, penalty, later)
 
     def rows(self, point: PathPoint, duals: Duals | None) -> Any:
-        """Return the inputs of loops along the path, as a dict of arrays that have an entry for each step."""
+        """Return the data that a loop over the steps of the path reads: a dict of arrays with an entry for each step.
+
+        They are configurations, variables, times, weights and targets per step, as far as the problem has them.  With
+        ``duals``, they include multipliers.
+        """
         program = self.program
         q, u = self._extended(point)
         moving = [self.inputs.targets[k] for k in program.everywhere if program.terms[k].has_target_per_step]
@@ -159,7 +163,10 @@ class PathSteps:
         return w
 
     def each(self, inputs: Mapping[str, Any], duals: Duals | None) -> list[TermRequest]:
-        """Return the terms that are evaluated in every step; ``inputs`` is the entry of `rows` for the step."""
+        """Return the terms that apply to every step, with their weights and targets for one step.
+
+        ``inputs`` are the data of that step: its entries of the arrays in `rows`.
+        """
         program = self.program
         moving, later = iter(inputs.get("moving", ())), iter(inputs.get("later", ()))
         places = program.forces_of(program.everywhere)

@@ -67,7 +67,7 @@ class PathWindow(WindowDynamics):
 
     @property
     def depth(self) -> int:
-        """Number of earlier steps."""
+        """Number of configurations q_{t−1}, q_{t−2}, ... in the window before the current one, q_t."""
         return len(self._q) - 1
 
     @property

@@ -41,17 +41,17 @@ class PathContact:
 
     @property
     def size(self) -> int:
-        """Number of components of its force or wrench."""
+        """Number of components: 3 of a point contact's force, 6 of a surface contact's wrench."""
         return 6 if self.surface else 3
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Units of the components."""
+        """Units of the components of the contact's force or wrench: N·m for moments, N for forces."""
         return ("N·m",) * (self.size - 3) + ("N",) * 3
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Names of the components."""
+        """Names of the components of the contact's force or wrench, such as "foot: force x", moments first."""
         moments = tuple(f"{self.name}: moment {axis}" for axis in _XYZ) if self.surface else ()
         return moments + tuple(f"{self.name}: force {axis}" for axis in _XYZ)
 
@@ -76,7 +76,7 @@ class ConstraintForce:
 
     @property
     def size(self) -> int:
-        """Number of components."""
+        """Number of components of the constraint force."""
         return len(self.constraint.component_names)
 
 

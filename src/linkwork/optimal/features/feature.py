@@ -93,7 +93,10 @@ class Window(Protocol):
         """Return the window whose newest step is t − ``back``, for a feature of ``depth`` earlier steps."""
 
     def state(self, back: int = 0) -> TaskKinematics:
-        """Return the kinematics of the robot at step t − ``back``, with zero velocity, for tasks."""
+        """Return the kinematics of the robot at step t − ``back``, with zero velocity.
+
+        Tasks of inverse kinematics compute their errors from them.
+        """
 
     def configuration(self, back: int = 0) -> list[Any]:
         """Return the configuration q (nq) of step t − ``back``."""
@@ -144,7 +147,10 @@ class Window(Protocol):
         """Return a parameter of the whole path, as a list also for size 1."""
 
     def derived(self, values: Callable[[Window], Sequence[Any]], depth: int) -> FeatureJacobian:
-        """Return the values of a function of the window and their Jacobian, by automatic differentiation."""
+        """Return the values of a function of the window and their Jacobian, by automatic differentiation.
+
+        The function depends on the configurations and variables of step t and of the ``depth`` steps before it.
+        """
 
 
 class Feature(ABC):
@@ -199,7 +205,11 @@ class Feature(ABC):
         return False
 
     def bind(self, robot: Any, w: Window) -> Self:
-        """Return the feature bound to a robot; ``w`` is a window of symbols.  Raises ValueError."""
+        """Return the feature prepared for a robot, for example with its joints' names and limits as fields.
+
+        The default is the feature itself. ``w`` is a window of symbols. Raises ValueError for a feature that does not
+        fit the robot.
+        """
         return self
 
     def checked(self, robot: Any) -> Iterable[str]:

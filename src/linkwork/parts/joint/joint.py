@@ -123,13 +123,14 @@ class Joint(LinkMethods, ResistanceEditing):
             placement, rotor: X_parent_stator and X_rotor_child, poses (4, 4) or positions (3,) [1, m]; the identity by
                 default.
             lower, upper, velocity, effort: limits, a number or an array (nq,) or (nv,); none by default.
-            damping to rest: a number or an array, in the units of the fields of these names.  Static friction is equal
-                to the friction by default, and ``rest`` is the joint's zero configuration.
+            damping, friction, static_friction, friction_velocity, armature, gear_ratio, stiffness, rest: numbers or
+                arrays, in the units of the fields of these names.  By default static friction is equal to the
+                friction, and ``rest`` is the joint's zero configuration.
             mimic: the joint that it follows, or (joint, ratio, offset): q = ratio · q_joint + offset, with ratio 1 and
                 offset 0 by default.
 
-        Raises ValueError for wrong sizes, invalid names, lower bounds above upper bounds, negative values that must not
-        be negative, and poses that are not rigid (within 1e-6); TypeError for an invalid joint type or mimic.
+        Raises ValueError for wrong sizes, invalid names, lower bounds above upper bounds, negative values that must
+        not be negative, and poses that are not rigid (within 1e-6); TypeError for an invalid joint type or mimic.
         """
         if not isinstance(type, JointType):
             raise TypeError(

@@ -53,11 +53,17 @@ class JointEditing(JointMethods):
         return self._replaced(position_limits_enabled=bool(enabled))
 
     def with_velocity_limit(self, velocity: ArrayLike, *, dof: int | str | None = None) -> Self:
-        """Return the joint with speed limits [rad/s, m/s]: a number or array (nv,); with ``dof`` of one coordinate."""
+        """Return the joint with speed limits [rad/s, m/s], a number or an array (nv,).
+
+        With ``dof``, an index of v or the name of a velocity component, only that component's limit changes.
+        """
         return self._replaced(velocity=self._changed("velocity", velocity, self.velocity, dof, least=0.0))
 
     def with_effort_limit(self, effort: ArrayLike, *, dof: int | str | None = None) -> Self:
-        """Return the joint with force limits [N·m, N]: a number or array (nv,); with ``dof`` of one coordinate."""
+        """Return the joint with force limits [N·m, N], a number or an array (nv,).
+
+        With ``dof``, an index of v or the name of a velocity component, only that component's limit changes.
+        """
         return self._replaced(effort=self._changed("effort", effort, self.effort, dof, least=0.0))
 
     def with_links(self, parent: str, child: str) -> Self:
@@ -181,13 +187,17 @@ class ResistanceEditing(JointEditing):
     friction_velocity: np.ndarray
 
     def with_damping(self, damping: ArrayLike, *, dof: int | str | None = None) -> Self:
-        """Return the joint with viscous damping [N·m·s/rad, N·s/m]: a number or array (nv,); with ``dof`` of one."""
+        """Return the joint with viscous damping [N·m·s/rad, N·s/m], a number or an array (nv,).
+
+        With ``dof``, an index of v or the name of a velocity component, only that component's damping changes.
+        """
         return self._replaced(damping=self._changed("damping", damping, self.damping, dof, least=0.0, infinite=False))
 
     def with_friction(self, friction: ArrayLike, *, dof: int | str | None = None) -> Self:
-        """Return the joint with dry friction [N·m, N]: a number or array (nv,); with ``dof`` of one coordinate.
+        """Return the joint with dry friction [N·m, N], a number or an array (nv,).
 
-        Static friction that was equal to the friction changes with it.  Raises ValueError if it would be lower.
+        With ``dof``, an index of v or the name of a velocity component, only that component's friction changes. Static
+        friction that was equal to the friction changes with it. Raises ValueError if it would be lower.
         """
         result = self._changed("friction", friction, self.friction, dof, least=0.0, infinite=False)
         static = np.where(self.static_friction == self.friction, result, self.static_friction)
@@ -225,8 +235,9 @@ class ResistanceEditing(JointEditing):
     def with_stiffness(
         self, stiffness: ArrayLike, rest: ArrayLike | None = None, *, dof: int | str | None = None
     ) -> Self:
-        """Return the joint with spring stiffness [N·m/rad, N/m]: a number or array (nv,); with ``dof`` of one.
+        """Return the joint with spring stiffness [N·m/rad, N/m], a number or an array (nv,).
 
+        With ``dof``, an index of v or the name of a velocity component, only that component's stiffness changes.
         ``rest`` (nq,) is the configuration of zero spring force [rad, m]; unchanged by default.
         """
         values = self._changed("stiffness", stiffness, self.stiffness, dof, least=0.0, infinite=False)

@@ -104,7 +104,10 @@ class LinkMethods(JointMethods):
         return self.parent, self.child
 
     def rest_transform(self, *, child: str | None = None, parent: str | None = None) -> np.ndarray:
-        """Compute X_PB (4, 4) at the zero configuration: p_P = X_PB p_B [1, m]."""
+        """Compute X_PB (4, 4), the pose of the child in the parent at the zero configuration [1, m].
+
+        p_P = X_PB p_B maps the coordinates of a point.
+        """
         return self.link_transform(self.zero_configuration(), child=child, parent=parent)
 
     def link_transform(
@@ -232,9 +235,10 @@ class LinkMethods(JointMethods):
         child: str | None = None,
         parent: str | None = None,
     ) -> LinkVelocityAcceleration:
-        """Compute `link_velocity` and `link_acceleration` together.
+        """Compute the child's twist and spatial acceleration from the parent's.
 
-        q (..., nq), v, a (..., nv), parent_twist, parent_acceleration (..., 6) -> two of (..., 6).
+        They are the results of `link_velocity` and `link_acceleration`. q (..., nq), v, a (..., nv), parent_twist,
+        parent_acceleration (..., 6) -> two of (..., 6) [rad/s, m/s; rad/s², m/s²].
         """
         swapped = self._swapped("link_velocity_acceleration", child, parent)
         arguments = (q, v, a, parent_twist, parent_acceleration)

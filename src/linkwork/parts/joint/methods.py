@@ -167,8 +167,8 @@ class JointMethods:
     def pose_residual(self, pose: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """Compute the residual (rotation vector; position) of a pose from the joint's nearest configuration.
 
-        It is in M's coordinates, and zero if the joint can reach the pose.  Otherwise a constraint wrench does work on
-        it, at rotation errors of half a revolution too.
+        It is in M's coordinates.  It is zero if the joint can reach the pose.  Otherwise some wrench of
+        `constraint_wrench_subspace` does work on it, even if the rotation differs by half a revolution.
         pose (..., 4, 4) [1, m] -> (..., 6) [rad, m].
         """
         self._check_rigid("pose_residual: pose", pose)

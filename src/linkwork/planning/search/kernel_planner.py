@@ -334,7 +334,10 @@ def search_kernel(
         return final.nodes, final.links, result.best.path, array(diagnostics)
 
     def build() -> Kernel:
-        """Return the kernel after a first call with zero rounds in float32, which generates its single-call code."""
+        """Return the compiled kernel of the search.
+
+        It is called once with zero rounds in float32, which compiles the code for calls without a batch.
+        """
         shapes: dict[str, Any] = {
             "nodes": (TREE_ROWS, n),
             "links": (TREE_ROWS, 2),

@@ -98,10 +98,10 @@ class ShortestLengths:
         self._count = count
 
     def distances(self, begin: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """Return the length (n,) of the shortest path to each node, from any node at which a path begins.
+        """Return the length (n,) of the shortest path to each node, from any node at which a path may begin.
 
-        ``begin`` (n,) are lengths before the first node, infinite where no path begins.  ``lengths`` (m,) are those of
-        edges; edges of infinite length are ignored.
+        ``begin`` (n,) are the initial lengths of paths that begin at each node, infinite where none may begin.
+        ``lengths`` (m,) are those of edges; edges of infinite length are ignored.
         """
         result, step = begin.copy(), lengths[self._edge_index]
         for _ in range(self._count if len(self._heads) else 0):

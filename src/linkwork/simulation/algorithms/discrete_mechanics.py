@@ -212,7 +212,7 @@ class StepSpace:
 
     @staticmethod
     def of(tree: Tree) -> StepSpace:
-        """Return the space of a tree."""
+        """Return the configuration space of a kinematic tree."""
         return StepSpace(CurveSpace.of(tree).joints)
 
     @property

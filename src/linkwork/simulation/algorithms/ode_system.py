@@ -89,10 +89,10 @@ class MotionSystem:
         return CurveSpace.of(self.tree)
 
     def settled(self, q: Scalars) -> Callable[[Scalars], list[Any]]:
-        """Return a function of the step's velocity w: half the impulse of stiff springs' implicit treatment.
+        """Return a function of the step's velocity w (nv): half the impulse that makes stiff springs implicit.
 
         With this impulse, springs that are too stiff for the step follow implicit Euler instead of the midpoint rule.
-        The step starts at q.
+        q is the configuration at the start of the step.
         """
         rows = () if self.elements is None else [(row, c) for row, c in self.elements.settling(q) if not is_zero(c)]
 

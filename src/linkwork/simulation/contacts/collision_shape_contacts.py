@@ -87,11 +87,11 @@ class ContactScene:
             _check_measured("ContactScene", (one.name, one.shape), (name, self.scene[name].shape))
 
     def names(self, robot: Any) -> tuple[str, ...]:
-        """Return the names of the points."""
+        """Return the names of the contact points."""
         return tuple(candidate.name for candidate in self.candidates(robot, robot.neutral()))
 
     def candidates(self, robot: Any, q: Any) -> list[ContactCandidate]:
-        """Return the contact candidates at q, (nq) of a trace or (..., nq) of numbers."""
+        """Return the contact candidates at a configuration q: symbols (nq), or an array (..., nq)."""
         result: list[ContactCandidate] = []
         for point, one, name in self._pairs(robot):
             obstacle = self.scene[name]
@@ -153,11 +153,11 @@ class ContactPair:
                 _check_measured("ContactPair", (a.name, a.shape), (b.name, b.shape))
 
     def names(self, robot: Any) -> tuple[str, ...]:
-        """Return the names of the points."""
+        """Return the names of the contact points."""
         return tuple(candidate.name for candidate in self.candidates(robot, robot.neutral()))
 
     def candidates(self, robot: Any, q: Any) -> list[ContactCandidate]:
-        """Return the contact candidates at q, (nq) of a trace or (..., nq) of numbers."""
+        """Return the contact candidates at a configuration q: symbols (nq), or an array (..., nq)."""
         material = material_of(self.materials, self.first, self.second)  # type: ignore[arg-type]
         shapes = link_shapes(robot.tree)
         result: list[ContactCandidate] = []

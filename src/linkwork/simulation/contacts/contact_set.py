@@ -62,7 +62,11 @@ class ContactSet:
 
     @staticmethod
     def of(value: Any, model: str, caller: str = "simulate") -> ContactSet | None:
-        """Read one kind of contacts, a list of them, or None.  Raises TypeError and UnknownNameError."""
+        """Return the contacts of a simulation from its option ``contacts``; None without contacts.
+
+        ``value`` is a ground, a scene or a pair, a list of these, a contact set, or None. ``model`` is the name of the
+        contact model. Raises TypeError for another value, UnknownNameError for an unknown model.
+        """
         if model not in MODELS:
             raise UnknownNameError("model of contacts", model, MODELS)
         if value is None or isinstance(value, ContactSet):
@@ -116,11 +120,11 @@ class ContactSet:
         return True
 
     def names(self, robot: Any) -> tuple[str, ...]:
-        """Return the names of all points."""
+        """Return the names of all contact points."""
         return _NAMES.get((self, robot), lambda: tuple(name for part in self.parts for name in part.names(robot)))
 
     def candidates(self, robot: Any, q: Any) -> list[ContactCandidate]:
-        """Return all contact candidates, at q (nq) of a trace, or at q (..., nq) of numbers."""
+        """Return all contact candidates at a configuration q: symbols (nq), or an array (..., nq)."""
         planes = self.planes or (None,) * len(self.parts)
         result = [
             candidate

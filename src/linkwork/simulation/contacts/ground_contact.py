@@ -111,13 +111,13 @@ class ContactGround:
             p.checked("ContactGround: points", robot)
 
     def names(self, robot: Any) -> tuple[str, ...]:
-        """Return the names of the points."""
+        """Return the names of the contact points."""
         return tuple(f"{p.frame!r} and the ground" for p in self.points)
 
     def candidates(self, robot: Any, q: Any, plane: tuple[Any, Any] | None = None) -> list[ContactCandidate]:
-        """Return the contact candidate of each point at q, (nq) of a trace or (..., nq) of numbers.
+        """Return the contact candidate of each point at a configuration q: symbols (nq), or an array (..., nq).
 
-        ``plane`` are axes (3, 3) and height, by default the ground's own.
+        ``plane`` are axes (3, 3) and height [m] of the ground plane, by default the ground's own.
         """
         axes, height = (self.axes(), self.height) if plane is None else plane
         n = Vec3(*self.normal) if plane is None else Vec3(*axes[2])

@@ -27,7 +27,8 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 def rows_of(records: int) -> int:
     """Return the number of records that a kernel computes in one call: 32, 64 or 128.
 
-    Simulations of similar durations share it, and so reuse the kernel.
+    It is the smallest of these that is at least ``records``, or 128. Simulations with nearly equal numbers of records
+    so use the same kernel.
     """
     rows = _LEAST_ROWS
     while rows < min(records, _MOST_ROWS):

@@ -57,7 +57,10 @@ class SimulatedDynamics:
 
     @classmethod
     def of(cls, setup: SimulationSetup, parameters: Any, h: Any, closely: bool = False) -> SimulatedDynamics:
-        """Return the dynamics of a simulation, with its parameters' values and steps of h [s]."""
+        """Return the dynamics of a simulation, with its parameters' values and steps of h [s].
+
+        With ``closely``, each step is solved to rounding, so that derivatives are accurate.
+        """
         return cls(
             setup.robot,
             setup.own(parameters),
@@ -82,7 +85,7 @@ class SimulatedDynamics:
 
     @property
     def moving(self) -> Any:
-        """The robot with these parameters."""
+        """The robot with the parameter values of the simulation."""
         return moving_robot(self.robot, self.parameters)
 
     def system(self, tau: Scalars) -> MotionSystem:

@@ -53,7 +53,11 @@ class SensorSuite:
 
     @staticmethod
     def of(value: Any, robot: Any, h: float, has_contacts: bool) -> SensorSuite | None:
-        """Read a dict of sensors; None for none.  Raises TypeError, ValueError and UnknownNameError."""
+        """Return the sensors of a simulation from a dict by name, with delays in steps of h [s]; None without sensors.
+
+        Raises TypeError for a value that is not a dict of sensors, ValueError for an invalid name, and the errors of
+        `Sensor.checked`.
+        """
         if not value:
             return None
         if not isinstance(value, Mapping):
@@ -75,9 +79,10 @@ class SensorSuite:
         return 2 + sum((one.late + 1) * one.size for one in self._placed(robot))
 
     def outputs(self, robot: Any, carried: Any) -> dict[str, Any]:
-        """Return the current output (..., readings) of each sensor by name, from the state ``carried`` of all sensors.
+        """Return the current output (..., readings) of each sensor by name.
 
-        The output is delayed by the sensor's delay.
+        ``carried`` is the state of all sensors at the current step. A sensor's output is the reading of an earlier
+        step, by the sensor's delay.
         """
         return {one.name: carried[..., one.row] for one in self._placed(robot)}
 

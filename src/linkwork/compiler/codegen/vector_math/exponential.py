@@ -78,7 +78,10 @@ def _clamped(x: FloatLanes, low: float, high: float) -> FloatLanes:
 
 
 def exp(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """Return e^x; beyond the bounds on x the result is infinity or 0 anyway."""
+    """Return e^x.
+
+    x is clipped to [-760, 720], beyond which e^x is 0 or infinite in float64.
+    """
     n, r, t = reduced(code, _clamped(x, -760.0, 720.0))
     head, left = add_fast(1.0, r)
     return scaled(head + (left + t), n)
@@ -114,7 +117,10 @@ def sinh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 
 def tanh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """Return E / (E + 2) with E = e^(2|x|) - 1, as sums of two numbers, with the sign of x; 1 beyond 22."""
+    """Return E / (E + 2) with E = e^(2|x|) - 1, with the sign of x; 1 beyond 22.
+
+    E and E + 2 are computed as sums of two floats, for accuracy.
+    """
     size = abs(x)
     size = (size > 22.0).where(22.0, size)
     n, r, t = reduced(code, size + size)

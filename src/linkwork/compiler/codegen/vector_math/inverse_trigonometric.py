@@ -93,7 +93,7 @@ def atan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 def atan2(code: LaneBuilder, y: FloatLanes, x: FloatLanes) -> FloatLanes:
     """Return the angle of (|x|, |y|) in the quadrant of (x, y).
 
-    It is scaled so that quotients of normal numbers are accurate.
+    Both are scaled by a power of two so that quotients of normal numbers are accurate.
     """
     across, along = abs(y), abs(x)
     largest = (across > along).where(across, along)

@@ -187,7 +187,10 @@ def _in_branch(theirs: Rotation, ours: Rotation, w: Vec3) -> Vec3:
 
 
 def pose_derivatives(tree: Tree, q: Scalars, frame: str, relative_to: str = "world") -> list[list[list[Any]]]:
-    """Return ∂X/∂q of the pose X_AB (4 × 4 × nv): ω × R of the rotation, and v of the origin, by the Jacobian."""
+    """Return ∂X/∂q of the pose X_AB of B (``frame``) in A (4 × 4 × nv), from the Jacobian (ω; v) of B relative to A.
+
+    The derivative of the rotation R is ω × R, and that of the origin v, for each column (ω; v) in the axes of A.
+    """
     X = pose(tree, q, frame, relative_to)
     columns = [X.rotation.T.x, X.rotation.T.y, X.rotation.T.z]
     result = [[[0.0] * tree.nv for _ in range(4)] for _ in range(4)]

@@ -151,7 +151,10 @@ def forward_dynamics_hessian(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """Return ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂τ (nv × nv each) of Σ w_i a_i; the others are zero."""
+    """Return the second derivatives of Σ w_i a_i, the sum of accelerations with ``weights`` w (nv × nv each).
+
+    They are ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂τ; ∂²/∂v∂τ and ∂²/∂τ∂τ are zero.
+    """
     inverse = inverse_mass_matrix(tree, q, passive)
     at = _accelerations(tree, q, v, tau, wrenches, passive, friction)
     H = inverse_dynamics_hessian(tree, q, v, at, inverse.applied(weights), wrenches, passive, friction)
@@ -170,7 +173,7 @@ def forward_dynamics_second_derivatives(
 ) -> tuple[Tensor, ...]:
     """Return ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂τ of every acceleration (nv × nv × nv each).
 
-    Element [i, j, k] is that of a_i by the j-th and the k-th element.
+    Element [i, j, k] of ∂²/∂x∂y is ∂²a_i/∂x_j∂y_k.
     """
     at = _accelerations(tree, q, v, tau, wrenches, passive, friction)
     second = inverse_dynamics_second_derivatives(tree, q, v, at, wrenches, passive, friction)

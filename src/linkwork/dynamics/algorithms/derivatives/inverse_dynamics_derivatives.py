@@ -161,7 +161,10 @@ def inverse_dynamics_hessian(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """Return ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂a (nv × nv each) of Σ w_i τ_i; ∂²/∂v∂a and ∂²/∂a∂a are zero."""
+    """Return the second derivatives of Σ w_i τ_i, the sum of joint forces with ``weights`` w (nv × nv each).
+
+    They are ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂a; ∂²/∂v∂a and ∂²/∂a∂a are zero.
+    """
 
     def gradients(q: Scalars, v: Scalars) -> Scalars:
         return [x for part in weighted_gradient(tree, q, v, a, weights, wrenches, passive, friction) for x in part]
@@ -183,7 +186,7 @@ def inverse_dynamics_second_derivatives(
 ) -> tuple[Tensor, ...]:
     """Return ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂a of every joint force (nv × nv × nv each).
 
-    Element [i, j, k] is that of τ_i by the j-th and the k-th element.
+    Element [i, j, k] of ∂²/∂x∂y is ∂²τ_i/∂x_j∂y_k.
     """
     n = tree.nv
 

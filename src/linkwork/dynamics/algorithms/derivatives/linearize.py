@@ -54,9 +54,10 @@ def linearize(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix]:
-    """Return A (2 nv × 2 nv) and B (2 nv × nv): ẋ, or x⁺ after a step, changes by A Δx + B Δτ.
+    """Return A (2 nv × 2 nv) and B (2 nv × nv) of the linearized dynamics Δẋ = A Δx + B Δτ of the state x = (q, v).
 
-    Raises ValueError for an integrator other than the default without ``dt``.
+    Changes of q are tangent vectors. With ``dt`` [s] the dynamics are those of a step of the ``integrator``, Δx⁺ = A
+    Δx + B Δτ for the next state x⁺. Raises ValueError for an integrator other than the default without ``dt``.
     """
     system = System(tree, list(tau), wrenches, passive, free_accelerations, friction)
     return linear_system(system, q, v, dt, integrator)

@@ -64,7 +64,7 @@ Matrix = list[list[Any]]
 
 
 def centroidal_momentum_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[Matrix]:
-    """Return ∂h/∂q, and ∂h/∂v = A, the centroidal momentum matrix."""
+    """Return ∂h/∂q and ∂h/∂v of the centroidal momentum h = A v (6 × nv each); ∂h/∂v is its matrix A."""
     share = 1.0 / total_mass(tree, "centroidal_momentum_derivatives")
     q, v = tree.split_q(q), tree.split_v(v)
     at = carriers(tree.with_gravity(Vec3.zero()), q, v, tree.split_v([0.0] * tree.nv))
@@ -91,7 +91,7 @@ def centroidal_momentum_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[
 
 
 def centroidal_momentum_rate_derivatives(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[Matrix]:
-    """Return ∂ḣ/∂q, ∂ḣ/∂v and ∂ḣ/∂a = A, of ḣ = A a + Ȧ v."""
+    """Return ∂ḣ/∂q, ∂ḣ/∂v and ∂ḣ/∂a = A of the rate ḣ = A a + Ȧ v of the centroidal momentum (6 × nv each)."""
     share = 1.0 / total_mass(tree, "centroidal_momentum_rate_derivatives")
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     at = carriers(tree.with_gravity(Vec3.zero()), q, v, a)
@@ -144,7 +144,10 @@ def center_of_mass_velocity_derivatives(
     relative_to: str = "world",
     expressed_in: str = "world",
 ) -> list[Matrix]:
-    """Return ∂ċ/∂q and ∂ċ/∂v of the velocity of the centre of mass relative to A, in E's axes."""
+    """Return ∂ċ/∂q and ∂ċ/∂v of the velocity ċ of the centre of mass (3 × nv each).
+
+    ċ is relative to the frame ``relative_to``, in the axes of ``expressed_in``.
+    """
     asked = subtree, relative_to, expressed_in
     if asked == _WHOLE:
         mass = part_of(tree, subtree, "center_of_mass_velocity_derivatives").mass
@@ -161,7 +164,10 @@ def center_of_mass_acceleration_derivatives(
     relative_to: str = "world",
     expressed_in: str = "world",
 ) -> list[Matrix]:
-    """Return ∂c̈/∂q, ∂c̈/∂v and ∂c̈/∂a of the acceleration of the centre of mass relative to A, in E's axes."""
+    """Return ∂c̈/∂q, ∂c̈/∂v and ∂c̈/∂a of the acceleration c̈ of the centre of mass (3 × nv each).
+
+    c̈ is relative to the frame ``relative_to``, in the axes of ``expressed_in``.
+    """
     asked = subtree, relative_to, expressed_in
     if asked == _WHOLE:
         mass = part_of(tree, subtree, "center_of_mass_acceleration_derivatives").mass

@@ -78,7 +78,10 @@ def power(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Any, Any, Any]:
-    """Return the power of joint forces τ, of wrenches, and of damping and friction (if ``passive``) [W]."""
+    """Return three powers [W]: of joint forces τ, of external wrenches, and dissipated by damping and friction.
+
+    The last is 0 unless ``passive``.
+    """
     joints = sum((rate * torque for rate, torque in zip(v, tau, strict=True)), 0.0)
     dissipated: Any = element_dissipation(tree, q, v) if passive else 0.0
     q, v = tree.split_q(q), tree.split_v(v)

@@ -171,9 +171,9 @@ def centroidal_momentum_rate(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> 
 
 
 def zero_moment_point(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[Any]:
-    """Return the zero moment point (3) in the world [m]; infinite where less than 1e-12 of the weight is supported.
+    """Return the zero moment point (3) in the world [m].
 
-    The ground supports that weight.
+    It is infinite where the ground bears less than 1e-12 of the robot's weight, as in free fall.
     """
     tree.require_inertias("zero_moment_point")
     q, v, a, g = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.gravity

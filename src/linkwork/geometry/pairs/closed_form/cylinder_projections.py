@@ -37,7 +37,10 @@ class CylinderInBoxFrame:
 
     @staticmethod
     def of(center: Vec3, axis: Vec3, radius: Any, half: Any, box: Vec3) -> CylinderInBoxFrame:
-        """Create the cylinder and compute the sines."""
+        """Return a cylinder in the axes of a box, with the sines of the angles between its axis and the box's axes.
+
+        ``half`` is the cylinder's half length, and ``box`` are the box's half edges [m].
+        """
         sines = (
             length(Vec3(axis.y, axis.z, 0.0)),
             length(Vec3(axis.z, axis.x, 0.0)),
@@ -46,7 +49,10 @@ class CylinderInBoxFrame:
         return CylinderInBoxFrame(center, axis, radius, half, box, sines)
 
     def height(self, n: Vec3) -> Any:
-        """Return h(n), the sum of both extents along ±n (length 1) less the distance of the centers along n."""
+        """Return the overlap h(n) [m] of the projections of cylinder and box on the unit vector n; a gap is negative.
+
+        It is the sum of both half extents along n, less the distance of the centers along n.
+        """
         turned = n.cross(self.axis)
         reach = self.half * fabs(n.dot(self.axis)) + self.radius * length(turned)
         for x, side in zip(n, self.box, strict=True):
@@ -66,7 +72,10 @@ def is_tied(known: Iterable[tuple[Any, Vec3]], h: Any, n: Vec3, between: Vec3, s
 
 
 def tolerance(n: Vec3, size: Any) -> Any:
-    """Return the distance [m] by which a computed witness point may be outside its body."""
+    """Return the distance [m] by which a computed witness point may be outside its body.
+
+    It is proportional to the bodies' ``size`` [m], and includes the rounding error of the computed normal n.
+    """
     return (_OFF + rounding(n)) * size
 
 

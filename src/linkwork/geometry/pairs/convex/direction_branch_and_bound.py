@@ -329,7 +329,7 @@ _ON_AXIS = 1e-28  # relative square of an orthogonal component below which it is
 
 
 def direction(v: Vec3) -> Vec3:
-    """Return v divided by its length, or z for 0."""
+    """Return v divided by its length, or the unit vector z for a zero vector."""
     known = lt(1e-300, v.dot(v))
     return choose(known, v * (1.0 / sqrt(safe_square(v))), Vec3(0.0, 0.0, 1.0))
 

@@ -50,9 +50,9 @@ class Simplex(NamedTuple):
 
 
 def nearest(difference: Difference | Moved, *, gap: Any) -> Simplex:
-    """Return the simplex whose point nearest to 0 is that of all A − B, or, for an overlap, one that contains 0.
+    """Return the simplex with the point of A − B nearest to 0 or, if the bodies overlap, a simplex that contains 0.
 
-    The search ends at the relative ``gap`` between the bounds on the square of the distance.
+    The search ends when the bounds on the square of the distance differ by at most ``gap``, relative to the square.
     """
     between = difference.between()
     p, a = difference.support(choose(lt(0.0, between.dot(between)), between, _ASKEW))

@@ -215,11 +215,11 @@ class CoreFeature:
 def feature(
     core: Any, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, square: Any, lined: Any = False
 ) -> CoreFeature:
-    """Return the feature of a core near the weighted mean of some of its support points.
+    """Return the surface feature of a convex core, such as an edge or a face, near the mean of some support points.
 
-    n is approximately the normal. Points are equal if their squared distance is a rounding error relative to
-    ``square``. With ``lined``, the feature is a side if n is almost its normal, also if all points are at one end of
-    it.
+    The mean has these ``weights``. n is approximately the normal. Points are equal if their squared distance is a
+    rounding error relative to ``square``. With ``lined``, the side of a cylinder, cone or segment is the feature if n
+    is almost normal to it, also if all points are at one end of it.
     """
     if isinstance(core, EllipsoidCore):
         return _ellipsoid(core)

@@ -187,7 +187,7 @@ class ArmChain:
     zero: Pose
 
     def reversed(self) -> ArmChain:
-        """Return the chain from B to A."""
+        """Return the same joints as a chain from B to A, with their axes in B."""
         back = self.zero.inv().formed()
         screws = [back @ Motion(-axis.direction, -axis.point.cross(axis.direction)) for axis in self.axes]
         return ArmChain(self.bodies[::-1], tuple(JointAxis.of(S) for S in screws[::-1]), back)

@@ -270,7 +270,7 @@ class UnitAngle(NamedTuple):
 
     @staticmethod
     def of(angle: Any) -> UnitAngle:
-        """Return the pair of an angle [rad]."""
+        """Return the cosine and sine of an angle [rad]."""
         return UnitAngle(cos(angle), sin(angle))
 
     @staticmethod
@@ -282,7 +282,7 @@ class UnitAngle(NamedTuple):
         return UnitAngle(where(nonzero, x * scale, 1.0), y * scale)
 
     def angle(self) -> Any:
-        """Return the angle in [−π, π] [rad], also for a pair that is not exactly of unit length."""
+        """Return the angle in [−π, π] [rad]; the cosine and sine may have a common factor."""
         return atan2(self.sin, self.cos)
 
     def plus(self, other: UnitAngle) -> UnitAngle:

@@ -112,7 +112,7 @@ def row(table: Any, index: Any) -> Any:
 
 
 def polynomial(coefficients: Sequence[Any], u: Any) -> Any:
-    """Return Σ c_k u^k, lowest first, by Horner's scheme."""
+    """Return the polynomial Σ c_k u^k at u, by Horner's scheme; the coefficients c_k begin with k = 0."""
     result: Any = coefficients[-1]
     for k in range(len(coefficients) - 2, -1, -1):
         result = result * u + coefficients[k]

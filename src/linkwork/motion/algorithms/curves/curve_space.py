@@ -64,9 +64,10 @@ class JointSlice:
         return not self.is_plain and (self.has_twist or straight_motion_joint(self.joint) is not self.joint)
 
     def integrate(self, q: Scalars, phi: Scalars, apart: bool) -> list[Any]:
-        """Return q ⊕ φ of the joint.
+        """Return the joint's configuration q ⊕ φ, reached from q by moving along the tangent vector φ.
 
-        If ``apart``, the frame rotates about its origin, and the origin moves straight, by R φ_v.
+        If ``apart``, a floating or planar joint rotates about the origin of its frame, and the origin moves straight,
+        by R φ_v, with the linear part φ_v of φ and the rotation R at q.
         """
         if not (apart and self.goes_straight):
             return self._moved(q, phi)
@@ -82,7 +83,7 @@ class JointSlice:
         return result
 
     def difference(self, q: Scalars, other: Scalars, apart: bool) -> list[Any]:
-        """Return other ⊖ q."""
+        """Return the joint's tangent vector from q to ``other``, the inverse of `integrate`."""
         if apart and self.goes_straight and not self.has_twist:
             straight = straight_motion_joint(self.joint)
             return self.joint.velocity_from_rate(q, straight.q_dot(q, straight.difference(q, other)))
@@ -107,7 +108,7 @@ class CurveSpace:
 
     @staticmethod
     def of(tree: Tree, apart: bool = False) -> CurveSpace:
-        """Return the space of a robot."""
+        """Return the configuration space of a robot."""
         joints = []
         q = v = 0
         for _, body in tree.stacked():
@@ -125,11 +126,11 @@ class CurveSpace:
 
     @property
     def parts(self) -> list[slice]:
-        """The slice of v of each joint."""
+        """Slices of v, one for each joint; a single slice of all of v for plain coordinates."""
         return [joint_slice.in_v for joint_slice in self.joints] or [slice(0, self.nv)]
 
     def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
-        """Return q ⊕ φ (nq)."""
+        """Return the configuration q ⊕ φ (nq), reached from q by moving along the tangent vector φ (nv)."""
         if self.is_plain:
             return [a + b for a, b in zip(q, phi, strict=True)]
         return self._each(
@@ -137,7 +138,7 @@ class CurveSpace:
         )
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
-        """Return other ⊖ q (nv)."""
+        """Return the tangent vector (nv) from q to ``other``, the inverse of `integrate`."""
         if self.is_plain:
             return [b - a for a, b in zip(q, other, strict=True)]
         return self._each(
@@ -145,7 +146,7 @@ class CurveSpace:
         )
 
     def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
-        """Return v (nv) from q̇."""
+        """Return the velocity v (nv) at which the configuration q changes at rate q̇."""
         if self.is_plain:
             return list(q_dot)
         return self._each(
@@ -155,7 +156,7 @@ class CurveSpace:
         )
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
-        """Return q̇ (nq) from v."""
+        """Return the rate q̇ (nq) of the configuration q at velocity v."""
         if self.is_plain:
             return list(v)
         return self._each(
@@ -193,9 +194,9 @@ class CurveSpace:
         return result
 
     def step_rates(self, q: Scalars, phi: Scalars, v: Scalars, w: Scalars) -> list[Any]:
-        """Return φ̇ for which q ⊕ φ moves at velocity w, while q moves at velocity v.
+        """Return the rate φ̇ with which q ⊕ φ moves at velocity w, while q moves at velocity v.
 
-        It holds for any φ, also beyond half a revolution.
+        It holds for any tangent vector φ, also beyond half a revolution.
         """
         other = self.integrate(q, phi)
         moving = seeded(q, self.q_dot(q, v))

@@ -29,8 +29,9 @@ class Instant(NamedTuple):
     def after(self, span: Scalar) -> Instant:
         """Return the time that is a ``span`` [s] later.
 
-        The rounding error is exact if the time is longer than the span.  If it is shorter, it is off by at most a last
-        digit of the span, which that phase cannot represent; later phases keep their lengths.
+        The rounding error ``low`` is exact if the time is longer than the span. If it is shorter, ``low`` is off by at
+        most one last digit of the span, which the phase with this span cannot represent; later phases keep their
+        lengths.
         """
         total = self.high + span
         return Instant(total, (span - (total - self.high)) + self.low)

@@ -82,7 +82,7 @@ class Inverses(NamedTuple):
 
     @staticmethod
     def of(limits: JointBounds) -> Inverses:
-        """Return the quantities derived from a joint's limits."""
+        """Return m and its reciprocal, and the reciprocals of A + B, A and B, from a joint's limits."""
         m = 0.5 * (limits.up + limits.down)
         return Inverses(m, 1.0 / m, 1.0 / (limits.A + limits.B), 1.0 / limits.A, 1.0 / limits.B)
 
@@ -159,9 +159,9 @@ def _towards(gain: Scalar, most: Scalar, by_most: Scalar, inverses: Inverses) ->
 
 
 def phases(f: Family, T: Scalar) -> Phases:
-    """Return the motion of largest displacement that takes time T.
+    """Return the motion of largest displacement among the motions between the two states that take time T.
 
-    If no motion takes T, the result is only formal.
+    If no motion takes T, the result satisfies the formulas but is not a possible motion.
     """
     V, A, B, up, _ = f.limits
     m, inverse, each, _, _ = f.inverses

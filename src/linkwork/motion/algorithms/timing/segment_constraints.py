@@ -181,7 +181,7 @@ class Lines:
     lower: Sequence[tuple[Any, Any]]
 
     def least(self, x: Any) -> tuple[Any, Any]:
-        """Return U(x), the minimum of the upper lines at x, and its slope; U is concave."""
+        """Return the upper bound U(x) of u, the minimum of the upper lines at x, and its slope; U is concave."""
         return _first(self.upper, x, lt)
 
     def greatest(self, x: Any) -> tuple[Any, Any]:
@@ -189,7 +189,11 @@ class Lines:
         return _first(self.lower, x, lambda value, best: lt(best, value))
 
     def gap(self, x: Any) -> tuple[Any, Any, Any]:
-        """Return U(x) − L(x), its slope, and True if it is negative beyond rounding."""
+        """Return U(x) − L(x), its slope, and True if it is negative beyond rounding.
+
+        U(x) is the upper bound of u, the minimum of the upper lines, and L(x) the lower bound, the maximum of the
+        lower ones.
+        """
         (high, up), (low, down) = self.least(x), self.greatest(x)
         size = fmin(fabs(high) + fabs(low) + x * (fabs(up) + fabs(down)), _LARGE)
         return high - low, up - down, lt(high - low, -_ROUNDING * size)

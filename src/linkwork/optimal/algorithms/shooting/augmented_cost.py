@@ -61,7 +61,10 @@ class Terms(ABC):
 
     @abstractmethod
     def reached(self, y: Scalars, data: Scalars) -> list[Any]:
-        """Return the components that depend only on the state to which a step leads."""
+        """Return the components that depend only on the state to which a step leads.
+
+        ``y`` is that state, and ``data`` are the inputs of the step.
+        """
 
 
 @dataclass(frozen=True)

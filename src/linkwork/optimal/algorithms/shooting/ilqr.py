@@ -130,9 +130,15 @@ class Shooting:
     # ---- linearisation, all steps in parallel
 
     def linearize(self, state: SearchState) -> tuple[Any, Any, Any, Any, Any]:
-        """Return five arrays by step: packed models, new multipliers, components, a triple of sizes, and gaps.
+        """Return the local models of all steps, with the cost and violations, at the motion of a search state.
 
-        The triple is (cost, largest violation, sum of the gap's absolute values).
+        The result has five entries, each with a row for each step:
+
+        - the derivatives of dynamics and cost, packed into a flat array;
+        - the updated multipliers;
+        - the values of the components of `Terms`;
+        - the triple (cost, largest violation, sum of the gap's absolute values);
+        - the gaps between the steps.
         """
 
         def step(_: Any, row: Any) -> tuple[Any, Any]:
@@ -363,7 +369,8 @@ class Shooting:
     ) -> ShootingOutcome:
         """Return the result of a search that begins with a motion; single shooting uses only the motion's controls.
 
-        ``scalars`` of an earlier result continue its search.
+        ``multipliers`` are the initial ones, by default 0. ``scalars`` are the penalty, damping and counters of the
+        search (`SHOOTING_SCALARS`); with those of an earlier result, its search continues.
         """
         count, m, n = len(motion.u), self.dynamics.controls, self.dynamics.size
         if not self.gaps:

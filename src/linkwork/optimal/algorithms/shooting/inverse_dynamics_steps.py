@@ -137,9 +137,10 @@ class InverseDynamics(RobotDynamics):
 
 
 def joint_forces(of: JointForces, arguments: Scalars) -> list[Any]:
-    """Return the joint forces τ; ``arguments`` are (q, w, a, forces) as one list.
+    """Return the joint forces τ by inverse dynamics at a configuration q, velocity w and acceleration a.
 
-    Derivatives by dual numbers are those of inverse dynamics.
+    ``arguments`` are the values of q, w, a and the contact and constraint forces, in one list. If they are dual
+    numbers, the result's derivatives are computed by the derivatives of inverse dynamics.
     """
     return list(_JointForceFunction(of)(arguments))
 

@@ -83,10 +83,11 @@ class StepConditions:
         return (*terms.moving_kinds, *terms.reached_kinds, *step, *("output",) * len(terms.dynamics.actuated))
 
     def rows(self, x: Scalars, z: Scalars, y: Scalars, needed: bool = True) -> list[Any]:
-        """Return weighted components of terms, step equations e, and motor forces, as one list.
+        """Return weighted components of terms, errors e of the step equations, and motor forces, as one list.
 
-        A component is 0 where its term does not apply. Without ``needed``, the joint forces of motion and contacts are
-        omitted from e.
+        x and y are the states before and after the step. z are the controls, followed by the contact and constraint
+        forces. A component is 0 where its term does not apply. If ``needed`` is False, e omits the joint forces of
+        motion and contacts.
         """
         dynamics, data = self._dynamics, list(self.data)
         u, more = z[: dynamics.controls], z[dynamics.controls :]
@@ -156,12 +157,18 @@ class StepConditions:
         return [value for value, _ in split], [[t.get(k) for k in range(self.size)] for t in tangents]
 
     def gradient(self, x: Scalars, z: Scalars, y: Scalars, multipliers: Scalars) -> tuple[list[Any], list[Any]]:
-        """Return the gradient of the Lagrangian by (x, z, y), and the components of `rows`."""
+        """Return the gradient of the Lagrangian by (x, z, y), and the values of `rows`.
+
+        x and y are the states before and after the step, z its controls and forces.
+        """
         values, J = self._varied(self.rows, x, z, y)
         return self._lagrangian_gradient(values, J, multipliers), values
 
     def hessian(self, x: Scalars, z: Scalars, y: Scalars, multipliers: Scalars) -> tuple[Matrix, Matrix]:
-        """Return the Hessian of the Lagrangian by (x, z, y), and the Jacobian of the components of `rows`."""
+        """Return the Hessian of the Lagrangian by (x, z, y), and the Jacobian of `rows`.
+
+        x and y are the states before and after the step, z its controls and forces.
+        """
         dynamics = self._dynamics
         closed = uses_inverse_dynamics(dynamics)
 

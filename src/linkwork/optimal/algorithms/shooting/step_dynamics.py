@@ -59,7 +59,10 @@ class Dynamics(ABC):
         return [b - a for a, b in zip(x, y, strict=True)]
 
     def rates(self, x: Scalars) -> Rates:
-        """Return the derivatives of each value of x by a tangent vector at x, as a dict by column."""
+        """Return the derivatives of each value of the state x by a tangent vector at x.
+
+        Each value has a dict: index of a component of the tangent vector -> derivative.
+        """
         return [{k: 1.0} for k in range(self.state_size)]
 
     def tangent(self, y: Scalars, rates: Scalars) -> list[Any]:
@@ -147,21 +150,27 @@ class LinearStep:
         return result
 
     def rows(self) -> list[list[Any]]:
-        """Return the matrix F = F₁ F₂ …, the product of the factors."""
+        """Return F = F₁ F₂ …, the Jacobian of the next state by the state and the control."""
         result = [list(row) for row in self.factors[0]]
         for factor in self.factors[1:]:
             result = product(result, factor)
         return result
 
     def gradient(self, v: Scalars) -> list[Any]:
-        """Return the product Fᵀ v with F = F₁ F₂ …."""
+        """Return Fᵀ v, the gradient by state and control from the gradient v by the next state.
+
+        F = F₁ F₂ … is the Jacobian of the step.
+        """
         result = list(v)
         for factor in self.factors:
             result = [dot(column, result) for column in transposed(factor)]
         return result
 
     def hessian(self, V: Matrix) -> list[list[Any]]:
-        """Return the product FᵀV F with F = F₁ F₂ … and a symmetric V; V and the result are full matrices."""
+        """Return FᵀV F, the Hessian by state and control from the symmetric Hessian V by the next state.
+
+        F = F₁ F₂ … is the Jacobian of the step.  V and the result are full matrices.
+        """
         result = [list(row) for row in V]
         for factor in self.factors:
             result = congruent(result, factor)

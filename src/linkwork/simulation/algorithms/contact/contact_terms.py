@@ -118,9 +118,14 @@ class ContactTerms(NamedTuple):
 
 
 def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any) -> Interval:
-    """Return the bounded impulse of a coordinate at a ``gap`` from its limit; it is as rigid as the step resolves.
+    """Return the bounded impulse that stops a joint coordinate at a position limit.
 
-    ``row`` is the unit row of the coordinate's velocity, and ``low`` and ``high`` bound the impulse to one side.
+    ``gap`` is the limit minus the coordinate [rad, m]. The target velocity moves the coordinate to the limit within
+    the settling time of a step, out of a violated limit at no more than `_RECOVERY`. The compliance is `_LIMIT` times
+    that of a rigid contact of the effective ``inertia``.
+
+    The velocity is ``row`` · w, with a 1 in ``row`` at the coordinate's velocity and zeros elsewhere. ``low`` and
+    ``high`` bound the impulse to the sign that pushes away from the limit; h is the time step [s].
     """
     target = gap * _per_settling(h)
     target = fmin(target, _RECOVERY) if high == math.inf else fmax(target, -_RECOVERY)
@@ -338,9 +343,10 @@ class Limb:
         return Limb(self.link, rows, Vec3.of(rest[:3]), [rest[k : k + 3] for k in (3, 6, 9)])
 
     def stiffness(self, G: Rows) -> list[list[Any]]:
-        """Return the lower triangle (6 rows) of Sᵀ G S, with S = (r × a; a).
+        """Return a matrix G (3 × 3) along the contact's axes as a matrix (6 × 6) of the link's twist: Sᵀ G S.
 
-        This is a 3 × 3 matrix G of the contact point as a 6 × 6 matrix of the link's twist.
+        S = (r × a; a) gives the velocity of the contact point along its axes a from the twist; r is the point's
+        position. The result is the lower triangle, as 6 rows.
         """
         a, r = self.axes, self.arm
         turned = [[dot(row, [axis[k] for axis in a]) for k in range(3)] for row in G]

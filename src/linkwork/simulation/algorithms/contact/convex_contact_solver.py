@@ -121,7 +121,7 @@ class ContactProgram:
 
     @property
     def scale(self) -> list[Any]:
-        """Reciprocals of the diagonal of A (nv), which scale momenta."""
+        """Reciprocals of the diagonal of the mass matrix A (nv), the weights of squared momenta in norms."""
         return [1.0 / row[k] for k, row in enumerate(self.A)]
 
     def sized(self, x: Scalars) -> Any:
@@ -135,7 +135,10 @@ class ContactProgram:
 
     @property
     def rows(self) -> list[Scalars]:
-        """Rows (nv) of the velocity Jacobian: two tangents and the normal for each contact, then one an interval."""
+        """Rows (nv) of the Jacobian J of all contact and interval velocities.
+
+        Each contact has three rows, two tangents and the normal.  Then each interval has one.
+        """
         return [*(row for contact in self.contacts for row in contact.J), *(one.row for one in self.intervals)]
 
     def rates(self, w: Scalars) -> list[Any]:
@@ -143,7 +146,7 @@ class ContactProgram:
         return [dot(row, w) for row in self.rows]
 
     def point(self, w: Scalars) -> ProgramPoint:
-        """Return the velocity w (nv) with its row velocities and its change of momentum."""
+        """Return the velocity w (nv), the velocities J w of contacts and intervals, and the change of momentum."""
         return ProgramPoint(array(list(w)), array(self.rates(w)), array(self.change(w)))
 
     def slips(self, rates: Scalars) -> list[Any]:
@@ -157,7 +160,7 @@ class ContactProgram:
         return list(zip(self.intervals, rates[3 * len(self.contacts) :], strict=True))
 
     def terms(self, slips: Scalars) -> list[ContactTerms]:
-        """Return the terms of each contact for these sliding speeds."""
+        """Return the compliances and target velocity of each contact, for one sliding speed [m/s] per contact."""
         bounces = [None] * len(slips) if self.bounces is None else self.bounces
         each = zip(self.contacts, slips, bounces, strict=True)
         return [terms_of(contact, self.A, slip, self.h, bounce, self.firmer) for contact, slip, bounce in each]
@@ -298,7 +301,10 @@ class ContactProgram:
         return [dot(row, apart) - p for row, p in zip(self.A, self.push, strict=True)]
 
     def momentum(self, w: Scalars) -> list[Any]:
-        """Return `change` in the form that is cheaper to differentiate."""
+        """Return A (w − v) − p (nv), the change of momentum minus the impulses of all forces except contacts.
+
+        It equals `change`, but is computed by ``varied``, if there is one, which is cheaper to differentiate.
+        """
         return self.change(w) if self.varied is None else list(self.varied(w))
 
     def unbalanced(self, momentum: Scalars, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
@@ -315,7 +321,10 @@ class ContactProgram:
         return result
 
     def hessian(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[list[Any]]:
-        """Return the lower triangle of the minimised function's Hessian (nv × nv), from the velocities of the rows."""
+        """Return the lower triangle of the minimised function's Hessian (nv × nv).
+
+        ``rates`` are the velocities J w of contacts and intervals, and ``terms`` the compliances of contacts.
+        """
         H = [list(row[: i + 1]) for i, row in enumerate(self.A)]
         shared: dict[str | int, list[tuple[ContactAt, Any]]] = {}
         for k, (contact, term, c) in enumerate(zip(self.contacts, terms, self._by_contact(rates), strict=True)):
