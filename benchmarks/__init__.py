@@ -4,3 +4,7 @@ linkwork is called through the public methods of a robot: float64, one thread, r
 out.  Pinocchio is called from Python in its fastest form (see `benchmarks.pinocchio_peer`).  Outputs are compared
 before anything is timed.  Both are timed in alternating rounds (see `benchmarks.paired_timing`).
 """
+
+import os
+
+os.environ.setdefault("LINKWORK_EFFORT", "2")  # no quick code: the best code is timed

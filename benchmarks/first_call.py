@@ -59,14 +59,14 @@ class CallTime:
 
 def measure_first_call(row: FirstCall, cache: Path) -> CallTime:
     """Run a first call in a new process that uses the folder as its cache.  Raises RuntimeError if it fails."""
-    environment = {**os.environ, "LINKWORK_CACHE": str(cache)}
+    environment = {key: value for key, value in os.environ.items() if key != "LINKWORK_EFFORT"}
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM],
         input=json.dumps([row.prepare, row.call]),
         capture_output=True,
         text=True,
         check=False,
-        env=environment,
+        env={**environment, "LINKWORK_CACHE": str(cache)},
     )
     if done.returncode:
         raise RuntimeError(f"{row.name}: the process failed:\n{done.stderr}")
