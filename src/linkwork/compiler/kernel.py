@@ -28,7 +28,7 @@ from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.numpy_call import GeneralCall
 from linkwork.compiler.trace.pytree_ports import PortTree, in_order, nested_call
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, leaf_paths, unflatten
-from linkwork.expr.arrays.symbol_array import is_traced, object_array
+from linkwork.expr.arrays.symbol_array import object_array
 
 __all__ = ["Kernel", "batch_call", "call_state", "general_call", "make_ready", "single_call", "source_and_code"]
 
@@ -247,14 +247,14 @@ setattr(Kernel, "__call__", Kernel.__dict__["_call"])  # noqa: B010 - as a slot 
 
 
 def _first_call(reference: ReferenceType[Kernel]) -> Callable[..., Any]:
-    """Return the call of a kernel that is compiled when it is first called with arrays of numbers."""
+    """Return the call of a kernel whose single call is compiled when it is first called with one sample."""
 
     def first(*arguments: Any, **named: Any) -> Any:
         kernel = reference()
         if kernel is None:
             raise ReferenceError("the kernel of this call was deleted: keep a reference to the kernel, and call that")
         if kernel._call is first:
-            if kernel._nesting.is_flat and any(map(is_traced, (*arguments, *named.values()))):
+            if kernel._nesting.is_flat and not kernel._general.is_single(arguments, named):
                 return kernel._general(*arguments, **named)
             kernel._call = kernel._compiled()
         return kernel._call(*arguments, **named)
@@ -307,6 +307,8 @@ def single_call(kernel: Kernel, otherwise: Callable[..., Any], holder: type | No
     code = kernel._code.entry("fast")
     call, use = make_fast(kernel.name, code, otherwise, kernel._general.result, holder)
     kernel._code.when_improved("fast", code, use)
+    if otherwise is kernel._general:
+        kernel._general.set_single_call(call)
     return call
 
 

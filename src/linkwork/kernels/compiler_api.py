@@ -19,8 +19,8 @@ from linkwork.compiler.runtime.piecewise_kernel import PiecewiseKernel as Piecew
 from linkwork.compiler.runtime.piecewise_kernel import compile_piecewise as compile_piecewise
 from linkwork.compiler.runtime.threads import get_num_threads as get_num_threads
 from linkwork.compiler.runtime.threads import set_num_threads as set_num_threads
-from linkwork.compiler.trace.trace import compile as compile
 from linkwork.compiler.trace.trace import compile_guarded as compile_guarded
+from linkwork.compiler.trace.trace import compile_later as compile
 
 __all__ = [
     "Cache",

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any, cast
+from weakref import ReferenceType, ref
 
 import numpy as np
 
@@ -47,6 +49,7 @@ class GeneralCall:
         "_large_input",
         "_mixed_ranks",
         "_single",
+        "_single_call",
         "_source",
         "has_empty",
         "inputs",
@@ -70,6 +73,7 @@ class GeneralCall:
             names: Any = [port.name for port in self.outputs]
             self.result = cast(Any, namedtuple)(f"{self.name}_result", names)
         self.state = State(threads=setting_address(), interrupts=interrupts_address())
+        self._single_call: ReferenceType[Callable[..., Any]] | None = None
         self._in_double = recipe.in_double
         self._double = TypedLoop(code, DOUBLE, self.state)
         # a kernel computed in float64 for arguments of any type has no other loop
@@ -84,6 +88,34 @@ class GeneralCall:
         )
         for index, loop in enumerate(chosen):
             loop.set_table(table, index)
+
+    def set_single_call(self, call: Callable[..., Any]) -> None:
+        """Set the compiled call with one sample, which this call uses until the batch loop is compiled."""
+        self._single_call = ref(call)
+
+    def is_single(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> bool:
+        """Return True if the arguments are one sample of float64, in arrays and Python numbers, and nothing else."""
+        if len(arrays) + len(named) != len(self.inputs):
+            return False
+        values = [*zip(self.inputs, arrays, strict=False)]
+        values += [(port, named[port.name]) for port in self.inputs[len(arrays) :] if port.name in named]
+        return (
+            len(values) == len(self.inputs)
+            and any(is_double(x) for _, x in values)
+            and all(
+                (is_double(x) and x.shape == port.shape) or (port.shape == () and type(x) in (float, int))
+                for port, x in values
+            )
+        )
+
+    def _through_single_call(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> Callable[[], Any] | None:
+        """Return the single call with these arguments as arrays; None if it refuses them or is not compiled."""
+        call = None if self._single_call is None else self._single_call()
+        exact = not named and all(type(x) is np.ndarray for x in arrays)
+        if call is None or exact or not self.is_single(arrays, named):
+            return None
+        rest = [named[port.name] for port in self.inputs[len(arrays) :]]
+        return partial(call, *[np.ascontiguousarray(x, np.float64).reshape(np.shape(x)) for x in (*arrays, *rest)])
 
     def run(self, *arrays: Any) -> Any:
         """Call the kernel with one array for each of its inputs, of which there is at least one.
@@ -117,6 +149,10 @@ class GeneralCall:
         return self.result(*result)
 
     def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any:
+        if not self._double.ready and out is None:  # one sample needs no code for batches
+            single = self._through_single_call(arrays, named)
+            if single is not None:
+                return single()
         try:
             if out is None and not named and 0 < len(arrays) == len(self.inputs) and not self.has_empty:
                 return self.run(*arrays)

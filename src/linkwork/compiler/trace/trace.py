@@ -25,7 +25,7 @@ from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, is_nested, leaf_
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.expr.scalar.symbol_methods import AS_AN_INDEX
 
-__all__ = ["Trace", "compile", "compile_guarded", "trace", "traced_function"]
+__all__ = ["Trace", "compile", "compile_guarded", "compile_later", "trace", "traced_function"]
 
 
 Shape = Any  # an integer, a tuple of integers, a space, or a tuple, named tuple, dataclass or dict of shapes
@@ -76,11 +76,21 @@ def compile(function: Callable[..., Any] | None = None, /, *, name: str | None =
         raise TypeError(
             f"compile: function: expected a function, got {function!r}; pass shapes by the arguments' names"
         )
+    return _kernel_of(function, name, shapes, later=False)
+
+
+def compile_later(function: Callable[..., Any], /, *, name: str | None = None, **shapes: Shape) -> Kernel:
+    """Trace a function as `compile` does; each entry of its code is compiled by the first call that needs it."""
+    return _kernel_of(function, name, shapes, later=True)
+
+
+def _kernel_of(function: Callable[..., Any], name: str | None, shapes: Mapping[str, Shape], later: bool) -> Kernel:
     _check_inputs(function, shapes)
     called = str(name or getattr(function, "__name__", "function"))
     called = called if called.isidentifier() else "function"  # a lambda, say
     program, nesting, spaces = traced_function(function, called, shapes)
-    return Kernel(program, doc=(function.__doc__ or "").strip(), function=function, nesting=nesting, spaces=spaces)
+    doc = (function.__doc__ or "").strip()
+    return Kernel(program, doc=doc, function=function, nesting=nesting, spaces=spaces, later=later)
 
 
 def _check_inputs(function: Callable[..., Any], shapes: Mapping[str, Shape]) -> None:
@@ -116,7 +126,7 @@ def compile_guarded(
 ) -> Kernel:
     """Compile a function with guards of the same arguments; compiled code reports where a guard is positive."""
     program, nesting, spaces = traced_function(function, name, shapes, guards)
-    return Kernel(program, function=function, nesting=nesting, spaces=spaces)
+    return Kernel(program, function=function, nesting=nesting, spaces=spaces, later=True)
 
 
 @without_collections
