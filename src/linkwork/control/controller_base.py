@@ -162,7 +162,10 @@ class ControlLaw(ABC):
     # -- actuation
 
     def apply_actuation(self, tau: Any) -> list[Any]:
-        """Return τ (nv) with zeros for velocities that are not actuated."""
+        """Return a copy of ``tau`` (nv), with zeros for velocities that are not actuated.
+
+        ``tau`` are joint forces, or other quantities by velocity.
+        """
         acting = set(self.acting.tolist())
         return [x if k in acting else 0.0 for k, x in enumerate(tau)]
 

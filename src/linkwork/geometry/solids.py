@@ -92,7 +92,11 @@ HEAD = 3  # values of a row before those of the core
 
 @dataclass(frozen=True, slots=True)
 class SolidKind:
-    """Type of core, for polytopes with a number of vertices; all solids of a kind have rows of the same length."""
+    """Kind of a solid: the type of its core, such as `BoxCore`, and for polytopes the number of vertices.
+
+    A solid is a core grown by a radius. Each solid is described by one row of an array, and all solids of a kind have
+    rows of the same length.
+    """
 
     core: type
     vertices: int = 0

@@ -79,7 +79,11 @@ class KernelOwner(Protocol):
         """The joints whose configuration can be invalid, such as a quaternion off the unit sphere."""
 
     def algorithm_input(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> Any:
-        """Return the first argument of an algorithm, with ``parameter_values`` for the robot's own parameters."""
+        """Return the model that the function's algorithm has as its first argument: a `Tree` or a `PlacedJoint`.
+
+        ``row`` is the specification of the function. ``parameter_values`` replace a robot's values of its own kernel
+        parameters; a single joint ignores them.
+        """
 
     def check_row(self, row: FunctionSpec) -> None:
         """Raise ValueError if the function depends on data that the owner does not have."""

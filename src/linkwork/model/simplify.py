@@ -201,9 +201,12 @@ class _Origins:
             self.move(i, direction * best)
 
     def distances(self, i: int, direction: Vec3) -> list[float]:
-        """Return the candidate distances along a direction.
+        """Return candidate distances [m] by which body i's origin may be moved along a direction.
 
-        They are 0, and the distances at which the body's own offset or a child's loses a coordinate.
+        They are 0, and the distances that make a coordinate of an offset zero: of the body's offset from its parent,
+        or of a child's offset from the body. An offset counts only if the direction is parallel to one of its
+        coordinate axes. Of the distances for children, only the four most common are returned. ``direction`` is a unit
+        vector in the joint's frame M.
         """
         body, result = self.bodies[i], [0.0]
         k, sign = _axis_along(body.placement.rotation @ direction)

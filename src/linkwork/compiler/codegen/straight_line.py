@@ -136,9 +136,10 @@ def segment_function(text: IrModule, layout: Layout, k: int) -> None:
 
 
 def sample_function(text: IrModule, layout: Layout) -> None:
-    """Add ``@sample(in..., out...)``: one sample on contiguous arrays; it returns 0, `NO_MEMORY` or `OFF`.
+    """Add the function ``@sample(in..., out...)``, which evaluates one sample on contiguous arrays, to the IR module.
 
-    In a program of several segments, an output may also be an input, since inputs are copied first.
+    It returns 0, `NO_MEMORY` if memory could not be allocated, or `OFF` if a guard is greater than zero. In a program
+    of several segments, an output may also be an input, since inputs are copied first.
     """
     outputs = [f"%out{j}" for j in range(len(layout.program.outputs))]
     if not layout.plan.segmented:

@@ -126,7 +126,8 @@ class ConstrainedFactorization:
     def forces(self, y: Scalars, target: Scalars) -> list[Any]:
         """Return the constraint forces λ that give the acceleration a with G a = ``target``.
 
-        y describes the other forces: without λ, the acceleration is L⁻¹ D⁻¹ y.
+        G is the constraint Jacobian, and M = Lᵀ D L is the mass matrix. y = L⁻ᵀ f describes the sum f of all other
+        generalized forces: without λ, the acceleration is M⁻¹ f = L⁻¹ D⁻¹ y.
         """
         return self.factors.solved([w - dot(UD, y) for w, UD in zip(target, self.UD, strict=True)])
 

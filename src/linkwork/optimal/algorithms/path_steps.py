@@ -163,9 +163,11 @@ class PathSteps:
         return w
 
     def each(self, inputs: Mapping[str, Any], duals: Duals | None) -> list[TermRequest]:
-        """Return the terms that apply to every step, with their weights and targets for one step.
+        """Return the terms that apply to every step, each with the data to evaluate it at one step.
 
-        ``inputs`` are the data of that step: its entries of the arrays in `rows`.
+        ``inputs`` are that step's entries of the arrays that the method `rows` returns. Weights, multipliers, and
+        targets that differ by step are read from them. ``duals`` has the penalties of hard constraints; without it
+        multipliers are 0 and penalties 1.
         """
         program = self.program
         moving, later = iter(inputs.get("moving", ())), iter(inputs.get("later", ()))

@@ -37,5 +37,8 @@ def text(caller: str, argument: str, value: Any, empty: bool = True) -> str:
 
 
 def steps_back(caller: str, value: Any) -> int:
-    """Return ``back``, a number of steps before t >= 0.  Raises ValueError."""
+    """Return the argument ``back`` of a method as an int: how many steps before step t a quantity is read.
+
+    ``caller`` is the method's name in messages. Raises ValueError if ``value`` is not an integer >= 0.
+    """
     return integer(caller, "back", value, least=0)

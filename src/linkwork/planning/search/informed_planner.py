@@ -282,9 +282,11 @@ class InformedSamples:
         return np.concatenate(result)
 
     def near(self, path: np.ndarray, count: int, cost: float) -> np.ndarray:
-        """Return up to ``count`` samples about a path (k, nq), at a wide range of distances.
+        """Return up to ``count`` configurations (k, nq) near a path, at a wide range of distances from it.
 
-        Half of them are near its corners.
+        ``path`` (points, nq) has the path's corners, between which it is straight. Half of the samples are drawn near
+        inner corners, if there are any. Only samples within limits through which a path shorter than ``cost`` may lead
+        are returned. They are not checked for collisions.
         """
         space, rng = self.space, self._rng
         lengths = space.length(space.difference(path[:-1], path[1:]))

@@ -187,9 +187,12 @@ class StepConstraints:
         return lt(size, _FASTER * (free + gained) + _SLOW)
 
     def _past_singular(self, left: Callable[[Scalars], Scalars], v: Scalars) -> tuple[Any, Any]:
-        """Return velocity and end of a first-order step without the impulse of constraint rows that nearly vanish.
+        """Return velocity w (nv) and end configuration (nq) of a first-order step past a singular configuration.
 
-        It ends at the nearest assembled configuration, or with a small error if none is near.
+        Constraint rows that nearly vanish have no impulse in this step. v (nv) is the step's velocity before the other
+        rows' impulses, and ``left(v)`` (nv) is the momentum that these impulses balance, as in `correction`. The step
+        ends at the assembled configuration nearest to q ⊕ h w. If none is near, it ends at q ⊕ h w itself, provided
+        that constraint errors are small there; otherwise w is infinite.
         """
         held, tree = self.held, self.mechanics.tree
         firm = replace(self, held=ConstrainedFactorization(held.inverse, held.rates, _SINGULAR))

@@ -212,7 +212,15 @@ def _in_disc(p: Vec3, center: Vec3, axis: Vec3, radius: Any) -> Vec3:
 
 
 class _Best(NamedTuple):
-    """Best candidate so far: h, n, radial directions of both support points, and the candidate's kind."""
+    """Best direction so far of those that may have the least overlap of two cylinders A and B.
+
+    n is the direction, a unit vector, and h is their overlap along n, as in `_Two.height`; the least h is minus the
+    signed distance. ``out_a`` and ``out_b`` are the radial directions from the axes of A and B to their points
+    farthest along n.
+
+    ``kind`` tells what touches along n: 0 a flat end of A, 1 a flat end of B, 2 both sides, 3 the side of A and a rim
+    of B, 4 the side of B and a rim of A, 5 two rims.
+    """
 
     h: Any
     n: Vec3

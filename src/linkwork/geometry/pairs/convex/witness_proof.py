@@ -55,11 +55,11 @@ _OFF = 1e-12  # relative to the size: tolerance of points outside their bodies
 
 
 class Estimate(NamedTuple):
-    """Estimate of the distance of two bodies, of its normal and of the point of A.
+    """Estimate of the signed distance of two bodies A and B, with its normal and the point of A nearest to B.
 
-    ``simplex`` are the nearest points and ``start`` the initial normal for refinement. ``tied`` is 1 if another normal
-    has the same distance. ``rival`` is a normal far from this one that may have the same distance, ``contested`` 1 if
-    it exists.
+    ``simplex`` has the nearest features of both bodies, as points of A − B with weights. ``start`` is the normal from
+    which the refinement by Newton's method starts. ``tied`` is 1 if another normal has the same distance. ``rival`` is
+    a normal far from this one that may have the same distance, and ``contested`` is 1 if there is a rival.
     """
 
     simplex: WeightedPoints

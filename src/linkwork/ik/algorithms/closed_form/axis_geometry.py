@@ -180,14 +180,22 @@ class JointAxis:
 
 @dataclass(frozen=True)
 class ArmChain:
-    """Joints from A to B: their bodies, their axes in A, and X_AB, all at zero."""
+    """Chain of revolute joints from frame A to frame B.
+
+    It consists of the joints' bodies, the joints' axes in coordinates of A, and the pose X_AB, all in the zero
+    configuration.
+    """
 
     bodies: tuple[int, ...]
     axes: tuple[JointAxis, ...]
     zero: Pose
 
     def reversed(self) -> ArmChain:
-        """Return the same joints as a chain from B to A, with their axes in B."""
+        """Return the chain of the same joints from its end frame B to its start frame A.
+
+        The order of the joints is reversed, and the axes are in coordinates of B. Each axis has the opposite
+        direction, so a joint has the same angle in both chains.
+        """
         back = self.zero.inv().formed()
         screws = [back @ Motion(-axis.direction, -axis.point.cross(axis.direction)) for axis in self.axes]
         return ArmChain(self.bodies[::-1], tuple(JointAxis.of(S) for S in screws[::-1]), back)

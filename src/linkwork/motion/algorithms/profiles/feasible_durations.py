@@ -129,9 +129,14 @@ def _gains(ends: Ends, limits: JointBounds) -> Scalar:
 def estimate(result: Beginning) -> Scalar:
     """Return an estimate of the minimum duration of a motion, at least the minimum for a free displacement.
 
-    It is exact if the velocity reaches its limit, and from rest to rest if accelerations are everywhere at their
-    limits or nowhere. Relative to the accelerations 0 of both parabolas up, at c0 and c1, the displacement beyond
-    their mean velocity is T³/(32 m), or that of a trapezoid whose ramps take mA and mB longer.
+    It is exact if the velocity reaches its limit. From rest to rest, it is also exact if the acceleration reaches both
+    of its limits A and B, or neither.
+
+    A farthest motion begins on the parabola v = c0 + a²/(2 Jp) and ends on the parabola v = c1 + a²/(2 Jp), with
+    velocity v and acceleration a. Let T be its duration between the points with a = 0 on both parabolas. In this time
+    its displacement exceeds T (c0 + c1)/2. With m = (1/Jp + 1/Jn)/2, the excess is estimated as T³/(32 m) if the
+    acceleration is within its limits everywhere. Otherwise the estimate is for a velocity that rises with acceleration
+    A and falls with −B, where limited jerk makes the rise longer by the time m A and the fall by m B.
     """
     f, most = result.family, result.T
     _, A, B, up, _ = f.limits
@@ -348,7 +353,13 @@ def _guess(f: Family, missing: Scalar, rate: Scalar) -> Scalar:
 def _start_and_bounds(
     f: Family, displacement: Scalar, T: Scalar, missing: Scalar, rate: Scalar, guess: Scalar, result: Phases
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """Return the initial guess, and the lower and upper bound of the duration for Newton's method."""
+    """Return the initial guess, and the lower and upper bound of the duration for Newton's method.
+
+    The method searches for the first duration from T on at which the farthest motion in ``f`` has the
+    ``displacement``. ``result`` is the farthest motion of duration T. Its displacement is too small by ``missing``,
+    and ``rate`` is the derivative of its displacement by the duration. ``guess`` is an estimate of the time that must
+    be added to T.
+    """
     cruising = displacement >= f.d_flat
     limit = fmax(f.T_flat, T)
     speed = fmax(f.limits.V, 1e-200)

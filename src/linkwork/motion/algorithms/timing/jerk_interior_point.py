@@ -354,10 +354,14 @@ def _second_order_rows(along: SmoothValues, limits: SmoothLimits) -> tuple[Any, 
 def _dip(
     speeds: tuple[Any, Any], inverses: tuple[Any, Any], gain: Any, step: Any, steepest: Any
 ) -> tuple[Any, tuple[Any, Any, Any], tuple[Any, Any, Any]]:
-    """Return c m² − δ Δ/3, its first derivatives by x_0, x_1 and δ, and its second derivatives by x_0 and x_1.
+    """Return the margin c m² − δ Δ/3 of a segment, and its first and second derivatives.
 
-    c is ``steepest``, m the mean of the end speeds, δ the ``gain`` of u and Δ the ``step``. The value is positive
-    where a motion at constant jerk connects the end speeds.
+    m is the mean of the ``speeds`` ṡ_0 and ṡ_1 at both ends of the segment, and c is ``steepest``. δ is ``gain``, the
+    increase of s̈ on the segment, and Δ is ``step``, its length. The margin is positive where a motion at constant
+    jerk connects the end speeds.
+
+    The first derivatives are those by x_0 = ṡ_0², by x_1 = ṡ_1² and by δ. The second derivatives are those by x_0
+    twice, by x_0 and x_1, and by x_1 twice. ``inverses`` are 1/ṡ_0 and 1/ṡ_1, or 0 at rest.
     """
     (w0, w1), (i0, i1) = speeds, inverses
     half = 0.5 * (w0 + w1)

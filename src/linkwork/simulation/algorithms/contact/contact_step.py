@@ -320,7 +320,7 @@ class UpperLower:
         self.rows = rows
 
     def solved(self, b: Scalars) -> list[Any]:
-        """Return H⁻¹ b."""
+        """Return the solution x (n) of H x = b, where H is the matrix that was factored."""
         n, x = len(b), list(b)
         for i in range(n - 1, -1, -1):
             x[i] = _less(x[i], self.rows[i][i + 1 :], x[i + 1 :])
@@ -329,7 +329,7 @@ class UpperLower:
         return x
 
     def solved_transposed(self, b: Scalars) -> list[Any]:
-        """Return H⁻ᵀ b."""
+        """Return the solution x (n) of Hᵀ x = b, where H is the matrix that was factored."""
         n, x = len(b), list(b)
         for i in range(n - 1, -1, -1):
             x[i] = _less(x[i], [self.rows[k][i] for k in range(i + 1, n)], x[i + 1 :]) * self.inverse[i]
