@@ -103,8 +103,8 @@ from linkwork._util.contract_report import ContractReport
 from linkwork._util.foreign_names import hint_at_missing_names, missing_attribute
 from linkwork._util.progress import Progress
 from linkwork.collision.shape_distance import contact_points, signed_distance
+from linkwork.compiler.backends import wait_for_compiler
 from linkwork.compiler.casadi.from_casadi import from_casadi
-from linkwork.compiler.codegen.background_emit import wait_for_compiler
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.runtime.threads import get_num_threads, set_num_threads
 from linkwork.compiler.trace.trace import compile

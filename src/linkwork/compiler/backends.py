@@ -7,8 +7,9 @@ from typing import Any
 
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.codegen.cpu_backend import CPUBackend, host_backend
+from linkwork.compiler.codegen.cpu_backend import wait_for_compiler as wait_for_compiler
 
-__all__ = ["ALL", "default_backend"]
+__all__ = ["ALL", "default_backend", "wait_for_compiler"]
 
 ALL: Mapping[str, Callable[[], Backend[Any]]] = {CPUBackend.name: host_backend}
 """Factories of the backends for this machine, by name."""

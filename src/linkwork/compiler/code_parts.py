@@ -38,7 +38,7 @@ class CompiledPart:
 
 @dataclass(frozen=True, slots=True)
 class ImprovablePart:
-    """How to store the best code of a part in the cache: names of its entries, and facts that a list shows."""
+    """Entries of the cache for the best code of a part: their names, and facts that a list shows."""
 
     cache: Cache | None
     name: str

@@ -14,6 +14,7 @@ import numpy as np
 from linkwork.compiler.backend import Backend, symbol_prefix
 from linkwork.compiler.codegen import background_emit, entry_points
 from linkwork.compiler.codegen.background_emit import Job
+from linkwork.compiler.codegen.background_emit import wait_for_compiler as wait_for_compiler
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.entry_points import CodegenOptions
 from linkwork.compiler.codegen.float_type import FloatType
@@ -27,7 +28,7 @@ from linkwork.compiler.runtime.interrupts import interrupts_address
 from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.threads import setting_address
 
-__all__ = ["CPUBackend", "host_backend"]
+__all__ = ["CPUBackend", "host_backend", "wait_for_compiler"]
 
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
