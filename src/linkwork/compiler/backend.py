@@ -108,10 +108,11 @@ class Backend(ABC, Generic[Loaded]):
         """A backend that makes code of the same results in less time, for first calls; None if there is none."""
         return None
 
-    def emit_later(self, texts: Sequence[str], done: Callable[[list[bytes]], None]) -> None:
+    def emit_later(self, packed: Sequence[bytes], characters: int, done: Callable[[list[bytes]], None]) -> None:
         """Compile modules in the background, then call ``done`` with their objects on another thread.
 
-        It is called only for backends that have a `quick` one.
+        Each module's text is compressed by zlib; ``characters`` is their length together. It is called only for
+        backends that have a `quick` one.
         """
         raise NotImplementedError
 

@@ -6,7 +6,6 @@ is stored in the cache beside it, so that a later process can compile the best c
 
 from __future__ import annotations
 
-import json
 import math
 import time
 import zlib
@@ -33,7 +32,8 @@ class CompiledPart:
     objects: tuple[bytes, ...]
     cached: bool  # True if it was loaded from the cache on disk
     seconds: float  # time to compile it, possibly in another process
-    texts: tuple[str, ...] = ()  # the source of the best code, if this is quick code
+    packed: tuple[bytes, ...] = ()  # the modules of the best code, compressed, if this is quick code
+    characters: int = 0  # of these modules
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def store_best(to: ImprovablePart, backend: Backend[Any], code: CompiledPart) ->
     """Store the best code of a part in the cache, in place of the quick code."""
     if to.cache is not None:
         to.cache.store(to.name, _cache_entry(backend, to.facts, code))
-        for name in (to.quick_name, _text_name(to.quick_name)):
+        for name in (to.quick_name, _source_name(to.quick_name)):
             to.cache.remove(name)
 
 
@@ -95,7 +95,7 @@ def _quick(
     if not parts:
         return {}
     keys = source.keys(parts, real, quick) if cache is not None else {}
-    result = {} if cache is None else _with_texts(cache, _loaded(cache, keys, quick), keys)
+    result = {} if cache is None else _with_sources(cache, _loaded(cache, keys, quick), keys)
     absent = [part for part in parts if part not in result]
     if not absent:
         return result
@@ -103,27 +103,30 @@ def _quick(
     if not result and sum(len(text) for some in texts.values() for text in some) < _SHORT:
         return {}
     for part, code in _emitted(source, quick, texts, stored=bool(keys)).items():
-        result[part] = CompiledPart(code.objects, code.cached, code.seconds, tuple(texts[part]))
+        packed = tuple([zlib.compress(text.encode(), 1) for text in texts[part]])
+        characters = sum(map(len, texts[part]))
+        result[part] = CompiledPart(code.objects, code.cached, code.seconds, packed, characters)
         if cache is not None and part in keys:
             facts = {**_facts(source, part, real), "tier": "quick"}
             cache.store(keys[part], _cache_entry(quick, facts, code))
-            packed = zlib.compress(json.dumps(texts[part]).encode(), 1)
-            cache.store(_text_name(keys[part]), Entry({**facts, "tier": "source of the best code"}, packed))
+            facts |= {"tier": "source of the best code", "sizes": [*map(len, packed)], "characters": characters}
+            cache.store(_source_name(keys[part]), Entry(facts, b"".join(packed)))
     return result
 
 
-def _with_texts(cache: Cache, parts: Mapping[str, CompiledPart], keys: Mapping[str, str]) -> dict[str, CompiledPart]:
+def _with_sources(cache: Cache, parts: Mapping[str, CompiledPart], keys: Mapping[str, str]) -> dict[str, CompiledPart]:
     """Return the quick parts of which the cache also has the source, with it."""
     result = {}
     for part, code in parts.items():
-        entry = cache.load(_text_name(keys[part]))
+        entry = cache.load(_source_name(keys[part]))
         if entry is not None:
-            texts = json.loads(zlib.decompress(entry.code))
-            result[part] = CompiledPart(code.objects, code.cached, code.seconds, tuple(texts))
+            ends = accumulate(entry.facts["sizes"], initial=0)
+            packed = tuple([entry.code[start:end] for start, end in pairwise(ends)])
+            result[part] = CompiledPart(code.objects, code.cached, code.seconds, packed, entry.facts["characters"])
     return result
 
 
-def _text_name(name: str) -> str:
+def _source_name(name: str) -> str:
     return f"{name}-source"
 
 

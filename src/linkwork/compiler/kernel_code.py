@@ -68,7 +68,7 @@ class KernelCode:
                 self._load(name, real)
             self._forget()
             self.seconds += time.perf_counter() - start - (self.source.trace_seconds - traced)
-            quick = {part: code for part, code in new.items() if code.texts}
+            quick = {part: code for part, code in new.items() if code.packed}
             if quick:
                 self._compile_best(quick, real)
 
@@ -89,7 +89,7 @@ class KernelCode:
 
     def _has(self, part: str, real: FloatType, best: bool) -> bool:
         code = self._parts.get((part, real))
-        return code is not None and not (best and code.texts)
+        return code is not None and not (best and code.packed)
 
     def _load(self, name: str, real: FloatType) -> None:
         """Load an entry from its parts, and put it in the place of quick code if there is any."""
@@ -98,7 +98,7 @@ class KernelCode:
         new = backend.load([code for part in parts for code in part.objects], self.source.recipe.name, name)
         old = self._entries.get((name, real))
         self._entries[name, real] = new
-        if any(part.texts for part in parts):
+        if any(part.packed for part in parts):
             self._improve.setdefault((name, real), [])
             return
         waiting = self._improve.pop((name, real), [])
@@ -122,8 +122,9 @@ class KernelCode:
     def _compile_best(self, quick: Mapping[str, CompiledPart], real: FloatType) -> None:
         """Compile the best code of some parts in the background."""
         backend, parts = self.source.backend, [*quick]
-        texts = [text for code in quick.values() for text in code.texts]
-        ends = [*accumulate((len(code.texts) for code in quick.values()), initial=0)]
+        packed = [module for code in quick.values() for module in code.packed]
+        characters = sum(code.characters for code in quick.values())
+        ends = [*accumulate((len(code.packed) for code in quick.values()), initial=0)]
         to = {part: improvable(part, self.source, real) for part in parts}
         here, start = ref(self), time.perf_counter()
 
@@ -137,7 +138,7 @@ class KernelCode:
             if code is not None:
                 code._replace(best, real)
 
-        backend.emit_later(texts, done)
+        backend.emit_later(packed, characters, done)
 
     def _replace(self, best: Mapping[str, CompiledPart], real: FloatType) -> None:
         """Use the best code of some parts; entries all of whose parts are the best are loaded again."""

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -39,9 +40,9 @@ _START = "import runpy, sys; sys.path[:] = sys.argv[2:]; runpy.run_path(sys.argv
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """Modules to compile for a target; ``done`` is called on another thread with their object files."""
+    """Modules to compile for a target, compressed; ``done`` is called on another thread with their object files."""
 
-    texts: Sequence[str]
+    packed: Sequence[bytes]
     target: Target
     effort: int
     done: Callable[[list[bytes]], None]
@@ -74,12 +75,11 @@ class _Child:
 
     def compile(self, job: Job) -> list[bytes]:
         """Return the object files of a job.  Raises OSError if the child ended, RuntimeError if LLVM failed."""
-        texts = [text.encode() for text in job.texts]
         target = job.target
         head = {"triple": target.triple, "cpu": target.cpu, "features": target.features, "effort": job.effort}
-        self._write(json.dumps({**head, "sizes": [*map(len, texts)]}).encode() + b"\n")
-        for text in texts:
-            self._write(text)
+        self._write(json.dumps({**head, "sizes": [*map(len, job.packed)]}).encode() + b"\n")
+        for module in job.packed:
+            self._write(module)
         answer = self._head()
         if "error" in answer:
             raise RuntimeError(answer["error"])
@@ -254,7 +254,8 @@ class _Background:
 
 
 def _compiled_here(job: Job) -> list[bytes]:
-    return emit(job.texts, replace(job.target, effort=job.effort))
+    texts = [zlib.decompress(module).decode() for module in job.packed]
+    return emit(texts, replace(job.target, effort=job.effort))
 
 
 def _processes() -> int:

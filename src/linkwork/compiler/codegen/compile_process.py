@@ -1,15 +1,16 @@
 """Program of a process that compiles LLVM IR for `background_emit`: modules come in, object files go out.
 
 It is run as a script and imports llvmlite alone.  A request is a line of JSON (``triple``, ``cpu``, ``features``,
-``effort``, and ``sizes`` of the modules in bytes) and the modules' texts.  A reply is a line of JSON (``sizes`` of the
-object files, or ``error``) and the object files.  The first line states the versions, which must be those of the
-caller.  The process ends with its standard input.
+``effort``, and ``sizes`` of the modules in bytes) and the modules' compressed texts.  A reply is a line of JSON
+(``sizes`` of the object files, or ``error``) and the object files. The first line states the versions, which must be
+those of the caller. The process ends with its standard input.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import zlib
 from typing import IO, Any
 
 import llvmlite
@@ -23,9 +24,10 @@ def versions() -> list[str]:
     return [llvmlite.__version__, repr(llvm.llvm_version_info)]
 
 
-def _object_files(request: dict[str, Any], texts: list[str]) -> list[bytes]:
+def _object_files(request: dict[str, Any], modules: list[bytes]) -> list[bytes]:
     result = []
-    for text in texts:
+    for packed in modules:
+        text = zlib.decompress(packed).decode()
         machine = llvm.Target.from_triple(request["triple"]).create_target_machine(
             cpu=request["cpu"],
             features=request["features"],
@@ -47,9 +49,9 @@ def _serve(source: IO[bytes], sink: IO[bytes]) -> None:
     _send(sink, {"versions": versions()}, [])
     while line := source.readline():
         request = json.loads(line)
-        texts = [source.read(size).decode() for size in request["sizes"]]
+        modules = [source.read(size) for size in request["sizes"]]
         try:
-            objects = _object_files(request, texts)
+            objects = _object_files(request, modules)
         except RuntimeError as error:
             _send(sink, {"error": str(error)}, [])
         else:

@@ -78,8 +78,8 @@ class CPUBackend(Backend[MachineCode]):
     def quick(self) -> CPUBackend | None:
         return CPUBackend(replace(self.processor, effort=0)) if self.has_quick else None
 
-    def emit_later(self, texts: Sequence[str], done: Callable[[list[bytes]], None]) -> None:
-        background_emit.submit(Job(texts, self.processor, effort_of(texts, self.processor), done))
+    def emit_later(self, packed: Sequence[bytes], characters: int, done: Callable[[list[bytes]], None]) -> None:
+        background_emit.submit(Job(packed, self.processor, effort_of(characters, self.processor), done))
 
     def is_object(self, code: bytes) -> bool:
         return is_object_file(code)

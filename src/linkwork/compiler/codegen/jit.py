@@ -56,13 +56,13 @@ def _emit_all(
     texts: Sequence[str], target: Target, waiting: Callable[[], float | None], *, assembly: bool
 ) -> list[bytes]:
     """Compile every module to an object file or assembly text, several in parallel."""
-    effort = effort_of(texts, target)
+    effort = effort_of(sum(map(len, texts)), target)
     return run([partial(_emit_one, text, target, effort, assembly=assembly) for text in texts], waiting=waiting)
 
 
-def effort_of(texts: Sequence[str], target: Target) -> int:
-    """Return LLVM's optimization level for modules: that of the target, but less for very long code."""
-    return min(target.effort, 1 if sum(map(len, texts)) > _MAX_OPTIMIZED else 2)
+def effort_of(characters: int, target: Target) -> int:
+    """Return LLVM's optimization level for modules of a length: that of the target, but less for very long code."""
+    return min(target.effort, 1 if characters > _MAX_OPTIMIZED else 2)
 
 
 def _emit_one(text: str, target: Target, max_effort: int, *, assembly: bool) -> bytes:
