@@ -81,7 +81,8 @@ class IKProblem:
         tolerance: Any = None,
         caller: str = "ik_problem",
     ) -> None:
-        self.robot, self.caller = robot, caller
+        self.robot = robot
+        self.caller = "IKProblem" if caller == "ik_problem" else caller  # of its methods
         self.tasks: tuple[Task, ...] = check_tasks(caller, robot, tasks)
         self.solver = choose_solver(caller, solver, self.tasks)
         self.lower, self.upper = read_limits(caller, robot, position_limits)
