@@ -205,6 +205,8 @@ def test_a_missing_target_is_named_and_no_other_argument():
         problem.solve(ARM.neutral())
     with pytest.raises(ValueError, match=f"^IKProblem.velocity: {said}"):
         problem.velocity(ARM.neutral(), 0.01)
+    with pytest.raises(ValueError, match=f"^DifferentialIK.velocity: {said}"):
+        problem.differential(0.01).velocity(ARM.neutral())
     with pytest.raises(
         ValueError, match=r"^IKProblem.solve: hand: expected poses of shape \(\.\.\., 4, 4\), got shape"
     ):
