@@ -83,11 +83,9 @@ def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> li
         first, *more = ({goal.frame: some} for some in X)
         return [GoalSpec(label, poses=first, drawn=tuple(more))]
     if isinstance(goal, Mapping):
-        joints = {joint.name for joint in robot.joints}
-        if goal and all(
-            _shape(x) == (4, 4) or (_shape(x) == (3,) and name in robot.frames and name not in joints)
-            for name, x in goal.items()
-        ):
+        shapes = {_shape(x) for x in goal.values()}
+        of_frames = any(name in robot.frames for name in goal) and not any(x.name in goal for x in robot.joints)
+        if goal and (shapes == {(4, 4)} or (shapes <= {(4, 4), (3,)} and of_frames)):
             for name in goal:
                 _check_frame(robot, name)
             return [GoalSpec(label, poses={name: _poses(f"{label}[{name!r}]", x) for name, x in goal.items()})]
