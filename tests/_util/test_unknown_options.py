@@ -13,7 +13,13 @@ from tests.helpers.public_interface import public_classes, public_functions
 
 import linkwork as lw
 from linkwork._util.checked_arguments import public
-from linkwork._util.foreign_name_tables import FUNCTION_REMEDIES, OPTIONS, POSITIONAL_REMEDIES, own_name
+from linkwork._util.foreign_name_tables import (
+    FUNCTION_REMEDIES,
+    MISSING_REMEDIES,
+    OPTIONS,
+    POSITIONAL_REMEDIES,
+    own_name,
+)
 from linkwork.errors import UnknownNameError
 
 ARM: Any = lw.load("double_pendulum")
@@ -39,6 +45,7 @@ def test_every_option_that_is_advised_exists() -> None:
     assert {own_name(key) for key in OPTIONS} <= known
     for caller in (*FUNCTION_REMEDIES, *POSITIONAL_REMEDIES):
         assert caller in parameters, caller
+    assert all(argument in parameters[caller] for caller, argument in MISSING_REMEDIES)
     for caller, remedies in FUNCTION_REMEDIES.items():
         assert not remedies.keys() & parameters[caller], caller
     for key, names in OPTIONS.items():
@@ -53,6 +60,11 @@ def test_unknown_options_name_the_one_that_there_is() -> None:
             lambda: ARM.inverse_kinematics(np.eye(4), "tip", tol=1e-3),
         ),
         ("inverse_kinematics: .*'mask'; ik.PositionTask", lambda: ARM.inverse_kinematics(np.eye(4), "tip", mask=[1])),
+        ("inverse_kinematics: .*'position'; X_target is also", lambda: ARM.inverse_kinematics(position=[1, 2, 3])),
+        ("inverse_kinematics: .*'tasks'; Robot.ik_problem", lambda: ARM.inverse_kinematics(tasks=[])),
+        ("inverse_kinematics: .*'targets'; Robot.ik_problem", lambda: ARM.inverse_kinematics(targets=[], frame="tip")),
+        ("inverse_kinematics: frame: .*Robot.ik_problem", lambda: ARM.inverse_kinematics(lw.ik.PositionTask("tip"))),
+        ("plan: .*'orientation_tolerance'; a goal .x, y, z.", lambda: ARM.plan(Q, Q, orientation_tolerance=np.inf)),
         ("plan: no option named 'timeout'; use time_limit, in seconds", lambda: ARM.plan(Q, Q, timeout=5)),
         ("plan: no option named 'time_limt'; did you mean 'time_limit'", lambda: ARM.plan(Q, Q, time_limt=5)),
         ("plan: .*'velocity'; a path has no times: PlanResult.timed", lambda: ARM.plan(Q, Q, velocity=1.0)),

@@ -15,7 +15,8 @@ def test_answers_keep_clear() -> None:
     q = robot.random_configuration(seed=3, size=60)
     q = q[robot.minimum_distance(q, scene) > 0.02]
     X = robot.pose(q, "hand")
-    clear = lw.ik.ClearanceTask(scene=scene, at_least=0.02)
+    clear = lw.ik.ClearanceTask(scene, 0.02)
+    assert clear == lw.ik.ClearanceTask(scene=scene, at_least=0.02)
     problem = robot.ik_problem([lw.ik.PoseTask("hand"), clear])
     found = problem.solve(hand=X)
     assert found.success.mean() > 0.95

@@ -173,6 +173,46 @@ def test_bad_input_says_what():
             call()
 
 
+def test_a_target_is_a_position_with_free_orientation():
+    positions = targets(ARM, "hand", 20, seed=8)[:, :3, 3]
+    found = ARM.inverse_kinematics(positions, "hand")
+    assert found.success.all() and found.orientation_error.max() == 0.0
+    assert np.abs(ARM.pose(found.q, "hand")[:, :3, 3] - positions).max() < 1e-5
+    one = [ARM.inverse_kinematics(positions[0].tolist(), "hand", orientation_tolerance=x) for x in (1e-6, np.inf)]
+    assert all(np.abs(ARM.pose(each.q, "hand")[:3, 3] - positions[0]).max() < 1e-5 for each in one)
+    assert ARM.inverse_kinematics(positions[1], "hand").problem is one[0].problem  # built once
+    pose = lw.pose(positions[0])
+    assert ARM.inverse_kinematics(pose, "hand").problem is not one[0].problem
+    flat = [ARM.inverse_kinematics(x, "hand", position_tolerance=(1e-6, 1e-6, np.inf)) for x in (pose, positions[0])]
+    assert [each.success for each in flat] == [True, True] and flat[1].orientation_error == 0.0
+    near = ARM.inverse_kinematics(positions[0], "hand", posture=ARM.neutral())
+    assert near.feasible and np.abs(ARM.pose(near.q, "hand")[:3, 3] - positions[0]).max() < 1e-5
+    for target, how, error, text in (
+        (positions[0], {"orientation_tolerance": 0.1}, ValueError, "orientation_tolerance: .* got a position"),
+        (pose[:3, :3], {}, ValueError, "X_target: .* got rotation matrices; ik.OrientationTask"),
+        ([np.nan, 0.0, 0.0], {}, ValueError, "X_target: expected positions"),
+        (lw.ik.PositionTask("hand"), {}, TypeError, "X_target: .* got PositionTask; use robot.ik_problem"),
+        ([lw.ik.PositionTask("hand")], {}, TypeError, "X_target: .* got PositionTask; use robot.ik_problem"),
+    ):
+        with pytest.raises(error, match=f"^inverse_kinematics: {text}"):
+            ARM.inverse_kinematics(target, "hand", **how)
+
+
+def test_a_missing_target_is_named_and_no_other_argument():
+    problem = ARM.ik_problem([lw.ik.PoseTask("hand")])
+    said = r"task 'hand' has no target; pass hand=<array of shape \(4, 4\)>, the pose of 'hand' in 'world'$"
+    with pytest.raises(ValueError, match=f"^IKProblem.solve: {said}"):
+        problem.solve(ARM.neutral())
+    with pytest.raises(ValueError, match=f"^IKProblem.velocity: {said}"):
+        problem.velocity(ARM.neutral(), 0.01)
+    with pytest.raises(ValueError, match=f"^DifferentialIK.velocity: {said}"):
+        problem.differential(0.01).velocity(ARM.neutral())
+    with pytest.raises(
+        ValueError, match=r"^IKProblem.solve: hand: expected poses of shape \(\.\.\., 4, 4\), got shape"
+    ):
+        problem.solve(hand=[1.0, 2.0, 3.0])
+
+
 def test_what_is_asked_often_is_made_once():
     robot, frame = lw.load("arm6"), "tool"
     X = robot.pose(robot.random_configuration(seed=0), frame)

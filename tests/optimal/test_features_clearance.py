@@ -42,7 +42,7 @@ def found(robot, feature, q, target=()):
 def test_distances_of_pairs_and_their_rows():
     (robot, links), where = arm(), scene()
     at = PathWindow(robot.tree, [[0.0] * 7], [TAU])
-    every = Clearance(scene=where, at_least=0.03, near=np.inf).bind(robot, at)
+    every = Clearance(where, 0.03, near=np.inf).bind(robot, at)
     few = Clearance(scene=where, pairs=[(links[-1], "table"), (links[1], links[6])], near=np.inf).bind(robot, at)
     spheres = Clearance(scene=where, at_least=0.03, near=0.05).bind(robot, at)
     by_link = Clearance(scene=where, near=np.inf, per="link").bind(robot, at)

@@ -10,8 +10,10 @@ import pytest
 
 import linkwork as lw
 from linkwork.collision.algorithms.displacement_bounds import joint_reaches
+from linkwork.kernels.compiler_api import compilations
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree_edits import straight_tree
+from linkwork.planning.goals import read_goals
 from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
 from linkwork.planning.search.halton_samples import halton
 from linkwork.planning.search.search_tree import PlanningTree
@@ -176,6 +178,59 @@ def test_goals_of_every_kind(arm: lw.Robot) -> None:
     standing = several.trajectory()
     assert standing.duration == 0.0 and standing.path_length() == 0.0 and not standing.extremes(1).upper.any()
     assert several.timed(acceleration=1.0).duration == 0.0
+
+
+def test_a_goal_is_a_position_with_free_orientation(arm: lw.Robot) -> None:
+    q = np.array([[-0.6, 1.2, 0.5], [-2.0, 0.5, 1.0]])
+    position = arm.pose(q[0], "tip")[:3, 3]
+    for goal, how in ((position, {"frame": "tip"}), (position.tolist(), {"frame": "tip"}), ({"tip": position}, {})):
+        found = arm.plan(START, goal, SCENE, **how)
+        assert found.success and np.abs(arm.pose(found.path[-1], "tip")[:3, 3] - position).max() < 1e-5
+    beside_a_pose = arm.plan(START, [q[0], arm.pose(q[1], "tip")], SCENE, frame="tip")  # nq = 3: a configuration
+    assert beside_a_pose.success and (beside_a_pose.goal == 1 or np.array_equal(beside_a_pose.path[-1], q[0]))
+    far = arm.plan(START, (9.0, 0.0, 0.0), SCENE, frame="tip")
+    assert far.status == "goal_unreachable"
+
+
+def test_several_positions_of_a_robot_without_three_coordinates() -> None:
+    robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
+    robot = robot.with_collisions("body3", lw.shapes.Sphere(0.05))
+    home, there = np.zeros(4), np.full(4, 0.3)
+    X = robot.pose(there, "body3")
+    specs = read_goals(robot, [X[:3, 3], there, X], "body3", 0)
+    assert [None if spec.poses is None else spec.poses["body3"].shape for spec in specs] == [(1, 3), None, (1, 4, 4)]
+    found = robot.plan(home, [X[:3, 3], X[:3, 3] + 9.0], WALL, frame="body3")
+    assert found.success and found.goal == 0
+    assert np.abs(robot.pose(found.path[-1], "body3")[:3, 3] - X[:3, 3]).max() < 1e-5
+    for goal, how, error, words in (
+        (X[:3, 3], {}, ValueError, r"goal: expected a configuration \(4,\), .*a position \(x, y, z\) needs frame="),
+        (X[:3, :3], {"frame": "body3"}, ValueError, "goal: expected .* got a rotation matrix"),
+        ((0.0, np.nan, 0.0), {"frame": "body3"}, ValueError, r"goal: expected a position, three numbers \[m\]"),
+        ([lw.ik.PositionTask("body3")], {}, TypeError, r"goal\[0\]: expected .* got PositionTask; .* needs frame="),
+    ):
+        with pytest.raises(error, match=f"^plan: {words}"):
+            robot.plan(home, goal, WALL, **how)
+
+
+def test_a_region_with_free_angles() -> None:
+    free = lw.planning.PoseRegion("tip", (0.1, 0.2, 0.3), [-np.inf] * 3 + [0.0] * 3, [np.inf] * 3 + [0.0] * 3)
+    X = free.sampled(200)
+    assert np.allclose(X[:, :3, 3], (0.1, 0.2, 0.3)) and (X[:, :3, :3].min(axis=0) < -0.5).all()
+    half = lw.planning.PoseRegion("tip", np.eye(4), [0.0] * 6, [0.0, 0.0, np.inf, 0.0, 0.0, 0.0]).sampled(200)
+    assert half[:, 1, 0].min() < -0.9 and half[:, 1, 0].max() > 0.9 and np.allclose(half[:, 2, 2], 1.0)
+    for lower, upper in (([-np.inf] * 6, [np.inf] * 6), ([np.inf] * 6, [np.inf] * 6), ([np.nan] * 6, [0.0] * 6)):
+        with pytest.raises(ValueError, match=r"lower: expected six numbers: .* infinite if free, and finite x, y, z"):
+            lw.planning.PoseRegion("tip", np.eye(4), lower, upper)
+
+
+def test_times_in_the_text_of_a_plan(arm: lw.Robot) -> None:
+    arm.plan(START, START, SCENE)
+    found = arm.plan(START, START, SCENE)
+    assert str(found._replaced(seconds=0.25)).endswith(", in 250 ms")
+    assert str(found._replaced(seconds=11.1, _compiled=True)).endswith(", in 11.1 s, with compilation")
+    first = compilations()
+    another = arm.with_collisions("fore", lw.shapes.Capsule(0.02, 0.1))
+    assert another.plan(START, START)._compiled == (compilations() > first)
 
 
 def test_angles_without_limits_go_the_short_way(arm: lw.Robot) -> None:

@@ -94,8 +94,12 @@ def named_error(
     result = _of_a_kind(function, caller, values, error, text if is_plain else "")
     if result is not None:
         return result
-    if is_plain and _names_caller(text, caller) and _OBJECT.match(_without_caller(text, caller)):
-        return None  # the error is about the object whose method was called
+    rest = _without_caller(text, caller)
+    if is_plain and _OBJECT.match(rest):  # the error is about the object whose method was called
+        if _names_caller(text, caller):
+            return None
+        if rest != text:
+            return _again(type(error), f"{caller}: {rest}")
     culprit = _culprit(passed, text, is_plain) or _passed_on(passed, text, below)
     if culprit is not None:
         name, value = culprit

@@ -12,6 +12,7 @@ __all__ = [
     "CLASSES",
     "CLASS_REMEDIES",
     "FUNCTION_REMEDIES",
+    "MISSING_REMEDIES",
     "MODULES",
     "OPTIONS",
     "POSITIONAL_REMEDIES",
@@ -519,14 +520,28 @@ FUNCTION_REMEDIES: dict[str, dict[str, str]] = {
             ("scene", "margin", "collision", "avoid_collisions", "weights", "damping"),
             "Robot.ik_problem combines tasks with weights, such as ik.ClearanceTask",
         ),
-    },
-    "plan": dict.fromkeys(
-        (
-            *("velocity", "max_velocity", "acceleration", "max_acceleration", "velocity_scaling", "vel", "acc"),
-            *("max_velocity_scaling_factor", "max_acceleration_scaling_factor", "duration"),
+        **dict.fromkeys(
+            ("position", "positions", "target_position", "pos", "p", "xyz"),
+            "X_target is also a position (3,) or several (..., 3), with free orientation",
         ),
-        "a path has no times: PlanResult.timed(velocity=..., acceleration=...) adds them",
-    ),
+        **dict.fromkeys(
+            ("task", "tasks", "targets"),
+            "Robot.ik_problem(tasks).solve(...) solves tasks, with targets by the names of the tasks",
+        ),
+    },
+    "plan": {
+        **dict.fromkeys(
+            (
+                *("velocity", "max_velocity", "acceleration", "max_acceleration", "velocity_scaling", "vel", "acc"),
+                *("max_velocity_scaling_factor", "max_acceleration_scaling_factor", "duration"),
+            ),
+            "a path has no times: PlanResult.timed(velocity=..., acceleration=...) adds them",
+        ),
+        **dict.fromkeys(
+            ("orientation_tolerance", "position_tolerance", "goal_tolerance", "position", "target_position"),
+            "a goal (x, y, z) with frame= leaves the orientation free, and planning.PoseRegion bounds poses",
+        ),
+    },
     "TrajectoryProblem": dict.fromkeys(("dt", "timestep", "time_step"), "a step takes duration / num_steps"),
     "simulate": {
         **dict.fromkeys(
@@ -545,6 +560,11 @@ POSITIONAL_REMEDIES: dict[str, str] = {
     "Box": "write the lengths of the edges as one argument, Box((x, y, z))",
 }
 """Remedies for calls with too many positional arguments."""
+
+MISSING_REMEDIES: dict[tuple[str, str], str] = {
+    ("inverse_kinematics", "frame"): "tasks name their frames, and Robot.ik_problem(tasks).solve(...) solves them",
+}
+"""Remedies for calls without a required argument, by function and argument."""
 
 REMEDIES: dict[str, str] = {
     **dict.fromkeys(

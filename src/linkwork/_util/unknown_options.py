@@ -10,6 +10,7 @@ from typing import Any
 
 from linkwork._util.foreign_name_tables import (
     FUNCTION_REMEDIES,
+    MISSING_REMEDIES,
     OPTIONS,
     POSITIONAL_REMEDIES,
     by_foreign_name,
@@ -33,7 +34,7 @@ def option_hint(caller: str, name: str, known: Iterable[str]) -> str:
 def unknown_option_error(
     caller: str, function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any], error: Exception
 ) -> Exception | None:
-    """Return the error for a call with an unknown option or too many arguments, or None for any other error.
+    """Return the error for a call with an unknown option, too many arguments or too few, or None for any other error.
 
     Call it only after the call has failed: it compares the call with the signature.
     """
@@ -51,13 +52,20 @@ def unknown_option_error(
         return _no_option(caller, unknown[0], free)
     places = [p for p in parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(arguments) <= len(places) or inspect.Parameter.VAR_POSITIONAL in kinds:
-        return None
+        missing = (p.name for p in places[len(arguments) :] if p.default is p.empty and p.name not in named)
+        return _without_argument(caller, next(missing, ""))
     implied = 1 if places and places[0].name in ("self", "cls") else 0
     options = [name for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY and name not in named]
     remedy = f"pass these by name: {listed(options)}" if options else f"there are {listed(by_name[implied:])}"
     expected, got = len(places) - implied, len(arguments) - implied
     count = f"expected at most {expected} positional argument{'' if expected == 1 else 's'}, got {got}"
     return TypeError(f"{caller}: {count}; {POSITIONAL_REMEDIES.get(caller, remedy)}")
+
+
+def _without_argument(caller: str, name: str) -> TypeError | None:
+    """Return the error for a call without a required argument that has a remedy, or None."""
+    remedy = MISSING_REMEDIES.get((caller, name))
+    return None if remedy is None else TypeError(f"{caller}: {name}: expected a value, got none; {remedy}")
 
 
 def _forwarded(caller: str, options: list[str], unknown: list[str], error: Exception) -> Exception | None:

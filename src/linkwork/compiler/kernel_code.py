@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, ClassVar
 from weakref import ReferenceType, ref
 
 from linkwork._util.fork_safe_lock import Lock
@@ -13,7 +13,7 @@ from linkwork.compiler.build import Source
 from linkwork.compiler.code_parts import CompiledPart, compiled, improvable, store_best
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 
-__all__ = ["KernelCode"]
+__all__ = ["KernelCode", "compilations"]
 
 Improve = Callable[[Any], object]
 
@@ -25,6 +25,8 @@ class KernelCode:
     background and replaces it; results are the same to the bit.  The backend's machine must be able to run in this
     process.
     """
+
+    compilations: ClassVar[int] = 0  # of all kernels, those loaded from the cache included
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -55,6 +57,7 @@ class KernelCode:
         with self._lock:
             known = self._entries.keys() - self._improve.keys() if best else self._entries.keys()
             missing = [name for name in names if backend.parts(name, real) and (name, real) not in known]
+            KernelCode.compilations += bool(missing)
             parts = dict.fromkeys(part for name in missing for part in backend.parts(name, real))
             start, traced = time.perf_counter(), self.source.trace_seconds
             absent = [part for part in parts if not self._has(part, real, best)]
@@ -152,6 +155,11 @@ class KernelCode:
                 if other == real and all(self._has(part, real, best=True) for part in backend.parts(name, real)):
                     self._load(name, real)
             self._forget()
+
+
+def compilations() -> int:
+    """Return how often this process has compiled or loaded code of kernels: a call that raises it has compiled."""
+    return KernelCode.compilations
 
 
 def _weakly(owner: ReferenceType[Any], name: str) -> Callable[[], Improve | None]:

@@ -226,9 +226,9 @@ def read_target(
     if value is None:
         value = task.target
     if value is None:
-        doc = task.target_of.doc if task.target_of is not None else ""
+        doc = task.target_of.doc.removeprefix("the ") if task.target_of is not None else "target"
         raise ValueError(
-            f"{caller}: task {task.name!r} has no target; pass {task.name}=<array of shape {shape}>: {doc}"
+            f"{caller}: task {task.name!r} has no target; pass {task.name}=<array of shape {shape}>, the {doc}"
         )
     kind = task.target_of.kind if task.target_of is not None else ""
     name = f"{caller}: {task.name}: expected {_WORDS.get(kind, 'numbers')} of shape (..., {', '.join(map(str, shape))})"

@@ -81,7 +81,8 @@ class IKProblem:
         tolerance: Any = None,
         caller: str = "ik_problem",
     ) -> None:
-        self.robot, self.caller = robot, caller
+        self.robot = robot
+        self.caller = "IKProblem" if caller == "ik_problem" else caller  # of its methods
         self.tasks: tuple[Task, ...] = check_tasks(caller, robot, tasks)
         self.solver = choose_solver(caller, solver, self.tasks)
         self.lower, self.upper = read_limits(caller, robot, position_limits)
@@ -306,14 +307,15 @@ class IKProblem:
 
     def differential(self, dt: float, **options: Any) -> DifferentialIK:
         """Build a differential IK step of ``dt`` [s] for these tasks and limits; options as in `Robot.velocity_for`."""
+        return self._differential(dt, options, "DifferentialIK")
+
+    def _differential(self, dt: float, options: dict[str, Any], caller: str) -> DifferentialIK:
         limits, own = options.pop("motion_limits", True), {"position": (self.lower, self.upper)}
         if limits is True or isinstance(limits, Mapping):
             limits = own if limits is True else own | dict(limits)
         locked = options.pop("locked", ())
         locked = (*self.locked, *read_locked(self.caller, self.robot, locked))
-        return DifferentialIK(
-            self.robot, self.tasks, dt, motion_limits=limits, locked=locked, caller=self.caller, **options
-        )
+        return DifferentialIK(self.robot, self.tasks, dt, motion_limits=limits, locked=locked, caller=caller, **options)
 
     def velocity(self, q: Any, dt: float, *, v_last: Any = None, **targets: Any) -> VelocityResult:
         """Compute the velocity at q (..., nq) that moves the tasks towards their targets in one time step ``dt`` [s].
@@ -322,7 +324,7 @@ class IKProblem:
         """
         known = self._steps_of_time.get(dt)
         if known is None:
-            known = self.differential(dt)
+            known = self._differential(dt, {}, self.caller)
             self._steps_of_time = {dt: known}
         return known.velocity(q, v_last=v_last, **targets)
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork.errors import ArgumentError
 from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.ik.closed_form import ClosedForm, closed_form_of
 from linkwork.ik.differential import DAMPING, DifferentialIK
@@ -15,13 +16,14 @@ from linkwork.ik.ik_problem import STEPS, IKProblem
 from linkwork.ik.path_ik import JUMP, IKPathResult
 from linkwork.ik.result import IKResult
 from linkwork.ik.tasks.arguments import pose_tolerance
-from linkwork.ik.tasks.frame_tasks import Axes, PoseTask
+from linkwork.ik.tasks.frame_tasks import Axes, PoseTask, PositionTask
 from linkwork.ik.tasks.joint_tasks import PostureTask
 from linkwork.ik.tasks.task import TOLERANCE, Task
 from linkwork.ik.traced_ik import traced_solution
 from linkwork.ik.velocity_result import VelocityResult
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_base import Array, RobotBase
+from linkwork.spatial.arguments import is_like_rotation
 
 __all__ = ["ClosedFormMethods", "InverseKinematicsMethods"]
 
@@ -51,7 +53,8 @@ class InverseKinematicsMethods(RobotBase):
     ) -> IKResult:
         """Compute configurations at which a frame has a pose, within limits; one pose or a batch.
 
-        ``X_target`` (..., 4, 4): pose of ``frame`` in ``relative_to``.
+        ``X_target``: pose (..., 4, 4) of ``frame`` in ``relative_to``, or position (..., 3) of its origin [m].  With a
+        position the orientation is free.
         ``q_init`` (..., nq): initial guess; default: the middle of the limits.  If the search from it fails, it is
         repeated from a fixed sequence of starts.
         ``nearest_to`` (..., nq): return the configuration nearest to this one of all that have the pose, by the sum of
@@ -115,13 +118,26 @@ class InverseKinematicsMethods(RobotBase):
             if traced and option is not None:
                 raise ValueError(f"inverse_kinematics: {argument}: not supported in a compiled function")
         tolerance = pose_tolerance("inverse_kinematics", position_tolerance, orientation_tolerance)
+        task_type: type[PoseTask] | type[PositionTask] = PoseTask
+        if _is_position(X_target):
+            if orientation_tolerance.__class__ is not float or orientation_tolerance not in (TOLERANCE, np.inf):
+                raise ValueError(
+                    "inverse_kinematics: orientation_tolerance: expected a pose (4, 4) as X_target, got a position, "
+                    "whose orientation is free; use lw.pose(position, rpy=...)"
+                )
+            task_type, tolerance = PositionTask, tolerance[3:]
+            if key:
+                key = (*key, "position")
+                known = self._calls.get(key)
+                if known is not None and not traced:
+                    return cast(IKResult, known.solve(q_init, nearest_to=nearest_to, X_target=X_target))
         if posture is not None:
             if nearest_to is not None or num_solutions is not None:
                 raise ValueError(
                     "inverse_kinematics: posture: cannot be combined with nearest_to or num_solutions; omit one"
                 )
-            pose = PoseTask(frame, relative_to=relative_to, axes=axes, tolerance=tolerance, name="X_target")
-            both = [pose, PostureTask(weight=1.0, name="posture")]
+            task = task_type(frame, relative_to=relative_to, axes=axes, tolerance=tolerance, name="X_target")
+            both = [task, PostureTask(weight=1.0, name="posture")]
             problem = IKProblem(
                 self,
                 both,
@@ -133,7 +149,7 @@ class InverseKinematicsMethods(RobotBase):
             )
             q_init = posture if q_init is None else q_init
             return problem.solve(q_init, time_limit=time_limit, X_target=X_target, posture=posture)
-        task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_target")
+        task = task_type(frame, relative_to=relative_to, axes=axes, name="X_target")
         problem = IKProblem(
             type(self)(self._subject.tree) if traced else self,
             task,
@@ -297,3 +313,21 @@ class ClosedFormMethods(RobotBase):
         if known is None:
             known = self._calls[key] = cast(Any, (closed_form_of(self, frame, relative_to, locked),))
         return cast("ClosedForm | None", known[0])
+
+
+def _is_position(target: Any) -> bool:
+    """Return True for positions (..., 3), and False for other arrays.
+
+    Raises TypeError for tasks, and ValueError for rotation matrices.
+    """
+    first = target[0] if isinstance(target, (list, tuple)) and target else target
+    expected = "inverse_kinematics: X_target: expected poses of shape (..., 4, 4) or positions (..., 3)"
+    if isinstance(first, Task):
+        raise ArgumentError(f"{expected}, got {type(first).__name__}; use robot.ik_problem(tasks).solve()")
+    try:
+        shape: tuple[int, ...] = np.shape(target)
+    except (TypeError, ValueError):
+        return False
+    if shape[-1:] == (3,) and is_like_rotation(target):
+        raise ValueError(f"{expected}, got rotation matrices; ik.OrientationTask has such targets")
+    return shape[-1:] == (3,)

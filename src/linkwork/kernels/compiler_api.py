@@ -9,6 +9,7 @@ from linkwork.compiler.kernel import Kernel as Kernel
 from linkwork.compiler.kernel import call_state as call_state
 from linkwork.compiler.kernel import make_ready as make_ready
 from linkwork.compiler.kernel import single_call as single_call
+from linkwork.compiler.kernel_code import compilations as compilations
 from linkwork.compiler.operation_counts import operations_of as operations_of
 from linkwork.compiler.program import Port as Port
 from linkwork.compiler.program import arithmetic as arithmetic
@@ -33,6 +34,7 @@ __all__ = [
     "cache_location",
     "call_state",
     "code_statistics",
+    "compilations",
     "compile",
     "compile_guarded",
     "compile_piecewise",

@@ -1,4 +1,4 @@
-"""Goals of a planner: configurations, poses, pose regions and lists of them, resolved to configurations."""
+"""Goals of a planner: configurations, poses, positions, pose regions and lists of them, as configurations."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork.errors import Status, UnknownNameError
-from linkwork.ik.tasks.frame_tasks import PoseTask
+from linkwork.errors import ArgumentError, Status, UnknownNameError
+from linkwork.ik.tasks.frame_tasks import PoseTask, PositionTask
+from linkwork.ik.tasks.task import Task
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.planning.collision_space import collisions_of, limits_of
 from linkwork.planning.planning_space import PlanningSpace
-from linkwork.spatial.arguments import checked_pose, is_like_pose, matrix_of
+from linkwork.spatial.arguments import checked_array, checked_pose, is_like_pose, is_like_rotation, matrix_of
 from linkwork.spatial.pose import Pose
 
 __all__ = ["GoalConfigurations", "GoalSpec", "PoseRegion", "read_goals", "resolve_goals"]
@@ -28,11 +29,11 @@ _DRAWS = 4  # attempts if none of the poses is valid
 
 @dataclass(frozen=True)
 class GoalSpec:
-    """One goal of a query: a configuration, or a set of poses of frames, any of which may be reached."""
+    """One goal of a query: a configuration, or a set of poses or positions of frames, any of which may be reached."""
 
     label: str
     q: np.ndarray | None = None
-    poses: Mapping[str, np.ndarray] | None = None  # (n, 4, 4) of each frame
+    poses: Mapping[str, np.ndarray] | None = None  # (n, 4, 4) of each frame; positions (1, 3) [m]
     drawn: tuple[Mapping[str, np.ndarray], ...] = ()  # alternatives if none of the poses is valid
 
 
@@ -51,7 +52,7 @@ class GoalConfigurations:
 def read_goals(robot: Any, goal: Any, frame: str | None, seed: int) -> list[GoalSpec]:
     """Return the goals that the argument ``goal`` of `Robot.plan` states.
 
-    Poses are those of ``frame``; poses of a region are drawn with ``seed``.
+    Poses and positions are those of ``frame``; poses of a region are drawn with ``seed``.
 
     Raises ValueError, TypeError and UnknownNameError.
     """
@@ -61,11 +62,19 @@ def read_goals(robot: Any, goal: Any, frame: str | None, seed: int) -> list[Goal
     if not result:
         raise ValueError("plan: goal: expected at least one goal, got none")
     if frame is not None and all(spec.q is not None for spec in result):
-        raise ValueError(f"plan: goal: expected a pose (4, 4) of frame {frame!r} among them, got configurations alone")
+        raise ValueError(
+            f"plan: goal: expected a pose (4, 4) or a position (3,) of frame {frame!r} among them, got configurations "
+            f"alone; omit frame="
+        )
     return result
 
 
 def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> list[GoalSpec]:
+    if isinstance(goal, Task):
+        raise ArgumentError(
+            f"plan: {label}: expected configurations, poses (4, 4) or positions (3,), got {type(goal).__name__}; a "
+            f"pose or a position needs frame=, and robot.ik_problem(tasks).solve().q is a configuration of tasks"
+        )
     if isinstance(goal, Pose):
         goal = matrix_of(goal)
     if isinstance(goal, PoseRegion):
@@ -74,7 +83,9 @@ def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> li
         first, *more = ({goal.frame: some} for some in X)
         return [GoalSpec(label, poses=first, drawn=tuple(more))]
     if isinstance(goal, Mapping):
-        if goal and all(np.shape(x) == (4, 4) for x in goal.values()):
+        shapes = {_shape(x) for x in goal.values()}
+        of_frames = any(name in robot.frames for name in goal) and not any(x.name in goal for x in robot.joints)
+        if goal and (shapes == {(4, 4)} or (shapes <= {(4, 4), (3,)} and of_frames)):
             for name in goal:
                 _check_frame(robot, name)
             return [GoalSpec(label, poses={name: _poses(f"{label}[{name!r}]", x) for name, x in goal.items()})]
@@ -90,14 +101,28 @@ def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> li
         if len(shape) == 2:
             return [GoalSpec(label, poses={frame: _poses(label, goal)})]
         return [GoalSpec(f"{label}[{k}]", poses={frame: _poses(f"{label}[{k}]", x)}) for k, x in enumerate(goal)]
+    if frame is not None and _is_position(robot, shape, label):
+        if is_like_rotation(goal):
+            raise ValueError(
+                f"plan: {label}: expected a pose (4, 4) or a position (3,) of frame {frame!r}, got a rotation matrix"
+            )
+        if len(shape) == 1:
+            return [GoalSpec(label, poses={frame: _poses(label, goal)})]
+        return [GoalSpec(f"{label}[{k}]", poses={frame: _poses(f"{label}[{k}]", x)}) for k, x in enumerate(goal)]
     if isinstance(goal, (list, tuple)) and any(
-        _shape(spec) or isinstance(spec, (PoseRegion, Mapping)) for spec in goal
+        _shape(spec) or isinstance(spec, (PoseRegion, Mapping, Task)) for spec in goal
     ):
         parts = [_read(robot, spec, frame, seed, f"{label}[{k}]") for k, spec in enumerate(goal)]
         return [spec for part in parts for spec in part]
     if frame is not None and shape[-1:] != (robot.nq,):
         raise ValueError(
-            f"plan: {label}: expected a pose (4, 4) of frame {frame!r} or several (n, 4, 4), got shape {shape}"
+            f"plan: {label}: expected a pose (4, 4) of frame {frame!r}, a position (3,), or several of them, got shape "
+            f"{shape}"
+        )
+    if frame is None and shape == (3,) and robot.nq != 3:
+        raise ValueError(
+            f"plan: {label}: expected a configuration ({robot.nq},), got shape (3,); a position (x, y, z) needs "
+            f"frame=, for example frame={robot.frames[-1]!r}"
         )
     q = read_configuration(robot, "plan", label, goal)
     if q.ndim == 1:
@@ -116,12 +141,25 @@ def _shape(goal: Any) -> tuple[int | None, ...]:
     return result
 
 
+def _is_position(robot: Any, shape: tuple[int | None, ...], label: str) -> bool:
+    """Return True for the shape of one position or several.
+
+    For a robot with nq = 3 only a single goal is a position: several, and those among others, are configurations.
+    """
+    if robot.nq == 3:
+        return shape == (3,) and label == "goal"
+    return shape[-1:] == (3,) and len(shape) <= 2
+
+
 def _check_frame(robot: Any, name: Any) -> None:
     if name not in robot.frames:
         raise UnknownNameError("frame", str(name), [*robot.frames])
 
 
 def _poses(label: str, X: Any) -> np.ndarray:
+    """Return a pose (1, 4, 4), or a position (1, 3), after a check."""
+    if _shape(X) == (3,):
+        return checked_array(X, f"plan: {label}: expected a position, three numbers [m]", (3,))[None]
     return np.array(checked_pose(X, f"plan: {label}").elements(), dtype=float).reshape(1, 4, 4)
 
 
@@ -181,7 +219,7 @@ def _valid_configurations(
 def _solve_poses(
     space: PlanningSpace, spec: GoalSpec, q_init: np.ndarray, max_solutions: int
 ) -> tuple[np.ndarray, str]:
-    """Return configurations (n, nq) at which frames have the goal's poses, and a reason if there are none."""
+    """Return configurations (n, nq) at which frames have the goal's poses or positions, or a reason why none has."""
     robot, poses = space.robot, spec.poses or {}
     limits = (space.lower, space.upper) if space.limited else None
     constraint_tasks = space.tasks
@@ -194,7 +232,9 @@ def _solve_poses(
         else:
             result = robot.inverse_kinematics(X, frame, q_init=q_init, position_limits=limits)
     else:
-        pose_tasks = [PoseTask(frame, name=f"at {frame}") for frame in poses]
+        pose_tasks = [
+            (PositionTask if X.ndim == 2 else PoseTask)(frame, name=f"at {frame}") for frame, X in poses.items()
+        ]
         problem, is_batch = (
             robot.ik_problem([*pose_tasks, *constraint_tasks], position_limits=limits),
             len(next(iter(poses.values()))) > 1,
@@ -218,13 +258,14 @@ class PoseRegion:
     """Task-space region: all poses X · Y of a frame, with Y within bounds.
 
     ``lower`` and ``upper`` bound Y by six numbers in X's axes: roll, pitch and yaw [rad], x, y and z [m]; equal bounds
-    fix one. For a cup that may be placed anywhere on a board, at any angle about its axis, z, roll and pitch are
-    fixed.
+    fix one, and infinite bounds leave an angle free. For a cup that may be placed anywhere on a board, at any angle
+    about its axis, z, roll and pitch are fixed.
 
     Source: Berenson, Srinivasa and Kuffner, Task space regions, 2011.
 
     >>> import linkwork as lw
-    >>> low, high = [0, 0, -3.1, -0.2, -0.2, 0], [0, 0, 3.1, 0.2, 0.2, 0]
+    >>> free = float("inf")
+    >>> low, high = [0, 0, -free, -0.2, -0.2, 0], [0, 0, free, 0.2, 0.2, 0]
     >>> anywhere = lw.planning.PoseRegion("hand", lw.pose((0.5, 0, 0.3)), low, high)
     >>> anywhere.sampled(5, seed=0).shape
     (5, 4, 4)
@@ -246,7 +287,9 @@ class PoseRegion:
     def sampled(self, count: int, *, seed: int = 0) -> np.ndarray:
         """Return random poses (count, 4, 4) of the region, uniform in its six coordinates; reproducible by seed."""
         u = np.random.default_rng([seed, 5]).uniform(size=(count, 6))
-        x = self.lower + u * (self.upper - self.lower)
+        is_free = np.isinf(self.lower) | np.isinf(self.upper)
+        lower, upper = np.where(is_free, -np.pi, self.lower), np.where(is_free, np.pi, self.upper)
+        x = lower + u * (upper - lower)
         result: np.ndarray = self.X @ _region_poses(x)
         return result
 
@@ -255,9 +298,12 @@ class PoseRegion:
 
 
 def _six(name: str, x: Any) -> np.ndarray:
-    expected = f"PoseRegion: {name}: expected six finite numbers: roll, pitch, yaw [rad], x, y, z [m]"
+    expected = (
+        f"PoseRegion: {name}: expected six numbers: roll, pitch, yaw [rad], infinite if free, and finite x, y, z [m]"
+    )
     result = np.asarray(real_array(expected, x), dtype=float)
-    if result.shape != (6,) or not np.isfinite(result).all():
+    never = np.inf if name == "lower" else -np.inf
+    if result.shape != (6,) or np.isnan(result).any() or np.isinf(result[3:]).any() or (result == never).any():
         raise ValueError(f"{expected}; got {x!r}")
     return result
 

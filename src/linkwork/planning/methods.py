@@ -55,11 +55,14 @@ class PlanningMethods(RobotBase):
         ``start`` is a configuration, or several (n, nq), of which any may be used.  ``goal`` is
 
         - a configuration, or several (n, nq);
-        - a pose (4, 4) of ``frame``, or several (n, 4, 4); or a dict of poses by frame that must hold together.
-          Inverse kinematics computes up to ``max_goal_solutions`` configurations for each; those without
-          collisions are goals;
+        - a pose (4, 4) of ``frame``, or several (n, 4, 4);
+        - a position (x, y, z) of ``frame`` [m] with free orientation, or, unless nq = 3, several (n, 3);
+        - a dict of poses and positions by frame that must hold together;
         - a `linkwork.planning.PoseRegion`, from which poses are drawn;
         - a list of any of these.
+
+        Inverse kinematics computes up to ``max_goal_solutions`` configurations for each pose and position; those
+        without collisions are goals.
 
         ``collision_check``: ``"certified"``, a proof for the whole path, or ``"sampled"``, a check at configurations
         ``resolution`` apart [rad, m] without any statement about those in between.  Planar and floating joints move

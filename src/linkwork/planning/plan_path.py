@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from linkwork.collision.motion_validity import METHODS
 from linkwork.errors import Status, UnknownNameError
 from linkwork.ik.arguments import read_limits
 from linkwork.kernels.array_arguments import real_array
+from linkwork.kernels.compiler_api import compilations
 from linkwork.kernels.robot_arguments import by_joint, read_configuration
 from linkwork.planning.clearance_margins import read_margins, read_pairs, touching_margins
 from linkwork.planning.collision_space import base_inside, collisions_of, limits_of
@@ -27,7 +28,7 @@ from linkwork.planning.search.path_smoothing import shorten_path
 from linkwork.planning.search.rrt_connect_batch import SearchOptions, rrt_connect
 from linkwork.planning.search.search_tree import GrownTree
 
-__all__ = ["PLANNERS", "PlanQuery", "plan_path", "read_space"]
+__all__ = ["PLANNERS", "PlanQuery", "QueryBegin", "plan_path", "read_space"]
 
 PLANNERS = ("connect", "optimal")
 _NODES = 200_000  # maximum nodes of both trees
@@ -59,7 +60,7 @@ def plan_path(
     progress: Any,
 ) -> PlanResult:
     """Return the result of a query for a collision-free path; see `Robot.plan` for the arguments."""
-    begin_time = time.perf_counter()
+    begin = QueryBegin.now()
     one_of("plan", "method", method, PLANNERS)
     seed = integer("plan", "seed", seed, least=0, most=None, what="an integer")
     read_progress("plan", progress)
@@ -88,7 +89,7 @@ def plan_path(
         constraint_tolerance,
         pairs,
     )
-    query = PlanQuery(space, start, goal, frame, int(seed), begin_time)
+    query = PlanQuery(space, start, goal, frame, int(seed), begin)
     starts, goals, refused = query.end_configurations(max_goal_solutions)
     if refused is not None:
         return refused
@@ -129,7 +130,7 @@ def plan_path(
                 iterations=max_iterations,
                 continues=clock.continues,
                 shorten=shorten,
-                begin_time=begin_time,
+                begin_time=begin.time,
             )
     del space.has_time  # later uses of the space have no time limit
     return query.finish(path, trees, goals, clock, history)
@@ -172,14 +173,25 @@ def read_space(
     return ConstrainedSpace(robot, scene, tasks=constraint_tasks, **options)
 
 
+class QueryBegin(NamedTuple):
+    """Beginning of a query: its time, and the number of compilations before it."""
+
+    time: float  # [s], of perf_counter
+    compilations: int
+
+    @classmethod
+    def now(cls) -> QueryBegin:
+        return cls(time.perf_counter(), compilations())
+
+
 class PlanQuery:
     """Query for a path in a planning space: its starts, its goals, and the construction of its result."""
 
     def __init__(
-        self, space: PlanningSpace, start: Any, goal: Any, frame: str | None, seed: int, begin_time: float
+        self, space: PlanningSpace, start: Any, goal: Any, frame: str | None, seed: int, begin: QueryBegin
     ) -> None:
         """Read the starts and goals.  Raises the exceptions of `Robot.plan` for invalid ones."""
-        self.space, self.begin_time = space, begin_time
+        self.space, self.begin = space, begin
         self.starts = _starts(space.robot, start)
         self.goals = read_goals(space.robot, goal, frame, seed)
 
@@ -289,7 +301,7 @@ class PlanQuery:
             path=np.empty((0, space.robot.nq)) if path is None else path,
             cost=np.inf if path is None else space.cost(path),
             goal=goal,
-            seconds=time.perf_counter() - self.begin_time,
+            seconds=time.perf_counter() - self.begin.time,
             nodes=sum(tree.count for tree in trees),
             iterations=iterations,
             motions_checked=space.checked,
@@ -298,6 +310,7 @@ class PlanQuery:
             _space=space,
             _trees=tuple(trees),
             history=tuple(history),
+            _compiled=compilations() > self.begin.compilations,
         )
 
 

@@ -70,6 +70,7 @@ class PlanResult(Result):
     _space: Any = field(repr=False)
     _trees: tuple[Any, ...] = field(repr=False, default=())
     history: tuple[CostSoFar, ...] = field(repr=False, default=())
+    _compiled: bool = field(repr=False, default=False)  # in ``seconds``
 
     def __repr__(self) -> str:
         if not self.success:
@@ -154,7 +155,9 @@ class PlanResult(Result):
 
     def __str__(self) -> str:
         if self.success:
-            return f"solved: {len(self.path)} configurations, {self.cost:.4g} long, in {1e3 * self.seconds:.3g} ms"
+            spent = f"{1e3 * self.seconds:.3g} ms" if self.seconds < 1.0 else f"{self.seconds:.3g} s"
+            compiled = ", with compilation" if self._compiled else ""
+            return f"solved: {len(self.path)} configurations, {self.cost:.4g} long, in {spent}{compiled}"
         return self.explain()
 
 

@@ -10,7 +10,6 @@ import inspect
 import os
 import pickle
 import struct
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
@@ -27,7 +26,7 @@ from linkwork._util.validation import integer
 from linkwork.errors import Status
 from linkwork.geometry.scene import Scene
 from linkwork.model.collision_pairs import collision_pairs, link_shapes
-from linkwork.planning.plan_path import PlanQuery, read_space
+from linkwork.planning.plan_path import PlanQuery, QueryBegin, read_space
 from linkwork.planning.result import PlanResult
 from linkwork.planning.roadmap_graph import RoadmapGraph
 from linkwork.planning.search.neighbor_graph import BLOCKED, FREE, UNKNOWN
@@ -145,7 +144,7 @@ class Roadmap:
         says whether start or goal has no neighbours.
         """
         graph, space = self._graph, self._graph.space
-        query = PlanQuery(space, start, goal, frame, graph.seed, time.perf_counter())
+        query = PlanQuery(space, start, goal, frame, graph.seed, QueryBegin.now())
         starts, goals, refused = query.end_configurations(max_goal_solutions)
         if refused is not None:
             return refused

@@ -24,6 +24,7 @@ __all__ = [
     "checked_string",
     "fixed_array",
     "is_like_pose",
+    "is_like_rotation",
     "is_rigid",
     "matrix_of",
 ]
@@ -81,6 +82,14 @@ def is_like_pose(value: Any) -> bool:
         return True
     X = as_float_array(value)
     return X is not None and X.shape == (4, 4) and _deviation(X) <= _LIKE_RIGID
+
+
+def is_like_rotation(value: Any) -> bool:
+    """Return True for matrices (..., 3, 3) that are rotations within 0.01, but no three positions."""
+    R = as_float_array(value)
+    if R is None or R.shape[-2:] != (3, 3):
+        return False
+    return bool(np.max(np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)), initial=0.0) <= _LIKE_RIGID)
 
 
 def _deviation(X: np.ndarray) -> float:

@@ -21,11 +21,11 @@ __all__ = ["ClearanceTask", "scene_array", "scene_rows"]
 
 
 @public_constructor
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ClearanceTask(AimedTask):
     """Task: links keep a distance of ``at_least`` [m] from each other and from the obstacles of a scene.
 
-        robot.ik_problem([lw.ik.PoseTask("hand"), lw.ik.ClearanceTask(scene=scene, at_least=0.02)])
+        robot.ik_problem([lw.ik.PoseTask("hand"), lw.ik.ClearanceTask(scene, 0.02)])
 
     It has one error per link: the smallest distance of the link's shapes to obstacles and to earlier links, for the
     pairs of `Robot.collision_pairs`.  A hard task holds at every solution; with a weight, the missing distance costs ½
@@ -36,7 +36,7 @@ class ClearanceTask(AimedTask):
     scene: Scene | None = field(default=None, compare=False)
     at_least: float = 0.0
     capacities: tuple[tuple[SolidKind, int], ...] = field(init=False, default=(), repr=False)
-    links: tuple[str, ...] = field(default=(), repr=False)
+    links: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.scene is not None and not isinstance(self.scene, Scene):

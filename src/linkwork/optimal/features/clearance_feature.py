@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -27,11 +27,11 @@ _CUTOFF = 40.0  # terms of a smooth minimum below e^−40 are omitted
 
 
 @public_constructor
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Clearance(Feature):
     """Violation at_least − d of a minimum distance between shapes at distance d [m], for an inequality.
 
-        problem.add(lw.optimal.Clearance(scene=scene, at_least=0.02), "inequality")
+        problem.add(lw.optimal.Clearance(scene, 0.02), "inequality")
         problem.add(lw.optimal.Clearance(scene=scene, pairs=[("hand", "table")], at_least=0.1), "inequality")
 
     By default pairs are all of the robot's shapes with the scene's obstacles, and the robot's pairs of
@@ -53,6 +53,7 @@ class Clearance(Feature):
 
     scene: Scene | None = field(default=None, compare=False)
     at_least: float = 0.0
+    _: KW_ONLY
     pairs: Any = None
     per: str = "pair"
     near: float = 0.1
