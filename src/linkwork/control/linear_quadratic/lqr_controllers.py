@@ -77,7 +77,10 @@ class LQRController(Made):
 
         With t, q and v, of which t is ignored, the object is a controller for `Robot.simulate`.
         """
-        q, v = _read_state(state, {name: x for name, x in (("q", q), ("v", v)) if x is not None})
+        if len(state) == 2 and q is None and v is None:  # the most common case, fast
+            q, v = state
+        else:
+            q, v = _read_state(state, {name: x for name, x in (("q", q), ("v", v)) if x is not None})
         if is_traced([q, v]):
             return self._on_symbols(q, v)
         x = self.deviation(q, v)
