@@ -22,13 +22,6 @@ INSIDE = np.array([0.3, 0.9, 1.7, 2.6])
 FEW_TYPES = (joints.Floating, joints.UnboundedRevolute, joints.Revolute)
 
 
-def test_a_trajectory_without_a_time_says_that_it_is_no_method():
-    with pytest.raises(
-        TypeError, match=r"^Trajectory: missing t; .* TimedPath.trajectory is an attribute, not a method"
-    ):
-        lw.motion.spline([0.0, 1.0], [[0.0], [1.0]])()
-
-
 @cache
 def robot_of(types):
     return lw.Robot(random_tree(np.random.default_rng(1), len(types), types=types))

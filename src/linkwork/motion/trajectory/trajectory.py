@@ -151,17 +151,12 @@ class Trajectory:
     # -- evaluation
 
     @quick
-    def __call__(
-        self,
-        t: ArrayLike = None,  # type: ignore[assignment]  # without t, the error says that this is not a method
-        *,
-        outside: Outside = "raise",
-    ) -> TrajectoryState:
+    def __call__(self, t: ArrayLike, *, outside: Outside = "raise") -> TrajectoryState:
         """Return q, v and a at one time or an array of times (...) [s].
 
         Times before the start and after the end raise ValueError.  With ``outside="hold"`` the trajectory rests there.
         In a compiled function t may be a symbol, and then it always rests there.  Raises ValueError for non-finite
-        times, TypeError without t.
+        times.
         """
         if t.__class__ is np.ndarray and not t.ndim and t.dtype == np.float64:
             t = float(t)
@@ -178,9 +173,6 @@ class Trajectory:
         return cast(np.ndarray, self._at(t, 3, outside)[3])
 
     def _at(self, t: Any, order: int, outside: Outside) -> list[Any]:
-        if t is None:
-            remedy = "a trajectory is called with a time, as trajectory(0.5); TimedPath.trajectory is an attribute"
-            raise TypeError(f"Trajectory: missing t; {remedy}, not a method")
         if self._traced or is_traced(t):
             return self._on_symbols(t, order)
         times = times_within("Trajectory", t, self._first, self._last, outside)
