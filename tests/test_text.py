@@ -30,7 +30,8 @@ def test_the_nearest_names_come_first():
         ("q", [f"n{i:02}" for i in range(20)], "there are 'n00', 'n01', 'n02', 'n03', 'n04', 'n05', 'n06', 'n07', "),
     ):
         assert nearest(name, known).startswith(expected)
-    assert nearest("q", [f"n{i:02}" for i in range(20)]).endswith("'n11' and 8 more")
+    assert nearest("q", [f"n{i:02}" for i in range(40)]).endswith("'n11' and 28 more")
+    assert nearest("q", [f"n{i:02}" for i in range(30)]).endswith("'n28', 'n29'")
 
 
 def test_a_message_lists_the_known_names_once():

@@ -88,6 +88,12 @@ def test_missing_attributes_say_what_there_is() -> None:
         (lw.Scene(), "add_box", "use Scene.with_box"),
         (lw.ik.IKResult, "solution", "an IKResult has no attribute 'solution'; use IKResult.q"),
         (lw.motion.spline([0.0, 1.0], [[0.0], [1.0]]), "evaluate", "trajectory.t. returns q, v and a"),
+        (robot, "lower_limits", "use robot.lower$"),
+        (robot, "with_locked", "use robot.with_locked_joints"),
+        (robot, "getFrameId", "frames have names"),
+        (lw.Scene(), "save", r"scene.to_json\(\) returns the text"),
+        (lw.optimal.OptimalResult, "v", r"result.trajectory\(\)"),
+        (lw, "inverse", "use linkwork.expr.linalg.inv"),
         (lw, "from_mjcf", "Robot.build"),
         (lw, "DHRobot", "use linkwork.Robot.from_dh"),
         (lw, "lod", "did you mean 'load'?"),
@@ -106,6 +112,8 @@ def test_missing_attributes_say_what_there_is() -> None:
     run = robot.simulate(np.zeros(2), duration=0.002)
     with pytest.raises(AttributeError, match=r"a Simulation has no attribute 'time'; use Simulation.t$"):
         _ = run.time
+    with pytest.raises(AttributeError, match=r"a Simulation has no attribute 'tau'; .*record=\['tau'\]"):
+        _ = run.tau
     with pytest.raises(ImportError, match="cannot import name 'PDController'"):
         from linkwork.control import PDController  # type: ignore[attr-defined]  # noqa: F401
 

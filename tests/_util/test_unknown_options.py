@@ -14,13 +14,17 @@ from tests.helpers.public_interface import public_classes, public_functions
 import linkwork as lw
 from linkwork._util.checked_arguments import public
 from linkwork._util.foreign_name_tables import (
+    FEATURES,
     FUNCTION_REMEDIES,
     MISSING_REMEDIES,
     OPTIONS,
     POSITIONAL_REMEDIES,
+    RECORDS,
+    by_foreign_name,
     own_name,
 )
 from linkwork.errors import UnknownNameError
+from linkwork.optimal.features import BY_NAME
 
 ARM: Any = lw.load("double_pendulum")
 Q = np.zeros(2)
@@ -69,6 +73,10 @@ def test_unknown_options_name_the_one_that_there_is() -> None:
         ("plan: no option named 'time_limt'; did you mean 'time_limit'", lambda: ARM.plan(Q, Q, time_limt=5)),
         ("plan: .*'velocity'; a path has no times: PlanResult.timed", lambda: ARM.plan(Q, Q, velocity=1.0)),
         ("simulate: no option named 'timestep'; use dt, in seconds", lambda: ARM.simulate(Q, timestep=0.001)),
+        ("simulate: .*'trajectory'; use time_inputs={'target': ", lambda: ARM.simulate(Q, trajectory=LINE)),
+        ("simulate: .*'effort_limits'; .* lw.control.PD", lambda: ARM.simulate(Q, effort_limits=1.0)),
+        ("simulate: .*; there are 'constants', .*, 'wrenches'$", lambda: ARM.simulate(Q, zzz=1.0)),
+        ("Encoder: no option named 'rate'; sensors are read in every step", lambda: lw.simulation.Encoder(rate=9)),  # type: ignore[call-arg]
         ("Simulator: no option named 'num_envs'; use batch", lambda: lw.Simulator(ARM, num_envs=3)),  # type: ignore[call-arg]
         ("load: .*'fixed_base'; use floating_base, the opposite", lambda: lw.load("fourbar", fixed_base=True)),  # type: ignore[call-arg]
         ("from_urdf: .*'fixed_base'; use floating_base", lambda: lw.Robot.from_urdf("x", fixed_base=True)),  # type: ignore[call-arg]
@@ -101,10 +109,31 @@ def test_options_that_a_function_passes_on() -> None:
         problem.solve(tp=np.eye(4))
 
 
+def test_names_of_features_and_records() -> None:
+    """All hints name what exists."""
+    problem = lw.TrajectoryProblem(ARM, num_steps=5, duration=1.0)
+    for name, key in by_foreign_name(FEATURES).items():
+        with pytest.raises(ValueError, match=rf"^TrajectoryProblem.add: feature: .* called {name!r}; use {key[0]!r}$"):
+            problem.add(name, "cost")
+        assert key[0] in BY_NAME
+    for name in by_foreign_name(RECORDS):
+        with pytest.raises(
+            UnknownNameError, match=rf"^simulate: record: .* named {name!r}; use 'tau', the joint forces"
+        ):
+            ARM.simulate(Q, duration=0.01, record=[name])
+    with pytest.raises(UnknownNameError, match=r"^simulate: record: .*'com'; use 'center_of_mass'"):
+        ARM.simulate(Q, duration=0.01, record=["com"])
+    with pytest.raises(ValueError, match=r"^simulate: record: .* got 'q'; every simulation has q"):
+        ARM.simulate(Q, duration=0.01, record=["q"])
+    with pytest.raises(UnknownNameError, match=r"'rnea'; use 'inverse_dynamics'"):
+        ARM.compile("rnea")
+
+
 def test_too_many_positional_arguments() -> None:
     for said, call in (
         ("forward_kinematics: .* got 2; for one frame use robot.pose", lambda: ARM.forward_kinematics(Q, "tip")),
         ("TrajectoryProblem: .* 1 positional argument, got 2; .* 'num_steps'", lambda: lw.TrajectoryProblem(ARM, 20)),  # type: ignore[call-arg]
+        ("Scene.to_json: expected no positional arguments, got 1; .*write_text", lambda: lw.Scene().to_json("x")),  # type: ignore[call-arg]
         ("Box: .* 1 positional argument, got 3; .* Box..x, y, z", lambda: lw.shapes.Box(1.0, 1.0, 1.0)),  # type: ignore[call-arg, arg-type]
         ("is_motion_free: .* at most 3 .* got 4; .* 'collision_check'", lambda: ARM.is_motion_free(Q, Q, None, 1)),
     ):

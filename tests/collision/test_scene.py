@@ -52,6 +52,7 @@ def test_a_scene_is_read_as_it_was_written() -> None:
         ('{"version": 2, "obstacles": []}', "version"),
         (json.dumps({"version": 1, "obstacles": [{**one, "pose": [float("nan"), 0, 0]}]}), "NaN"),
         ("[" * 100000, "deep|JSON"),
+        ("scene.json", r"^Scene.from_json: text: expected a JSON document, got 'scene.json'; for a file pass its text"),
     ):
         with pytest.raises(ValueError, match=said):
             lw.Scene.from_json(text)

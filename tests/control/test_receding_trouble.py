@@ -49,6 +49,17 @@ def test_what_is_no_number_is_no_plan() -> None:
             assert alone.status == "braking" and alone.message == f"not_finite: {why}"
 
 
+def test_a_controller_says_how_it_is_made_and_called() -> None:
+    controller = _problem().controller()
+    assert repr(controller) == "<ModelPredictiveController of 'double_pendulum': 4 steps, period 0.05 s>"
+    with pytest.raises(
+        TypeError, match=r"^simulate: controller: .* got <Model.*>; call controller.step\(\(q, v\)\) in"
+    ):
+        TWO.simulate(np.zeros(2), controller=controller, duration=0.01)
+    with pytest.raises(TypeError, match=r"^ModelPredictiveController: problem: .*; TrajectoryProblem\(.*controller"):
+        lw.control.ModelPredictiveController(TWO)
+
+
 def test_commands_are_within_limits_beside_the_plan() -> None:
     rail = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass", effort=2.0)
     mass = lw.Robot.build("mass", lw.Link("mass", mass=1.0), rail)

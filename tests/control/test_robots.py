@@ -53,6 +53,21 @@ def test_a_state_is_held_also_by_few_joints() -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(held)).K, held.K)
 
 
+def test_a_regulator_about_a_state_is_a_controller_of_simulations() -> None:
+    robot, q, v = lw.load("double_pendulum"), np.array([0.1, 0.2]), np.ones(2)
+    held = lqr_about_state(robot, np.zeros(2))
+    for same in (held(3.0, q, v), held(q=q, v=v), held(q, v=v)):
+        assert np.array_equal(same, held(q, v))
+    for controller in (held, lambda t, q, v: held(q, v)):
+        run = robot.simulate(q, controller=controller, duration=0.05, dt=0.01)
+        assert np.allclose(run.q[-1], _run(robot, held, q, np.zeros(2), 0.01, 5)[0], atol=1e-12)
+    for arguments, named in (((q,), {}), ((q, v, 0.0, 0.0), {}), ((0.0, q), {"v": v})):
+        with pytest.raises(TypeError, match=r"^LQRController: .*expected q and v, or t, q and v, got \d by position"):
+            held(*arguments, **named)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"simulate: controller: expected a function called as \(t, q, v, target\)"):
+        robot.simulate(q, controller=held, duration=0.05, constants={"target": q})
+
+
 def test_a_trajectory_is_followed(tmp_path: Path) -> None:
     robot = lw.load("double_pendulum")
     way = robot.spline([0.5, 1.0, 1.5], [[0.0, 0.0], [1.0, -0.5], [0.5, 1.0]], boundary="clamped")

@@ -400,6 +400,25 @@ def test_row_40_limits_beyond_all_bounds_are_none():
     assert {issue.code for issue in errors(text, strict=True)} == {"LIMIT_FINITE"}
 
 
+def test_limits_that_seem_to_be_degrees():
+    def limits(lower: float, upper: float) -> str:
+        return f'<limit lower="{lower}" upper="{upper}" effort="3" velocity="4"/>'
+
+    found = warning(arm(limits(-170, 170)))
+    assert found.code == "LIMIT_UNITS" and "from -170 to 170 rad" in found.message and "in rad" in (found.hint or "")
+    assert found.where.element == "robot[r]/joint[j]/limit"
+    assert warning(arm(limits(0, 90))).code == "LIMIT_UNITS"
+    for lower, upper in (
+        (-12, 12),
+        (-12.566370614359172, 12.566370614359172),
+        (-31.4, 31.4),
+        (-1000, 1000),
+        (-2.9, 20),
+    ):
+        assert warnings(arm(limits(lower, upper))) == (), (lower, upper)
+    assert warnings(arm(limits(-170, 170), "prismatic")) == ()
+
+
 def test_an_axis_that_does_not_say_which():
     found = warning(arm("<axis/>" + LIMIT))
     assert found.code == "ATTRIBUTE_MISSING" and "1 0 0" in found.message

@@ -79,6 +79,17 @@ def test_problems_are_copied_and_pickled() -> None:
         assert len(other.add_limits().terms) > len(other.terms) == len(problem.terms)
 
 
+def test_limits_that_a_problem_has_are_not_repeated() -> None:
+    """Other limits of the same kind are added; the tighter ones count."""
+    problem = _posed().add_limits()
+    names = [term.name for term in problem.terms]
+    assert [term.name for term in problem.add_limits(torques=2.0).terms] == [*names, "torque limits"]
+    assert len(problem.add_limits(torques=2.0).add_limits(torques=2.0).terms) == len(names) + 1
+    assert problem.add_limits(velocities=0.5).terms[-1].name == "velocity limits 2"
+    late = _posed().add("velocity limits", "inequality", steps="late")
+    assert late.add_limits().terms[-1].name == "velocity limits 2"
+
+
 def test_editors_see_all_options() -> None:
     solve = inspect.signature(lw.TrajectoryProblem.solve).parameters
     assert all(one.kind is not one.VAR_KEYWORD for one in solve.values())

@@ -187,7 +187,8 @@ class _Signature:
                 misfit = self._check_one(entry, value, arguments) or misfit
         if self.many is not None:
             for value in arguments[len(self.positional) :]:
-                misfit = self._check_one(self.many, value, arguments) or misfit
+                if type(value) not in self.many[3]:
+                    misfit = self._check_one(self.many, value, arguments) or misfit
         for name, value in named.items():
             entry = self.by_name.get(name)
             if entry is not None and type(value) not in entry[3] and value is not entry[1]:

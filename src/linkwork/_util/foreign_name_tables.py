@@ -11,11 +11,13 @@ from __future__ import annotations
 __all__ = [
     "CLASSES",
     "CLASS_REMEDIES",
+    "FEATURES",
     "FUNCTION_REMEDIES",
     "MISSING_REMEDIES",
     "MODULES",
     "OPTIONS",
     "POSITIONAL_REMEDIES",
+    "RECORDS",
     "REMEDIES",
     "ROBOT",
     "Table",
@@ -131,12 +133,14 @@ ROBOT: Table = {
         *("qlim", "lowerPositionLimit", "upperPositionLimit", "joint_limits", "jnt_range", "limits"),
         "GetPositionLowerLimits",
     ),
+    "lower": ("lower_limits", "lower_limit"),
+    "upper": ("upper_limits", "upper_limit"),
     "velocity_limits": ("velocityLimit", "qdlim", "max_velocity"),
     "effort_limits": ("effortLimit", "torque_limits", "max_torque"),
     "joints": ("joint_names", "jointNames", "njoints", "num_joints", "getNumJoints"),
     "links": ("link_names", "BodyNames"),
     "frames": ("frame_names", "getFrameNames", "frame_dict"),
-    "q_index": ("getJointId", "getFrameId", "joint_index", "idx_q"),
+    "q_index": ("getJointId", "joint_index", "idx_q"),
     "v_index": ("idx_v", "dof_index"),
     "plan": ("plan_path", "motion_plan", "plan_motion", "manipulatorRRT", "rrt", "compute_path"),
     "profile": ("jtraj", "trapveltraj", "trapezoidal"),
@@ -158,7 +162,7 @@ ROBOT: Table = {
     "with_joint": ("add_joint", "addJoint", "addBody", "add_link"),
     "with_attached": ("attach", "attach_object", "attachObject", "attachBody", "attach_shape"),
     "with_payload": ("payload", "set_payload", "add_payload"),
-    "with_locked_joints": ("lock_joints", "buildReducedModel", "Lock", "lock"),
+    "with_locked_joints": ("with_locked", "lock_joints", "buildReducedModel", "Lock", "lock"),
     "with_gravity": ("set_gravity", "setGravity"),
     "with_constraints": ("add_constraint", "add_constraints", "createConstraint"),
     "named_configurations": ("referenceConfigurations", "keyframe", "keyframes", "group_states"),
@@ -179,6 +183,7 @@ MODULES: Table = {
     "motion.spline": ("CubicSpline", "PiecewisePolynomial", "cubicpolytraj", "quinticpolytraj"),
     "motion.profile": ("jtraj", "trapveltraj", "Ruckig", "trapezoidal", "mstraj"),
     "motion.line": ("ctraj",),
+    "expr.linalg.inv": ("inverse", "inv"),
     "motion.time_optimal": ("TOPPRA", "toppra", "Toppra", "topp", "contopptraj", "TimeOptimalTrajectoryGeneration"),
     "planning.Roadmap": ("PRM", "PRMstar", "manipulatorPRM"),
     "simulation": ("simulate", "sim"),
@@ -269,6 +274,7 @@ CLASSES: dict[str, Table] = {
     },
     "optimal.OptimalResult": {
         "times": ("t", "time", "ts"),
+        "q": ("positions", "configurations", "states", "qs"),
         "variables": ("x", "solution"),
         "iterations": ("nit", "niter"),
         "success": ("found", "converged", "is_success"),
@@ -295,14 +301,51 @@ CLASSES: dict[str, Table] = {
 """Attributes of other classes, by the name of the class in linkwork."""
 
 CLASS_REMEDIES: dict[str, dict[str, str]] = {
-    "motion.Trajectory": dict.fromkeys(
-        ("q", "v", "a", "qd", "qdd", "value", "evaluate", "eval", "at", "EvalDerivative", "position", "velocity"),
-        "call the trajectory: trajectory(t) returns q, v and a",
-    ),
-    "Scene": dict.fromkeys(
-        ("check_collision", "checkCollision", "in_collision", "isStateColliding", "distance", "distances"),
-        "use robot.in_collision(q, scene) or robot.distances(q, scene)",
-    ),
+    "motion.Trajectory": {
+        **dict.fromkeys(
+            (
+                *("q", "v", "a", "qd", "qdd", "value", "evaluate", "eval", "at", "EvalDerivative", "position"),
+                *("velocity", "positions", "velocities", "accelerations", "acceleration"),
+            ),
+            "call the trajectory: trajectory(t) returns q, v and a",
+        ),
+        "trajectory": "it is a trajectory already: trajectory(t) returns q, v and a",
+    },
+    "simulation.Simulation": {
+        **dict.fromkeys(
+            ("tau", "torque", "torques", "efforts", "joint_torques", "u", "controls"),
+            "simulate(..., record=['tau']) records joint forces, and Simulation.records['tau'] has them",
+        ),
+        **dict.fromkeys(("states", "state"), "Simulation.q and Simulation.v are the states"),
+    },
+    "optimal.OptimalResult": {
+        **dict.fromkeys(
+            ("v", "a", "velocity", "velocities", "accelerations", "qd", "qdd"),
+            "result.trajectory() returns the trajectory, which returns q, v and a at a time",
+        ),
+        **dict.fromkeys(
+            ("tau", "torque", "torques", "u", "forces", "efforts"),
+            "robot.inverse_dynamics(*result.trajectory()(t)) returns the joint forces at times t",
+        ),
+    },
+    "Scene": {
+        **dict.fromkeys(
+            ("check_collision", "checkCollision", "in_collision", "isStateColliding", "distance", "distances"),
+            "use robot.in_collision(q, scene) or robot.distances(q, scene)",
+        ),
+        **dict.fromkeys(
+            ("save", "write", "dump", "to_file", "export"),
+            "scene.to_json() returns the text of a file: path.write_text(scene.to_json())",
+        ),
+        **dict.fromkeys(
+            ("load", "read", "from_file", "open"),
+            "Scene.from_json accepts the text of a file: Scene.from_json(path.read_text())",
+        ),
+        **dict.fromkeys(
+            ("plot", "show", "draw", "render", "view", "visualize"),
+            "robot.plot(q, scene=scene) draws a scene with a robot",
+        ),
+    },
 }
 """Remedies for attributes of other classes that belong to other objects."""
 
@@ -543,12 +586,33 @@ FUNCTION_REMEDIES: dict[str, dict[str, str]] = {
         ),
     },
     "TrajectoryProblem": dict.fromkeys(("dt", "timestep", "time_step"), "a step takes duration / num_steps"),
+    **dict.fromkeys(
+        ("Encoder", "IMU", "ForceTorqueSensor", "TouchSensor", "RangeSensor"),
+        dict.fromkeys(
+            ("rate", "frequency", "sampling_rate", "sample_rate", "period", "update_rate", "dt"),
+            "sensors are read in every step, once per dt of simulate; with control_every=k the controller runs in "
+            "every k-th step",
+        ),
+    ),
     "simulate": {
         **dict.fromkeys(
             ("render", "gui", "realtime", "real_time", "animate", "visualize", "viewer"),
             "Simulation.animation draws the result",
         ),
         "gravity": "Robot.with_gravity sets it",
+        **dict.fromkeys(
+            ("trajectory", "target", "reference", "path", "q_target", "q_desired", "q_des", "goal"),
+            "use time_inputs={'target': trajectory} for a trajectory, or constants={'target': q} for a fixed target; "
+            "a controller of lw.control follows it",
+        ),
+        **dict.fromkeys(
+            ("effort_limits", "torque_limits", "tau_max", "max_torque", "effort_limit", "torque_limit"),
+            "it is an option of the controller, such as lw.control.PD(robot, effort_limits=...)",
+        ),
+        **dict.fromkeys(
+            ("sensor_rate", "sampling_rate", "sample_rate", "rate"),
+            "sensors are read once per dt; record_every and control_every are numbers of steps",
+        ),
         **dict.fromkeys(("num_steps", "n_steps", "steps", "nsteps"), "duration is the number of steps times dt"),
         **dict.fromkeys(("damping", "armature"), "Robot.with_joint_dynamics sets the dynamics of joints"),
     },
@@ -558,6 +622,7 @@ FUNCTION_REMEDIES: dict[str, dict[str, str]] = {
 POSITIONAL_REMEDIES: dict[str, str] = {
     "forward_kinematics": "for one frame use robot.pose(q, frame)",
     "Box": "write the lengths of the edges as one argument, Box((x, y, z))",
+    "to_json": "it returns the text of a file: path.write_text(scene.to_json())",
 }
 """Remedies for calls with too many positional arguments."""
 
@@ -565,6 +630,29 @@ MISSING_REMEDIES: dict[tuple[str, str], str] = {
     ("inverse_kinematics", "frame"): "tasks name their frames, and Robot.ik_problem(tasks).solve(...) solves them",
 }
 """Remedies for calls without a required argument, by function and argument."""
+
+RECORDS: Table = {
+    "tau": (
+        *("torque", "torques", "effort", "efforts", "joint_torque", "joint_torques", "joint_forces", "u", "forces"),
+        *("force", "control", "controls", "qfrc_applied", "input"),
+    ),
+}
+"""Records of simulations that are not functions of robots."""
+
+FEATURES: Table = {
+    "torque": (
+        *("effort", "efforts", "torques", "joint_torque", "joint_torques", "joint_force", "joint_forces", "tau", "u"),
+        *("control", "controls", "control_effort"),
+    ),
+    "configuration": ("q", "position", "positions", "joint_positions", "state", "posture"),
+    "velocity": ("v", "qd", "dq", "velocities", "joint_velocity", "joint_velocities"),
+    "acceleration": ("a", "qdd", "ddq", "accelerations", "smoothness"),
+    "clearance": ("collision", "collisions", "distance", "obstacles", "collision_avoidance"),
+    "position limits": ("joint_limits", "limits", "position_limits", "bounds"),
+    "velocity limits": ("velocity_limits",),
+    "torque limits": ("torque_limits", "effort_limits"),
+}
+"""Features of trajectory problems."""
 
 REMEDIES: dict[str, str] = {
     **dict.fromkeys(
@@ -579,5 +667,10 @@ REMEDIES: dict[str, str] = {
         ("createData", "create_data", "createDefaultContext", "Data", "data", "CreateDefaultContext"),
         "there is no object of data: methods of Robot are functions of q, v and further arrays",
     ),
+    **dict.fromkeys(
+        ("getFrameId", "getBodyId", "getFrame", "frame_id", "GetFrameByName", "GetBodyByName"),
+        "frames have names, without numbers: pass the name, as in robot.pose(q, 'hand')",
+    ),
+    "model": "a Robot is the model: robot.nq, robot.joints and robot.mass_matrix are its own",
 }
 """Remedies for names of robots and modules that have no equivalent."""

@@ -45,7 +45,7 @@ def repeated(names: Iterable[str]) -> str | None:
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """Return a hint for an unknown name: the most similar known names, or else the first of the known names.
+    """Return a hint for an unknown name: the most similar known names, or else the known names; of many the first.
 
     The work is bounded: the first `_MOST_NAMES` names are considered, and `_MOST_WORK` characters compared.  A set is
     sorted first, so that the hint is the same in every process.
@@ -58,8 +58,10 @@ def nearest(name: str, known: Collection[str]) -> str:
         return hint
     if not names:
         return "the known names are too long to list" if known else "no names are defined"
-    more = len(names) - 12 + max(len(known) - _MOST_NAMES, 0)
-    shown = ", ".join(repr(known_name) for known_name in names[:12])
+    beyond = max(len(known) - _MOST_NAMES, 0)
+    count = len(names) if len(names) + beyond <= _FEW_NAMES else 12
+    more = len(names) - count + beyond
+    shown = ", ".join(repr(known_name) for known_name in names[:count])
     return f"there are {shown}" + (f" and {more} more" if more > 0 else "")
 
 
@@ -128,6 +130,7 @@ def listed(names: Iterable[str], between: str = ", ") -> str:
 _SIMILAR, _ALIKE = 0.75, 0.65  # least similarity of names in a hint; of those that begin alike or contain another
 _LONGEST_NAME = 120  # characters; longer names are not compared, so that hints take milliseconds
 _MOST_NAMES = 10_000
+_FEW_NAMES = 30  # names that a hint lists completely
 _MOST_WORK = 100_000  # characters compared for one hint
 _SHOWN_LENGTH, _SHOWN_NAMES = 80, 50
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from linkwork._util.foreign_name_tables import (
@@ -13,13 +13,14 @@ from linkwork._util.foreign_name_tables import (
     MISSING_REMEDIES,
     OPTIONS,
     POSITIONAL_REMEDIES,
+    Table,
     by_foreign_name,
     own_name,
 )
 from linkwork._util.messages import close_names, listed, nearest
 from linkwork.errors import UnknownNameError
 
-__all__ = ["option_hint", "unknown_option_error"]
+__all__ = ["foreign_hint", "option_hint", "unknown_option_error"]
 
 _UNEXPECTED = re.compile(r"(?P<function>.+)\(\) got an unexpected keyword argument '(?P<option>\w+)'")
 _FOREIGN = by_foreign_name(OPTIONS)
@@ -29,6 +30,15 @@ def option_hint(caller: str, name: str, known: Iterable[str]) -> str:
     """Return the remedy for an unknown option: the function's option for it, or the nearest name."""
     known = list(known)
     return _advice(caller, name, known) or nearest(name, known)
+
+
+def foreign_hint(name: object, tables: Iterable[Table], known: Collection[str]) -> str:
+    """Return the known name that the tables have for a name of another library, or "" if there is none."""
+    if not isinstance(name, str):
+        return ""
+    keys = [own_name(key) for table in tables for key, names in table.items() if name in names]
+    own = dict.fromkeys(repr(key) for key in keys if key in known)
+    return f"use {' or '.join(own)}" if own else ""
 
 
 def unknown_option_error(
@@ -56,10 +66,14 @@ def unknown_option_error(
         return _without_argument(caller, next(missing, ""))
     implied = 1 if places and places[0].name in ("self", "cls") else 0
     options = [name for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY and name not in named]
-    remedy = f"pass these by name: {listed(options)}" if options else f"there are {listed(by_name[implied:])}"
+    own = by_name[implied:]
+    remedy = f"there are {listed(own)}" if own else "it has no arguments"
+    if options:
+        remedy = f"pass these by name: {listed(options)}"
     expected, got = len(places) - implied, len(arguments) - implied
-    count = f"expected at most {expected} positional argument{'' if expected == 1 else 's'}, got {got}"
-    return TypeError(f"{caller}: {count}; {POSITIONAL_REMEDIES.get(caller, remedy)}")
+    most = f"at most {expected}" if expected else "no"
+    count = f"expected {most} positional argument{'' if expected == 1 else 's'}, got {got}"
+    return TypeError(f"{caller}: {count}; {POSITIONAL_REMEDIES.get(caller.rpartition('.')[2], remedy)}")
 
 
 def _without_argument(caller: str, name: str) -> TypeError | None:

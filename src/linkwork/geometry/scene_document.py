@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.messages import listed, repeated
+from linkwork._util.messages import listed, quoted, repeated
 from linkwork.errors import UnknownNameError
 from linkwork.geometry.fields import FIELDS
 from linkwork.geometry.solids import SOLIDS
@@ -34,6 +34,9 @@ def read_document(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
     except json.JSONDecodeError as error:
+        if text.strip() and not {"{", "\n"} & {*text}:  # the name of a file
+            remedy = "for a file pass its text, Path(name).read_text()"
+            raise ValueError(f"Scene.from_json: text: expected a JSON document, got {quoted(text)}; {remedy}") from None
         raise ValueError(f"scene: invalid JSON: {error}") from None
     except RecursionError:
         raise ValueError("scene: nested too deeply") from None

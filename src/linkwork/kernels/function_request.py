@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import Any
 
+from linkwork._util.foreign_name_tables import ROBOT
 from linkwork._util.messages import letters
+from linkwork._util.unknown_options import foreign_hint
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.owners import KernelOwner
 from linkwork.model.function_spec import LOADS, FunctionSpec, Option, Output
@@ -86,6 +88,7 @@ def read_request(subject: KernelOwner, requested: Any, optional_inputs: tuple[st
     if row is None:
         candidate = getattr(name, "__name__", None)
         remedy = f"pass the function's name: {candidate!r}" if candidate in subject.rows else ""
+        remedy = remedy or foreign_hint(name, (ROBOT,), subject.rows)
         raise UnknownNameError("function", name, subject.rows, remedy)
     subject.check_row(row)
     known = {option.name: option for option in row.options}

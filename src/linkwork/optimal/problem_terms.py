@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_name_tables import FEATURES
 from linkwork._util.messages import nearest
+from linkwork._util.unknown_options import foreign_hint
 from linkwork._util.validation import finite_array, floats
 from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.ik.tasks.task import Task
@@ -232,7 +234,8 @@ def _as_feature(caller: str, value: Any, order: int | None, name: str | None) ->
     """
     if isinstance(value, str):
         if value not in BY_NAME:
-            raise ValueError(f"{caller}: feature: no feature is called {value!r}; {nearest(value, tuple(BY_NAME))}")
+            remedy = foreign_hint(value, (FEATURES,), BY_NAME) or nearest(value, tuple(BY_NAME))
+            raise ValueError(f"{caller}: feature: no feature is called {value!r}; {remedy}")
         value = BY_NAME[value]()
     if isinstance(value, Task):
         return TaskFeature(value, 0 if order is None else order)

@@ -138,7 +138,8 @@ class TrajectoryProblem(ProblemData):
         """Return a new problem with limits as inequalities in every step; this problem stays as it is.
 
         True means the robot's own limits.  Velocities, accelerations, jerks and torques may also be a number or (nv,),
-        the largest absolute values [rad/s, m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].
+        the largest absolute values [rad/s, m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].  Limits that the problem has in
+        every step are not repeated.
         """
         limits: dict[Any, Any] = {
             PositionLimits: positions,
@@ -153,9 +154,15 @@ class TrajectoryProblem(ProblemData):
                 continue
             feature: Any = kind() if value is True else kind(upper=value)
             bound = problem._bound("TrajectoryProblem.add_limits", feature, empty=value is True)
-            if bound.component_names:
+            if bound.component_names and not problem._has_limits(bound):
                 problem = problem._with_feature("TrajectoryProblem.add_limits", bound, "inequality")
         return problem
+
+    def _has_limits(self, limits: Feature) -> bool:
+        """Return True if these limits are an inequality in every step."""
+        every = tuple(range(self.num_steps))
+        same = (term for term in self.terms if term.kind == "inequality" and term.steps == every)
+        return any(term.feature == limits and term.lower is None and term.upper is None for term in same)
 
     def add_variable(
         self, name: str, size: int, *, steps: Any = None, lower: Any = None, upper: Any = None, initial_guess: Any = 0.0

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.foreign_name_tables import RECORDS
 from linkwork._util.messages import letters
+from linkwork._util.unknown_options import foreign_hint
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.robot_base import RobotBase
@@ -83,7 +85,12 @@ class SimulationSetup:
         if self.controller is None:
             return
         if not callable(self.controller):
-            raise TypeError(f"simulate: controller: expected a function of t, q and v, got {self.controller!r}")
+            expected = f"expected a function of t, q and v, got {self.controller!r}"
+            if hasattr(self.controller, "step"):
+                expected += (
+                    "; call controller.step((q, v)) in a loop, with lw.Simulator.step(command.torque, count=...)"
+                )
+            raise TypeError(f"simulate: controller: {expected}")
         arrays = [name for name, _ in (*self.inputs, *self.signals) if name not in self.hidden]
         keywords = dict.fromkeys([*arrays, *readings])
         arguments = [None] * (3 if self.begins is None else 4)
@@ -242,8 +249,9 @@ def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
     result: list[Recorded] = []
     for name, what in asked.items():
         if not isinstance(name, str) or not name.isidentifier() or name in _TAKEN:
+            remedy = f"; every simulation has {name}" if name in ("t", "q", "v") else ""
             raise ValueError(
-                f"simulate: record: expected identifiers except {', '.join(_TAKEN)} as names, got {name!r}"
+                f"simulate: record: expected identifiers except {', '.join(_TAKEN)} as names, got {name!r}{remedy}"
             )
         if isinstance(what, str) and what in DIAGNOSTICS:
             result.append((name, ContactDiagnostics(what)))
@@ -278,6 +286,9 @@ class RecordedFunction:
     def __post_init__(self) -> None:
         if self.what == "tau":
             return
+        remedy = foreign_hint(self.what, (RECORDS,), ("tau",))
+        if remedy:
+            raise UnknownNameError("function", self.what, ("tau",), f"{remedy}, the joint forces", "simulate: record")
         self.robot.compile(self._compiled_name)  # raises for an unknown function
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,7 +50,7 @@ class LQRController(Made):
     `lqr_about_state` makes it.  ``q`` (..., nq) and ``v`` (..., nv) are the reference state, and ``tau`` (..., nv) the
     forces of its equilibrium.  ``K`` (..., m, 2nv) are the gains of the m actuated forces, whose indices in τ are
     ``acting`` (m,).  ``A``, ``B``, ``X`` and ``residual`` are those of `lqr`.  ``step`` [s] is the time step of a
-    discrete-time regulator, else None.
+    discrete-time regulator, else None.  `Robot.simulate` accepts the object as a controller.
     """
 
     robot: Any
@@ -68,8 +68,19 @@ class LQRController(Made):
     def __repr__(self) -> str:
         return short_repr(self)
 
-    def __call__(self, q: Any, v: Any) -> Any:
-        """Return joint forces (..., nv) for a state, or a batch like the reference states; symbols are one state."""
+    @overload
+    def __call__(self, q: Any, v: Any) -> Any: ...
+    @overload
+    def __call__(self, t: Any, q: Any, v: Any, /) -> Any: ...
+    def __call__(self, *state: Any, q: Any = None, v: Any = None) -> Any:
+        """Return joint forces (..., nv) for a state q, v, or a batch like the reference states; symbols are one state.
+
+        With t, q and v, of which t is ignored, the object is a controller for `Robot.simulate`.
+        """
+        if len(state) == 2 and q is None and v is None:  # the most common case, fast
+            q, v = state
+        else:
+            q, v = _read_state(state, {name: x for name, x in (("q", q), ("v", v)) if x is not None})
         if is_traced([q, v]):
             return self._on_symbols(q, v)
         x = self.deviation(q, v)
@@ -92,6 +103,16 @@ class LQRController(Made):
         moved = read_deviation("LQRController", self.robot, self.q, q)
         shape = np.broadcast_shapes(moved.shape, rate.shape)
         return np.concatenate([np.broadcast_to(moved, shape), np.broadcast_to(rate, shape)], axis=-1)
+
+
+def _read_state(state: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any]:
+    """Return q and v from the arguments q and v, by position or by name, or t, q and v.  Raises TypeError."""
+    values = dict(zip(("q", "v"), state[1:] if len(state) == 3 else state, strict=False)) | named
+    if len(values) != 2 or (len(state), len(named)) not in ((3, 0), (2, 0), (1, 1), (0, 2)):
+        by_name = "".join(f" and {name} by name" for name in named)
+        got = f"{len(state)} by position{by_name}"
+        raise TypeError(f"LQRController: q, v: expected q and v, or t, q and v, got {got}")
+    return values["q"], values["v"]
 
 
 @public(dt=optional(partial(positive, unit="s")))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.messages import number
 from linkwork._util.npz_archive import OtherFileError, npz_path, open_archive, write_archive
 from linkwork._util.status import status_of
 from linkwork.control.linear_quadratic.arguments import (
@@ -93,6 +94,9 @@ class ModelPredictiveController:
         if isinstance(solver, str) and solver not in _SOLVERS:
             raise ValueError(f"{caller}: solver: expected one of {', '.join(map(repr, _SOLVERS))}, got {solver!r}")
         make: Any = _SOLVERS[solver] if isinstance(solver, str) else solver if callable(solver) else None
+        if make is not None and not hasattr(problem, "robot"):
+            remedy = "TrajectoryProblem(robot, ...).controller() makes a controller"
+            raise TypeError(f"{type(self).__name__}: problem: expected a TrajectoryProblem, got {problem!r}; {remedy}")
         self.robot = robot = (solver if make is None else problem).robot  # type: ignore[union-attr]
         self.passive = bool(passive)
         self.acting = actuated_indices(caller, robot, actuators)
@@ -131,6 +135,10 @@ class ModelPredictiveController:
         """
         self.planner.prepare()
         self._actuation.prepare(self.fallback_braking_time)
+
+    def __repr__(self) -> str:
+        steps, period = self.planner.steps, number(self.period)
+        return f"<ModelPredictiveController of {self.robot.name!r}: {steps} steps, period {period} s>"
 
     # -- the state between steps
 
