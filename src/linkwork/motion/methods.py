@@ -120,6 +120,7 @@ class MotionMethods(RobotBase):
     ) -> Trajectory:
         """Return a trajectory through configurations q (n, nq) at increasing times (n,) [s].
 
+        q may be a dict by joint of arrays, (n,) for joints with one coordinate; joints that it leaves out are at zero.
         ``kind`` is
 
         - "cubic": continuous accelerations.  ``boundary`` is "natural" (zero acceleration at the ends; the default),

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public, quick
 from linkwork._util.validation import finite_array, integer
 from linkwork.expr.arrays.symbol_array import is_traced
-from linkwork.kernels.array_arguments import real_array, stacked
-from linkwork.model.function_spec import quantity_of
+from linkwork.kernels.array_arguments import real_array
+from linkwork.kernels.robot_arguments import stacked_by_joint
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.profiles.arguments import (
     ProfileRequest,
@@ -270,8 +270,7 @@ def robot_profile(
 
 def _configuration(robot: Any, name: str, x: Any) -> np.ndarray:
     """Return a configuration (nq,), on its manifold and within limits.  Raises ValueError."""
-    if isinstance(x, dict):
-        x = stacked(robot._subject, quantity_of("q"), x, real_array)
+    x = stacked_by_joint(robot, _CALLER, name, x, "q", real_array)
     expected = f"{_CALLER}: {name}: expected a configuration of shape ({robot.nq},)"
     result = np.asarray(real_array(expected, x), dtype=float)
     if result.shape != (robot.nq,):
@@ -296,8 +295,7 @@ def _rates(robot: Any, name: str, x: Any) -> np.ndarray:
     """Return a velocity or acceleration (nv,); zeros for None.  Raises ValueError."""
     if x is None:
         return np.zeros(robot.nv)
-    if isinstance(x, dict):
-        x = stacked(robot._subject, quantity_of("v"), x, real_array)
+    x = stacked_by_joint(robot, _CALLER, name, x, "v", real_array)
     expected = f"{_CALLER}: {name}: expected an array of shape ({robot.nv},)"
     result = np.asarray(real_array(expected, x), dtype=float)
     if result.shape not in ((robot.nv,), ()):
