@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.control.linear_quadratic.arguments import read_effort_limits
 from linkwork.errors import UnknownNameError
 from linkwork.ik.arguments import read_limits
 from linkwork.kernels.robot_arguments import by_joint, read_configuration
+from linkwork.optimal.arguments import read_velocity
 
 
 def test_numbers_by_joint_are_one_for_all_an_array_or_a_dict() -> None:
@@ -75,6 +77,7 @@ def test_dicts_by_joint_stand_for_arrays_where_a_state_is_read() -> None:
     simulator.reset(q, v)
     assert np.array_equal(stepped.q, simulator.step(tau).q)
     assert np.array_equal(arm.spline([0.0, 1.0], {first: [0.1, 0.3]})(1.0).q, q)
+    assert np.array_equal(read_velocity(arm, {second: -0.2}), v)
     for call, message in (
         (lambda: arm.simulate({"elbw": 0.1}, duration=0.1), "simulate: q: no joint named 'elbw'"),
         (lambda: simulator.reset({first: "up"}), rf"Simulator.reset: q\['{first}'\]: expected a number or an array"),
@@ -98,6 +101,7 @@ def test_joints_that_a_dict_of_limits_leaves_out_keep_the_robots_limits() -> Non
         lw.control.PD(arm, kp=1.0, kd=1.0, effort_limits={"elbow": 0.0})
     with pytest.raises(ValueError, match=r"PD: target_q: expected an array of shape .6,., got a dict"):
         law(0.0, np.zeros(6), np.zeros(6), target_q={"elbow": 1.0})
+    assert np.array_equal(read_effort_limits("MPC", arm, {"elbow": 7.0}), expected)
     lower, upper = arm.lower.copy(), arm.upper.copy()
     lower[2], upper[2] = 0.1, 0.5
     found = read_limits("f", arm, {"elbow": (0.1, 0.5)})
