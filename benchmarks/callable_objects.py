@@ -165,7 +165,7 @@ INSTANCES: dict[type, Callable[[str], Any]] = {
     ik.IKResult: lambda _: ik_problem().solve(),
     ik.ClosedForm: lambda method: _closed_form("arm6", "tool") if method == "nearest_branch" else _closed_form(),
     identify.ExcitingTrajectory: lambda _: identify.exciting_trajectory(arm(), period=2.0, num_harmonics=2),
-    identify.BaseParameterFit: lambda _: identify.base_parameters(arm(), *measured()),
+    identify.BaseParameterFit: lambda _: identify.base_parameters(arm(), *measured(), passive=False),
     shapes.Box: lambda _: shapes.Box((0.1, 0.2, 0.3)),
     simulation.ContactMaterial: lambda _: simulation.ContactMaterial(),
 }

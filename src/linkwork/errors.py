@@ -293,6 +293,7 @@ class UnknownNameError(KeyError, ValueError):
 class ModelWarning(UserWarning):
     """The reader repaired, guessed or ignored something in a robot description; ``robot.report`` lists everything.
 
+    Identification issues it, too, where it ignores passive forces of a robot's joints.
     ``warnings.filterwarnings("ignore", category=ModelWarning)`` silences these warnings; ``load(..., strict=True)``
     raises errors instead.
     """

@@ -85,7 +85,7 @@ def test_options_that_are_none() -> None:
         ({"weights": {robot.v_names[0]: [1.0, 2.0]}}, r"weights\['.*'\]: .* got shape \(2,\)"),
         ({"held_out": "last"}, "held_out: expected a fraction.*got 'last'"),
         ({"held_out": [[1], [2, 3]]}, "held_out: expected a fraction.*not an array"),
-        ({"held_out": {1: 2}}, "held_out: expected a fraction.*not real"),
+        ({"held_out": {1: 2}}, "held_out: expected a fraction.*got a dict"),
         ({"friction": "dry"}, "friction: expected one of .smooth., .coulomb., .stribeck., or a FrictionLaw, got .dry."),
         ({"bodies": []}, "to estimate, got none"),
     ):

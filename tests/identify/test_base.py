@@ -20,7 +20,7 @@ def test_exact_forces_give_exact_base_parameters() -> None:
         robot = robot_of(TREES[name])
         q, v, a = state(robot.tree, seed=3, size=60)
         other = deformed_robot(robot, 0.1, 1)
-        fit = identify.base_parameters(robot, q, v, a, other.inverse_dynamics(q, v, a), held_out=0.0)
+        fit = identify.base_parameters(robot, q, v, a, other.inverse_dynamics(q, v, a), passive=False, held_out=0.0)
         assert_close(fit.values, fit.base.values(other.inertial_parameters()), 1e-8, name)
         assert fit.held_out is None and np.isfinite(fit.condition), name
         assert_close(fit.joint_forces(q, v, a), other.inverse_dynamics(q, v, a), 1e-9, name, core=1)
@@ -34,14 +34,14 @@ def test_a_free_base_by_its_zero_forces_and_by_wrenches_on_feet() -> None:
     tau = np.concatenate([np.zeros((150, 6)), 5.0 * rng.normal(size=(150, robot.nv - 6))], axis=1)
     w = 20.0 * rng.normal(size=(150, 6))
     a = robot.forward_dynamics(q, v, tau, wrenches={"front_left_foot": w}, expressed_in="front_left_foot")
-    acting = {"wrenches": {"front_left_foot": w}, "expressed_in": "front_left_foot"}
+    acting = {"passive": False, "wrenches": {"front_left_foot": w}, "expressed_in": "front_left_foot"}
     fit = identify.base_parameters(robot, q, v, a, tau, **acting)
     assert_close(fit.values, fit.nominal, 1e-8)
     alone = identify.base_parameters(robot, q, v, a, tau, weights={"floating_base": np.ones(6)}, **acting)
     assert_close(alone.base.values(robot.inertial_parameters()), alone.nominal, 1e-12)
     assert len(alone.values) == len(fit.values) and np.isinf(alone.sigma[6:]).all()
     assert_close(alone.values, alone.nominal, 1e-7)  # the base's forces alone show everything [Ayusawa 2014]
-    without = identify.base_parameters(robot, q, v, a, tau)
+    without = identify.base_parameters(robot, q, v, a, tau, passive=False)
     assert without.held_out is not None and without.held_out.error.max() > 1.0
 
 
@@ -100,7 +100,7 @@ def test_least_squares_on_the_regressor_of_pinocchio() -> None:
     columns = [10 * joint + k for joint in joints for k in (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)]
     Y = Y[:, oracle._v][..., columns].reshape(-1, len(columns))
     smallest = np.linalg.lstsq(Y, tau.ravel(), rcond=1e-12)[0]
-    fit = identify.base_parameters(robot, q, v, a, tau, weights=np.ones(robot.nv), held_out=0.0)
+    fit = identify.base_parameters(robot, q, v, a, tau, weights=np.ones(robot.nv), passive=False, held_out=0.0)
     assert_close(fit.values, fit.base.values(smallest), 1e-8)
     rest = tau.ravel() - Y @ smallest
     variance = rest @ rest / (len(rest) - fit.base.rank)
@@ -139,6 +139,31 @@ def test_joints_payloads_and_what_is_known() -> None:
     assert (fit.held_out.relative[:6] < 1e-8).all()
     with pytest.raises(lw.errors.UnknownNameError, match="it is welded to body 'flange'"):
         identify.base_parameters(robot, q, v, a, tau, bodies=["hand"])
+
+
+def test_passive_forces_of_the_robot_are_ignored_only_with_a_warning() -> None:
+    robot = shipped("arm7")  # its joints have damping and dry friction
+    loaded = robot.with_payload("payload", "hand", 1.5, (0.02, -0.01, 0.1), (2e-3, 3e-3, 1e-3))
+    q, v, a = motion(robot, 60, 9)
+    tau = loaded.inverse_dynamics(q, v, a, passive=True)
+    for fit in (identify.base_parameters, identify.inertias):
+        caller = fit.__name__
+        with pytest.warns(lw.errors.ModelWarning, match=f"^{caller}: passive: .*'arm7' have damping and friction, got"):
+            fit(robot, q, v, a, tau, bodies=["flange"])
+    biased = identify.base_parameters(robot, q, v, a, tau, passive=False, bodies=["flange"])
+    assert biased.held_out is not None and biased.held_out.error.max() > 0.1
+    known = identify.base_parameters(robot, q, v, a, tau, passive=[], bodies=["flange"])
+    assert_close(known.values, known.values_of(loaded), 1e-8)
+    assert all(name.startswith("flange.") for name in known.names)
+    other = deformed_robot(robot, 0.2, 1)
+    tau_of_other = other.inverse_dynamics(q, v, a, passive=True) + 0.02 * np.random.default_rng(0).normal(size=v.shape)
+    inertial = identify.inertias(robot, q, v, a, tau_of_other, passive=[])
+    assert inertial.success and inertial.held_out is not None and inertial.held_out.error.max() < 0.1
+    one = identify.base_parameters(robot, q, v, a, tau, passive="damping", bodies=["flange"])
+    assert_close(one.values, one.values_of(loaded), 1e-8)
+    assert one.names == identify.base_parameters(robot, q, v, a, tau, passive=["damping"], bodies=["flange"]).names
+    with pytest.raises(lw.errors.UnknownNameError, match="no kind of passive parameter named 'damp'"):
+        identify.base_parameters(robot, q, v, a, tau, passive="damp")
 
 
 def test_what_is_held_out_is_the_end_or_what_is_named() -> None:

@@ -42,9 +42,9 @@ def test_exact_forces_give_the_base_parameters_whatever_the_spread() -> None:
     other = deformed_robot(robot, 0.3, 3)
     q, v, a = motion(robot, 60, 1)
     tau = other.inverse_dynamics(q, v, a)
-    base = identify.base_parameters(robot, q, v, a, tau)
+    base = identify.base_parameters(robot, q, v, a, tau, passive=False)
     for spread in (0.2, 5.0):
-        fit = identify.inertias(robot, q, v, a, tau, spread=spread)
+        fit = identify.inertias(robot, q, v, a, tau, passive=False, spread=spread)
         assert fit.success and fit.identifiable == (43, 43)
         assert_close(base.base.values(fit.values), base.values, 1e-8)
         assert_close(fit.robot.inertial_parameters(), fit.values, 1e-12)
@@ -63,7 +63,7 @@ def test_inertias_are_those_of_bodies_where_the_unconstrained_are_not() -> None:
         q, v, a = motion(robot, 40, 2)
         tau = other.inverse_dynamics(q, v, a)
         tau = tau + 0.5 * np.sqrt(np.mean(tau**2)) * np.random.default_rng(3).normal(size=tau.shape)
-        fit = identify.inertias(robot, q, v, a, tau)
+        fit = identify.inertias(robot, q, v, a, tau, passive=False)
         assert fit.success, name
         extended = deformed.has_extent(robot.inertial_parameters().reshape(-1, 10))
         assert len(fit.unchanged) == (~extended).sum()
@@ -80,7 +80,7 @@ def test_held_out_errors_are_smaller_than_those_of_the_robot_as_it_was() -> None
     other = deformed_robot(robot.with_payload("payload", "hand", 0.5, (0.0, 0.0, 0.05)), 0.2, 4)
     q, v, a = motion(robot, 400, 4)
     tau = other.inverse_dynamics(q, v, a) + 0.02 * np.random.default_rng(5).normal(size=v.shape)
-    fit = identify.inertias(robot, q, v, a, tau)
+    fit = identify.inertias(robot, q, v, a, tau, passive=False)
     assert fit.held_out is not None and fit.held_out.samples == 100
     assert (fit.held_out.error < fit.held_out.nominal_error).all()
     assert_close(fit.held_out.error / 0.02, np.ones(7), 0.25)
@@ -113,7 +113,7 @@ def test_the_estimate_is_the_smallest_in_log_cholesky_coordinates() -> None:
     other = deformed_robot(robot, 0.3, 2)
     q, v, a = pendulum_motion(120)
     tau = other.inverse_dynamics(q, v, a) + 0.3 * np.random.default_rng(6).normal(size=v.shape)
-    fit = identify.inertias(robot, q, v, a, tau, spread=0.4, held_out=0.0)
+    fit = identify.inertias(robot, q, v, a, tau, passive=False, spread=0.4, held_out=0.0)
     Y = robot.inverse_dynamics_regressor(q, v, a) / fit.sigma[:, None]
     U_0 = deformed.factors(robot.inertial_parameters().reshape(-1, 10))
 
@@ -142,7 +142,7 @@ def test_the_covariance_is_that_of_truths_as_they_are_expected() -> None:
     for seed in range(60):
         other = deformed_robot(robot, 0.03, seed)
         tau = other.inverse_dynamics(q, v, a) + 0.2 * rng.normal(size=v.shape)
-        fit = identify.inertias(robot, q, v, a, tau, spread=0.03, held_out=0.0)
+        fit = identify.inertias(robot, q, v, a, tau, passive=False, spread=0.03, held_out=0.0)
         single.append((fit.values - other.inertial_parameters()) / fit.standard_deviations)
     squares = np.mean(np.square(single), axis=0)
     assert 0.8 < squares.mean() < 1.25 and squares.max() < 2.5
@@ -256,13 +256,13 @@ def test_what_is_not_shown_stays() -> None:
     other = deformed_robot(robot, 0.2, 1)
     q = np.tile(motion(robot, 1)[0], (20, 1))
     still = np.zeros((20, 7))
-    fit = identify.inertias(robot, q, still, still, other.inverse_dynamics(q, still, still))
+    fit = identify.inertias(robot, q, still, still, other.inverse_dynamics(q, still, still), passive=False)
     seen, count = fit.identifiable
     assert 0 < seen < 7 and count == 43 and fit.success
     assert f"the measurements determine {seen} of 43 base parameters; the others follow" in str(fit)
     assert fit.inertia_divergence["shoulder"] < 1e-12
     q, v, a = motion(robot, 50)
-    fit = identify.inertias(robot, q, v, a, other.inverse_dynamics(q, v, a), bodies=["flange", "wrist"])
+    fit = identify.inertias(robot, q, v, a, other.inverse_dynamics(q, v, a), passive=False, bodies=["flange", "wrist"])
     assert [*fit.inertia_divergence] == ["wrist", "flange"]
     assert np.array_equal(fit.robot.inertial_parameters()[:50], robot.inertial_parameters()[:50])
 

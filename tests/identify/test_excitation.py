@@ -30,11 +30,11 @@ def test_a_rich_motion_is_before_a_poor_one_before_a_constant_one() -> None:
     assert str(rich).splitlines()[4].startswith(rich.names[rich.order[0]][:40])
     tau = robot.inverse_dynamics(q, 0.0 * v, 0.0 * a)
     with pytest.raises(ValueError, match=r"do not excite \d+ of 43 base parameters: .* and 1 more do not move in them"):
-        identify.base_parameters(robot, q, 0.0 * v, 0.0 * a, tau)
+        identify.base_parameters(robot, q, 0.0 * v, 0.0 * a, tau, passive=False)
     v[:, 2] = a[:, 2] = 0.0
     q[:, 2] = 0.3
     with pytest.raises(ValueError, match=r"do not excite \d+ of 43 .*'upper_arm_roll' does not move in them"):
-        identify.base_parameters(robot, q, v, a, tau)
+        identify.base_parameters(robot, q, v, a, tau, passive=False)
 
 
 def test_its_numbers_are_those_of_the_regressor() -> None:

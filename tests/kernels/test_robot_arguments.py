@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.control.linear_quadratic.arguments import read_effort_limits
 from linkwork.errors import UnknownNameError
+from linkwork.ik.arguments import read_limits
 from linkwork.kernels.robot_arguments import by_joint, read_configuration
+from linkwork.optimal.arguments import read_velocity
 
 
 def test_numbers_by_joint_are_one_for_all_an_array_or_a_dict() -> None:
@@ -60,3 +63,48 @@ def test_configurations_are_read_under_the_name_of_the_argument() -> None:
     for wrong in (q[:-1], np.full(arm.nq, np.inf), "home"):
         with pytest.raises(ValueError, match=r"^f: start"):
             read_configuration(arm, "f", "start", wrong)
+
+
+def test_dicts_by_joint_stand_for_arrays_where_a_state_is_read() -> None:
+    arm = lw.load("double_pendulum")
+    first, second = arm.v_names
+    q, v, tau = np.array([0.3, 0.0]), np.array([0.0, -0.2]), np.array([0.0, 0.1])
+    by_name = arm.simulate({first: 0.3}, {second: -0.2}, duration=0.02, dt=0.01)
+    assert np.array_equal(by_name.q, arm.simulate(q, v, duration=0.02, dt=0.01).q)
+    simulator = lw.Simulator(arm, dt=0.01)
+    simulator.reset({first: 0.3}, {second: -0.2})
+    stepped = simulator.step({second: 0.1})
+    simulator.reset(q, v)
+    assert np.array_equal(stepped.q, simulator.step(tau).q)
+    assert np.array_equal(arm.spline([0.0, 1.0], {first: [0.1, 0.3]})(1.0).q, q)
+    assert np.array_equal(read_velocity(arm, {second: -0.2}), v)
+    for call, message in (
+        (lambda: arm.simulate({"elbw": 0.1}, duration=0.1), "simulate: q: no joint named 'elbw'"),
+        (lambda: simulator.reset({first: "up"}), rf"Simulator.reset: q\['{first}'\]: expected a number or an array"),
+        (lambda: arm.simulate(q, duration=0.1, constants={"target_q": {first: 0.1}}), r"\['target_q'\]:.*got a dict"),
+        (lambda: lw.motion.profile({first: 0.0}, {first: 1.0}), "profile: q0: .*; got a dict"),
+        (lambda: lw.motion.spline([0.0, 1.0], {first: [0.0, 1.0]}), "spline: q: .*; got a dict"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_joints_that_a_dict_of_limits_leaves_out_keep_the_robots_limits() -> None:
+    arm = lw.load("arm6")
+    expected = arm.effort_limits.copy()
+    expected[2] = 7.0
+    law = lw.control.PD(arm, kp=1.0, kd=1.0, effort_limits={"elbow": 7.0})
+    assert np.array_equal(law.effort_limits, expected)
+    with pytest.raises(ValueError, match="PD: effort_limits: 'elbow' is not an actuator"):
+        lw.control.PD(arm, kp=1.0, kd=1.0, actuators="wrist_1", effort_limits={"elbow": 7.0})
+    with pytest.raises(ValueError, match=r"PD: effort_limits\['elbow'\]: expected numbers > 0"):
+        lw.control.PD(arm, kp=1.0, kd=1.0, effort_limits={"elbow": 0.0})
+    with pytest.raises(ValueError, match=r"PD: target_q: expected an array of shape .6,., got a dict"):
+        law(0.0, np.zeros(6), np.zeros(6), target_q={"elbow": 1.0})
+    assert np.array_equal(read_effort_limits("MPC", arm, {"elbow": 7.0}), expected)
+    lower, upper = arm.lower.copy(), arm.upper.copy()
+    lower[2], upper[2] = 0.1, 0.5
+    found = read_limits("f", arm, {"elbow": (0.1, 0.5)})
+    assert np.array_equal(found[0], lower) and np.array_equal(found[1], upper)
+    with pytest.raises(UnknownNameError, match=r"inverse_kinematics: position_limits: no coordinate of q named 'elbw'"):
+        arm.inverse_kinematics(np.eye(4), "tool", position_limits={"elbw": (0.1, 0.5)})

@@ -40,7 +40,10 @@ def test_limits_are_shaded_and_joints_named(arm):
     shaded = [line.get_ydata()[0] for line in axes[0, 1].lines if line.get_linestyle() == "--"]
     assert shaded == [0.6]  # the robot's own upper limit; the lower is far away
     by_joint = way.plot(limits={"velocity": {arm.v_names[0]: 0.5}}, num_samples=50)[1]
-    assert {abs(line.get_ydata()[0]) for line in by_joint.lines if line.get_linestyle() == "--"} == {0.5}
+    levels = {abs(line.get_ydata()[0]) for line in by_joint.lines if line.get_linestyle() == "--"}
+    assert levels == {0.5, float(arm.velocity_limits[1])}
+    ranges = way.plot(limits={"position": {arm.q_names[1]: (-0.1, 0.5)}}, num_samples=50)[0]
+    assert {-0.1, 0.5} <= {line.get_ydata()[0] for line in ranges.lines if line.get_linestyle() == "--"}
     for axis in axes[2]:
         bounds = {line.get_ydata()[0] for line in axis.lines if line.get_linestyle() == "--"}
         assert bounds <= {-1.0, 2.0} and len(_shaded(axis)) == len(bounds) > 0

@@ -19,6 +19,7 @@ from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.numeric_call import checked_call
+from linkwork.kernels.robot_arguments import by_joint
 from linkwork.spatial.arguments import is_rigid
 
 __all__ = ["ControlLaw", "acceleration_of_inertia", "inertia_matrix", "positive_number", "read_nonnegative"]
@@ -44,7 +45,8 @@ class ControlLaw(ABC):
         """Set the robot, its actuated joints and its limits.
 
         ``actuators`` names the actuated joints; None means all but those of six degrees of freedom.  ``limits`` are the
-        largest forces, a number or (m,) of the actuated velocities; None means those of the robot.
+        largest forces, a number, (m,) of the actuated velocities, or a dict by joint; None means those of the robot, as
+        for joints that a dict leaves out.
         """
         self.caller = type(self).__name__
         self.acting = actuated_indices(self.caller, robot, actuators)
@@ -136,6 +138,8 @@ class ControlLaw(ABC):
             )
         for name, x in inputs.items():
             shape, result = known[name], np.shape(x)
+            if isinstance(x, Mapping):
+                raise ValueError(f"{self.caller}: {name}: expected an array of shape {shape}, got a dict")
             if len(result) < len(shape) or result[len(result) - len(shape) :] != shape:
                 raise ValueError(f"{self.caller}: {name}: expected shape {shape}, got {result}")
             self.check_input(name, x)
@@ -208,11 +212,23 @@ class ControlLaw(ABC):
         return result
 
     def _read_limits(self, value: Any) -> np.ndarray:
-        """Return the largest |τ| (nv); None means the limits of the robot."""
+        """Return the largest |τ| (nv); None means the limits of the robot, as for joints that a dict leaves out."""
         if value is None:
             return np.asarray(self.robot.effort_limits)
         m = len(self.acting)
-        expected = f"{self.caller}: effort_limits: expected a positive number [N·m, N], or ({m},) by actuated velocity"
+        expected = (
+            f"{self.caller}: effort_limits: expected a positive number [N·m, N], ({m},) by actuated velocity, or "
+        )
+        expected += "a dict by joint"
+        if isinstance(value, Mapping):
+            own, tree = self.robot.effort_limits, self.robot.tree
+            result = by_joint(
+                self.caller, "effort_limits", tree, value, default=own, above=0.0, unit="N·m, N", infinite=True
+            )
+            for joint in value:
+                if not np.isin(self.robot.v_index([joint]), self.acting).all():
+                    raise ValueError(f"{self.caller}: effort_limits: {joint!r} is not an actuator")
+            return result
         array = np.asarray(real_array(expected, value), dtype=float)
         if array.shape not in ((), (m,)) or not (array > 0.0).all():
             raise ValueError(f"{expected}; got {value!r}")

@@ -124,7 +124,7 @@ def base_parameters(
     tau: Array,
     *,
     weights: ArrayLike | Mapping[str, float] | None = None,
-    passive: Passive = False,
+    passive: Passive | None = None,
     friction: Friction = "smooth",
     bodies: Iterable[str] | None = None,
     wrenches: Wrenches | None = None,
@@ -144,7 +144,8 @@ def base_parameters(
 
     ``passive`` also estimates parameters of joints: True, or some of "armature", "damping", "friction" and "stiffness";
     ``friction`` is the law.  ``bodies`` names those whose parameters are estimated, by default all.  Other parameters
-    have the robot's values; without any ``passive`` kind, joints have no passive forces.
+    have the robot's values.  ``passive=[]`` estimates no parameters of joints, and their forces have the robot's
+    values.  ``passive=False`` ignores these forces; so does the default, with a warning if the robot has such forces.
 
     ``held_out`` is the share of the first dimension, from its end, that is not used in the estimate but for the errors
     in ``held_out`` of the result; or the indices of these samples.  It is one block because neighbours in time are

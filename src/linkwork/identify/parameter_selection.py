@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.user_frames import levels_up
 from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS
 from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
-from linkwork.errors import UnknownNameError
+from linkwork.errors import ModelWarning, UnknownNameError
 from linkwork.model.friction_laws import Friction, FrictionLaw, read_friction
 from linkwork.robot import Robot
 
 __all__ = ["Columns", "Passive", "columns_of", "structural"]
 
-Passive = bool | Sequence[str]
+Passive = bool | str | Sequence[str]
 
 _DEPENDENT = 1e-5  # of a column's length: a smaller remainder after projecting out others is not distinguishable
 
@@ -51,11 +53,12 @@ class Columns:
 
 
 def columns_of(
-    caller: str, robot: Robot, bodies: Iterable[str] | None, passive: Passive, friction: Friction
+    caller: str, robot: Robot, bodies: Iterable[str] | None, passive: Passive | None, friction: Friction
 ) -> Columns:
     """Return the selection of the parameters of some bodies, and of some ``passive`` kinds in joints.
 
-    Raises UnknownNameError and ValueError.
+    Without any kind, passive forces of joints have the robot's values; with False they are ignored, with None also,
+    with a warning. Raises UnknownNameError and ValueError.
     """
     if len(robot.constraints):
         raise ValueError(
@@ -69,7 +72,8 @@ def columns_of(
         )
     kinds = _kinds(caller, passive)
     law = read_friction(caller, friction)
-    names = robot.parameter_names(passive=bool(kinds))
+    is_included = passive is not None and not (isinstance(passive, (bool, np.bool_)) and not passive)
+    names = robot.parameter_names(passive=is_included)
     chosen = _bodies(caller, robot, bodies)
     indices = [10 * i + k for i in chosen for k in range(10)]
     first = 10 * len(robot.bodies)
@@ -78,8 +82,10 @@ def columns_of(
         raise ValueError(
             f"{caller}: bodies and passive: expected bodies or a kind of `passive` parameters to estimate, got none"
         )
-    pi = robot.inertial_parameters(passive=bool(kinds))
-    return Columns(names, pi, np.array(indices), chosen, bool(kinds), law)
+    if passive is None:
+        _warn_of_passive_forces(caller, robot)
+    pi = robot.inertial_parameters(passive=is_included)
+    return Columns(names, pi, np.array(indices), chosen, is_included, law)
 
 
 def structural(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[BaseParameters, np.ndarray]:
@@ -103,13 +109,27 @@ def structural(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[Ba
 
 
 def _kinds(caller: str, passive: Any) -> tuple[str, ...]:
-    if isinstance(passive, (bool, np.bool_)):
+    if passive is None or isinstance(passive, (bool, np.bool_)):
         return JOINT_PARAMETERS if passive else ()
     kinds = (passive,) if isinstance(passive, str) else tuple(passive)
     for kind in kinds:
         if kind not in JOINT_PARAMETERS:
             raise UnknownNameError("kind of passive parameter", kind, JOINT_PARAMETERS)
     return kinds
+
+
+def _warn_of_passive_forces(caller: str, robot: Robot) -> None:
+    names, values = robot.parameter_names(passive=True), robot.inertial_parameters(passive=True)
+    present = {name.rpartition(".")[2] for name, x in zip(names, values.tolist(), strict=True) if x != 0.0}
+    kinds = [kind for kind in JOINT_PARAMETERS if kind in present]
+    if kinds:
+        warnings.warn(
+            f"{caller}: passive: expected a choice, as the joints of robot {robot.name!r} have {' and '.join(kinds)}, "
+            f"got none; the fit ignores them as passive=False does; passive=True estimates them, passive=[] includes "
+            f"them with the robot's values",
+            ModelWarning,
+            stacklevel=levels_up(),
+        )
 
 
 def _bodies(caller: str, robot: Robot, bodies: Iterable[str] | None) -> tuple[int, ...]:

@@ -130,7 +130,7 @@ def inertias(
     *,
     spread: float = 0.5,
     weights: ArrayLike | Mapping[str, float] | None = None,
-    passive: Passive = False,
+    passive: Passive | None = None,
     friction: Friction = "smooth",
     bodies: Iterable[str] | None = None,
     wrenches: Wrenches | None = None,

@@ -17,6 +17,7 @@ from linkwork.expr.scalar.symbol import Graph
 from linkwork.ik.algorithms.task_stack import TaskState
 from linkwork.ik.tasks.modifiers import ConstraintTask, LoopRange, as_task
 from linkwork.ik.tasks.task import Task
+from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.model.tree_attachments import check_references
@@ -128,19 +129,22 @@ def freed(tasks: tuple[Task, ...], tolerances: np.ndarray) -> tuple[Task, ...]:
 def read_limits(caller: str, robot: Any, position_limits: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return lower and upper bounds of q: the robot's by default; infinite for False.
 
-    Given bounds are two arrays (nq,), combined with the robot's.  Raises ValueError for an empty range.
+    Given bounds are two arrays (nq,), or a dict of pairs by joint or coordinate, combined with the robot's.  Raises
+    ValueError for an empty range, UnknownNameError for an unknown name.
     """
     lower, upper = np.array(robot.lower, dtype=float), np.array(robot.upper, dtype=float)
     if position_limits is False:
         return np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
+    if isinstance(position_limits, Mapping):
+        position_limits = _limits_by_name(caller, robot, position_limits)
     if position_limits is not None and position_limits is not True:
         try:
             low, high = (floats(x) for x in position_limits)
             low, high = np.broadcast_to(low, (robot.nq,)), np.broadcast_to(high, (robot.nq,))
         except (TypeError, ValueError):
             raise ValueError(
-                f"{caller}: position_limits: expected (lower, upper), two arrays of shape ({robot.nq},), or "
-                f"False, got {position_limits!r}"
+                f"{caller}: position_limits: expected (lower, upper), two arrays of shape ({robot.nq},), a "
+                f"dict of pairs by joint, or False, got {position_limits!r}"
             ) from None
         if np.isnan(low).any() or np.isnan(high).any():
             raise ValueError(f"{caller}: position_limits: expected no NaN, got {position_limits!r}")
@@ -154,6 +158,32 @@ def read_limits(caller: str, robot: Any, position_limits: Any) -> tuple[np.ndarr
                 f"lower {lower[index].tolist()} > upper {upper[index].tolist()}"
             )
     return lower, upper
+
+
+def _limits_by_name(caller: str, robot: Any, limits: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return position limits, pairs by joint or coordinate, as two arrays (nq,); others are infinite."""
+    lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
+    known = {*robot.q_names, *(joint.name for joint in robot.joints)}
+    for name, pair in limits.items():
+        if name not in known:
+            raise UnknownNameError("coordinate of q", str(name), sorted(known)).at(f"{caller}: position_limits")
+        try:
+            low, high = pair
+        except (TypeError, ValueError):
+            raise ValueError(f"{caller}: position_limits: {name!r}: expected (lower, upper), got {pair!r}") from None
+        indices = robot.q_index([name])
+        _put(lower, indices, f"{caller}: position_limits: {name!r}: lower", low)
+        _put(upper, indices, f"{caller}: position_limits: {name!r}: upper", high)
+    return lower, upper
+
+
+def _put(result: np.ndarray, indices: np.ndarray, argument: str, x: Any) -> None:
+    """Assign a number, or an array of numbers, to entries of ``result``.  Raises ValueError for other values."""
+    expected = f"{argument}: expected a number" + (f", or {len(indices)} of them" if len(indices) > 1 else "")
+    values = real_array(expected, x)
+    if values.shape not in ((), indices.shape):
+        raise ValueError(f"{expected}, got {x!r}")
+    result[indices] = values
 
 
 def read_locked(caller: str, robot: Any, locked: Any) -> tuple[str, ...]:

@@ -67,7 +67,8 @@ class InverseKinematicsMethods(RobotBase):
         for x, y and z, infinite for a free coordinate.
         ``axes``: axes of the errors: those of the ``"frame"`` itself, of its ``"target"``, of the ``"reference"`` that
         it is relative to, or of a frame by name.
-        ``position_limits``: the joints' limits by default; (lower, upper) in addition to them; or False for none.
+        ``position_limits``: the joints' limits by default; (lower, upper), or a dict of such pairs by joint, in
+        addition to them; or False for none.
         ``locked``: joints that keep their positions of ``q_init``.
         ``time_limit`` [s]: for a single state.  ``max_iterations`` bounds the iterations.
         ``num_solutions``: number of solutions, on a leading axis, nearest to ``q_init`` first.  They differ by more

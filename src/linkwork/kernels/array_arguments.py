@@ -259,6 +259,8 @@ def real_array(expected: str, x: Any) -> np.ndarray:
     if array.dtype == object and is_traced(array):
         raise TypeError(f"{expected}; got symbols, which cannot be written to out=: use the returned value")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+        if isinstance(x, Mapping):
+            raise ValueError(f"{expected}; got a dict")
         raise ValueError(f"{expected}; got numbers of type {array.dtype}, which are not real float64 numbers")
     return array if np.can_cast(array.dtype, np.float32) else array.astype(np.float64, copy=False)
 

@@ -12,13 +12,14 @@ import numpy as np
 
 from linkwork._util.validation import finite_array
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.array_arguments import POSE_REMEDY, ArgumentReader
+from linkwork.kernels.array_arguments import POSE_REMEDY, ArgumentReader, ArrayOf, scalar_array, stacked
 from linkwork.kernels.compiler_api import Port
 from linkwork.model.coordinate_names import index_of
+from linkwork.model.function_spec import quantity_of
 from linkwork.model.tree import Tree
 from linkwork.spatial.arguments import is_like_pose
 
-__all__ = ["by_joint", "read_configuration"]
+__all__ = ["by_joint", "read_configuration", "stacked_by_joint"]
 
 
 def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.ndarray:
@@ -48,6 +49,23 @@ def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.nda
     return np.array(result, dtype=float)
 
 
+def stacked_by_joint(
+    robot: Any, caller: str, argument: str, value: Any, quantity: str, array_of: ArrayOf = scalar_array
+) -> Any:
+    """Return a dict by joint of values of q, v or tau as an array (..., nq) or (..., nv); other values unchanged.
+
+    Joints that the dict leaves out are at their zero. Raises ValueError, and UnknownNameError for an unknown joint.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    try:
+        return stacked(robot._subject, quantity_of(quantity), value, array_of)
+    except UnknownNameError as error:
+        raise error.at(f"{caller}: {argument}") from None
+    except ValueError as error:
+        raise ValueError(f"{caller}: {argument}{str(error).removeprefix(quantity)}") from None
+
+
 def by_joint(
     caller: str,
     argument: str,
@@ -58,8 +76,9 @@ def by_joint(
     least: float | None = None,
     above: float | None = None,
     unit: str = "",
+    infinite: bool = False,
 ) -> np.ndarray:
-    """Return a finite value (nv,) for each coordinate of v.
+    """Return a value (nv,) for each coordinate of v, finite unless ``infinite``.
 
     ``value`` is one number for all, an array (nv,), or a dict by joint or coordinate of v, whose other entries have the
     ``default``. ``least`` is an inclusive and ``above`` an exclusive lower bound.
@@ -71,16 +90,25 @@ def by_joint(
                 indices = index_of(tree, "v", [name])
             except UnknownNameError as error:
                 raise error.at(f"{caller}: {argument}") from None
-            result[indices] = _values(caller, f"{argument}[{name!r}]", numbers, len(indices), least, above, unit)
+            result[indices] = _values(
+                caller, f"{argument}[{name!r}]", numbers, len(indices), least, above, unit, infinite
+            )
     else:
-        result[:] = _values(caller, argument, value, tree.nv, least, above, unit)
+        result[:] = _values(caller, argument, value, tree.nv, least, above, unit, infinite)
     return result
 
 
 def _values(
-    caller: str, argument: str, value: Any, count: int, least: float | None, above: float | None, unit: str
+    caller: str,
+    argument: str,
+    value: Any,
+    count: int,
+    least: float | None,
+    above: float | None,
+    unit: str,
+    infinite: bool,
 ) -> np.ndarray:
-    array = finite_array(caller, argument, value, unit=unit)
+    array = finite_array(caller, argument, value, unit=unit, infinite=infinite)
     what = "a number" if count == 1 else f"a number, or an array of shape ({count},)"
     if array.shape not in ((), (count,)):
         raise ValueError(f"{caller}: {argument}: expected {what}, got shape {array.shape}")

@@ -1,36 +1,41 @@
 """Checks of the arguments of trajectories: times, numbers, arrays, and limits of motions.
 
-A limit is one number, an array with one for each coordinate, or a pair (lower, upper).
+A limit is one number, an array with one for each coordinate, a pair (lower, upper), or a dict of these by joint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linkwork._util import validation
+from linkwork._util.messages import listed
 from linkwork._util.validation import floats
+from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import RobotBase
+from linkwork.model.coordinate_names import index_of, joint_of
 from linkwork.motion.algorithms.curves import CurveSpace
 
 __all__ = [
-    "JointSlices",
+    "Limit",
     "Outside",
     "bases",
     "finite_array",
     "finite_number",
     "increasing",
     "read_limit",
+    "read_positions",
     "sample_count",
     "space_of",
     "times_within",
-    "velocity_slices",
 ]
 
 
+Limit = ArrayLike | tuple[ArrayLike, ArrayLike] | Mapping[str, Any]  # a value, a pair (lower, upper), or by joint
 Outside = Literal["raise", "hold"]
 _ROUNDING = 1e-9  # of a duration: times that are less outside count as the ends
 _MAX_SAMPLES = 10**9
@@ -130,32 +135,24 @@ def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], rob
     return result if robot is None else cast(np.ndarray, robot.normalize(result))
 
 
-JointSlices = Callable[[Any], Any]
-"""Function from a joint's name to the slice of its coordinates."""
-
-
-def velocity_slices(robot: Any) -> JointSlices:
-    """Return a function from a joint's name to the slice of its coordinates in v."""
-    return lambda joint: robot.tree.v_slices[robot.tree.joint_index(joint)]
-
-
 def read_limit(
-    caller: str, quantity: str, value: Any, names: Sequence[str], slices: JointSlices | None = None
+    caller: str, quantity: str, value: Any, names: Sequence[str], robot: Any = None, own: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the magnitudes (n,) of the upper and of the lower limits of a quantity.
 
     A number or an array (n,) is the magnitude in both directions. A pair (lower, upper) has the limits of both
-    directions, with their signs. A dict has such a value by joint; other joints have no limit. Raises ValueError for
-    an invalid limit, NaN, and a limit on the wrong side of 0, since rest must be feasible.
+    directions, with their signs. A dict has such a value by joint of ``robot``; other joints have the robot's ``own``
+    limits (n,). Raises ValueError for an invalid limit, NaN, a limit on the wrong side of 0, since rest must be
+    feasible, and a dict without all joints where robots have no own limits; UnknownNameError for an unknown joint.
     """
+    if isinstance(value, Mapping):
+        return _limit_by_joint(caller, quantity, value, names, robot, own)
+    return _magnitudes(caller, quantity, value, names)
+
+
+def _magnitudes(caller: str, quantity: str, value: Any, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     n = len(names)
     expected = f"{caller}: {quantity}: expected a positive number, an array of shape ({n},) or a pair (lower, upper)"
-    if isinstance(value, Mapping) and slices is not None:
-        up, down = np.full(n, np.inf), np.full(n, np.inf)
-        for joint, limit in value.items():
-            own = slices(joint)
-            up[own], down[own] = read_limit(f"{caller}: joint {joint!r}", quantity, limit, names[own])
-        return up, down
     try:
         pair = isinstance(value, tuple) and len(value) == 2
         lower, upper = value if pair else (None, value)
@@ -173,3 +170,61 @@ def read_limit(
                 f"got {sign * magnitudes[k]:.6g}"
             )
     return up, down
+
+
+def _limit_by_joint(
+    caller: str, quantity: str, value: Mapping[str, Any], names: Sequence[str], robot: Any, own: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    n = len(names)
+    if robot is None:
+        raise ValueError(f"{caller}: {quantity}: expected a number or an array of shape ({n},), {_NO_NAMES}")
+    missing = np.full(n, np.nan)
+    up, down = (missing.copy() if own is None else np.array(own, dtype=float) for _ in range(2))
+    for joint, limit in value.items():
+        at = _indices(caller, quantity, robot, "v", joint)
+        up[at], down[at] = _magnitudes(f"{caller}: joint {joint!r}", quantity, limit, [names[k] for k in at])
+    left = np.flatnonzero(np.isnan(up))
+    if left.size:
+        joints = dict.fromkeys(joint_of(robot.tree, int(k)) for k in left)
+        raise ValueError(
+            f"{caller}: {quantity}: expected a limit of every joint, since the robot has no limits of {quantity} of "
+            f"its own, got a dict without {listed(joints)}; inf stands for no limit"
+        )
+    return up, down
+
+
+def read_positions(
+    caller: str, name: str, value: Any, size: int, robot: Any = None, own: np.ndarray | None = None
+) -> np.ndarray:
+    """Return a limit of position as an array (nq,), from a number, an array, or a dict of numbers by joint.
+
+    Joints that a dict leaves out have the robot's ``own`` limits (nq,). Raises ValueError, and UnknownNameError for an
+    unknown joint.
+    """
+    if isinstance(value, Mapping):
+        if robot is None or own is None:
+            raise ValueError(f"{caller}: {name}: expected a number or an array of shape ({size},), {_NO_NAMES}")
+        result = np.array(own, dtype=float)
+        for joint, limit in value.items():
+            at = _indices(caller, name, robot, "q", joint)
+            result[at] = _positions(caller, f"{name}[{joint!r}]", limit, len(at))
+        return result
+    return _positions(caller, name, value, size)
+
+
+def _positions(caller: str, name: str, value: Any, size: int) -> np.ndarray:
+    expected = f"{caller}: {name}: expected a number or an array of shape ({size},)"
+    result = np.asarray(real_array(expected, value), dtype=float)
+    if result.shape not in ((), (size,)) or np.isnan(result).any():
+        raise ValueError(f"{expected}, got {value!r}")
+    return np.broadcast_to(result, (size,))
+
+
+_NO_NAMES = "got a dict by joint, but without a robot coordinates have no names"
+
+
+def _indices(caller: str, name: str, robot: Any, which: Literal["q", "v"], joint: Any) -> np.ndarray:
+    try:
+        return index_of(robot.tree, which, [joint])
+    except UnknownNameError as error:
+        raise error.at(f"{caller}: {name}") from None

@@ -120,6 +120,7 @@ class MotionMethods(RobotBase):
     ) -> Trajectory:
         """Return a trajectory through configurations q (n, nq) at increasing times (n,) [s].
 
+        q may be a dict by joint of arrays, (n,) for joints with one coordinate; joints that it leaves out are at zero.
         ``kind`` is
 
         - "cubic": continuous accelerations.  ``boundary`` is "natural" (zero acceleration at the ends; the default),
@@ -174,7 +175,8 @@ class ProfileMethods(RobotBase):
         q0, q1 (nq,) must be within the joints' limits; v0, v1 and a0, a1 (nv,) are 0 by default.  ``kind``,
         ``synchronize`` and ``duration`` are those of `linkwork.motion.profile`.  Limits of ``velocity`` are by default
         those of the robot's file. Files have no limits of ``acceleration`` and ``jerk``; pass them where the kind needs
-        them.  A limit is a number, an array (nv,), a pair (lower, upper), or a dict of these by joint.
+        them.  A limit is a number, an array (nv,), a pair (lower, upper), or a dict of these by joint.  Joints that
+        a dict of ``velocity`` leaves out keep the robot's limits; a dict of another limit contains every joint.
 
         Joints that rotate without limits take the shortest path, so the goal may differ by full revolutions.  A joint
         whose configuration is not plain coordinates (spherical, floating) moves along one constant direction of

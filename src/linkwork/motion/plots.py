@@ -10,8 +10,7 @@ import numpy as np
 from linkwork._util.plotting import label_time, new_axes, quantity_label
 from linkwork._util.validation import integer
 from linkwork.model.coordinate_names import units_of
-from linkwork.motion.arguments import read_limit, velocity_slices
-from linkwork.motion.trajectory.trajectory_extremes import read_positions
+from linkwork.motion.arguments import read_limit, read_positions
 
 __all__ = ["plot_trajectory"]
 
@@ -74,18 +73,29 @@ def _limits(trajectory: Any, value: Any) -> dict[int, tuple[np.ndarray, np.ndarr
 
 def _sides(trajectory: Any, name: str, value: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return lower and upper limits (n,) of a quantity, from a pair or magnitudes.  Raises ValueError."""
+    robot = trajectory.robot
     if name == "position":
-        pair = isinstance(value, tuple) and len(value) == 2
+        if isinstance(value, Mapping) and robot is not None:
+            pairs = {joint: x if _is_pair(x) else (-np.asarray(x, dtype=float), x) for joint, x in value.items()}
+            value = tuple({joint: x[k] for joint, x in pairs.items()} for k in range(2))
+        pair = _is_pair(value)
         sides = value if pair else (value, value)
-        low, high = (read_positions("plot", name, side, trajectory.nq) for side in sides)
+        limits = (None, None) if robot is None else (robot.lower, robot.upper)
+        low, high = (
+            read_positions("plot", name, side, trajectory.nq, robot, x) for side, x in zip(sides, limits, strict=True)
+        )
         low = low if pair else -low
         if not (low <= high).all():
             raise ValueError(f"plot: {name}: expected lower limits below upper ones, got {value!r}")
         return low, high
-    robot = trajectory.robot
     names = [str(k) for k in range(trajectory.nv)] if robot is None else list(robot.v_names)
-    up, down = read_limit("plot", name, value, names, None if robot is None else velocity_slices(robot))
+    own = robot.velocity_limits if robot is not None and name == "velocity" else None
+    up, down = read_limit("plot", name, value, names, robot, own)
     return -down, up
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2
 
 
 def _shade(axis: Any, t: np.ndarray, limits: tuple[np.ndarray, np.ndarray], k: int, color: Any) -> None:

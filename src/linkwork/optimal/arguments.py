@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork._util.validation import floats, integer, seed
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kernels.robot_arguments import read_configuration, stacked_by_joint
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.optimal.algorithms.path_nlp import KINDS
 from linkwork.optimal.features import Feature
@@ -142,7 +142,8 @@ def read_tolerances(names: Sequence[str], value: Any, step: Any, default: float)
 
 
 def read_velocity(robot: Any, velocity: Any) -> Array:
-    """Return velocities (..., nv).  Raises ValueError."""
+    """Return velocities (..., nv), from an array or a dict by joint.  Raises ValueError."""
+    velocity = stacked_by_joint(robot, SOLVE, "velocity", velocity, "v")
     try:
         v = floats(velocity)
     except (TypeError, ValueError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +11,8 @@ import numpy as np
 from linkwork._util.progress import Reporter, read_progress
 from linkwork._util.validation import finite_number, integer, one_of
 from linkwork.collision.motion_validity import METHODS
-from linkwork.errors import Status, UnknownNameError
+from linkwork.errors import Status
 from linkwork.ik.arguments import read_limits
-from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.compiler_api import compilations
 from linkwork.kernels.robot_arguments import by_joint, read_configuration
 from linkwork.planning.clearance_margins import read_margins, read_pairs, touching_margins
@@ -153,7 +152,7 @@ def read_space(
     Raises ValueError and TypeError.
     """
     one_of("plan", "collision_check", collision_check, METHODS)
-    bounds = None if position_limits is None else read_limits("plan", robot, _named(robot, position_limits))
+    bounds = None if position_limits is None else read_limits("plan", robot, position_limits)
     options: dict[str, Any] = {
         "margin": read_margins(margin),
         "pairs": read_pairs(pairs),
@@ -368,31 +367,3 @@ def _plural(n: int, argument: str) -> str:
 def _positive(argument: str, x: Any, unit: str, least: float | None = None) -> float:
     above = 0.0 if least is None else None
     return float(finite_number("plan", argument, x, least=least, above=above, infinite=True, symbols=False, unit=unit))
-
-
-def _named(robot: Any, limits: Any) -> Any:
-    """Return position limits by name as two arrays (nq,), lower and upper; other limits are returned unchanged."""
-    if not isinstance(limits, Mapping):
-        return limits
-    lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
-    known = {*robot.q_names, *(joint.name for joint in robot.joints)}
-    for name, pair in limits.items():
-        if name not in known:
-            raise UnknownNameError("coordinate of q", str(name), sorted(known))
-        try:
-            low, high = pair
-        except (TypeError, ValueError):
-            raise ValueError(f"plan: position_limits: {name!r}: expected (lower, upper), got {pair!r}") from None
-        indices = robot.q_index([name])
-        _put(lower, indices, f"position_limits: {name!r}: lower", low)
-        _put(upper, indices, f"position_limits: {name!r}: upper", high)
-    return lower, upper
-
-
-def _put(result: np.ndarray, indices: np.ndarray, argument: str, x: Any) -> None:
-    """Assign a number, or an array of numbers, to entries of ``result``.  Raises ValueError for other values."""
-    expected = f"plan: {argument}: expected a number" + (f", or {len(indices)} of them" if len(indices) > 1 else "")
-    values = real_array(expected, x)
-    if values.shape not in ((), indices.shape):
-        raise ValueError(f"{expected}, got {x!r}")
-    result[indices] = values

@@ -13,6 +13,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.kernels.array_arguments import ArgumentReader, real_array
 from linkwork.kernels.compiler_api import Port
+from linkwork.kernels.robot_arguments import stacked_by_joint
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.contacts.contact_materials import check_parameter, input_name, is_of_contacts
 from linkwork.simulation.contacts.contact_set import ContactSet
@@ -115,17 +116,16 @@ def refuse_too_many(records: int, leading: tuple[int, ...], robot: Any) -> None:
 
 
 def read_state(caller: str, robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
-    """Return q (..., nq), normalised, and v (..., nv), zero by default.
+    """Return q (..., nq), normalised, and v (..., nv), zero by default, from arrays or dicts by joint.
 
     Raises ValueError for other shapes, and for values that are not finite.
     """
+    q, v = stacked_by_joint(robot, caller, "q", q, "q"), stacked_by_joint(robot, caller, "v", v, "v")
     v = np.zeros(robot.nv) if v is None else v
     if is_traced(q) or is_traced(v):
         return scalars(q), scalars(v)
     result = []
     for name, x, size in (("q", q, robot.nq), ("v", v, robot.nv)):
-        if isinstance(x, Mapping):
-            raise TypeError(f"{caller}: {name}: expected an array (..., {size}), got a dict")
         array = np.asarray(real_array(f"{caller}: {name}: expected an array (..., {size})", x), dtype=float)
         if array.shape[-1:] != (size,):
             raise ValueError(f"{caller}: {name}: expected finite numbers (..., {size}), got shape {array.shape}")
@@ -282,7 +282,8 @@ def read_signals(
 
 def read_joint_forces(caller: str, robot: Any, tau: Any) -> dict[str, Any]:
     """Return joint forces (..., nv) under their name, zero where ``tau`` is None.  Raises ValueError."""
-    result = read_arrays("constants", {"tau": np.zeros(robot.nv) if tau is None else tau})
+    tau = np.zeros(robot.nv) if tau is None else stacked_by_joint(robot, caller, "tau", tau, "tau")
+    result = read_arrays("constants", {"tau": tau})
     if result["tau"].shape[-1:] != (robot.nv,):
         raise ValueError(
             f"{caller}: tau: expected joint forces (..., {robot.nv}) [N·m, N], got shape {result['tau'].shape}"

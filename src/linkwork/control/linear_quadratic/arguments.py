@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from linkwork._util.validation import number
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
+from linkwork.kernels.robot_arguments import by_joint
 from linkwork.kernels.robot_base import RobotBase
 
 __all__ = [
@@ -146,13 +147,18 @@ def actuated_forces(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray
 
 
 def read_effort_limits(caller: str, robot: Any, value: Any) -> np.ndarray:
-    """Return the largest forces (nv,); None means the effort limits of the robot."""
+    """Return the largest forces (nv,); None means the robot's effort limits, as for joints that a dict leaves out."""
+    if isinstance(value, Mapping):
+        own, tree = robot.effort_limits, robot.tree
+        return by_joint(caller, "effort_limits", tree, value, default=own, least=0.0, unit="N·m, N", infinite=True)
     try:
         result = np.array(robot.effort_limits if value is None else value, dtype=float)
     except (TypeError, ValueError):
         result = np.array(np.nan)
     if result.shape not in ((), (robot.nv,)) or not (result >= 0.0).all():
-        raise ValueError(f"{caller}: effort_limits: expected numbers >= 0, {robot.nv} or one for all, got {value!r}")
+        raise ValueError(
+            f"{caller}: effort_limits: expected numbers >= 0, {robot.nv}, one for all or a dict by joint, got {value!r}"
+        )
     return np.broadcast_to(result, (robot.nv,)).copy()
 
 

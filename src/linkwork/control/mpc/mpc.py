@@ -57,9 +57,9 @@ class ModelPredictiveController:
       gains: a number, a diagonal or a matrix; for ``Q`` also a pair (position weight, velocity weight).
     - ``fallback_braking_time`` [s]: without a plan, the robot decelerates with −v / fallback_braking_time.
     - ``actuators``: names of the joints that have motors (default: all but those of six degrees of freedom);
-      ``effort_limits`` [N·m, N]: their largest forces, a number or (nv,) (default: the robot's); ``passive``: with
-      springs, damping and friction of joints.  Commands and plans respect all three: effort limits are constraints of
-      all steps.
+      ``effort_limits`` [N·m, N]: their largest forces, a number, (nv,) or a dict by joint (default: the robot's);
+      ``passive``: with springs, damping and friction of joints.  Commands and plans respect all three: effort limits
+      are constraints of all steps.
     - ``solver``: "augmented", "ilqr", a `Planner`, which has to handle motors itself, or a function that returns a
       `Planner`.  It receives the problem, the names of joints that have motors, their largest forces (nv,) or None for
       the robot's, ``passive``, and ``parameters`` if there are any.
@@ -85,7 +85,7 @@ class ModelPredictiveController:
         R: Any = 1e-3,
         fallback_braking_time: float = 0.1,
         actuators: str | Iterable[str] | None = None,
-        effort_limits: ArrayLike | None = None,
+        effort_limits: ArrayLike | Mapping[str, ArrayLike] | None = None,
         passive: bool = False,
         parameters: str | Iterable[str] | Mapping[str, ArrayLike] | None = None,
         solver: str | Planner | Callable[..., Planner] = "augmented",

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.result import Result
 from linkwork.errors import Status
 from linkwork.geometry.scene import Scene
+from linkwork.motion.arguments import Limit
 from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.waypoint_refinement import Curve
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
@@ -124,8 +124,8 @@ class TrackedPath(Result):
         self,
         *,
         speed: float | None = None,
-        velocity: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
-        acceleration: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        velocity: Limit | None = None,
+        acceleration: Limit | None = None,
         **limits: Any,
     ) -> TimedPath:
         """Return the same motion in minimum time, with limits as in `linkwork.motion.time_optimal`.

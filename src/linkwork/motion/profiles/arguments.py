@@ -11,7 +11,7 @@ from linkwork._util.validation import number
 from linkwork.errors import UnknownNameError
 from linkwork.motion.algorithms.profiles.jerk_limited_profile import Ends, JointBounds
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest, resting_displacement
-from linkwork.motion.arguments import JointSlices, read_limit
+from linkwork.motion.arguments import read_limit
 from linkwork.motion.profiles.profile_kinds import ProfileKind, ProfileLimits, ProfileNumbers, kind_of, profile_kernel
 from linkwork.motion.profiles.slow_motions import with_slow_motions
 
@@ -56,20 +56,22 @@ def read_options(
 
 
 def read_limits(
-    caller: str, kind: ProfileKind, names: Sequence[str], values: dict[str, Any], slices: JointSlices | None
+    caller: str, kind: ProfileKind, names: Sequence[str], values: dict[str, Any], robot: Any = None
 ) -> ProfileLimits:
-    """Return the limits of velocity, acceleration and jerk; infinite by default.
+    """Return the limits of velocity, acceleration and jerk; infinite by default, those of velocity the robot's.
 
     Raises ValueError for an invalid limit, and where the kind of profile needs a limit that is missing.
     """
     result: list[np.ndarray] = []
     for order, (quantity, limit) in enumerate(values.items(), start=1):
+        own = robot.velocity_limits if robot is not None and quantity == "velocity" else None
         if limit is None and 2 <= order <= kind.order:
             raise ValueError(
                 f'{caller}: {quantity}: kind="{kind.name}" needs limits of {quantity}; pass {quantity}=, '
                 f"a number or an array of shape ({len(names)},)"
             )
-        up, down = read_limit(caller, quantity, np.inf if limit is None else limit, names, slices)
+        limit = limit if limit is not None else np.inf if own is None else own
+        up, down = read_limit(caller, quantity, limit, names, robot, own)
         if order == kind.order > 1 and not (np.isfinite(up) & np.isfinite(down)).all():
             k = int(np.argmin(np.isfinite(up) & np.isfinite(down)))
             other = '; kind="trapezoid" has no limit of jerk' if quantity == "jerk" else ""

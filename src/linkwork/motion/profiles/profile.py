@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public, quick
 from linkwork._util.validation import finite_array, integer
 from linkwork.expr.arrays.symbol_array import is_traced
-from linkwork.kernels.array_arguments import real_array, stacked
-from linkwork.model.function_spec import quantity_of
+from linkwork.kernels.array_arguments import real_array
+from linkwork.kernels.robot_arguments import stacked_by_joint
 from linkwork.motion.algorithms.curves import CurveSpace
-from linkwork.motion.arguments import velocity_slices
 from linkwork.motion.profiles.arguments import (
     ProfileRequest,
     along_lines,
@@ -79,7 +78,7 @@ def profile(
     states = read_states(caller, (q0, q1, v0, v1, a0, a1))
     names = [f"coordinate {k}" for k in range(len(states[0]))]
     values = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-    limits = read_limits(caller, result, names, values, None)
+    limits = read_limits(caller, result, names, values)
     if not result.accelerations:
         states = (*states[:4], np.zeros(len(names)), np.zeros(len(names)))
     return trajectory_of(solve(ProfileRequest(caller, names, result, states, limits, order, seconds)))
@@ -178,7 +177,7 @@ class ProfileFunction:
         n = integer(caller, "n", n, least=1)
         names = [f"coordinate {k}" for k in range(n)]
         values = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-        limits = read_limits(caller, result, names, values, None)
+        limits = read_limits(caller, result, names, values)
         zeros = np.zeros(n)
         locked = locked_coordinates(caller, names, [zeros] * 6, limits)
         if locked.any():
@@ -250,9 +249,7 @@ def robot_profile(
     space = CurveSpace.of(robot.tree)
     displacement = np.asarray(robot.difference(q0, nearer_turns(robot, q0, q1)), dtype=float)
     names = list(robot.v_names)
-    limits = read_limits(_CALLER, kind, names, values, velocity_slices(robot))
-    if values["velocity"] is None:
-        limits = limits._replace(velocity_up=robot.velocity_limits, velocity_down=robot.velocity_limits)
+    limits = read_limits(_CALLER, kind, names, values, robot)
     if not kind.accelerations:
         rates[2:] = [np.zeros(robot.nv)] * 2
     plain = {coordinates.v for coordinates in space.joints if coordinates.is_plain}
@@ -273,8 +270,7 @@ def robot_profile(
 
 def _configuration(robot: Any, name: str, x: Any) -> np.ndarray:
     """Return a configuration (nq,), on its manifold and within limits.  Raises ValueError."""
-    if isinstance(x, dict):
-        x = stacked(robot._subject, quantity_of("q"), x, real_array)
+    x = stacked_by_joint(robot, _CALLER, name, x, "q", real_array)
     expected = f"{_CALLER}: {name}: expected a configuration of shape ({robot.nq},)"
     result = np.asarray(real_array(expected, x), dtype=float)
     if result.shape != (robot.nq,):
@@ -299,8 +295,7 @@ def _rates(robot: Any, name: str, x: Any) -> np.ndarray:
     """Return a velocity or acceleration (nv,); zeros for None.  Raises ValueError."""
     if x is None:
         return np.zeros(robot.nv)
-    if isinstance(x, dict):
-        x = stacked(robot._subject, quantity_of("v"), x, real_array)
+    x = stacked_by_joint(robot, _CALLER, name, x, "v", real_array)
     expected = f"{_CALLER}: {name}: expected an array of shape ({robot.nv},)"
     result = np.asarray(real_array(expected, x), dtype=float)
     if result.shape not in ((robot.nv,), ()):

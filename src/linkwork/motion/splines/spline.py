@@ -15,6 +15,7 @@ from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import floor
 from linkwork.joints.base.joint_type import JointType
 from linkwork.kernels.array_arguments import real_array
+from linkwork.kernels.robot_arguments import stacked_by_joint
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.arguments import increasing
 from linkwork.motion.splines import interpolation
@@ -134,6 +135,8 @@ def _times(caller: str, times: Any) -> Any:
 
 def _points(caller: str, robot: Any, q: Any, count: int) -> Any:
     """Return points q (n, nq) normalised to the robot's manifold.  Raises ValueError."""
+    if robot is not None:
+        q = stacked_by_joint(robot, caller, "q", q, "q")
     traced = is_traced(q)
     result = array(q) if traced else np.asarray(real_array(f"{caller}: q: expected an array (n, nq)", q), dtype=float)
     nq = "nq" if robot is None else robot.nq

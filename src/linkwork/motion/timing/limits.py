@@ -14,7 +14,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import bounds, instance
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
-from linkwork.motion.arguments import read_limit, velocity_slices
+from linkwork.motion.arguments import read_limit
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -116,8 +116,12 @@ class LimitSet:
                 f"{caller}: robot: expected a robot with nq = {path.nq} and nv = {path.nv}, as the path has, got "
                 f"nq = {robot.nq} and nv = {robot.nv}"
             )
+        named = robot if path.robot is None else path.robot
+        fastest = None
+        if named is not None and (velocity is None or isinstance(velocity, Mapping)):
+            fastest = named.velocity_limits
         if velocity is None:
-            velocity = np.inf if path.robot is None else path.robot.velocity_limits
+            velocity = np.inf if path.robot is None else fastest
         custom, forces = [], None
         for limit in limits:
             if not isinstance(limit, MotionLimit):
@@ -126,7 +130,8 @@ class LimitSet:
         if torque is not None and torque is not False:
             if robot is None:
                 raise ValueError(f"{caller}: torque: expected a path of a robot, or robot=")
-            low, high = _sides(caller, "torque", robot.effort_limits if torque is True else torque, names, path.robot)
+            most = robot.effort_limits
+            low, high = _sides(caller, "torque", most if torque is True else torque, names, named, most)
             forces = MotionLimit(robot.inverse_dynamics, low, high, "torque")
             custom.append(forces)
         if acceleration is None and not custom:
@@ -143,9 +148,9 @@ class LimitSet:
             if not maximum > 0.0:
                 raise ValueError(f"{caller}: speed: {frame!r}: expected a positive speed [m/s], got {maximum!r}")
         return LimitSet(
-            _sides(caller, "velocity", velocity, names, path.robot),
-            None if acceleration is None else _sides(caller, "acceleration", acceleration, names, path.robot),
-            None if jerk is None else _sides(caller, "jerk", jerk, names, path.robot),
+            _sides(caller, "velocity", velocity, names, named, fastest),
+            None if acceleration is None else _sides(caller, "acceleration", acceleration, names, named),
+            None if jerk is None else _sides(caller, "jerk", jerk, names, named),
             tuple(custom),
             robot,
             speed,
@@ -260,15 +265,15 @@ def _number(expected: str, value: Any, least: float) -> float:
 
 
 def _sides(
-    caller: str, name: str, value: Any, names: Sequence[str], robot: RobotBase | None
+    caller: str, name: str, value: Any, names: Sequence[str], robot: RobotBase | None, own: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper limits (n,) of a quantity, from a number, an array, a pair or a dict by joint.
 
-    Raises ValueError.
+    Joints that a dict leaves out have the robot's ``own`` limits (n,).  Raises ValueError.
     """
     if value.__class__ is float and value >= 0.0:
         return _symmetric_limits(len(names), min(value, _UNLIMITED))
-    up, down = read_limit(caller, name, value, names, None if robot is None else velocity_slices(robot))
+    up, down = read_limit(caller, name, value, names, robot, own)
     return -np.minimum(down, _UNLIMITED), np.minimum(up, _UNLIMITED)
 
 

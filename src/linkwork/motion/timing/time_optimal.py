@@ -8,11 +8,11 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import integer
 from linkwork.motion.algorithms.curves import TimeScaling
+from linkwork.motion.arguments import Limit
 from linkwork.motion.timing.jerk_limited import JerkLimitedMotion, jerk_limited_motion
 from linkwork.motion.timing.limits import LimitSet, MotionLimit, optional_positive, speed_of_end
 from linkwork.motion.timing.path_geometry import (
@@ -56,10 +56,10 @@ _KERNEL_SEGMENTS, _PER_CUBIC = 400, 20  # segments of the single kernel at most,
 def time_optimal(
     path: Trajectory | Sequence[Trajectory],
     *,
-    velocity: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
-    acceleration: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
-    jerk: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
-    torque: bool | ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    velocity: Limit | None = None,
+    acceleration: Limit | None = None,
+    jerk: Limit | None = None,
+    torque: bool | Limit | None = None,
     speed: Mapping[str, float] | None = None,
     motion_limits: Sequence[MotionLimit] = (),
     start_speed: float = 0.0,
@@ -74,10 +74,12 @@ def time_optimal(
     ``velocity`` [rad/s, m/s] limits v: a number, an array (nv,), a pair (lower, upper), or a dict of these by joint; by
     default the robot's limits.  ``acceleration`` [rad/s², m/s²] limits a, and ``torque`` the robot's joint forces [N·m,
     N], True for the robot's own limits; one of these two is required.  ``jerk`` [rad/s³, m/s³] limits the derivative of
-    a, which then has no jumps: s̈ is 0 where the motion rests, and free at an end with a speed.  ``speed`` is a dict of
-    the greatest speed of each frame's origin [m/s].  ``motion_limits`` are custom limits of second order.  ``robot`` is
-    the robot whose dynamics and frames are used, by default the path's; it may be the same robot with a payload.
-    ``start_speed`` and ``end_speed`` are ṡ at the path's ends; 1 is the speed of the path itself.
+    a, which then has no jumps: s̈ is 0 where the motion rests, and free at an end with a speed.  Joints that a dict of
+    ``velocity`` or ``torque`` leaves out keep the robot's limits; a dict of ``acceleration`` or ``jerk`` contains every
+    joint.  ``speed`` is a dict of the greatest speed of each frame's origin [m/s].  ``motion_limits`` are custom limits
+    of second order.  ``robot`` is the robot whose dynamics and frames are used, by default the path's; it may be the
+    same robot with a payload.  ``start_speed`` and ``end_speed`` are ṡ at the path's ends; 1 is the speed of the path
+    itself.
 
     All limits hold at all times, not only at grid points.  Those of v and a along polynomial paths hold by the control
     points of the polynomials.  Others, including those of jerk, hold up to a share ``tolerance`` of their size, by the

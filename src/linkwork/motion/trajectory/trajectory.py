@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -16,7 +16,7 @@ from linkwork._util.validation import non_negative, optional
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import le, where
 from linkwork.kernels.robot_base import RobotBase
-from linkwork.motion.arguments import Outside, finite_number, sample_count, times_within
+from linkwork.motion.arguments import Limit, Outside, finite_number, sample_count, times_within
 from linkwork.motion.trajectory.time_scaling import length_of, speed_of
 from linkwork.motion.trajectory.trajectory_construction import (
     at_one_speed,
@@ -215,17 +215,18 @@ class Trajectory:
     def limit_margins(
         self,
         *,
-        lower: ArrayLike | None = None,
-        upper: ArrayLike | None = None,
-        velocity: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
-        acceleration: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
-        jerk: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        lower: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        upper: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        velocity: Limit | None = None,
+        acceleration: Limit | None = None,
+        jerk: Limit | None = None,
     ) -> dict[str, np.ndarray]:
         """Return the smallest margin (nv,) to each limit over all times, negative where it is exceeded.
 
-        Margins are based on `extremes`, not on samples.  A limit is a number, an array with one for each coordinate, or
-        for v, a and the jerk a pair (lower, upper) of these.  ``lower`` and ``upper`` (nq,) and ``velocity`` are the
-        robot's by default.  The margin is −inf without a known bound.
+        Margins are based on `extremes`, not on samples.  A limit is a number, an array with one for each coordinate,
+        for v, a and the jerk a pair (lower, upper) of these, or a dict of limits by joint.  ``lower`` and ``upper``
+        (nq,) and ``velocity`` are the robot's by default, also for joints that a dict leaves out; a dict of
+        ``acceleration`` or ``jerk`` contains every joint.  The margin is −inf without a known bound.
         """
         limits = {"lower": lower, "upper": upper, "velocity": velocity, "acceleration": acceleration, "jerk": jerk}
         return margins_of("limit_margins", self, limits)
@@ -234,11 +235,11 @@ class Trajectory:
     def satisfies_limits(
         self,
         *,
-        lower: ArrayLike | None = None,
-        upper: ArrayLike | None = None,
-        velocity: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
-        acceleration: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
-        jerk: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        lower: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        upper: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        velocity: Limit | None = None,
+        acceleration: Limit | None = None,
+        jerk: Limit | None = None,
         tolerance: float = 1e-9,
     ) -> bool:
         """Return True if the limits certainly hold at all times, up to a tolerance: see `limit_margins`."""
@@ -343,8 +344,8 @@ class Trajectory:
 
         It needs ``pip install "linkwork[figures]"``.  ``limits`` are shaded: True for the robot's limits of position
         and velocity, or a dict of "position", "velocity", "acceleration" and "jerk" in addition, each a number, an
-        array or a pair (lower, upper).  With several ``columns`` coordinates are distributed over them, and the axes
-        are (4, columns).
+        array, a pair (lower, upper) or a dict of these by joint, as in `limit_margins`.  With several ``columns``
+        coordinates are distributed over them, and the axes are (4, columns).
         """
         from linkwork.motion.plots import plot_trajectory
 

@@ -21,10 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.kernels.array_arguments import real_array
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
 from linkwork.motion.algorithms.curves.curve_space import JointSlice
-from linkwork.motion.arguments import read_limit, velocity_slices
+from linkwork.motion.arguments import read_limit, read_positions
 from linkwork.motion.trajectory.piecewise_evaluation import segment_indices
 from linkwork.motion.trajectory.squad_bounds import (
     NormBounds,
@@ -38,7 +37,7 @@ from linkwork.motion.trajectory.squad_bounds import (
 from linkwork.motion.trajectory.time_polynomials import polynomials_of
 from linkwork.motion.trajectory.trajectory_segment import Section
 
-__all__ = ["Extremes", "bernstein", "extremes_of", "margins_of", "polynomial_extremes", "read_positions"]
+__all__ = ["Extremes", "bernstein", "extremes_of", "margins_of", "polynomial_extremes"]
 
 
 class Extremes(NamedTuple):
@@ -108,28 +107,30 @@ def bernstein(c: np.ndarray) -> np.ndarray:
 
 
 _ORDER = {"velocity": 1, "acceleration": 2, "jerk": 3}
+_OWN = {"lower": "lower", "upper": "upper", "velocity": "velocity_limits"}  # attributes of robots with their limits
 
 
 def margins_of(caller: str, trajectory: Any, limits: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the smallest margin (nv,) to each limit, by its name; negative where the limit is exceeded.
 
-    ``lower`` and ``upper`` are numbers or arrays (nq,), other limits as in `read_limit`.  Those of q and ``velocity``
+    ``lower`` and ``upper`` are as in `read_positions`, other limits as in `read_limit`.  Those of q and ``velocity``
     are the robot's by default.  The margin is −inf where no bound is known, except to an infinite limit.
     """
     robot, space = trajectory.robot, trajectory.sections[0].space
     names = [f"coordinate {k}" for k in range(space.nv)] if robot is None else list(robot.v_names)
     result = {}
     for name, value in limits.items():
-        if value is None and robot is not None:
-            own = {"lower": "lower", "upper": "upper", "velocity": "velocity_limits"}.get(name)
-            value = None if own is None else getattr(robot, own)
+        own = None
+        if robot is not None and name in _OWN:
+            own = getattr(robot, _OWN[name])
+        value = own if value is None else value
         if value is None:
             continue
         order = _ORDER.get(name, 0)
         if order:
-            up, down = read_limit(caller, name, value, names, None if robot is None else velocity_slices(robot))
+            up, down = read_limit(caller, name, value, names, robot, own)
         else:
-            limit = read_positions(caller, name, value, space.nq)
+            limit = read_positions(caller, name, value, space.nq, robot, own)
             limit = limit if space.is_plain else _by_velocity(space, limit, -np.inf if name == "lower" else np.inf)
             none = np.full(space.nv, np.inf)
             up, down = (none, -limit) if name == "lower" else (limit, none)
@@ -141,15 +142,6 @@ def margins_of(caller: str, trajectory: Any, limits: Mapping[str, Any]) -> dict[
             margins = [np.where(np.isinf(x), np.inf, x - y) for x, y in ((up, high), (down, -low))]
         result[name] = np.minimum(*margins)
     return result
-
-
-def read_positions(caller: str, name: str, value: Any, size: int) -> np.ndarray:
-    """Return a limit of position as an array (n,), from a number or an array.  Raises ValueError."""
-    expected = f"{caller}: {name}: expected a number or an array of shape ({size},)"
-    result = np.asarray(real_array(expected, value), dtype=float)
-    if result.shape not in ((), (size,)) or np.isnan(result).any():
-        raise ValueError(f"{expected}, got {value!r}")
-    return np.broadcast_to(result, (size,))
 
 
 def _by_velocity(space: Any, limit: np.ndarray, none: float) -> np.ndarray:
