@@ -67,7 +67,7 @@ def test_what_is_read_wrongly_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys
 
 
 def test_wrong_answers_to_arguments_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ArgumentReader, "refuse_not_finite", lambda *arguments: None)
+    monkeypatch.setattr(ArgumentReader, "refuse_not_finite", lambda *arguments, **named: None)
     with pytest.raises(Find, match="a NaN is refused"):
         fuzz("arguments", 5, range(2000), 0.0)
 

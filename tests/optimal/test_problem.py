@@ -161,7 +161,7 @@ def test_bad_questions(reaching):
     robot, problem, q0, X = reaching
     with pytest.raises(ValueError, match="steps: expected steps from -8 to 7, got 8"):
         problem.add("velocity", "least_squares", steps=8)
-    with pytest.raises(ValueError, match="no feature is called 'accelerations'; did you mean 'acceleration'"):
+    with pytest.raises(ValueError, match="no feature is called 'accelerations'; use 'acceleration'"):
         problem.add("accelerations", "least_squares")
     with pytest.raises(
         ValueError, match="expected one of 'cost', 'least_squares', 'equality', 'inequality', got 'hard'"

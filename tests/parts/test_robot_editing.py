@@ -336,7 +336,7 @@ def test_what_locked_is_and_is_not(arm):
 
 
 def test_edits_take_a_name_a_frame_and_where_in_this_order():
-    edits = {name: getattr(lw.Robot, name) for name in dir(lw.Robot) if name.startswith("with_")}
+    edits = {name: getattr(lw.Robot, name) for name in dir(lw.load("arm6")) if name.startswith("with_")}
     parameters = {name: [*inspect.signature(edit).parameters][1:] for name, edit in edits.items()}
     placed = {name: said[:2] for name, said in parameters.items() if {"name", "frame"} <= {*said}}
     assert sorted(placed) == [

@@ -15,7 +15,7 @@ Results are immutable values with arrays, standard deviations and errors at held
 >>> motion = identify.exciting_trajectory(robot, num_trials=20)
 >>> t, q, v, a = motion.sampled(200)
 >>> tau = robot.inverse_dynamics(q, v, a)
->>> identify.base_parameters(robot, q, v, a, tau)
+>>> identify.base_parameters(robot, q, v, a, tau, passive=False)
 <BaseParameterFit: 43 base parameters from 150 samples>
 """
 
