@@ -322,7 +322,7 @@ def test_the_environment_says_how_many_at_first(monkeypatch: pytest.MonkeyPatch)
     for text, count in (("1", 1), ("256", 256), (" 3 ", 3)):
         monkeypatch.setenv(threads.VARIABLE, text)
         assert threads._from_environment() == count
-    available = threads._available()
+    available = threads.available_processors()
     for text in ("0", "257", "-1", "two", "1.5", " "):
         monkeypatch.setenv(threads.VARIABLE, text)
         with pytest.warns(RuntimeWarning, match="LINKWORK_NUM_THREADS: expected an integer from 1 to 256"):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from inspect import ismethod
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar
-from weakref import ReferenceType, ref
+from weakref import WeakMethod, ref
 
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.build import Source
@@ -86,9 +87,7 @@ class KernelCode:
             if latest is not current:
                 improve(latest)
             elif (name, real) in self._improve:
-                owner = getattr(improve, "__self__", None)
-                waiting = self._improve[name, real]
-                waiting.append((lambda: improve) if owner is None else _weakly(ref(owner), improve.__name__))
+                self._improve[name, real].append(WeakMethod(improve) if ismethod(improve) else lambda: improve)
 
     def _has(self, part: str, real: FloatType, best: bool) -> bool:
         code = self._parts.get((part, real))
@@ -160,8 +159,3 @@ class KernelCode:
 def compilations() -> int:
     """Return how often this process has compiled or loaded code of kernels: a call that raises it has compiled."""
     return KernelCode.compilations
-
-
-def _weakly(owner: ReferenceType[Any], name: str) -> Callable[[], Improve | None]:
-    """Return a function that returns a method of the owner, or None if the owner no longer exists."""
-    return lambda: getattr(owner(), name, None)

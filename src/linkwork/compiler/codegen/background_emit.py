@@ -24,10 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from linkwork._util.checked_arguments import public, unchecked
+from linkwork._util.validation import duration, optional
 from linkwork.compiler.codegen import compile_process
 from linkwork.compiler.codegen.jit import emit
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.runtime.cpython import in_main_interpreter
+from linkwork.compiler.runtime.threads import available_processors
 
 __all__ = ["Job", "is_available", "submit", "wait_for_compiler"]
 
@@ -260,8 +262,7 @@ def _compiled_here(job: Job) -> list[bytes]:
 
 def _processes() -> int:
     """Return the number of processes that compile: half of the processors, since the others have work."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores // 2, _MAX_PROCESSES))
+    return max(1, min(available_processors() // 2, _MAX_PROCESSES))
 
 
 def is_available() -> bool:
@@ -300,12 +301,7 @@ def wait_for_compiler(timeout: float | None = None) -> bool:
     >>> lw.wait_for_compiler()
     True
     """
-    if timeout is not None:
-        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-            raise TypeError(f"wait_for_compiler: timeout: expected a number [s] or None, got {timeout!r}")
-        if not timeout >= 0.0:
-            raise ValueError(f"wait_for_compiler: timeout: expected a number >= 0 [s], got {timeout!r}")
-    return _background.wait(timeout)
+    return _background.wait(optional(duration)("wait_for_compiler", "timeout", timeout))
 
 
 def _stop() -> None:

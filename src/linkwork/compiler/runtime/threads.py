@@ -27,6 +27,7 @@ __all__ = [
     "LLVM_LOCK",
     "MAX_THREADS",
     "VARIABLE",
+    "available_processors",
     "get_num_threads",
     "run_without_lock",
     "set_num_threads",
@@ -38,7 +39,7 @@ VARIABLE = "LINKWORK_NUM_THREADS"
 MAX_THREADS = 256  # that share a call: their handles are on its stack
 
 
-def _available() -> int:
+def available_processors() -> int:
     """Return the number of processors that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return max(len(os.sched_getaffinity(0)), 1)
@@ -59,7 +60,7 @@ def _from_environment() -> int:
             RuntimeWarning,
             stacklevel=2,
         )
-    return min(_available(), MAX_THREADS)
+    return min(available_processors(), MAX_THREADS)
 
 
 _setting = ctypes.c_int64(_from_environment())
