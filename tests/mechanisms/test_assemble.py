@@ -149,7 +149,7 @@ def test_bad_calls_are_refused_by_name():
         robot.without_constraints().assemble()
     with pytest.raises(ValueError, match='weights: expected "mass" or "plain"'):
         robot.project(np.zeros(3), weights="heavy")
-    with pytest.raises(ValueError, match="held: joint 'knee' follows joint 'crank'"):
+    with pytest.raises(ValueError, match="hold: joint 'knee' follows joint 'crank'"):
         robot.with_couplings({"knee": ("crank", 2.0)}).assemble_configuration(
             np.zeros(2), np.zeros(2), np.ones(2), hold="knee"
         )
