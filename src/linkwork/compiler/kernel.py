@@ -13,6 +13,7 @@ from linkwork._util.checked_arguments import public
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.backends import default_backend
 from linkwork.compiler.build import Recipe, Source
+from linkwork.compiler.cache.function_content import UnknownContentError
 from linkwork.compiler.casadi.to_casadi import to_casadi
 from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.derivatives.derivative_recipes import Base, Derivative
@@ -232,6 +233,12 @@ class Kernel(Differentiable):
         CasADi, and ValueError for constructs without a CasADi counterpart, such as a loop with a condition.
         """
         return to_casadi(self._source.traced)
+
+    def _trace_content(self) -> Any:
+        """Return what the trace of a function that calls this kernel depends on.  Raises UnknownContentError."""
+        if self._base.identity is None:
+            raise UnknownContentError(f"kernel {self.name!r} is not traced yet")
+        return self._base.identity, self.inputs, self.outputs, self._nesting, self._spaces
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError(

@@ -62,6 +62,10 @@ class RobotBase:
         self._calls: dict[Any, Callable[..., np.ndarray]] = {}
         self._kernels: LazyCache[Kernel] = LazyCache()
 
+    def _trace_content(self) -> Any:
+        """Return what the trace of a function that calls methods of this robot depends on."""
+        return self._subject
+
     @property
     def name(self) -> str:
         """Name of the robot, from its file or its builder."""
