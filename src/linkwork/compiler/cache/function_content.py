@@ -7,13 +7,13 @@ a user's function, has no digest: its functions are traced.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import struct
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cached_property, partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 from weakref import ref
@@ -61,7 +61,7 @@ class _Encoder:
         self.digests[key] = result
         self.alive.append(value)
         if getattr(type(value), "_stores_content", False):
-            _stored[key] = ref(value, lambda _, key=key: _stored.pop(key, None)), result
+            _stored[key] = ref(value, partial(_forget, key)), result
         return result
 
     def tuple(self, values: Iterable[Any]) -> bytes:
@@ -93,7 +93,7 @@ class _Encoder:
             )
         if kind is MethodType:
             return b"method" + self.tuple((value.__func__, value.__self__))
-        if kind is functools.partial:
+        if kind is partial:
             return b"partial" + self.tuple((value.func, value.args, value.keywords))
         if isinstance(value, (BuiltinFunctionType, np.ufunc)):
             return b"builtin " + _named(value, getattr(value, "__module__", None) or "numpy")
@@ -142,13 +142,17 @@ class _Encoder:
         return self.tuple([part for item in _attributes(value) for part in item])
 
 
+def _forget(key: int, _: Any) -> None:
+    _stored.pop(key, None)
+
+
 def _attributes(value: Any) -> list[tuple[str, Any]]:
     """Return the attributes of an object by name, without those of `functools.cached_property`."""
     kind = type(value)
     names = [name for base in kind.__mro__ for name in _slots(base)]
     result = {name: getattr(value, name) for name in names if hasattr(value, name)} | getattr(value, "__dict__", {})
     return sorted(
-        (k, v) for k, v in result.items() if not isinstance(getattr(kind, k, None), functools.cached_property)
+        (k, v) for k, v in result.items() if not isinstance(getattr(kind, k, None), cached_property)
     )
 
 
@@ -170,7 +174,7 @@ def _named(value: Any, module: str) -> bytes:
 
 
 def _scalar(value: Any) -> bytes:
-    return type(value).__name__.encode() + value.tobytes()
+    return b"%b%b" % (type(value).__name__.encode(), value.tobytes())
 
 
 _PLAIN: dict[type, Callable[[Any], bytes]] = {

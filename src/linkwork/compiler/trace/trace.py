@@ -178,9 +178,9 @@ def traced_function(
     inputs = [(port, graph.inputs(port.name, port.shape)) for port in ports]
     symbols, start = [symbol for _, some in inputs for symbol in some], 0
     arguments: dict[str, Any] = {}
-    for key, form in forms.items():
-        count = num_elements(form)
-        arguments[key] = unflatten(form, symbols[start : start + count])
+    for key, nesting in forms.items():
+        count = num_elements(nesting)
+        arguments[key] = unflatten(nesting, symbols[start : start + count])
         start += count
     effects = SideEffects(function)
     returned = run_on_symbols(function, arguments, name)
