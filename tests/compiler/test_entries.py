@@ -95,7 +95,7 @@ def test_made_ready_nothing_is_left(compiled: Compiled) -> None:
     kernel = made()
     make_ready(kernel)
     robot = lw.load("double_pendulum")
-    robot.warm_up(["gravity_force"], progress=False)
+    robot.precompile(["gravity_force"], progress=False)
     compiled.parts.clear()
     kernel(X, X)
     kernel(X[0], X[0])

@@ -60,7 +60,7 @@ def test_nothing_is_said_beside_a_progress_bar_or_where_none_is_wanted(monkeypat
     monkeypatch.setenv("LINKWORK_CACHE", "off")
     for progress in (True, False):
         stream = at(monkeypatch, Terminal(), 5.0)
-        lw.load("double_pendulum").warm_up(["mass_matrix"], progress=progress)
+        lw.load("double_pendulum").precompile(["mass_matrix"], progress=progress)
         assert "more than a second" not in stream.getvalue()
         assert bool(stream.getvalue()) == progress
     stream = at(monkeypatch, Terminal(), 5.0)

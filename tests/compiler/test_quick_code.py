@@ -71,7 +71,7 @@ def test_first_calls_use_quick_code_of_the_same_results(cache_folder: Path) -> N
 
 
 def test_the_best_code_at_once(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
-    """A long batch, a robot's warm_up and an effort in the environment wait for the best code."""
+    """A long batch, a robot's precompile and an effort in the environment wait for the best code."""
     many, (xs, ys) = kernel("many"), arguments(2, (2048,))
     many(xs, ys)
     assert not any(name == "loop" for name, _ in source_and_code(many)[1]._improve)

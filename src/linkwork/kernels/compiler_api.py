@@ -1,5 +1,6 @@
 """The compiler's public interface for the packages above `kernels`."""
 
+from linkwork.compiler.backends import wait_for_compiler as wait_for_compiler
 from linkwork.compiler.cache.disk_cache import Cache as Cache
 from linkwork.compiler.cache.disk_cache import cache_location as cache_location
 from linkwork.compiler.codegen.target import host as host
@@ -45,5 +46,6 @@ __all__ = [
     "operations_of",
     "recycled",
     "set_num_threads",
+    "wait_for_compiler",
     "single_call",
 ]

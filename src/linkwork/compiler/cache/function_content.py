@@ -151,9 +151,7 @@ def _attributes(value: Any) -> list[tuple[str, Any]]:
     kind = type(value)
     names = [name for base in kind.__mro__ for name in _slots(base)]
     result = {name: getattr(value, name) for name in names if hasattr(value, name)} | getattr(value, "__dict__", {})
-    return sorted(
-        (k, v) for k, v in result.items() if not isinstance(getattr(kind, k, None), cached_property)
-    )
+    return sorted((k, v) for k, v in result.items() if not isinstance(getattr(kind, k, None), cached_property))
 
 
 def _slots(kind: type) -> list[str]:

@@ -70,7 +70,7 @@ class PlanActuation:
     def prepare(self, braking_time: float) -> None:
         """Compile all code that `plan_along` and `forces` run."""
         robot, steps = self._robot, self._planner.steps
-        robot.warm_up(["integrate", "difference", ("inverse_dynamics", {"passive": self._passive})], progress=False)
+        robot.precompile(["integrate", "difference", ("inverse_dynamics", {"passive": self._passive})], progress=False)
         make_ready(self._plan_kernel if self.constrained is None else self.constrained.gains)
         if self.constrained is None and not self._parameters:
             return

@@ -58,7 +58,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Compiled:
 
 def test_functions_are_compiled_several_at_a_time_and_then_ready(arm: lw.Robot, compiled: Compiled) -> None:
     compiled.together = 3
-    arm.warm_up([*FUNCTIONS, "mass_matrix", FUNCTIONS[0]])
+    arm.precompile([*FUNCTIONS, "mass_matrix", FUNCTIONS[0]])
     assert len(compiled.names) == len(set(compiled.names)) == 4
     assert compiled.most == 3
     q = arm.neutral()
@@ -72,8 +72,8 @@ def test_functions_are_compiled_several_at_a_time_and_then_ready(arm: lw.Robot, 
         strict=True,
     ):
         assert np.array_equal(got, expected)
-    arm.warm_up(FUNCTIONS)
-    arm.warm_up([])
+    arm.precompile(FUNCTIONS)
+    arm.precompile([])
     assert len(compiled.names) == 8  # four of them the fresh robot's
 
 
@@ -83,7 +83,7 @@ def test_many_threads_that_ask_for_one_kernel_compile_it_once(arm: lw.Robot, com
     def work(k: int) -> None:
         together.wait()
         if k % 2:
-            arm.warm_up(["mass_matrix", "gravity_force"])
+            arm.precompile(["mass_matrix", "gravity_force"])
         results.append(arm.mass_matrix(arm.neutral()))
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
@@ -99,7 +99,7 @@ def test_many_threads_that_ask_for_one_kernel_compile_it_once(arm: lw.Robot, com
 def test_progress_goes_to_standard_error(
     arm: lw.Robot, progress: bool | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arm.warm_up(FUNCTIONS, progress=progress)
+    arm.precompile(FUNCTIONS, progress=progress)
     printed = capsys.readouterr()
     assert printed.out == ""
     lines = [f"compiling: {share} % of 4" for share in (25, 50, 75, 100)]
@@ -108,14 +108,14 @@ def test_progress_goes_to_standard_error(
 
 def test_what_is_wrong_is_said_before_anything_is_compiled(arm: lw.Robot, compiled: Compiled) -> None:
     for wrong in ("mass_matrix", {"mass_matrix": 1}, None, 3):
-        with pytest.raises(TypeError, match="warm_up: functions: expected a list of functions"):
-            arm.warm_up(wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="precompile: functions: expected a list of functions"):
+            arm.precompile(wrong)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="mass_matrx"):
-        arm.warm_up(["mass_matrix", "mass_matrx"])
+        arm.precompile(["mass_matrix", "mass_matrx"])
     with pytest.raises(UnknownNameError, match="nowhere"):
-        arm.warm_up(["mass_matrix", ("pose", "nowhere")])
+        arm.precompile(["mass_matrix", ("pose", "nowhere")])
     with pytest.raises(TypeError, match="pose: expected"):
-        arm.warm_up(["mass_matrix", "pose"])
+        arm.precompile(["mass_matrix", "pose"])
     assert compiled.names == []
 
 
@@ -133,6 +133,6 @@ def test_an_error_while_compiling_is_raised_and_the_rest_is_usable(
         patch.setattr(kernels, "trace_requests", fails)
         for _ in range(2):
             with pytest.raises(ArithmeticError, match="no luck"):
-                arm.warm_up(FUNCTIONS)
+                arm.precompile(FUNCTIONS)
         assert arm.gravity_force(arm.neutral()).shape == (2,)
     assert arm.mass_matrix(arm.neutral()).shape == (2, 2)
