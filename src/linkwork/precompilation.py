@@ -1,11 +1,12 @@
 """Compilation ahead of the first use, for container images, services and caches that cannot be written to.
 
-Functions of the reference are compiled from their requests.  Methods that compile several kernels, such as `Robot.plan`,
-are called once with an example.
+Functions of the reference are compiled from their requests.  Methods that compile several kernels, such as
+`Robot.plan`, are called once with an example.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 from linkwork._util.foreign_name_tables import ROBOT
 from linkwork._util.progress import Progress
 from linkwork._util.thread_pool import in_parallel
-from linkwork._util.unknown_options import foreign_hint
+from linkwork._util.unknown_options import foreign_hint, option_hint
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import make_ready, wait_for_compiler
 from linkwork.kernels.function_request import Request, read_request
@@ -69,6 +70,7 @@ class PrecompilingMethods(RobotBase):
             name, *rest = entry if isinstance(entry, (tuple, list)) and entry else (entry,)
             if isinstance(name, str) and name in EXAMPLES:
                 options = dict(rest.pop()) if rest and isinstance(rest[-1], Mapping) else {}
+                _check_options(self, name, options)
                 examples.append(partial(EXAMPLES[name], self, scene, *rest, **options))
             elif callable(entry) and getattr(entry, "__name__", "") not in self._subject.rows:
                 calls.append(entry)
@@ -88,6 +90,20 @@ class PrecompilingMethods(RobotBase):
 
 
 # -- methods that compile several kernels, called with an example
+
+
+def _check_options(robot: RobotBase, name: str, options: Mapping[str, Any]) -> None:
+    """Raise TypeError for an option that the method does not have."""
+    if name == "timed":
+        from linkwork.motion import time_optimal as method
+    else:
+        method = getattr(robot, name)
+    known = [*inspect.signature(method).parameters]
+    for option in options:
+        if option not in known:
+            raise TypeError(
+                f"precompile: functions: {name}: no option named {option!r}; {option_hint(name, option, known)}"
+            )
 
 
 def _distances(name: str, robot: Any, scene: Any, **options: Any) -> None:
@@ -143,12 +159,15 @@ def _timed(robot: Any, scene: Any, **options: Any) -> None:
 
 def _simulate(robot: Any, scene: Any, **options: Any) -> None:
     start = options.pop("q", robot.neutral())
-    robot.simulate(start, **{"duration": 2.0 * options.get("dt", _STEP), **options})
+    step = options.get("dt", _STEP) * options.get("record_every", 1)
+    for duration in [options.pop("duration")] if "duration" in options else [count * step for count in _RECORDS]:
+        robot.simulate(start, duration, **options)
 
 
 _NUM_CANDIDATES = 256  # random configurations among which one is free of collisions
 _SHORT = 0.01  # [rad, m] length of a plan by joint
 _STEP = 1e-3  # [s]
+_RECORDS = (20, 50, 200)  # of simulations, for which there are three kernels
 _DISTANCES = ("distances", "minimum_distance", "nearest_pair", "in_collision")
 
 COLLIDING = frozenset((*_DISTANCES, "is_motion_free", "plan", "timed"))

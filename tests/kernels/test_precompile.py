@@ -1,7 +1,13 @@
-"""Functions compiled before they are needed: several at a time, each once, with progress that people can follow."""
+"""Functions compiled before they are needed: several at a time, each once, with progress that people can follow.
+
+A later process with the same cache neither traces nor compiles them.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -136,3 +142,60 @@ def test_an_error_while_compiling_is_raised_and_the_rest_is_usable(
                 arm.precompile(FUNCTIONS)
         assert arm.gravity_force(arm.neutral()).shape == (2,)
     assert arm.mass_matrix(arm.neutral()).shape == (2, 2)
+
+
+PREPARE = """
+import numpy as np, linkwork as lw
+robot = lw.load("double_pendulum").with_collisions("tip", lw.shapes.Capsule(0.02, 0.1))
+scene = lw.Scene().with_box("box", (0.1, 0.1, 0.1), (3.0, 0.0, 0.0))
+q = np.array([0.3, -0.2])
+law = lw.control.ComputedTorque(robot, kp=10.0)
+"""
+PRECOMPILE = """
+functions = ["mass_matrix", ("pose", "tip"), "plan", ("timed", {"acceleration": 2.0}), "distances"]
+functions += ["is_motion_free"]
+functions += [("simulate", {"controller": law, "constants": {"target_q": q}}), "in_collision"]
+functions += [("inverse_kinematics", "tip", {"orientation_tolerance": np.inf}), lambda: law(0.0, q, q, target_q=q)]
+robot.precompile(functions, scene=scene, progress=False)
+"""
+USE = """
+from linkwork.compiler import code_parts
+from linkwork.compiler.trace import trace
+def refuse(*arguments, **named):
+    raise AssertionError(f"traced or compiled: {arguments}")
+code_parts._emitted = lambda source, backend, texts, stored: refuse(texts) if texts else {}
+trace.traced_function = refuse
+two = np.array([q, 2.0 * q])
+robot.mass_matrix(q), robot.mass_matrix(two), robot.pose(q, "tip"), robot.pose(two, "tip")
+plan = robot.plan(q, 3.0 * q, scene)
+plan.timed(acceleration=3.0)
+robot.distances(two, scene), robot.in_collision(q, scene), robot.is_motion_free(q, q, scene)
+robot.simulate(q, duration=0.1, controller=law, constants={"target_q": 2.0 * q})
+robot.inverse_kinematics(robot.pose(q, "tip"), "tip", orientation_tolerance=np.inf)
+law(0.0, q, q, target_q=2.0 * q)
+"""
+
+
+def test_a_later_process_neither_traces_nor_compiles_what_was_precompiled(tmp_path: Path) -> None:
+    environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path / "cache")}
+    environment.pop("LINKWORK_DEBUG", None)
+    for code in (PREPARE + PRECOMPILE, PREPARE + USE):
+        ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr
+
+
+def test_methods_are_called_with_their_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot, calls = lw.load("double_pendulum"), []
+    robot.precompile([("simulate", {"dt": 0.01}), lambda: calls.append(1), lambda: calls.append(2)], progress=False)
+    assert calls == [1, 2]
+    with pytest.raises(TypeError, match=r"simulate: no option named .step.; use dt"):
+        robot.precompile([("simulate", {"step": 1})])
+    with pytest.raises(TypeError, match="inverse_kinematics: expected"):
+        robot.precompile(["inverse_kinematics"])
+    with pytest.raises(UnknownNameError, match="did you mean 'plan'"):
+        robot.precompile(["plann"])
+    with pytest.raises(UnknownNameError, match=r"pass the function's name: 'mass_matrix'"):
+        robot.precompile([robot.mass_matrix])
+    blocked = lw.Scene().with_box("everywhere", (9.0, 9.0, 9.0), (0.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match="plan: expected a collision-free configuration"):
+        lw.load("arm7").precompile(["plan"], scene=blocked)

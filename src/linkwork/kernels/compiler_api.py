@@ -46,6 +46,6 @@ __all__ = [
     "operations_of",
     "recycled",
     "set_num_threads",
-    "wait_for_compiler",
     "single_call",
+    "wait_for_compiler",
 ]

@@ -80,9 +80,12 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
             }
         )
     else:
-        compiled = f"{label(robot.name)}: {quantity(len(functions), 'function')} compiled in {number(round(seconds, 1))} s"
-        held = f"{quantity(len(entries), 'entry', 'entries')}, {number(round(size / _MIB, 1))} MiB"
-        terminal.out.line(f"{compiled}; the cache {escaped(str(location.folder))} has {held}")
+        compiled = (
+            f"{label(robot.name)}: {quantity(len(functions), 'function')} compiled in {number(round(seconds, 1))} s"
+        )
+        terminal.out.line(
+            f"{compiled}; {number(round(size / _MIB, 1))} MiB in the cache {escaped(str(location.folder))}"
+        )
     return 0
 
 
