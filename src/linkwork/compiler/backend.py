@@ -48,6 +48,7 @@ class Backend(ABC, Generic[Loaded]):
 
     name: ClassVar[str]  # as in `linkwork.compiler.backends`
     batch_entry: ClassVar[str]  # the entry for a batch, which `call` calls
+    few_entry: ClassVar[str] = ""  # the entry for calls with few samples until that one is compiled, if there is one
 
     # -- the machine
 

@@ -37,7 +37,8 @@ _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 class CPUBackend(Backend[MachineCode]):
     """A processor, whose vector registers hold several samples.
 
-    ``loop`` is NumPy's inner loop over a batch, ``fast`` CPython's call with one sample.
+    ``loop`` is NumPy's inner loop over a batch, ``few`` a loop without vector code for calls with few samples, ``fast``
+    CPython's call with one sample.
     """
 
     processor: Target
@@ -45,6 +46,7 @@ class CPUBackend(Backend[MachineCode]):
 
     name = "cpu"
     batch_entry = "loop"
+    few_entry = "few"
 
     @property
     def target(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from linkwork.compiler.backend import symbol_prefix, table_columns
-from linkwork.compiler.codegen.batch_loop import loop_function
+from linkwork.compiler.codegen.batch_loop import few_function, loop_function
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.fastcall_code import fast_function
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
@@ -59,7 +59,7 @@ def available(name: str, real: FloatType) -> bool:
 
 def entry_point(name: str) -> EntryPoint:
     """Return the entry of a name, from `ENTRIES` or, for tables, of a number of columns."""
-    return ENTRIES.get(name) or EntryPoint((name,), (DOUBLE,))
+    return ENTRIES.get(name) or SUBSTITUTES.get(name) or EntryPoint((name,), (DOUBLE,))
 
 
 def parts_here(real: FloatType) -> list[str]:
@@ -124,6 +124,12 @@ def _loop(design: CodegenOptions) -> list[IrModule]:
     return [text, *_block(design)]
 
 
+def _few(design: CodegenOptions) -> list[IrModule]:
+    text = design.text()
+    few_function(text, design.scalar)
+    return [text]
+
+
 def _fast(design: CodegenOptions) -> list[IrModule]:
     text = design.text()
     fast_function(text, design.program)
@@ -141,11 +147,13 @@ PARTS: dict[str, Callable[[CodegenOptions], list[IrModule]]] = {
     "sample": _sample,
     "loop": _loop,
     "fast": _fast,
+    "few": _few,
 }
 ENTRIES: dict[str, EntryPoint] = {
     "fast": EntryPoint(("fast", "sample"), (DOUBLE,), "python"),
     "loop": EntryPoint(("loop", "sample"), (DOUBLE, SINGLE)),
 }
+SUBSTITUTES = {"few": EntryPoint(("few", "sample"), (DOUBLE, SINGLE))}  # for entries that are not compiled yet
 
 
 def _part(name: str) -> Callable[[CodegenOptions], list[IrModule]]:
