@@ -186,7 +186,9 @@ def traces(cache_folder, monkeypatch) -> list[str]:
     monkeypatch.delenv("LINKWORK_DEBUG", raising=False)
     traced, original = [], module.traced_function
     monkeypatch.setattr(
-        module, "traced_function", lambda f, name, *rest: (traced.append(name), original(f, name, *rest))[1]
+        module,
+        "traced_function",
+        lambda f, name, *rest, **more: (traced.append(name), original(f, name, *rest, **more))[1],
     )
     return traced
 
@@ -286,7 +288,7 @@ import json, sys
 import numpy as np, linkwork as lw
 from linkwork.compiler.trace import trace as module
 traced, original = [], module.traced_function
-module.traced_function = lambda f, name, *rest: (traced.append(name), original(f, name, *rest))[1]
+module.traced_function = lambda f, name, *rest, **more: (traced.append(name), original(f, name, *rest, **more))[1]
 robot = lw.load("double_pendulum")
 boxes = lw.Scene().with_box("box", (0.1, 0.1, 0.1), (2.0, 0.0, 0.0))
 q = np.array([0.3, -0.2])

@@ -119,14 +119,16 @@ def _lazy_kernel(
     key = trace_key(called, (function, guards), shapes)
     stored = None if key is None else load_trace(key)
     if stored is None or are_checked():
-        program, nesting, spaces = traced_function(function, called, shapes, guards)
+        program, nesting, spaces = traced_function(function, called, shapes, guards, verified=are_checked())
         if stored is not None:
             check_trace(stored, program, nesting.outputs)
         stored = None if key is None else stored or store_trace(key, program, nesting.outputs)
         recipe = Recipe.of(program) if stored is None else recipe_of(called, program.inputs, stored, lambda: program)
         return Kernel(recipe, doc=_doc(function), function=function, nesting=nesting, spaces=spaces, later=True)
     forms, ports, spaces = _inputs(called, shapes)
-    recipe = recipe_of(called, ports, stored, lambda: traced_function(function, called, shapes, guards).program)
+    recipe = recipe_of(
+        called, ports, stored, lambda: traced_function(function, called, shapes, guards, verified=False).program
+    )
     nesting = PortTree(forms, stored.form)
     return Kernel(recipe, doc=_doc(function), function=function, nesting=nesting, spaces=spaces, later=True)
 
@@ -170,8 +172,13 @@ def traced_function(
     name: str,
     shapes: Mapping[str, Shape],
     guards: Guards | None = None,
+    *,
+    verified: bool = True,
 ) -> Trace:
-    """Trace a function, and its guards if any; return program, nesting and spaces."""
+    """Trace a function, and its guards if any; return program, nesting and spaces.
+
+    ``verified`` is False for functions of linkwork, which are verified in tests.
+    """
     caller = written_at(name, function)
     graph = Graph(f"the trace of {caller}")
     forms, ports, spaces = _inputs(name, shapes)
@@ -190,7 +197,8 @@ def traced_function(
         _check_names(name, [port for port, _ in outputs])
         _check_traces(name, graph, outputs)
         program = Program.of(name, inputs, outputs, guards(**arguments) if guards is not None else ())
-        verify(program)
+        if verified:
+            verify(program)
     except InvalidProgramError as error:
         number = "where(condition, 1.0, 0.0) converts a truth value to a number"
         raise TypeError(f"{error}; {number}\n    in {caller}") from None
