@@ -1,5 +1,8 @@
 """Constraints of mechanisms: loops, rolling, couplings, prescribed motion and user functions."""
 
+from typing import TYPE_CHECKING
+
+from linkwork._util.public_names import public_names
 from linkwork.constraints.check_constraint import check_constraint as check_constraint
 from linkwork.constraints.constraint import Constraint as Constraint
 from linkwork.constraints.constraint import Kinematics as Kinematics
@@ -71,7 +74,5 @@ __all__ = [
     "check_constraint",
 ]
 
-
-def __dir__() -> list[str]:
-    """The documented names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(__name__, __all__)

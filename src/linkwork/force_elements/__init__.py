@@ -1,5 +1,8 @@
 """Force elements between bodies: springs, dampers and bushings."""
 
+from typing import TYPE_CHECKING
+
+from linkwork._util.public_names import public_names
 from linkwork.force_elements.bushing import Bushing as Bushing
 from linkwork.force_elements.check_force_element import check_force_element as check_force_element
 from linkwork.force_elements.force_element import ForceElement as ForceElement
@@ -11,7 +14,5 @@ ALL: tuple[type[ForceElement], ...] = (SpringDamper, Bushing)
 
 __all__ = ["ALL", "Bushing", "ForceElement", "Marks", "Resistance", "SpringDamper", "check_force_element"]
 
-
-def __dir__() -> list[str]:
-    """Return the documented names of this package."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(__name__, __all__)

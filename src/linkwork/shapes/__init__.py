@@ -1,5 +1,8 @@
 """Shapes of links and obstacles: dimensions, mass properties and support points."""
 
+from typing import TYPE_CHECKING
+
+from linkwork._util.public_names import public_names
 from linkwork.shapes.bounding_shapes import (
     Fit,
     bounding_box,
@@ -44,7 +47,5 @@ __all__ = [
     "load_mesh",
 ]
 
-
-def __dir__() -> list[str]:
-    """The documented names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(__name__, __all__)

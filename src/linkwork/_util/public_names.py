@@ -1,0 +1,81 @@
+"""Public names of packages, which are imported when they are first used (PEP 562)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+__all__ = ["public_modules", "public_names"]
+
+_MODULES: dict[str, tuple[str, ...]] = {}  # public modules in each public package
+
+
+def public_names(
+    package: str,
+    names: Sequence[str],
+    homes: Mapping[str, str] | None = None,
+    *,
+    modules: str = "",
+    unlisted: str = "",
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the functions `__getattr__` and `__dir__` of a public module.
+
+    ``names`` is its ``__all__``. ``homes`` has the names that each module defines, in one string, and ``modules`` the
+    public submodules: both are imported at first access. ``unlisted`` are submodules that ``import *`` leaves out. The
+    error of a missing attribute names the nearest public name.
+    """
+    home_of = {name: home for home, found in (homes or {}).items() for name in found.split()}
+    _MODULES[package], others = tuple(modules.split()), tuple(unlisted.split())
+    submodules = frozenset((*_MODULES[package], *others))
+
+    def get(name: str) -> Any:
+        """Import a name at first access.  Raises AttributeError, with the nearest public name."""
+        if name in submodules:
+            return _imported(f"{package}.{name}")
+        if name not in home_of:
+            raise _missing(package, name)
+        value = vars(sys.modules[package])[name] = getattr(_imported(home_of[name]), name)
+        return value
+
+    def public() -> list[str]:
+        """Return the documented names."""
+        return sorted((*names, *others))
+
+    get.__name__ = get.__qualname__ = "__getattr__"
+    public.__name__ = public.__qualname__ = "__dir__"
+    get.__module__ = public.__module__ = package
+    return get, public
+
+
+def public_modules(package: str) -> Iterator[str]:
+    """Yield the names of the public modules in a public package, inner ones first, and of the package itself.
+
+    They are imported, but names of packages that are imported at first access are not.
+    """
+    import_module(package)
+    for name in _MODULES.get(package, ()):
+        yield from public_modules(f"{package}.{name}")
+    yield package
+
+
+def _imported(module: str) -> Any:
+    """Import a module after the packages that contain it.
+
+    Threads that import a package and a module in it at the same time then acquire Python's locks in one order.
+    """
+    for k, character in enumerate(module):
+        if character == ".":
+            import_module(module[:k])
+    return import_module(module)
+
+
+def _missing(package: str, name: str) -> AttributeError:
+    """Return the error of a missing attribute; without a hint for a private name, or a module not imported yet."""
+    if name.startswith("_") or (hasattr(sys.modules[package], "__path__") and find_spec(f"{package}.{name}")):
+        return AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
+    from linkwork._util.foreign_names import missing_attribute
+
+    return missing_attribute(package, name)
