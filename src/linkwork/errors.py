@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork._util.lazy_imports import public_names
 from linkwork._util.messages import nearest
-from linkwork._util.public_names import public_names
 from linkwork._util.result import Result
 from linkwork._util.status import Status
 

@@ -15,8 +15,8 @@ from linkwork._util.foreign_name_tables import (
     Table,
     by_foreign_name,
 )
+from linkwork._util.lazy_imports import public_modules
 from linkwork._util.messages import close_names, nearest
-from linkwork._util.public_names import public_modules
 
 __all__ = ["ForeignName", "add_foreign_names", "missing_attribute"]
 

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
-from linkwork.constraints.check_constraint import check_constraint as check_constraint
+from linkwork._util.lazy_imports import public_names
 from linkwork.constraints.constraint import Constraint as Constraint
 from linkwork.constraints.constraint import Kinematics as Kinematics
 from linkwork.constraints.constraint import Rates as Rates
@@ -34,6 +33,9 @@ from linkwork.constraints.prescribed_motion import Prescribed as Prescribed
 from linkwork.constraints.user_functions import Holonomic as Holonomic
 from linkwork.constraints.user_functions import Pfaffian as Pfaffian
 from linkwork.constraints.user_functions import StateQuery as StateQuery
+
+if TYPE_CHECKING:
+    from linkwork.constraints.constraint_contract import check_constraint as check_constraint
 
 ALL: tuple[type[Constraint], ...] = (
     LoopJoint,
@@ -75,4 +77,6 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(__name__, __all__)
+    __getattr__, __dir__ = public_names(
+        __name__, __all__, {"linkwork.constraints.constraint_contract": "check_constraint"}
+    )

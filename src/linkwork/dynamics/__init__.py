@@ -5,7 +5,7 @@ The functions are methods of `linkwork.Robot`; `linkwork.parameters` has functio
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.dynamics.base_parameters import BaseParameters

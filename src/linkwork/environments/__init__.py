@@ -5,7 +5,7 @@ They need an extra: ``pip install "linkwork[environments]"``.
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 from linkwork.environments.control_tasks import TASKS, ControlTask
 from linkwork.environments.vector_environment import VectorEnvironment, register_tasks
 

@@ -5,7 +5,7 @@ docs/expressions.md explains the use, with a table of the functions.
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.expr import linalg, optimize

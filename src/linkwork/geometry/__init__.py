@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.geometry.cores import (
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from linkwork.geometry.distance import SignedDistance
     from linkwork.geometry.pairs import PAIRS, signed_distance
+    from linkwork.geometry.scene import Obstacle, Scene
     from linkwork.geometry.separation_bounds import BOUNDS, BoundingSphere, bounding_sphere
     from linkwork.geometry.solids import SOLIDS, solid
     from linkwork.geometry.support_points import SUPPORTS, support, support_is_one
@@ -35,8 +36,10 @@ __all__ = [
     "CylinderCore",
     "EllipsoidCore",
     "HalfSpaceCore",
+    "Obstacle",
     "PointCore",
     "PolytopeCore",
+    "Scene",
     "SegmentCore",
     "SignedDistance",
     "Solid",
@@ -58,6 +61,7 @@ if not TYPE_CHECKING:
             ),
             "linkwork.geometry.distance": "SignedDistance",
             "linkwork.geometry.pairs": "PAIRS signed_distance",
+            "linkwork.geometry.scene": "Obstacle Scene",
             "linkwork.geometry.separation_bounds": "BOUNDS BoundingSphere bounding_sphere",
             "linkwork.geometry.solids": "SOLIDS solid",
             "linkwork.geometry.support_points": "SUPPORTS support support_is_one",

@@ -21,7 +21,7 @@ Results are immutable values with arrays, standard deviations and errors at held
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.identify.base_parameter_fit import BaseParameterFit, base_parameters

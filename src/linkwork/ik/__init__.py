@@ -7,7 +7,7 @@ formulas.
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.ik.closed_form import ClosedForm, IKBranches

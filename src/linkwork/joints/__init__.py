@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 from linkwork.joints.base.joint_type import JointType as JointType
 from linkwork.joints.composite import Composite as Composite
 from linkwork.joints.cylindrical_and_helical import Cylindrical as Cylindrical

@@ -5,7 +5,7 @@ The functions themselves are methods of `linkwork.Robot`.
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.kinematics.point_methods import PlacedDirection, PlacedPoint

@@ -6,7 +6,7 @@ The functions themselves are methods of `linkwork.Robot`: `assemble`, `branches`
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.mechanisms.assembly.assembly_branches import Branches

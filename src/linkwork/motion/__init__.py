@@ -6,7 +6,7 @@ coordinates.
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.motion.cartesian.cartesian_path import CartesianPath

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.model.tree import Report

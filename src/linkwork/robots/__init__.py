@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 from linkwork.errors import UnknownNameError
 
 __all__ = ["loops", "names", "path"]

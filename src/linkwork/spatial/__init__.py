@@ -27,7 +27,7 @@ Angular parts come first everywhere; units are SI and radians.  Sources are give
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 from linkwork.spatial.inertia import ArticulatedInertia, Inertia
 from linkwork.spatial.matrix3 import Matrix3, Symmetric3
 from linkwork.spatial.motion_and_force import Force, Motion, Subspace, by_rows, cross, cross_star

@@ -16,7 +16,6 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.user_frames import line_of, source_of
 from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.compiler.trace.pytree_ports import PortTree, form_of_shapes, port_names, spaces_of_shapes
@@ -154,6 +153,8 @@ def traced_function(
         points = zip(ports, spaces_of_shapes(shape), strict=True)
         spaces |= {port.name: space for (port, _), space in points if space is not None}
     _check_names(name, [port for port, _ in inputs])
+    from linkwork.compiler.passes.verifier import InvalidProgramError, verify
+
     effects = SideEffects(function)
     returned = run_on_symbols(function, arguments, name)
     effects.warn(name, graph)

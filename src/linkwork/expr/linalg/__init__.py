@@ -5,7 +5,7 @@ docs/linear_algebra.md has the equations, the choices, the accuracy and the cost
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.expr.linalg.jacobi_eigen import EighResult, eigh, eigvalsh

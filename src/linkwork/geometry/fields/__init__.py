@@ -5,7 +5,7 @@ Their values are arrays that are inputs of each call, so one kernel serves all d
 
 from typing import TYPE_CHECKING
 
-from linkwork._util.public_names import public_names
+from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.geometry.fields.distance_grid import Voxels, voxel_arrays, voxel_distance

@@ -1,4 +1,7 @@
-"""Public names of packages, which are imported when they are first used (PEP 562)."""
+"""Modules and names that are imported when they are first used.
+
+`public_names` is for public packages (PEP 562), `LazyModule` for functions that are called often.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["public_modules", "public_names"]
+__all__ = ["LazyModule", "public_modules", "public_names"]
 
 _MODULES: dict[str, tuple[str, ...]] = {}  # public modules in each public package
 
@@ -48,6 +51,18 @@ def public_names(
     public.__name__ = public.__qualname__ = "__dir__"
     get.__module__ = public.__module__ = package
     return get, public
+
+
+class LazyModule:
+    """A module that is imported at the first access to an attribute, which is then stored here."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(_imported(self._name), name)
+        vars(self)[name] = value
+        return value
 
 
 def public_modules(package: str) -> Iterator[str]:
