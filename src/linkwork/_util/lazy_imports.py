@@ -91,6 +91,6 @@ def _missing(package: str, name: str) -> AttributeError:
     """Return the error of a missing attribute; without a hint for a private name, or a module not imported yet."""
     if name.startswith("_") or (hasattr(sys.modules[package], "__path__") and find_spec(f"{package}.{name}")):
         return AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
-    from linkwork._util.foreign_names import missing_attribute
-
-    return missing_attribute(package, name)
+    hints = import_module("linkwork._util.foreign_names")  # which imports this module
+    error: AttributeError = hints.missing_attribute(package, name)
+    return error
