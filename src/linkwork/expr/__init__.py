@@ -9,9 +9,6 @@ from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.expr import linalg, optimize
-    from linkwork.expr.arrays import (
-        numpy_functions as numpy_functions,  # registers the implementations of NumPy's functions
-    )
     from linkwork.expr.arrays.symbol_array import array
     from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
     from linkwork.expr.control import WhileResult, call, cond, fori_loop, put, scan, take, while_loop
