@@ -107,12 +107,12 @@ class CompileNotice:
         log_compilation(self._kernel, _clock() - self._begin)
 
 
-def log_compilation(what: str, seconds: float) -> None:
+def log_compilation(kernel: str, seconds: float) -> None:
     """Log a compilation that took more than a second, at level INFO of the logger "linkwork"."""
     if seconds > _LONG:
         import logging
 
-        logging.getLogger("linkwork").info("compiled %s to machine code in %.1f s", what, seconds)
+        logging.getLogger("linkwork").info("compiled %s to machine code in %.1f s", kernel, seconds)
 
 
 def _is_silenced() -> bool:
