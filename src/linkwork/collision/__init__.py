@@ -9,7 +9,7 @@ from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.collision.motion_validity import MotionCheck
-    from linkwork.collision.pair_classification import CollisionPairs, FoundPair
+    from linkwork.collision.pair_classification import CollisionPairs, PairClassification
     from linkwork.collision.result import DistanceDerivatives, DistanceHessian, DistanceResult, RobotDistances
     from linkwork.collision.shape_distance import ContactPoints
     from linkwork.geometry.scene import Obstacle
@@ -20,9 +20,9 @@ __all__ = [
     "DistanceDerivatives",
     "DistanceHessian",
     "DistanceResult",
-    "FoundPair",
     "MotionCheck",
     "Obstacle",
+    "PairClassification",
     "RobotDistances",
 ]
 
@@ -32,7 +32,7 @@ if not TYPE_CHECKING:
         __all__,
         {
             "linkwork.collision.motion_validity": "MotionCheck",
-            "linkwork.collision.pair_classification": "CollisionPairs FoundPair",
+            "linkwork.collision.pair_classification": "CollisionPairs PairClassification",
             "linkwork.collision.result": "DistanceDerivatives DistanceHessian DistanceResult RobotDistances",
             "linkwork.collision.shape_distance": "ContactPoints",
             "linkwork.geometry.scene": "Obstacle",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from linkwork.motion.cartesian.path_constructors import arc, line, polyline, pose_spline
     from linkwork.motion.cartesian.result import Deviation, TrackedPath
     from linkwork.motion.profiles.profile import ProfileFunction, profile
-    from linkwork.motion.profiles.profile_kinds import ProfileNumbers
+    from linkwork.motion.profiles.profile_kinds import ProfileArrays
     from linkwork.motion.splines.spline import spline
     from linkwork.motion.timing.limits import MotionLimit
     from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
@@ -25,8 +25,8 @@ __all__ = [
     "Deviation",
     "Extremes",
     "MotionLimit",
+    "ProfileArrays",
     "ProfileFunction",
-    "ProfileNumbers",
     "TimedPath",
     "TrackedPath",
     "Trajectory",
@@ -49,7 +49,7 @@ if not TYPE_CHECKING:
             "linkwork.motion.cartesian.path_constructors": "arc line polyline pose_spline",
             "linkwork.motion.cartesian.result": "Deviation TrackedPath",
             "linkwork.motion.profiles.profile": "ProfileFunction profile",
-            "linkwork.motion.profiles.profile_kinds": "ProfileNumbers",
+            "linkwork.motion.profiles.profile_kinds": "ProfileArrays",
             "linkwork.motion.splines.spline": "spline",
             "linkwork.motion.timing.limits": "MotionLimit",
             "linkwork.motion.timing.time_optimal": "TimedPath time_optimal",
