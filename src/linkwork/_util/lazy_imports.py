@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["LazyModule", "public_modules", "public_names"]
+__all__ = ["START", "LazyModule", "public_modules", "public_names"]
 
+START = time.time_ns()  # of the first import of a module of linkwork
 _MODULES: dict[str, tuple[str, ...]] = {}  # public modules in each public package
 
 
