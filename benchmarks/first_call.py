@@ -1,8 +1,9 @@
 """First calls: seconds in fresh processes, with an empty cache and with a full one.
 
 `python -m benchmarks.first_call [WORDS ...]` measures the rows whose names contain one of the words, by default all.
-Each call runs in a new process after its preparation and after the import of all modules.  Processor time includes threads, but not the processes that
-compile in the background; peak memory is that of the whole process.  The results of both processes must be the same.
+Each call runs in a new process after its preparation and after the import of all modules.  Processor time includes
+threads, but not the processes that compile in the background; peak memory is that of the whole process.  The results of
+both processes must be the same.
 """
 
 from __future__ import annotations
