@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork._util.lazy_imports import public_names
 from linkwork._util.messages import nearest
 from linkwork._util.result import Result
 from linkwork._util.status import Status
@@ -349,6 +350,5 @@ class NotDifferentiableError(ValueError):
     """A requested derivative does not exist or cannot be computed; the message names the alternative."""
 
 
-def __dir__() -> list[str]:
-    """The documented names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(__name__, __all__)

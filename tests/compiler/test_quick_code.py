@@ -134,7 +134,7 @@ def test_trouble_with_the_compiling_process(monkeypatch: pytest.MonkeyPatch, tro
 
         monkeypatch.setattr(background_emit._Child, "__init__", killed)
     elif trouble == "cannot start":
-        monkeypatch.setattr(background_emit.subprocess, "Popen", _refused)
+        monkeypatch.setattr("subprocess.Popen", _refused)
     elif trouble == "other versions":
         monkeypatch.setattr(background_emit.compile_process, "versions", lambda: ["0", "0"])
     else:

@@ -15,6 +15,7 @@ from typing import Any, get_args
 import numpy as np
 
 from linkwork._util.file_access import kind_of_file, opened_regular, replaced
+from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
 from linkwork.cli.output import Terminal, escaped, label, quantity
 from linkwork.errors import Issue, ModelError, UnknownNameError
 from linkwork.geometry.scene import Scene
@@ -50,16 +51,7 @@ __all__ = [
 ]
 
 
-FAILED, USAGE, BAD_MODEL = 1, 2, 3  # exit codes
 _MAX_SCENE = 1 << 28  # [bytes] of a file of obstacles
-
-
-class CommandError(Exception):
-    """An error that ends a command, with its exit code and message."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:

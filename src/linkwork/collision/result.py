@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.result import ReturnedValue
 from linkwork.errors import UnknownNameError
 
@@ -63,6 +64,9 @@ class DistanceResult(ReturnedValue):
         return f"<{type(self).__name__}: {self._values[0]} m>"
 
 
+add_foreign_names(DistanceResult, "collision.DistanceResult")
+
+
 class RobotDistances(DistanceResult):
     """Signed distances between a robot's shapes, and from them to a scene's obstacles: arrays (..., pairs).
 
@@ -92,6 +96,9 @@ class RobotDistances(DistanceResult):
 
     def __repr__(self) -> str:
         return f"<RobotDistances: {len(self.pairs)} pairs, shape {np.shape(self._values)[:-1]}>"
+
+
+add_foreign_names(RobotDistances, "collision.RobotDistances")
 
 
 class DistanceDerivatives(NamedTuple):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from linkwork._util.console import Notice
+from linkwork._util.console import CompileNotice
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.build import Source
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
@@ -152,10 +152,10 @@ def _emitted(
     """Compile parts in parallel; ``stored`` is True if the cache will store them, which the notice mentions."""
     if not texts:
         return {}
-    after = "; the cache stores it for the next process" if stored else ""
-    notice = Notice(f"linkwork: compiling {source.recipe.name} takes more than a second{after}")
+    notice = CompileNotice(source.recipe.name, stored)
     start, modules = time.perf_counter(), [text for some in texts.values() for text in some]
     objects = iter(backend.emit(modules, notice))
+    notice.end()
     each = (time.perf_counter() - start) / sum(map(len, modules))
 
     def compiled_part(part: str) -> CompiledPart:

@@ -14,7 +14,6 @@ from linkwork.compiler.backend import Backend
 from linkwork.compiler.backends import default_backend
 from linkwork.compiler.build import Recipe, Source
 from linkwork.compiler.cache.function_content import UnknownContentError
-from linkwork.compiler.casadi.to_casadi import to_casadi
 from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.derivatives.derivative_recipes import Base, Derivative
 from linkwork.compiler.derivatives.kernel_derivatives import Differentiable
@@ -232,6 +231,8 @@ class Kernel(Differentiable):
         than two dimensions all but the last are merged: (nb, 4, 4) becomes (4 nb, 4). Raises ImportError without
         CasADi, and ValueError for constructs without a CasADi counterpart, such as a loop with a condition.
         """
+        from linkwork.compiler.casadi.to_casadi import to_casadi
+
         return to_casadi(self._source.traced)
 
     def _trace_content(self) -> Any:

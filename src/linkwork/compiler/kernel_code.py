@@ -9,6 +9,7 @@ from itertools import accumulate, pairwise
 from typing import Any, ClassVar
 from weakref import WeakMethod, ref
 
+from linkwork._util.console import log_compilation
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.build import Source
 from linkwork.compiler.code_parts import CompiledPart, compiled, improvable, store_best
@@ -128,10 +129,11 @@ class KernelCode:
         characters = sum(code.characters for code in quick.values())
         ends = [*accumulate((len(code.packed) for code in quick.values()), initial=0)]
         to = {part: improvable(part, self.source, real) for part in parts}
-        here, start = ref(self), time.perf_counter()
+        here, name, start = ref(self), self.source.recipe.name, time.perf_counter()
 
         def done(objects: list[bytes]) -> None:
             seconds = time.perf_counter() - start
+            log_compilation(f"{name} again, in the background,", seconds)
             best = {}
             for part, (first, end) in zip(parts, pairwise(ends), strict=True):
                 best[part] = CompiledPart(tuple(objects[first:end]), False, seconds / len(parts))

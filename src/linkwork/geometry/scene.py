@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.messages import listed, repeated
 from linkwork.errors import UnknownNameError
 from linkwork.geometry.fields import FIELDS, field_row
@@ -375,6 +376,9 @@ class Scene:
 
     def __repr__(self) -> str:
         return f"<Scene of {len(self)}: {listed(self.names)}>" if self._obstacles else "<Scene without obstacles>"
+
+
+add_foreign_names(Scene, "Scene")
 
 
 def _obstacles_of(name: str, shape: Shape, pose: Any, existing: Container[str]) -> list[Obstacle]:

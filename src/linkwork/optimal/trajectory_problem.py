@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.progress import Progress
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
@@ -398,3 +399,6 @@ class TrajectoryProblem(ProblemData):
             parameters=parameters,
             solver=solver,
         )
+
+
+add_foreign_names(TrajectoryProblem, "TrajectoryProblem")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from html import escape
 from typing import Any, cast
 
 import numpy as np
@@ -164,6 +163,8 @@ def robot_html(tree: Tree) -> str:
     """Return HTML of the tree in a <pre> and a <table> with a row for each joint."""
     joints = f"{len(tree.bodies)} moving joint{'' if len(tree.bodies) == 1 else 's'}"
     mass = "" if tree.inertias_ignored else f", {number(tree.mass)} kg"
+    from html import escape
+
     head = f"<b>{escape(label(tree.name))}</b>: {joints}, nq {tree.nq}, nv {tree.nv}{mass}"
     lines = tree_lines(tree)
     drawn = escape("\n".join([*lines[:_MAX_LINES], *_more(len(lines), "links")]))
@@ -188,6 +189,8 @@ def _row(tree: Tree, i: int) -> str:
         *(number_list(x) if len(x) else "-" for x in (lower, upper, body.limits.velocity, body.limits.effort)),
         "" if body.coupling is None else follows_text(body.coupling),
     )
+    from html import escape
+
     return _tag("tr", *(_tag("td", escape(cell)) for cell in cells))
 
 

@@ -27,7 +27,6 @@ from linkwork.parts.construction.robot_constructors import Constructors
 from linkwork.parts.joint.joint import Joint, body_with, joint_of
 from linkwork.parts.placed_link import link_frame
 from linkwork.shapes import Geometry, Mesh, Polytope
-from linkwork.shapes.mesh_files import load_mesh
 from linkwork.spatial import Inertia, Symmetric3, Vec3
 from linkwork.spatial.arguments import checked_inertia
 
@@ -242,6 +241,8 @@ def _hulls(
 ) -> tuple[tuple[Polytope, ...], list[Issue]]:
     where = Location(element=f"link[{link}]/collision/mesh[{mesh.uri}]")
     try:
+        from linkwork.shapes.mesh_files import load_mesh
+
         loaded = load_mesh(mesh, folders, unit=unit)  # type: ignore[arg-type]
         hulls = loaded.convex_decomposition(max_vertices) if decompose else (loaded.convex_hull(max_vertices),)
     except (ValueError, OSError) as error:

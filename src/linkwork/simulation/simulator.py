@@ -10,6 +10,7 @@ import numpy as np
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import public, quick, raise_named
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.validation import integer, positive
 from linkwork.errors import Status
 from linkwork.expr.arrays.pytree import tree_map
@@ -397,3 +398,6 @@ class Simulator:
             name = f"environment {', '.join(map(str, place))}: " if place else ""
             result.append(f"{name}{words[place]}: {sentence_of(place, codes, float(time[place]), last, names)}")
         return result
+
+
+add_foreign_names(Simulator, "Simulator")

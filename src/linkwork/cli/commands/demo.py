@@ -17,9 +17,7 @@ from linkwork.kernels.compiler_api import get_num_threads
 from linkwork.parts.tree_drawing import tree_lines
 from linkwork.robot import Robot
 
-__all__ = ["HELP", "add_arguments", "run"]
-
-HELP = "pose a robot, check its dynamics and time it over a million states"
+__all__ = ["add_arguments", "run"]
 
 _CHECKED = 1000  # states
 _TOLERANCE = 1e-9  # of the check; rounding gives some 1e-14 for well-conditioned robots

@@ -31,9 +31,7 @@ from linkwork.parts.tree_drawing import (
 )
 from linkwork.robot import Robot
 
-__all__ = ["HELP", "add_arguments", "run"]
-
-HELP = "show a robot's tree, joints and links, and problems of its file"
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -26,9 +26,7 @@ from linkwork.kernels.compiler_api import Cache, cache_location
 from linkwork.precompilation import COLLIDING, EXAMPLES
 from linkwork.robot import Robot
 
-__all__ = ["HELP", "add_arguments", "run"]
-
-HELP = "compile a robot's functions ahead of their first use"
+__all__ = ["add_arguments", "run"]
 
 _MIB = 1 << 20
 

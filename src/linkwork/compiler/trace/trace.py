@@ -17,7 +17,6 @@ from linkwork._util.user_frames import line_of, source_of
 from linkwork.compiler.build import Recipe
 from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.compiler.trace.pytree_ports import PortTree, form_of_shapes, port_names, spaces_of_shapes
@@ -189,6 +188,8 @@ def traced_function(
         count = num_elements(nesting)
         arguments[key] = unflatten(nesting, symbols[start : start + count])
         start += count
+    from linkwork.compiler.passes.verifier import InvalidProgramError, verify
+
     effects = SideEffects(function)
     returned = run_on_symbols(function, arguments, name)
     effects.warn(name, graph)

@@ -25,9 +25,9 @@ from linkwork.constraints.constraint import References
 from linkwork.errors import UnknownNameError
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.ik.algorithms.defaults import TOLERANCE, Axes
 from linkwork.ik.tasks.arguments import named, pose_tolerance
 from linkwork.ik.tasks.task import (
-    TOLERANCE,
     AimedTask,
     Scalars,
     Task,
@@ -39,9 +39,8 @@ from linkwork.ik.tasks.task import (
 from linkwork.spatial import Motion, Pose, Quaternion, Rotation, Vec3
 from linkwork.spatial.quaternion import translation_of_twist, twist_of_translation
 
-__all__ = ["Axes", "OrientationTask", "PoseTask", "PositionTask", "moves"]
+__all__ = ["OrientationTask", "PoseTask", "PositionTask", "moves"]
 
-Axes = Literal["frame", "target", "reference"] | str
 Exact = Literal["no", "way", "yes"]  # where the Jacobian is exact away from the target: nowhere, position, all
 _AXES = ("frame", "target", "reference")
 _XYZ = ("x", "y", "z")

@@ -14,7 +14,8 @@ from linkwork._util.validation import integer, names
 from linkwork.constraints.constraint import References
 from linkwork.constraints.user_functions import StateQuery, refuse_pickling
 from linkwork.expr.scalar.symbol import Symbol
-from linkwork.ik.tasks.task import TOLERANCE, Scalars, Task, TaskKinematics, TaskTarget
+from linkwork.ik.algorithms.defaults import TOLERANCE
+from linkwork.ik.tasks.task import Scalars, Task, TaskKinematics, TaskTarget
 
 __all__ = ["ConfigurationQuery", "FunctionRows", "FunctionTask", "read_shape"]
 

@@ -23,6 +23,7 @@ from linkwork._util.validation import integer
 from linkwork.constraints.constraint import Constraint, Kinematics, References
 from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SolidKind
+from linkwork.ik.algorithms.defaults import TOLERANCE
 from linkwork.ik.tasks.arguments import frozen, read_values
 from linkwork.joints import JointType
 from linkwork.spatial import Vec3
@@ -39,8 +40,6 @@ __all__ = [
 ]
 
 Scalars = Sequence[Any]
-
-TOLERANCE = 1e-6  # [m, rad]
 
 
 @dataclass(frozen=True, slots=True)

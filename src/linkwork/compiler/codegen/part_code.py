@@ -1,0 +1,133 @@
+"""LLVM modules of the parts of a kernel's code.
+
+A new part is an item of `PARTS`. For tables there is a part for each number of columns (see `piecewise_lookup`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from linkwork.compiler.backend import symbol_prefix, table_columns
+from linkwork.compiler.codegen.batch_loop import few_function, loop_function
+from linkwork.compiler.codegen.code_segments import plan
+from linkwork.compiler.codegen.entry_points import ENTRIES, available
+from linkwork.compiler.codegen.fastcall_code import fast_function
+from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
+from linkwork.compiler.codegen.llvm_ir import IrModule
+from linkwork.compiler.codegen.piecewise_lookup import along_function
+from linkwork.compiler.codegen.straight_line import Layout, block_function, sample_function, segment_function
+from linkwork.compiler.codegen.target import Target
+from linkwork.compiler.loops import (
+    ControlLayout,
+    block_texts,
+    has_control,
+    plan_program,
+    sample_texts,
+)
+from linkwork.compiler.program import Program
+
+__all__ = ["PARTS", "CodegenOptions", "parts_here"]
+
+
+class CodegenOptions:
+    """The layout of a program's code for a target and a floating-point type."""
+
+    def __init__(self, program: Program, target: Target, real: FloatType = DOUBLE) -> None:
+        self.program, self.target, self.prefix = program, target, symbol_prefix(program.name)
+        lanes = target.lanes_of(real), 1
+        self.vectors: Layout | ControlLayout
+        self.scalar: Layout | ControlLayout
+        if has_control(program):
+            scope, room = plan_program(program)
+            self.vectors, self.scalar = (ControlLayout(program, scope, room, target, real, many) for many in lanes)
+        else:
+            cut = plan(program)
+            self.vectors, self.scalar = (Layout(cut, target, real, many) for many in lanes)
+
+    def texts(self, parts: Iterable[str]) -> list[str]:
+        """Return the LLVM IR of some parts, a text for each module."""
+        return [_module(text, self.target) for part in parts for text in _part(part)(self)]
+
+    def text(self) -> IrModule:
+        """Return a new module to write to."""
+        return IrModule(self.prefix)
+
+
+def _sample(design: CodegenOptions) -> list[IrModule]:
+    """Return the modules of the code for one sample."""
+    layout = design.scalar
+    if isinstance(layout, ControlLayout):
+        return sample_texts(layout, design.text)
+    return _straight(design, layout, sample_function)
+
+
+def _block(design: CodegenOptions) -> list[IrModule]:
+    """Return the modules of the code for vectors of samples."""
+    layout = design.vectors
+    if isinstance(layout, ControlLayout):
+        return block_texts(layout, design.text)
+    return _straight(design, layout, block_function)
+
+
+def _straight(design: CodegenOptions, layout: Layout, write: Callable[[IrModule, Layout], None]) -> list[IrModule]:
+    """Return the modules of straight-line code: the called function and, of a long program, its segments."""
+    texts = [design.text()]
+    write(texts[0], layout)
+    for k in range(len(layout.plan.segments) if layout.plan.segmented else 0):
+        texts.append(design.text())
+        segment_function(texts[-1], layout, k)
+    return texts
+
+
+def _loop(design: CodegenOptions) -> list[IrModule]:
+    text = design.text()
+    loop_function(text, design.vectors)
+    return [text, *_block(design)]
+
+
+def _few(design: CodegenOptions) -> list[IrModule]:
+    text = design.text()
+    few_function(text, design.scalar)
+    return [text]
+
+
+def _fast(design: CodegenOptions) -> list[IrModule]:
+    text = design.text()
+    fast_function(text, design.program)
+    return [text]
+
+
+def _along(design: CodegenOptions, name: str) -> list[IrModule]:
+    layout, text = design.vectors, design.text()
+    assert isinstance(layout, Layout) and not layout.plan.segmented, design.program
+    text.add(along_function(layout, name, table_columns(name)))
+    return [text]
+
+
+PARTS: dict[str, Callable[[CodegenOptions], list[IrModule]]] = {
+    "sample": _sample,
+    "loop": _loop,
+    "fast": _fast,
+    "few": _few,
+}
+
+
+def _part(name: str) -> Callable[[CodegenOptions], list[IrModule]]:
+    """Return the function that writes the LLVM modules of the part with this name."""
+    return PARTS.get(name) or partial(_along, name=name)
+
+
+def _module(text: IrModule, target: Target) -> str:
+    attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}" "probe-stack"="inline-asm"'
+    return (
+        f'target triple = "{target.triple}"\n{text}\n'
+        f"attributes #0 = {{ {attributes} }}\nattributes #1 = {{ noinline cold {attributes} }}\n"
+        f'attributes #2 = {{ {attributes} "stackrealign" }}\n!0 = !{{}}\n!1 = !{{i32 1}}\n'
+    )
+
+
+def parts_here(real: FloatType) -> list[str]:
+    """Return the parts of all available entries for this floating-point type, in the order of `PARTS`."""
+    needed = {part for name, entry in ENTRIES.items() if available(name, real) for part in entry.parts}
+    return [part for part in PARTS if part in needed]
