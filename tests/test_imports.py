@@ -157,6 +157,16 @@ def test_values_are_unpickled_in_a_new_process() -> None:
     assert printed(code, pickle.dumps(values).hex()).split() == ["Robot", "IKResult", "Status", "Scene"]
 
 
+def test_a_problem_makes_its_controller_in_a_new_process() -> None:
+    code = """
+import linkwork as lw
+robot = lw.load("double_pendulum")
+problem = lw.TrajectoryProblem(robot, num_steps=2, duration=0.1).add("acceleration", "least_squares")
+print(type(problem.controller()).__name__)
+"""
+    assert printed(code).strip() == "ModelPredictiveController"
+
+
 THREADS = """
 import sys, threading
 import linkwork as lw

@@ -9,10 +9,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from linkwork import geometry
 from linkwork._util.foreign_name_tables import ROBOT
 from linkwork._util.progress import Progress
 from linkwork._util.thread_pool import in_parallel
@@ -21,9 +22,6 @@ from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import make_ready, wait_for_compiler
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.robot_base import RobotBase
-
-if TYPE_CHECKING:
-    from linkwork.geometry.scene import Scene
 
 __all__ = ["COLLIDING", "EXAMPLES", "PrecompilingMethods"]
 
@@ -37,7 +35,7 @@ class PrecompilingMethods(RobotBase):
         self,
         functions: Sequence[Any],
         *,
-        scene: Scene | None = None,
+        scene: geometry.Scene | None = None,
         progress: bool | Callable[[Progress], Any] | None = None,
     ) -> None:
         """Compile functions ahead of their first use, and store their best code in the cache on disk.

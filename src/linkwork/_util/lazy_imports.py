@@ -66,6 +66,10 @@ class LazyModule:
         vars(self)[name] = value
         return value
 
+    def _trace_content(self) -> str:
+        """Return what traces of functions that use the module depend on."""
+        return self._name
+
 
 def public_modules(package: str) -> Iterator[str]:
     """Yield the names of the public modules in a public package, inner ones first, and of the package itself.

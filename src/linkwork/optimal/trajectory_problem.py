@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -383,6 +384,7 @@ class TrajectoryProblem(ProblemData):
         - ``parameters``: names of the robot's parameters that come with each step, or a dict with their values.
         - ``solver``: "augmented", "ilqr", or an object with the methods of a planner.
         """
+        import_module("linkwork.control.mpc.mpc")  # which assigns the class
         return self._controller_class(
             self,
             period=period,

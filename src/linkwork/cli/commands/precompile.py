@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         functions = [_function(robot, text) for text in arguments.functions]
         robot.precompile(functions, scene=scene, progress=False if arguments.json else None)
     except (KeyError, TypeError, ValueError, OSError, ImportError) as error:
-        message = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
-        raise CommandError(USAGE, escaped(message.replace("precompile: functions: ", "--functions: "))) from error
+        message = str(error).replace("precompile: functions: ", "--functions: ")
+        raise CommandError(USAGE, escaped(message)) from error
     seconds = time.perf_counter() - start
     entries = Cache(location.folder, location.max_bytes).entries()
     size = sum(state.st_size for _, state in entries)
