@@ -104,15 +104,20 @@ def _check_options(robot: RobotBase, name: str, options: Mapping[str, Any]) -> N
             )
 
 
+def _states(q: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return a state alone, as a batch of one, and as a batch of several, for each of which there is code."""
+    return q, q[None], np.repeat(q[None], 4, axis=0)
+
+
 def _distances(name: str, robot: Any, scene: Any, **options: Any) -> None:
     q = robot.neutral()
-    for state in (q, np.array([q, q])):
+    for state in _states(q):
         getattr(robot, name)(state, scene, **options)
 
 
 def _is_motion_free(robot: Any, scene: Any, **options: Any) -> None:
     q = robot.neutral()
-    for state in (q, np.array([q, q])):
+    for state in _states(q):
         robot.is_motion_free(state, state, scene, **options)
 
 
@@ -123,7 +128,7 @@ def _inverse_kinematics(robot: Any, scene: Any, *frames: str, **options: Any) ->
             f"{('inverse_kinematics', *frames)!r}"
         )
     q = robot.neutral()
-    for state in (q, np.array([q, q])):
+    for state in _states(q):
         robot.inverse_kinematics(robot.pose(state, frames[0]), frames[0], **options)
 
 
@@ -159,7 +164,7 @@ def _simulate(robot: Any, scene: Any, **options: Any) -> None:
     start = options.pop("q", robot.neutral())
     step = options.get("dt", _STEP) * options.get("record_every", 1)
     for duration in [options.pop("duration")] if "duration" in options else [count * step for count in _RECORDS]:
-        robot.simulate(start, duration, **options)
+        robot.simulate(start, duration=duration, **options)
 
 
 _NUM_CANDIDATES = 256  # random configurations among which one is free of collisions

@@ -17,6 +17,12 @@ X = np.random.default_rng(0).normal(size=(40, 3))
 Y = np.linspace(-1.0, 1.0, 40)
 
 
+@pytest.fixture(autouse=True)
+def without_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code for few samples is not compiled where the cache has the loop."""
+    monkeypatch.setenv("LINKWORK_CACHE", "off")
+
+
 def kernel(name: str = "f") -> Kernel:
     return compile_later(lambda x, y: {"a": [y * a + 1.0 for a in x], "b": sin(x[0]) * y}, name=name, x=3, y=())
 
@@ -65,7 +71,6 @@ def test_counters_are_those_of_the_loop() -> None:
 
 
 def test_an_error_of_the_loops_compilation_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINKWORK_CACHE", "off")
     f, original = kernel(), code_parts._emitted
 
     def fails(source, backend, texts, stored):

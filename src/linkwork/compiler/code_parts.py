@@ -20,7 +20,7 @@ from linkwork.compiler.build import Source
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
 from linkwork.compiler.codegen.float_type import FloatType
 
-__all__ = ["CompiledPart", "ImprovablePart", "compiled", "improvable", "store_best"]
+__all__ = ["CompiledPart", "ImprovablePart", "compiled", "improvable", "is_cached", "store_best"]
 
 _SHORT = 120_000  # characters of LLVM IR: the best code of less takes some 30 ms, at most 0.1 s
 
@@ -65,6 +65,16 @@ def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool =
         if cache is not None and part in keys:
             cache.store(keys[part], _cache_entry(backend, _facts(source, part, real), code))
     return result | new
+
+
+def is_cached(source: Source, parts: Sequence[str], real: FloatType) -> bool:
+    """Return True if the cache has all of the parts, of the best code or of quick code."""
+    cache = shared()
+    if cache is None:
+        return False
+    backends = [backend for backend in (source.backend, source.backend.quick) if backend is not None]
+    keys = [source.keys(parts, real, backend) for backend in backends]
+    return any(some and all(key in cache for key in some.values()) for some in keys)
 
 
 def improvable(part: str, source: Source, real: FloatType) -> ImprovablePart:

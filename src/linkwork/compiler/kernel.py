@@ -276,17 +276,17 @@ def source_and_code(kernel: Kernel) -> tuple[Source, KernelCode]:
 
 
 def make_ready(kernel: Kernel, best: bool = False, few: bool = False) -> None:
-    """Compile everything that calls with float64 may need; with ``best`` it is not quick code.
+    """Compile everything that calls with float64 may need.
 
-    With ``few`` calls with three or more samples are left out, which need code for vectors of samples.
+    With ``best`` it is not quick code.  With ``few`` calls with three or more samples are left out, which need code for
+    vectors of samples.
     """
     backend = kernel._source.backend
-    if few and backend.few_entry:
-        entries = [name for name in backend.entries if name != backend.batch_entry]
-        kernel._code.make([*entries, backend.few_entry], best=best)
+    few = few and bool(backend.few_entry)
+    kernel._code.make([name for name in backend.entries if not (few and name == backend.batch_entry)], best=best)
+    if few:
         kernel._general.loops[0].make_few()
     else:
-        kernel._code.make(backend.entries, best=best)
         kernel._general.loops[0].make(best=best)
 
 

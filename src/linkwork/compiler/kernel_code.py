@@ -12,7 +12,7 @@ from weakref import WeakMethod, ref
 from linkwork._util.console import log_compilation
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.build import Source
-from linkwork.compiler.code_parts import CompiledPart, compiled, improvable, store_best
+from linkwork.compiler.code_parts import CompiledPart, compiled, improvable, is_cached, store_best
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 
 __all__ = ["KernelCode", "compilations"]
@@ -49,6 +49,11 @@ class KernelCode:
             self.make([name], real)
             result = self._entries[name, real]
         return result
+
+    def is_cached(self, name: str, real: FloatType) -> bool:
+        """Return True if an entry needs no compilation: it is loaded, or the cache has its parts."""
+        parts = self.source.backend.parts(name, real)
+        return (name, real) in self._entries or is_cached(self.source, parts, real)
 
     def make(self, names: Iterable[str], real: FloatType = DOUBLE, best: bool = False) -> None:
         """Compile together those of the entries that are available and not loaded yet.

@@ -173,6 +173,10 @@ class Cache:
             self.refuse(name)
         return entry
 
+    def __contains__(self, name: str) -> bool:
+        """Return True if there is an entry of this name, which may be damaged; this does not count as a use."""
+        return self._path(name).is_file()
+
     def refuse(self, name: str) -> None:
         """Warn that the content of an entry is damaged."""
         _warn_once(f"{self._path(name)} is damaged; its code is compiled again")

@@ -75,7 +75,7 @@ class TypedLoop:
     def make_few(self) -> None:
         """Compile the code for calls with few samples, unless some code is ready.  It compiles the loop when needed."""
         few = self._code.source.backend.few_entry
-        if not few:
+        if not few or (not self._code.is_cached(few, self.real) and self._code.is_cached("loop", self.real)):
             self.make()
             return
         with self._lock:
