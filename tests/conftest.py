@@ -11,9 +11,12 @@ import gc
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from helpers import rotation
 
 settings.register_profile("linkwork", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("linkwork")
@@ -28,25 +31,64 @@ AS_SHIPPED = (
 EFFORT = "LINKWORK_EFFORT"
 BEFORE = pytest.StashKey[dict[str, str | None]]()
 FOLDER = pytest.StashKey[str]()
+SEED = pytest.StashKey[int]()
 
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="write the files in tests/golden anew")
-    fast = "leave out tests marked slow, and all but the first case of each parametrised test"
-    parser.addoption("--fast", action="store_true", help=fast)
+    parser.addoption("--all", action="store_true", help="run all cases of all tests, and those marked slow")
+    seed = "draw cases by this seed, as an earlier run did (default: the number of the day)"
+    parser.addoption("--rotate", type=int, metavar="N", help=seed)
 
 
+def pytest_report_header(config):
+    return None if _runs_all(config) else f"cases of each test: as drawn with --rotate={config.stash[SEED]}"
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Repeat the seed below failures, where a report without its head shows it."""
+    if terminalreporter.stats.get("failed") and not _runs_all(config):
+        terminalreporter.write_line(f"cases were drawn with --rotate={config.stash[SEED]}")
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """What is run with --fast: every test that is not slow, for one robot, joint type, function ... each."""
-    if not config.getoption("--fast"):
+    """Leave out tests marked slow, and cases that the seed does not draw.
+
+    What node ids on the command line name runs whole, and so does what --last-failed repeats.
+    """
+    if _runs_all(config):
         return
-    kept, left, seen = [], [], set()
+    named = _named(config)
+    slow_too = "slow" in config.getoption("markexpr")
+    candidates = [
+        item.nodeid
+        for item in items
+        if slow_too or item.get_closest_marker("slow") is None or rotation.is_below(item.nodeid, named)
+    ]
+    selected = rotation.selected(candidates, config.stash[SEED], named)
+    kept, left = [], []
     for item in items:
-        test = item.nodeid.partition("[")[0]
-        (left if item.get_closest_marker("slow") or test in seen else kept).append(item)
-        seen.add(test)
+        (kept if item.nodeid in selected else left).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=left)
+
+
+def _runs_all(config) -> bool:
+    return config.getoption("all") or config.getoption("update_golden")
+
+
+def _named(config) -> list[str]:
+    """Return the node ids on the command line and, with --last-failed, those of the tests that failed."""
+    result = []
+    for argument in map(str, config.invocation_params.args):
+        path, separator, rest = argument.partition("::")
+        if separator:
+            file = os.path.relpath(config.invocation_params.dir / path, config.rootpath)
+            result.append(f"{Path(file).as_posix()}::{rest}")
+    if config.getoption("lf", False):
+        result += config.cache.get("cache/lastfailed", {})
+    return result
 
 
 def pytest_configure(config):
@@ -56,11 +98,19 @@ def pytest_configure(config):
     have one of their own.
     """
     if hasattr(config, "workerinput"):
-        return  # the process that started this one has made it, and removes it
+        config.stash[SEED] = config.workerinput["rotation"]
+        return  # the process that started this one has made the cache, and removes it
+    seed = config.getoption("rotate")
+    config.stash[SEED] = rotation.todays_seed() if seed is None else seed
     config.stash[FOLDER] = tempfile.mkdtemp(prefix="linkwork-tests-")
     here = {"LINKWORK_CACHE": config.stash[FOLDER], "LINKWORK_DEBUG": "1"}
     config.stash[BEFORE] = {name: os.environ.get(name) for name in here}
     os.environ.update(here)
+
+
+def pytest_configure_node(node):
+    """Give the seed to a process that tests beside others: all must collect the same tests."""
+    node.workerinput["rotation"] = node.config.stash[SEED]
 
 
 def pytest_unconfigure(config):

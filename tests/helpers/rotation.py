@@ -1,0 +1,53 @@
+"""Selection of a test's cases by a seed: a short run, and all cases within `ROUNDS` consecutive seeds."""
+
+import datetime
+import hashlib
+from collections.abc import Collection, Iterable, Sequence
+
+ROUNDS = 14  # consecutive seeds, one a day, after which every case has run
+SHORT = 3  # a list of up to so many cases stays whole
+
+
+def todays_seed() -> int:
+    """Return the number of the day in Coordinated Universal Time: runs of a day repeat each other."""
+    return datetime.datetime.now(datetime.UTC).date().toordinal()
+
+
+def test_of(case: str) -> str:
+    """Return the node id of a case without its parameters."""
+    return case.partition("[")[0]
+
+
+def selected(cases: Iterable[str], seed: int, whole: Collection[str] = ()) -> set[str]:
+    """Select from node ids the first and the last case of each test, and those drawn by the seed.
+
+    Cases below one of the node ids ``whole`` are all selected.
+    """
+    tests: dict[str, list[str]] = {}
+    for case in cases:
+        tests.setdefault(test_of(case), []).append(case)
+    result = {case for some in tests.values() for case in _drawn(some, seed)}
+    return result | {case for some in tests.values() for case in some if is_below(case, whole)}
+
+
+def _drawn(cases: Sequence[str], seed: int) -> Sequence[str]:
+    """Select the first and the last case, and a share of the others.
+
+    The others are shuffled and dealt to as many rounds as there are cases, at most `ROUNDS`.  The seed counts rounds,
+    so consecutive seeds draw each of them once before any is drawn again.
+    """
+    if len(cases) <= SHORT:
+        return cases
+    others = sorted(cases[1:-1], key=_shuffled)
+    rounds = min(len(others), ROUNDS)
+    return [cases[0], *others[seed % rounds :: rounds], cases[-1]]
+
+
+def _shuffled(case: str) -> bytes:
+    """Return a key that sorts cases into an order without relation to that of their parameters."""
+    return hashlib.sha256(case.encode()).digest()
+
+
+def is_below(case: str, nodes: Collection[str]) -> bool:
+    """Return True if a case is one of the nodes, or belongs to a test, class or file among them."""
+    return any(case == node or case.startswith((node + "[", node + "::")) for node in nodes)

@@ -1,0 +1,99 @@
+"""The selection of cases by a seed: `helpers.rotation`, and the options of the test run."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.rotation import ROUNDS, SHORT, selected
+
+LENGTHS = (1, SHORT, SHORT + 1, 7, ROUNDS + 1, ROUNDS + 2, ROUNDS + 3, 100)
+
+
+def cases_of(length: int) -> list[str]:
+    return [f"tests/test_x.py::test_of_{length}[{i}]" for i in range(length)]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_all_cases_run_within_so_many_seeds(length):
+    cases = cases_of(length)
+    for first in (0, 5, 738_000):
+        runs = [selected(cases, seed) for seed in range(first, first + ROUNDS)]
+        assert set.union(*runs) == set(cases)
+        assert all({cases[0], cases[-1]} <= run for run in runs)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_no_case_is_drawn_again_before_all_have_been(length):
+    cases = cases_of(length)
+    rounds = max(1, min(length - 2, ROUNDS))
+    drawn = [case for seed in range(rounds) for case in selected(cases, seed) - {cases[0], cases[-1]}]
+    assert len(drawn) == len(set(drawn)) or length <= SHORT
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_run_is_short(length):
+    for seed in range(ROUNDS):
+        n = len(selected(cases_of(length), seed))
+        assert n == length if length <= SHORT else n <= 2 + -(-length // ROUNDS)
+
+
+def test_tests_are_selected_independently_of_each_other():
+    together = [case for length in LENGTHS for case in cases_of(length)]
+    assert selected(together, 3) == set.union(*(selected(cases_of(length), 3) for length in LENGTHS))
+
+
+def test_nodes_that_are_named_are_selected_whole():
+    cases = [f"tests/a.py::{test}[{i}]" for test in ("test_x", "test_xy", "Group::test_z") for i in range(100)]
+    for node in ("tests/a.py::test_x", "tests/a.py::Group", "tests/a.py::test_xy[57]"):
+        below = {case for case in cases if case.startswith((node + "[", node + "::")) or case == node}
+        assert selected(cases, 0, [node]) == selected(cases, 0) | below
+        assert len(below) in (1, 100)
+
+
+# -- runs of pytest
+
+TESTS = """
+import pytest
+
+@pytest.mark.parametrize("number", range(40))
+def test_numbers(number):
+    pass
+
+@pytest.mark.slow
+def test_large():
+    pass
+"""
+NUMBERS = [f"test_cases.py::test_numbers[{number}]" for number in range(40)]
+LARGE = "test_cases.py::test_large"
+
+
+def run(folder: Path, *arguments: str) -> tuple[str, set[str]]:
+    """Run the tests above with the options of this run, and return the output and the node ids that passed."""
+    (folder / "test_cases.py").write_text(TESTS, encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow:\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", "-rA", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    return result.stdout, set(re.findall(r"^PASSED (\S+)", result.stdout, re.MULTILINE))
+
+
+def test_processes_that_test_beside_each_other_draw_the_same_cases(tmp_path):
+    output, passed = run(tmp_path, "-n", "2", "--rotate=3")
+    assert "--rotate=3" in output
+    assert passed == selected(NUMBERS, 3)
+
+
+def test_all_cases_and_slow_tests_run_with_an_option(tmp_path):
+    output, passed = run(tmp_path, "--all")
+    assert "--rotate" not in output
+    assert passed == {*NUMBERS, LARGE}
+
+
+def test_node_ids_on_the_command_line_run_whole(tmp_path):
+    other = next(case for case in NUMBERS if case not in selected(NUMBERS, 3))
+    assert run(tmp_path, "--rotate=3", other, LARGE)[1] == {other, LARGE}
+    assert run(tmp_path, "--rotate=3", str(tmp_path / "test_cases.py::test_numbers"))[1] == {*NUMBERS}
