@@ -28,8 +28,9 @@ AS_SHIPPED = (
     "tests/benchmarks/test_soak.py",
     "tests/test_dependability.py",
 )
-EFFORT = "LINKWORK_EFFORT"
-BEFORE = pytest.StashKey[dict[str, str | None]]()
+VERIFIED = "tests/compiler/"
+EFFORT, DEBUG, CACHE = "LINKWORK_EFFORT", "LINKWORK_DEBUG", "LINKWORK_CACHE"
+USERS = pytest.StashKey[dict[str, str | None]]()  # the environment before the run
 FOLDER = pytest.StashKey[str]()
 SEED = pytest.StashKey[int]()
 
@@ -97,15 +98,14 @@ def pytest_configure(config):
     Processes that test side by side share one: what one has compiled, the others find.  Tests that look at the cache
     have one of their own.
     """
+    config.stash[USERS] = {name: os.environ.get(name) for name in (EFFORT, DEBUG, CACHE)}
     if hasattr(config, "workerinput"):
         config.stash[SEED] = config.workerinput["rotation"]
         return  # the process that started this one has made the cache, and removes it
     seed = config.getoption("rotate")
     config.stash[SEED] = rotation.todays_seed() if seed is None else seed
     config.stash[FOLDER] = tempfile.mkdtemp(prefix="linkwork-tests-")
-    here = {"LINKWORK_CACHE": config.stash[FOLDER], "LINKWORK_DEBUG": "1"}
-    config.stash[BEFORE] = {name: os.environ.get(name) for name in here}
-    os.environ.update(here)
+    os.environ[CACHE] = config.stash[FOLDER]
 
 
 def pytest_configure_node(node):
@@ -116,24 +116,27 @@ def pytest_configure_node(node):
 def pytest_unconfigure(config):
     if FOLDER not in config.stash:
         return
-    for name, value in config.stash[BEFORE].items():
-        if value is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = value
+    _set(config.stash[USERS])
     shutil.rmtree(config.stash[FOLDER], ignore_errors=True)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """How much LLVM does for a test's functions, unless the user has said so."""
-    if EFFORT in os.environ or item.nodeid.startswith(AS_SHIPPED) or item.get_closest_marker("as_shipped"):
-        return (yield)
-    os.environ[EFFORT] = "0"
+    """Set LLVM's effort and the verifier for a test, unless the user has set them.
+
+    Kernels of the compiler's tests are verified, and those of one other test in ten, which the seed draws.
+    """
+    config = item.config
+    shipped = item.nodeid.startswith(AS_SHIPPED) or item.get_closest_marker("as_shipped")
+    verified = item.nodeid.startswith(VERIFIED) or rotation.is_drawn(item.nodeid, config.stash[SEED], 10)
+    wanted = {EFFORT: None if shipped else "0", DEBUG: "1" if verified else None}
+    here = {name: config.stash[USERS][name] or value for name, value in wanted.items()}
+    before = {name: os.environ.get(name) for name in here}
+    _set(here)
     try:
         return (yield)
     finally:
-        os.environ.pop(EFFORT, None)
+        _set(before)
 
 
 def pytest_collection_finish():
@@ -144,6 +147,15 @@ def pytest_collection_finish():
     gc.set_threshold(500_000, 10, 10)
     gc.collect()
     gc.freeze()
+
+
+def _set(environment) -> None:
+    """Set variables of the environment; None removes one."""
+    for name, value in environment.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 @pytest.hookimpl(wrapper=True)

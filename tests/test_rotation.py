@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.rotation import ROUNDS, SHORT, selected
+from helpers.rotation import ROUNDS, SHORT, is_drawn, selected
 
 LENGTHS = (1, SHORT, SHORT + 1, 7, ROUNDS + 1, ROUNDS + 2, ROUNDS + 3, 100)
 
@@ -52,6 +52,12 @@ def test_nodes_that_are_named_are_selected_whole():
         below = {case for case in cases if case.startswith((node + "[", node + "::")) or case == node}
         assert selected(cases, 0, [node]) == selected(cases, 0) | below
         assert len(below) in (1, 100)
+
+
+def test_single_cases_are_drawn_once_in_so_many_seeds():
+    cases = cases_of(1000)
+    assert all(sum(is_drawn(case, seed, 10) for seed in range(70, 80)) == 1 for case in cases)
+    assert all(50 < sum(is_drawn(case, seed, 10) for case in cases) < 150 for seed in range(10))
 
 
 # -- runs of pytest

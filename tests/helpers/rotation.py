@@ -30,6 +30,11 @@ def selected(cases: Iterable[str], seed: int, whole: Collection[str] = ()) -> se
     return result | {case for some in tests.values() for case in some if is_below(case, whole)}
 
 
+def is_drawn(case: str, seed: int, rounds: int) -> bool:
+    """Return True for one case in so many; within so many consecutive seeds, once for each case."""
+    return int.from_bytes(_shuffled(case)[:8]) % rounds == seed % rounds
+
+
 def _drawn(cases: Sequence[str], seed: int) -> Sequence[str]:
     """Select the first and the last case, and a share of the others.
 
