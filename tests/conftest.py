@@ -1,8 +1,8 @@
 """Options of the test run, a cache of machine code of its own, and the compiler's verifier between all passes.
 
 Most tests are about what is computed, and compile functions to call them once: there LLVM does the least, which takes a
-third of the time and gives the same bits.  Those about compiled code have it as it is shipped (`AS_SHIPPED`, and tests
-marked so), among them one of each function of a robot.
+third of the time and gives the same bits.  Those about compiled code have LLVM's best (`BEST`, and tests marked so),
+among them one of each function of a robot.  Others have quick code, then the best, as users do (`AS_SHIPPED`).
 
 No test may fail because a machine is slow: what is asserted counts steps, and figures of time belong to `benchmarks`.
 """
@@ -10,6 +10,7 @@ No test may fail because a machine is slow: what is asserted counts steps, and f
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -17,21 +18,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from helpers import rotation
+from helpers.object_files import ObjectFiles
 
 settings.register_profile("linkwork", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("linkwork")
 
-AS_SHIPPED = (
-    "tests/compiler/",
-    "tests/joints/test_compiled.py",
-    "tests/benchmarks/test_fuzz.py",
-    "tests/benchmarks/test_soak.py",
-    "tests/test_dependability.py",
-)
+AS_SHIPPED = ("tests/benchmarks/test_fuzz.py", "tests/benchmarks/test_soak.py", "tests/test_dependability.py")
+BEST = ("tests/compiler/", "tests/joints/test_compiled.py")
 VERIFIED = "tests/compiler/"
 EFFORT, DEBUG, CACHE = "LINKWORK_EFFORT", "LINKWORK_DEBUG", "LINKWORK_CACHE"
 USERS = pytest.StashKey[dict[str, str | None]]()  # the environment before the run
 FOLDER = pytest.StashKey[str]()
+OBJECTS = pytest.StashKey[ObjectFiles]()
 SEED = pytest.StashKey[int]()
 
 
@@ -116,6 +114,9 @@ def pytest_configure_node(node):
 def pytest_unconfigure(config):
     if FOLDER not in config.stash:
         return
+    objects = _object_files(config)
+    if objects is not None:
+        objects.trim()
     _set(config.stash[USERS])
     shutil.rmtree(config.stash[FOLDER], ignore_errors=True)
 
@@ -127,11 +128,15 @@ def pytest_runtest_protocol(item):
     Kernels of the compiler's tests are verified, and those of one other test in ten, which the seed draws.
     """
     config = item.config
-    shipped = item.nodeid.startswith(AS_SHIPPED) or item.get_closest_marker("as_shipped")
-    verified = item.nodeid.startswith(VERIFIED) or rotation.is_drawn(item.nodeid, config.stash[SEED], 10)
-    wanted = {EFFORT: None if shipped else "0", DEBUG: "1" if verified else None}
+    test = item.nodeid
+    best = test.startswith(BEST) or item.get_closest_marker("best_code")
+    verified = test.startswith(VERIFIED) or rotation.is_drawn(test, config.stash[SEED], 10)
+    effort = "2" if best else None if test.startswith(AS_SHIPPED) else "0"
+    wanted = {EFFORT: effort, DEBUG: "1" if verified else None}
     here = {name: config.stash[USERS][name] or value for name, value in wanted.items()}
     before = {name: os.environ.get(name) for name in here}
+    if OBJECTS in config.stash:
+        config.stash[OBJECTS].is_used = here[EFFORT] == "0"
     _set(here)
     try:
         return (yield)
@@ -139,14 +144,23 @@ def pytest_runtest_protocol(item):
         _set(before)
 
 
-def pytest_collection_finish():
-    """Collections of garbage need not walk what has been imported and collected: it stays.
+def pytest_collection_finish(session):
+    """Use object files of earlier runs, and keep collections of garbage from what has been imported: it stays.
 
     They come seldom, too: a trace of a hundred thousand nodes goes with its last reference.
     """
+    objects = _object_files(session.config)
+    if objects is not None and "linkwork" in sys.modules:
+        objects.install()
+        session.config.stash[OBJECTS] = objects
     gc.set_threshold(500_000, 10, 10)
     gc.collect()
     gc.freeze()
+
+
+def _object_files(config) -> ObjectFiles | None:
+    cache = getattr(config, "cache", None)  # missing with -p no:cacheprovider
+    return None if cache is None else ObjectFiles(Path(cache.mkdir("linkwork")))
 
 
 def _set(environment) -> None:
@@ -176,3 +190,12 @@ def pytest_runtest_teardown(item, nextitem):
 def update_golden(request) -> bool:
     """Whether golden files are to be written, instead of compared with."""
     return request.config.getoption("--update-golden")
+
+
+@pytest.fixture
+def drawn(request):
+    """Return a function that selects some values of a list, as the run selects cases of tests: all with --all."""
+    config, test = request.config, request.node.nodeid
+    if _runs_all(config) or rotation.is_below(test, _named(config)):
+        return list
+    return lambda values: rotation.drawn(values, config.stash[SEED], test)

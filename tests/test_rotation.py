@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.rotation import ROUNDS, SHORT, is_drawn, selected
+from helpers.rotation import ROUNDS, SHORT, drawn, is_drawn, selected
 
 LENGTHS = (1, SHORT, SHORT + 1, 7, ROUNDS + 1, ROUNDS + 2, ROUNDS + 3, 100)
 
@@ -52,6 +52,14 @@ def test_nodes_that_are_named_are_selected_whole():
         below = {case for case in cases if case.startswith((node + "[", node + "::")) or case == node}
         assert selected(cases, 0, [node]) == selected(cases, 0) | below
         assert len(below) in (1, 100)
+
+
+def test_values_inside_a_test_are_drawn_as_cases_are():
+    for length in LENGTHS:
+        runs = [drawn(range(length), seed, "test_x") for seed in range(ROUNDS)]
+        assert all(run == sorted(run) and {0, length - 1} <= set(run) for run in runs)
+        assert set().union(*runs) == set(range(length))
+        assert length < 40 or max(map(len, runs)) < length / 4
 
 
 def test_single_cases_are_drawn_once_in_so_many_seeds():

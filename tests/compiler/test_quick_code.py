@@ -18,8 +18,6 @@ from linkwork.compiler.cache import disk_cache
 from linkwork.compiler.codegen import background_emit, target
 from linkwork.compiler.kernel import source_and_code
 
-pytestmark = pytest.mark.as_shipped
-
 LENGTH = 24  # of the vectors: long enough that the first call uses quick code
 
 

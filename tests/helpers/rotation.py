@@ -3,6 +3,9 @@
 import datetime
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 ROUNDS = 14  # consecutive seeds, one a day, after which every case has run
 SHORT = 3  # a list of up to so many cases stays whole
@@ -28,6 +31,14 @@ def selected(cases: Iterable[str], seed: int, whole: Collection[str] = ()) -> se
         tests.setdefault(test_of(case), []).append(case)
     result = {case for some in tests.values() for case in _drawn(some, seed)}
     return result | {case for some in tests.values() for case in some if is_below(case, whole)}
+
+
+def drawn(values: Iterable[T], seed: int, of: str = "") -> list[T]:
+    """Select values that one test goes through, as cases of a test are selected; ``of`` names the test."""
+    values = list(values)
+    cases = [f"{of}[{index}]" for index in range(len(values))]
+    kept = set(_drawn(cases, seed))
+    return [value for value, case in zip(values, cases, strict=True) if case in kept]
 
 
 def is_drawn(case: str, seed: int, rounds: int) -> bool:
