@@ -73,13 +73,13 @@ def test_forward_dynamics_derivatives(drawn):
             case.close(by_wrench, np.stack(columns, axis=-1), tolerance, f"by wrench {n}", core=2)
 
 
-def test_beside_pinocchio():
+def test_beside_pinocchio(drawn):
     """On real robots, compiled: 1e-12, and cond(M) roundings of either library for what is solved with M."""
     pytest.importorskip("pinocchio")
     from oracles.pinocchio_model import Pinocchio
 
     rng = np.random.default_rng(2)
-    for example in EXAMPLES[:10:2]:
+    for example in drawn(EXAMPLES[:10:2]):
         robot, oracle = example.robot(), Pinocchio(example)
         q = robot.random_configuration(rng, size=3)
         v, a = rng.normal(size=(2, 3, robot.nv))
@@ -108,10 +108,10 @@ def special(tree, rng) -> np.ndarray:
     return np.stack([zero, f("integrate", zero, 1e-12 * rng.normal(size=tree.nv)), f("integrate", zero, turn)])
 
 
-def test_at_the_identity_and_near_half_a_turn():
+def test_at_the_identity_and_near_half_a_turn(drawn):
     """Finite there and right, for every joint type whose coordinates are regular there."""
     rng = np.random.default_rng(4)
-    for name, tree in TREES.items():
+    for name, tree in drawn(TREES.items()):
         if not name.endswith("_chain") or not tree.nv:
             continue
         q = special(tree, rng)

@@ -87,9 +87,9 @@ def test_full_against_contracted():
                 assert_close(np.einsum("i,ijk->jk", weights, one), other, 1e-10, f"{key} {name}")
 
 
-def test_at_the_identity_beside_it_and_near_half_a_turn():
+def test_at_the_identity_beside_it_and_near_half_a_turn(drawn):
     """Of every joint type: uᵀ H u at configurations where formulas of rotations change from one form to another."""
-    for seed, kind in enumerate(joints.ALL):
+    for seed, kind in drawn(enumerate(joints.ALL)):
         joint = kind.example(np.random.default_rng(seed))
         if not joint.nv:
             continue
