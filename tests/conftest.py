@@ -52,20 +52,16 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave out tests marked slow, and cases that the seed does not draw.
+    """Leave out cases that the seed does not draw: most of those marked slow, and some of each test's others.
 
     What node ids on the command line name runs whole, and so does what --last-failed repeats.
     """
     if _runs_all(config):
         return
-    named = _named(config)
     slow_too = "slow" in config.getoption("markexpr")
-    candidates = [
-        item.nodeid
-        for item in items
-        if slow_too or item.get_closest_marker("slow") is None or rotation.is_below(item.nodeid, named)
-    ]
-    selected = rotation.selected(candidates, config.stash[SEED], named)
+    slow = {item.nodeid for item in items if item.get_closest_marker("slow") and not slow_too}
+    others = [item.nodeid for item in items if item.nodeid not in slow]
+    selected = rotation.selected(others, slow, config.stash[SEED], _named(config))
     kept, left = [], []
     for item in items:
         (kept if item.nodeid in selected else left).append(item)

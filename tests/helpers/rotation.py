@@ -21,16 +21,18 @@ def test_of(case: str) -> str:
     return case.partition("[")[0]
 
 
-def selected(cases: Iterable[str], seed: int, whole: Collection[str] = ()) -> set[str]:
-    """Select from node ids the first and the last case of each test, and those drawn by the seed.
+def selected(cases: Iterable[str], slow: Iterable[str], seed: int, named: Collection[str] = ()) -> set[str]:
+    """Select node ids: the first and the last case of each test, and those drawn by the seed.
 
-    Cases below one of the node ids ``whole`` are all selected.
+    Of ``slow`` cases only those are selected that the seed draws.  Cases below one of the node ids ``named`` all are.
     """
+    cases, slow = [*cases], [*slow]
     tests: dict[str, list[str]] = {}
     for case in cases:
         tests.setdefault(test_of(case), []).append(case)
     result = {case for some in tests.values() for case in _drawn(some, seed)}
-    return result | {case for some in tests.values() for case in some if is_below(case, whole)}
+    result.update(case for case in slow if is_drawn(case, seed, ROUNDS))
+    return result.union(case for case in (*cases, *slow) if is_below(case, named))
 
 
 def drawn(values: Iterable[T], seed: int, of: str = "") -> list[T]:
