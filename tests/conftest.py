@@ -25,6 +25,7 @@ settings.load_profile("linkwork")
 
 AS_SHIPPED = ("tests/benchmarks/test_fuzz.py", "tests/benchmarks/test_soak.py", "tests/test_dependability.py")
 BEST = ("tests/compiler/", "tests/joints/test_compiled.py")
+BEST_BUT = ("tests/compiler/derivatives/",)  # about programs
 VERIFIED = "tests/compiler/"
 EFFORT, DEBUG, CACHE = "LINKWORK_EFFORT", "LINKWORK_DEBUG", "LINKWORK_CACHE"
 USERS = pytest.StashKey[dict[str, str | None]]()  # the environment before the run
@@ -125,7 +126,7 @@ def pytest_runtest_protocol(item):
     """
     config = item.config
     test = item.nodeid
-    best = test.startswith(BEST) or item.get_closest_marker("best_code")
+    best = (test.startswith(BEST) and not test.startswith(BEST_BUT)) or item.get_closest_marker("best_code")
     verified = test.startswith(VERIFIED) or rotation.is_drawn(test, config.stash[SEED], 10)
     effort = "2" if best else None if test.startswith(AS_SHIPPED) else "0"
     wanted = {EFFORT: effort, DEBUG: "1" if verified else None}
