@@ -293,6 +293,7 @@ def test_b_splines_by_times_of_knots_as_differences_say():
         assert np.abs(np.array(slope) - by_differences).max() < 1e-7 * max(1.0, np.abs(slope).max()), (degree, control)
 
 
+@pytest.mark.slow
 def test_splines_through_symbols_on_a_manifold_are_those_of_numbers():
     """And derivatives by points, along motions of them; NaN where the turns come to no end."""
     robot = robot_of((joints.Spherical,))

@@ -124,11 +124,12 @@ def test_limits_hold_at_all_times_between():
         assert np.abs(path(found.s).q - q).max() < 0.05  # the same way
 
 
-def test_along_a_robots_path():
-    robot = lw.load("arm7")
+@pytest.mark.parametrize("name", ["double_pendulum", pytest.param("arm7", marks=pytest.mark.slow)])
+def test_along_a_robots_path(name: str):
+    robot = lw.load(name)
     rng = np.random.default_rng(0)
     knots = np.linspace(0.0, 1.0, 5)
-    spline = CubicSpline(knots, 0.5 * rng.uniform(-1.0, 1.0, (5, 7)), bc_type="natural")
+    spline = CubicSpline(knots, 0.5 * rng.uniform(-1.0, 1.0, (5, robot.nq)), bc_type="natural")
     path = Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)), robot=robot)
     q, v, _ = path(np.linspace(0.0, 1.0, 500))
     still = np.abs(robot.inverse_dynamics(q, 0 * v, 0 * v)).max(0)
@@ -253,8 +254,8 @@ def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_limits_of_ones_own_hold_where_nothing_moves():
-    arm = lw.load("arm7")
-    still = arm.spline([0.0, 1.0], [np.full(7, 0.6)] * 2)
+    arm = lw.load("double_pendulum")
+    still = arm.spline([0.0, 1.0], [np.full(2, 0.6)] * 2)
     with pytest.raises(ValueError, match="no speed along the path satisfies all limits"):
         time_optimal(still, velocity=1.0, torque=0.1)
 
