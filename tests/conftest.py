@@ -60,7 +60,8 @@ def pytest_collection_modifyitems(config, items):
     if _runs_all(config):
         return
     slow_too = "slow" in config.getoption("markexpr")
-    slow = {item.nodeid for item in items if item.get_closest_marker("slow") and not slow_too}
+    marks = {} if slow_too else {item.nodeid: item.get_closest_marker("slow") for item in items}
+    slow = {test: mark.kwargs.get("every", rotation.ROUNDS) for test, mark in marks.items() if mark is not None}
     others = [item.nodeid for item in items if item.nodeid not in slow]
     selected = rotation.selected(others, slow, config.stash[SEED], _named(config))
     kept, left = [], []

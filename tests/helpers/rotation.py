@@ -2,7 +2,7 @@
 
 import datetime
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -21,17 +21,17 @@ def test_of(case: str) -> str:
     return case.partition("[")[0]
 
 
-def selected(cases: Iterable[str], slow: Iterable[str], seed: int, named: Collection[str] = ()) -> set[str]:
+def selected(cases: Iterable[str], slow: Mapping[str, int], seed: int, named: Collection[str] = ()) -> set[str]:
     """Select node ids: the first and the last case of each test, and those drawn by the seed.
 
-    Of ``slow`` cases only those are selected that the seed draws.  Cases below one of the node ids ``named`` all are.
+    A ``slow`` case is selected once in so many consecutive seeds.  Cases below a node id in ``named`` all are.
     """
-    cases, slow = [*cases], [*slow]
+    cases = [*cases]
     tests: dict[str, list[str]] = {}
     for case in cases:
         tests.setdefault(test_of(case), []).append(case)
     result = {case for some in tests.values() for case in _drawn(some, seed)}
-    result.update(case for case in slow if is_drawn(case, seed, ROUNDS))
+    result.update(case for case, rounds in slow.items() if is_drawn(case, seed, rounds))
     return result.union(case for case in (*cases, *slow) if is_below(case, named))
 
 

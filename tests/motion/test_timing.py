@@ -59,6 +59,7 @@ def test_durations_that_are_known():
     assert np.abs(np.array(found.trajectory.extremes(2))).max() < 1.0 + 1e-8
 
 
+@pytest.mark.slow(every=3)
 def test_many_paths_at_once():
     paths = [_cubic(seed, 2) for seed in range(5)] + [_cubic(9, 2, many=3)]
     how = {"velocity": 1.0, "acceleration": (-2.0, 3.0), "num_points": 50}
@@ -292,6 +293,7 @@ def test_what_is_refused():
         time_optimal([[0.0], [1.0]], acceleration=1.0)
 
 
+@pytest.mark.slow(every=3)
 def test_the_grid_follows_the_path() -> None:
     """Through many way points the motion is within 0.5 % of the one of a grid that is much finer; what the grid leaves
     is estimated, and falls with the number of segments."""
