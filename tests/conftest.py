@@ -32,6 +32,7 @@ USERS = pytest.StashKey[dict[str, str | None]]()  # the environment before the r
 FOLDER = pytest.StashKey[str]()
 OBJECTS = pytest.StashKey[ObjectFiles]()
 SEED = pytest.StashKey[int]()
+ROUNDS = pytest.StashKey[dict[str, int]]()  # in how many consecutive seeds each test runs once
 
 
 def pytest_addoption(parser):
@@ -64,6 +65,7 @@ def pytest_collection_modifyitems(config, items):
     slow = {test: mark.kwargs.get("every", rotation.ROUNDS) for test, mark in marks.items() if mark is not None}
     others = [item.nodeid for item in items if item.nodeid not in slow]
     selected = rotation.selected(others, slow, config.stash[SEED], _named(config))
+    config.stash[ROUNDS] = selected
     kept, left = [], []
     for item in items:
         (kept if item.nodeid in selected else left).append(item)
@@ -73,6 +75,11 @@ def pytest_collection_modifyitems(config, items):
 
 def _runs_all(config) -> bool:
     return config.getoption("all") or config.getoption("update_golden")
+
+
+def _run_number(config, test: str) -> int:
+    """Return a number that is one more at the next run of a test by consecutive seeds."""
+    return config.stash[SEED] // config.stash.get(ROUNDS, {}).get(test, 1)
 
 
 def _named(config) -> list[str]:
@@ -128,7 +135,7 @@ def pytest_runtest_protocol(item):
     config = item.config
     test = item.nodeid
     best = (test.startswith(BEST) and not test.startswith(BEST_BUT)) or item.get_closest_marker("best_code")
-    verified = test.startswith(VERIFIED) or rotation.is_drawn(test, config.stash[SEED], 10)
+    verified = test.startswith(VERIFIED) or rotation.is_drawn(test, _run_number(config, test), 10)
     effort = "2" if best else None if test.startswith(AS_SHIPPED) else "0"
     wanted = {EFFORT: effort, DEBUG: "1" if verified else None}
     here = {name: config.stash[USERS][name] or value for name, value in wanted.items()}
@@ -158,7 +165,12 @@ def pytest_collection_finish(session):
 
 def _object_files(config) -> ObjectFiles | None:
     cache = getattr(config, "cache", None)  # missing with -p no:cacheprovider
-    return None if cache is None else ObjectFiles(Path(cache.mkdir("linkwork")))
+    if cache is None:
+        return None
+    try:
+        return ObjectFiles(Path(cache.mkdir("linkwork")))
+    except OSError:  # a folder that may not be written to
+        return None
 
 
 def _set(environment) -> None:
@@ -196,4 +208,4 @@ def drawn(request):
     config, test = request.config, request.node.nodeid
     if _runs_all(config) or rotation.is_below(test, _named(config)):
         return list
-    return lambda values: rotation.drawn(values, config.stash[SEED], test)
+    return lambda values: rotation.drawn(values, _run_number(config, test), test)

@@ -13,6 +13,10 @@ from helpers.rotation import ROUNDS, SHORT, drawn, is_drawn, selected
 LENGTHS = (1, SHORT, SHORT + 1, 7, ROUNDS + 1, ROUNDS + 2, ROUNDS + 3, 100)
 
 
+def chosen(*arguments) -> set[str]:
+    return {*selected(*arguments)}
+
+
 def cases_of(length: int) -> list[str]:
     return [f"tests/test_x.py::test_of_{length}[{i}]" for i in range(length)]
 
@@ -21,7 +25,7 @@ def cases_of(length: int) -> list[str]:
 def test_all_cases_run_within_so_many_seeds(length):
     cases = cases_of(length)
     for first in (0, 5, 738_000):
-        runs = [selected(cases, {}, seed) for seed in range(first, first + ROUNDS)]
+        runs = [chosen(cases, {}, seed) for seed in range(first, first + ROUNDS)]
         assert set.union(*runs) == set(cases)
         assert all({cases[0], cases[-1]} <= run for run in runs)
 
@@ -30,27 +34,27 @@ def test_all_cases_run_within_so_many_seeds(length):
 def test_no_case_is_drawn_again_before_all_have_been(length):
     cases = cases_of(length)
     rounds = max(1, min(length - 2, ROUNDS))
-    drawn = [case for seed in range(rounds) for case in selected(cases, {}, seed) - {cases[0], cases[-1]}]
+    drawn = [case for seed in range(rounds) for case in chosen(cases, {}, seed) - {cases[0], cases[-1]}]
     assert len(drawn) == len(set(drawn)) or length <= SHORT
 
 
 @pytest.mark.parametrize("length", LENGTHS)
 def test_a_run_is_short(length):
     for seed in range(ROUNDS):
-        n = len(selected(cases_of(length), {}, seed))
+        n = len(chosen(cases_of(length), {}, seed))
         assert n == length if length <= SHORT else n <= 2 + -(-length // ROUNDS)
 
 
 def test_tests_are_selected_independently_of_each_other():
     together = [case for length in LENGTHS for case in cases_of(length)]
-    assert selected(together, {}, 3) == set.union(*(selected(cases_of(length), {}, 3) for length in LENGTHS))
+    assert chosen(together, {}, 3) == set.union(*(chosen(cases_of(length), {}, 3) for length in LENGTHS))
 
 
 def test_nodes_that_are_named_are_selected_whole():
     cases = [f"tests/a.py::{test}[{i}]" for test in ("test_x", "test_xy", "Group::test_z") for i in range(100)]
     for node in ("tests/a.py::test_x", "tests/a.py::Group", "tests/a.py::test_xy[57]"):
         below = {case for case in cases if case.startswith((node + "[", node + "::")) or case == node}
-        assert selected(cases, {}, 0, [node]) == selected(cases, {}, 0) | below
+        assert chosen(cases, {}, 0, [node]) == chosen(cases, {}, 0) | below
         assert len(below) in (1, 100)
 
 
@@ -62,12 +66,20 @@ def test_values_inside_a_test_are_drawn_as_cases_are():
         assert length < 40 or max(map(len, runs)) < length / 4
 
 
+@pytest.mark.parametrize("rounds", [1, 3, 7, ROUNDS])
+def test_values_inside_a_case_that_rotates_are_all_drawn(rounds):
+    cases = {f"tests/test_x.py::test_x[{k}]": rounds for k in range(20)}
+    for case in cases:
+        runs = [seed // rounds for seed in range(ROUNDS * rounds) if case in selected([], cases, seed)]
+        assert len(runs) == ROUNDS and {*range(40)} == {x for run in runs for x in drawn(range(40), run, case)}
+
+
 def test_slow_cases_are_selected_in_their_turn():
     cases, slow = cases_of(10), {f"tests/test_x.py::test_large[{k}]": 3 if k < 50 else 14 for k in range(100)}
     for every, some in ((3, [*slow][:50]), (14, [*slow][50:])):
-        runs = [selected(cases, slow, seed) & {*some} for seed in range(every)]
+        runs = [chosen(cases, slow, seed) & {*some} for seed in range(every)]
         assert set.union(*runs) == {*some} and sum(map(len, runs)) == len(some)
-    assert {*slow} <= selected(cases, slow, 0, ["tests/test_x.py::test_large"])
+    assert {*slow} <= chosen(cases, slow, 0, ["tests/test_x.py::test_large"])
 
 
 def test_single_cases_are_drawn_once_in_so_many_seeds():
@@ -106,7 +118,7 @@ def run(folder: Path, *arguments: str) -> tuple[str, set[str]]:
 def test_processes_that_test_beside_each_other_draw_the_same_cases(tmp_path):
     output, passed = run(tmp_path, "-n", "2", "--rotate=3")
     assert "--rotate=3" in output
-    assert passed == selected(NUMBERS, {LARGE: ROUNDS}, 3)
+    assert passed == chosen(NUMBERS, {LARGE: ROUNDS}, 3)
 
 
 def test_all_cases_and_slow_tests_run_with_an_option(tmp_path):
@@ -116,6 +128,6 @@ def test_all_cases_and_slow_tests_run_with_an_option(tmp_path):
 
 
 def test_node_ids_on_the_command_line_run_whole(tmp_path):
-    other = next(case for case in NUMBERS if case not in selected(NUMBERS, {LARGE: ROUNDS}, 3))
+    other = next(case for case in NUMBERS if case not in chosen(NUMBERS, {LARGE: ROUNDS}, 3))
     assert run(tmp_path, "--rotate=3", other, LARGE)[1] == {other, LARGE}
     assert run(tmp_path, "--rotate=3", str(tmp_path / "test_cases.py::test_numbers"))[1] == {*NUMBERS}

@@ -21,25 +21,26 @@ def test_of(case: str) -> str:
     return case.partition("[")[0]
 
 
-def selected(cases: Iterable[str], slow: Mapping[str, int], seed: int, named: Collection[str] = ()) -> set[str]:
+def selected(cases: Iterable[str], slow: Mapping[str, int], seed: int, named: Collection[str] = ()) -> dict[str, int]:
     """Select node ids: the first and the last case of each test, and those drawn by the seed.
 
-    A ``slow`` case is selected once in so many consecutive seeds.  Cases below a node id in ``named`` all are.
+    A ``slow`` case is selected once in so many consecutive seeds.  Cases below a node id in ``named`` all are.  The
+    result says of each selected case in how many consecutive seeds it is selected once.
     """
     cases = [*cases]
     tests: dict[str, list[str]] = {}
     for case in cases:
         tests.setdefault(test_of(case), []).append(case)
-    result = {case for some in tests.values() for case in _drawn(some, seed)}
-    result.update(case for case, rounds in slow.items() if is_drawn(case, seed, rounds))
-    return result.union(case for case in (*cases, *slow) if is_below(case, named))
+    result = {case: rounds for some in tests.values() for case, rounds in _drawn(some, seed).items()}
+    result |= {case: rounds for case, rounds in slow.items() if is_drawn(case, seed, rounds)}
+    return result | {case: 1 for case in (*cases, *slow) if is_below(case, named)}
 
 
 def drawn(values: Iterable[T], seed: int, of: str = "") -> list[T]:
     """Select values that one test goes through, as cases of a test are selected; ``of`` names the test."""
     values = list(values)
     cases = [f"{of}[{index}]" for index in range(len(values))]
-    kept = set(_drawn(cases, seed))
+    kept = _drawn(cases, seed)
     return [value for value, case in zip(values, cases, strict=True) if case in kept]
 
 
@@ -48,17 +49,17 @@ def is_drawn(case: str, seed: int, rounds: int) -> bool:
     return int.from_bytes(_shuffled(case)[:8]) % rounds == seed % rounds
 
 
-def _drawn(cases: Sequence[str], seed: int) -> Sequence[str]:
-    """Select the first and the last case, and a share of the others.
+def _drawn(cases: Sequence[str], seed: int) -> dict[str, int]:
+    """Select the first and the last case, and a share of the others; return in how many seeds each is selected once.
 
     The others are shuffled and dealt to as many rounds as there are cases, at most `ROUNDS`.  The seed counts rounds,
     so consecutive seeds draw each of them once before any is drawn again.
     """
     if len(cases) <= SHORT:
-        return cases
+        return dict.fromkeys(cases, 1)
     others = sorted(cases[1:-1], key=_shuffled)
     rounds = min(len(others), ROUNDS)
-    return [cases[0], *others[seed % rounds :: rounds], cases[-1]]
+    return {cases[0]: 1, **dict.fromkeys(others[seed % rounds :: rounds], rounds), cases[-1]: 1}
 
 
 def _shuffled(case: str) -> bytes:
