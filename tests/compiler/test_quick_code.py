@@ -192,6 +192,7 @@ def ended(more: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow(every=3)
 def test_ends_of_a_process(cache_folder: Path) -> None:
     """A process that exits or is interrupted while code is compiled leaves no child, and its exit code is its own."""
     tail = """

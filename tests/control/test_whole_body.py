@@ -141,6 +141,7 @@ def test_it_stands_in_a_simulation_while_its_arm_moves() -> None:
     assert np.abs(found.v[..., 6]).max() < 4.0
 
 
+@pytest.mark.slow
 def test_feet_that_turn_are_held() -> None:
     """Four points on each sole: their rows contradict each other by ω × (ω × r) where a foot turns, and hold it."""
     robot: Any = lw.load("humanoid", floating_base=True)
