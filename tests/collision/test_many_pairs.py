@@ -139,6 +139,7 @@ def test_forks_of_a_body_are_those_of_each_pair() -> None:
         assert shared_ancestors(tree, body) == [fork(tree, body, other)[0] for other in range(14)]
 
 
+@pytest.mark.slow(every=3)
 def test_a_robot_of_many_links_is_planned_for_in_loops() -> None:
     parts: list[Any] = []
     for k in range(48):

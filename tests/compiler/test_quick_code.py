@@ -223,6 +223,7 @@ def _is_gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_fork_while_code_is_compiled(cache_folder: Path) -> None:
     """Both processes get the best code, each from its own children."""

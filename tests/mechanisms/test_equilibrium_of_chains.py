@@ -64,6 +64,7 @@ def test_saddles_are_left_and_forces_without_a_potential_are_followed():
     assert rest.stable and np.abs(sprung.gravity_force(rest.q, passive=True)).max() < 1e-9
 
 
+@pytest.mark.slow(every=3)
 def test_soft_directions_beside_stiff_springs_are_told_from_free_ones():
     """A hanging leg turns about its yaw axis against 1e-4 1/s², beside springs of 3e6 1/s²."""
     leg = lw.load("leg")

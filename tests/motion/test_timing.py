@@ -103,6 +103,7 @@ def test_a_first_pass_of_fewer_segments_tells_as_much():
     assert coarse_count(400, 40) == coarse_count(400, 200) == 400
 
 
+@pytest.mark.slow(every=3)
 def test_limits_hold_at_all_times_between():
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -339,6 +340,7 @@ def _trapezoid(length: float, v: float = 1.0, a: float = 2.0) -> float:
     return length / v + v / a if length > v * v / a else 2.0 * np.sqrt(length / a)
 
 
+@pytest.mark.slow(every=3)
 def test_a_straight_piece_that_rests_inside_is_passed() -> None:
     """Only the line counts, not how it was run through before: each way between places at which it turns back is a
     trapezoid."""

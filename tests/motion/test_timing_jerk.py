@@ -223,6 +223,7 @@ def test_no_path_takes_many_times_as_long():
     assert found.duration < 1.1 * time_optimal(path, velocity=2.0, acceleration=5.0).duration
 
 
+@pytest.mark.slow(every=3)
 def test_segments_follow_a_path_of_many_pieces():
     """Without limits of jerk it takes little less, so that little is lost by the segments."""
     path = lw.motion.spline(np.linspace(0.0, 1.0, 61), np.random.default_rng(0).uniform(-2.0, 2.0, (61, 2)))

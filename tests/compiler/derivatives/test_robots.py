@@ -153,6 +153,7 @@ def test_kernels_of_robots_know_their_configurations() -> None:
     assert [str(port) for port in again] == [f"d_difference_d_q0({nv}, {nv})", f"d_difference_d_q1({nv}, {nv})"]
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["spherical_chain", "coupled_1"])
 def test_kernels_of_robots_agree_with_functions_of_ones_own(name: str) -> None:
     tree = TREES[name]
