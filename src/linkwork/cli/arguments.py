@@ -105,7 +105,9 @@ def add_meshes(parser: argparse.ArgumentParser) -> None:
         "--hull-vertices", metavar="N", type=positive, default=32, help="maximum vertices of a hull (default: 32)"
     )
     parser.add_argument(
-        "--convex-pieces", action="store_true", help="decompose meshes into convex pieces first (needs coacd)"
+        "--convex-decomposition",
+        action="store_true",
+        help="decompose meshes into convex components first (needs coacd)",
     )
 
 
@@ -128,7 +130,7 @@ def with_meshes(robot: Robot, arguments: argparse.Namespace) -> Robot:
         )
     try:
         return robot.with_collision_hulls(
-            arguments.meshes, max_vertices=arguments.hull_vertices, pieces=arguments.convex_pieces
+            arguments.meshes, max_vertices=arguments.hull_vertices, decompose=arguments.convex_decomposition
         )
     except (ImportError, OSError, ValueError) as error:
         raise CommandError(BAD_MODEL, escaped(str(error))) from error

@@ -4,7 +4,7 @@
 """
 
 from linkwork.collision.motion_validity import MotionCheck
-from linkwork.collision.pair_classification import CollisionPairs, FoundPair
+from linkwork.collision.pair_classification import CollisionPairs, PairClassification
 from linkwork.collision.result import DistanceDerivatives, DistanceHessian, DistanceResult, RobotDistances
 from linkwork.collision.shape_distance import ContactPoints
 from linkwork.geometry.scene import Obstacle
@@ -15,9 +15,9 @@ __all__ = [
     "DistanceDerivatives",
     "DistanceHessian",
     "DistanceResult",
-    "FoundPair",
     "MotionCheck",
     "Obstacle",
+    "PairClassification",
     "RobotDistances",
 ]
 

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from linkwork._util.result import Made
+from linkwork._util.result import ReturnedValue
 from linkwork.errors import UnknownNameError
 
 __all__ = ["DistanceDerivatives", "DistanceHessian", "DistanceResult", "RobotDistances"]
 
 
-class DistanceResult(Made):
+class DistanceResult(ReturnedValue):
     """Signed distance of two bodies A and B, single or a batch: arrays (...) and (..., 3).
 
     For overlapping bodies the distance is minus the length of the shortest translation that separates them.

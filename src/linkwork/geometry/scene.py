@@ -407,7 +407,7 @@ def _check(obstacle: Obstacle, caller: str) -> None:
         if isinstance(obstacle.shape, Mesh):
             remedy = (
                 "; load the mesh file: linkwork.shapes.load_mesh(path).convex_hull() returns its hull, "
-                "convex_pieces() also preserves hollows"
+                "convex_decomposition() also preserves hollows"
             )
         raise TypeError(f"{expected}, got {obstacle.shape!r}{remedy}")
     if any(abs(x) > LARGEST for x in obstacle.pose.translation):

@@ -87,10 +87,10 @@ class IKProblem:
         self.solver = choose_solver(caller, solver, self.tasks)
         self.lower, self.upper = read_limits(caller, robot, position_limits)
         self.locked = read_locked(caller, robot, locked)
-        self.max_iterations = integer(caller, "max_iterations", max_iterations, least=1, what="an integer")
+        self.max_iterations = integer(caller, "max_iterations", max_iterations, least=1, description="an integer")
         if num_starts is not None:
             num_starts = integer(
-                caller, "num_starts", num_starts, least=1, most=_MOST_STARTS, what="None or an integer"
+                caller, "num_starts", num_starts, least=1, most=_MOST_STARTS, description="None or an integer"
             )
         self.shapes = target_shapes(robot.tree, self.tasks)
         own = [x for task in self.tasks for x in task.tolerances]

@@ -120,7 +120,12 @@ class RobotBase:
         optional_inputs = {key: value for key, value in optional_inputs.items() if value is not None}
         if not isinstance(axes, (str, Mapping)):
             instance(
-                name, row.wrench_arguments[1], axes, str, Mapping, what="a frame's name, or a dict of them by frame"
+                name,
+                row.wrench_arguments[1],
+                axes,
+                str,
+                Mapping,
+                description="a frame's name, or a dict of them by frame",
             )
         acting = tuple(_with_axes(row, wrenches, axes))
         if isinstance(axes, str) and axes != "world":
@@ -133,7 +138,9 @@ class RobotBase:
         except TypeError:
             self._refuse_names(name, options)
             for argument, value in options.items():
-                instance(name, argument, value, Hashable, what="True, False, a number, a string or a tuple of these")
+                instance(
+                    name, argument, value, Hashable, description="True, False, a number, a string or a tuple of these"
+                )
             raise
         if call is None:
             requested = (name, options | ({row.wrench_argument: dict(acting)} if acting else {}))

@@ -200,18 +200,18 @@ class AssemblyMethods(RobotBase):
         weights: Array,
         *,
         time: ArrayLike | None = None,
-        held: str | list[str] | tuple[str, ...] = (),
+        hold: str | list[str] | tuple[str, ...] = (),
         position_limits: bool = True,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """Compute a configuration near q1 that satisfies the constraints, by steps from the start q.
 
         It is the kernel of `assemble`. q, q1 (..., nq), weights (..., nv) -> q (..., nq) [rad, m, 1], error (..., ne)
-        [m, rad], iterations (...) [1], status (...) [1], slope (...) [1]. The joints ``held`` keep their values in q.
-        ``weights`` > 0 weight the components of the distance to q1. ``status`` is 0 if the iteration ended, 1 at the
-        maximum number of iterations, 2 if a value was NaN. ``slope`` = ‖Gᵀφ‖²/(‖G‖²‖φ‖²), with the constraint errors φ
-        and the constraint Jacobian G, is 0 in a local minimum of the error. The configuration is assembled if
-        ``error`` is within tolerance.
+        [m, rad], iterations (...) [1], status (...) [1], slope (...) [1]. The joints named in ``hold`` keep their
+        values in q. ``weights`` > 0 weight the components of the distance to q1. ``status`` is 0 if the iteration
+        ended, 1 at the maximum number of iterations, 2 if a value was NaN. ``slope`` = ‖Gᵀφ‖²/(‖G‖²‖φ‖²), with the
+        constraint errors φ and the constraint Jacobian G, is 0 in a local minimum of the error. The configuration is
+        assembled if ``error`` is within tolerance.
         """
 
     @computed
@@ -220,13 +220,13 @@ class AssemblyMethods(RobotBase):
         q: Array,
         *,
         time: ArrayLike | None = None,
-        held: str | list[str] | tuple[str, ...] = (),
+        hold: str | list[str] | tuple[str, ...] = (),
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Compute the derivative K of an assembled configuration by the positions y of the fixed joints, δq = K δy.
 
-        The fixed joints are ``held``. q (..., nq) -> (..., nv, nv) [1, m, 1/m]. Columns of other joints are zero.
-        Exact if the held joints determine the mechanism; otherwise the change of minimum norm.
+        ``hold`` names the fixed joints. q (..., nq) -> (..., nv, nv) [1, m, 1/m]. Columns of other joints are zero.
+        Exact if the fixed joints determine the mechanism; otherwise the change of minimum norm.
         """
 
 
@@ -311,26 +311,26 @@ class MobilityMethods(RobotBase):
         speeds: str | Sequence[str] | None = None,
         length: float | None = None,
         time: float | None = None,
-        least: float = 1e-6,
+        min_margin: float = 1e-6,
     ) -> MinimalCoordinates:
         """Return minimal coordinates: the ``independent`` ones, or ones chosen by pivoting at the configuration ``q``.
 
-        Names are those of joints or of `v_names`. ``speeds`` names the independent velocities. By default these are
-        the velocities of the independent coordinates. If velocity constraints such as rolling leave fewer degrees of
+        Names are those of joints or of `v_names`. ``speeds`` names the independent velocities. By default these are the
+        velocities of the independent coordinates. If velocity constraints such as rolling leave fewer degrees of
         freedom, the default is a choice among them. The margin of a choice is the smallest singular value of the
         columns of the constraint Jacobian that belong to the dependent coordinates, with angles multiplied by
-        ``length`` as in `mobility`. A margin below ``least`` is an error. Without ``q`` an assembled configuration is
-        found.
+        ``length`` as in `mobility`. A margin below ``min_margin`` is an error. Without ``q`` an assembled configuration
+        is found.
 
         Raises ValueError, with names, for coordinates that depend on each other or do not determine the others, and
         for a configuration that is not assembled; UnknownNameError for an unknown name.
         """
         mechanism = Mechanism(self, self._scales("minimal_coordinates", length), time)
         start = self._one("minimal_coordinates", "q", q)
-        if not (isinstance(least, (int, float)) and 0.0 < least < 1.0):
-            raise ValueError(f"minimal_coordinates: least: expected a number between 0 and 1, got {least!r}")
+        if not (isinstance(min_margin, (int, float)) and 0.0 < min_margin < 1.0):
+            raise ValueError(f"minimal_coordinates: min_margin: expected a number between 0 and 1, got {min_margin!r}")
         result = None if start is not None else assembled_near(mechanism, None)
-        return minimal_of(mechanism, assembled_at(mechanism, result, start), independent, speeds, float(least))
+        return minimal_of(mechanism, assembled_at(mechanism, result, start), independent, speeds, float(min_margin))
 
     def _scales(self, caller: str, length: float | None) -> Scales:
         if length is None:

@@ -8,7 +8,7 @@ from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.path_constructors import arc, line, polyline, pose_spline
 from linkwork.motion.cartesian.result import Deviation, TrackedPath
 from linkwork.motion.profiles.profile import ProfileFunction, profile
-from linkwork.motion.profiles.profile_kinds import ProfileNumbers
+from linkwork.motion.profiles.profile_kinds import ProfileArrays
 from linkwork.motion.splines.spline import spline
 from linkwork.motion.timing.limits import MotionLimit
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
@@ -20,8 +20,8 @@ __all__ = [
     "Deviation",
     "Extremes",
     "MotionLimit",
+    "ProfileArrays",
     "ProfileFunction",
-    "ProfileNumbers",
     "TimedPath",
     "TrackedPath",
     "Trajectory",

@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from linkwork._util.console import Stream
-from linkwork._util.messages import label, number, numbers
+from linkwork._util.messages import label, number, number_list
 from linkwork._util.named_tuple_list import Named
 from linkwork._util.progress import Progress
 from linkwork._util.thread_pool import in_parallel
@@ -207,7 +207,7 @@ def _row(tree: Tree, i: int) -> str:
         axis_text(body.joint),
         slice_text(tree.q_slices[i]),
         slice_text(tree.v_slices[i]),
-        *(numbers(x) if len(x) else "-" for x in (lower, upper, body.limits.velocity, body.limits.effort)),
+        *(number_list(x) if len(x) else "-" for x in (lower, upper, body.limits.velocity, body.limits.effort)),
         "" if body.coupling is None else follows_text(body.coupling),
     )
     return _tag("tr", *(_tag("td", escape(cell)) for cell in cells))

@@ -124,8 +124,8 @@ class Simulator:
         made: Any = robot
         self._robot = made
         sizes = batch if isinstance(batch, (tuple, list)) else (batch,)
-        what = "a number of environments, or a shape,"
-        sizes = self._leading = tuple(integer("Simulator", "batch", n, least=0, what=what) for n in sizes)
+        description = "a number of environments, or a shape,"
+        sizes = self._leading = tuple(integer("Simulator", "batch", n, least=0, description=description) for n in sizes)
         contacts = ContactSet.of(contacts, contact_model)
         self._sizes, self._parameters = read_robot_parameters(made, parameters or {}, contacts)
         suite = SensorSuite.of(sensors, robot, self._h, contacts is not None)
@@ -314,7 +314,7 @@ class Simulator:
 
     def _any_step(self, tau: Any, count: int, constants: Mapping[str, Any]) -> SimulatorState:
         """Step with unvalidated inputs: convert, broadcast and check them, and compile where needed."""
-        count = integer("Simulator.step", "count", count, least=1, what="a number of steps")
+        count = integer("Simulator.step", "count", count, least=1, description="a number of steps")
         inputs = self._inputs(tau, constants)
         if not self._checked:
             self._check_start(self._state, None)

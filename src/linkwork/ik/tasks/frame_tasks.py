@@ -121,7 +121,7 @@ class _FrameTask(AimedTask):
         result = self.exact_jacobian(state, target)
         if self.axes != "frame":
             return result
-        columns = state.between(state.place_of(self.frame)[0], self.relative_to).columns
+        columns = state.between(state.locate(self.frame)[0], self.relative_to).columns
         return TaskRows(result.errors, [*result.rows, *_rows([C.angular for C in columns])])
 
     def _corrected_for_rotation(self, result: list[Any], moved: Scalars, led: Scalars) -> list[Any]:
@@ -168,7 +168,7 @@ class _FrameTask(AimedTask):
 
     def _positions(self, states: Sequence[TaskKinematics]) -> list[Vec3]:
         """Return the positions of B's origin, or of a point, in A."""
-        frame, r = states[0].place_of(self.frame)
+        frame, r = states[0].locate(self.frame)
         return [k.between(frame, self.relative_to).pose.point(r) for k in states]
 
     def _axes_of(self, state: TaskKinematics, target: Scalars) -> Rotation | None:
@@ -197,7 +197,7 @@ class _FrameTask(AimedTask):
         self, state: TaskKinematics, p_T: Vec3, R_T: Rotation | None, exact: Exact
     ) -> tuple[list[Any], list[Vec3]]:
         """Return the translation from T's origin to B's, or to a point, and its Jacobian columns."""
-        frame, r = state.place_of(self.frame)
+        frame, r = state.locate(self.frame)
         between = state.between(frame, self.relative_to)
         R, columns, at_origin = between.pose.rotation, between.columns, _is_zero(r)
         translation = between.pose.translation - p_T if at_origin else between.pose.point(r) - p_T

@@ -331,7 +331,7 @@ class Task(ABC):
         if not isinstance(self.name, str):
             raise TypeError(f"{type(self).__name__}: name: expected a string, got {self.name!r}")
         put(self, "name", self.name or default)
-        put(self, "level", integer(f"task {self.name!r}", "level", self.level, least=0, what="an integer"))
+        put(self, "level", integer(f"task {self.name!r}", "level", self.level, least=0, description="an integer"))
         if self.weight is not None:
             put(self, "weight", read_values(self.name, "weight", "1/m or 1/rad", self.weight, math.inf))
         put(self, "tolerance", read_values(self.name, "tolerance", "m or rad", self.tolerance, None))
