@@ -107,16 +107,17 @@ def reachable(outputs: Sequence[Any], ends: Iterable[Symbol] = ()) -> list[Symbo
     graph = roots[0].graph
     if any(root.graph is not graph for root in roots):
         raise ValueError("the outputs belong to more than one trace")
-    needed = bytearray(max(root.index for root in roots) + 1)
-    for root in roots:
-        needed[root.index] = 1
-    nodes = graph.nodes
     stops = {end.index for end in ends if end.graph is graph}
-    for index in range(len(needed) - 1, -1, -1):
-        if needed[index] and index not in stops:
-            for argument in nodes[index].args:
-                needed[argument.index] = 1
-    return [nodes[index] for index, flag in enumerate(needed) if flag]
+    found = {root.index: root for root in roots}  # a body is a small part of its trace: no other nodes are visited
+    waiting = list(found.values())
+    while waiting:
+        node = waiting.pop()
+        if node.index not in stops:
+            for argument in node.args:
+                if argument.index not in found:
+                    found[argument.index] = argument
+                    waiting.append(argument)
+    return [found[index] for index in sorted(found)]
 
 
 def check_trace(nodes: Sequence[Symbol], inputs: Iterable[Symbol]) -> None:

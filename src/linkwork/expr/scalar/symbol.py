@@ -72,7 +72,15 @@ class Graph:
         """Return the results of an instruction with several results, as symbols."""
         nodes = [self._argument(kind, a) for kind, a in zip(bundle.kinds(len(arguments)), arguments, strict=True)]
         whole = self._valued(bundle.operation, bundle, nodes)
-        return [self._valued(PART, k, [whole]) for k in range(bundle.count)]
+        table, result = self._table, []
+        for k in range(bundle.count):
+            key = PART, k, whole
+            part = table.get(key)
+            if part is None:
+                part = table[key] = _leaf(self, PART, k)
+                part.args = (whole,)
+            result.append(part)
+        return result
 
     def _argument(self, kind: str, x: Any) -> Symbol:
         if x.__class__ is Symbol:
@@ -84,8 +92,9 @@ class Graph:
         key = (operation, value, *args)
         node = self._table.get(key)
         if node is None:
-            if any(a.graph is not self for a in args):
-                raise ValueError(two_traces(args))
+            for a in args:
+                if a.graph is not self:
+                    raise ValueError(two_traces(args))
             node = self._table[key] = _leaf(self, operation, value)
             node.args = tuple(args)
         return node
