@@ -33,6 +33,12 @@ class Lowered(Protocol):
         A part has at least one module.
         """
 
+    def quick_texts(self, parts: Iterable[str]) -> list[str | bytes]:
+        """Return modules of the same results for `Backend.quick`: texts, and objects as bytes.
+
+        It is called only for backends with a quick one.
+        """
+
 
 class Backend(ABC, Generic[Loaded]):
     """A kind of machine, or a form of code, that programs are compiled for.
@@ -97,8 +103,10 @@ class Backend(ABC, Generic[Loaded]):
         """
 
     @abstractmethod
-    def emit(self, texts: Sequence[str], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
+    def emit(self, texts: Sequence[str | bytes], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
         """Return the object of each module. An object contains no address of this process.
+
+        Bytes are objects already (see `Lowered.quick_texts`), and are returned as they are.
 
         ``waiting`` is called from time to time while modules are compiled: see `linkwork._util.thread_pool.run`.
         """

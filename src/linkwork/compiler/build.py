@@ -97,6 +97,10 @@ class Source:
         """Return the text of parts of the code, one for each module: LLVM IR for the CPU."""
         return self.layout(real).texts(parts)
 
+    def quick_texts(self, parts: Iterable[str], real: FloatType = DOUBLE) -> list[str | bytes]:
+        """Return modules of the same code that take less time to compile: texts, and finished objects."""
+        return self.layout(real).quick_texts(parts)
+
     @property
     def identity(self) -> tuple[str, ...]:
         """Everything that the program depends on except linkwork itself."""

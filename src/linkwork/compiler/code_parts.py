@@ -102,7 +102,8 @@ def _quick(
     texts = {part: source.texts([part], real) for part in absent}
     if not result and sum(len(text) for some in texts.values() for text in some) < _SHORT:
         return {}
-    for part, code in _emitted(source, quick, texts, stored=bool(keys)).items():
+    short = {part: source.quick_texts([part], real) for part in absent}
+    for part, code in _emitted(source, quick, short, stored=bool(keys)).items():
         packed = tuple([zlib.compress(text.encode(), 1) for text in texts[part]])
         characters = sum(map(len, texts[part]))
         result[part] = CompiledPart(code.objects, code.cached, code.seconds, packed, characters)
@@ -147,7 +148,7 @@ def _loaded(cache: Cache, keys: Mapping[str, str], backend: Backend[Any]) -> dic
 
 
 def _emitted(
-    source: Source, backend: Backend[Any], texts: Mapping[str, Sequence[str]], stored: bool
+    source: Source, backend: Backend[Any], texts: Mapping[str, Sequence[str | bytes]], stored: bool
 ) -> dict[str, CompiledPart]:
     """Compile parts in parallel; ``stored`` is True if the cache will store them, which the notice mentions."""
     if not texts:

@@ -71,8 +71,9 @@ class CPUBackend(Backend[MachineCode]):
     def lower(self, program: Program, real: FloatType) -> CodegenOptions:
         return CodegenOptions(program, self.processor, real)
 
-    def emit(self, texts: Sequence[str], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
-        return emit(texts, self.processor, waiting)
+    def emit(self, texts: Sequence[str | bytes], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
+        objects = iter(emit([text for text in texts if isinstance(text, str)], self.processor, waiting))
+        return [next(objects) if isinstance(text, str) else text for text in texts]
 
     @property
     def quick(self) -> CPUBackend | None:
