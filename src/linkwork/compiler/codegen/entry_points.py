@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from linkwork.compiler.backend import symbol_prefix, table_columns
-from linkwork.compiler.codegen.batch_loop import loop_function
+from linkwork.compiler.codegen.batch_loop import SampleLayout, loop_function
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.fastcall_code import fast_function
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
@@ -132,6 +132,13 @@ def _quick_sample(design: CodegenOptions) -> list[IrModule | ObjectFile]:
     return [text, *others, *object_of_blocks(design.prefix, functions)]
 
 
+def _quick_loop(design: CodegenOptions) -> list[IrModule]:
+    """Return the module of NumPy's inner loop that runs the code for one sample for each sample of a batch."""
+    text = design.text()
+    loop_function(text, SampleLayout(design.scalar))
+    return [text]
+
+
 def _block(design: CodegenOptions) -> list[IrModule]:
     """Return the modules of the code for vectors of samples."""
     layout = design.vectors
@@ -174,7 +181,7 @@ PARTS: dict[str, Callable[[CodegenOptions], list[IrModule]]] = {
     "loop": _loop,
     "fast": _fast,
 }
-QUICK: dict[str, Callable[[CodegenOptions], list[Any]]] = {"sample": _quick_sample}
+QUICK: dict[str, Callable[[CodegenOptions], list[Any]]] = {"sample": _quick_sample, "loop": _quick_loop}
 ENTRIES: dict[str, EntryPoint] = {
     "fast": EntryPoint(("fast", "sample"), (DOUBLE,), "python"),
     "loop": EntryPoint(("loop", "sample"), (DOUBLE, SINGLE)),

@@ -65,6 +65,7 @@ class BlockCode(ABC):
         self.others: list[IrModule] = []
         self.new_text = new_text
         self.assembled: list[tuple[str, BlockAssembler]] | None = None  # functions of blocks, if written without LLVM
+        self.in_lanes = True  # False: iterations of a loop are not computed side by side
         self._count = 0
 
     def function(self, signature: str, *, unchanging: bool = False) -> Instructions:

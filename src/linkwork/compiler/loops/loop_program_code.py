@@ -128,8 +128,8 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> lis
 def quick_sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list[IrModule | ObjectFile]:
     """Return the modules of ``@sample`` with blocks of straight-line code written without LLVM, where possible."""
     code = ControlCode(new_text, layout.target, layout.real, 1, "sample")
-    if can_assemble(layout.target, layout.real):
-        code.assembled = []
+    code.assembled = [] if can_assemble(layout.target, layout.real) else None
+    code.in_lanes = False
     _write_sample(code, layout)
     return [code.main, *code.others, *object_of_blocks(code.main.name, code.assembled or ())]
 
