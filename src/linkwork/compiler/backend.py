@@ -116,11 +116,17 @@ class Backend(ABC, Generic[Loaded]):
         """A backend that makes code of the same results in less time, for first calls; None if there is none."""
         return None
 
-    def emit_later(self, packed: Sequence[bytes], characters: int, done: Callable[[list[bytes]], None]) -> None:
+    def emit_later(
+        self,
+        modules: Callable[[], tuple[Sequence[bytes], int]],
+        is_written: bool,
+        done: Callable[[list[bytes]], None],
+    ) -> None:
         """Compile modules in the background, then call ``done`` with their objects on another thread.
 
-        Each module's text is compressed by zlib; ``characters`` is their length together. It is called only for
-        backends that have a `quick` one.
+        ``modules`` returns the modules' texts, compressed by zlib, and their length together in characters.  It may
+        take long unless the texts are written already: ``is_written``.  This method is called only for backends that
+        have a `quick` one.
         """
         raise NotImplementedError
 

@@ -18,7 +18,7 @@ from linkwork.compiler.codegen.background_emit import wait_for_compiler as wait_
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.entry_points import CodegenOptions
 from linkwork.compiler.codegen.float_type import FloatType
-from linkwork.compiler.codegen.jit import MachineCode, assembly, effort_of, emit, is_object_file, link, text_bytes
+from linkwork.compiler.codegen.jit import MachineCode, assembly, emit, is_object_file, link, text_bytes
 from linkwork.compiler.codegen.target import EFFORT, Target, host
 from linkwork.compiler.loops import has_control, plan_program
 from linkwork.compiler.loops.execution_plan import BasicBlock, Scope
@@ -79,8 +79,13 @@ class CPUBackend(Backend[MachineCode]):
     def quick(self) -> CPUBackend | None:
         return CPUBackend(replace(self.processor, effort=0)) if self.has_quick else None
 
-    def emit_later(self, packed: Sequence[bytes], characters: int, done: Callable[[list[bytes]], None]) -> None:
-        background_emit.submit(Job(packed, self.processor, effort_of(characters, self.processor), done))
+    def emit_later(
+        self,
+        modules: Callable[[], tuple[Sequence[bytes], int]],
+        is_written: bool,
+        done: Callable[[list[bytes]], None],
+    ) -> None:
+        background_emit.submit(Job(modules, is_written, self.processor, done))
 
     def is_object(self, code: bytes) -> bool:
         return is_object_file(code)

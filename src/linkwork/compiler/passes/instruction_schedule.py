@@ -31,7 +31,7 @@ def schedule(program: L) -> L:
     for k, (_, args, _) in enumerate(instructions):
         if len(args) == 2 and args[0] != args[1]:
             a, b = args
-            own = () if leaf[a] and leaf[b] else (b,) if leaf[a] else (a,) if leaf[b] else args
+            own: Sequence[int] = () if leaf[a] and leaf[b] else (b,) if leaf[a] else (a,) if leaf[b] else args
         else:
             own = tuple({a for a in args if not leaf[a]})
         needs.append(own)

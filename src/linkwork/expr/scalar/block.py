@@ -19,7 +19,7 @@ from linkwork.expr.scalar.multi_result import PART, MultiResult
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["InstructionList", "Region", "bodies_of", "once_per_list"]
+__all__ = ["InstructionList", "Region", "bodies_of", "instruction_count", "once_per_list"]
 
 
 class InstructionList(ABC):
@@ -204,3 +204,11 @@ def once_per_list(function: Callable[[InstructionList], float]) -> Callable[[Ins
         return float(result)
 
     return stored
+
+
+@once_per_list
+def instruction_count(listing: InstructionList) -> float:
+    """Return the number of instructions, those of loops' bodies and of other regions included."""
+    bundles = (i[2] for i in listing.instructions if i[0].arity < 0) if listing.has_bodies else ()
+    inside = (body for bundle in bundles if isinstance(bundle, MultiResult) for body in bodies_of(bundle))
+    return len(listing.instructions) + sum(map(instruction_count, inside))
