@@ -128,7 +128,7 @@ OWN_VALUES: dict[str, Any] = {
     "Robot.with_joint.joint": lambda _: arm().joint("elbow"),
     "Robot.with_loop.joint": lambda _: lw.joints.Spherical(),
     "Reversed.joint": lambda _: lw.joints.Revolute(spatial.Vec3(0.0, 0.0, 1.0)),
-    "Robot.warm_up.functions": ["mass_matrix"],
+    "Robot.precompile.functions": ["mass_matrix"],
     "Robot.from_dh.rows": [{"theta": 0.0, "d": 0.1, "a": 0.1, "alpha": 0.0}],
     "Scene.with_distance_field.field": lambda _: lw.distance_field([shapes.Sphere(0.1).at([0.0, 0.0, 0.0])], 0.05),
     "TrajectoryProblem.check.name": "start",

@@ -17,7 +17,7 @@ from typing import Any
 import linkwork as lw
 from linkwork import constraints, errors, ik, joints, spatial
 from linkwork._util.declared_kinds import declared, fits, is_quick
-from linkwork._util.result import Made
+from linkwork._util.result import ReturnedValue
 from linkwork.optimal import features
 
 from .callable_objects import INSTANCES
@@ -109,7 +109,7 @@ _RESULTS = {
         "SVDResult",
     ),
     *("EighResult", "SlogdetResult"),
-    *("Deviation", "Extremes", "PlanTree", "ProfileNumbers", "TrajectoryState", "FiniteHorizonLQR", "LQRGain"),
+    *("Deviation", "Extremes", "PlanTree", "ProfileArrays", "TrajectoryState", "FiniteHorizonLQR", "LQRGain"),
     *("MPCPlan", "WholeBodyAnswer", "WhileResult", "DifferentialIK", "IKProblem", "Trajectory", "Controller"),
     *("ControlLaw", "Task", "TaskKinematics", "Constraint", "Feature", "Shape", "Sensor", "JointType", "Joint"),
     *("PathContact", "ConstraintForce", "QuadraticSolution", "DistanceDerivatives", "DistanceHessian"),
@@ -230,7 +230,12 @@ def _of_class(cls: type, name: str) -> list[tuple[Any, Subject | None]]:
     if issubclass(cls, (BaseException, Warning)) or cls in errors.__dict__.values() or cls in spatial.__dict__.values():
         return []
     found: list[tuple[Any, Subject | None]] = []
-    if name not in _RESULTS and not issubclass(cls, Made) and cls not in _VALUES and not inspect.isabstract(cls):
+    if (
+        name not in _RESULTS
+        and not issubclass(cls, ReturnedValue)
+        and cls not in _VALUES
+        and not inspect.isabstract(cls)
+    ):
         found.append(((cls, "new"), _subject(name, (name, _spoken(name)), cls, functools.partial(_same, cls))))
     contract = isinstance(cls, type) and issubclass(cls, _CONTRACTS)
     own = {

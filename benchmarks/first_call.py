@@ -1,8 +1,9 @@
 """First calls: seconds in fresh processes, with an empty cache and with a full one.
 
 `python -m benchmarks.first_call [WORDS ...]` measures the rows whose names contain one of the words, by default all.
-Each call runs in a new process after its preparation.  Processor time includes threads, but not the processes that
-compile in the background; peak memory is that of the whole process.  The results of both processes must be the same.
+Each call runs in a new process after its preparation and after the import of all modules.  Processor time includes
+threads, but not the processes that compile in the background; peak memory is that of the whole process.  The results of
+both processes must be the same.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ from .machine import machine
 __all__ = ["CallTime", "main", "measure_first_call"]
 
 _PROGRAM = """
-import json, os, resource, sys, time, warnings
+import importlib, json, os, pkgutil, resource, sys, time, warnings
 import numpy as np
 import linkwork as lw
+for found in pkgutil.walk_packages(lw.__path__, "linkwork."):
+    if not found.name.startswith(("linkwork.__main__", "linkwork.environments")):
+        importlib.import_module(found.name)
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 prepare, call = json.loads(sys.stdin.read())

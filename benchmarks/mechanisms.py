@@ -120,7 +120,7 @@ def _assembly(effort: Effort) -> Iterator[Verdict]:
     names = {"robot": robot, "guess": guess, "hold": {"A0": -angles}, "w": np.ones(robot.nv)}
     guess[:, 0] = -angles
     with threads(1):
-        kernel = Call('robot.assemble_configuration(guess, guess, w, held="A0")', names)
+        kernel = Call('robot.assemble_configuration(guess, guess, w, hold="A0")', names)
         seconds = compare(kernel, Call("robot.assemble(guess, hold=hold, check=False)", names), effort)
     assert seconds.peer is not None
     each, whole = (x / STANDARD_BATCH for x in (seconds.ours, seconds.peer))

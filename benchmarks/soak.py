@@ -33,7 +33,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.compiler.codegen import batch_loop as loops
-from linkwork.compiler.codegen import entry_points as entries
+from linkwork.compiler.codegen import part_code
 from linkwork.compiler.codegen.code_segments import MAX_SEGMENT, MAX_WHOLE, plan
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
@@ -118,7 +118,7 @@ def run_case(seed: int, case: int, tally: Tally, longest: int = 5000, control: b
     tally.count("cache", cached)
     try:
         with (
-            mock.patch.object(entries, "plan", lambda program: plan(program, whole, most)),
+            mock.patch.object(part_code, "plan", lambda program: plan(program, whole, most)),
             mock.patch.object(control_plan, "MAX_SEGMENT", most),
             mock.patch.object(control_pieces, "INLINE", inline),
             mock.patch.object(control_layout, "INLINE", inline),

@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.helpers.public_interface import Field, all_members, own_members, public_classes, public_modules
 
 import linkwork
-from linkwork._util.result import Made
+from linkwork._util.result import ReturnedValue
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = public_modules()
@@ -73,7 +73,7 @@ def bases(cls):
 def members(found):
     """The public attributes among those of a class, without a constructor that refuses to construct."""
     public = {name: value for name, value in found.items() if not name.startswith("_") or name in SPECIAL}
-    return {name: value for name, value in public.items() if value is not Made.__init__}
+    return {name: value for name, value in public.items() if value is not ReturnedValue.__init__}
 
 
 def public_api():

@@ -13,7 +13,7 @@ import pytest
 from tests.helpers.public_interface import public_classes, public_functions
 
 import linkwork
-from linkwork._util.result import Made, Result
+from linkwork._util.result import Result, ReturnedValue
 from linkwork.errors import Status
 from linkwork.kernels.robot_base import RobotBase
 
@@ -42,7 +42,7 @@ def made() -> set[type]:
     for module in pkgutil.walk_packages(linkwork.__path__, "linkwork."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    return _subclasses(Made) - {Result}
+    return _subclasses(ReturnedValue) - {Result}
 
 
 def test_results_are_published_in_their_subjects(made):

@@ -41,7 +41,7 @@ def test_checks_return_what_they_take_and_name_what_they_refuse() -> None:
         (lambda x: check.positive("f", "x", x, unit="s"), (*NOT_NUMBERS, 0, -1.0, math.nan, math.inf), r"> 0 \[s\]"),
         (lambda x: check.finite_number("f", "x", x, nonzero=True), (*NOT_NUMBERS, 0, -0.0), "number other than 0"),
         (
-            lambda x: check.finite_number("f", "x", x, above=0.0, most=9.0, what="a length", unit="m"),
+            lambda x: check.finite_number("f", "x", x, above=0.0, most=9.0, description="a length", unit="m"),
             (0, 9.5, math.nan), r"a length \[m\]",
         ),
         (lambda x: check.tolerance("f", "x", x), (*NOT_NUMBERS, -1, math.nan), "a finite number >= 0"),

@@ -65,7 +65,7 @@ def test_where_no_thread_can_be_started_long_programs_compile_and_robots_warm_up
         kernel = lw.compile(long, x=3)
         assert np.allclose(kernel(np.ones(3)), long(np.ones(3)))
         robot = lw.load("double_pendulum")
-        robot.warm_up(["mass_matrix", "gravity_force"], progress=False)
+        robot.precompile(["mass_matrix", "gravity_force"], progress=False)
         assert robot.mass_matrix(np.zeros(2)).shape == (2, 2)
     assert len(refused) >= 4
 

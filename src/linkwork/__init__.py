@@ -72,58 +72,56 @@ Documentation is in docs/ of the source and in share/doc/linkwork of the Python 
 On the command line: `linkwork --help`.
 """
 
-from importlib import import_module
-from sys import modules as _modules
-from types import ModuleType
 from typing import TYPE_CHECKING
 
-from linkwork import (
-    collision,
-    constraints,
-    control,
-    dynamics,
-    errors,
-    expr,
-    force_elements,
-    ik,
-    joints,
-    kinematics,
-    mechanisms,
-    motion,
-    optimal,
-    parameters,
-    parts,
-    planning,
-    robots,
-    shapes,
-    simulation,
-    spatial,
-)
-from linkwork._util.contract_report import ContractReport
-from linkwork._util.foreign_names import hint_at_missing_names, missing_attribute
-from linkwork._util.progress import Progress
-from linkwork.collision.shape_distance import contact_points, signed_distance
-from linkwork.compiler.backends import wait_for_compiler
-from linkwork.compiler.casadi.from_casadi import from_casadi
-from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.runtime.threads import get_num_threads, set_num_threads
-from linkwork.compiler.trace.trace import compile
-from linkwork.expr.control import call, cond, fori_loop, put, scan, take, while_loop
-from linkwork.expr.linalg import lstsq, solve
-from linkwork.geometry.fields import distance_field
-from linkwork.geometry.scene import Scene
-from linkwork.kernels.qp_kernel import quadratic_program
-from linkwork.kinematics.poses import pose, pose_difference, propagate_motion
-from linkwork.model.actuator import Actuator
-from linkwork.optimal.trajectory_problem import TrajectoryProblem
-from linkwork.parts.construction.link import Link
-from linkwork.parts.joint.joint import Joint
-from linkwork.parts.joint_checks.check_joint import check_joint
-from linkwork.robot import Robot, load
-from linkwork.simulation.simulator import Simulator
+from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork import environments, identify  # noqa: F401
+    from linkwork import (
+        collision,
+        constraints,
+        control,
+        dynamics,
+        environments,  # noqa: F401
+        errors,
+        expr,
+        force_elements,
+        identify,
+        ik,
+        joints,
+        kinematics,
+        mechanisms,
+        motion,
+        optimal,
+        parameters,
+        parts,
+        planning,
+        robots,
+        shapes,
+        simulation,
+        spatial,
+    )
+    from linkwork._util.contract_report import ContractReport
+    from linkwork._util.progress import Progress
+    from linkwork.collision.shape_distance import contact_points, signed_distance
+    from linkwork.compiler.backends import wait_for_compiler
+    from linkwork.compiler.casadi.from_casadi import from_casadi
+    from linkwork.compiler.kernel import Kernel
+    from linkwork.compiler.runtime.threads import get_num_threads, set_num_threads
+    from linkwork.compiler.trace.trace import compile
+    from linkwork.expr.control import call, cond, fori_loop, put, scan, take, while_loop
+    from linkwork.expr.linalg import lstsq, solve
+    from linkwork.geometry.fields import distance_field
+    from linkwork.geometry.scene import Scene
+    from linkwork.kernels.qp_kernel import quadratic_program
+    from linkwork.kinematics.poses import pose, pose_difference, propagate_motion
+    from linkwork.model.actuator import Actuator
+    from linkwork.optimal.trajectory_problem import TrajectoryProblem
+    from linkwork.parts.construction.link import Link
+    from linkwork.parts.joint.joint import Joint
+    from linkwork.parts.joint_checks.check_joint import check_joint
+    from linkwork.robot import Robot, load
+    from linkwork.simulation.simulator import Simulator
 
 __all__ = [
     "Actuator",
@@ -185,21 +183,36 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-
-def __dir__() -> list[str]:
-    """The documented names, without internal packages.
-
-    `environments`, which needs gymnasium, is not imported by ``import *``.
-    """
-    return sorted([*__all__, "environments"])
-
-
-def __getattr__(name: str) -> ModuleType:
-    """Import rarely used modules on first access."""
-    if name in ("environments", "identify"):
-        return import_module(f".{name}", __name__)
-    raise missing_attribute(__name__, name, _this)
-
-
-_this = _modules[__name__]
-hint_at_missing_names(_this)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(
+        __name__,
+        __all__,
+        {
+            "linkwork._util.contract_report": "ContractReport",
+            "linkwork._util.progress": "Progress",
+            "linkwork.collision.shape_distance": "contact_points signed_distance",
+            "linkwork.compiler.backends": "wait_for_compiler",
+            "linkwork.compiler.casadi.from_casadi": "from_casadi",
+            "linkwork.compiler.kernel": "Kernel",
+            "linkwork.compiler.runtime.threads": "get_num_threads set_num_threads",
+            "linkwork.compiler.trace.trace": "compile",
+            "linkwork.expr.control": "call cond fori_loop put scan take while_loop",
+            "linkwork.expr.linalg": "lstsq solve",
+            "linkwork.geometry.fields": "distance_field",
+            "linkwork.geometry.scene": "Scene",
+            "linkwork.kernels.qp_kernel": "quadratic_program",
+            "linkwork.kinematics.poses": "pose pose_difference propagate_motion",
+            "linkwork.model.actuator": "Actuator",
+            "linkwork.optimal.trajectory_problem": "TrajectoryProblem",
+            "linkwork.parts.construction.link": "Link",
+            "linkwork.parts.joint.joint": "Joint",
+            "linkwork.parts.joint_checks.check_joint": "check_joint",
+            "linkwork.robot": "Robot load",
+            "linkwork.simulation.simulator": "Simulator",
+        },
+        modules=(
+            "collision constraints control dynamics errors expr force_elements identify ik joints kinematics "
+            "mechanisms motion optimal parameters parts planning robots shapes simulation spatial"
+        ),
+        unlisted="environments",  # needs gymnasium
+    )

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork._util.lazy_imports import public_names
 from linkwork._util.messages import nearest
 from linkwork._util.result import Result
 from linkwork._util.status import Status
@@ -242,7 +243,7 @@ class UnderactuatedError(ValueError):
     """The motion needs joint forces that neither the actuators nor the constraints can exert.
 
     ``motions`` describes the motions that no actuator can induce, each by its joint velocities, in the state with index
-    ``where`` of the batch.  ``most`` is the largest missing joint force [N·m, N].
+    ``where`` of the batch.  ``max_missing`` is the largest missing joint force [N·m, N].
     """
 
     def __init__(
@@ -250,21 +251,27 @@ class UnderactuatedError(ValueError):
         actuators: tuple[str, ...],
         motions: tuple[str, ...],
         where: tuple[int, ...],
-        most: float,
+        max_missing: float,
         caller: str = "constrained_inverse_dynamics",
     ) -> None:
-        self.actuators, self.motions, self.where, self.most, self.caller = actuators, motions, where, most, caller
+        self.actuators, self.motions, self.where, self.max_missing, self.caller = (
+            actuators,
+            motions,
+            where,
+            max_missing,
+            caller,
+        )
         named = ", ".join(map(repr, actuators[:8])) + (", ..." if len(actuators) > 8 else "")
         state = f" in state {where[0] if len(where) == 1 else where}" if where else ""
         moves = "; ".join(f"({motion})" for motion in motions) or "that is required"
         super().__init__(
             f"{caller}: actuators {named or 'none'} cannot induce{state} the motion"
-            f"{'s' if len(motions) > 1 else ''} {moves}: joint forces of {most:.3g} are missing; name more joints in "
-            f"actuators, or pass accelerations that need no such forces"
+            f"{'s' if len(motions) > 1 else ''} {moves}: joint forces of {max_missing:.3g} are missing; name more "
+            f"joints in actuators, or pass accelerations that need no such forces"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.actuators, self.motions, self.where, self.most, self.caller)
+        return type(self), (self.actuators, self.motions, self.where, self.max_missing, self.caller)
 
 
 class UnknownNameError(KeyError, ValueError):
@@ -343,6 +350,5 @@ class NotDifferentiableError(ValueError):
     """A requested derivative does not exist or cannot be computed; the message names the alternative."""
 
 
-def __dir__() -> list[str]:
-    """The documented names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(__name__, __all__)

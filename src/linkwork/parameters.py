@@ -1,5 +1,8 @@
 """Inertial parameters of a rigid body: the functions of `linkwork.dynamics.inertial_parameters`."""
 
+from typing import TYPE_CHECKING
+
+from linkwork._util.lazy_imports import public_names
 from linkwork.dynamics.inertial_parameters import (
     LOG_CHOLESKY,
     NAMES,
@@ -22,7 +25,5 @@ __all__ = [
     "pseudo_inertia",
 ]
 
-
-def __dir__() -> list[str]:
-    """The documented names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(__name__, __all__)

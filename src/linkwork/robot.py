@@ -32,6 +32,7 @@ from linkwork.parts.parameter_methods import ParameterMethods
 from linkwork.parts.plots import PlottingMethods
 from linkwork.parts.robot_editing import CollisionHullMethods, EditingMethods
 from linkwork.planning.methods import PlanningMethods
+from linkwork.precompilation import PrecompilingMethods
 from linkwork.robot_table import ROBOT
 from linkwork.simulation.methods import SimulationMethods
 
@@ -69,6 +70,7 @@ class Robot(
     ConfigurationMethods,
     ProfileMethods,
     CompilingMethods,
+    PrecompilingMethods,
     EditingMethods,
     CollisionHullMethods,
     StructureMethods,

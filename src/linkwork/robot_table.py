@@ -23,6 +23,6 @@ ROBOT: Mapping[str, FunctionSpec] = table(
 )
 
 
-def robot_owner(tree: Tree, numbers: ParameterValues = NONE) -> RobotOwner:
+def robot_owner(tree: Tree, parameter_values: ParameterValues = NONE) -> RobotOwner:
     """Return the owner of all functions of a robot, for requests and traces."""
-    return RobotOwner(tree, ROBOT, numbers)
+    return RobotOwner(tree, ROBOT, parameter_values)

@@ -56,7 +56,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], float | None]] = {  # with the tota
     "scipy": (lambda p: ARM.simulate([0.3, 0.1], duration=0.02, dt=0.01, method="scipy:RK45", progress=p), 2),
     "plan": (lambda p: solid_arm().plan([0.1, 0.1], [0.5, -0.5], SCENE, time_limit=30.0, progress=p), 30.0),
     "Roadmap": (lambda p: lw.planning.Roadmap(solid_arm(), SCENE, num_nodes=10, progress=p), None),
-    "warm_up": (lambda p: ARM.warm_up(["mass_matrix", "gravity_force"], progress=p), 2),
+    "precompile": (lambda p: ARM.precompile(["mass_matrix", "gravity_force"], progress=p), 2),
     "find_collision_pairs": (lambda p: solid_arm().find_collision_pairs(num_samples=20, progress=p), None),
     "mobility": (lambda p: linkage().mobility(progress=p), 32),
     "exciting_trajectory": (lambda p: lw.identify.exciting_trajectory(ARM, num_trials=5, progress=p), 5),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork._util.result import Made, Result
+from linkwork._util.result import Result, ReturnedValue
 from linkwork._util.status import statuses
 from linkwork.errors import Status
 
@@ -73,7 +73,7 @@ def test_results_have_no_truth_value():
 
 
 def test_results_are_not_constructed_by_people():
-    for kind in (Sample, Made, Result):
+    for kind in (Sample, ReturnedValue, Result):
         for arguments in ((), (3,)):
             with pytest.raises(TypeError):
                 kind(*arguments)

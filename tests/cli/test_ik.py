@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.cli.commands import ik
 from linkwork.cli.commands.ik import middle, pose_errors
 
 SHORT = ("--poses", "30")
@@ -103,7 +102,6 @@ def test_the_seed_and_the_errors():
         moved = X @ np.array([_pose(*both) for both in zip(p, w, strict=True)])
         np.testing.assert_allclose(pose_errors(moved, X), np.concatenate([p, w], axis=1), atol=1e-9)
     assert np.abs(pose_errors(X @ np.diag([1.0, -1.0, -1.0, 1.0]), X)).max(axis=1).min() > 3.0
-    assert ik.HELP
 
 
 def _pose(p: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 
 from linkwork._util.progress import ProgressBar
 from linkwork.cli.function_timings import Call, Effort, seconds_per_call
-from linkwork.cli.output import Stream, escaped, finite, label, numbers, table, width
+from linkwork.cli.output import Stream, escaped, finite, label, number_list, table, width
 
 
 class Screen(io.StringIO):
@@ -69,10 +69,10 @@ def test_columns_line_up_for_wide_characters():
 
 def test_numbers():
     inf = float("inf")
-    assert numbers([0.1]) == "0.1"
-    assert numbers([-0.0, 1.0]) == "(0, 1)"
-    assert numbers([inf, inf]) == numbers([-inf]) == "-"
-    assert numbers([1.0, inf]) == "(1, inf)"
+    assert number_list([0.1]) == "0.1"
+    assert number_list([-0.0, 1.0]) == "(0, 1)"
+    assert number_list([inf, inf]) == number_list([-inf]) == "-"
+    assert number_list([1.0, inf]) == "(1, inf)"
     assert finite([1.0, -inf]) == [1.0, None]
 
 

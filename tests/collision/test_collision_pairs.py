@@ -33,25 +33,32 @@ def test_what_is_never_and_what_is_sometimes() -> None:
     robot = arm()
     assert robot.collision_pairs == (("base", "lower"), ("base", "tip"), ("upper", "tip"))
     found = robot.find_collision_pairs(num_samples=300, seed=1)
-    kinds = {(pair.a, pair.b): (pair.kind, pair.proved) for pair in found.found}
+    kinds = {(pair.a, pair.b): (pair.kind, pair.proved) for pair in found.classifications}
     assert kinds["base", "upper"] == ("adjacent", True)
     assert kinds["base", "lower"] == kinds["upper", "tip"] == ("never", True)  # they stay 2 cos(1/2) apart
     assert kinds["base", "tip"] == ("never", True)
     wide = arm(2.9)
     found = wide.find_collision_pairs(num_samples=300, seed=1)
-    kinds = {(pair.a, pair.b): pair.kind for pair in found.found}
+    kinds = {(pair.a, pair.b): pair.kind for pair in found.classifications}
     assert kinds["base", "tip"] == "sometimes"
     kept = wide.with_collision_pairs(found)
     assert kept.collision_pairs == found.pairs and "sometimes" in str(found)
     fat = arm().with_collisions("tip", Sphere(5.0))
-    kinds = {(pair.a, pair.b): (pair.kind, pair.proved) for pair in fat.find_collision_pairs(num_samples=50).found}
+    kinds = {
+        (pair.a, pair.b): (pair.kind, pair.proved) for pair in fat.find_collision_pairs(num_samples=50).classifications
+    }
     assert kinds["base", "tip"] == kinds["upper", "tip"] == ("always", True)
     for shape, proved in ((lw.shapes.Capsule(5.0, 0.1), True), (lw.shapes.Cylinder(5.0, 9.0), False)):
         fat = arm().with_collisions("tip", shape).with_collisions("base", lw.shapes.Capsule(0.1, 0.1))
-        kinds = {(pair.a, pair.b): (pair.kind, pair.proved) for pair in fat.find_collision_pairs(num_samples=20).found}
+        kinds = {
+            (pair.a, pair.b): (pair.kind, pair.proved)
+            for pair in fat.find_collision_pairs(num_samples=20).classifications
+        }
         assert kinds["base", "tip"] == ("always", proved)  # depths that are searched for prove nothing
     few = arm(2.9).find_collision_pairs(num_samples=1, seed=0)
-    assert any(pair.kind == "sometimes" and pair.least > 0.0 for pair in few.found)  # refuted by the proof
+    assert any(
+        pair.kind == "sometimes" and pair.min_distance > 0.0 for pair in few.classifications
+    )  # refuted by the proof
 
 
 def chain(rng, shapes, limit):
@@ -100,20 +107,20 @@ def test_a_box_of_configurations_is_as_free_as_a_proof_says() -> None:
 def test_many_joints_and_whole_turns() -> None:
     rng = np.random.default_rng(1)
     small = chain(rng, [Sphere(0.05)] * 7, 0.3)
-    found = {(pair.a, pair.b): pair for pair in small.find_collision_pairs(num_samples=20).found}
+    found = {(pair.a, pair.b): pair for pair in small.find_collision_pairs(num_samples=20).classifications}
     assert found["link0", "link6"].kind == "never" and found["link0", "link6"].proved
     # what samples miss is found where a proof meets it
     straight = arm(1.2)
     straight = straight.with_collisions("base", Sphere(0.05).at((0.5, 1.95, 0.0)))
-    few = {(pair.a, pair.b): pair for pair in straight.find_collision_pairs(num_samples=1, seed=3).found}
-    assert few["base", "tip"].kind == "sometimes" and few["base", "tip"].least > 0.0
+    few = {(pair.a, pair.b): pair for pair in straight.find_collision_pairs(num_samples=1, seed=3).classifications}
+    assert few["base", "tip"].kind == "sometimes" and few["base", "tip"].min_distance > 0.0
     parts = [lw.Link(name, mass=1.0) for name in LINKS[:3]]
     for a, b in pairwise(LINKS[:3]):
         hinge = lw.joints.Revolute((0.0, 0.0, 1.0))
         parts.append(lw.Joint.of(hinge, name=b, parent=a, child=b, placement=(0.2, 0.0, 0.4)))
     turning = lw.Robot.build("turning", *parts).with_collisions("base", Sphere(0.1))
     turning = turning.with_collisions("lower", lw.shapes.Cylinder(0.2, 0.3)).with_collisions("upper", Sphere(0.01))
-    (pair,) = [pair for pair in turning.find_collision_pairs(num_samples=20).found if pair.kind != "adjacent"]
+    (pair,) = [pair for pair in turning.find_collision_pairs(num_samples=20).classifications if pair.kind != "adjacent"]
     assert (pair.kind, pair.proved) == ("never", True)
 
 
@@ -127,7 +134,9 @@ def test_what_first_samples_settle_is_not_sampled_on(monkeypatch: pytest.MonkeyP
         type(robot), "distances", lambda self, q, **more: asked.append(more) or measure(self, q, **more)
     )
     again = robot.find_collision_pairs(num_samples=400, prove=False)
-    assert [(one.a, one.b, one.kind) for one in whole.found] == [(one.a, one.b, one.kind) for one in again.found]
+    assert [(one.a, one.b, one.kind) for one in whole.classifications] == [
+        (one.a, one.b, one.kind) for one in again.classifications
+    ]
     assert ("base", "tip") in asked[1]["pairs"] and ("base", "tip") not in asked[2]["pairs"]
 
 
@@ -197,7 +206,7 @@ def test_what_is_not_proved_is_looked_at() -> None:
     """Two links of an arm that touch where few samples are: no sample sees it, and no proof says that they never do."""
     robot = lw.load("arm7")
     found = robot.find_collision_pairs(num_samples=50)
-    kinds = {(pair.a, pair.b): pair for pair in found.found}
+    kinds = {(pair.a, pair.b): pair for pair in found.classifications}
     rare = kinds["upper_arm_proximal", "flange"]
     assert rare.kind == "sometimes" or not rare.proved
     assert ("upper_arm_proximal", "flange") in robot.with_collision_pairs(found).collision_pairs

@@ -14,7 +14,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.compiler.codegen import batch_loop as loops
-from linkwork.compiler.codegen import entry_points as entries
+from linkwork.compiler.codegen import part_code
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.target import levels
 from linkwork.compiler.kernel import Kernel, make_ready
@@ -36,7 +36,7 @@ def sizes(*, whole: int = 2000, most: int = 600, worth: float = loops._MIN_THREA
     make = Kernel.__init__
     with (
         mock.patch.object(Kernel, "__init__", made),
-        mock.patch.object(entries, "plan", lambda program: plan(program, whole, most)),
+        mock.patch.object(part_code, "plan", lambda program: plan(program, whole, most)),
         mock.patch.object(loops, "_MIN_THREAD_WORK", worth),
         mock.patch.dict(os.environ, {"LINKWORK_CACHE": "off"}),
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -343,6 +344,23 @@ class TestDigest:
         (inner / "__pycache__" / "x.pyc").write_text("compiled")
         (inner / "notes.txt").write_text("no code")
         assert not changed()
+
+    def test_files_that_changed_while_modules_are_imported_one_by_one(self, monkeypatch, tmp_path):
+        """It is unknown which of them runs, so the names of code are those of this process alone."""
+        known = digest(["a"], target())
+        monkeypatch.setattr(module, "_CHANGED_BEFORE", True)
+        assert digest(["a"], target()) != known
+        monkeypatch.setattr(module, "_CHANGED_BEFORE", False)
+        assert digest(["a"], target()) == known
+        monkeypatch.setattr(module, "_own_files", lambda: "others")
+        changed = digest(["a"], target())
+        monkeypatch.setattr(module, "_THIS_PROCESS", "another")
+        assert digest(["a"], target()) not in (known, changed)
+        file = tmp_path / "x.py"
+        file.write_text("")
+        states = [(str(file), file.stat())]
+        assert not module._changed_after(states, time.time_ns() + 10**9)
+        assert module._changed_after(states, file.stat().st_mtime_ns - 10**9)
 
     def test_they_are_looked_at_once_a_second(self, monkeypatch):
         now, states = [100.0], iter("abcd")

@@ -14,9 +14,10 @@ import linkwork as lw
 from compiler.support import all_bits_equal, bits_equal
 from linkwork.compiler import kernel_code
 from linkwork.compiler.codegen import entry_points as entries
-from linkwork.compiler.codegen.entry_points import ENTRIES, PARTS, CodegenOptions, EntryPoint
+from linkwork.compiler.codegen.entry_points import ENTRIES, EntryPoint
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
+from linkwork.compiler.codegen.part_code import PARTS, CodegenOptions
 from linkwork.compiler.codegen.straight_line import sample_declaration
 from linkwork.compiler.kernel import Kernel, make_ready
 from linkwork.compiler.runtime import fastcall
@@ -95,7 +96,7 @@ def test_made_ready_nothing_is_left(compiled: Compiled) -> None:
     kernel = made()
     make_ready(kernel)
     robot = lw.load("double_pendulum")
-    robot.warm_up(["gravity_force"], progress=False)
+    robot.precompile(["gravity_force"], progress=False)
     compiled.parts.clear()
     kernel(X, X)
     kernel(X[0], X[0])

@@ -15,10 +15,12 @@ import pytest
 
 from compiler.passes.samples import SAMPLES, sample
 from compiler.support import bits_equal, every_target
+from linkwork.compiler.backend import symbol_prefix
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
-from linkwork.compiler.codegen.entry_points import ENTRIES, PARTS, CodegenOptions, available, symbol_prefix
+from linkwork.compiler.codegen.entry_points import ENTRIES, available
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.jit import emit, link, text_bytes
+from linkwork.compiler.codegen.part_code import PARTS, CodegenOptions
 from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes import optimize

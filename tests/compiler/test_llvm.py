@@ -31,8 +31,8 @@ from compiler.support import (
     programs,
 )
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
-from linkwork.compiler.codegen.entry_points import PARTS, CodegenOptions
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.codegen.part_code import PARTS, CodegenOptions
 from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes import optimize

@@ -1,19 +1,28 @@
-"""A compilation of more than a second says so on a terminal, once, and nowhere else.  The clock is the test's."""
+"""A compilation of more than a second is announced once, and logged.  The clock is the test's."""
 
 from __future__ import annotations
 
 import io
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import linkwork as lw
-from linkwork._util import console as _notice
+from linkwork._util import console
 
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+class Cell(io.StringIO):
+    """Standard error as a notebook has it."""
+
+
+Cell.__module__ = "ipykernel.iostream"
 
 
 class Clock:
@@ -27,42 +36,95 @@ class Clock:
         return self.now
 
 
+@pytest.fixture(autouse=True)
+def logger() -> Iterator[logging.Logger]:
+    """The logger with its own level as it was."""
+    logger = logging.getLogger("linkwork")
+    level = logger.level
+    yield logger
+    logger.setLevel(level)
+
+
 def at(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, step: float) -> io.StringIO:
+    """Begin a process that has announced nothing."""
     monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(_notice, "_clock", Clock(step))
+    monkeypatch.setattr(console, "_clock", Clock(step))
+    monkeypatch.setattr(console, "_announced", [])
     return stream
 
 
-def test_it_is_said_once_and_after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def compiled(name: str = "spring") -> None:
+    lw.compile(lambda x: x + 2.0, name=name, x=3)([1.0, 2.0, 3.0])
+
+
+def test_it_is_said_after_a_second_and_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = at(monkeypatch, Terminal(), 0.25)
-    notice = _notice.Notice("it takes long")
+    notice = console.CompileNotice("spring", stored=False)
     assert [notice() for _ in range(6)] == [0.75, 0.5, 0.25, None, None, None]
-    assert stream.getvalue() == "it takes long\n"
+    assert stream.getvalue() == (
+        "linkwork: compiling spring to machine code takes more than a second (see docs/first_calls.md)\n"
+    )
+    assert console.CompileNotice("damper", stored=True)() is None and stream.getvalue().count("\n") == 1
 
 
-def test_a_long_compilation_says_so_on_a_terminal(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
-    line = "linkwork: compiling spring takes more than a second; the cache stores it for the next process\n"
-    for kind, step, said in ((Terminal, 5.0, line), (Terminal, 1e-6, ""), (io.StringIO, 5.0, "")):
-        for found in cache_folder.glob("*"):
-            found.unlink()
-        stream = at(monkeypatch, kind(), step)
-        lw.compile(lambda x: x + 2.0, name="spring", x=3)([1.0, 2.0, 3.0])
-        assert set(stream.getvalue().splitlines(keepends=True)) == ({said} if said else set())
-    stream = at(monkeypatch, Terminal(), 5.0)
-    lw.compile(lambda x: x + 2.0, name="spring", x=3)  # from the cache
-    assert stream.getvalue() == ""
+@pytest.mark.parametrize(
+    ("kind", "step", "said"),
+    [(Terminal, 5.0, True), (Cell, 5.0, True), (Terminal, 1e-6, False), (io.StringIO, 5.0, False)],
+)
+def test_a_long_compilation_is_announced_to_people(
+    kind: type[io.StringIO],
+    step: float,
+    said: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    cache_folder: Path,
+) -> None:
+    stream = at(monkeypatch, kind(), step)
+    compiled()
+    line = (
+        "linkwork: compiling spring to machine code takes more than a second; the cache stores it for later processes "
+    )
+    assert stream.getvalue() == (f"{line}(see docs/first_calls.md)\n" if said else "")
+    again = at(monkeypatch, kind(), step)
+    compiled()  # from the cache
+    assert again.getvalue() == ""
+
+
+def test_every_long_compilation_is_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, logger: logging.Logger
+) -> None:
+    """With its name and seconds, also where nothing is printed."""
     monkeypatch.setenv("LINKWORK_CACHE", "off")
-    lw.compile(lambda x: x + 2.0, name="spring", x=3)([1.0, 2.0, 3.0])
-    assert set(stream.getvalue().splitlines()) == {"linkwork: compiling spring takes more than a second"}
+    with caplog.at_level(logging.INFO, logger="linkwork"):
+        at(monkeypatch, io.StringIO(), 5.0)
+        compiled("spring")
+        compiled("damper")
+        at(monkeypatch, io.StringIO(), 1e-6)
+        compiled("mass")
+    found = [(record.name, record.levelno, record.getMessage()) for record in caplog.records]
+    texts = [text for name, level, text in found if (name, level) == ("linkwork", logging.INFO)]
+    assert len(texts) == len(found) >= 2
+    assert texts[0] == "compiled spring to machine code in 5.0 s"
+    assert {text.split()[1] for text in texts} == {"spring", "damper"}
+
+
+def test_the_logger_turns_the_line_off(monkeypatch: pytest.MonkeyPatch, logger: logging.Logger) -> None:
+    monkeypatch.setenv("LINKWORK_CACHE", "off")
+    logger.setLevel(logging.WARNING)
+    stream = at(monkeypatch, Terminal(), 5.0)
+    compiled()
+    assert stream.getvalue() == ""
+    logger.setLevel(logging.NOTSET)
+    compiled()
+    assert stream.getvalue().startswith("linkwork: compiling spring")
 
 
 def test_nothing_is_said_beside_a_progress_bar_or_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", "off")
     for progress in (True, False):
         stream = at(monkeypatch, Terminal(), 5.0)
-        lw.load("double_pendulum").warm_up(["mass_matrix"], progress=progress)
+        lw.load("double_pendulum").precompile(["mass_matrix"], progress=progress)
         assert "more than a second" not in stream.getvalue()
         assert bool(stream.getvalue()) == progress
     stream = at(monkeypatch, Terminal(), 5.0)
     lw.load("double_pendulum").mass_matrix([0.0, 0.0])
-    assert "linkwork: compiling mass_matrix takes more than a second" in stream.getvalue()
+    assert "linkwork: compiling mass_matrix to machine code takes more than a second" in stream.getvalue()

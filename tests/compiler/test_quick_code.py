@@ -79,7 +79,7 @@ def test_first_calls_use_quick_code_of_the_same_results(cache_folder: Path, sour
 
 
 def test_the_best_code_at_once(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
-    """A long batch, a robot's warm_up and an effort in the environment wait for the best code."""
+    """A long batch, a robot's precompile and an effort in the environment wait for the best code."""
     many, (xs, ys) = kernel("many"), arguments(2, (2048,))
     many(xs, ys)
     assert not any(name == "loop" for name, _ in source_and_code(many)[1]._improve)
@@ -143,7 +143,7 @@ def test_trouble_with_the_compiling_process(monkeypatch: pytest.MonkeyPatch, tro
 
         monkeypatch.setattr(background_emit._Child, "__init__", killed)
     elif trouble == "cannot start":
-        monkeypatch.setattr(background_emit.subprocess, "Popen", _refused)
+        monkeypatch.setattr("subprocess.Popen", _refused)
     elif trouble == "other versions":
         monkeypatch.setattr(background_emit.compile_process, "versions", lambda: ["0", "0"])
     else:

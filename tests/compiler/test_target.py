@@ -9,7 +9,7 @@ import pytest
 
 from compiler.passes.samples import sample
 from compiler.support import TARGETS, every_target
-from linkwork.compiler.codegen.entry_points import PARTS, CodegenOptions
+from linkwork.compiler.codegen.part_code import PARTS, CodegenOptions
 from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.passes import optimize
 

@@ -72,7 +72,7 @@ class Height(constraints.Constraint):
         return [k.point(self.point).z - self.height]
 
     def rates(self, k: Kinematics) -> Rates | None:
-        frame, p = k.place_of(self.point)
+        frame, p = k.locate(self.point)
         between = k.between(frame)
         up = between.pose.rotation.inv_act(Vec3(0.0, 0.0, 1.0))
         V, A = between.twist, between.bias

@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.control import ControlLaw, check_controller
-from linkwork.control.check_controller import REQUIREMENTS
+from linkwork.control.controller_contract import REQUIREMENTS
 from linkwork.errors import ContractError, UnknownNameError
 from linkwork.expr import array, fabs, sqrt
 

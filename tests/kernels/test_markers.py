@@ -90,7 +90,7 @@ def test_kernels_by_request() -> None:
         ARM.compile(
             [("point_position", ["hand"], {"positions": True}), ("point_velocity", FRAMES, {"positions": True})]
         )
-    ARM.warm_up([("direction_acceleration", ["approach", "hand.z"], {"relative_to": "wrist"})], progress=False)
+    ARM.precompile([("direction_acceleration", ["approach", "hand.z"], {"relative_to": "wrist"})], progress=False)
 
 
 def test_symbols() -> None:

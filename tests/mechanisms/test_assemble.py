@@ -149,9 +149,9 @@ def test_bad_calls_are_refused_by_name():
         robot.without_constraints().assemble()
     with pytest.raises(ValueError, match='weights: expected "mass" or "plain"'):
         robot.project(np.zeros(3), weights="heavy")
-    with pytest.raises(ValueError, match="held: joint 'knee' follows joint 'crank'"):
+    with pytest.raises(ValueError, match="hold: joint 'knee' follows joint 'crank'"):
         robot.with_couplings({"knee": ("crank", 2.0)}).assemble_configuration(
-            np.zeros(2), np.zeros(2), np.ones(2), held="knee"
+            np.zeros(2), np.zeros(2), np.ones(2), hold="knee"
         )
 
 
@@ -175,7 +175,7 @@ def test_derivatives_by_what_is_held():
     """Invariant 64: against differences of what is assembled again, and the closed form."""
     robot, angle = linkage(), 0.7
     q = robot.assemble([-angle, 0.0, -1.6], hold={"crank": -angle}).q
-    K = robot.assembly_derivatives(q, held="crank")
+    K = robot.assembly_derivatives(q, hold="crank")
     h = 1e-5
     again = robot.assemble(q, hold={"crank": -angle + np.array([h, -h])}).q
     np.testing.assert_allclose(K[:, 0], (again[0] - again[1]) / (2 * h), rtol=0, atol=1e-8)
@@ -186,7 +186,7 @@ def test_derivatives_by_what_is_held():
     held = ["x", "z", "turn"]
     hold = {"x": 1.4, "z": 0.8, "turn": 0.2}
     q = robot.assemble(hold=hold).q
-    K = robot.assembly_derivatives(q, held=held)
+    K = robot.assembly_derivatives(q, hold=held)
     for k, name in enumerate(held):
         again = robot.assemble(q, hold=hold | {name: hold[name] + np.array([h, -h])}).q
         np.testing.assert_allclose(K[:, k], (again[0] - again[1]) / (2 * h), rtol=0, atol=1e-7)
@@ -213,11 +213,11 @@ def test_derivatives_inside_of_functions():
     def angles(angle, offset):
         q = np.array([angle, 0.0 * angle, 0.0 * angle - 1.6])
         moved = robot.with_parameters({"placement:rocker": [0.0, 0.0, 0.0, offset, 0.0, 0.0]})
-        return moved.assemble_configuration(q, q, np.ones(3), held="crank").q
+        return moved.assemble_configuration(q, q, np.ones(3), hold="crank").q
 
     kernel = lw.compile(angles, angle=(), offset=())
     q = kernel(-0.7, 0.0)
-    K = robot.assembly_derivatives(q, held="crank")[:, 0]
+    K = robot.assembly_derivatives(q, hold="crank")[:, 0]
     np.testing.assert_allclose(kernel.jacobian("angle")(-0.7, 0.0), K, rtol=0, atol=1e-13)
     by_offset = robot.compile("constraint_error", parameters="placement:rocker").jacobian("placement_rocker")
     expected = -np.linalg.pinv(robot.constraint_jacobian(q)[:, 1:]) @ by_offset(q, np.zeros(6))[:, 3]

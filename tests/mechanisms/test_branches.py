@@ -11,7 +11,7 @@ from helpers.linkages import LEG_RODS, LEG_ROOTS, LEG_TIPS, five_bar, freudenste
 def test_a_four_bar_has_two():
     robot, angle = linkage(), np.linspace(0.1, 6.0, 12)
     found = robot.branches({"crank": -angle})
-    assert (found.count == 2).all() and found.least_hits.min() > 10
+    assert (found.count == 2).all() and found.min_hits.min() > 10
     assert (found.sign.sum(axis=-1) == 0).all() and (np.abs(found.sign) == 1).all()
     psi = -found.q[..., 2]
     for k in range(12):

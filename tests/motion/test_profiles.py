@@ -19,7 +19,7 @@ from linkwork.motion.algorithms.profiles.jerk_limited_profile import (
 )
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest, jerk_limited
 from linkwork.motion.algorithms.profiles.trapezoidal_profile import trapezoid
-from linkwork.motion.profiles.profile_kinds import KINDS, ProfileNumbers, profile_kernel
+from linkwork.motion.profiles.profile_kinds import KINDS, ProfileArrays, profile_kernel
 from linkwork.motion.profiles.slow_motions import with_slow_motions
 
 LIMITS = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
@@ -402,7 +402,7 @@ def test_what_may_not_turn_back_and_is_to_stop_too_soon_is_told():
 
 
 def test_a_goal_that_is_missed_is_told():
-    numbers = ProfileNumbers(np.array([1.0]), np.array([[0.0, 1.0]]), np.array([[[0.0, 1.0, 0.0, 0.0]]]), 0)
+    numbers = ProfileArrays(np.array([1.0]), np.array([[0.0, 1.0]]), np.array([[[0.0, 1.0, 0.0, 0.0]]]), 0)
     states = tuple(np.array([x]) for x in (0.0, 2.0, 1.0, 1.0, 0.0, 0.0))
     limits = {"velocity": 1.0, "acceleration": 1.0, "jerk": 1.0}
 

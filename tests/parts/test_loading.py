@@ -181,7 +181,7 @@ def test_kinematics_without_inertias():
             lambda one=one: one.gravity_force(q),
             lambda one=one: one.bias_force(q, q),
             lambda one=one: one.compile([("pose", "b"), "mass_matrix"]),
-            lambda one=one: one.warm_up(["mass_matrix"]),
+            lambda one=one: one.precompile(["mass_matrix"]),
             lambda one=one: one.mass,
             lambda one=one: one.with_inertia("b", mass=1.0),
             lambda one=one: one.with_payload("payload", "b", 1.0),

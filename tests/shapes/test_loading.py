@@ -172,11 +172,11 @@ def test_a_robot_gets_hulls_in_its_meshes_place(folder) -> None:
 def test_a_ring_is_hollow_in_pieces(folder) -> None:
     pytest.importorskip("coacd")
     ring = load_mesh("ring.stl", folder / "arm" / "meshes")
-    pieces = ring.convex_pieces(max_pieces=16, concavity=0.1)
+    pieces = ring.convex_decomposition(max_vertices=16, concavity=0.1)
     assert len(pieces) > 3 and max(len(piece.vertices) for piece in pieces) <= 16
     ways = np.random.default_rng(0).normal(size=(20, 3))
     for piece in pieces:  # none of them holds the middle
         _, offsets = piece.planes
         assert (offsets < 0.0).any() and np.isfinite(piece.support(ways)).all()
     with pytest.raises(ValueError, match=r"concavity: expected a number from 0.01 to 1, got 0"):
-        ring.convex_pieces(concavity=0)
+        ring.convex_decomposition(concavity=0)

@@ -151,7 +151,7 @@ def test_held_against_gravity() -> None:
     """A body at rest weighs m g: it is held up by −m g at its centre of mass."""
     M = inertia_matrix(*point_cloud(np.random.default_rng(1)))
     mass, *h = flat_inertia(M)[:4]
-    held = RigidMotion.held_against(Vec3(0.0, 0.0, -9.81))
+    held = RigidMotion.of_fixed_base(Vec3(0.0, 0.0, -9.81))
     F = held.wrench(Reader(flat_inertia(M).tolist()).inertia())
     assert_near(list(F.elements()), np.concatenate([np.cross(h, [0.0, 0.0, 9.81]), [0.0, 0.0, 9.81 * mass]]), times=8.0)
     assert held.angular_velocity == held.angular_acceleration == Vec3.zero()

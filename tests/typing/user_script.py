@@ -43,7 +43,7 @@ def robots() -> None:
     print(max(masses.values()), [joint.name for joint in robot.joints], robot.neutral() + 1.0)
     fixed = robot.with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)}).with_root("hand")
     assert_type(fixed, lw.Robot)
-    robot.warm_up(["mass_matrix", ("pose", "hand")], progress=False)
+    robot.precompile(["mass_matrix", ("pose", "hand")], progress=False)
 
 
 def building() -> None:

@@ -1,4 +1,4 @@
-"""Text streams with any encoding, and the notice that an unexpectedly long computation prints on a terminal."""
+"""Text streams with any encoding, and the announcement of a compilation that takes long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-__all__ = ["Notice", "Stream", "backslashed", "shown_elsewhere"]
+__all__ = ["CompileNotice", "Stream", "backslashed", "log_compilation", "shown_elsewhere"]
 
 
 class Stream:
@@ -23,6 +23,11 @@ class Stream:
     def is_terminal(self) -> bool:
         """True if the stream is a terminal."""
         return self._stream is not None and self._stream.isatty()
+
+    @property
+    def is_notebook(self) -> bool:
+        """True if the stream is shown in a notebook, below the cell that writes."""
+        return type(self._stream).__module__.startswith("ipykernel.")
 
     def line(self, text: str = "") -> None:
         self.write(text + "\n")
@@ -65,34 +70,61 @@ def backslashed(c: str) -> str:
 _PLAIN = dict(zip("├└│─█░…·×µ²", "|`|-#.~.xu2", strict=True))
 
 
-_LONG = 1.0  # [s] after which a notice is printed
+_LONG = 1.0  # [s] after which a compilation is announced
+_INFO = 20  # `logging.INFO`
+_PAGE = "(see docs/first_calls.md)"
 _clock = time.monotonic
 _elsewhere: set[object] = set()  # a token for each task that shows its own progress
+_announced: list[str] = []  # the kernel that was announced in this process
 
 
-class Notice:
-    """Print a text once on standard error, if that is a terminal, when a computation takes more than a second."""
+class CompileNotice:
+    """Announcement of a compilation that takes more than a second.
 
-    def __init__(self, text: str) -> None:
-        self._text, self._begin, self._done = text, _clock(), False
+    While it runs, one line is printed on standard error, once in a process, if that is a terminal or a notebook.  At
+    the end, the logger "linkwork" gets a record of level INFO; a higher level of this logger suppresses the line also.
+    """
+
+    def __init__(self, kernel: str, stored: bool) -> None:
+        self._kernel, self._stored, self._begin = kernel, stored, _clock()
 
     def __call__(self) -> float | None:
-        """Print the text if it is due.  Returns the remaining time until then [s]; None if no more calls are needed."""
-        log = Stream(sys.stderr)
-        if self._done or _elsewhere or not log.is_terminal:
+        """Print the line if it is due.  Returns the remaining time until then [s]; None if no more calls are needed."""
+        stream = Stream(sys.stderr)
+        if _announced or _elsewhere or _is_silenced() or not (stream.is_terminal or stream.is_notebook):
             return None
         left = self._begin + _LONG - _clock()
         if left > 0.0:
             return left
-        self._done = True
-        log.line(self._text)
-        log.flush()
+        _announced.append(self._kernel)
+        kept = "; the cache stores it for later processes" if self._stored else ""
+        stream.line(f"linkwork: compiling {self._kernel} to machine code takes more than a second{kept} {_PAGE}")
+        stream.flush()
         return None
+
+    def end(self) -> None:
+        """Log the compilation if it took more than a second."""
+        log_compilation(self._kernel, _clock() - self._begin)
+
+
+def log_compilation(kernel: str, seconds: float) -> None:
+    """Log a compilation that took more than a second, at level INFO of the logger "linkwork"."""
+    if seconds > _LONG:
+        import logging
+
+        logging.getLogger("linkwork").info("compiled %s to machine code in %.1f s", kernel, seconds)
+
+
+def _is_silenced() -> bool:
+    """Return True if the logger "linkwork" is disabled, or its own level is above INFO."""
+    logging = sys.modules.get("logging")  # without it, nothing was configured
+    logger = logging.getLogger("linkwork") if logging is not None else None
+    return logger is not None and (logger.disabled or logger.level > _INFO)
 
 
 @contextmanager
 def shown_elsewhere() -> Iterator[None]:
-    """Suppress notices inside the ``with`` statement: the caller reports progress itself, or wants no output."""
+    """Suppress the line inside the ``with`` statement: the caller reports progress itself, or wants no output."""
     token = object()
     try:
         _elsewhere.add(token)

@@ -55,7 +55,7 @@ class ContractLine:
     statement: str  # the requirement, in words or as an equation
     error: float  # relative to 1 or to the size of the compared values; NaN if nothing could be compared
     tolerance: float
-    problem: str = ""  # what the check found wrong, or what the checked class raised
+    problem: str = ""  # description the check found wrong, or what the checked class raised
 
     @property
     def success(self) -> bool:
@@ -217,11 +217,11 @@ def relative_error(values: Sequence[Any] | np.ndarray, reference: Sequence[Any] 
     return float(np.max(np.abs(a - b), initial=0.0)) / max(1.0, float(np.max(np.abs(b), initial=0.0)))
 
 
-def require_value(value: Any, what: str) -> None:
-    """Raise ValueError where a copy of a value does not equal it or has another hash.  ``what`` is its plural."""
+def require_value(value: Any, description: str) -> None:
+    """Raise ValueError if a copy of a value does not equal it or has another hash; ``description`` is a plural."""
     try:
         other = copy(value)
     except PicklingError:  # it has a function that no other process could import
         other = replace(value)
     if other != value or hash(other) != hash(value):
-        raise ValueError(f"two {what} of the same fields are not equal: make the class a frozen dataclass")
+        raise ValueError(f"two {description} of the same fields are not equal: make the class a frozen dataclass")

@@ -123,8 +123,6 @@ def fits(kind: Any, value: Any) -> bool:
         return value is None or all(hasattr(x, "plot") for x in (several if _is_list(several) else (several,)))
     if kind is _Something:
         return not _is_nonsense(value)
-    if kind is np.random.Generator:
-        return isinstance(value, np.random.Generator)
     if origin is collections.abc.Callable or kind is collections.abc.Callable:
         return callable(value)
     if origin in (collections.abc.Mapping, dict) or kind in (collections.abc.Mapping, dict):

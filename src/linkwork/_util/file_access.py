@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,7 +49,7 @@ def replaced(path: str | os.PathLike[str], *, text: bool = False, overwrite: boo
             raise NotRegularError(f"expected the path of a regular file, got {os.fspath(path)!r}, which is {kind}")
         if not overwrite:
             raise FileExistsError(f"{os.fspath(path)}: the file exists already")
-    name = target.parent / f".{target.name[:100]}.{os.getpid()}-{secrets.token_hex(4)}.part"
+    name = target.parent / f".{target.name[:100]}.{os.getpid()}-{os.urandom(4).hex()}.part"
     options: dict[str, Any] = {"encoding": "utf-8", "newline": ""} if text else {}
     try:
         with open(name, "x" if text else "xb", **options) as file:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from types import ModuleType
+import sys
 from typing import NoReturn
 
 from linkwork._util.foreign_name_tables import (
@@ -16,9 +15,10 @@ from linkwork._util.foreign_name_tables import (
     Table,
     by_foreign_name,
 )
+from linkwork._util.lazy_imports import public_modules
 from linkwork._util.messages import close_names, nearest
 
-__all__ = ["ForeignName", "add_foreign_names", "hint_at_missing_names", "missing_attribute"]
+__all__ = ["ForeignName", "add_foreign_names", "missing_attribute"]
 
 
 class ForeignName:
@@ -57,42 +57,19 @@ def add_foreign_names(kind: type, title: str = "") -> None:
     kind.__dir__ = without_foreign_names  # type: ignore[assignment]
 
 
-def hint_at_missing_names(package: ModuleType) -> None:
-    """Let errors of attributes that the package's public modules and classes do not have name those that exist."""
-    modules = dict(_public_modules(package, package.__name__))
-    for title, module in modules.items():
-        if "__getattr__" not in vars(module):
-            module.__getattr__ = _missing_in(title, package)  # type: ignore[method-assign]
-    for title in CLASSES:
-        place, _, name = title.rpartition(".")
-        owner = modules[f"{package.__name__}.{place}".rstrip(".")]
-        add_foreign_names(getattr(owner, name), title)
+def missing_attribute(title: str, name: str) -> AttributeError:
+    """Return the error of a public module's missing attribute, with its equivalent or the nearest public name."""
+    return AttributeError(f"module {title!r} has no attribute {name!r}; {_hint(title, name)}", name=name)
 
 
-def _missing_in(title: str, package: ModuleType) -> Callable[[str], NoReturn]:
-    """Return the `__getattr__` of a module."""
-
-    def missing(name: str) -> NoReturn:
-        raise missing_attribute(title, name, package)
-
-    missing.__name__ = missing.__qualname__ = "__getattr__"
-    return missing
-
-
-def missing_attribute(title: str, name: str, package: ModuleType) -> AttributeError:
-    """Return the error of a module's missing attribute, with its equivalent or the nearest name in the package."""
-    text = f"module {title!r} has no attribute {name!r}"
-    return AttributeError(text if name.startswith("_") else f"{text}; {_hint(title, name, package)}", name=name)
-
-
-def _hint(title: str, name: str, package: ModuleType) -> str:
-    root = package.__name__
+def _hint(title: str, name: str) -> str:
+    root = title.partition(".")[0]
     advice = _advice(MODULES, root) | REMEDIES
     if name in advice:
         return advice[name]
-    modules = dict(_public_modules(package, root))
-    own = [*dict.fromkeys(modules[title].__all__)] if title in modules else []
-    elsewhere = {key: place for place, module in modules.items() if place != title for key in module.__all__}
+    published = {module: sys.modules[module].__all__ for module in public_modules(root)}
+    own = [*dict.fromkeys(published.get(title, ()))]
+    elsewhere = {key: place for place, names in published.items() if place != title for key in names}
     if name in elsewhere:
         return f"use {elsewhere[name]}.{name}"
     if close_names(name, own):
@@ -107,12 +84,3 @@ def _advice(table: Table, prefix: str) -> dict[str, str]:
     for name, keys in by_foreign_name(table).items():
         result[name] = f"use {' or '.join(f'{prefix}.{key}' for key in keys)}"
     return result
-
-
-def _public_modules(module: ModuleType, title: str) -> Iterator[tuple[str, ModuleType]]:
-    """Yield the public modules of a package that are imported, with their names; inner ones come first."""
-    for name in module.__all__:
-        value = vars(module).get(name)
-        if isinstance(value, ModuleType) and value.__name__.startswith(title):
-            yield from _public_modules(value, f"{title}.{name}")
-    yield title, module

@@ -23,7 +23,7 @@ __all__ = [
     "listed",
     "nearest",
     "number",
-    "numbers",
+    "number_list",
     "printable",
     "quoted",
     "repeated",
@@ -154,7 +154,7 @@ def number(x: float) -> str:
     return f"{x + 0.0:.6g}"
 
 
-def numbers(values: Iterable[float]) -> str:
+def number_list(values: Iterable[float]) -> str:
     """Return the text of one number, or of several in parentheses; "-" if all of them are infinite."""
     shown = [number(x) for x in values]
     if all(text in ("inf", "-inf") for text in shown):

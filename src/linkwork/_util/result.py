@@ -1,4 +1,4 @@
-"""Base classes of returned values: `Made` has no public constructor, `Result` has a status.
+"""Base classes of returned values: `ReturnedValue` has no public constructor, `Result` has a status.
 
 `Result` is public as `linkwork.errors.Result`.
 """
@@ -13,10 +13,10 @@ import numpy as np
 
 from linkwork._util.status import Status
 
-__all__ = ["Made", "Result"]
+__all__ = ["Result", "ReturnedValue"]
 
 
-class Made:
+class ReturnedValue:
     """Base class of values that linkwork returns and users do not construct."""
 
     __slots__ = ()
@@ -60,7 +60,7 @@ class Made:
         return self._make(**({name: vars(self)[name] for name in names} | changes))
 
 
-Made.__init__.__annotations__.clear()  # then help() shows no constructor of subclasses
+ReturnedValue.__init__.__annotations__.clear()  # then help() shows no constructor of subclasses
 
 
 @functools.cache
@@ -73,7 +73,7 @@ def _fields_of(cls: Any) -> tuple[tuple[str, ...], dict[str, Any], dict[str, Any
     return tuple(f.name for f in fields), defaults, factories
 
 
-class Result(Made):
+class Result(ReturnedValue):
     """The result of a computation that may fail.
 
     All results have

@@ -119,12 +119,23 @@ def _stack_size(size: int) -> int:
         return 0
 
 
-def in_parallel(caller: str, tasks: Sequence[Callable[[], Any]], label: str, progress: Any) -> None:
+def in_parallel(
+    caller: str,
+    tasks: Sequence[Callable[[], Any]],
+    label: str,
+    progress: Any,
+    *,
+    last: Sequence[Callable[[], Any]] = (),
+) -> None:
     """Call every task, as many in parallel as there are processors, and report ``progress`` (see `Reporter`).
 
-    The first error is raised after the running tasks have ended.
+    The first error is raised after the running tasks have ended.  Those of ``last`` run afterwards, in order, on the
+    calling thread.
     """
-    if not tasks:
+    if not tasks and not last:
         return
-    with Reporter(caller, progress, label, len(tasks)).hide_notices() as report:
+    with Reporter(caller, progress, label, len(tasks) + len(last)).hide_notices() as report:
         run(tasks, done=report.advance)
+        for task in last:
+            task()
+            report.advance()

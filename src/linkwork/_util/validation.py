@@ -101,21 +101,28 @@ def integer(
     *,
     least: int | None = None,
     most: int | None = MOST_COUNT,
-    what: str = "an integer",
+    description: str = "an integer",
     remedy: str = "",
 ) -> int:
-    """Return an integer from ``least`` to ``most`` as int; ``what`` describes it in the message."""
+    """Return an integer from ``least`` to ``most`` as int; ``description`` describes it in the message."""
     if least is not None and most not in (None, MOST_COUNT):
-        expected = f"{what} from {least} to {most}"
+        expected = f"{description} from {least} to {most}"
     else:
-        expected = what if least is None else f"{what} >= {least}"
+        expected = description if least is None else f"{description} >= {least}"
     if not is_integer(value):
         _refuse(caller, argument, expected, value, ArgumentError, remedy)
     result = int(value)
     if least is not None and result < least:
         _refuse(caller, argument, expected, value, ValueError, remedy)
     if most is not None and result > most:
-        _refuse(caller, argument, f"{what} up to {most}" if most == MOST_COUNT else expected, value, ValueError, remedy)
+        _refuse(
+            caller,
+            argument,
+            f"{description} up to {most}" if most == MOST_COUNT else expected,
+            value,
+            ValueError,
+            remedy,
+        )
     return result
 
 
@@ -130,17 +137,17 @@ def finite_number(
     infinite: bool = False,
     nonzero: bool = False,
     symbols: bool = True,
-    what: str = "",
+    description: str = "",
     unit: str = "",
     remedy: str = "",
 ) -> Any:
     """Return one real number as float: finite unless ``infinite``, within bounds.  Symbols pass if ``symbols``.
 
-    ``what`` replaces the description of the number and its bounds in messages.
+    ``description`` replaces the description of the number and its bounds in messages.
     """
     if symbols and is_symbol(value):
         return value
-    expected = what or _range("a number" if infinite else "a finite number", least, above, most)
+    expected = description or _range("a number" if infinite else "a finite number", least, above, most)
     expected += (" other than 0" if nonzero else "") + (f" [{unit}]" if unit else "")
     if not is_real(value):
         isnan = isinstance(value, (float, np.floating)) or (is_integer(value))
@@ -158,9 +165,9 @@ def finite_number(
     return result
 
 
-def _range(what: str, least: float | None, above: float | None, most: float | None) -> str:
+def _range(description: str, least: float | None, above: float | None, most: float | None) -> str:
     bounds = [f" {sign} {bound:g}" for sign, bound in ((">", above), (">=", least), ("<=", most)) if bound is not None]
-    return what + " and".join(bounds)
+    return description + " and".join(bounds)
 
 
 def positive(
@@ -191,8 +198,8 @@ def seed(caller: str, argument: str, value: Any, *, generator: bool = True) -> A
     """Return a seed of random numbers: a non-negative integer, or a generator if ``generator``."""
     if generator and isinstance(value, (np.random.Generator, np.random.SeedSequence, np.random.BitGenerator)):
         return value
-    what = "a numpy.random.Generator or an integer" if generator else "an integer"
-    return integer(caller, argument, value, least=0, most=None, what=what)
+    description = "a numpy.random.Generator or an integer" if generator else "an integer"
+    return integer(caller, argument, value, least=0, most=None, description=description)
 
 
 def boolean(caller: str, argument: str, value: Any) -> bool:
@@ -202,20 +209,20 @@ def boolean(caller: str, argument: str, value: Any) -> bool:
     return bool(value)
 
 
-def name(caller: str, argument: str, value: Any, *, what: str = "a name", empty: bool = False) -> str:
+def name(caller: str, argument: str, value: Any, *, description: str = "a name", empty: bool = False) -> str:
     """Return a string; blank strings are an error unless ``empty``."""
     if not isinstance(value, str):
-        _refuse(caller, argument, what, value, ArgumentError)
+        _refuse(caller, argument, description, value, ArgumentError)
     if not empty and not value.strip():
-        _refuse(caller, argument, f"{what} that is not blank", value, ValueError)
+        _refuse(caller, argument, f"{description} that is not blank", value, ValueError)
     return str(value)
 
 
-def names(caller: str, argument: str, value: Any, *, what: str = "names") -> tuple[str, ...]:
+def names(caller: str, argument: str, value: Any, *, description: str = "names") -> tuple[str, ...]:
     """Return one name or several names as a tuple."""
     if isinstance(value, str):
         return (name(caller, argument, value),)
-    return sequence_of(caller, argument, value, name, what=what)
+    return sequence_of(caller, argument, value, name, description=description)
 
 
 def one_of(caller: str, argument: str, value: Any, known: Collection[str]) -> str:
@@ -228,30 +235,30 @@ def one_of(caller: str, argument: str, value: Any, known: Collection[str]) -> st
     return str(value)
 
 
-def function(caller: str, argument: str, value: Any, *, what: str = "a function") -> Any:
+def function(caller: str, argument: str, value: Any, *, description: str = "a function") -> Any:
     """Return a callable."""
     if not callable(value):
-        _refuse(caller, argument, what, value, ArgumentError)
+        _refuse(caller, argument, description, value, ArgumentError)
     return value
 
 
-def instance(caller: str, argument: str, value: Any, *classes: type, what: str = "", remedy: str = "") -> Any:
+def instance(caller: str, argument: str, value: Any, *classes: type, description: str = "", remedy: str = "") -> Any:
     """Return an object of one of these classes."""
     if not isinstance(value, classes):
-        expected = what or " or ".join(f"an object of type {cls.__name__}" for cls in classes)
+        expected = description or " or ".join(f"an object of type {cls.__name__}" for cls in classes)
         _refuse(caller, argument, expected, value, ArgumentError, remedy)
     return value
 
 
 def sequence_of(
-    caller: str, argument: str, value: Any, check: Check, *, what: str = "a sequence", least: int = 0
+    caller: str, argument: str, value: Any, check: Check, *, description: str = "a sequence", least: int = 0
 ) -> tuple[Any, ...]:
     """Return the items of an iterable, each checked, as a tuple; strings and mappings are errors."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-        _refuse(caller, argument, what, value, ArgumentError)
+        _refuse(caller, argument, description, value, ArgumentError)
     result = tuple(value)
     if len(result) < least:
-        _refuse(caller, argument, f"{what} of at least {least}", value, ValueError)
+        _refuse(caller, argument, f"{description} of at least {least}", value, ValueError)
     return tuple(check(caller, f"{argument}[{k}]", item) for k, item in enumerate(result))
 
 

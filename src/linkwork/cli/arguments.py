@@ -15,6 +15,7 @@ from typing import Any, get_args
 import numpy as np
 
 from linkwork._util.file_access import kind_of_file, opened_regular, replaced
+from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
 from linkwork.cli.output import Terminal, escaped, label, quantity
 from linkwork.errors import Issue, ModelError, UnknownNameError
 from linkwork.geometry.scene import Scene
@@ -50,16 +51,7 @@ __all__ = [
 ]
 
 
-FAILED, USAGE, BAD_MODEL = 1, 2, 3  # exit codes
 _MAX_SCENE = 1 << 28  # [bytes] of a file of obstacles
-
-
-class CommandError(Exception):
-    """An error that ends a command, with its exit code and message."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +97,9 @@ def add_meshes(parser: argparse.ArgumentParser) -> None:
         "--hull-vertices", metavar="N", type=positive, default=32, help="maximum vertices of a hull (default: 32)"
     )
     parser.add_argument(
-        "--convex-pieces", action="store_true", help="decompose meshes into convex pieces first (needs coacd)"
+        "--convex-decomposition",
+        action="store_true",
+        help="decompose meshes into convex components first (needs coacd)",
     )
 
 
@@ -128,7 +122,7 @@ def with_meshes(robot: Robot, arguments: argparse.Namespace) -> Robot:
         )
     try:
         return robot.with_collision_hulls(
-            arguments.meshes, max_vertices=arguments.hull_vertices, pieces=arguments.convex_pieces
+            arguments.meshes, max_vertices=arguments.hull_vertices, decompose=arguments.convex_decomposition
         )
     except (ImportError, OSError, ValueError) as error:
         raise CommandError(BAD_MODEL, escaped(str(error))) from error

@@ -103,7 +103,7 @@ def compile_cold(robot: Robot, function: str, *options: str) -> Compiled:
     with environment(LINKWORK_CACHE="off"):
         fresh = Robot(robot.tree)
         start = time.perf_counter()
-        fresh.warm_up([(function, *options)], progress=False)
+        fresh.precompile([(function, *options)], progress=False)
         seconds = time.perf_counter() - start
         label = read_request(robot_owner(robot.tree), (function, *options)).label
         kernel = fresh.compile({label: (function, *options)})  # the method's kernel, which has this name
@@ -115,7 +115,7 @@ def method_call(robot: Robot, function: str, states: dict[str, np.ndarray], *opt
 
     The arrays are row-major, and the result is a new array.  The method is compiled before.
     """
-    robot.warm_up([(function, *options)], progress=False)  # until it is compiled, single calls use another path
+    robot.precompile([(function, *options)], progress=False)  # until it is compiled, single calls use another path
     return Call(f"robot.{function}({', '.join([*states, *map(repr, options)])})", {"robot": robot, **states})
 
 

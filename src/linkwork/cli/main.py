@@ -12,12 +12,13 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any, cast
 
 from linkwork import __version__
 from linkwork._util.messages import nearest
-from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError
-from linkwork.cli.commands import bench, cache, check, demo, distances, explain, ik, info, plan, robots, simulate
+from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
+from linkwork.cli.commands import COMMANDS
 from linkwork.cli.output import Stream, Terminal, escaped
 from linkwork.errors import (
     CacheWarning,
@@ -34,7 +35,6 @@ INTERRUPTED, NO_READER = 130, 141
 
 _OWN = (CacheWarning, ConfigurationWarning, SimulationWarning, TraceWarning)
 _ARGUMENT = re.compile(r"\b(\w+)='(\w+)'")  # an argument in a warning, which is an option here
-_COMMANDS = (demo, info, check, robots, explain, ik, distances, plan, simulate, bench, cache)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,12 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
-    parser = _parser()
     words = [*(sys.argv[1:] if arguments is None else arguments)]
-    names = [module.__name__.rpartition(".")[2] for module in _COMMANDS]
-    if words and not words[0].startswith("-") and words[0] not in names:
+    parser = _parser(next((word for word in words if not word.startswith("-")), ""))
+    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
         terminal.log.write(parser.format_usage())
-        raise CommandError(USAGE, f"unknown command {escaped(repr(words[0]))}; {nearest(words[0], names)}")
+        raise CommandError(USAGE, f"unknown command {escaped(repr(words[0]))}; {nearest(words[0], [*COMMANDS])}")
     try:
         parsed = parser.parse_args(arguments)
     except SystemExit as end:  # after help or a version, or for wrong usage
@@ -81,7 +80,8 @@ def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str) -> argparse.ArgumentParser:
+    """Return the parser of all commands, with the arguments of one of them, whose module is imported."""
     parser = argparse.ArgumentParser(
         prog="linkwork",
         description="Robots as compiled mechanics: inspect, check and measure them.",
@@ -90,11 +90,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"linkwork {__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module in _COMMANDS:
-        name = module.__name__.rpartition(".")[2]
-        command = commands.add_parser(name, help=module.HELP, description=module.HELP, allow_abbrev=False)
-        module.add_arguments(command)
-        command.set_defaults(run=module.run)
+    for name, about in COMMANDS.items():
+        one = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
+        if name == command:
+            module = import_module(f"linkwork.cli.commands.{name}")
+            module.add_arguments(one)
+            one.set_defaults(run=module.run)
     return parser
 
 

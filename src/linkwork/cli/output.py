@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.console import Stream
-from linkwork._util.messages import cut, escaped, label, number, numbers, table, width
+from linkwork._util.messages import cut, escaped, label, number, number_list, table, width
 
 __all__ = [
     "Stream",
@@ -25,7 +25,7 @@ __all__ = [
     "folded",
     "label",
     "number",
-    "numbers",
+    "number_list",
     "quantity",
     "table",
     "width",

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+from linkwork import collision
 from linkwork._util.progress import Progress, Reporter
 from linkwork._util.validation import integer
 from linkwork.collision.methods import DistanceMethods
-from linkwork.collision.pair_classification import CollisionPairs, classify_pairs, pairs_on_different_bodies
-from linkwork.formats.srdf import parse_srdf, srdf_text
 from linkwork.kernels.robot_base import edits
 from linkwork.model.collision_pairs import (
     collision_pairs,
@@ -44,7 +43,7 @@ class CollisionMethods(DistanceMethods):
         return collision_pairs(self._tree)
 
     @edits
-    def with_collision_pairs(self, pairs: CollisionPairs | Iterable[tuple[str, str]]) -> Self:
+    def with_collision_pairs(self, pairs: collision.CollisionPairs | Iterable[tuple[str, str]]) -> Self:
         """Return the robot with these pairs of links, and no others, enabled for collision checks.
 
         ``pairs`` are pairs of names, or the result of `find_collision_pairs`, which has the reasons why the other pairs
@@ -53,7 +52,7 @@ class CollisionMethods(DistanceMethods):
         Raises UnknownNameError for a name that is not a link with a collision shape, ValueError for a link with itself
         and for links on the same body.
         """
-        if isinstance(pairs, CollisionPairs):
+        if isinstance(pairs, collision.CollisionPairs):
             links = set(self.collision_shapes) | {shape.link for shape in link_shapes(self._tree)}
             disabled = [pair for pair in pairs.disabled if pair.reason != "Adjacent" and {pair.a, pair.b} <= links]
             tree = with_pairs(self._tree, pairs.pairs)
@@ -74,26 +73,28 @@ class CollisionMethods(DistanceMethods):
         seed: int = 0,
         prove: bool = True,
         progress: bool | Callable[[Progress], Any] = False,
-    ) -> CollisionPairs:
+    ) -> collision.CollisionPairs:
         """Classify the pairs of links by random configurations within limits: never, always or sometimes in contact.
 
         If at most eight joints are between two links that touch in no sample, the method tries to prove that they never
         touch within limits.  With at most three joints it also tries to prove or refute that they always touch.
-        `FoundPair.proved` is True where a proof succeeded.  Pairs that are "never" by samples alone may touch in some
-        configuration, so `CollisionPairs.pairs` includes them.  `with_collision_pairs` drops only pairs that are proved
-        never to touch, always touch, touch at the neutral configuration, or are connected by a joint.  A robot with
-        many pairs stops sampling a pair once it both touched and did not touch.
+        `PairClassification.proved` is True where a proof succeeded.  Pairs that are "never" by samples alone may touch
+        in some configuration, so `CollisionPairs.pairs` includes them.  `with_collision_pairs` drops only pairs that
+        are proved never to touch, always touch, touch at the neutral configuration, or are connected by a joint.  A
+        robot with many pairs stops sampling a pair once it both touched and did not touch.
 
         ``progress`` True shows a bar on standard error; a function receives a `linkwork.Progress`.  Each pair counts
         twice, for samples and for proofs.
 
         Raises ValueError for a robot without collision shapes, and unless ``num_samples`` is a positive integer.
         """
+        from linkwork.collision.pair_classification import classify_pairs, pairs_on_different_bodies
+
         num_samples = integer("find_collision_pairs", "num_samples", num_samples, least=1)
         pairs = pairs_on_different_bodies(self._tree)
         if not pairs:
             self._pair_selection("find_collision_pairs", None, None)
-            return CollisionPairs._make((), int(num_samples))
+            return collision.CollisionPairs._make((), int(num_samples))
         configurations: Any = self
         drawn = configurations.random_configuration(seed=seed, size=int(num_samples))
         measured = lambda q, names: self.distances(q, pairs=names)  # noqa: E731
@@ -102,6 +103,8 @@ class CollisionMethods(DistanceMethods):
 
     def srdf_document(self) -> str:
         """Return the text of an SRDF whose <disable_collisions> list the pairs that are not checked."""
+        from linkwork.formats.srdf import srdf_text
+
         return srdf_text(self._tree)
 
     @edits
@@ -114,6 +117,8 @@ class CollisionMethods(DistanceMethods):
 
         Raises ModelError that lists all errors of the text with their lines.
         """
+        from linkwork.formats.srdf import parse_srdf
+
         return type(self)(parse_srdf(self._tree, text))
 
     @edits

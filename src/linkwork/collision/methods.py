@@ -5,30 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from linkwork import collision, geometry
+from linkwork._util.lazy_imports import LazyModule
 from linkwork._util.validation import number, positive
-from linkwork.collision.algorithms import PAIR_SIZE
-from linkwork.collision.kernels import (
-    PairSelection,
-    evaluate_distances,
-    maximum_of,
-    minimum_of,
-    select_pairs,
-    smooth_minimum_gradient_of,
-    smooth_minimum_of,
-    worst_edge,
-)
-from linkwork.collision.motion_validity import METHODS, MotionCheck, check_edges, edge_kernel
-from linkwork.collision.result import DistanceDerivatives, DistanceHessian, RobotDistances
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
-from linkwork.geometry.scene import Scene
 from linkwork.kernels.compiler_api import Kernel, call_state, single_call
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
+
+if TYPE_CHECKING:
+    from linkwork.collision import algorithms, kernels, motion_validity
+    from linkwork.collision.kernels import PairSelection
+else:
+    algorithms = LazyModule("linkwork.collision.algorithms")
+    kernels = LazyModule("linkwork.collision.kernels")
+    motion_validity = LazyModule("linkwork.collision.motion_validity")
 
 __all__ = ["DistanceMethods"]
 
@@ -47,7 +43,9 @@ class DistanceMethods(RobotBase):
 
     __slots__ = ()
 
-    def distances(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> RobotDistances:
+    def distances(
+        self, q: Array, scene: geometry.Scene | None = None, *, pairs: Pairs | None = None
+    ) -> collision.RobotDistances:
         """Compute signed distances, normals and witness points of all collision pairs, or of selected ones.
 
         q (..., nq) -> a `RobotDistances` of arrays (..., pairs) and (..., pairs, 3).  The robot's own pairs come first,
@@ -64,11 +62,13 @@ class DistanceMethods(RobotBase):
         """
         selection = self._pair_selection("distances", scene, pairs)
         values = self._evaluate("distances", selection, q, selection.scene.rows)
-        return RobotDistances._make(values if selection.is_all else values[..., selection.indices, :], selection.names)
+        return collision.RobotDistances._make(
+            values if selection.is_all else values[..., selection.indices, :], selection.names
+        )
 
     def distance_derivatives(
-        self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None
-    ) -> DistanceDerivatives:
+        self, q: Array, scene: geometry.Scene | None = None, *, pairs: Pairs | None = None
+    ) -> collision.DistanceDerivatives:
         """Compute the signed distances of the pairs of `distances` and their gradients in the tangent space.
 
         q (..., nq) -> ``distance`` (..., pairs) [m] and ``gradient`` (..., pairs, nv) [1, m]: at the velocity v,
@@ -77,11 +77,13 @@ class DistanceMethods(RobotBase):
         """
         selection = self._pair_selection("distance_derivatives", scene, pairs)
         distance, gradient = self._evaluate("distance_derivatives", selection, q, selection.scene.rows)
-        return DistanceDerivatives(
+        return collision.DistanceDerivatives(
             distance[..., selection.indices], gradient[..., selection.indices, :], selection.names
         )
 
-    def distance_hessian(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> DistanceHessian:
+    def distance_hessian(
+        self, q: Array, scene: geometry.Scene | None = None, *, pairs: Pairs | None = None
+    ) -> collision.DistanceHessian:
         """Compute the distances of the pairs of `distances` with gradients and Hessians in the tangent space.
 
         q (..., nq) -> ``hessian`` (..., pairs, nv, nv), symmetric: ∂²d(q ⊕ φ)/∂φ² at φ = 0.  It includes the curvature
@@ -92,7 +94,7 @@ class DistanceMethods(RobotBase):
         """
         selection = self._pair_selection("distance_hessian", scene, pairs)
         result = self._evaluate("distance_hessian", selection, q, selection.scene.rows)
-        return DistanceHessian(
+        return collision.DistanceHessian(
             result[0][..., selection.indices],
             result[1][..., selection.indices, :],
             result[2][..., selection.indices, :, :],
@@ -100,15 +102,15 @@ class DistanceMethods(RobotBase):
             selection.names,
         )
 
-    def minimum_distance(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> Any:
+    def minimum_distance(self, q: Array, scene: geometry.Scene | None = None, *, pairs: Pairs | None = None) -> Any:
         """Compute the minimum signed distance [m] over all pairs: q (..., nq) -> (...)."""
         selection = self._pair_selection("minimum_distance", scene, pairs)
-        return minimum_of(
+        return kernels.minimum_of(
             [self._evaluate("minimum_distance", b, q, b.scene.rows_by_distance) for b in selection.blocks]
         )
 
     def in_collision(
-        self, q: Array, scene: Scene | None = None, *, margin: float = 0.0, pairs: Pairs | None = None
+        self, q: Array, scene: geometry.Scene | None = None, *, margin: float = 0.0, pairs: Pairs | None = None
     ) -> Any:
         """Return True where the distance of some pair is at most ``margin`` [m]: q (..., nq) -> bools (...).
 
@@ -117,12 +119,14 @@ class DistanceMethods(RobotBase):
         selection = self._pair_selection("in_collision", scene, pairs)
         value = _finite_number("margin", margin)
         function = "in_collision" if not is_traced(value) and value >= 0.0 else "in_collision deeper"
-        result = maximum_of([self._evaluate(function, b, q, b.scene.rows_by_distance, value) for b in selection.blocks])
+        result = kernels.maximum_of(
+            [self._evaluate(function, b, q, b.scene.rows_by_distance, value) for b in selection.blocks]
+        )
         return result if is_traced(result) else np.asarray(result) > 0.5
 
     def nearest_pair(
-        self, q: Array, link: str | None = None, scene: Scene | None = None, *, pairs: Pairs | None = None
-    ) -> RobotDistances:
+        self, q: Array, link: str | None = None, scene: geometry.Scene | None = None, *, pairs: Pairs | None = None
+    ) -> collision.RobotDistances:
         """Return the pair with the minimum distance, of all pairs or of the pairs of a link, at one q (nq,).
 
         The only entry of ``pairs`` in the result names the pair.  If ``link`` is a frame without shapes, the pairs of
@@ -136,21 +140,21 @@ class DistanceMethods(RobotBase):
         results = [np.asarray(self._evaluate("nearest_pair", b, q, b.scene.rows)) for b in selection.blocks]
         nearest = int(np.argmin([result[0] for result in results]))
         result, block = results[nearest], selection.blocks[nearest]
-        index = block.name_index(int(result[PAIR_SIZE]))
-        return RobotDistances._make(result[np.newaxis, :PAIR_SIZE], [block.names[index]])
+        index = block.name_index(int(result[algorithms.PAIR_SIZE]))
+        return collision.RobotDistances._make(result[np.newaxis, : algorithms.PAIR_SIZE], [block.names[index]])
 
     def is_motion_free(
         self,
         q0: Array,
         q1: Array,
-        scene: Scene | None = None,
+        scene: geometry.Scene | None = None,
         *,
         collision_check: Literal["certified", "sampled"] = "certified",
         margin: float = 0.0,
         tolerance: float = 1e-4,
         resolution: float = 0.05,
         pairs: Pairs | None = None,
-    ) -> MotionCheck:
+    ) -> collision.MotionCheck:
         """Check that all distances exceed ``margin`` [m] on the straight segments from q0 to q1, (..., nq) each.
 
         Along a segment, t from 0 to 1, the configuration is ``integrate(q0, t · difference(q0, q1))``.  Planar and
@@ -166,9 +170,10 @@ class DistanceMethods(RobotBase):
         Raises ValueError for a tolerance below 1e-7, a resolution that is not positive and an unknown
         ``collision_check``; TypeError for user-defined joint types whose motion cannot be bounded.
         """
-        if collision_check not in METHODS:
+        if collision_check not in motion_validity.METHODS:
             raise ValueError(
-                f"is_motion_free: collision_check: expected one of {', '.join(METHODS)}, got {collision_check!r}"
+                f"is_motion_free: collision_check: expected one of {', '.join(motion_validity.METHODS)}, "
+                f"got {collision_check!r}"
             )
         certified = collision_check == "certified"
         name, minimum = ("tolerance", _MIN_TOLERANCE) if certified else ("resolution", 0.0)
@@ -187,8 +192,8 @@ class DistanceMethods(RobotBase):
             kernel = block.kernels.get(f"is_motion_free {collision_check}")
             if kernel is None:
                 if certified:
-                    check_edges(block.spec)
-                kernel = block.kernels[f"is_motion_free {collision_check}"] = edge_kernel(
+                    motion_validity.check_edges(block.spec)
+                kernel = block.kernels[f"is_motion_free {collision_check}"] = motion_validity.edge_kernel(
                     collision_check, block.spec, self.configuration_space
                 )
             inputs = block.inputs(block.scene.rows_by_distance)
@@ -197,21 +202,21 @@ class DistanceMethods(RobotBase):
         if plain and not self._subject.checked_joints and len(calls) == 1:
             result = _call_if_finite(calls[0][0], q0, q1, *calls[0][1])
             if result is not None:
-                return MotionCheck._of(collision_check, result)
+                return collision.MotionCheck._of(collision_check, result)
         for name, q in (("q0", q0), ("q1", q1)):
             if is_traced(q):
                 raise TypeError(f"is_motion_free: {name}: expected numbers, got symbols; use minimum_distance instead")
         ends = [read_configuration(self, "is_motion_free", name, q) for name, q in (("q0", q0), ("q1", q1))]
         try:
-            return MotionCheck._of(
-                collision_check, worst_edge([np.asarray(kernel(*ends, *more)) for kernel, more in calls])
+            return collision.MotionCheck._of(
+                collision_check, kernels.worst_edge([np.asarray(kernel(*ends, *more)) for kernel, more in calls])
             )
         except ValueError:
             shapes = " and ".join(str(q.shape) for q in ends)
             raise ValueError(f"is_motion_free: q0 and q1 of shapes {shapes} do not broadcast together") from None
 
     def smooth_minimum_distance(
-        self, q: Array, scene: Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
+        self, q: Array, scene: geometry.Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
     ) -> Any:
         """Compute the smooth minimum −log(Σ exp(−k d))/k of all n distances d [m]: q (..., nq) -> (...).
 
@@ -221,14 +226,16 @@ class DistanceMethods(RobotBase):
         return self._smooth("smooth_minimum_distance", q, scene, sharpness, pairs)
 
     def smooth_minimum_distance_gradient(
-        self, q: Array, scene: Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
+        self, q: Array, scene: geometry.Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
     ) -> Any:
         """Compute the gradient of `smooth_minimum_distance` in the tangent space: q (..., nq) -> (..., nv) [1, m]."""
         return self._smooth("smooth_minimum_distance_gradient", q, scene, sharpness, pairs)
 
     # -- evaluation
 
-    def _smooth(self, caller: str, q: Array, scene: Scene | None, sharpness: float, pairs: Pairs | None) -> Any:
+    def _smooth(
+        self, caller: str, q: Array, scene: geometry.Scene | None, sharpness: float, pairs: Pairs | None
+    ) -> Any:
         k = _finite_number("sharpness", sharpness)
         if not is_traced(k) and not k > 0.0:
             raise ValueError(f"{caller}: sharpness: expected a positive number [1/m], got {sharpness!r}")
@@ -238,12 +245,12 @@ class DistanceMethods(RobotBase):
             return result[0]
         value = "smooth_minimum_distance"
         if caller == value:
-            return smooth_minimum_of(result, k)
+            return kernels.smooth_minimum_of(result, k)
         values = [self._evaluate(value, b, q, b.scene.rows_by_distance, k) for b in blocks]
-        return smooth_minimum_gradient_of(values, result, k)
+        return kernels.smooth_minimum_gradient_of(values, result, k)
 
     def _pair_selection(
-        self, caller: str, scene: Scene | None, pairs: Pairs | None, link: str | None = None
+        self, caller: str, scene: geometry.Scene | None, pairs: Pairs | None, link: str | None = None
     ) -> PairSelection:
         if has_symbols(self._subject):
             raise TypeError(
@@ -258,9 +265,9 @@ class DistanceMethods(RobotBase):
             key = ("distances", scene, selected, link)
             result = calls.get(key)
         except TypeError:
-            return select_pairs(self._tree, caller, scene, selected, link)
+            return kernels.select_pairs(self._tree, caller, scene, selected, link)
         if result is None:
-            selection = select_pairs(self._tree, caller, scene, selected, link)
+            selection = kernels.select_pairs(self._tree, caller, scene, selected, link)
 
             def with_shared_kernels(one: PairSelection) -> PairSelection:
                 """Return the selection with the kernels that all scenes of the same sizes share."""
@@ -271,7 +278,7 @@ class DistanceMethods(RobotBase):
             if len(known) >= _MAX_CACHED_SCENES:
                 del calls[known[0]]
             calls[key] = result
-        return cast(PairSelection, result)
+        return cast("PairSelection", result)
 
     def _evaluate(self, function: str, selection: PairSelection, q: Any, rows: Any, *arguments: Any) -> Any:
         call = selection.calls.get(function)
@@ -314,7 +321,7 @@ class DistanceMethods(RobotBase):
         shapes = _output_shapes(function, selection.spec.count, self.nv)
 
         def sample(q: list[Any], *more: list[Any]) -> list[Any]:
-            result = evaluate_distances(function, selection.spec, q, scene, [x for (x,) in more])
+            result = kernels.evaluate_distances(function, selection.spec, q, scene, [x for (x,) in more])
             outputs = result if len(shapes) > 1 else (result,)
             return [np.asarray(output, dtype=object).ravel().tolist() for output in outputs]
 
@@ -339,10 +346,10 @@ def _call_if_finite(kernel: Kernel, *arrays: Any) -> Any:
 def _output_shapes(function: str, count: int, nv: int) -> list[tuple[int, ...]]:
     """Return the shapes of a kernel's outputs for ``count`` pairs."""
     sizes: dict[str, list[tuple[int, ...]]] = {
-        "distances": [(count, PAIR_SIZE)],
+        "distances": [(count, algorithms.PAIR_SIZE)],
         "distance_derivatives": [(count,), (count, nv)],
         "distance_hessian": [(count,), (count, nv), (count, nv, nv), (count,)],
-        "nearest_pair": [(PAIR_SIZE + 1,)],
+        "nearest_pair": [(algorithms.PAIR_SIZE + 1,)],
         "smooth_minimum_distance_gradient": [(nv,)],
     }
     return sizes.get(function, [()])

@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 
 from linkwork._util.progress import Reporter
-from linkwork._util.result import Made
+from linkwork._util.result import ReturnedValue
 from linkwork.collision.result import RobotDistances
 from linkwork.collision.separation_proof import is_simple, never_touch, prove_on_boxes
 from linkwork.geometry.fields import FIELDS
@@ -35,7 +35,7 @@ from linkwork.model.coupled_joints import bounds
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose
 
-__all__ = ["CollisionPairs", "FoundPair", "classify_pairs", "pairs_on_different_bodies"]
+__all__ = ["CollisionPairs", "PairClassification", "classify_pairs", "pairs_on_different_bodies"]
 
 _FIRST_SAMPLES = 256  # after which decided pairs are dropped, if pairs times samples exceed _MANY
 _MANY = 200_000
@@ -44,7 +44,7 @@ _MAX_JOINTS = 3  # between the links of a proof
 
 
 @dataclass(frozen=True, init=False)
-class FoundPair(Made):
+class PairClassification(ReturnedValue):
     """Classification of a pair of links, and how it was determined.
 
     ``kind`` is "adjacent" (a joint connects the links), "never" (they touch in no configuration), "always" (in all),
@@ -55,46 +55,46 @@ class FoundPair(Made):
     b: str
     kind: str
     proved: bool  # True if the kind holds for all configurations within limits, False if for all samples only
-    least: float  # minimum distance among the samples [m]
-    most: float  # maximum distance among the samples [m]
+    min_distance: float  # minimum distance among the samples [m]
+    max_distance: float  # maximum distance among the samples [m]
 
     @property
-    def is_looked_at(self) -> bool:
+    def needs_check(self) -> bool:
         """True if the pair needs collision checks: it touches sometimes, or "never" is not proved."""
         return self.kind == "sometimes" or (self.kind == "never" and not self.proved)
 
     def __str__(self) -> str:
         how = "proved" if self.proved else "sampled"
-        return f"{self.a} - {self.b}: {self.kind} ({how}), {self.least:.4g} to {self.most:.4g} m"
+        return f"{self.a} - {self.b}: {self.kind} ({how}), {self.min_distance:.4g} to {self.max_distance:.4g} m"
 
 
 @dataclass(frozen=True, init=False)
-class CollisionPairs(Made):
+class CollisionPairs(ReturnedValue):
     """Classification of all pairs of links; pass it to `Robot.with_collision_pairs`.
 
-    ``found`` has an entry for each pair; ``samples`` is the number of configurations that were sampled.
+    ``classifications`` has an entry for each pair; ``samples`` is the number of configurations that were sampled.
     """
 
-    found: tuple[FoundPair, ...]
+    classifications: tuple[PairClassification, ...]
     samples: int
 
-    def of(self, kind: str) -> tuple[FoundPair, ...]:
+    def of(self, kind: str) -> tuple[PairClassification, ...]:
         """Return the pairs of a kind: "adjacent", "never", "always", "default" or "sometimes"."""
-        return tuple(pair for pair in self.found if pair.kind == kind)
+        return tuple(pair for pair in self.classifications if pair.kind == kind)
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Pairs of links that need collision checks: they touch sometimes, or "never" is not proved."""
-        return tuple((pair.a, pair.b) for pair in self.found if pair.is_looked_at)
+        return tuple((pair.a, pair.b) for pair in self.classifications if pair.needs_check)
 
     @property
     def disabled(self) -> tuple[DisabledPair, ...]:
         """Pairs of links that need no collision checks, with the reasons in SRDF's words."""
-        skipped = [pair for pair in self.found if not pair.is_looked_at]
+        skipped = [pair for pair in self.classifications if not pair.needs_check]
         return tuple(DisabledPair(pair.a, pair.b, pair.kind.capitalize()) for pair in skipped)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.found))
+        return "\n".join(map(str, self.classifications))
 
 
 def pairs_on_different_bodies(tree: Tree) -> list[tuple[str, str]]:
@@ -138,7 +138,7 @@ def classify_pairs(
         kinds[pair] = "sometimes" if verdict is False else kinds[pair]
         report.advance()
     result = [
-        FoundPair._make(*pair, kinds[pair], proved[pair], samples[pair].minimum, samples[pair].maximum)
+        PairClassification._make(*pair, kinds[pair], proved[pair], samples[pair].minimum, samples[pair].maximum)
         for pair in pairs
     ]
     return CollisionPairs._make(tuple(result), len(drawn))

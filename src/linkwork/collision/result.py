@@ -7,13 +7,14 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from linkwork._util.result import Made
+from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.result import ReturnedValue
 from linkwork.errors import UnknownNameError
 
 __all__ = ["DistanceDerivatives", "DistanceHessian", "DistanceResult", "RobotDistances"]
 
 
-class DistanceResult(Made):
+class DistanceResult(ReturnedValue):
     """Signed distance of two bodies A and B, single or a batch: arrays (...) and (..., 3).
 
     For overlapping bodies the distance is minus the length of the shortest translation that separates them.
@@ -63,6 +64,9 @@ class DistanceResult(Made):
         return f"<{type(self).__name__}: {self._values[0]} m>"
 
 
+add_foreign_names(DistanceResult, "collision.DistanceResult")
+
+
 class RobotDistances(DistanceResult):
     """Signed distances between a robot's shapes, and from them to a scene's obstacles: arrays (..., pairs).
 
@@ -92,6 +96,9 @@ class RobotDistances(DistanceResult):
 
     def __repr__(self) -> str:
         return f"<RobotDistances: {len(self.pairs)} pairs, shape {np.shape(self._values)[:-1]}>"
+
+
+add_foreign_names(RobotDistances, "collision.RobotDistances")
 
 
 class DistanceDerivatives(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.result import Made
+from linkwork._util.result import ReturnedValue
 from linkwork.collision.algorithms.pairwise_distances import pair_values
 from linkwork.collision.result import DistanceResult
 from linkwork.expr.arrays.symbol_array import array, is_traced, map_samples, scalars
@@ -70,7 +70,9 @@ def posed_kernel(name: str, evaluate: PoseFunction, **more: tuple[int, ...]) -> 
     return compile_guarded(function, guards, name=name, X_a=(4, 4), X_b=(4, 4), **more)
 
 
-def posed_call(caller: str, kernel: Kernel, on_symbols: Callable[..., Any], holder: type[Made]) -> Callable[..., Any]:
+def posed_call(
+    caller: str, kernel: Kernel, on_symbols: Callable[..., Any], holder: type[ReturnedValue]
+) -> Callable[..., Any]:
     """Return a callable of (X_a, X_b, further inputs) that calls the kernel and wraps its output in a ``holder``.
 
     Batches broadcast.  The callable raises ValueError for invalid poses.
@@ -256,7 +258,7 @@ _KNOWN_CONTACTS = ShapePairCache()
 _POINT_SIZE = 8  # values of a point: mask, depth, point on a, point on b
 
 
-class ContactPoints(Made):
+class ContactPoints(ReturnedValue):
     """Contact points of two bodies A and B, single or a batch: 1 to 12 entries by the kinds of the shapes.
 
     ``mask`` (..., n) is True at the entries that hold a point; the others hold finite values without meaning.

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
-from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import Program
 
 __all__ = ["Backend", "Lowered", "symbol_prefix", "table_columns", "table_entry"]
@@ -54,6 +53,7 @@ class Backend(ABC, Generic[Loaded]):
 
     name: ClassVar[str]  # as in `linkwork.compiler.backends`
     batch_entry: ClassVar[str]  # the entry for a batch, which `call` calls
+    few_entry: ClassVar[str] = ""  # the entry for calls with few samples until that one is compiled, if there is one
 
     # -- the machine
 
@@ -177,6 +177,8 @@ class Backend(ABC, Generic[Loaded]):
         reason = self.refuse(program)
         if reason is not None:
             raise ValueError(f"{self.name}: program {program.name!r} cannot be compiled: {reason}")
+        from linkwork.compiler.passes import optimize
+
         lowered = self.lower(optimize(program, without=self.without_passes), real)
         texts = lowered.texts(self.parts(self.batch_entry, real))
         code = self.load(self.emit(texts), program.name, self.batch_entry)

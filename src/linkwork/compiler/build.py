@@ -13,7 +13,6 @@ from linkwork.compiler.backend import Backend, Lowered, symbol_prefix
 from linkwork.compiler.cache.disk_cache import digest
 from linkwork.compiler.cache.program_digest import content
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
-from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
 
@@ -79,6 +78,8 @@ class Source:
         with self._lock:
             if self._program is None:
                 debug = os.environ.get(DEBUG, "") not in ("", "0")
+                from linkwork.compiler.passes import optimize
+
                 self._program = without_collections(optimize)(self.traced, without=self.without_passes, debug=debug)
             return self._program
 

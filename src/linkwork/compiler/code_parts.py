@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from linkwork._util.console import Notice
+from linkwork._util.console import CompileNotice
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.build import Source
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.expr.scalar.block import instruction_count
 
-__all__ = ["CompiledPart", "ImprovablePart", "best_modules", "compiled", "improvable", "store_best"]
+__all__ = ["CompiledPart", "ImprovablePart", "best_modules", "compiled", "improvable", "is_cached", "store_best"]
 
 _SHORT = 120_000  # characters of LLVM IR: the best code of less takes some 30 ms, at most 0.1 s
 _LONG = 5000  # instructions from which on the source of the best code is written in the background
@@ -83,6 +83,16 @@ def best_modules(source: Source, part: str, code: CompiledPart, real: FloatType)
     if to.cache is not None:
         _store_source(to.cache, to.quick_name, to.facts, packed, characters)
     return packed, characters
+
+
+def is_cached(source: Source, parts: Sequence[str], real: FloatType) -> bool:
+    """Return True if the cache has all of the parts, of the best code or of quick code."""
+    cache = shared()
+    if cache is None:
+        return False
+    backends = [backend for backend in (source.backend, source.backend.quick) if backend is not None]
+    keys = [source.keys(parts, real, backend) for backend in backends]
+    return any(some and all(key in cache for key in some.values()) for some in keys)
 
 
 def improvable(part: str, source: Source, real: FloatType) -> ImprovablePart:
@@ -184,10 +194,10 @@ def _emitted(
     """Compile parts in parallel; ``stored`` is True if the cache will store them, which the notice mentions."""
     if not texts:
         return {}
-    after = "; the cache stores it for the next process" if stored else ""
-    notice = Notice(f"linkwork: compiling {source.recipe.name} takes more than a second{after}")
+    notice = CompileNotice(source.recipe.name, stored)
     start, modules = time.perf_counter(), [text for some in texts.values() for text in some]
     objects = iter(backend.emit(modules, notice))
+    notice.end()
     each = (time.perf_counter() - start) / sum(map(len, modules))
 
     def compiled_part(part: str) -> CompiledPart:

@@ -13,7 +13,7 @@ from linkwork._util.checked_arguments import public
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.backends import default_backend
 from linkwork.compiler.build import Recipe, Source
-from linkwork.compiler.casadi.to_casadi import to_casadi
+from linkwork.compiler.cache.function_content import UnknownContentError
 from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.derivatives.derivative_recipes import Base, Derivative
 from linkwork.compiler.derivatives.kernel_derivatives import Differentiable
@@ -231,7 +231,15 @@ class Kernel(Differentiable):
         than two dimensions all but the last are merged: (nb, 4, 4) becomes (4 nb, 4). Raises ImportError without
         CasADi, and ValueError for constructs without a CasADi counterpart, such as a loop with a condition.
         """
+        from linkwork.compiler.casadi.to_casadi import to_casadi
+
         return to_casadi(self._source.traced)
+
+    def _trace_content(self) -> Any:
+        """Return what the trace of a function that calls this kernel depends on.  Raises UnknownContentError."""
+        if self._base.identity is None:
+            raise UnknownContentError(f"kernel {self.name!r} is not traced yet")
+        return self._base.identity, self.inputs, self.outputs, self._nesting, self._spaces
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError(
@@ -267,10 +275,19 @@ def source_and_code(kernel: Kernel) -> tuple[Source, KernelCode]:
     return kernel._source, kernel._code
 
 
-def make_ready(kernel: Kernel, best: bool = False) -> None:
-    """Compile everything that calls with float64 may need; with ``best`` it is not quick code."""
-    kernel._code.make(kernel._source.backend.entries, best=best)
-    kernel._general.loops[0].make(best=best)
+def make_ready(kernel: Kernel, best: bool = False, few: bool = False) -> None:
+    """Compile everything that calls with float64 may need.
+
+    With ``best`` it is not quick code.  With ``few`` calls with three or more samples are left out, which need code for
+    vectors of samples.
+    """
+    backend = kernel._source.backend
+    few = few and bool(backend.few_entry)
+    kernel._code.make([name for name in backend.entries if not (few and name == backend.batch_entry)], best=best)
+    if few:
+        kernel._general.loops[0].make_few()
+    else:
+        kernel._general.loops[0].make(best=best)
 
 
 def call_state(kernel: Kernel) -> State:

@@ -9,9 +9,10 @@ from itertools import accumulate, pairwise
 from typing import Any, ClassVar
 from weakref import WeakMethod, ref
 
+from linkwork._util.console import log_compilation
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.build import Source
-from linkwork.compiler.code_parts import CompiledPart, best_modules, compiled, improvable, store_best
+from linkwork.compiler.code_parts import CompiledPart, best_modules, compiled, improvable, is_cached, store_best
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 
 __all__ = ["KernelCode", "compilations"]
@@ -48,6 +49,11 @@ class KernelCode:
             self.make([name], real)
             result = self._entries[name, real]
         return result
+
+    def is_cached(self, name: str, real: FloatType) -> bool:
+        """Return True if an entry needs no compilation: it is loaded, or the cache has its parts."""
+        parts = self.source.backend.parts(name, real)
+        return (name, real) in self._entries or is_cached(self.source, parts, real)
 
     def make(self, names: Iterable[str], real: FloatType = DOUBLE, best: bool = False) -> None:
         """Compile together those of the entries that are available and not loaded yet.
@@ -127,7 +133,7 @@ class KernelCode:
         backend = source.backend
         ends = [0]
         to = {part: improvable(part, source, real) for part in parts}
-        here, start = ref(self), time.perf_counter()
+        here, name, start = ref(self), source.recipe.name, time.perf_counter()
 
         def modules() -> tuple[list[bytes], int]:
             every = [best_modules(source, part, code, real) for part, code in quick.items()]
@@ -136,6 +142,7 @@ class KernelCode:
 
         def done(objects: list[bytes]) -> None:
             seconds = time.perf_counter() - start
+            log_compilation(f"{name} again, in the background,", seconds)
             best = {}
             for part, (first, end) in zip(parts, pairwise(ends), strict=True):
                 best[part] = CompiledPart(tuple(objects[first:end]), False, seconds / len(parts))

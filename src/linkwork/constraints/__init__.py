@@ -1,6 +1,8 @@
 """Constraints of mechanisms: loops, rolling, couplings, prescribed motion and user functions."""
 
-from linkwork.constraints.check_constraint import check_constraint as check_constraint
+from typing import TYPE_CHECKING
+
+from linkwork._util.lazy_imports import public_names
 from linkwork.constraints.constraint import Constraint as Constraint
 from linkwork.constraints.constraint import Kinematics as Kinematics
 from linkwork.constraints.constraint import Rates as Rates
@@ -31,6 +33,9 @@ from linkwork.constraints.prescribed_motion import Prescribed as Prescribed
 from linkwork.constraints.user_functions import Holonomic as Holonomic
 from linkwork.constraints.user_functions import Pfaffian as Pfaffian
 from linkwork.constraints.user_functions import StateQuery as StateQuery
+
+if TYPE_CHECKING:
+    from linkwork.constraints.constraint_contract import check_constraint as check_constraint
 
 ALL: tuple[type[Constraint], ...] = (
     LoopJoint,
@@ -71,7 +76,7 @@ __all__ = [
     "check_constraint",
 ]
 
-
-def __dir__() -> list[str]:
-    """The documented names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(
+        __name__, __all__, {"linkwork.constraints.constraint_contract": "check_constraint"}
+    )

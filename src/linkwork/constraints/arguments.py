@@ -24,7 +24,9 @@ __all__ = [
 def read_length(kind: str, argument: str, value: Any) -> float:
     """Return a length [m] as a float.  Raises ValueError unless it is positive and finite."""
     return float(
-        finite_number(kind, argument, value, above=0.0, most=LARGEST, symbols=False, what="a length > 0", unit="m")
+        finite_number(
+            kind, argument, value, above=0.0, most=LARGEST, symbols=False, description="a length > 0", unit="m"
+        )
     )
 
 
@@ -37,7 +39,7 @@ def read_number(kind: str, argument: str, value: Any, zero: bool = True) -> floa
     """Return a number as a float.  Raises ValueError for one that is not finite and, unless ``zero``, for 0."""
     return float(
         finite_number(
-            kind, argument, value, least=-LARGEST, most=LARGEST, symbols=False, what="a number", nonzero=not zero
+            kind, argument, value, least=-LARGEST, most=LARGEST, symbols=False, description="a number", nonzero=not zero
         )
     )
 

@@ -84,7 +84,7 @@ class Kinematics(Protocol):
     def between(self, frame: str, relative_to: str = "world") -> RelativeMotion:
         """Return the motion of the frame B (``frame``) relative to the frame A (``relative_to``)."""
 
-    def place_of(self, point: str) -> tuple[str, Vec3]:
+    def locate(self, point: str) -> tuple[str, Vec3]:
         """Return the frame to which a point is fixed, and its position in it [m]."""
 
     def axis_of(self, direction: str) -> tuple[str, Vec3]:

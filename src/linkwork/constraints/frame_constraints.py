@@ -106,11 +106,11 @@ class Ball(Constraint):
         return ("m",) * 3
 
     def error(self, state: Kinematics) -> list[Any]:
-        frame, position = state.place_of(self.b)
+        frame, position = state.locate(self.b)
         return [*(relative_point(state, self.a, frame).point - (position + self.point))]
 
     def rates(self, state: Kinematics) -> Rates:
-        frame, _ = state.place_of(self.b)
+        frame, _ = state.locate(self.b)
         return relative_point(state, self.a, frame).rates(*AXES)
 
     def checked(self, robot: Any) -> Iterable[str]:

@@ -136,7 +136,7 @@ class RelativePoint:
 
 def relative_point(state: Kinematics, point: str, relative_to: str) -> RelativePoint:
     """Return the motion of a point, or of a frame's origin, relative to the frame ``relative_to``."""
-    frame, position = state.place_of(point)
+    frame, position = state.locate(point)
     return RelativePoint(state.between(frame, relative_to), position)
 
 

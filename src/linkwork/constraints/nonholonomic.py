@@ -61,11 +61,11 @@ class NoSlip(Constraint):
         return ("m",) * len(self.directions)
 
     def velocity(self, state: Kinematics) -> list[Any]:
-        between = state.between(state.place_of(self.point)[0], self.relative_to)
+        between = state.between(state.locate(self.point)[0], self.relative_to)
         return [between.twist.dot(line.wrench) for line in self._lines(state, between)]
 
     def rates(self, state: Kinematics) -> Rates:
-        between = state.between(state.place_of(self.point)[0], self.relative_to)
+        between = state.between(state.locate(self.point)[0], self.relative_to)
         return along(between, self._lines(state, between))
 
     def checked(self, robot: Any) -> Iterator[str]:
@@ -85,7 +85,7 @@ class NoSlip(Constraint):
 
         A direction that is fixed to another body rotates in B with that body.
         """
-        B, c = state.place_of(self.point)
+        B, c = state.locate(self.point)
         result = []
         for direction in self.directions:
             D, e = state.axis_of(direction)

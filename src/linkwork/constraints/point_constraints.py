@@ -240,6 +240,6 @@ class Distance(Constraint):
 
         The motion is that of b's frame B relative to a's.  The point and the vector are in the axes of B [m].
         """
-        (A, a), (B, b) = state.place_of(self.a), state.place_of(self.b)
+        (A, a), (B, b) = state.locate(self.a), state.locate(self.b)
         between = state.between(B, A)
         return between, b, b + between.pose.rotation.inv_act(between.pose.translation - a)

@@ -107,7 +107,7 @@ class StateQuery:
         P, A, E = self._frames(name, relative_to, expressed_in)
 
         def values() -> list[Any]:
-            B, r = self._k.place_of(P)
+            B, r = self._k.locate(P)
             V = self._k.between(B, A).twist
             return [*(self._k.pose(B, E).rotation @ (V.linear + V.angular.cross(r)))]
 
@@ -134,7 +134,7 @@ class StateQuery:
         return _evaluate_on(self._name, outputs, self._symbols, answers)
 
     @property
-    def asked(self) -> tuple[tuple[str, ...], ...]:
+    def queries(self) -> tuple[tuple[str, ...], ...]:
         """Queries that the function has sent: each is a tuple of a method's name and its arguments."""
         return tuple(self._answers)
 
@@ -174,7 +174,7 @@ class OfFunction(Constraint):
         default=(), kw_only=True, repr=False
     )  # pairs of a frame's name in the function and in the robot, for renamed frames
     count: int = field(default=0, kw_only=True, compare=False, repr=False)  # number of rows, set by `bind`
-    asked: tuple[tuple[str, ...], ...] = field(
+    queries: tuple[tuple[str, ...], ...] = field(
         default=(), kw_only=True, compare=False, repr=False
     )  # queries of the function
     time_dependent: bool = field(default=False, kw_only=True, compare=False, repr=False)
@@ -183,7 +183,7 @@ class OfFunction(Constraint):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise TypeError(f"constraint {self.name!r}: expected a function of k, got {self.function!r}")
-        units = names_of(type(self).__name__, "units", self.units, what="a unit, or one for each row")
+        units = names_of(type(self).__name__, "units", self.units, description="a unit, or one for each row")
         if not units or any(unit not in ("m", "rad") for unit in units):
             raise ValueError(
                 f'constraint {self.name!r}: units: expected "m" or "rad", or one for each row, got {units}'
@@ -197,7 +197,7 @@ class OfFunction(Constraint):
     @property
     def references(self) -> References:
         by_kind: dict[str, list[str]] = {"frames": [], "joints": [], "points": [], "directions": []}
-        for method, *names in self.asked:
+        for method, *names in self.queries:
             first = {"q": "joints", "v": "joints", "point": "points", "point_velocity": "points"}
             kinds = [first.get(method, "directions" if method == "direction" else "frames")] + ["frames"] * len(names)
             for kind, name in zip(kinds, names, strict=False):
@@ -225,10 +225,14 @@ class OfFunction(Constraint):
             raise ValueError(
                 f"constraint {self.name!r}: units: expected one for each of {len(result)} rows, got {self.units}"
             )
-        methods = {query[0] for query in state_query.asked}
+        methods = {query[0] for query in state_query.queries}
         time_dependent, uses_inertia = "time" in methods, "center_of_mass" in methods
         return replace(
-            self, count=len(result), asked=state_query.asked, time_dependent=time_dependent, uses_inertia=uses_inertia
+            self,
+            count=len(result),
+            queries=state_query.queries,
+            time_dependent=time_dependent,
+            uses_inertia=uses_inertia,
         )
 
     def with_names(self, names: Mapping[str, str]) -> Self:
@@ -239,8 +243,8 @@ class OfFunction(Constraint):
         before = dict(self.names)
         after = {known: with_names(name, names) for known, name in before.items()}
         after |= {known: name for known, name in names.items() if known not in before}
-        asked = tuple((method, *(with_names(name, names) for name in rest)) for method, *rest in self.asked)
-        return replace(self, names=tuple(sorted(after.items())), asked=asked)
+        queries = tuple((method, *(with_names(name, names) for name in rest)) for method, *rest in self.queries)
+        return replace(self, names=tuple(sorted(after.items())), queries=queries)
 
     def __getstate__(self) -> dict[str, Any]:
         refuse_pickling(self)

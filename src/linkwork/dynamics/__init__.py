@@ -3,13 +3,22 @@
 The functions are methods of `linkwork.Robot`; `linkwork.parameters` has functions of the inertial parameters of a body.
 """
 
-from linkwork.dynamics.base_parameters import BaseParameters
+from typing import TYPE_CHECKING
+
+from linkwork._util.lazy_imports import public_names
+
+if TYPE_CHECKING:
+    from linkwork.dynamics.base_parameters import BaseParameters
 
 __all__ = [
     "BaseParameters",
 ]
 
-
-def __dir__() -> list[str]:
-    """The documented names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(
+        __name__,
+        __all__,
+        {
+            "linkwork.dynamics.base_parameters": "BaseParameters",
+        },
+    )

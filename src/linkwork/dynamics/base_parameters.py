@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork._util.result import Made
+from linkwork._util.result import ReturnedValue
 
 __all__ = ["BaseParameters", "base_parameters_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class BaseParameters(Made):
+class BaseParameters(ReturnedValue):
     """Base parameters β = P π: the linear combinations of the parameters π on which joint forces depend.
 
     Y is the regressor of inverse dynamics, τ = Y π, and Y_b are its independent columns: Y π = Y_b β in every state.

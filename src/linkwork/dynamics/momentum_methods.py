@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork import dynamics
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import non_negative
 from linkwork.dynamics.algorithms import ROWS as DYNAMICS
 from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS, joint_parameters
-from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
 from linkwork.dynamics.inertial_parameters import explain
 from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
@@ -293,7 +293,7 @@ class RegressorMethods(ConfigurationMethods):
     @public(tolerance=non_negative)
     def base_parameters(
         self, *, passive: bool = False, samples: int | None = None, seed: int = 0, tolerance: float = 1e-9
-    ) -> BaseParameters:
+    ) -> dynamics.BaseParameters:
         """Return the combinations of parameters that joint forces depend on, by rank analysis of the regressor.
 
         `inverse_dynamics_regressor` is stacked over ``samples`` random states, by default three times as many rows as
@@ -313,6 +313,8 @@ class RegressorMethods(ConfigurationMethods):
         q = self.random_configuration(rng, size=count)
         v, a = rng.normal(size=(2, count, self.nv))
         Y = self.inverse_dynamics_regressor(q, v, a, passive=passive).reshape(count * self.nv, columns)
+        from linkwork.dynamics.base_parameters import base_parameters_of
+
         return base_parameters_of(Y, self.parameter_names(passive=passive), tolerance)
 
     @public(tolerance=non_negative)

@@ -245,7 +245,7 @@ class ControlTask:
 
     def __post_init__(self) -> None:
         robot: Any = self.robot
-        object.__setattr__(self, "joints", names("ControlTask", "joints", self.joints, what="names of joints"))
+        object.__setattr__(self, "joints", names("ControlTask", "joints", self.joints, description="names of joints"))
         for name in self.joints:
             if robot.joint(name).nv != 1:
                 raise ValueError(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import replace
-from xml.sax.saxutils import quoteattr
 
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Findings, Issue, Location, ModelError, UnknownNameError
@@ -116,6 +115,8 @@ def srdf_text(tree: Tree) -> str:
 
     Raises ValueError if more than `MAX_PAIRS` pairs never move: all pairs of links that are welded together.
     """
+    from xml.sax.saxutils import quoteattr  # imports urllib and all of email
+
     disabled = {frozenset((pair.a, pair.b)): pair for pair in tree.disabled_collisions}
     enabled = {frozenset(pair) for pair in tree.enabled_collisions}
     adjacent = []

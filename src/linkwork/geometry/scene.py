@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.messages import listed, repeated
 from linkwork.errors import UnknownNameError
 from linkwork.geometry.fields import FIELDS, field_row
@@ -377,6 +378,9 @@ class Scene:
         return f"<Scene of {len(self)}: {listed(self.names)}>" if self._obstacles else "<Scene without obstacles>"
 
 
+add_foreign_names(Scene, "Scene")
+
+
 def _obstacles_of(name: str, shape: Shape, pose: Any, existing: Container[str]) -> list[Obstacle]:
     """Return an obstacle, or those of a compound's components, "name[0]", "name[1]", ...
 
@@ -407,7 +411,7 @@ def _check(obstacle: Obstacle, caller: str) -> None:
         if isinstance(obstacle.shape, Mesh):
             remedy = (
                 "; load the mesh file: linkwork.shapes.load_mesh(path).convex_hull() returns its hull, "
-                "convex_pieces() also preserves hollows"
+                "convex_decomposition() also preserves hollows"
             )
         raise TypeError(f"{expected}, got {obstacle.shape!r}{remedy}")
     if any(abs(x) > LARGEST for x in obstacle.pose.translation):

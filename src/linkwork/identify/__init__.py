@@ -19,12 +19,17 @@ Results are immutable values with arrays, standard deviations and errors at held
 <BaseParameterFit: 43 base parameters from 150 samples>
 """
 
-from linkwork.identify.base_parameter_fit import BaseParameterFit, base_parameters
-from linkwork.identify.excitation import Excitation, ExcitingTrajectory, excitation, exciting_trajectory
-from linkwork.identify.kinematic_calibration import PlacementFit, placements
-from linkwork.identify.measurements import HeldOut
-from linkwork.identify.physically_consistent_fit import InertiaFit, inertias
-from linkwork.identify.signal_filtering import Signals, differentiate, low_pass
+from typing import TYPE_CHECKING
+
+from linkwork._util.lazy_imports import public_names
+
+if TYPE_CHECKING:
+    from linkwork.identify.base_parameter_fit import BaseParameterFit, base_parameters
+    from linkwork.identify.kinematic_calibration import PlacementFit, placements
+    from linkwork.identify.measurements import HeldOut
+    from linkwork.identify.motion_excitation import Excitation, ExcitingTrajectory, excitation, exciting_trajectory
+    from linkwork.identify.physically_consistent_fit import InertiaFit, inertias
+    from linkwork.identify.signal_filtering import Signals, differentiate, low_pass
 
 __all__ = [
     "BaseParameterFit",
@@ -43,7 +48,16 @@ __all__ = [
     "placements",
 ]
 
-
-def __dir__() -> list[str]:
-    """Return the documented names of this package."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(
+        __name__,
+        __all__,
+        {
+            "linkwork.identify.base_parameter_fit": "BaseParameterFit base_parameters",
+            "linkwork.identify.motion_excitation": "Excitation ExcitingTrajectory excitation exciting_trajectory",
+            "linkwork.identify.kinematic_calibration": "PlacementFit placements",
+            "linkwork.identify.measurements": "HeldOut",
+            "linkwork.identify.physically_consistent_fit": "InertiaFit inertias",
+            "linkwork.identify.signal_filtering": "Signals differentiate low_pass",
+        },
+    )

@@ -5,39 +5,44 @@ of this module and constraints of `linkwork.constraints`.  `Robot.closed_form` c
 formulas.
 """
 
-from linkwork.ik.check_task import check_task
-from linkwork.ik.closed_form import ClosedForm, IKBranches
-from linkwork.ik.differential import DifferentialIK
-from linkwork.ik.failure_analysis import BlockingLimit, Singularity
-from linkwork.ik.ik_problem import IKProblem
-from linkwork.ik.path_ik import IKPathResult, JointDiscontinuity
-from linkwork.ik.reach_bounds import UnreachableCertificate
-from linkwork.ik.result import IKResult
-from linkwork.ik.tasks import AlignTask as AlignTask
-from linkwork.ik.tasks import BoxTask as BoxTask
-from linkwork.ik.tasks import CenterOfMassTask as CenterOfMassTask
-from linkwork.ik.tasks import ClearanceTask as ClearanceTask
-from linkwork.ik.tasks import ConstraintTask as ConstraintTask
-from linkwork.ik.tasks import DistanceTask as DistanceTask
-from linkwork.ik.tasks import FunctionTask as FunctionTask
-from linkwork.ik.tasks import JointTask as JointTask
-from linkwork.ik.tasks import JointVelocityTask as JointVelocityTask
-from linkwork.ik.tasks import LookAtTask as LookAtTask
-from linkwork.ik.tasks import ManipulabilityTask as ManipulabilityTask
-from linkwork.ik.tasks import MomentumTask as MomentumTask
-from linkwork.ik.tasks import OrientationTask as OrientationTask
-from linkwork.ik.tasks import PoseTask as PoseTask
-from linkwork.ik.tasks import PositionTask as PositionTask
-from linkwork.ik.tasks import PostureTask as PostureTask
-from linkwork.ik.tasks import Soft as Soft
-from linkwork.ik.tasks import SupportPolygonTask as SupportPolygonTask
-from linkwork.ik.tasks import Task as Task
-from linkwork.ik.tasks import TaskKinematics as TaskKinematics
-from linkwork.ik.tasks import TaskRows as TaskRows
-from linkwork.ik.tasks import TaskTarget as TaskTarget
-from linkwork.ik.tasks import Within as Within
-from linkwork.ik.traced_ik import IKArrays
-from linkwork.ik.velocity_result import VelocityResult
+from typing import TYPE_CHECKING
+
+from linkwork._util.lazy_imports import public_names
+
+if TYPE_CHECKING:
+    from linkwork.ik.closed_form import ClosedForm, IKBranches
+    from linkwork.ik.differential import DifferentialIK
+    from linkwork.ik.failure_analysis import BlockingLimit, Singularity
+    from linkwork.ik.ik_problem import IKProblem
+    from linkwork.ik.path_ik import IKPathResult, JointDiscontinuity
+    from linkwork.ik.reach_bounds import UnreachableCertificate
+    from linkwork.ik.result import IKResult
+    from linkwork.ik.task_contract import check_task
+    from linkwork.ik.tasks import AlignTask as AlignTask
+    from linkwork.ik.tasks import BoxTask as BoxTask
+    from linkwork.ik.tasks import CenterOfMassTask as CenterOfMassTask
+    from linkwork.ik.tasks import ClearanceTask as ClearanceTask
+    from linkwork.ik.tasks import ConstraintTask as ConstraintTask
+    from linkwork.ik.tasks import DistanceTask as DistanceTask
+    from linkwork.ik.tasks import FunctionTask as FunctionTask
+    from linkwork.ik.tasks import JointTask as JointTask
+    from linkwork.ik.tasks import JointVelocityTask as JointVelocityTask
+    from linkwork.ik.tasks import LookAtTask as LookAtTask
+    from linkwork.ik.tasks import ManipulabilityTask as ManipulabilityTask
+    from linkwork.ik.tasks import MomentumTask as MomentumTask
+    from linkwork.ik.tasks import OrientationTask as OrientationTask
+    from linkwork.ik.tasks import PoseTask as PoseTask
+    from linkwork.ik.tasks import PositionTask as PositionTask
+    from linkwork.ik.tasks import PostureTask as PostureTask
+    from linkwork.ik.tasks import Soft as Soft
+    from linkwork.ik.tasks import SupportPolygonTask as SupportPolygonTask
+    from linkwork.ik.tasks import Task as Task
+    from linkwork.ik.tasks import TaskKinematics as TaskKinematics
+    from linkwork.ik.tasks import TaskRows as TaskRows
+    from linkwork.ik.tasks import TaskTarget as TaskTarget
+    from linkwork.ik.tasks import Within as Within
+    from linkwork.ik.traced_ik import IKArrays
+    from linkwork.ik.velocity_result import VelocityResult
 
 __all__ = [
     "AlignTask",
@@ -78,7 +83,26 @@ __all__ = [
     "check_task",
 ]
 
-
-def __dir__() -> list[str]:
-    """Return the documented names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(
+        __name__,
+        __all__,
+        {
+            "linkwork.ik.task_contract": "check_task",
+            "linkwork.ik.closed_form": "ClosedForm IKBranches",
+            "linkwork.ik.differential": "DifferentialIK",
+            "linkwork.ik.failure_analysis": "BlockingLimit Singularity",
+            "linkwork.ik.ik_problem": "IKProblem",
+            "linkwork.ik.path_ik": "IKPathResult JointDiscontinuity",
+            "linkwork.ik.reach_bounds": "UnreachableCertificate",
+            "linkwork.ik.result": "IKResult",
+            "linkwork.ik.tasks": (
+                "AlignTask BoxTask CenterOfMassTask ClearanceTask ConstraintTask DistanceTask FunctionTask "
+                "JointTask JointVelocityTask LookAtTask ManipulabilityTask MomentumTask OrientationTask "
+                "PoseTask PositionTask PostureTask Soft SupportPolygonTask Task TaskKinematics TaskRows "
+                "TaskTarget Within"
+            ),
+            "linkwork.ik.traced_ik": "IKArrays",
+            "linkwork.ik.velocity_result": "VelocityResult",
+        },
+    )

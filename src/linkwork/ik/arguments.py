@@ -189,7 +189,7 @@ def _put(result: np.ndarray, indices: np.ndarray, argument: str, x: Any) -> None
 def read_locked(caller: str, robot: Any, locked: Any) -> tuple[str, ...]:
     """Return the names of joints that keep their positions of ``q_init``."""
     value = tuple(locked) if isinstance(locked, Mapping) else locked
-    names = names_of(caller, "locked", value, what="names of joints")
+    names = names_of(caller, "locked", value, description="names of joints")
     tree = robot.tree
     for name in names:
         body = tree.bodies[tree.joint_index(name)]

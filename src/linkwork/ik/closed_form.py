@@ -217,7 +217,7 @@ class ClosedForm:
             raise ValueError(f"closed_form: expected a redundant arm, got six axes: {self.family}")
         if np.shape(X_target) != (4, 4):
             raise ValueError(f"closed_form: X_target: expected one pose (4, 4), got shape {np.shape(X_target)}")
-        samples = integer("closed_form", "samples", samples, least=4, what="an integer")
+        samples = integer("closed_form", "samples", samples, least=4, description="an integer")
         low, high = (-math.pi, math.pi) if self.redundant == ELBOW else self._locked_range()
         low, high = (low, high) if math.isfinite(high - low) else (-math.pi, math.pi)
         name = "elbow" if self.redundant == ELBOW else "locked"

@@ -15,6 +15,7 @@ from linkwork._util.validation import finite_number, floats, positive
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, where
+from linkwork.ik.algorithms.defaults import DAMPING
 from linkwork.ik.algorithms.differential_step import velocity_step
 from linkwork.ik.algorithms.hierarchical_qp import cascade_step, is_plain
 from linkwork.ik.algorithms.joint_bounds import MotionLimits
@@ -33,7 +34,6 @@ __all__ = ["DifferentialIK"]
 
 _OFF = 1e-6  # permitted deviation of a target from a rotation
 _NO_BOUND = 1e290  # replaces infinite bounds, since non-finite arguments take the kernel's slow path
-DAMPING = 0.1
 _kernels: LazyCache[Kernel] = LazyCache(256)
 
 

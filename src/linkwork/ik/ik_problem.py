@@ -11,6 +11,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import duration, integer
+from linkwork.ik.algorithms.defaults import JUMP, STEPS
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.ik.arguments import (
     check_tasks,
@@ -40,7 +41,7 @@ from linkwork.ik.multiple_solutions import (
     run_until_deadline,
     several_solutions,
 )
-from linkwork.ik.path_ik import JUMP, IKPathResult, follow
+from linkwork.ik.path_ik import IKPathResult, follow
 from linkwork.ik.reach_bounds import Chain, task_chain
 from linkwork.ik.result import IKResult
 from linkwork.ik.soft_restarts import FEW_STARTS, STARTS, SoftResiduals, restart_soft_tasks
@@ -54,7 +55,6 @@ from linkwork.kinematics.algorithms.coordinates import LimitBox, coordinate_indi
 
 __all__ = ["IKProblem"]
 
-STEPS = 6000  # default iterations of all starts: 1 in 700 humanoid problems needs more than half of them
 SOON = 800  # iterations before a reach bound is checked for a proof of infeasibility
 _MOST_STARTS = 100_000
 _OFF = 1e-6  # permitted deviation of a target from a rotation
@@ -87,10 +87,10 @@ class IKProblem:
         self.solver = choose_solver(caller, solver, self.tasks)
         self.lower, self.upper = read_limits(caller, robot, position_limits)
         self.locked = read_locked(caller, robot, locked)
-        self.max_iterations = integer(caller, "max_iterations", max_iterations, least=1, what="an integer")
+        self.max_iterations = integer(caller, "max_iterations", max_iterations, least=1, description="an integer")
         if num_starts is not None:
             num_starts = integer(
-                caller, "num_starts", num_starts, least=1, most=_MOST_STARTS, what="None or an integer"
+                caller, "num_starts", num_starts, least=1, most=_MOST_STARTS, description="None or an integer"
             )
         self.shapes = target_shapes(robot.tree, self.tasks)
         own = [x for task in self.tasks for x in task.tolerances]

@@ -8,19 +8,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork import ik
 from linkwork.errors import ArgumentError
 from linkwork.expr.arrays.symbol_array import is_traced
-from linkwork.ik.closed_form import ClosedForm, closed_form_of
-from linkwork.ik.differential import DAMPING, DifferentialIK
-from linkwork.ik.ik_problem import STEPS, IKProblem
-from linkwork.ik.path_ik import JUMP, IKPathResult
-from linkwork.ik.result import IKResult
-from linkwork.ik.tasks.arguments import pose_tolerance
-from linkwork.ik.tasks.frame_tasks import Axes, PoseTask, PositionTask
-from linkwork.ik.tasks.joint_tasks import PostureTask
-from linkwork.ik.tasks.task import TOLERANCE, Task
-from linkwork.ik.traced_ik import traced_solution
-from linkwork.ik.velocity_result import VelocityResult
+from linkwork.ik.algorithms.defaults import DAMPING, JUMP, STEPS, TOLERANCE, Axes
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.spatial.arguments import is_like_rotation
@@ -50,7 +41,7 @@ class InverseKinematicsMethods(RobotBase):
         time_limit: float | None = None,
         num_solutions: int | None = None,
         max_iterations: int = STEPS,
-    ) -> IKResult:
+    ) -> ik.IKResult:
         """Compute configurations at which a frame has a pose, within limits; one pose or a batch.
 
         ``X_target``: pose (..., 4, 4) of ``frame`` in ``relative_to``, or position (..., 3) of its origin [m].  With a
@@ -104,42 +95,44 @@ class InverseKinematicsMethods(RobotBase):
             if known is not None and X_target.__class__ is np.ndarray and X_target.shape == (4, 4):
                 if nearest_to is None:
                     if q_init is None:
-                        return cast(IKResult, known.single(known.midrange, X_target))
+                        return cast("ik.IKResult", known.single(known.midrange, X_target))
                     if q_init.__class__ is np.ndarray and q_init.shape == (self.nq,) and known.plain:
-                        return cast(IKResult, known.single(q_init, X_target))
+                        return cast("ik.IKResult", known.single(q_init, X_target))
                 elif (
                     nearest_to.__class__ is np.ndarray
                     and nearest_to.shape == (self.nq,)
                     and q_init is None
                     and known.plain
                 ):
-                    return cast(IKResult, known.nearest(nearest_to, X_target))
+                    return cast("ik.IKResult", known.nearest(nearest_to, X_target))
         traced = has_symbols(self._subject) or any(map(is_traced, (X_target, q_init, nearest_to, posture)))
         for argument, option in (("posture", posture), ("num_solutions", num_solutions), ("time_limit", time_limit)):
             if traced and option is not None:
                 raise ValueError(f"inverse_kinematics: {argument}: not supported in a compiled function")
+        from linkwork.ik.tasks.arguments import pose_tolerance
+
         tolerance = pose_tolerance("inverse_kinematics", position_tolerance, orientation_tolerance)
-        task_type: type[PoseTask] | type[PositionTask] = PoseTask
+        task_type: type[ik.PoseTask] | type[ik.PositionTask] = ik.PoseTask
         if _is_position(X_target):
             if orientation_tolerance.__class__ is not float or orientation_tolerance not in (TOLERANCE, np.inf):
                 raise ValueError(
                     "inverse_kinematics: orientation_tolerance: expected a pose (4, 4) as X_target, got a position, "
                     "whose orientation is free; use lw.pose(position, rpy=...)"
                 )
-            task_type, tolerance = PositionTask, tolerance[3:]
+            task_type, tolerance = ik.PositionTask, tolerance[3:]
             if key:
                 key = (*key, "position")
                 known = self._calls.get(key)
                 if known is not None and not traced:
-                    return cast(IKResult, known.solve(q_init, nearest_to=nearest_to, X_target=X_target))
+                    return cast("ik.IKResult", known.solve(q_init, nearest_to=nearest_to, X_target=X_target))
         if posture is not None:
             if nearest_to is not None or num_solutions is not None:
                 raise ValueError(
                     "inverse_kinematics: posture: cannot be combined with nearest_to or num_solutions; omit one"
                 )
             task = task_type(frame, relative_to=relative_to, axes=axes, tolerance=tolerance, name="X_target")
-            both = [task, PostureTask(weight=1.0, name="posture")]
-            problem = IKProblem(
+            both = [task, ik.PostureTask(weight=1.0, name="posture")]
+            problem = ik.IKProblem(
                 self,
                 both,
                 position_limits=position_limits,
@@ -151,7 +144,7 @@ class InverseKinematicsMethods(RobotBase):
             q_init = posture if q_init is None else q_init
             return problem.solve(q_init, time_limit=time_limit, X_target=X_target, posture=posture)
         task = task_type(frame, relative_to=relative_to, axes=axes, name="X_target")
-        problem = IKProblem(
+        problem = ik.IKProblem(
             type(self)(self._subject.tree) if traced else self,
             task,
             solver="auto" if nearest_to is None else "nearest",
@@ -162,7 +155,9 @@ class InverseKinematicsMethods(RobotBase):
             caller="inverse_kinematics",
         )
         if traced:
-            return cast(IKResult, traced_solution(problem, self._tree, q_init, nearest_to, {"X_target": X_target}))
+            from linkwork.ik.traced_ik import traced_solution
+
+            return cast("ik.IKResult", traced_solution(problem, self._tree, q_init, nearest_to, {"X_target": X_target}))
         if key and len(problem.shapes) == 1:
             self._calls[key] = cast(Any, problem)
         return problem.solve(
@@ -171,14 +166,14 @@ class InverseKinematicsMethods(RobotBase):
 
     def ik_problem(
         self,
-        tasks: Task | Iterable[Task],
+        tasks: ik.Task | Iterable[ik.Task],
         *,
         solver: str = "auto",
         position_limits: Any = None,
         locked: Sequence[str] = (),
         max_iterations: int = STEPS,
         num_starts: int | None = None,
-    ) -> IKProblem:
+    ) -> ik.IKProblem:
         """Build a reusable IK problem from hard and soft tasks and constraints.
 
         ``problem.solve(q_init, hand=X, ...)`` takes targets by task name.  ``max_iterations`` bounds the iterations of
@@ -187,7 +182,7 @@ class InverseKinematicsMethods(RobotBase):
         satisfies all tasks.  The default is 48, or 9 if there are more errors than velocities, so that no configuration
         satisfies all.  1 gives the local minimum reached from ``q_init``.
         """
-        return IKProblem(
+        return ik.IKProblem(
             self,
             tasks,
             solver=solver,
@@ -199,7 +194,7 @@ class InverseKinematicsMethods(RobotBase):
 
     def velocity_for(
         self,
-        tasks: Task | Iterable[Task],
+        tasks: ik.Task | Iterable[ik.Task],
         q: Array,
         dt: float,
         *,
@@ -210,7 +205,7 @@ class InverseKinematicsMethods(RobotBase):
         damping: float = DAMPING,
         locked: Sequence[str] = (),
         **targets: Any,
-    ) -> VelocityResult:
+    ) -> ik.VelocityResult:
         """Compute the velocity that moves tasks towards their targets in one time step, within limits.
 
         It is the solution of a quadratic program, for one state or a batch.
@@ -242,10 +237,10 @@ class InverseKinematicsMethods(RobotBase):
             key = known = None
         if known is None:
             options: dict[str, Any] = {"gain": gain, "time_constant": time_constant, "damping": damping}
-            known = DifferentialIK(self, given, dt, motion_limits=motion_limits, locked=locked, **options)
+            known = ik.DifferentialIK(self, given, dt, motion_limits=motion_limits, locked=locked, **options)
             if key is not None:
                 self._calls[key] = known
-        return cast(VelocityResult, known.velocity(q, v_last=v_last, **targets))
+        return cast("ik.VelocityResult", known.velocity(q, v_last=v_last, **targets))
 
     def inverse_kinematics_path(
         self,
@@ -260,7 +255,7 @@ class InverseKinematicsMethods(RobotBase):
         position_limits: Any = None,
         locked: Sequence[str] = (),
         max_joint_jump: ArrayLike = JUMP,
-    ) -> IKPathResult:
+    ) -> ik.IKPathResult:
         """Compute configurations at which a frame has the poses of a path, each near the previous one.
 
         ``X_path`` (..., T, 4, 4): poses of ``frame`` in ``relative_to``, one path or a batch.
@@ -271,8 +266,10 @@ class InverseKinematicsMethods(RobotBase):
 
         The result has ``q`` (..., T, nq), ``success`` (..., T), ``reconfigurations``, ``largest_jump``, ``explain()``.
         """
-        task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_path")
-        problem = IKProblem(
+        from linkwork.ik.tasks.arguments import pose_tolerance
+
+        task = ik.PoseTask(frame, relative_to=relative_to, axes=axes, name="X_path")
+        problem = ik.IKProblem(
             self,
             task,
             position_limits=position_limits,
@@ -288,7 +285,7 @@ class ClosedFormMethods(RobotBase):
 
     __slots__ = ()
 
-    def closed_form(self, frame: str, *, relative_to: str = "world", locked: str | None = None) -> ClosedForm | None:
+    def closed_form(self, frame: str, *, relative_to: str = "world", locked: str | None = None) -> ik.ClosedForm | None:
         """Return the closed form of the inverse kinematics of a frame, or None for an arm without one.
 
         The joints from ``relative_to`` to the frame must be six or seven revolute joints without couplings.  Six axes
@@ -312,8 +309,10 @@ class ClosedFormMethods(RobotBase):
         key = ("closed_form", frame, relative_to, locked)
         known: Any = self._calls.get(key) if all(isinstance(name, (str, type(None))) for name in key) else None
         if known is None:
+            from linkwork.ik.closed_form import closed_form_of
+
             known = self._calls[key] = cast(Any, (closed_form_of(self, frame, relative_to, locked),))
-        return cast("ClosedForm | None", known[0])
+        return cast("ik.ClosedForm | None", known[0])
 
 
 def _is_position(target: Any) -> bool:
@@ -323,7 +322,7 @@ def _is_position(target: Any) -> bool:
     """
     first = target[0] if isinstance(target, (list, tuple)) and target else target
     expected = "inverse_kinematics: X_target: expected poses of shape (..., 4, 4) or positions (..., 3)"
-    if isinstance(first, Task):
+    if isinstance(first, ik.Task):
         raise ArgumentError(f"{expected}, got {type(first).__name__}; use robot.ik_problem(tasks).solve()")
     try:
         shape: tuple[int, ...] = np.shape(target)

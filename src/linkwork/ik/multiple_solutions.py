@@ -46,7 +46,7 @@ def several_solutions(
 
     Raises ValueError for an invalid count.
     """
-    n = integer(problem.caller, "num_solutions", num_solutions, least=1, most=_MOST, what="an integer")
+    n = integer(problem.caller, "num_solutions", num_solutions, least=1, most=_MOST, description="an integer")
     ranks = {name: len(shape) for name, shape in problem.shapes.items()}
     shape = np.broadcast_shapes(q_init.shape[:-1], *(x.shape[: x.ndim - ranks[name]] for name, x in targets.items()))
     flat = {name: flat_states(x, ranks[name], shape) for name, x in targets.items()}

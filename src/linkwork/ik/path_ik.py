@@ -29,10 +29,9 @@ from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.poses import pose, pose_difference
 from linkwork.model.coordinate_names import joint_of
 
-__all__ = ["JUMP", "IKPathResult", "JointDiscontinuity", "follow"]
+__all__ = ["IKPathResult", "JointDiscontinuity", "follow"]
 
 
-JUMP = 0.5  # [rad, m]
 _FEW = np.array(25.0)  # iterations from the previous solution
 _MORE = np.array(200.0)  # iterations of each further start
 _STARTS = np.arange(1.0, 33.0)

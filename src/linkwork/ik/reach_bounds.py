@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import joints
-from linkwork._util.result import Made
+from linkwork._util.result import ReturnedValue
 from linkwork.ik.tasks.frame_tasks import PoseTask, PositionTask
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 
@@ -39,7 +39,7 @@ _ROUNDING = 1e-9  # relative tolerance of lengths for rounding
 
 
 @dataclass(frozen=True, init=False)
-class UnreachableCertificate(Made):
+class UnreachableCertificate(ReturnedValue):
     """Proof that no configuration reaches a target: the required length and the bound that it violates.
 
     ``kind`` is "far", "near" (too near to a point, which lies in a hole of the workspace), "aside" (off along the

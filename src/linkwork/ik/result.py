@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS
 from linkwork.errors import Status
@@ -347,6 +348,9 @@ class IKResult(Result):
     def __str__(self) -> str:
         """Return the explanation of one state, or a table of statuses of a batch."""
         return self.explain() if self._diagnostics.__class__ is list else _status_table(self.status.ravel().tolist())
+
+
+add_foreign_names(IKResult, "ik.IKResult")
 
 
 _ORDER = [*Status]

@@ -1,5 +1,8 @@
 """Joint types.  `ALL` lists them; tests, documentation and benchmarks run over it."""
 
+from typing import TYPE_CHECKING
+
+from linkwork._util.lazy_imports import public_names
 from linkwork.joints.base.joint_type import JointType as JointType
 from linkwork.joints.composite import Composite as Composite
 from linkwork.joints.cylindrical_and_helical import Cylindrical as Cylindrical
@@ -43,7 +46,5 @@ ALL: tuple[type[JointType], ...] = (
 
 __all__ = ["ALL", "JointType", *(kind.__name__ for kind in ALL)]
 
-
-def __dir__() -> list[str]:
-    """Return the documented names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(__name__, __all__)

@@ -1,7 +1,9 @@
 """The compiler's public interface for the packages above `kernels`."""
 
+from linkwork.compiler.backends import wait_for_compiler as wait_for_compiler
 from linkwork.compiler.cache.disk_cache import Cache as Cache
 from linkwork.compiler.cache.disk_cache import cache_location as cache_location
+from linkwork.compiler.cache.stored_arrays import stored_array as stored_array
 from linkwork.compiler.codegen.target import host as host
 from linkwork.compiler.codegen.target import levels as levels
 from linkwork.compiler.derivatives.tangent_spaces import Space as Space
@@ -46,4 +48,6 @@ __all__ = [
     "recycled",
     "set_num_threads",
     "single_call",
+    "stored_array",
+    "wait_for_compiler",
 ]

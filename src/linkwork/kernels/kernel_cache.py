@@ -65,3 +65,6 @@ class LazyCache(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._objects)
+
+    def _trace_content(self) -> None:
+        """Return None: traces do not depend on what is stored."""

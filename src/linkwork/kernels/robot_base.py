@@ -62,6 +62,10 @@ class RobotBase:
         self._calls: dict[Any, Callable[..., np.ndarray]] = {}
         self._kernels: LazyCache[Kernel] = LazyCache()
 
+    def _trace_content(self) -> Any:
+        """Return what the trace of a function that calls methods of this robot depends on."""
+        return self._subject
+
     @property
     def name(self) -> str:
         """Name of the robot, from its file or its builder."""
@@ -120,7 +124,12 @@ class RobotBase:
         optional_inputs = {key: value for key, value in optional_inputs.items() if value is not None}
         if not isinstance(axes, (str, Mapping)):
             instance(
-                name, row.wrench_arguments[1], axes, str, Mapping, what="a frame's name, or a dict of them by frame"
+                name,
+                row.wrench_arguments[1],
+                axes,
+                str,
+                Mapping,
+                description="a frame's name, or a dict of them by frame",
             )
         acting = tuple(_with_axes(row, wrenches, axes))
         if isinstance(axes, str) and axes != "world":
@@ -133,7 +142,9 @@ class RobotBase:
         except TypeError:
             self._refuse_names(name, options)
             for argument, value in options.items():
-                instance(name, argument, value, Hashable, what="True, False, a number, a string or a tuple of these")
+                instance(
+                    name, argument, value, Hashable, description="True, False, a number, a string or a tuple of these"
+                )
             raise
         if call is None:
             requested = (name, options | ({row.wrench_argument: dict(acting)} if acting else {}))

@@ -3,8 +3,13 @@
 The functions themselves are methods of `linkwork.Robot`.
 """
 
-from linkwork.kinematics.point_methods import PlacedDirection, PlacedPoint
-from linkwork.kinematics.poses import PropagatedMotion
+from typing import TYPE_CHECKING
+
+from linkwork._util.lazy_imports import public_names
+
+if TYPE_CHECKING:
+    from linkwork.kinematics.point_methods import PlacedDirection, PlacedPoint
+    from linkwork.kinematics.poses import PropagatedMotion
 
 __all__ = [
     "PlacedDirection",
@@ -12,7 +17,12 @@ __all__ = [
     "PropagatedMotion",
 ]
 
-
-def __dir__() -> list[str]:
-    """Return the documented names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(
+        __name__,
+        __all__,
+        {
+            "linkwork.kinematics.point_methods": "PlacedDirection PlacedPoint",
+            "linkwork.kinematics.poses": "PropagatedMotion",
+        },
+    )

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork._util.messages import numbers
+from linkwork._util.messages import number_list
 from linkwork._util.named_tuple_list import Named
 from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, RobotBase, edits
@@ -291,7 +291,7 @@ class PlacedPoint:
         return fixed_array([*self.point.position])
 
     def __repr__(self) -> str:
-        return f"<PlacedPoint {self.name!r}: at {numbers(self.position)} in {self.frame!r}>"
+        return f"<PlacedPoint {self.name!r}: at {number_list(self.position)} in {self.frame!r}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -316,4 +316,4 @@ class PlacedDirection:
         return fixed_array([*self.direction.vector])
 
     def __repr__(self) -> str:
-        return f"<PlacedDirection {self.name!r}: along {numbers(self.vector)} in {self.frame!r}>"
+        return f"<PlacedDirection {self.name!r}: along {number_list(self.vector)} in {self.frame!r}>"

@@ -4,13 +4,18 @@ The functions themselves are methods of `linkwork.Robot`: `assemble`, `branches`
 `minimal_coordinates` and `integrability`.
 """
 
-from linkwork.mechanisms.assembly.assembly_branches import Branches
-from linkwork.mechanisms.assembly.driven_motion import DrivenMotion
-from linkwork.mechanisms.assembly.result import Assembly
-from linkwork.mechanisms.equilibrium import Equilibrium
-from linkwork.mechanisms.integrability.frobenius_analysis import Integrability
-from linkwork.mechanisms.mobility.minimal_coordinates import MinimalCoordinates
-from linkwork.mechanisms.mobility.mobility_analysis import Mobility
+from typing import TYPE_CHECKING
+
+from linkwork._util.lazy_imports import public_names
+
+if TYPE_CHECKING:
+    from linkwork.mechanisms.assembly.assembly_branches import Branches
+    from linkwork.mechanisms.assembly.driven_motion import DrivenMotion
+    from linkwork.mechanisms.assembly.result import Assembly
+    from linkwork.mechanisms.equilibrium import Equilibrium
+    from linkwork.mechanisms.integrability.frobenius_analysis import Integrability
+    from linkwork.mechanisms.mobility.minimal_coordinates import MinimalCoordinates
+    from linkwork.mechanisms.mobility.mobility_analysis import Mobility
 
 __all__ = [
     "Assembly",
@@ -22,7 +27,17 @@ __all__ = [
     "Mobility",
 ]
 
-
-def __dir__() -> list[str]:
-    """The documented names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(
+        __name__,
+        __all__,
+        {
+            "linkwork.mechanisms.assembly.assembly_branches": "Branches",
+            "linkwork.mechanisms.assembly.driven_motion": "DrivenMotion",
+            "linkwork.mechanisms.assembly.result": "Assembly",
+            "linkwork.mechanisms.equilibrium": "Equilibrium",
+            "linkwork.mechanisms.integrability.frobenius_analysis": "Integrability",
+            "linkwork.mechanisms.mobility.minimal_coordinates": "MinimalCoordinates",
+            "linkwork.mechanisms.mobility.mobility_analysis": "Mobility",
+        },
+    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork import mechanisms
+from linkwork._util.lazy_imports import LazyModule
 from linkwork._util.progress import Progress
 from linkwork._util.validation import floats
 from linkwork.errors import UnknownNameError
@@ -16,23 +18,14 @@ from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
-from linkwork.mechanisms.assembly import (
-    Assembly,
-    Branches,
-    DrivenMotion,
-    assemble,
-    drive,
-    find_branches,
-    project,
-)
-from linkwork.mechanisms.integrability import Integrability, integrability_of
-from linkwork.mechanisms.mobility.configuration_sampling import Mechanism
-from linkwork.mechanisms.mobility.coordinate_selection import assembled_at, minimal_of
-from linkwork.mechanisms.mobility.length_scaling import Scales, characteristic_length
-from linkwork.mechanisms.mobility.minimal_coordinates import MinimalCoordinates
-from linkwork.mechanisms.mobility.mobility_analysis import Mobility, assembled_near, mobility_of
 from linkwork.model.function_spec import QUANTITIES
 from linkwork.spatial.arguments import checked_array
+
+if TYPE_CHECKING:
+    from linkwork.mechanisms import assembly
+    from linkwork.mechanisms.mobility.length_scaling import Scales
+else:
+    assembly = LazyModule("linkwork.mechanisms.assembly")
 
 __all__ = ["AssemblyMethods", "IntegrabilityMethods", "MobilityMethods"]
 
@@ -65,7 +58,7 @@ class AssemblyMethods(RobotBase):
         Raises AssemblyError, which names the violated constraint, if errors remain above ``tolerance`` [m, rad];
         ``check=False`` returns the last iterate.  Differentiable inside compiled functions.
         """
-        return project(self, q, v, weights, tolerance, time, check)
+        return assembly.project(self, q, v, weights, tolerance, time, check)
 
     def assemble(
         self,
@@ -81,7 +74,7 @@ class AssemblyMethods(RobotBase):
         time: ArrayLike | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
         check: bool = True,
-    ) -> Assembly:
+    ) -> mechanisms.Assembly:
         """Find configurations that satisfy all constraints, near an initial guess.
 
         ``q_init`` (..., nq) is the initial guess, the neutral configuration by default. ``hold`` fixes joints: their
@@ -102,7 +95,7 @@ class AssemblyMethods(RobotBase):
         """
         if parameters and branches is not None:
             raise ValueError("assemble: parameters: cannot be combined with branches, which use the robot's own values")
-        result = assemble(
+        result = assembly.assemble(
             self, q_init, hold, prefer, weights, position_limits, tolerance, max_starts, time, check, parameters
         )
         if branches is None:
@@ -120,7 +113,7 @@ class AssemblyMethods(RobotBase):
         num_starts: int = 128,
         max_solutions: int | None = None,
         time: ArrayLike | None = None,
-    ) -> Branches:
+    ) -> mechanisms.Branches:
         """Find the separate assemblies of a small mechanism with fixed joints, for example the two of a four-bar.
 
         ``hold`` has the values of the fixed joints by name. The search starts from ``num_starts`` configurations that
@@ -132,7 +125,7 @@ class AssemblyMethods(RobotBase):
 
         Raises ValueError if the mechanism can still move with the joints of ``hold`` fixed, and as `assemble`.
         """
-        return find_branches(self, hold, position_limits, tolerance, num_starts, max_solutions, time)
+        return assembly.find_branches(self, hold, position_limits, tolerance, num_starts, max_solutions, time)
 
     def drive_mechanism(
         self,
@@ -146,7 +139,7 @@ class AssemblyMethods(RobotBase):
         time: ArrayLike | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
         check: bool = True,
-    ) -> DrivenMotion:
+    ) -> mechanisms.DrivenMotion:
         """Compute a mechanism's configurations for a sequence of driver positions, on one assembly branch.
 
         ``drivers`` has the positions (n,) of the driven joints by joint name; ``q_init`` is a guess of the first
@@ -162,7 +155,7 @@ class AssemblyMethods(RobotBase):
         continuation, or at joint limits.  With ``check=False`` the result contains the motion up to there.
         """
         rates = velocity, acceleration
-        return drive(self, drivers, q_init, position_limits, tolerance, time, check, rates, parameters)
+        return assembly.drive(self, drivers, q_init, position_limits, tolerance, time, check, rates, parameters)
 
     # -- kernels of these methods
 
@@ -200,18 +193,18 @@ class AssemblyMethods(RobotBase):
         weights: Array,
         *,
         time: ArrayLike | None = None,
-        held: str | list[str] | tuple[str, ...] = (),
+        hold: str | list[str] | tuple[str, ...] = (),
         position_limits: bool = True,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """Compute a configuration near q1 that satisfies the constraints, by steps from the start q.
 
         It is the kernel of `assemble`. q, q1 (..., nq), weights (..., nv) -> q (..., nq) [rad, m, 1], error (..., ne)
-        [m, rad], iterations (...) [1], status (...) [1], slope (...) [1]. The joints ``held`` keep their values in q.
-        ``weights`` > 0 weight the components of the distance to q1. ``status`` is 0 if the iteration ended, 1 at the
-        maximum number of iterations, 2 if a value was NaN. ``slope`` = ‖Gᵀφ‖²/(‖G‖²‖φ‖²), with the constraint errors φ
-        and the constraint Jacobian G, is 0 in a local minimum of the error. The configuration is assembled if
-        ``error`` is within tolerance.
+        [m, rad], iterations (...) [1], status (...) [1], slope (...) [1]. The joints named in ``hold`` keep their
+        values in q. ``weights`` > 0 weight the components of the distance to q1. ``status`` is 0 if the iteration
+        ended, 1 at the maximum number of iterations, 2 if a value was NaN. ``slope`` = ‖Gᵀφ‖²/(‖G‖²‖φ‖²), with the
+        constraint errors φ and the constraint Jacobian G, is 0 in a local minimum of the error. The configuration is
+        assembled if ``error`` is within tolerance.
         """
 
     @computed
@@ -220,13 +213,13 @@ class AssemblyMethods(RobotBase):
         q: Array,
         *,
         time: ArrayLike | None = None,
-        held: str | list[str] | tuple[str, ...] = (),
+        hold: str | list[str] | tuple[str, ...] = (),
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Compute the derivative K of an assembled configuration by the positions y of the fixed joints, δq = K δy.
 
-        The fixed joints are ``held``. q (..., nq) -> (..., nv, nv) [1, m, 1/m]. Columns of other joints are zero.
-        Exact if the held joints determine the mechanism; otherwise the change of minimum norm.
+        ``hold`` names the fixed joints. q (..., nq) -> (..., nv, nv) [1, m, 1/m]. Columns of other joints are zero.
+        Exact if the fixed joints determine the mechanism; otherwise the change of minimum norm.
         """
 
 
@@ -235,7 +228,7 @@ class IntegrabilityMethods(RobotBase):
 
     __slots__ = ()
 
-    def integrability(self, q: Array, *, time: float = 0.0) -> Integrability:
+    def integrability(self, q: Array, *, time: float = 0.0) -> mechanisms.Integrability:
         """Find the combinations of velocity constraints that are derivatives of position constraints.
 
         By Frobenius' theorem: the admissible velocities are extended by Lie brackets until they are involutive, which
@@ -260,6 +253,8 @@ class IntegrabilityMethods(RobotBase):
         Raises ValueError for an invalid configuration, one that violates the holonomic constraints, and constraints
         that no velocity satisfies; TypeError for a robot with symbolic parameters.
         """
+        from linkwork.mechanisms.integrability import integrability_of
+
         if has_symbols(self._subject):
             raise TypeError(f"integrability: robot {self.name!r} has symbolic parameters, expected numbers")
         try:
@@ -289,7 +284,7 @@ class MobilityMethods(RobotBase):
         time: float | None = None,
         seed: int = 0,
         progress: bool | Callable[[Progress], Any] = False,
-    ) -> Mobility:
+    ) -> mechanisms.Mobility:
         """Return the degrees of freedom of a mechanism, with redundant and singular rows and a basis of its motions.
 
         q (nq,) is projected onto the constraints; without it an assembled configuration near `neutral` is used. The
@@ -301,6 +296,8 @@ class MobilityMethods(RobotBase):
 
         Raises ValueError for q of another shape or with non-finite values, and for a length that is not positive.
         """
+        from linkwork.mechanisms.mobility.mobility_analysis import mobility_of
+
         return mobility_of(self, self._one("mobility", "q", q), self._scales("mobility", length), time, seed, progress)
 
     def minimal_coordinates(
@@ -311,28 +308,34 @@ class MobilityMethods(RobotBase):
         speeds: str | Sequence[str] | None = None,
         length: float | None = None,
         time: float | None = None,
-        least: float = 1e-6,
-    ) -> MinimalCoordinates:
+        min_margin: float = 1e-6,
+    ) -> mechanisms.MinimalCoordinates:
         """Return minimal coordinates: the ``independent`` ones, or ones chosen by pivoting at the configuration ``q``.
 
-        Names are those of joints or of `v_names`. ``speeds`` names the independent velocities. By default these are
-        the velocities of the independent coordinates. If velocity constraints such as rolling leave fewer degrees of
+        Names are those of joints or of `v_names`. ``speeds`` names the independent velocities. By default these are the
+        velocities of the independent coordinates. If velocity constraints such as rolling leave fewer degrees of
         freedom, the default is a choice among them. The margin of a choice is the smallest singular value of the
         columns of the constraint Jacobian that belong to the dependent coordinates, with angles multiplied by
-        ``length`` as in `mobility`. A margin below ``least`` is an error. Without ``q`` an assembled configuration is
-        found.
+        ``length`` as in `mobility`. A margin below ``min_margin`` is an error. Without ``q`` an assembled configuration
+        is found.
 
         Raises ValueError, with names, for coordinates that depend on each other or do not determine the others, and
         for a configuration that is not assembled; UnknownNameError for an unknown name.
         """
+        from linkwork.mechanisms.mobility.configuration_sampling import Mechanism
+        from linkwork.mechanisms.mobility.coordinate_selection import assembled_at, minimal_of
+        from linkwork.mechanisms.mobility.mobility_analysis import assembled_near
+
         mechanism = Mechanism(self, self._scales("minimal_coordinates", length), time)
         start = self._one("minimal_coordinates", "q", q)
-        if not (isinstance(least, (int, float)) and 0.0 < least < 1.0):
-            raise ValueError(f"minimal_coordinates: least: expected a number between 0 and 1, got {least!r}")
+        if not (isinstance(min_margin, (int, float)) and 0.0 < min_margin < 1.0):
+            raise ValueError(f"minimal_coordinates: min_margin: expected a number between 0 and 1, got {min_margin!r}")
         result = None if start is not None else assembled_near(mechanism, None)
-        return minimal_of(mechanism, assembled_at(mechanism, result, start), independent, speeds, float(least))
+        return minimal_of(mechanism, assembled_at(mechanism, result, start), independent, speeds, float(min_margin))
 
     def _scales(self, caller: str, length: float | None) -> Scales:
+        from linkwork.mechanisms.mobility.length_scaling import Scales, characteristic_length
+
         if length is None:
             length = characteristic_length(self._tree)
         if not (isinstance(length, (int, float)) and np.isfinite(length) and length > 0.0):

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork import mechanisms
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import raise_named
 from linkwork._util.validation import finite_number
@@ -20,7 +21,6 @@ from linkwork.errors import UnderactuatedError
 from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
-from linkwork.mechanisms.equilibrium import Equilibrium, equilibrium_near
 from linkwork.model.friction_laws import Friction
 
 __all__ = ["ConstrainedDynamicsMethods"]
@@ -282,7 +282,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         passive: bool = True,
         max_iterations: int = 200,
         descend: bool = True,
-    ) -> Equilibrium:
+    ) -> mechanisms.Equilibrium:
         """Find a static equilibrium near ``q_init`` (nq,) under joint forces ``tau`` (nv,) [N·m, N], zero by default.
 
         Gravity, springs (unless ``passive`` is False), joint forces and constraint forces are in balance there.  The
@@ -297,6 +297,8 @@ class ConstrainedDynamicsMethods(RobotBase):
         start = self._one("equilibrium", "q_init", q_init)  # type: ignore[attr-defined]
         if time is not None:
             time = finite_number("equilibrium", "time", time, unit="s")
+        from linkwork.mechanisms.equilibrium import equilibrium_near
+
         return equilibrium_near(self, start, tau, gravity, time, passive, max_iterations, descend)
 
     def determinate_constraint_forces(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:

@@ -316,7 +316,7 @@ def _dissipation(cases: list[_Case]) -> list[float]:
     return []
 
 
-def _odd(cases: list[_Case]) -> list[float]:
+def _antisymmetric(cases: list[_Case]) -> list[float]:
     return [abs(case.resistance(-case.v) + case.F) / case.friction.static for case in cases]
 
 
@@ -351,7 +351,7 @@ def _rest(cases: list[_Case]) -> list[float]:
 
 REQUIREMENTS: tuple[Requirement[list[_Case]], ...] = (
     Requirement("dissipation", "F is finite, and F v is at least 0", 0.0, _dissipation),
-    Requirement("odd", "F(-v) is -F(v)", 1e-12, _odd),
+    Requirement("odd", "F(-v) is -F(v)", 1e-12, _antisymmetric),
     Requirement("far from rest", "F tends to the sliding friction f", 1e-3, _far),
     Requirement("uses", "F depends only on the parameters that `uses` names", 0.0, _uses),
     Requirement("slope", "the slope is the derivative of F", 1e-5, _slope),

@@ -198,7 +198,7 @@ class _ChangedTree:
             same = frame.name not in self.inertias and frame.placement is before[frame.name]
             if not same:
                 self.frames[k] = frame = replace(frame, inertia=self.inertias.get(frame.name, frame.inertia))
-            if frame.body != WORLD and not (same and frame.inertia.is_nothing):
+            if frame.body != WORLD and not (same and frame.inertia.is_zero):
                 own = frame.inertia if frame.placement.is_identity else frame.placement @ frame.inertia
                 (kept if same else other).setdefault(frame.body, []).append(own)
         for i, changed in other.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from linkwork.constraints import Constraint
 from linkwork.errors import NOTED, Issue, UnknownNameError
@@ -48,6 +48,8 @@ class Tree:
     ValueError if it is not the sum, or if bodies, couplings and stacking are inconsistent, UnknownNameError for an
     unknown master.
     """
+
+    _stores_content: ClassVar[bool] = True  # its digest as part of a traced function's content is computed once
 
     name: str
     bodies: tuple[Body, ...]  # parents before children

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import ArrayLike
 
-from linkwork.geometry.scene import Scene
+from linkwork import geometry, motion
+from linkwork._util.lazy_imports import LazyModule
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.motion.cartesian.cartesian_path import CartesianPath
-from linkwork.motion.cartesian.path_following import followed_path
-from linkwork.motion.cartesian.result import TrackedPath
-from linkwork.motion.profiles.profile import Kind, Synchronize, robot_profile
-from linkwork.motion.splines.spline import spline_of
-from linkwork.motion.trajectory.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from linkwork.motion.profiles import profile as profiles
+else:
+    profiles = LazyModule("linkwork.motion.profiles.profile")
 
 __all__ = ["CartesianMethods", "MotionMethods", "ProfileMethods"]
 
@@ -26,7 +26,7 @@ class CartesianMethods(RobotBase):
 
     def track_cartesian_path(
         self,
-        path: CartesianPath,
+        path: motion.CartesianPath,
         frame: str,
         *,
         q_init: Array | None = None,
@@ -40,11 +40,11 @@ class CartesianMethods(RobotBase):
         num_starts: int = 8,
         position_limits: Any = None,
         locked: Sequence[str] = (),
-        scene: Scene | None = None,
+        scene: geometry.Scene | None = None,
         collision_check: Literal["certified", "sampled"] = "certified",
         margin: float = 0.0,
         resolution: float = 0.05,
-    ) -> TrackedPath:
+    ) -> motion.TrackedPath:
         """Compute joint motion that moves a frame along a Cartesian path, without jumps, within limits.
 
         ``path`` is a `linkwork.motion.CartesianPath` of poses in ``relative_to``. ``q_init`` (nq,) is the configuration
@@ -78,6 +78,8 @@ class CartesianMethods(RobotBase):
         Raises ValueError for a start that is not on the path or beyond limits, and for invalid options;
         UnknownNameError for unknown frames.
         """
+        from linkwork.motion.cartesian.path_following import followed_path
+
         return followed_path(
             self,
             path,
@@ -117,7 +119,7 @@ class MotionMethods(RobotBase):
         control: bool = False,
         floating: str | None = None,
         turns: str = "counted",
-    ) -> Trajectory:
+    ) -> motion.Trajectory:
         """Return a trajectory through configurations q (n, nq) at increasing times (n,) [s].
 
         q may be a dict by joint of arrays, (n,) for joints with one coordinate; joints that it leaves out are at zero.
@@ -145,6 +147,8 @@ class MotionMethods(RobotBase):
         Raises ValueError for times that do not increase, fewer than two points, non-finite values, wrong shapes,
         options that do not fit the kind, and rotations too far apart for the spline's equations to be solved.
         """
+        from linkwork.motion.splines.spline import spline_of
+
         options = {"boundary": boundary, "velocity": velocity, "acceleration": acceleration, "degree": degree}
         return spline_of(self, times, q, kind, floating, options, control, turns)
 
@@ -163,13 +167,13 @@ class ProfileMethods(RobotBase):
         v1: Array | None = None,
         a0: Array | None = None,
         a1: Array | None = None,
-        kind: Kind = "jerk",
-        synchronize: Synchronize = "time",
+        kind: profiles.Kind = "jerk",
+        synchronize: profiles.Synchronize = "time",
         velocity: Any = None,
         acceleration: Any = None,
         jerk: Any = None,
         duration: float | None = None,
-    ) -> Trajectory:
+    ) -> motion.Trajectory:
         """Return a trajectory between two configurations, with velocities and accelerations at both ends.
 
         q0, q1 (nq,) must be within the joints' limits; v0, v1 and a0, a1 (nv,) are 0 by default.  ``kind``,
@@ -194,4 +198,4 @@ class ProfileMethods(RobotBase):
         """
         limits = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
         options = (kind, synchronize, duration)
-        return robot_profile(self, (q0, q1, v0, v1, a0, a1), options, limits)
+        return profiles.robot_profile(self, (q0, q1, v0, v1, a0, a1), options, limits)

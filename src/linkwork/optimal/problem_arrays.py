@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.errors import UnknownNameError
+from linkwork.kernels.compiler_api import stored_array
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.algorithms.path_nlp import PathProgram
@@ -102,7 +103,9 @@ class PreparedProblem:
 
     def _scale_factors(self, arrays: Mapping[str, np.ndarray], u: np.ndarray, p: np.ndarray) -> np.ndarray:
         configurations = self.problem.robot.random_configuration(seed=0, size=4)
-        return scale_factors(self.program, path_inputs(self.program, dict(arrays)), configurations, u, p, PENALTY)
+        inputs = path_inputs(self.program, dict(arrays))
+        arguments = self.program, inputs, configurations, u, p, PENALTY
+        return stored_array("scale_factors", (scale_factors, *arguments), lambda: scale_factors(*arguments))
 
     @cached_property
     def nominal_targets(self) -> dict[str, np.ndarray]:

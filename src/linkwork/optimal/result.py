@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS, status_of
 from linkwork.errors import Status
@@ -366,6 +367,9 @@ class OptimalResult(Result):
         numbers = [self._inputs[name] for name in shapes_of(program)]
         result = value_kernel(program)(*(self._state[name] for name in names), *numbers)
         return result.everywhere, result.alone
+
+
+add_foreign_names(OptimalResult, "optimal.OptimalResult")
 
 
 def _split(x: np.ndarray | None, names: Any) -> dict[str, np.ndarray]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.progress import Progress
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
@@ -382,6 +384,7 @@ class TrajectoryProblem(ProblemData):
         - ``parameters``: names of the robot's parameters that come with each step, or a dict with their values.
         - ``solver``: "augmented", "ilqr", or an object with the methods of a planner.
         """
+        import_module("linkwork.control.mpc.mpc")  # which assigns the class
         return self._controller_class(
             self,
             period=period,
@@ -398,3 +401,6 @@ class TrajectoryProblem(ProblemData):
             parameters=parameters,
             solver=solver,
         )
+
+
+add_foreign_names(TrajectoryProblem, "TrajectoryProblem")

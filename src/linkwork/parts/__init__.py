@@ -1,12 +1,17 @@
 """Views of a robot's joints, links and limits, as `linkwork.Robot` and `linkwork.Joint` return them."""
 
-from linkwork.model.tree import Report
-from linkwork.parts.actuation_methods import NamedConfiguration
-from linkwork.parts.joint.joint import Bounds
-from linkwork.parts.joint.link_methods import LinkMotion, LinkVelocityAcceleration, ScrewAxes
-from linkwork.parts.joint.loop_joint_view import LoopJointView
-from linkwork.parts.joint.methods import LocalCoordinates, SplitWrench
-from linkwork.parts.placed_link import PlacedLink
+from typing import TYPE_CHECKING
+
+from linkwork._util.lazy_imports import public_names
+
+if TYPE_CHECKING:
+    from linkwork.model.tree import Report
+    from linkwork.parts.actuation_methods import NamedConfiguration
+    from linkwork.parts.joint.joint import Bounds
+    from linkwork.parts.joint.link_methods import LinkMotion, LinkVelocityAcceleration, ScrewAxes
+    from linkwork.parts.joint.loop_joint_view import LoopJointView
+    from linkwork.parts.joint.methods import LocalCoordinates, SplitWrench
+    from linkwork.parts.placed_link import PlacedLink
 
 __all__ = [
     "Bounds",
@@ -21,7 +26,17 @@ __all__ = [
     "SplitWrench",
 ]
 
-
-def __dir__() -> list[str]:
-    """Return the names that `dir` lists for `linkwork.parts`: the documented ones."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(
+        __name__,
+        __all__,
+        {
+            "linkwork.model.tree": "Report",
+            "linkwork.parts.actuation_methods": "NamedConfiguration",
+            "linkwork.parts.joint.joint": "Bounds",
+            "linkwork.parts.joint.link_methods": "LinkMotion LinkVelocityAcceleration ScrewAxes",
+            "linkwork.parts.joint.loop_joint_view": "LoopJointView",
+            "linkwork.parts.joint.methods": "LocalCoordinates SplitWrench",
+            "linkwork.parts.placed_link": "PlacedLink",
+        },
+    )

@@ -13,7 +13,6 @@ from linkwork._util.named_tuple_list import Named
 from linkwork.constraints import Constraint
 from linkwork.dynamics.algorithms import ROWS as DYNAMICS
 from linkwork.force_elements import ForceElement
-from linkwork.formats import loops_text, parse_loops
 from linkwork.joints import JointType
 from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches, edits
@@ -245,6 +244,8 @@ class LoopFileMethods(RobotBase):
         Raises TypeError for a constraint or force element that a file cannot represent: one of a function, or of a
         user-defined kind.
         """
+        from linkwork.formats import loops_text
+
         return loops_text(self._tree)
 
     def save_loops(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -265,6 +266,8 @@ class LoopFileMethods(RobotBase):
         """
         if form not in ("json", "yaml"):
             raise ValueError(f"with_loops_document: form: expected 'json' or 'yaml', got {form!r}")
+        from linkwork.formats import parse_loops
+
         return type(self)(attached(self._tree, parse_loops(text, form=form)))
 
 

@@ -7,22 +7,18 @@ functions.  Notebooks show a robot as its tree and a table of its joints, with a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
-from html import escape
 from typing import Any, cast
 
 import numpy as np
 
 from linkwork._util.console import Stream
-from linkwork._util.messages import label, number, numbers
+from linkwork._util.messages import label, number, number_list
 from linkwork._util.named_tuple_list import Named
-from linkwork._util.progress import Progress
-from linkwork._util.thread_pool import in_parallel
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.compiler_api import Kernel, make_ready
-from linkwork.kernels.function_request import Request, read_request, read_requests
+from linkwork.kernels.compiler_api import Kernel
+from linkwork.kernels.function_request import read_requests
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.coordinate_names import index_of, names_of
 from linkwork.model.coupled_joints import bounds
@@ -132,7 +128,7 @@ class StructureMethods(RobotBase):
 
 
 class CompilingMethods(RobotBase):
-    """Methods of `Robot` that compile several functions into one kernel, or functions before their first use."""
+    """The method of `Robot` that compiles several functions into one kernel."""
 
     __slots__ = ()
 
@@ -159,25 +155,6 @@ class CompilingMethods(RobotBase):
             raise ValueError(f"compile: name: expected an identifier as the name of the kernel, got {name!r}")
         return self._kernel(name or "_".join(requests), requests)
 
-    def warm_up(self, functions: Sequence[Any], *, progress: bool | Callable[[Progress], Any] | None = None) -> None:
-        """Compile functions ahead of their first use, several in parallel.
-
-        ``functions`` is a list of requests as in `compile`: ``["inverse_dynamics", ("jacobian", "hand")]``.  The
-        robot's methods are then ready for use.  Functions in the cache on disk are not compiled again.  ``progress``
-        True shows a bar on standard error (the default on a terminal); a function receives a `linkwork.Progress`.
-
-        Raises the errors of `compile` for unknown functions, before anything is compiled, and SingularInertiaError.
-        """
-        if isinstance(functions, (str, Mapping)) or not isinstance(functions, Iterable):
-            raise TypeError(f"warm_up: functions: expected a list of functions, got {functions!r}")
-        requests = list(dict.fromkeys(read_request(self._subject, function) for function in functions))
-        in_parallel("warm_up", [partial(self._warm_up_one, request) for request in requests], "compiling", progress)
-
-    def _warm_up_one(self, request: Request) -> None:
-        """Compile the best code of a request, both for single calls and for batches."""
-        self._prepared(request)
-        make_ready(self._kernel(request.label, {request.label: request}), best=True)
-
 
 _MAX_LINES = 200  # of the tree, and rows of the table
 
@@ -186,6 +163,8 @@ def robot_html(tree: Tree) -> str:
     """Return HTML of the tree in a <pre> and a <table> with a row for each joint."""
     joints = f"{len(tree.bodies)} moving joint{'' if len(tree.bodies) == 1 else 's'}"
     mass = "" if tree.inertias_ignored else f", {number(tree.mass)} kg"
+    from html import escape
+
     head = f"<b>{escape(label(tree.name))}</b>: {joints}, nq {tree.nq}, nv {tree.nv}{mass}"
     lines = tree_lines(tree)
     drawn = escape("\n".join([*lines[:_MAX_LINES], *_more(len(lines), "links")]))
@@ -207,9 +186,11 @@ def _row(tree: Tree, i: int) -> str:
         axis_text(body.joint),
         slice_text(tree.q_slices[i]),
         slice_text(tree.v_slices[i]),
-        *(numbers(x) if len(x) else "-" for x in (lower, upper, body.limits.velocity, body.limits.effort)),
+        *(number_list(x) if len(x) else "-" for x in (lower, upper, body.limits.velocity, body.limits.effort)),
         "" if body.coupling is None else follows_text(body.coupling),
     )
+    from html import escape
+
     return _tag("tr", *(_tag("td", escape(cell)) for cell in cells))
 
 

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from linkwork import geometry
 from linkwork._util.plotting import space_axes
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
-from linkwork.geometry.scene import Scene
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
-from linkwork.shapes.mesh_files import load_mesh
 from linkwork.spatial.arguments import matrix_of
 
 __all__ = ["PlottingMethods", "draw_paths", "draw_robot", "draw_scene", "frames_to_draw", "plot_paths"]
@@ -47,7 +46,7 @@ def plot_paths(
     frame: str | Sequence[str] | None = None,
     axes: Any = None,
     *,
-    scene: Scene | None = None,
+    scene: geometry.Scene | None = None,
     shapes: int = 0,
 ) -> Any:
     """Plot the paths of frames' origins, obstacles, and the robot along the paths; return the axes.
@@ -78,7 +77,7 @@ def draw_paths(axes: Any, robot: Any, paths: Sequence[np.ndarray], frame: str, *
             axes.plot(*np.asarray(robot.pose(path, frame))[:, :3, 3].T, **({"linewidth": 2.0, "label": frame} | style))
 
 
-def draw_scene(axes: Any, scene: Scene, color: Any = "0.6") -> None:
+def draw_scene(axes: Any, scene: geometry.Scene, color: Any = "0.6") -> None:
     """Draw all obstacles."""
     for obstacle in scene.obstacles:
         _draw(axes, obstacle.shape, matrix_of(obstacle.pose), color, 0.35)
@@ -88,7 +87,7 @@ def plot_robot(
     robot: Any,
     q: Any,
     *,
-    scene: Scene | None,
+    scene: geometry.Scene | None,
     frames: str | Sequence[str] | None,
     meshes: Folders | None,
     axes: Any,
@@ -173,6 +172,8 @@ def _draw(axes: Any, shape: Shape, X: np.ndarray, color: Any, alpha: float, mesh
     if isinstance(shape, Mesh):
         if meshes is None:
             return False
+        from linkwork.shapes.mesh_files import load_mesh
+
         mesh = load_mesh(shape, meshes)
         points = mesh.vertices @ X[:3, :3].T + X[:3, 3]
         axes.plot_trisurf(*points.T, triangles=mesh.triangles, color=color, alpha=alpha, linewidth=0.0)
@@ -216,7 +217,7 @@ class PlottingMethods(RobotBase):
         self,
         q: Array | None = None,
         *,
-        scene: Scene | None = None,
+        scene: geometry.Scene | None = None,
         frames: str | Sequence[str] | None = None,
         meshes: Folders | None = None,
         axes: Any = None,

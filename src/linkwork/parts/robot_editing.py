@@ -27,7 +27,6 @@ from linkwork.parts.construction.robot_constructors import Constructors
 from linkwork.parts.joint.joint import Joint, body_with, joint_of
 from linkwork.parts.placed_link import link_frame
 from linkwork.shapes import Geometry, Mesh, Polytope
-from linkwork.shapes.mesh_files import load_mesh
 from linkwork.spatial import Inertia, Symmetric3, Vec3
 from linkwork.spatial.arguments import checked_inertia
 
@@ -204,7 +203,7 @@ class CollisionHullMethods(Constructors):
         folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         *,
         max_vertices: int | None = 32,
-        pieces: bool = False,
+        decompose: bool = False,
         unit: float | None = None,
     ) -> Self:
         """Return the robot with each collision mesh replaced by its convex hull; this opens the mesh files.
@@ -212,9 +211,9 @@ class CollisionHullMethods(Constructors):
         Files are opened only inside ``folders`` (`linkwork.shapes.load_mesh`, the `mesh` extra).  A hull of more than
         ``max_vertices`` vertices becomes an outer hull that contains the mesh.  Its ``overestimate`` [m] bounds its
         excess; `report` has an issue MESH_HULL for each mesh, and MESH_OPEN for an open or inside-out surface.  With
-        ``pieces``, the mesh is decomposed into convex pieces first, which preserves hollows
-        (`LoadedMesh.convex_pieces`, the `decompose` extra).  ``unit`` [m] is the length unit of the files.  Other
-        shapes and visuals do not change.
+        ``decompose``, the mesh is decomposed into convex components first, which preserves hollows
+        (`LoadedMesh.convex_decomposition`, the `decompose` extra).  ``unit`` [m] is the length unit of the files.
+        Other shapes and visuals do not change.
 
         Raises the errors of `load_mesh`, preceded by the link's name.
         """
@@ -229,7 +228,7 @@ class CollisionHullMethods(Constructors):
                     result.append(geometry)
                     continue
                 if mesh not in known:
-                    known[mesh], found = _hulls(frame.name, mesh, folders, max_vertices, pieces, unit)
+                    known[mesh], found = _hulls(frame.name, mesh, folders, max_vertices, decompose, unit)
                     issues += found
                 result += [replace(geometry, shape=hull) for hull in known[mesh]]
             frames.append(replace(frame, collisions=tuple(result)))
@@ -238,12 +237,14 @@ class CollisionHullMethods(Constructors):
 
 
 def _hulls(
-    link: str, mesh: Mesh, folders: object, max_vertices: int | None, pieces: bool, unit: float | None
+    link: str, mesh: Mesh, folders: object, max_vertices: int | None, decompose: bool, unit: float | None
 ) -> tuple[tuple[Polytope, ...], list[Issue]]:
     where = Location(element=f"link[{link}]/collision/mesh[{mesh.uri}]")
     try:
+        from linkwork.shapes.mesh_files import load_mesh
+
         loaded = load_mesh(mesh, folders, unit=unit)  # type: ignore[arg-type]
-        hulls = loaded.convex_pieces(max_vertices) if pieces else (loaded.convex_hull(max_vertices),)
+        hulls = loaded.convex_decomposition(max_vertices) if decompose else (loaded.convex_hull(max_vertices),)
     except (ValueError, OSError) as error:
         raise type(error)(f"with_collision_hulls: link {link!r}: {error}") from error
     file = loaded.file.name

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork._util.messages import cut, escaped, label, number, numbers, width
+from linkwork._util.messages import cut, escaped, label, number, number_list, width
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.joints import JointType
 from linkwork.model.body import WORLD, Body, Direction, Following, Frame, Point
@@ -160,7 +160,7 @@ def _carried(body: Body) -> tuple[str, str, str]:
 def _marked(mark: Point | Direction) -> tuple[str, str]:
     """Return "point" or "direction", and a text of the vector with the name of its frame."""
     kind, vector = ("point", mark.position) if isinstance(mark, Point) else ("direction", mark.vector)
-    return kind, f"{numbers(vector)} in {label(mark.frame)}"
+    return kind, f"{number_list(vector)} in {label(mark.frame)}"
 
 
 def _is_body(tree: Tree, frame: Frame) -> bool:

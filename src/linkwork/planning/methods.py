@@ -7,14 +7,12 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
+from linkwork import geometry, planning
 from linkwork._util.checked_arguments import public
 from linkwork._util.progress import Progress
 from linkwork._util.validation import positive
 from linkwork.collision.methods import Pairs
-from linkwork.geometry.scene import Scene
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.planning.plan_path import plan_path
-from linkwork.planning.result import PlanResult
 
 __all__ = ["PlanningMethods"]
 
@@ -29,7 +27,7 @@ class PlanningMethods(RobotBase):
         self,
         start: Array,
         goal: Any,
-        scene: Scene | None = None,
+        scene: geometry.Scene | None = None,
         *,
         frame: str | None = None,
         method: Literal["connect", "optimal"] = "connect",
@@ -49,7 +47,7 @@ class PlanningMethods(RobotBase):
         simplify: bool = True,
         max_goal_solutions: int = 8,
         progress: bool | Callable[[Progress], Any] = False,
-    ) -> PlanResult:
+    ) -> planning.PlanResult:
         """Return a path from a start to a goal without collisions, with obstacles or of the robot with itself.
 
         ``start`` is a configuration, or several (n, nq), of which any may be used.  ``goal`` is
@@ -104,6 +102,8 @@ class PlanningMethods(RobotBase):
         >>> found.success, found.path.shape
         (True, (2, 7))
         """
+        from linkwork.planning.plan_path import plan_path
+
         return plan_path(
             self,
             start,

@@ -61,14 +61,14 @@ def plan_path(
     """Return the result of a query for a collision-free path; see `Robot.plan` for the arguments."""
     begin = QueryBegin.now()
     one_of("plan", "method", method, PLANNERS)
-    seed = integer("plan", "seed", seed, least=0, most=None, what="an integer")
+    seed = integer("plan", "seed", seed, least=0, most=None, description="an integer")
     read_progress("plan", progress)
     budget = _positive("time_limit", time_limit, "s", least=0.0)
     if max_iterations is not None:
         max_iterations = integer(
-            "plan", "max_iterations", max_iterations, least=0, most=None, what="None or an integer"
+            "plan", "max_iterations", max_iterations, least=0, most=None, description="None or an integer"
         )
-    max_searches = integer("plan", "max_searches", max_searches, least=1, what="an integer")
+    max_searches = integer("plan", "max_searches", max_searches, least=1, description="an integer")
     margins, pairs = read_margins(margin), read_pairs(pairs)
     if not _is_empty(touching):
         end_configurations = [

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.messages import number, short_repr
 from linkwork._util.plotting import space_axes
 from linkwork._util.result import Result
@@ -159,6 +160,9 @@ class PlanResult(Result):
             compiled = ", with compilation" if self._compiled else ""
             return f"solved: {len(self.path)} configurations, {self.cost:.4g} long, in {spent}{compiled}"
         return self.explain()
+
+
+add_foreign_names(PlanResult, "planning.PlanResult")
 
 
 def _polynomial_trajectory(robot: Any, times: np.ndarray, coefficients: np.ndarray) -> Trajectory:

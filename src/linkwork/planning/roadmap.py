@@ -272,7 +272,7 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _read_integer(argument: str, x: Any, least: int) -> int:
-    return integer("Roadmap", argument, x, least=least, most=None, what="an integer")
+    return integer("Roadmap", argument, x, least=least, most=None, description="an integer")
 
 
 def fingerprint(robot: Any, scene: Any, *more: Any) -> str:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.lazy_imports import public_names
 from linkwork.errors import UnknownNameError
 
 __all__ = ["loops", "names", "path"]
 
-
-def __dir__() -> list[str]:
-    """Return the documented names of this package."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(__name__, __all__)
 
 
 def names() -> tuple[str, ...]:

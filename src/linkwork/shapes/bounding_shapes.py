@@ -59,7 +59,7 @@ def convex_hull(points: ArrayLike | Shape, max_vertices: int | None = None) -> P
     Raises ValueError for points without volume, invalid points and ``max_vertices`` below 8.
     """
     if max_vertices is not None:
-        max_vertices = integer("convex_hull", "max_vertices", max_vertices, least=8, what="None or an integer")
+        max_vertices = integer("convex_hull", "max_vertices", max_vertices, least=8, description="None or an integer")
     if isinstance(points, Shape):
         result, radius, _ = _around(points, "convex_hull")
         if radius > 0.0 or not isinstance(points, Polytope | Box):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -59,7 +60,11 @@ def of_triangles(points: np.ndarray, triangles: np.ndarray) -> Moments:
 # -- bodies of revolution
 
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+@cache
+def _quadrature() -> tuple[np.ndarray, np.ndarray]:
+    """Return the nodes and weights of Gauss-Legendre quadrature on -1 .. 1."""
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    return nodes, weights
 
 
 def arc(z: float, radius: float, r: float, start: float, end: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -67,14 +72,16 @@ def arc(z: float, radius: float, r: float, start: float, end: float) -> tuple[np
 
     The arc of radius r is about (z, radius), between angles from the radial axis [rad].
     """
-    angle = 0.5 * (start + end) + 0.5 * (end - start) * _NODES
-    return z + r * np.sin(angle), radius + r * np.cos(angle), 0.5 * (end - start) * r * np.cos(angle) * _WEIGHTS
+    nodes, weights = _quadrature()
+    angle = 0.5 * (start + end) + 0.5 * (end - start) * nodes
+    return z + r * np.sin(angle), radius + r * np.cos(angle), 0.5 * (end - start) * r * np.cos(angle) * weights
 
 
 def line(z: tuple[float, float], radius: tuple[float, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the quadrature nodes (heights, radii, weights) of a straight line in a profile, between two points."""
-    t = 0.5 * (1.0 + _NODES)
-    return z[0] + (z[1] - z[0]) * t, radius[0] + (radius[1] - radius[0]) * t, 0.5 * (z[1] - z[0]) * _WEIGHTS
+    nodes, weights = _quadrature()
+    t = 0.5 * (1.0 + nodes)
+    return z[0] + (z[1] - z[0]) * t, radius[0] + (radius[1] - radius[0]) * t, 0.5 * (z[1] - z[0]) * weights
 
 
 def of_revolution(segments: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Moments:

@@ -62,12 +62,12 @@ class LoadedMesh:
         except ValueError as error:
             raise ValueError(f"{self.file}: {error}") from None
 
-    def convex_pieces(self, max_vertices: int | None = None, *, concavity: float = 0.05) -> tuple[Polytope, ...]:
-        """Decompose the mesh approximately into convex pieces by CoACD (the `decompose` extra).
+    def convex_decomposition(self, max_vertices: int | None = None, *, concavity: float = 0.05) -> tuple[Polytope, ...]:
+        """Decompose the mesh approximately into convex components by CoACD (the `decompose` extra).
 
         Hollows deeper than ``concavity`` are preserved; it is a fraction of the mesh's size from 0.01 to 1.  With
-        ``max_vertices``, each piece is an outer hull of at most so many vertices.  The pieces follow the mesh to within
-        the concavity, but are not guaranteed to contain all of it.
+        ``max_vertices``, each component is an outer hull of at most so many vertices.  The components follow the mesh
+        to within the concavity, but are not guaranteed to contain all of it.
 
         Raises ImportError if CoACD is not installed, ValueError for an invalid concavity.
 
@@ -75,17 +75,17 @@ class LoadedMesh:
         tree search, 2022.
         """
         if not isinstance(concavity, (int, float)) or not 0.01 <= concavity <= 1.0:
-            raise ValueError(f"convex_pieces: concavity: expected a number from 0.01 to 1, got {concavity!r}")
-        coacd = _extra("coacd", "decompose", "convex_pieces")
+            raise ValueError(f"convex_decomposition: concavity: expected a number from 0.01 to 1, got {concavity!r}")
+        coacd = _extra("coacd", "decompose", "convex_decomposition")
         coacd.set_log_level("error")
         result = coacd.run_coacd(coacd.Mesh(self.vertices, self.triangles), threshold=float(concavity), seed=0)
-        pieces = []
+        components = []
         for points, _ in result:
             try:
-                pieces.append(convex_hull(np.asarray(points, dtype=float), max_vertices))
+                components.append(convex_hull(np.asarray(points, dtype=float), max_vertices))
             except ValueError:  # without volume
                 continue
-        return tuple(pieces) or (self.convex_hull(max_vertices),)
+        return tuple(components) or (self.convex_hull(max_vertices),)
 
 
 def load_mesh(

@@ -58,8 +58,12 @@ class ControlOutput:
 
     def __post_init__(self) -> None:
         if self.wrenches is not None:
-            instance("ControlOutput", "wrenches", self.wrenches, Mapping, what="a dict of wrenches (6,) by frame")
-        instance("ControlOutput", "expressed_in", self.expressed_in, str, Mapping, what="a frame, or a dict of them")
+            instance(
+                "ControlOutput", "wrenches", self.wrenches, Mapping, description="a dict of wrenches (6,) by frame"
+            )
+        instance(
+            "ControlOutput", "expressed_in", self.expressed_in, str, Mapping, description="a frame, or a dict of them"
+        )
 
     def checked_wrenches(self, robot: Any) -> Wrenches:
         """Return (frame, axes, six scalars) of each wrench.

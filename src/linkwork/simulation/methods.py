@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from linkwork import simulation
 from linkwork._util.progress import Progress
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.friction_laws import Friction
-from linkwork.simulation.events import Event
-from linkwork.simulation.joint_limits import JointStops
-from linkwork.simulation.result import Simulation
-from linkwork.simulation.simulation_run import simulated
 
 __all__ = ["SimulationMethods"]
 
@@ -39,8 +36,8 @@ class SimulationMethods(RobotBase):
         parameters: Mapping[str, Any] | None = None,
         contacts: Any = None,
         contact_model: str = "convex",
-        joint_limit_mode: str | JointStops | None = None,
-        events: Event | Iterable[Event] = (),
+        joint_limit_mode: str | simulation.JointStops | None = None,
+        events: simulation.Event | Iterable[simulation.Event] = (),
         sensors: Mapping[str, Any] | None = None,
         seed: Any = 0,
         wrenches: Mapping[str, Any] | None = None,
@@ -48,7 +45,7 @@ class SimulationMethods(RobotBase):
         control_every: int = 1,
         segments: int | None = None,
         progress: bool | Callable[[Progress], Any] = False,
-    ) -> Simulation:
+    ) -> simulation.Simulation:
         """Simulate the motion from a state, or from each state of a batch: q (..., nq), v (..., nv), zero by default.
 
         All steps of all environments run in one kernel with the controller inside, an environment in each lane.  The
@@ -141,6 +138,8 @@ class SimulationMethods(RobotBase):
         >>> bool(abs(found.q[-1] - start - 0.3).max() < 0.02), found
         (True, <Simulation of 'arm7': 3 s in 3001 records>)
         """
+        from linkwork.simulation.simulation_run import simulated
+
         return simulated(
             self,
             q,

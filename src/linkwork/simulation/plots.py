@@ -41,7 +41,7 @@ def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any
 
 def strip_of(result: Any, environment: tuple[int, ...], count: int, axes: Any) -> Any:
     """Draw the robot at ``count`` times between the start and the end, side by side with equal scales."""
-    count = integer("strip", "num_frames", count, least=1, what="a number of frames")
+    count = integer("strip", "num_frames", count, least=1, description="a number of frames")
     chosen = _records(result, environment, count)
     if axes is None:
         figure = pyplot().figure(figsize=(2.2 * len(chosen), 2.6), layout="constrained")

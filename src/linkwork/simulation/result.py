@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.npz_archive import (
     ArchiveReader,
     OtherFileError,
@@ -239,6 +240,9 @@ class Simulation(Result):
         from linkwork.simulation.plots import moving_picture
 
         return moving_picture(self, self._index("animation", environment), speed, rate, axes)
+
+
+add_foreign_names(Simulation, "simulation.Simulation")
 
 
 _FORMAT = "linkwork simulation 1"

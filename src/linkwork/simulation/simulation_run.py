@@ -87,10 +87,10 @@ def simulated(
     """Simulate a robot and return the result; the arguments are those of `Robot.simulate`."""
     read_progress("simulate", progress)
     h = positive("simulate", "dt", dt, unit="s", symbols=False)
-    control_every = integer("simulate", "control_every", control_every, least=1, what="a number of steps")
+    control_every = integer("simulate", "control_every", control_every, least=1, description="a number of steps")
     check_step("simulate", controller, h * control_every)
     steps = whole_steps(finite_number("simulate", "duration", duration, least=0.0, symbols=False, unit="s"), h)
-    record_every = integer("simulate", "record_every", record_every, least=1, what="a number of steps")
+    record_every = integer("simulate", "record_every", record_every, least=1, description="a number of steps")
     if steps % record_every:
         longer = (steps // record_every + 1) * record_every * h
         raise ValueError(
@@ -98,7 +98,7 @@ def simulated(
             f"{record_every}; duration={longer:.10g} ends at a record"
         )
     if segments is not None:
-        segments = integer("simulate", "segments", segments, least=1, what="None or an integer")
+        segments = integer("simulate", "segments", segments, least=1, description="None or an integer")
     generator_states(seed, None)  # raises for a wrong seed
     q, v = read_state("simulate", robot, q, v)
     touching = ContactSet.of(contacts, contact_model)
@@ -308,7 +308,7 @@ class SimulationRun:
 
     def whole_parameters(self) -> dict[str, Any]:
         """Return the parameters by the robot's names, each with a value for every environment."""
-        every = zip(self.setup.asked, self.parameters.values(), self.setup.parameters, strict=True)
+        every = zip(self.setup.parameter_names, self.parameters.values(), self.setup.parameters, strict=True)
         return {asked: np.broadcast_to(x, (*self.leading, *shape)) for asked, x, (_, shape) in every}
 
     def _carried(self, z: Any) -> Any:

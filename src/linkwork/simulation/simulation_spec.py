@@ -52,7 +52,7 @@ class SimulationSetup:
     signals: tuple[tuple[str, tuple[int, ...]], ...] = ()
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
     contacts: ContactSet | None = None
-    asked: tuple[str, ...] = ()  # the robot's names of the parameters
+    parameter_names: tuple[str, ...] = ()  # the robot's names of the parameters
     events: tuple[Event, ...] = ()
     sensors: SensorSuite | None = None
     limits: str | JointStops | None = None
@@ -73,7 +73,7 @@ class SimulationSetup:
         if self.contacts is not None:
             if not self.is_compliant:
                 self.bounded("contacts", ", or contact_model='compliant'")
-            named = {name: 1.0 for name in self.asked if is_of_contacts(name)}
+            named = {name: 1.0 for name in self.parameter_names if is_of_contacts(name)}
             self.contacts.varied(named).checked(self.robot)
         elif any(isinstance(what, ContactDiagnostics) for _, what in self.records):
             raise ValueError("simulate: record: expected contacts for these records, got none; pass contacts=")
@@ -217,14 +217,14 @@ class SimulationSetup:
         ``parameters`` are the values of all parameters by the names of the kernel's inputs, in the order of the
         inputs.
         """
-        every = zip(self.asked, (parameters or {}).values(), strict=True)
+        every = zip(self.parameter_names, (parameters or {}).values(), strict=True)
         return {name: x for name, x in every if not is_of_contacts(name)}
 
     def touched(self, parameters: Mapping[str, Any] | None) -> ContactSet | None:
         """Return the contacts with parameters replaced by ``parameters``, by input name; None without contacts."""
         if self.contacts is None:
             return None
-        every = zip(self.asked, (parameters or {}).values(), strict=True)
+        every = zip(self.parameter_names, (parameters or {}).values(), strict=True)
         own = {name: x for name, x in every if is_of_contacts(name)}
         return self.contacts.varied({name: x[()] if isinstance(x, np.ndarray) else x for name, x in own.items()})
 

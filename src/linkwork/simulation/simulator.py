@@ -10,6 +10,7 @@ import numpy as np
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import public, quick, raise_named
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.validation import integer, positive
 from linkwork.errors import Status
 from linkwork.expr.arrays.pytree import tree_map
@@ -124,8 +125,8 @@ class Simulator:
         made: Any = robot
         self._robot = made
         sizes = batch if isinstance(batch, (tuple, list)) else (batch,)
-        what = "a number of environments, or a shape,"
-        sizes = self._leading = tuple(integer("Simulator", "batch", n, least=0, what=what) for n in sizes)
+        description = "a number of environments, or a shape,"
+        sizes = self._leading = tuple(integer("Simulator", "batch", n, least=0, description=description) for n in sizes)
         contacts = ContactSet.of(contacts, contact_model)
         self._sizes, self._parameters = read_robot_parameters(made, parameters or {}, contacts)
         suite = SensorSuite.of(sensors, robot, self._h, contacts is not None)
@@ -314,7 +315,7 @@ class Simulator:
 
     def _any_step(self, tau: Any, count: int, constants: Mapping[str, Any]) -> SimulatorState:
         """Step with unvalidated inputs: convert, broadcast and check them, and compile where needed."""
-        count = integer("Simulator.step", "count", count, least=1, what="a number of steps")
+        count = integer("Simulator.step", "count", count, least=1, description="a number of steps")
         inputs = self._inputs(tau, constants)
         if not self._checked:
             self._check_start(self._state, None)
@@ -397,3 +398,6 @@ class Simulator:
             name = f"environment {', '.join(map(str, place))}: " if place else ""
             result.append(f"{name}{words[place]}: {sentence_of(place, codes, float(time[place]), last, names)}")
         return result
+
+
+add_foreign_names(Simulator, "Simulator")

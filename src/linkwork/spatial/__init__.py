@@ -25,6 +25,9 @@ True
 Angular parts come first everywhere; units are SI and radians.  Sources are given in each module.
 """
 
+from typing import TYPE_CHECKING
+
+from linkwork._util.lazy_imports import public_names
 from linkwork.spatial.inertia import ArticulatedInertia, Inertia
 from linkwork.spatial.matrix3 import Matrix3, Symmetric3
 from linkwork.spatial.motion_and_force import Force, Motion, Subspace, by_rows, cross, cross_star
@@ -55,7 +58,5 @@ __all__ = [
     "cross_star",
 ]
 
-
-def __dir__() -> list[str]:
-    """Return the documented names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(__name__, __all__)

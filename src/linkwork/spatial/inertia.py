@@ -33,7 +33,7 @@ class Inertia:
         return Inertia(0.0, Vec3.zero(), Symmetric3.zero())
 
     @property
-    def is_nothing(self) -> bool:
+    def is_zero(self) -> bool:
         """True if all elements are the float 0, known at trace time."""
         return all(isinstance(x, float) and x == 0.0 for x in (self.mass, *self.moment, *self.about.elements()))
 

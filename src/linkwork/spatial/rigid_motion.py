@@ -60,7 +60,7 @@ class RigidMotion:
         return RigidMotion.of(w, Vec3.zero(), Vec3.zero())
 
     @staticmethod
-    def held_against(gravity: Vec3) -> RigidMotion:
+    def of_fixed_base(gravity: Vec3) -> RigidMotion:
         """Return the motion that stands for a body at rest under gravity: the acceleration −gravity.
 
         The wrench that causes this motion supports the body's weight, so algorithms need no gravity term.

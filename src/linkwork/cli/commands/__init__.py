@@ -1,1 +1,26 @@
-"""Commands of the command line: one file each, named as the command."""
+"""Commands of the command line: one file each, named as the command.
+
+A file has the functions ``add_arguments(parser)`` and ``run(arguments, terminal)``, and is imported when its command
+runs.
+"""
+
+__all__ = ["COMMANDS"]
+
+COMMANDS: dict[str, str] = {
+    "demo": "pose a robot, check its dynamics and time it over a million states",
+    "info": "show a robot's tree, joints and links, and problems of its file",
+    "check": (
+        "check a robot's constraints: degrees of freedom, redundant or inconsistent constraints, "
+        "joints beyond their limits"
+    ),
+    "robots": "list the built-in robots",
+    "explain": "show where the operations of a robot's function come from, body by body",
+    "ik": "measure the success rate and time of inverse kinematics of a frame",
+    "distances": "print distances of a robot's collision shapes from each other and from a scene",
+    "plan": "plan a collision-free path of a robot, and write it as a trajectory",
+    "simulate": "simulate a robot, free or under a controller, and print, draw and write its motion",
+    "bench": "time a robot's functions",
+    "precompile": "compile a robot's functions ahead of their first use",
+    "cache": "show or clear the disk cache of machine code",
+}
+"""Commands with their descriptions, in the order of the help."""

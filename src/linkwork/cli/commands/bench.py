@@ -24,9 +24,7 @@ from linkwork.errors import SingularInertiaError
 from linkwork.robot import Robot
 from linkwork.robot_table import ROBOT
 
-__all__ = ["HELP", "add_arguments", "run"]
-
-HELP = "time a robot's functions"
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

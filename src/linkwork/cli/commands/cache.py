@@ -14,9 +14,7 @@ from linkwork.cli.arguments import FAILED, CommandError, add_json
 from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
 from linkwork.kernels.compiler_api import Cache, cache_location
 
-__all__ = ["HELP", "add_arguments", "run"]
-
-HELP = "show or clear the disk cache of machine code"
+__all__ = ["add_arguments", "run"]
 
 _MAX_SHOWN = 10
 _KIB, _MIB = 1 << 10, 1 << 20

@@ -15,11 +15,7 @@ from linkwork.mechanisms.mobility.mobility_analysis import Mobility
 from linkwork.parts.tree_drawing import constraint_rows
 from linkwork.robot import Robot
 
-__all__ = ["HELP", "add_arguments", "mobility_lines", "run"]
-
-HELP = (
-    "check a robot's constraints: degrees of freedom, redundant or inconsistent constraints, joints beyond their limits"
-)
+__all__ = ["add_arguments", "mobility_lines", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

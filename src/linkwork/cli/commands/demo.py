@@ -12,14 +12,12 @@ import numpy as np
 from linkwork import __version__
 from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import FAILED, add_json, load_robot, positive, random_states
-from linkwork.cli.output import Terminal, columns_of, label, number, numbers, quantity
+from linkwork.cli.output import Terminal, columns_of, label, number, number_list, quantity
 from linkwork.kernels.compiler_api import get_num_threads
 from linkwork.parts.tree_drawing import tree_lines
 from linkwork.robot import Robot
 
-__all__ = ["HELP", "add_arguments", "run"]
-
-HELP = "pose a robot, check its dynamics and time it over a million states"
+__all__ = ["add_arguments", "run"]
 
 _CHECKED = 1000  # states
 _TOLERANCE = 1e-9  # of the check; rounding gives some 1e-14 for well-conditioned robots
@@ -121,7 +119,7 @@ def evaluate(robot: Robot, samples: int, terminal: Terminal) -> Evaluation:
 
 
 def _pose_text(robot: Robot, frame: str, q: np.ndarray, pose: np.ndarray) -> list[str]:
-    values = [f"{label(joint.name)} {numbers(q[joint.q_slice])}" for joint in robot.joints]
+    values = [f"{label(joint.name)} {number_list(q[joint.q_slice])}" for joint in robot.joints]
     lines = [f"pose of {label(frame)} in the world [m], every joint in the middle of its range:"]
     lines += ["  " + ", ".join(values[k : k + 4]) for k in range(0, len(values), 4)]
     shown = np.round(pose, 6) + 0.0  # no negative zero

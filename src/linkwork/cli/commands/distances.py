@@ -30,9 +30,7 @@ from linkwork.cli.output import Terminal, escaped, label, quantity, table
 from linkwork.geometry.scene import Scene
 from linkwork.robot import Robot
 
-__all__ = ["HELP", "add_arguments", "run"]
-
-HELP = "print distances of a robot's collision shapes from each other and from a scene"
+__all__ = ["add_arguments", "run"]
 
 _CHUNK = 1000  # configurations between two updates of progress
 _QUANTILES = (0.0, 0.01, 0.5, 1.0)

@@ -18,9 +18,7 @@ from linkwork.parts.joint.joint import Joint
 from linkwork.robot import Robot
 from linkwork.robot_table import ROBOT, robot_owner
 
-__all__ = ["HELP", "add_arguments", "run"]
-
-HELP = "show where the operations of a robot's function come from, body by body"
+__all__ = ["add_arguments", "run"]
 
 _SHORTEST = 6  # characters of a name that is cut for a narrow terminal
 

@@ -34,9 +34,7 @@ from linkwork.cli.output import Terminal, columns_of, escaped, folded, label, nu
 from linkwork.errors import UnknownNameError
 from linkwork.robot import Robot
 
-__all__ = ["HELP", "add_arguments", "middle", "pose_errors", "run"]
-
-HELP = "measure the success rate and time of inverse kinematics of a frame"
+__all__ = ["add_arguments", "middle", "pose_errors", "run"]
 
 _ROUNDING = 1e-12  # [m, rad] difference of two methods to compute a pose
 _MIN_TOLERANCE = 1e-10  # [m, rad] so that rounding is at most a hundredth of it

@@ -13,7 +13,7 @@ import numpy as np
 from linkwork import __version__
 from linkwork.cli.arguments import add_json, add_robot, robot_of
 from linkwork.cli.commands.check import CONSTRAINTS, mobility_data, mobility_lines
-from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, numbers, quantity
+from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, number_list, quantity
 from linkwork.constraints import Constraint
 from linkwork.errors import Issue
 from linkwork.model.actuator import Actuator
@@ -31,9 +31,7 @@ from linkwork.parts.tree_drawing import (
 )
 from linkwork.robot import Robot
 
-__all__ = ["HELP", "add_arguments", "run"]
-
-HELP = "show a robot's tree, joints and links, and problems of its file"
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +58,7 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
     coupled = f", {followers} of them coupled to others" if followers else ""
     moving = f"{quantity(len(joints), 'moving joint')}{coupled}"
     size = f"{moving} (nq {robot.nq}, nv {robot.nv}), {quantity(len(links), 'link')}"
-    about = f"{size}, {_mass(tree)}, gravity {numbers(robot.gravity)} m/s²"
+    about = f"{size}, {_mass(tree)}, gravity {number_list(robot.gravity)} m/s²"
     shown = [name for name in _DRIVES if any(getattr(joint, name).any() for joint in joints)]
     rows = [_joint_row(joint, shown) for joint in joints]
     return [
@@ -93,7 +91,9 @@ def _actuated(robot: Robot, columns: int | None) -> list[str]:
             label(actuator.name),
             actuator.kind,
             ", ".join(map(label, actuator.frames or [joint for joint, _ in actuator.joints])),
-            numbers(actuator.wrench) if actuator.wrench else numbers(g for _, gears in actuator.joints for g in gears),
+            number_list(actuator.wrench)
+            if actuator.wrench
+            else number_list(g for _, gears in actuator.joints for g in gears),
             _bounds_text(actuator.control_range),
             _bounds_text(actuator.force_range),
         ]
@@ -106,7 +106,7 @@ def _named(robot: Robot, columns: int | None) -> list[str]:
     """Return the table of named configurations with the values of their joints."""
     rows = []
     for state in robot.tree.named_configurations:
-        stated = [f"{label(joint)} {numbers(x)}" for joint, x in state.q]
+        stated = [f"{label(joint)} {number_list(x)}" for joint, x in state.q]
         more = [name for name, x in (("velocity", state.v), ("controls", state.controls)) if x is not None]
         rows.append([label(state.name), ", ".join(stated) or "-", ", ".join(more) or "-"])
     return ["", *folded(_NAMED_HEADER, rows, columns, left=(0, 1, 2))]
@@ -146,8 +146,8 @@ def _joint_row(joint: Joint, shown: list[str]) -> list[str]:
         slice_text(joint.q_slice),
         slice_text(joint.v_slice),
         _range_text(joint),
-        numbers(joint.velocity),
-        numbers(joint.effort),
+        number_list(joint.velocity),
+        number_list(joint.effort),
         _or_dash(joint.damping),
         _or_dash(joint.friction),
         *(_or_dash(getattr(joint, name)) for name in shown),
@@ -156,7 +156,7 @@ def _joint_row(joint: Joint, shown: list[str]) -> list[str]:
 
 
 def _or_dash(values: np.ndarray) -> str:
-    return numbers(values) if values.any() else "-"
+    return number_list(values) if values.any() else "-"
 
 
 def _range_text(joint: Joint) -> str:
@@ -181,7 +181,7 @@ def _link_row(tree: Tree, frame: Frame) -> list[str]:
         label(frame.name),
         label(_body_name(tree, frame)),
         number(mass) if mass else "-",
-        numbers(center) if center else "-",
+        number_list(center) if center else "-",
         ", ".join(f"{count} {kind}" for kind, count in _shape_counts(frame).items()) or "-",
         label(frame.fixed_joint or "-"),
     ]

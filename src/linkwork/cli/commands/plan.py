@@ -39,9 +39,7 @@ from linkwork.planning.plan_path import PLANNERS
 from linkwork.planning.result import PlanResult
 from linkwork.robot import Robot
 
-__all__ = ["HELP", "add_arguments", "run"]
-
-HELP = "plan a collision-free path of a robot, and write it as a trajectory"
+__all__ = ["add_arguments", "run"]
 
 _POSE = ("X", "Y", "Z", "R", "P", "Y")
 

@@ -9,9 +9,7 @@ from linkwork import robots as built_in
 from linkwork.cli.arguments import add_json, read_robot
 from linkwork.cli.output import Terminal, number, table
 
-__all__ = ["HELP", "add_arguments", "run"]
-
-HELP = "list the built-in robots"
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -33,9 +33,7 @@ from linkwork.simulation.algorithms import METHODS
 from linkwork.simulation.contacts.ground_contact import ContactGround
 from linkwork.simulation.result import Simulation
 
-__all__ = ["HELP", "add_arguments", "run"]
-
-HELP = "simulate a robot, free or under a controller, and print, draw and write its motion"
+__all__ = ["add_arguments", "run"]
 
 _CONTROLLERS = ("none", "gravity", "pd", "computed-torque")
 _KP, _KD = 100.0, 20.0

@@ -34,12 +34,15 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.lazy_imports import START
 from linkwork._util.user_frames import levels_up
 from linkwork.compiler.cache.secure_directory import TrustedDirectory, UntrustedError, opened, reason, why_untrusted
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.errors import CacheWarning
 
 __all__ = ["Cache", "CacheLocation", "CacheWarning", "Entry", "cache_location", "digest", "directory", "shared"]
+
+_States = list[tuple[str, os.stat_result]]  # paths of files, and what the system knows of them
 
 _MAGIC = b"linkwork machine code, format 1\n"
 _HEAD = struct.Struct("<QQQ")  # sizes of name, facts and code [bytes]
@@ -64,12 +67,21 @@ def digest(parts: Iterable[str], target: Iterable[str]) -> str:
     """Return the name of code: a digest of its content, linkwork itself, the backend's target, Python and NumPy."""
     surroundings = (
         importlib.import_module(__name__.partition(".")[0]).__version__,  # not importable here: it imports this module
-        *(_FILES_WHEN_IMPORTED, _recent_own_files()),  # if they differ, it is unknown which of them runs
+        _files_of_this_process(),
         *target,
         *(sys.platform, str(sys.implementation.cache_tag), str(struct.calcsize("P")), np.__version__),
         repr(in_main_interpreter()),
     )
     return hashlib.sha256(json.dumps([[*parts], surroundings]).encode()).hexdigest()
+
+
+def _files_of_this_process() -> str:
+    """Return the state of the files that this process runs; if that is unknown, a text that no other process has.
+
+    Modules are imported when they are first used, before or after a change of their files.
+    """
+    files = _recent_own_files()
+    return files if files == _FILES_WHEN_IMPORTED and not _CHANGED_BEFORE else f"{files} {_THIS_PROCESS}"
 
 
 def _recent_own_files() -> str:
@@ -93,6 +105,14 @@ def _own_files() -> str:
     It is part of the name of cached code, so code of another version, or of a changed source file, is not loaded.
     Sizes and times are also Python's criterion for a stale compiled module.
     """
+    return _text_of(_states_of_own_files())
+
+
+def _text_of(states: _States) -> str:
+    return repr(sorted((path, state.st_size, state.st_mtime_ns) for path, state in states))
+
+
+def _states_of_own_files() -> _States:
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     states = []
     folders = [package]
@@ -104,20 +124,26 @@ def _own_files() -> str:
                         if file.name != "__pycache__":
                             folders.append(file.path)
                     elif file.name.endswith((".py", ".pyc", ".so", ".pyd")):
-                        state = file.stat()
-                        states.append((file.path, state.st_size, state.st_mtime_ns))
+                        states.append((file.path, file.stat()))
     if not states:  # linkwork is inside an archive, or a program
         for path in (package, *map(str, Path(package).parents), sys.executable):
             with contextlib.suppress(OSError):
                 if os.path.isfile(path):
-                    state = os.stat(path)
-                    states.append((path, state.st_size, state.st_mtime_ns))
-    return repr(sorted(states))
+                    states.append((path, os.stat(path)))
+    return states
+
+
+def _changed_after(states: _States, start: int) -> bool:
+    """Return True if one of the files was changed after a time [ns]."""
+    return any(max(state.st_mtime_ns, state.st_ctime_ns) > start for _, state in states)
 
 
 _STATE_LIFETIME = 1.0  # [s]
-_FILES_WHEN_IMPORTED = _own_files()
-_last_state: tuple[Callable[[], str], float, str] = _own_files, -math.inf, ""
+_THIS_PROCESS = os.urandom(16).hex()
+_WHEN_IMPORTED = _states_of_own_files()
+_CHANGED_BEFORE = _changed_after(_WHEN_IMPORTED, START)  # modules that were imported earlier may have had other files
+_FILES_WHEN_IMPORTED = _text_of(_WHEN_IMPORTED)
+_last_state: tuple[Callable[[], str], float, str] = _own_files, time.monotonic(), _FILES_WHEN_IMPORTED
 
 
 # -- entries
@@ -146,6 +172,10 @@ class Cache:
         if entry is None:
             self.refuse(name)
         return entry
+
+    def __contains__(self, name: str) -> bool:
+        """Return True if there is an entry of this name, which may be damaged; this does not count as a use."""
+        return self._path(name).is_file()
 
     def refuse(self, name: str) -> None:
         """Warn that the content of an entry is damaged."""

@@ -12,7 +12,6 @@ import atexit
 import contextlib
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -73,6 +72,8 @@ class _Child:
     """A child process that compiles modules.  Raises OSError if it cannot be started or has other versions."""
 
     def __init__(self) -> None:
+        import subprocess
+
         environment = {key: x for key, x in os.environ.items() if key not in ("PYTHONSTARTUP", "PYTHONINSPECT")}
         self.process = subprocess.Popen(
             [sys.executable, "-c", _START, compile_process.__file__, *map(os.path.abspath, sys.path)],

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from linkwork.compiler.codegen.float_type import vector
+from linkwork.compiler.codegen.float_type import DOUBLE, vector
 from linkwork.compiler.codegen.interrupt_functions import (
     attend_function,
     begin_function,
@@ -36,12 +36,11 @@ from linkwork.compiler.codegen.straight_line import (
 )
 from linkwork.compiler.loops.loop_program_code import ControlLayout
 from linkwork.compiler.program import Port
-from linkwork.compiler.runtime.loop_state import State
+from linkwork.compiler.runtime.loop_state import FEW, State
 from linkwork.compiler.runtime.threads import MAX_THREADS
 
-__all__ = ["SampleLayout", "loop_function"]
+__all__ = ["SampleLayout", "few_function", "loop_function"]
 
-_FEW = 3  # fewer samples use the scalar code
 _MIN_THREAD_WORK = 80_000.0  # [ns] of work for a thread, whose start takes some 10 000
 _CHECK_INTERVAL = 1_000_000.0  # [ns] of work between two checks of the time for signals
 _SHARES = 8  # of a thread, in sequence
@@ -96,7 +95,7 @@ def loop_function(text: IrModule, layout: AnyLayout) -> None:
     arrays = _Arrays(f, layout)
     interrupts = f.load("ptr", f.at("%data", State.interrupts.offset))
     f.require(f.let(f"icmp eq i1 {f.let(f'call i1 @.ended(ptr {interrupts})')}, false"), "end")
-    scalar = f.all_of([f.let(f"icmp slt i64 {n}, {_FEW}"), *arrays.whole, *arrays.apart()])
+    scalar = f.all_of([f.let(f"icmp slt i64 {n}, {FEW}"), *arrays.whole, *arrays.apart()])
     with f.when(scalar):
         arrays.sample_by_sample(n)
     with f.unless(scalar):
@@ -113,6 +112,49 @@ def loop_function(text: IrModule, layout: AnyLayout) -> None:
             f.do(f"call void @.spread(ptr %args, ptr %steps, {samples}, ptr %data, ptr %nan, i1 {streamed})")
         with f.unless(long):
             f.do(f"call void @.range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan, i1 {streamed})")
+    _end_of_batch(f, layout, n, interrupts)
+    f.do("br label %end")
+    f.label("end")
+    restore_flags(f, target, flags)
+    for function in (*_signal_functions(), _shares(), _work(), _spread(layout), f):
+        text.add(function)
+
+
+def few_function(text: IrModule, layout: Layout | ControlLayout) -> None:
+    """Add ``@few``, the loop for calls with few samples, which needs no code for vectors of samples.
+
+    It passes all other calls to the function in the kernel's `State`, which compiles ``@loop``. Another module defines
+    ``@sample``.
+    """
+    f = IrFunction("define void @.few(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
+    f.declare(sample_declaration(layout.program))
+    f.do("%nan = alloca i1, align 8")
+    f.store("i1", "false", "%nan")
+    flags = save_flags(f, layout.target)
+    n = f.load("i64", "%dimensions")
+    arrays = _Arrays(f, layout)
+    interrupts = f.load("ptr", f.at("%data", State.interrupts.offset))
+    f.require(f.let(f"icmp eq i1 {f.let(f'call i1 @.ended(ptr {interrupts})')}, false"), "end")
+    scalar = f.all_of([f.let(f"icmp slt i64 {n}, {FEW}"), *arrays.whole, *arrays.apart()])
+    with f.unless(scalar):
+        loop = f.load("ptr", f.at("%data", (State.double_loop if layout.real is DOUBLE else State.float_loop).offset))
+        f.do(f"call void {loop}(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
+    with f.when(scalar):
+        arrays.sample_by_sample(n)
+        _end_of_batch(f, layout, n, interrupts)
+    f.do("br label %end")
+    f.label("end")
+    restore_flags(f, layout.target, flags)
+    for function in (*_signal_functions(), f):
+        text.add(function)
+
+
+def _signal_functions() -> tuple[IrFunction, ...]:
+    return begin_function(), attend_function(), ended_function(), is_main_function(), enlist_function()
+
+
+def _end_of_batch(f: IrFunction, layout: AnyLayout, n: str, interrupts: str) -> None:
+    """Emit the checks after ``n`` samples, for signals and for inputs that were not finite."""
     done = f.let(f"add i64 {f.load('i64', f.at('%data', State.done.offset))}, {n}")  # NumPy may call repeatedly
     much = f.let(f"icmp ugt i64 {done}, {_samples_in(_CHECK_INTERVAL, layout)}")
     f.store("i64", f.let(f"select i1 {much}, i64 0, i64 {done}"), f.at("%data", State.done.offset))
@@ -120,12 +162,6 @@ def loop_function(text: IrModule, layout: AnyLayout) -> None:
         f.let(f"call i1 @.attend(ptr {interrupts})")
     with f.when(f.load("i1", "%nan")):
         _count(f, State.not_finite_calls)
-    f.do("br label %end")
-    f.label("end")
-    restore_flags(f, target, flags)
-    signals = begin_function(), attend_function(), ended_function(), is_main_function(), enlist_function()
-    for function in (*signals, _shares(), _work(), _spread(layout), f):
-        text.add(function)
 
 
 class _Arrays:

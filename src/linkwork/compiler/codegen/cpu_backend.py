@@ -6,6 +6,7 @@ import ctypes
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -15,18 +16,18 @@ from linkwork.compiler.backend import Backend, symbol_prefix
 from linkwork.compiler.codegen import background_emit, entry_points
 from linkwork.compiler.codegen.background_emit import Job
 from linkwork.compiler.codegen.background_emit import wait_for_compiler as wait_for_compiler
-from linkwork.compiler.codegen.code_segments import plan
-from linkwork.compiler.codegen.entry_points import CodegenOptions
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.jit import MachineCode, assembly, emit, is_object_file, link, text_bytes
 from linkwork.compiler.codegen.target import EFFORT, Target, host
-from linkwork.compiler.loops import has_control, plan_program
-from linkwork.compiler.loops.execution_plan import BasicBlock, Scope
 from linkwork.compiler.program import Program
 from linkwork.compiler.runtime import fastcall
 from linkwork.compiler.runtime.interrupts import interrupts_address
 from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.threads import setting_address
+
+if TYPE_CHECKING:
+    from linkwork.compiler.codegen.part_code import CodegenOptions
+    from linkwork.compiler.loops.execution_plan import Scope
 
 __all__ = ["CPUBackend", "host_backend", "wait_for_compiler"]
 
@@ -37,7 +38,8 @@ _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 class CPUBackend(Backend[MachineCode]):
     """A processor, whose vector registers hold several samples.
 
-    ``loop`` is NumPy's inner loop over a batch, ``fast`` CPython's call with one sample.
+    ``loop`` is NumPy's inner loop over a batch, ``few`` a loop without vector code for calls with few samples, ``fast``
+    CPython's call with one sample.
     """
 
     processor: Target
@@ -45,6 +47,7 @@ class CPUBackend(Backend[MachineCode]):
 
     name = "cpu"
     batch_entry = "loop"
+    few_entry = "few"
 
     @property
     def target(self) -> tuple[str, ...]:
@@ -66,9 +69,13 @@ class CPUBackend(Backend[MachineCode]):
         return entry_points.entry_point(entry).parts if entry_points.available(entry, real) else ()
 
     def all_parts(self, real: FloatType) -> tuple[str, ...]:
-        return tuple(entry_points.parts_here(real))
+        from linkwork.compiler.codegen.part_code import parts_here
+
+        return tuple(parts_here(real))
 
     def lower(self, program: Program, real: FloatType) -> CodegenOptions:
+        from linkwork.compiler.codegen.part_code import CodegenOptions
+
         return CodegenOptions(program, self.processor, real)
 
     def emit(self, texts: Sequence[str | bytes], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
@@ -97,6 +104,9 @@ class CPUBackend(Backend[MachineCode]):
         return assembly(texts, self.processor)
 
     def segments(self, program: Program) -> int:
+        from linkwork.compiler.codegen.code_segments import plan
+        from linkwork.compiler.loops import has_control, plan_program
+
         return _block_count(plan_program(program)[0]) if has_control(program) else len(plan(program).segments)
 
     def load(self, objects: Sequence[bytes], name: str, entry: str) -> MachineCode:
@@ -133,6 +143,8 @@ def host_backend() -> CPUBackend:
 
 def _block_count(scope: Scope) -> int:
     """Return the number of blocks of straight-line code in a scope and its inner scopes."""
+    from linkwork.compiler.loops.execution_plan import BasicBlock
+
     total = 0
     called: set[int] = set()
     waiting = [scope]

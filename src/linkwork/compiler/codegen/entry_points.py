@@ -1,52 +1,22 @@
 """Entries of a kernel's code, by which it is called, and the parts that each consists of.
 
 An entry is compiled on first use (see `linkwork.compiler.kernel_code.KernelCode`), and so is a part, which several
-entries may share. A new entry is an item of `ENTRIES`, and a part that only it needs an item of `PARTS`. For tables
-there is an entry for each number of columns (see `piecewise_lookup`).
+entries may share. A new entry is an item of `ENTRIES`, and a part that only it needs an item of
+`part_code.PARTS`. For tables there is an entry for each number of columns (see `piecewise_lookup`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from linkwork.compiler.backend import symbol_prefix, table_columns
-from linkwork.compiler.codegen.batch_loop import SampleLayout, loop_function
-from linkwork.compiler.codegen.code_segments import plan
-from linkwork.compiler.codegen.fastcall_code import fast_function
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
-from linkwork.compiler.codegen.llvm_ir import IrModule
-from linkwork.compiler.codegen.piecewise_lookup import along_function
-from linkwork.compiler.codegen.quick.block_assembler import NotSupported, can_assemble, object_of_blocks
-from linkwork.compiler.codegen.quick.object_file import ObjectFile
-from linkwork.compiler.codegen.straight_line import (
-    Layout,
-    assembled_segment,
-    block_function,
-    sample_function,
-    segment_function,
-)
-from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.loops import (
-    ControlLayout,
-    block_texts,
-    has_control,
-    plan_program,
-    quick_sample_texts,
-    sample_texts,
-)
-from linkwork.compiler.program import Program
 from linkwork.compiler.runtime import fastcall
 
 __all__ = [
     "ENTRIES",
-    "PARTS",
-    "CodegenOptions",
     "EntryPoint",
     "available",
     "entry_point",
-    "parts_here",
 ]
 
 
@@ -68,135 +38,11 @@ def available(name: str, real: FloatType) -> bool:
 
 def entry_point(name: str) -> EntryPoint:
     """Return the entry of a name, from `ENTRIES` or, for tables, of a number of columns."""
-    return ENTRIES.get(name) or EntryPoint((name,), (DOUBLE,))
+    return ENTRIES.get(name) or SUBSTITUTES.get(name) or EntryPoint((name,), (DOUBLE,))
 
 
-def parts_here(real: FloatType) -> list[str]:
-    """Return the parts of all available entries for this floating-point type, in the order of `PARTS`."""
-    needed = {part for name, entry in ENTRIES.items() if available(name, real) for part in entry.parts}
-    return [part for part in PARTS if part in needed]
-
-
-class CodegenOptions:
-    """The layout of a program's code for a target and a floating-point type."""
-
-    def __init__(self, program: Program, target: Target, real: FloatType = DOUBLE) -> None:
-        self.program, self.target, self.prefix = program, target, symbol_prefix(program.name)
-        lanes = target.lanes_of(real), 1
-        self.vectors: Layout | ControlLayout
-        self.scalar: Layout | ControlLayout
-        if has_control(program):
-            scope, room = plan_program(program)
-            self.vectors, self.scalar = (ControlLayout(program, scope, room, target, real, many) for many in lanes)
-        else:
-            cut = plan(program)
-            self.vectors, self.scalar = (Layout(cut, target, real, many) for many in lanes)
-
-    def texts(self, parts: Iterable[str]) -> list[str]:
-        """Return the LLVM IR of some parts, a text for each module."""
-        return [_module(text, self.target) for part in parts for text in _part(part)(self)]
-
-    def quick_texts(self, parts: Iterable[str]) -> list[str | bytes]:
-        """Return the modules of some parts that take little time to compile, as LLVM IR or as object files."""
-        texts = (text for part in parts for text in QUICK.get(part, _part(part))(self))
-        return [text if isinstance(text, ObjectFile) else _module(text, self.target) for text in texts]
-
-    def text(self) -> IrModule:
-        """Return a new module to write to."""
-        return IrModule(self.prefix)
-
-
-def _sample(design: CodegenOptions) -> list[IrModule]:
-    """Return the modules of the code for one sample."""
-    layout = design.scalar
-    if isinstance(layout, ControlLayout):
-        return sample_texts(layout, design.text)
-    return _straight(design, layout, sample_function)
-
-
-def _quick_sample(design: CodegenOptions) -> list[IrModule | ObjectFile]:
-    """Return the modules of the code for one sample, with blocks of straight-line code written without LLVM."""
-    layout = design.scalar
-    if isinstance(layout, ControlLayout):
-        return quick_sample_texts(layout, design.text)
-    if not layout.plan.segmented or not can_assemble(layout.target, layout.real):
-        return [*_sample(design)]
-    text, others, functions = design.text(), list[IrModule](), []
-    sample_function(text, layout)
-    for k in range(len(layout.plan.segments)):
-        try:
-            functions.append(assembled_segment(layout, k))
-        except NotSupported:
-            others.append(design.text())
-            segment_function(others[-1], layout, k)
-    return [text, *others, *object_of_blocks(design.prefix, functions)]
-
-
-def _quick_loop(design: CodegenOptions) -> list[IrModule]:
-    """Return the module of NumPy's inner loop that runs the code for one sample for each sample of a batch."""
-    text = design.text()
-    loop_function(text, SampleLayout(design.scalar))
-    return [text]
-
-
-def _block(design: CodegenOptions) -> list[IrModule]:
-    """Return the modules of the code for vectors of samples."""
-    layout = design.vectors
-    if isinstance(layout, ControlLayout):
-        return block_texts(layout, design.text)
-    return _straight(design, layout, block_function)
-
-
-def _straight(design: CodegenOptions, layout: Layout, write: Callable[[IrModule, Layout], None]) -> list[IrModule]:
-    """Return the modules of straight-line code: the called function and, of a long program, its segments."""
-    texts = [design.text()]
-    write(texts[0], layout)
-    for k in range(len(layout.plan.segments) if layout.plan.segmented else 0):
-        texts.append(design.text())
-        segment_function(texts[-1], layout, k)
-    return texts
-
-
-def _loop(design: CodegenOptions) -> list[IrModule]:
-    text = design.text()
-    loop_function(text, design.vectors)
-    return [text, *_block(design)]
-
-
-def _fast(design: CodegenOptions) -> list[IrModule]:
-    text = design.text()
-    fast_function(text, design.program)
-    return [text]
-
-
-def _along(design: CodegenOptions, name: str) -> list[IrModule]:
-    layout, text = design.vectors, design.text()
-    assert isinstance(layout, Layout) and not layout.plan.segmented, design.program
-    text.add(along_function(layout, name, table_columns(name)))
-    return [text]
-
-
-PARTS: dict[str, Callable[[CodegenOptions], list[IrModule]]] = {
-    "sample": _sample,
-    "loop": _loop,
-    "fast": _fast,
-}
-QUICK: dict[str, Callable[[CodegenOptions], list[Any]]] = {"sample": _quick_sample, "loop": _quick_loop}
 ENTRIES: dict[str, EntryPoint] = {
     "fast": EntryPoint(("fast", "sample"), (DOUBLE,), "python"),
     "loop": EntryPoint(("loop", "sample"), (DOUBLE, SINGLE)),
 }
-
-
-def _part(name: str) -> Callable[[CodegenOptions], list[IrModule]]:
-    """Return the function that writes the LLVM modules of the part with this name."""
-    return PARTS.get(name) or partial(_along, name=name)
-
-
-def _module(text: IrModule, target: Target) -> str:
-    attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}" "probe-stack"="inline-asm"'
-    return (
-        f'target triple = "{target.triple}"\n{text}\n'
-        f"attributes #0 = {{ {attributes} }}\nattributes #1 = {{ noinline cold {attributes} }}\n"
-        f'attributes #2 = {{ {attributes} "stackrealign" }}\n!0 = !{{}}\n!1 = !{{i32 1}}\n'
-    )
+SUBSTITUTES = {"few": EntryPoint(("few", "sample"), (DOUBLE, SINGLE))}  # for entries that are not compiled yet

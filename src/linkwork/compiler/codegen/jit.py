@@ -21,8 +21,8 @@ from llvmlite.binding import ffi
 
 from linkwork._util.thread_pool import run
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.loops.interrupt_checks import SYMBOL, attention_text
 from linkwork.compiler.runtime.cpython import keep_alive
+from linkwork.compiler.runtime.interrupts import SYMBOL
 from linkwork.compiler.runtime.threads import LLVM_LOCK, run_without_lock
 
 __all__ = ["MachineCode", "assembly", "effort_of", "emit", "is_object_file", "link", "text_bytes"]
@@ -170,6 +170,8 @@ def _load(objects: Sequence[bytes], target: Target, function: str, table: str) -
 @cache
 def _attention(target: Target) -> MachineCode:
     """Register with LLVM the function that long loops call (see `interrupt_functions`), until the process ends."""
+    from linkwork.compiler.loops.interrupt_checks import attention_text
+
     function = _load(emit([attention_text(target.triple)], replace(target, effort=0)), target, SYMBOL, "")
     llvm.add_symbol(SYMBOL, function.address)
     return function

@@ -12,15 +12,14 @@ from linkwork.compiler.codegen.interrupt_functions import attend_function
 from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
 from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.runtime.cpython import in_main_interpreter
-from linkwork.compiler.runtime.interrupts import interrupts_address
+from linkwork.compiler.runtime.interrupts import SYMBOL, interrupts_address
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
 from linkwork.expr.scalar.block import InstructionList, bodies_of, once_per_list
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 
-__all__ = ["BUDGET", "SYMBOL", "attention_text", "end_if_interrupted", "period_of"]
+__all__ = ["BUDGET", "attention_text", "end_if_interrupted", "period_of"]
 
-SYMBOL = "linkwork_attend"
 BUDGET = 1 << 18  # instructions between two checks, for one sample or vector: some 80 microseconds
 _DECLARATION = f"declare i1 @{SYMBOL}()"
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 
-__all__ = ["State"]
+__all__ = ["FEW", "State"]
+
+FEW = 3  # fewer samples use the scalar code
 
 
 class State(ctypes.Structure):
@@ -20,4 +22,6 @@ class State(ctypes.Structure):
         ("threads", ctypes.c_void_p),  # an int64: maximum number of threads of a call
         ("interrupts", ctypes.c_void_p),  # an `Interrupts`
         ("done", ctypes.c_int64),  # samples of short batches since the last check for signals
+        ("double_loop", ctypes.c_void_p),  # what code for few samples of float64 calls with more: it compiles the loop
+        ("float_loop", ctypes.c_void_p),  # the same for float32
     ]

@@ -24,9 +24,16 @@ from linkwork.compiler.runtime.buffer_pool import LARGE, empty, owner
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.gufunc import make_gufunc
 from linkwork.compiler.runtime.interrupts import interrupts_address
-from linkwork.compiler.runtime.loop_state import State
+from linkwork.compiler.runtime.loop_state import FEW, State
 from linkwork.compiler.runtime.threads import setting_address
-from linkwork.compiler.runtime.typed_loop import FLOAT64, TypedLoop, are_single, is_double, takes_single
+from linkwork.compiler.runtime.typed_loop import (
+    FLOAT64,
+    MANY,
+    TypedLoop,
+    are_single,
+    is_double,
+    takes_single,
+)
 from linkwork.compiler.trace.pytree_ports import in_order
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
 from linkwork.expr.scalar.precision import require_float64
@@ -35,7 +42,6 @@ __all__ = ["FILL_MASKED", "GeneralCall"]
 
 
 _MASKED = np.ma.MaskedArray
-_MANY_SAMPLES = 1024
 FILL_MASKED = "replace its masked elements, with its method filled()"
 
 
@@ -253,12 +259,19 @@ class GeneralCall:
             known = all(isinstance(x, (bool, int, float, np.ndarray, np.generic)) for x in arrays)
             inspect_types = (known or not in_main_interpreter()) and not any(map(is_double, arrays))
             loop = self._single if inspect_types and takes_single(arrays) else self._double
-            loop.make(best=self._is_long(arrays))
+            if in_main_interpreter() and self._is_few(arrays):
+                loop.make_few()
+            else:
+                loop.make(best=self._is_long(arrays))
+
+    def _is_few(self, arrays: Sequence[Any]) -> bool:
+        """Return True for so few samples that they need no vector code, unless they broadcast to more."""
+        return all(np.size(x) < FEW * max(port.size, 1) for port, x in zip(self.inputs, arrays, strict=False))
 
     def _is_long(self, arrays: Sequence[Any]) -> bool:
         """Return True for so many samples that the best code is worth the wait."""
         pairs = zip(self.inputs, arrays, strict=False)
-        return any(np.size(x) >= _MANY_SAMPLES * max(port.size, 1) for port, x in pairs)
+        return any(np.size(x) >= MANY * max(port.size, 1) for port, x in pairs)
 
     def _refuse_masked(self, arrays: Sequence[Any], ports: Sequence[Port]) -> None:
         """Raise ValueError for masked arrays: the values of their masked elements are unknown."""

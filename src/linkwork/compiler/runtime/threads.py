@@ -76,7 +76,7 @@ def set_num_threads(count: int) -> None:
 
     Raises TypeError if ``count`` is not an integer, ValueError if it is not from 1 to 256.
     """
-    value = integer("set_num_threads", "count", count, least=1, most=MAX_THREADS, what="a number of threads")
+    value = integer("set_num_threads", "count", count, least=1, most=MAX_THREADS, description="a number of threads")
     _setting.value = value
 
 

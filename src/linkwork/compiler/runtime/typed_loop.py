@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.fork_safe_lock import Lock
-from linkwork.compiler.codegen.float_type import FloatType
+from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.kernel_code import KernelCode
 from linkwork.compiler.runtime.loop_state import State
 
-__all__ = ["FLOAT64", "TypedLoop", "are_single", "is_double", "takes_single"]
+__all__ = ["FLOAT64", "MANY", "TypedLoop", "are_single", "is_double", "takes_single"]
 
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 FLOAT64 = np.dtype(np.float64)
+MANY = 1024  # samples of a call that waits for the best code
 _FLOAT32 = np.dtype(np.float32)
 _ENVIRONMENT_BYTES = 512  # upper bound of the size of C's fenv_t
 
@@ -53,12 +54,14 @@ class TypedLoop:
 
     def __init__(self, code: KernelCode, real: FloatType, state: State) -> None:
         self.real = real
-        self.ready = False
+        self.ready = False  # True if NumPy calls machine code
+        self.whole = False  # True if this code is for any number of samples
         self.failure: BaseException | None = None
         self.owners: list[Any] = []  # objects that keep the code alive
         self.callback = _LOOP(_called_by_numpy(weakref.ref(self)))
         self._code, self._state, self._lock = code, state, Lock()
         self._table: tuple[Any, int] | None = None
+        setattr(state, "double_loop" if real is DOUBLE else "float_loop", self.address)
 
     @property
     def address(self) -> int:
@@ -69,16 +72,33 @@ class TypedLoop:
         """Set NumPy's table of loop addresses, and this loop's index in it."""
         self._table = table, index
 
+    def make_few(self) -> None:
+        """Compile the code for calls with few samples, unless some code is ready.  It compiles the loop when needed."""
+        few = self._code.source.backend.few_entry
+        if not few or (not self._code.is_cached(few, self.real) and self._code.is_cached("loop", self.real)):
+            self.make()
+            return
+        with self._lock:
+            if not self.ready:
+                code = self._code.entry(few, self.real)
+                self._use_few(code)
+                self._code.when_improved(few, code, self._use_few, self.real)
+                self.ready, self.failure = True, None
+
+    def _use_few(self, code: Any) -> None:
+        if not self.whole:
+            self.use(code)
+
     def make(self, best: bool = False) -> int:
         """Compile the loop if necessary and return its address; with ``best`` it is not quick code."""
         with self._lock:
             if best:
                 self._code.make(["loop"], self.real, best=True)
-            if not self.ready:
+            if not self.whole:
                 code = self._code.entry("loop", self.real)
                 self.use(code)
                 self._code.when_improved("loop", code, self.use, self.real)
-                self.ready, self.failure = True, None
+                self.ready, self.whole, self.failure = True, True, None
             address: int = self._code.entry("loop", self.real).address
             return address
 
@@ -107,7 +127,8 @@ def _called_by_numpy(loop_of: weakref.ref[TypedLoop]) -> Callable[[int, int, int
             return
         try:
             with _preserve_flags():
-                loop = here.make()
+                count = ctypes.c_ssize_t.from_address(dimensions).value
+                loop = here.make(best=count >= MANY)
         except BaseException as error:  # NumPy ignores errors here: the waiting call raises it
             here.failed(error)
         else:

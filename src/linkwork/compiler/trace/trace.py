@@ -14,20 +14,29 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.user_frames import line_of, source_of
+from linkwork.compiler.build import Recipe
 from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.compiler.trace.pytree_ports import PortTree, form_of_shapes, port_names, spaces_of_shapes
 from linkwork.compiler.trace.side_effects import SideEffects
-from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, is_nested, leaf_paths, unflatten
+from linkwork.compiler.trace.stored_traces import (
+    are_checked,
+    check_trace,
+    load_trace,
+    recipe_of,
+    store_trace,
+    trace_key,
+)
+from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, is_nested, leaf_paths, num_elements, unflatten
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.expr.scalar.symbol_methods import AS_AN_INDEX
 
 __all__ = ["Trace", "compile", "compile_guarded", "compile_later", "trace", "traced_function"]
 
 
+Guards = Callable[..., Sequence[Any]]  # which return values that are positive where the result is invalid
 Shape = Any  # an integer, a tuple of integers, a space, or a tuple, named tuple, dataclass or dict of shapes
 
 
@@ -76,21 +85,51 @@ def compile(function: Callable[..., Any] | None = None, /, *, name: str | None =
         raise TypeError(
             f"compile: function: expected a function, got {function!r}; pass shapes by the arguments' names"
         )
-    return _kernel_of(function, name, shapes, later=False)
+    called = _kernel_name(function, name)
+    _check_inputs(function, shapes)
+    program, nesting, spaces = traced_function(function, called, shapes)
+    return Kernel(program, doc=_doc(function), function=function, nesting=nesting, spaces=spaces)
 
 
 def compile_later(function: Callable[..., Any], /, *, name: str | None = None, **shapes: Shape) -> Kernel:
-    """Trace a function as `compile` does; each entry of its code is compiled by the first call that needs it."""
-    return _kernel_of(function, name, shapes, later=True)
+    """Trace a function of linkwork; each entry of its code is compiled by the first call that needs it.
+
+    The function is not called if the cache has its trace, until something needs the program itself.  The trace depends
+    on the values of its closure only.
+    """
+    return _lazy_kernel(function, name, shapes)
 
 
-def _kernel_of(function: Callable[..., Any], name: str | None, shapes: Mapping[str, Shape], later: bool) -> Kernel:
-    _check_inputs(function, shapes)
+def _kernel_name(function: Callable[..., Any], name: str | None) -> str:
     called = str(name or getattr(function, "__name__", "function"))
-    called = called if called.isidentifier() else "function"  # a lambda, say
-    program, nesting, spaces = traced_function(function, called, shapes)
-    doc = (function.__doc__ or "").strip()
-    return Kernel(program, doc=doc, function=function, nesting=nesting, spaces=spaces, later=later)
+    return called if called.isidentifier() else "function"  # a lambda, say
+
+
+def _doc(function: Callable[..., Any]) -> str:
+    return (function.__doc__ or "").strip()
+
+
+def _lazy_kernel(
+    function: Callable[..., Any], name: str | None, shapes: Mapping[str, Shape], guards: Guards | None = None
+) -> Kernel:
+    """Return the kernel of a function of linkwork, from its stored trace or a new one."""
+    _check_inputs(function, shapes)
+    called = _kernel_name(function, name)
+    key = trace_key(called, (function, guards), shapes)
+    stored = None if key is None else load_trace(key)
+    if stored is None or are_checked():
+        program, nesting, spaces = traced_function(function, called, shapes, guards, verified=are_checked())
+        if stored is not None:
+            check_trace(stored, program, nesting.outputs)
+        stored = None if key is None else stored or store_trace(key, program, nesting.outputs)
+        recipe = Recipe.of(program) if stored is None else recipe_of(called, program.inputs, stored, lambda: program)
+        return Kernel(recipe, doc=_doc(function), function=function, nesting=nesting, spaces=spaces, later=True)
+    forms, ports, spaces = _inputs(called, shapes)
+    recipe = recipe_of(
+        called, ports, stored, lambda: traced_function(function, called, shapes, guards, verified=False).program
+    )
+    nesting = PortTree(forms, stored.form)
+    return Kernel(recipe, doc=_doc(function), function=function, nesting=nesting, spaces=spaces, later=True)
 
 
 def _check_inputs(function: Callable[..., Any], shapes: Mapping[str, Shape]) -> None:
@@ -121,12 +160,9 @@ def trace(function: Callable[..., Any], name: str, shapes: Mapping[str, Shape]) 
     return traced_function(function, name, shapes).program
 
 
-def compile_guarded(
-    function: Callable[..., Any], guards: Callable[..., Sequence[Any]], *, name: str, **shapes: Shape
-) -> Kernel:
+def compile_guarded(function: Callable[..., Any], guards: Guards, *, name: str, **shapes: Shape) -> Kernel:
     """Compile a function with guards of the same arguments; compiled code reports where a guard is positive."""
-    program, nesting, spaces = traced_function(function, name, shapes, guards)
-    return Kernel(program, function=function, nesting=nesting, spaces=spaces, later=True)
+    return _lazy_kernel(function, name, shapes, guards)
 
 
 @without_collections
@@ -134,26 +170,26 @@ def traced_function(
     function: Callable[..., Any],
     name: str,
     shapes: Mapping[str, Shape],
-    guards: Callable[..., Sequence[Any]] | None = None,
+    guards: Guards | None = None,
+    *,
+    verified: bool = True,
 ) -> Trace:
-    """Trace a function, and its guards if any; return program, nesting and spaces."""
+    """Trace a function, and its guards if any; return program, nesting and spaces.
+
+    ``verified`` is False for functions of linkwork, which are verified in tests.
+    """
     caller = written_at(name, function)
     graph = Graph(f"the trace of {caller}")
-    inputs: list[tuple[Port, list[Symbol]]] = []
+    forms, ports, spaces = _inputs(name, shapes)
+    inputs = [(port, graph.inputs(port.name, port.shape)) for port in ports]
+    symbols, start = [symbol for _, some in inputs for symbol in some], 0
     arguments: dict[str, Any] = {}
-    forms: dict[str, TreeDef | Leaf] = {}
-    spaces: dict[str, Space] = {}
-    for key, shape in shapes.items():
-        if key == "out":
-            reserved = "the kernel's call uses that name for the arrays to write to"
-            raise ValueError(f"an input cannot be called 'out': {reserved}")
-        forms[key] = form_of_shapes(key, shape)
-        ports = [(port, graph.inputs(port.name, port.shape)) for port in port_names(name, key, forms[key])]
-        arguments[key] = unflatten(forms[key], [symbol for _, symbols in ports for symbol in symbols])
-        inputs += ports
-        points = zip(ports, spaces_of_shapes(shape), strict=True)
-        spaces |= {port.name: space for (port, _), space in points if space is not None}
-    _check_names(name, [port for port, _ in inputs])
+    for key, nesting in forms.items():
+        count = num_elements(nesting)
+        arguments[key] = unflatten(nesting, symbols[start : start + count])
+        start += count
+    from linkwork.compiler.passes.verifier import InvalidProgramError, verify
+
     effects = SideEffects(function)
     returned = run_on_symbols(function, arguments, name)
     effects.warn(name, graph)
@@ -162,13 +198,32 @@ def traced_function(
         _check_names(name, [port for port, _ in outputs])
         _check_traces(name, graph, outputs)
         program = Program.of(name, inputs, outputs, guards(**arguments) if guards is not None else ())
-        verify(program)
+        if verified:
+            verify(program)
     except InvalidProgramError as error:
         number = "where(condition, 1.0, 0.0) converts a truth value to a number"
         raise TypeError(f"{error}; {number}\n    in {caller}") from None
     except (TypeError, ValueError) as error:
         raise type(error)(f"{error}\n    in {caller}") from None
-    return Trace(program, PortTree(forms, form), Spaces(spaces))
+    return Trace(program, PortTree(forms, form), spaces)
+
+
+def _inputs(name: str, shapes: Mapping[str, Shape]) -> tuple[dict[str, TreeDef | Leaf], tuple[Port, ...], Spaces]:
+    """Return the forms of a function's inputs, their ports, and the spaces of those that have one."""
+    forms: dict[str, TreeDef | Leaf] = {}
+    inputs: list[Port] = []
+    spaces: dict[str, Space] = {}
+    for key, shape in shapes.items():
+        if key == "out":
+            reserved = "the kernel's call uses that name for the arrays to write to"
+            raise ValueError(f"an input cannot be called 'out': {reserved}")
+        forms[key] = form_of_shapes(key, shape)
+        ports = port_names(name, key, forms[key])
+        inputs += ports
+        points = zip(ports, spaces_of_shapes(shape), strict=True)
+        spaces |= {port.name: space for port, space in points if space is not None}
+    _check_names(name, inputs)
+    return forms, tuple(inputs), Spaces(spaces)
 
 
 def _check_names(name: str, ports: list[Port]) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import short_repr
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
-from linkwork._util.result import Made
+from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import optional, positive
 from linkwork.control.linear_quadratic.arguments import (
     actuated_forces,
@@ -44,7 +44,7 @@ Integrator = Literal["semi_implicit_euler", "euler", "runge_kutta_4"]
 
 @public
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class LQRController(Made):
+class LQRController(ReturnedValue):
     """Linear-quadratic regulator of a robot about a state: τ = tau − K x with x = (q ⊖ q₀, v − v₀).
 
     `lqr_about_state` makes it.  ``q`` (..., nq) and ``v`` (..., nv) are the reference state, and ``tau`` (..., nv) the
@@ -176,7 +176,7 @@ _FINAL_STEPS = 200  # steps at the final state, whose cost is the terminal cost 
 
 @public
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class TVLQRController(Made):
+class TVLQRController(ReturnedValue):
     """Time-varying LQR along a trajectory: τ = τ_ref(t) − K(t) x with x = (q ⊖ q_ref(t), v − v_ref(t)).
 
     `lqr_about_trajectory` makes it.  τ_ref are the forces of inverse dynamics.  ``times`` (T + 1,) [s] are those of its

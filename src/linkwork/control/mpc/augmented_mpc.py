@@ -274,7 +274,7 @@ class AugmentedPlanner:
     def prepare(self) -> None:
         for program in (self._own, self._bounded):
             if program is not None:
-                make_ready(program.prepared.kernel)
+                make_ready(program.prepared.kernel, few=True)
                 program.prepared.scaled_constants  # noqa: B018
 
 

@@ -68,13 +68,13 @@ class PlanActuation:
         return {name: x for name, x in self.__dict__.items() if name != "_plan_kernel"}
 
     def prepare(self, braking_time: float) -> None:
-        """Compile all code that `plan_along` and `forces` run."""
+        """Compile all code that `plan_along` and `forces` run for one or two environments."""
         robot, steps = self._robot, self._planner.steps
-        robot.warm_up(["integrate", "difference", ("inverse_dynamics", {"passive": self._passive})], progress=False)
-        make_ready(self._plan_kernel if self.constrained is None else self.constrained.gains)
-        if self.constrained is None and not self._parameters:
-            return
+        make_ready(self._plan_kernel if self.constrained is None else self.constrained.gains, few=True)
         q, v = np.asarray(robot.neutral())[None], np.zeros((1, robot.nv))
+        for count in (1, steps):  # of configurations of one environment
+            here, rates = np.repeat(q, count, axis=0), np.repeat(v, count, axis=0)
+            robot.difference(here, robot.integrate(here, rates))
         active = np.zeros((steps, 0)) if self.constrained is None else self.constrained.phases.active(steps)
         values = own_robot_parameters("controller", self._problem, [*map(str, self._parameters)])
         with np.errstate(all="ignore"):

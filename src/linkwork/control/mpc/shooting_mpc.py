@@ -191,4 +191,4 @@ class ShootingPlanner:
             default_targets[name] = PerStep(x) if term.has_target_per_step else x
         recipe = self._solve(q, np.zeros((1, self.robot.nv)), self.call_inputs(default_targets, (1,)), 1, None)._recipe
         split = split_terms(recipe.dynamics(1.0), recipe.program.terms, self._phases.enforced)
-        make_ready(shooting_kernel(recipe, split))
+        make_ready(shooting_kernel(recipe, split), few=True)

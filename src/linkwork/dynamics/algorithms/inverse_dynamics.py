@@ -93,7 +93,7 @@ def carried_wrenches(
     """
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     outside = external_forces(tree, q, wrenches)
-    motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(tree.gravity)}
+    motion: dict[int, RigidMotion] = {WORLD: RigidMotion.of_fixed_base(tree.gravity)}
     X: dict[int, Pose] = {}
     S: dict[int, Subspace] = {}
     F: dict[int, Force] = {}

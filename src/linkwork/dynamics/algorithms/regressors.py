@@ -154,7 +154,7 @@ def inverse_dynamics_regressor(
     """
     felt = force_columns(tree, q, v, a, friction) if passive else [[] for _ in range(tree.nv)]
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
-    motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(tree.gravity)}
+    motion: dict[int, RigidMotion] = {WORLD: RigidMotion.of_fixed_base(tree.gravity)}
     J: dict[int, dict[int, Motion]] = {WORLD: {}}
     Y: list[list[Any]] = [[0.0] * (10 * len(tree.bodies)) for _ in range(tree.nv)]
     for i, p, body in tree.outward():

@@ -3,11 +3,16 @@
 docs/linear_algebra.md has the equations, the choices, the accuracy and the cost of each function.
 """
 
-from linkwork.expr.linalg.jacobi_eigen import EighResult, eigh, eigvalsh
-from linkwork.expr.linalg.least_squares import QRResult, lstsq, qr
-from linkwork.expr.linalg.linear_solve import SlogdetResult, det, inv, slogdet, solve, solve_triangular
-from linkwork.expr.linalg.singular_values import SVDResult, pinv, svd, svdvals
-from linkwork.expr.linalg.triangular_factors import cholesky, ldl, ltdl, lu
+from typing import TYPE_CHECKING
+
+from linkwork._util.lazy_imports import public_names
+
+if TYPE_CHECKING:
+    from linkwork.expr.linalg.jacobi_eigen import EighResult, eigh, eigvalsh
+    from linkwork.expr.linalg.least_squares import QRResult, lstsq, qr
+    from linkwork.expr.linalg.linear_solve import SlogdetResult, det, inv, slogdet, solve, solve_triangular
+    from linkwork.expr.linalg.singular_values import SVDResult, pinv, svd, svdvals
+    from linkwork.expr.linalg.triangular_factors import cholesky, ldl, ltdl, lu
 
 __all__ = [
     "EighResult",
@@ -32,7 +37,15 @@ __all__ = [
     "svdvals",
 ]
 
-
-def __dir__() -> list[str]:
-    """Return the documented names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_names(
+        __name__,
+        __all__,
+        {
+            "linkwork.expr.linalg.jacobi_eigen": "EighResult eigh eigvalsh",
+            "linkwork.expr.linalg.least_squares": "QRResult lstsq qr",
+            "linkwork.expr.linalg.linear_solve": "SlogdetResult det inv slogdet solve solve_triangular",
+            "linkwork.expr.linalg.singular_values": "SVDResult pinv svd svdvals",
+            "linkwork.expr.linalg.triangular_factors": "cholesky ldl ltdl lu",
+        },
+    )

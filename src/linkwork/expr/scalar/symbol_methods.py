@@ -7,6 +7,7 @@ functions import symbols, so they register themselves in `ANSWERS`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -102,12 +103,16 @@ AS_AN_INDEX = (
 class NumpyAnswers:
     """Registered implementations of NumPy's functions on symbols.
 
-    `numpy_elementwise.py` registers the ufuncs, `numpy_functions.py` all others.
+    `numpy_elementwise.py` registers the ufuncs, `numpy_functions.py` all others: both are imported at first use.
     """
 
     ufunc: Callable[..., Any]
     function: Callable[..., Any]
     refusal: Callable[[str], Exception]
+
+    def __getattr__(self, name: str) -> Any:
+        import_module("linkwork.expr.arrays.numpy_functions")
+        return object.__getattribute__(self, name)
 
 
 ANSWERS = NumpyAnswers()

@@ -25,9 +25,9 @@ from linkwork.constraints.constraint import References
 from linkwork.errors import UnknownNameError
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.ik.algorithms.defaults import TOLERANCE, Axes
 from linkwork.ik.tasks.arguments import named, pose_tolerance
 from linkwork.ik.tasks.task import (
-    TOLERANCE,
     AimedTask,
     Scalars,
     Task,
@@ -39,9 +39,8 @@ from linkwork.ik.tasks.task import (
 from linkwork.spatial import Motion, Pose, Quaternion, Rotation, Vec3
 from linkwork.spatial.quaternion import translation_of_twist, twist_of_translation
 
-__all__ = ["Axes", "OrientationTask", "PoseTask", "PositionTask", "moves"]
+__all__ = ["OrientationTask", "PoseTask", "PositionTask", "moves"]
 
-Axes = Literal["frame", "target", "reference"] | str
 Exact = Literal["no", "way", "yes"]  # where the Jacobian is exact away from the target: nowhere, position, all
 _AXES = ("frame", "target", "reference")
 _XYZ = ("x", "y", "z")
@@ -121,7 +120,7 @@ class _FrameTask(AimedTask):
         result = self.exact_jacobian(state, target)
         if self.axes != "frame":
             return result
-        columns = state.between(state.place_of(self.frame)[0], self.relative_to).columns
+        columns = state.between(state.locate(self.frame)[0], self.relative_to).columns
         return TaskRows(result.errors, [*result.rows, *_rows([C.angular for C in columns])])
 
     def _corrected_for_rotation(self, result: list[Any], moved: Scalars, led: Scalars) -> list[Any]:
@@ -168,7 +167,7 @@ class _FrameTask(AimedTask):
 
     def _positions(self, states: Sequence[TaskKinematics]) -> list[Vec3]:
         """Return the positions of B's origin, or of a point, in A."""
-        frame, r = states[0].place_of(self.frame)
+        frame, r = states[0].locate(self.frame)
         return [k.between(frame, self.relative_to).pose.point(r) for k in states]
 
     def _axes_of(self, state: TaskKinematics, target: Scalars) -> Rotation | None:
@@ -197,7 +196,7 @@ class _FrameTask(AimedTask):
         self, state: TaskKinematics, p_T: Vec3, R_T: Rotation | None, exact: Exact
     ) -> tuple[list[Any], list[Vec3]]:
         """Return the translation from T's origin to B's, or to a point, and its Jacobian columns."""
-        frame, r = state.place_of(self.frame)
+        frame, r = state.locate(self.frame)
         between = state.between(frame, self.relative_to)
         R, columns, at_origin = between.pose.rotation, between.columns, _is_zero(r)
         translation = between.pose.translation - p_T if at_origin else between.pose.point(r) - p_T

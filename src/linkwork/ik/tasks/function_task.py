@@ -14,7 +14,8 @@ from linkwork._util.validation import integer, names
 from linkwork.constraints.constraint import References
 from linkwork.constraints.user_functions import StateQuery, refuse_pickling
 from linkwork.expr.scalar.symbol import Symbol
-from linkwork.ik.tasks.task import TOLERANCE, Scalars, Task, TaskKinematics, TaskTarget
+from linkwork.ik.algorithms.defaults import TOLERANCE
+from linkwork.ik.tasks.task import Scalars, Task, TaskKinematics, TaskTarget
 
 __all__ = ["ConfigurationQuery", "FunctionRows", "FunctionTask", "read_shape"]
 
@@ -65,7 +66,7 @@ def read_shape(caller: str, shape: Any) -> tuple[int, ...] | None:
     if shape is None:
         return None
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
-    return tuple(integer(caller, "shape", n, least=1, what="an integer, or several,") for n in sizes)
+    return tuple(integer(caller, "shape", n, least=1, description="an integer, or several,") for n in sizes)
 
 
 class ConfigurationQuery(StateQuery):
@@ -116,14 +117,14 @@ class FunctionTask(FunctionRows, Task):
     level: int = 0
     tolerance: Any = TOLERANCE
     count: int = field(default=0, compare=False, repr=False)  # of components; set by `settled`
-    asked: tuple[tuple[str, ...], ...] = field(default=(), compare=False, repr=False)
+    queries: tuple[tuple[str, ...], ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise TypeError(f"FunctionTask: name: expected a string, got {self.name!r}")
         if not callable(self.function):
             raise TypeError(f"task {self.name!r}: expected a function of k, got {self.function!r}")
-        units = names("FunctionTask", "units", self.units, what="a unit, or one per component")
+        units = names("FunctionTask", "units", self.units, description="a unit, or one per component")
         if not units or any(unit not in ("m", "rad", "1") for unit in units):
             raise ValueError(
                 f'task {self.name!r}: units: expected "m", "rad" or "1", or one per component, got {units}'
@@ -148,7 +149,7 @@ class FunctionTask(FunctionRows, Task):
 
     def settled(self, robot: Any, state: TaskKinematics) -> Self:
         size = 1 if self.shape is None else int(np.prod(self.shape))
-        result, asked = self._evaluate(state, [0.5] * size)
+        result, queries = self._evaluate(state, [0.5] * size)
         if not any(isinstance(x, Symbol) for x in result):
             raise ValueError(
                 f"task {self.name!r}: function ({source_of(self.function)}): expected a function of the "
@@ -159,9 +160,9 @@ class FunctionTask(FunctionRows, Task):
                 f"task {self.name!r}: units: expected one for each of {len(result)} components, got {self.units}"
             )
         self.rows(state, [0.5] * size)
-        return replace(self, count=len(result), asked=asked)
+        return replace(self, count=len(result), queries=queries)
 
     def _evaluate(self, state: TaskKinematics, target: Scalars) -> tuple[list[Any], tuple[tuple[str, ...], ...]]:
         query = ConfigurationQuery(state, f"task {self.name!r}")
         arguments = () if self.shape is None else (query.target(target, self.shape),)
-        return query.run(self.function, *arguments), query.asked
+        return query.run(self.function, *arguments), query.queries

@@ -166,7 +166,7 @@ class LookAtTask(_DirectionTask):
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         B, d = state.axis_of(self.direction)
-        A, position = (self.relative_to, Vec3(*target)) if self.point is None else state.place_of(self.point)
+        A, position = (self.relative_to, Vec3(*target)) if self.point is None else state.locate(self.point)
         between = state.between(B, A)
         r = between.pose.rotation.inv_act(position - between.pose.translation)  # in B, where ṙ = −(v + ω × r)
         square = r.dot(r)
@@ -281,7 +281,7 @@ class DistanceTask(AimedTask):
         return ("m",)
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        (desired,), (A, a), (B, b) = target, state.place_of(self.a), state.place_of(self.b)
+        (desired,), (A, a), (B, b) = target, state.locate(self.a), state.locate(self.b)
         between = state.between(B, A)
         p = b + between.pose.rotation.inv_act(between.pose.translation - a)  # from a to b, in B's axes
         square = p.dot(p)

@@ -23,6 +23,7 @@ from linkwork._util.validation import integer
 from linkwork.constraints.constraint import Constraint, Kinematics, References
 from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SolidKind
+from linkwork.ik.algorithms.defaults import TOLERANCE
 from linkwork.ik.tasks.arguments import frozen, read_values
 from linkwork.joints import JointType
 from linkwork.spatial import Vec3
@@ -39,8 +40,6 @@ __all__ = [
 ]
 
 Scalars = Sequence[Any]
-
-TOLERANCE = 1e-6  # [m, rad]
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +330,7 @@ class Task(ABC):
         if not isinstance(self.name, str):
             raise TypeError(f"{type(self).__name__}: name: expected a string, got {self.name!r}")
         put(self, "name", self.name or default)
-        put(self, "level", integer(f"task {self.name!r}", "level", self.level, least=0, what="an integer"))
+        put(self, "level", integer(f"task {self.name!r}", "level", self.level, least=0, description="an integer"))
         if self.weight is not None:
             put(self, "weight", read_values(self.name, "weight", "1/m or 1/rad", self.weight, math.inf))
         put(self, "tolerance", read_values(self.name, "tolerance", "m or rad", self.tolerance, None))

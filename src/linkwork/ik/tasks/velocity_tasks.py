@@ -34,7 +34,7 @@ class JointVelocityTask(AimedTask):
 
     def __post_init__(self) -> None:
         named(self, "joint", of="joint")
-        object.__setattr__(self, "units", names("JointVelocityTask", "units", self.units, what="unit strings"))
+        object.__setattr__(self, "units", names("JointVelocityTask", "units", self.units, description="unit strings"))
         self.settle(f"{self.joint} velocity")
 
     @property

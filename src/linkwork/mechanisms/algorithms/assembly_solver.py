@@ -78,18 +78,18 @@ def assemble_configuration(
     q1: Scalars,
     weights: Scalars,
     time: Scalars | None = None,
-    held: str | Sequence[str] = (),
+    hold: str | Sequence[str] = (),
     position_limits: bool = True,
 ) -> tuple[list[Any], list[Any], Any, Any, Any]:
     """Return the configuration q that satisfies the constraints near the goal q1, by steps from the start q.
 
     The other results are the constraint errors φ, the number of iterations, the status of the iteration, and the slope
-    of the error |φ|, which is 0 in a local minimum of it. The joints ``held`` keep their values in q. ``weights`` (nv)
-    weight the components of the distance to q1.
+    of the error |φ|, which is 0 in a local minimum of it. The joints named in ``hold`` keep their values in q.
+    ``weights`` (nv) weight the components of the distance to q1.
     """
     if not any(constraint.holonomic for constraint in tree.constraints):
         return list(q), [], 0.0, 0.0, 0.0
-    problem = _Problem.of(tree, q1, weights, 0.0 if time is None else time[0], held, position_limits)
+    problem = _Problem.of(tree, q1, weights, 0.0 if time is None else time[0], hold, position_limits)
 
     def more(state: _State) -> Any:
         return lt(_LAST_STEP, state.size)
@@ -101,7 +101,7 @@ def assemble_configuration(
     last: _State = result.state
     done = lt(last.size, 2.0 * _LAST_STEP)
     at = problem.moved(last.q, [where(done, x, 0.0) for x in last.delta])
-    reference = _fixed_values(tree, q, q1, held)
+    reference = _fixed_values(tree, q, q1, hold)
     at, diagnostics = with_assembly_derivative(
         tree, at, [result.iterations, result.status, last.slope], reference, problem.linear
     )
@@ -123,9 +123,9 @@ class _Problem:
 
     @staticmethod
     def of(
-        tree: Tree, goal: Scalars, weights: Scalars, time: Any, held: str | Sequence[str], position_limits: bool
+        tree: Tree, goal: Scalars, weights: Scalars, time: Any, hold: str | Sequence[str], position_limits: bool
     ) -> _Problem:
-        fixed = set(fixed_velocities(tree, held))
+        fixed = set(fixed_velocities(tree, hold))
         inverse = [0.0 if k in fixed else 1.0 / w for k, w in enumerate(weights)]
         length = characteristic_length(tree)
         known = bounds(tree)
@@ -279,15 +279,15 @@ class _Problem:
 
 
 def assembly_derivatives(
-    tree: Tree, q: Scalars, time: Scalars | None = None, held: str | Sequence[str] = ()
+    tree: Tree, q: Scalars, time: Scalars | None = None, hold: str | Sequence[str] = ()
 ) -> list[list[Any]]:
     """Return the derivative K (nv × nv) of an assembled configuration by the values y of the fixed joints: δq = K δy.
 
-    The fixed joints are ``held``. With the columns G_f of the constraint Jacobian that belong to the other joints, and
-    the columns G_h of the fixed ones, the other joints move by δ_f = −G_f⁺ G_h δy, which has minimum norm if it is not
-    unique. Columns of K for joints that are not fixed are zero.
+    ``hold`` names the fixed joints. With the columns G_f of the constraint Jacobian that belong to the other joints,
+    and the columns G_h of the fixed ones, the other joints move by δ_f = −G_f⁺ G_h δy, which has minimum norm if it is
+    not unique. Columns of K for joints that are not fixed are zero.
     """
-    fixed = fixed_velocities(tree, held)
+    fixed = fixed_velocities(tree, hold)
     K: list[list[Any]] = [[0.0] * tree.nv for _ in range(tree.nv)]
     for k in fixed:
         K[k][k] = 1.0
@@ -301,28 +301,28 @@ def assembly_derivatives(
     return K
 
 
-def fixed_velocities(tree: Tree, held: str | Sequence[str]) -> list[int]:
-    """Return the indices in v of the joints ``held``.  Raises ValueError for a joint that follows another one."""
+def fixed_velocities(tree: Tree, hold: str | Sequence[str]) -> list[int]:
+    """Return the indices in v of the joints named in ``hold``.  Raises ValueError for a joint that follows another."""
     result: list[int] = []
-    for name in (held,) if isinstance(held, str) else held:
+    for name in (hold,) if isinstance(hold, str) else hold:
         index = tree.joint_index(name)
         coupling = tree.bodies[index].coupling
         if coupling is not None:
-            raise ValueError(f"held: joint {name!r} follows joint {coupling.joint!r}: name that one")
+            raise ValueError(f"hold: joint {name!r} follows joint {coupling.joint!r}: name that one")
         result += range(tree.nv)[tree.v_slices[index]]
     return result
 
 
-def _fixed_values(tree: Tree, q: Scalars, other: Scalars, held: str | Sequence[str]) -> list[Any]:
+def _fixed_values(tree: Tree, q: Scalars, other: Scalars, hold: str | Sequence[str]) -> list[Any]:
     """Return the configuration ``other`` with the values of the fixed joints in q."""
     result = list(other)
-    for name in (held,) if isinstance(held, str) else held:
+    for name in (hold,) if isinstance(hold, str) else hold:
         part = tree.q_slices[tree.joint_index(name)]
         result[part] = q[part]
     return result
 
 
-HELD = Option("held", (), names="joint", counted="nh")
+HOLD = Option("hold", (), names="joint", counted="nh")
 
 ROWS = (
     FunctionSpec.of(
@@ -337,7 +337,7 @@ ROWS = (
         ),
         "A configuration that satisfies the constraints near a goal, with some joints fixed.",
         optional=("time",),
-        options=(HELD, Option("position_limits", True, (True, False))),
+        options=(HOLD, Option("position_limits", True, (True, False))),
         needs_joint_limits=True,
     ),
     FunctionSpec.of(
@@ -346,6 +346,6 @@ ROWS = (
         Output(("nv", "nv"), "1, m, 1/m"),
         "Derivative of an assembled configuration by the fixed joints.",
         optional=("time",),
-        options=(HELD,),
+        options=(HOLD,),
     ),
 )

@@ -227,7 +227,7 @@ class KinematicState:
         result: Vec3 = self.pose(direction.frame, relative_to).rotation @ direction.vector
         return result
 
-    def place_of(self, point: str) -> tuple[str, Vec3]:
+    def locate(self, point: str) -> tuple[str, Vec3]:
         result = self.tree.point(point)
         return result.frame, result.position
 

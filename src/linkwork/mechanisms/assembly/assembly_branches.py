@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.result import Made
+from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import integer
 from linkwork.mechanisms.assembly.assembly_search import check_tolerance, run_kernel, spread_starts
 from linkwork.mechanisms.assembly.result import sign_of, slack_of
@@ -32,7 +32,7 @@ _LOOSE_TOL = 1e-6  # smallest relative singular value of the free columns; below
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Branches(Made):
+class Branches(ReturnedValue):
     """Assemblies of a mechanism with some joints fixed: ``count`` for each state, sorted by coordinates."""
 
     q: np.ndarray  # (..., n, nq), with the maximum n over all states; NaN beyond the count
@@ -44,7 +44,7 @@ class Branches(Made):
     _mechanism: ClosedMechanism = field(repr=False)
 
     @cached_property
-    def least_hits(self) -> np.ndarray:
+    def min_hits(self) -> np.ndarray:
         """Smallest number of starts that led to any one branch, (...).
 
         If it is small, branches may be missing.
@@ -86,9 +86,9 @@ def find_branches(
     caller = "branches"
     mechanism = ClosedMechanism(robot, caller)
     tolerance = check_tolerance(caller, tolerance)
-    starts = integer(caller, "starts", starts, least=1, what="an integer")
+    starts = integer(caller, "starts", starts, least=1, description="an integer")
     if max_solutions is not None:
-        max_solutions = integer(caller, "max_solutions", max_solutions, least=1, what="None or an integer")
+        max_solutions = integer(caller, "max_solutions", max_solutions, least=1, description="None or an integer")
     fixed = read_joints(robot, caller, "hold", hold)
     if position_limits:
         check_limits(mechanism, fixed)

@@ -46,7 +46,7 @@ def run_kernel(
 ) -> Any:
     """Run the assembly kernel with joints fixed at their values in ``start``."""
     return mechanism.robot.assemble_configuration(
-        start, goal, weights, held=fixed.names, position_limits=position_limits, **timed(time)
+        start, goal, weights, hold=fixed.names, position_limits=position_limits, **timed(time)
     )
 
 
@@ -68,7 +68,7 @@ def assemble(
     robot = varied_robot(robot, caller, parameters)
     mechanism = ClosedMechanism(robot, caller)
     tolerance = check_tolerance(caller, tolerance)
-    max_starts = integer(caller, "max_starts", max_starts, least=1, what="how many starts to try, an integer")
+    max_starts = integer(caller, "max_starts", max_starts, least=1, description="how many starts to try, an integer")
     fixed, preferred = read_joints(robot, caller, "hold", hold), read_joints(robot, caller, "prefer", prefer)
     for name in preferred.names:
         if name in fixed.names:

@@ -215,7 +215,7 @@ class _Continuation:
         self.steps += 1
         robot = self.robot
         moved = target - self.q[self.coordinates]
-        K = robot.assembly_derivatives(self.q, held=self.driven.names, **timed(self.time))[:, self.columns]
+        K = robot.assembly_derivatives(self.q, hold=self.driven.names, **timed(self.time))[:, self.columns]
         delta = K @ moved
         if self.slack < _SINGULAR_SLACK and self.rate is not None:  # continue in the previous direction
             delta = self.rate * length
@@ -239,7 +239,7 @@ class _Continuation:
         slack, sign = self._regular(result.q)
         if self.sign * sign < 0:  # beyond a singular configuration: continue only straight on
             rate = (
-                robot.assembly_derivatives(result.q, held=self.driven.names, **timed(self.time))[:, self.columns]
+                robot.assembly_derivatives(result.q, hold=self.driven.names, **timed(self.time))[:, self.columns]
                 @ moved
             )
             if np.abs(rate - delta).max() > 0.3 * size:

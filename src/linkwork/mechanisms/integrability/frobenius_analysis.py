@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.result import Made
+from linkwork._util.result import ReturnedValue
 from linkwork.constraints import BallRolling, Rolling
 from linkwork.expr.autodiff.graph_derivative import is_zero
 from linkwork.joints import JointType
@@ -280,7 +280,7 @@ class Combination:
 
 
 @dataclass(frozen=True, init=False)
-class Integrability(Made):
+class Integrability(ReturnedValue):
     """Integrability of the velocity constraints of a robot around a configuration."""
 
     robot: str

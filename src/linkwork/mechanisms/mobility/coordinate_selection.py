@@ -20,7 +20,7 @@ def minimal_of(
     q: np.ndarray,
     independent: Sequence[str] | None,
     speeds: Sequence[str] | None,
-    least: float,
+    min_margin: float,
 ) -> MinimalCoordinates:
     """Return minimal coordinates at an assembled configuration.
 
@@ -29,7 +29,7 @@ def minimal_of(
     robot = mechanism.robot
     G, errors = mechanism.rows(q), mechanism.scales.errors
     of_velocities, of_positions = ranked(G), ranked(G[errors])
-    chooser = _Chooser(mechanism, least)
+    chooser = _Chooser(mechanism, min_margin)
     same = of_velocities.rank == of_positions.rank
     if independent is None:
         first = None if speeds is None else chooser.named("speeds", speeds, G, of_velocities)
@@ -49,8 +49,8 @@ def minimal_of(
 class _Chooser:
     """Choice of independent velocity components, or a check of named ones."""
 
-    def __init__(self, mechanism: Mechanism, least: float) -> None:
-        self.mechanism, self.least = mechanism, least
+    def __init__(self, mechanism: Mechanism, min_margin: float) -> None:
+        self.mechanism, self.min_margin = mechanism, min_margin
         self.tree = mechanism.robot.tree
         self.names = names_of(self.tree, "v")
 
@@ -68,7 +68,7 @@ class _Chooser:
         count = result.right.shape[1]
         listed_names = ", ".join(map(repr, requested)) or "none"
         moving = ranked(result.right[indices]) if indices else None
-        within = 0 if moving is None else int(np.sum(moving.values > self.least))
+        within = 0 if moving is None else int(np.sum(moving.values > self.min_margin))
         problems = []
         if within < len(indices):
             problems += self._too_many(indices, result)
@@ -97,7 +97,7 @@ class _Chooser:
             basis = result.right[basis_indices] / scales[basis_indices][:, None]
             factors = np.linalg.lstsq(basis.T, row, rcond=1e-9)[0] if basis_indices else np.zeros(0)
             left = row - factors @ basis if basis_indices else row
-            if np.linalg.norm(left) * scales[k] > self.least:
+            if np.linalg.norm(left) * scales[k] > self.min_margin:
                 basis_indices.append(k)
                 continue
             terms = {self.names[j]: float(x) for j, x in zip(basis_indices, factors, strict=True) if abs(x) > 1e-9}
@@ -115,11 +115,11 @@ class _Chooser:
             return 1.0
         values = np.linalg.svd(G[:, dependent], compute_uv=False)
         margin = float(values[-1]) if len(values) == len(dependent) else 0.0
-        if not margin >= self.least:
+        if not margin >= self.min_margin:
             listed_names = ", ".join(repr(self.names[k]) for k in indices)
             raise ValueError(
                 f"minimal_coordinates: {argument}: {listed_names}: they hardly determine the others: margin "
-                f"{margin:.3g}, the smallest singular value of the dependent block, is below {self.least:g}; name "
+                f"{margin:.3g}, the smallest singular value of the dependent block, is below {self.min_margin:g}; name "
                 f"others, or None chooses them"
             )
         return margin

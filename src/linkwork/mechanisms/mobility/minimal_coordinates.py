@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork._util.result import Made
+from linkwork._util.result import ReturnedValue
 from linkwork.mechanisms.algorithms.dependent_coordinates import adds_up
 
 __all__ = ["MinimalCoordinates"]
@@ -21,7 +21,7 @@ MOST = 256  # steps
 Wrenches = Mapping[str, ArrayLike]
 
 
-class MinimalCoordinates(Made):
+class MinimalCoordinates(ReturnedValue):
     """Independent coordinates y and velocities u of a mechanism, and its functions in them.
 
     `Robot.minimal_coordinates` returns it.  ``independent`` names the coordinates, ``speeds`` the velocities; the names

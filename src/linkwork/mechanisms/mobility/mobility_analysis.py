@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.progress import Reporter
-from linkwork._util.result import Made
+from linkwork._util.result import ReturnedValue
 from linkwork.mechanisms.mobility.configuration_sampling import Mechanism
 from linkwork.mechanisms.mobility.length_scaling import Ranked, Scales, chosen_rows, motion_text, motions_of, ranked
 from linkwork.model.coordinate_names import names_of
@@ -134,7 +134,7 @@ MOST = 12  # entries of a list in the report
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Mobility(Made):
+class Mobility(ReturnedValue):
     """Degrees of freedom of a mechanism in a configuration, with the role of each constraint row and joint.
 
     Dependent rows are *redundant* if they are dependent everywhere, also in neighbouring configurations and along the

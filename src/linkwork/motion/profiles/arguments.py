@@ -12,7 +12,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.motion.algorithms.profiles.jerk_limited_profile import Ends, JointBounds
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest, resting_displacement
 from linkwork.motion.arguments import read_limit
-from linkwork.motion.profiles.profile_kinds import ProfileKind, ProfileLimits, ProfileNumbers, kind_of, profile_kernel
+from linkwork.motion.profiles.profile_kinds import ProfileArrays, ProfileKind, ProfileLimits, kind_of, profile_kernel
 from linkwork.motion.profiles.slow_motions import with_slow_motions
 
 __all__ = ["SYNCHRONIZE", "ProfileRequest", "along_lines", "locked_coordinates", "read_limits", "read_options", "solve"]
@@ -80,7 +80,7 @@ def read_limits(
     return ProfileLimits(*result)
 
 
-def solve(request: ProfileRequest) -> ProfileNumbers:
+def solve(request: ProfileRequest) -> ProfileArrays:
     """Return the profile.  Raises ValueError with the reason if there is none."""
     caller, names, kind, states, limits, synchronize, duration = request
     if kind.polynomial and duration is None and not any(np.isfinite(x).any() for x in limits):
@@ -99,7 +99,7 @@ def solve(request: ProfileRequest) -> ProfileNumbers:
     status = int(numbers.status)
     if status:
         raise ValueError(failure_reason(caller, kind, names, states, limits, status, duration))
-    result = ProfileNumbers(*(np.asarray(x) for x in numbers))
+    result = ProfileArrays(*(np.asarray(x) for x in numbers))
     if duration is not None and result.durations.max() > duration * (1.0 + 1e-9):
         raise ValueError(
             f"{caller}: no profile within the limits takes {duration:.9g} s; the next longer one takes "
@@ -110,9 +110,9 @@ def solve(request: ProfileRequest) -> ProfileNumbers:
     if kind.polynomial:
         return result
 
-    def alone(k: int, state: tuple[float, ...]) -> ProfileNumbers:
+    def alone(k: int, state: tuple[float, ...]) -> ProfileArrays:
         own = [np.array([x]) for x in state], [x[k : k + 1] for x in limits]
-        result: ProfileNumbers = profile_kernel(kind, 1, True, False)(*own[0], *own[1], np.zeros(1))
+        result: ProfileArrays = profile_kernel(kind, 1, True, False)(*own[0], *own[1], np.zeros(1))
         return result
 
     try:
@@ -121,7 +121,7 @@ def solve(request: ProfileRequest) -> ProfileNumbers:
         raise ValueError(f"{caller}: {error}") from None
 
 
-def _refuse_moving_ends(request: ProfileRequest, result: ProfileNumbers) -> None:
+def _refuse_moving_ends(request: ProfileRequest, result: ProfileArrays) -> None:
     last = result.durations.max()
     for k, name in enumerate(request.names):
         moves = request.states[3][k] != 0.0 or request.states[5][k] != 0.0
@@ -132,7 +132,7 @@ def _refuse_moving_ends(request: ProfileRequest, result: ProfileNumbers) -> None
             )
 
 
-def along_lines(request: ProfileRequest, groups: Sequence[np.ndarray], remedy: str) -> ProfileNumbers:
+def along_lines(request: ProfileRequest, groups: Sequence[np.ndarray], remedy: str) -> ProfileArrays:
     """Return profiles of groups of coordinates, each along a straight line.
 
     Each group has one profile, that of the coordinate with the largest displacement.  Raises ValueError if velocities
@@ -163,7 +163,7 @@ def along_lines(request: ProfileRequest, groups: Sequence[np.ndarray], remedy: s
         own[:, 0] -= states[0][lead]
         coefficients[group] = share[:, None, None] * own
         coefficients[group, :, 0] += states[0][group][:, None]
-    return ProfileNumbers(durations, times, coefficients, result.status)
+    return ProfileArrays(durations, times, coefficients, result.status)
 
 
 def _line(request: ProfileRequest, group: np.ndarray, remedy: str) -> tuple[int, np.ndarray]:

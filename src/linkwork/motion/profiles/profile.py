@@ -25,7 +25,7 @@ from linkwork.motion.profiles.arguments import (
     read_options,
     solve,
 )
-from linkwork.motion.profiles.profile_kinds import STATES, ProfileNumbers, profile_kernel
+from linkwork.motion.profiles.profile_kinds import STATES, ProfileArrays, profile_kernel
 from linkwork.motion.splines.spline import nearer_turns
 from linkwork.motion.trajectory.trajectory import Trajectory
 
@@ -120,7 +120,7 @@ def refuse_symbols(caller: str, name: str, x: Any) -> None:
         )
 
 
-def trajectory_of(profiles: ProfileNumbers, robot: Any = None, base: np.ndarray | None = None) -> Trajectory:
+def trajectory_of(profiles: ProfileArrays, robot: Any = None, base: np.ndarray | None = None) -> Trajectory:
     """Return the trajectory of one profile, whose arrays are not a batch; coordinates that end early rest.
 
     With ``base`` (nq,) q is ``base`` ⊕ the profile.
@@ -199,7 +199,7 @@ class ProfileFunction:
         v1: ArrayLike | None = None,
         a0: ArrayLike | None = None,
         a1: ArrayLike | None = None,
-    ) -> ProfileNumbers:
+    ) -> ProfileArrays:
         """Return the profiles from q0 to q1 (..., n), with velocities and accelerations (..., n) at both ends.
 
         They are 0 by default.  No error is raised where there is no profile; ``status`` reports it.
@@ -207,7 +207,7 @@ class ProfileFunction:
         zeros = self._zeros
         values = (q0, q1, *(zeros if x is None else x for x in (v0, v1, a0, a1)))
         try:
-            result: ProfileNumbers = self._kernel(*values, *self._limits)
+            result: ProfileArrays = self._kernel(*values, *self._limits)
         except (TypeError, ValueError, OverflowError):
             for name, x in zip(STATES, values, strict=True):
                 finite_array("ProfileFunction", name, x, infinite=True)

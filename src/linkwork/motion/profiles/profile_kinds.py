@@ -18,7 +18,7 @@ from linkwork.motion.algorithms.profiles.minimum_jerk_profile import minimum_jer
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest, jerk_limited
 from linkwork.motion.algorithms.profiles.trapezoidal_profile import trapezoid
 
-__all__ = ["KINDS", "STATES", "ProfileKind", "ProfileLimits", "ProfileNumbers", "kind_of", "profile_kernel"]
+__all__ = ["KINDS", "STATES", "ProfileArrays", "ProfileKind", "ProfileLimits", "kind_of", "profile_kernel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ STATES = ("q0", "q1", "v0", "v1", "a0", "a1")
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
-class ProfileNumbers(NamedTuple):
+class ProfileArrays(NamedTuple):
     """Profiles as arrays, one or a batch.
 
     ``durations`` (..., n) [s] are equal for synchronized coordinates.  Each coordinate is piecewise polynomial:
@@ -108,7 +108,7 @@ def profiles_of(kind: ProfileKind, arrays: list[Any], least: Any, together: bool
         limits = JointBounds(V, A, B, 1.0 / up, 1.0 / down)
         joints.append(JointRequest(q0, q1, Ends(v0, a0, v1, a1), limits, V_down))
     result = kind.compute(joints, together=together, shortest=list(least), **more)
-    return ProfileNumbers(array(result.durations), array(result.times), array(result.coefficients), result.status)
+    return ProfileArrays(array(result.durations), array(result.times), array(result.coefficients), result.status)
 
 
 _UNLIMITED = 1e60  # replaces infinite limits

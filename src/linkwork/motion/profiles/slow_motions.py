@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.motion.profiles.profile_kinds import ProfileNumbers
+from linkwork.motion.profiles.profile_kinds import ProfileArrays
 
 __all__ = ["with_slow_motions"]
 
 _TOLERANCE = 1e-9  # of the displacement, or of 1: permitted error at the goal
 
 State = tuple[float, ...]
-SingleProfile = Callable[[int, State], ProfileNumbers]
+SingleProfile = Callable[[int, State], ProfileArrays]
 
 
 class _Motion(NamedTuple):
@@ -30,8 +30,8 @@ class _Motion(NamedTuple):
 
 
 def with_slow_motions(
-    profiles: ProfileNumbers, states: tuple[np.ndarray, ...], single_profile: SingleProfile, names: Sequence[str]
-) -> ProfileNumbers:
+    profiles: ProfileArrays, states: tuple[np.ndarray, ...], single_profile: SingleProfile, names: Sequence[str]
+) -> ProfileArrays:
     """Return the profiles with a slower, more accurate motion for each coordinate that misses its goal by rounding.
 
     Durations do not change. ``single_profile`` returns the minimum-time profile of one coordinate between states q0,
@@ -56,7 +56,7 @@ def with_slow_motions(
             )
     segments = max(len(motion.coefficients) for motion in motions)
     rows = [_padded(motion, segments) for motion in motions]
-    return ProfileNumbers(
+    return ProfileArrays(
         durations, np.array([row.times for row in rows]), np.array([row.coefficients for row in rows]), status
     )
 
@@ -70,7 +70,7 @@ def _goal_errors(motions: list[_Motion], goals: np.ndarray) -> np.ndarray:
     return error
 
 
-def _slow_motion(duration: float, state: State, single_profile: Callable[[State], ProfileNumbers]) -> _Motion | None:
+def _slow_motion(duration: float, state: State, single_profile: Callable[[State], ProfileArrays]) -> _Motion | None:
     """Return a motion that stops, moves slowly from q0 to q1, and starts again; None if there is no time for it."""
     q0, q1, v0, v1, a0, a1 = state
     rests = (v0 == 0.0 and a0 == 0.0), (v1 == 0.0 and a1 == 0.0)
@@ -100,7 +100,7 @@ def _slow_motion(duration: float, state: State, single_profile: Callable[[State]
     return _Motion(joined, np.concatenate([motion.coefficients for motion in motions]))
 
 
-def _motion_of(profiles: ProfileNumbers) -> _Motion:
+def _motion_of(profiles: ProfileArrays) -> _Motion:
     return _Motion(np.asarray(profiles.times)[0], np.asarray(profiles.coefficients)[0])
 
 

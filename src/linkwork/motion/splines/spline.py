@@ -116,8 +116,8 @@ def spline_of(
             _refuse_open(caller, robot, space, points)
         return Trajectory([interpolation.cubic(space, t, points, boundary, ends, caller)], robot)
     degree = 3 if degree is None else degree
-    what = "an integer below the number of points,"
-    degree = integer(caller, "degree", degree, least=1, most=len(t) - 1, what=what)
+    description = "an integer below the number of points,"
+    degree = integer(caller, "degree", degree, least=1, most=len(t) - 1, description=description)
     if control:
         return Trajectory([interpolation.of_control_points(space, t, points, int(degree))], robot)
     return Trajectory([interpolation.through_points(space, t, points, int(degree), caller)], robot)

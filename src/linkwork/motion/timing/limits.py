@@ -139,7 +139,9 @@ class LimitSet:
                 f"{caller}: expected limits acceleration= or torque=: with limits of velocity alone the motion could "
                 f"start at any speed immediately"
             )
-        speed = {} if speed is None else instance(caller, "speed", speed, Mapping, what="a dict of speeds by frame")
+        speed = (
+            {} if speed is None else instance(caller, "speed", speed, Mapping, description="a dict of speeds by frame")
+        )
         if speed and robot is None:
             raise ValueError(f"{caller}: speed: expected a path of a robot, or robot=")
         for frame, maximum in speed.items():

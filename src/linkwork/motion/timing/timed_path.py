@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.messages import number
 from linkwork._util.plotting import COLORS, new_axes
 from linkwork.motion.timing.limits import LimitSet, MotionLimit, PathConstraints, PathSamples
@@ -106,6 +107,9 @@ class TimedPath(_Times):
             acceleration = acceleration if has_second_order else np.inf
             limit_set = LimitSet.read("plot", self.trajectory, robot, velocity, acceleration, torque, speed, limits)
         return _plot_phase_plane(self, limit_set, axes)
+
+
+add_foreign_names(TimedPath, "motion.TimedPath")
 
 
 def _restored(times: Sequence[Any], gap: float) -> TimedPath:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public, quick
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.validation import finite_number as finite
 from linkwork._util.validation import non_negative, optional
 from linkwork.expr.arrays.symbol_array import array, is_traced
@@ -393,3 +394,6 @@ class Trajectory:
 
     def _name(self, k: int) -> str:
         return f"coordinate {k}" if self._robot is None else repr(self._robot.v_names[k])
+
+
+add_foreign_names(Trajectory, "motion.Trajectory")

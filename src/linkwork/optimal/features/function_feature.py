@@ -50,7 +50,7 @@ class FunctionFeature(FunctionRows, Feature):
     target: Any = None
     depth: int = DEEPEST  # upper bound; `bind` sets the depth that the function reads
     count: int = field(init=False, default=0, compare=False, repr=False)  # of components: set by `bind`
-    asked: tuple[str, ...] = field(init=False, default=(), compare=False, repr=False)  # queries: set by `bind`
+    queries: tuple[str, ...] = field(init=False, default=(), compare=False, repr=False)  # queries: set by `bind`
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -60,7 +60,7 @@ class FunctionFeature(FunctionRows, Feature):
             raise TypeError(f"{caller}: expected a function of w, got {self.function!r}")
         put = object.__setattr__
         put(self, "depth", integer(caller, "depth", self.depth, least=0, most=DEEPEST))
-        units = names(caller, "units", self.units, what="a unit, or one for each component")
+        units = names(caller, "units", self.units, description="a unit, or one for each component")
         if not units:
             raise ValueError(f"{caller}: units: expected a unit, or one for each component, got {self.units!r}")
         put(self, "units", self.units if isinstance(self.units, str) else units)
@@ -75,7 +75,7 @@ class FunctionFeature(FunctionRows, Feature):
 
     @property
     def needs_forces(self) -> bool:
-        return "torque" in self.asked or "power" in self.asked
+        return "torque" in self.queries or "power" in self.queries
 
     def bind(self, robot: Any, w: Window) -> Self:
         query, more = self._query(w, [0.5] * self._size)
@@ -89,8 +89,8 @@ class FunctionFeature(FunctionRows, Feature):
             raise ValueError(
                 f"feature {self.name!r}: units: expected one for each of {len(outputs)} components, got {self.units}"
             )
-        asked = tuple(dict.fromkeys(question[0] for question in query.asked))
-        return with_fields(self, count=len(outputs), depth=query._deepest, asked=asked)
+        queries = tuple(dict.fromkeys(question[0] for question in query.queries))
+        return with_fields(self, count=len(outputs), depth=query._deepest, queries=queries)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         query, more = self._query(w, target)

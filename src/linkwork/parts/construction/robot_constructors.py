@@ -85,7 +85,7 @@ class Constructors(RobotBase):
 
         Raises ModelError that lists all errors of the robot; TypeError for an invalid part.
         """
-        named("build", "name", name, what="the robot's name, a string", empty=True)
+        named("build", "name", name, description="the robot's name, a string", empty=True)
         return cls(tree_of_parts(name, parts, _options("build", options), actuators, named_configurations))
 
     @classmethod

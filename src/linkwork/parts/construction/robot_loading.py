@@ -14,7 +14,7 @@ from linkwork import robots
 from linkwork._util.unknown_options import option_hint
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import ModelWarning, UnknownNameError
-from linkwork.formats import Format, parse_urdf, read_loops, registry
+from linkwork.formats import Format, registry
 from linkwork.model.attached_constraints import attached
 from linkwork.model.description import Description
 from linkwork.model.tree import Tree
@@ -95,7 +95,11 @@ class Options:
         )
         if tree.report.repairs:
             warnings.warn(_repair_message(tree, action), ModelWarning, stacklevel=levels_up())
-        return tree if self.loops is None else attached(tree, read_loops(self.loops))
+        if self.loops is None:
+            return tree
+        from linkwork.formats import read_loops
+
+        return attached(tree, read_loops(self.loops))
 
 
 def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Format | None = None) -> Tree:
@@ -132,6 +136,8 @@ def _at_home(path: Any) -> Any:
 
 def read_robot_string(text: str | bytes, options: Options) -> Tree:
     """Return the tree of a robot from the text of a URDF file."""
+    from linkwork.formats import parse_urdf
+
     return options.tree(parse_urdf(text, strict=options.strict, continuous=options.continuous, inertia=options.inertia))
 
 

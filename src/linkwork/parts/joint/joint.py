@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public_methods
+from linkwork._util.foreign_names import add_foreign_names
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import call_joint
@@ -294,6 +295,9 @@ class Joint(LinkMethods, ResistanceEditing):
 
     def __repr__(self) -> str:
         return f"<Joint {self.name!r}: {self.type_name}, {self.parent!r} -> {self.child!r}>"
+
+
+add_foreign_names(Joint, "Joint")
 
 
 def _unpickled(*values: Any) -> Joint:

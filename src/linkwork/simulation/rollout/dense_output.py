@@ -135,7 +135,7 @@ def _parts(setup: SimulationSetup) -> Kernel:
             shapes["parameters"] = dict(setup.parameters)
         return compile(traced, name="between", **shapes)
 
-    key = (setup.robot, setup.passive, setup.friction, setup.contacts, setup.parameters, setup.asked)
+    key = (setup.robot, setup.passive, setup.friction, setup.contacts, setup.parameters, setup.parameter_names)
     return _KERNELS.get(key, compiled)
 
 

@@ -77,7 +77,7 @@ class TouchSensor(Sensor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "links", names("TouchSensor", "links", self.links, what="names of links"))
+        object.__setattr__(self, "links", names("TouchSensor", "links", self.links, description="names of links"))
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
         if not has_contacts:
@@ -133,7 +133,7 @@ class RangeSensor(Sensor):
         if not fits:
             raise ValueError(f"RangeSensor: directions: expected non-zero vectors (n, 3), got {self.directions!r}")
         object.__setattr__(self, "directions", tuple(map(tuple, (rays / lengths).tolist())))
-        object.__setattr__(self, "links", names("RangeSensor", "links", self.links, what="names of links"))
+        object.__setattr__(self, "links", names("RangeSensor", "links", self.links, description="names of links"))
         if not (isinstance(self.scene, Scene) or self.scene is None):
             raise TypeError(f"RangeSensor: scene: expected a linkwork.Scene, got {self.scene!r}")
         if self.scene is None and not self.links:

@@ -35,7 +35,9 @@ class Encoder(Sensor):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.joints is not None:
-            object.__setattr__(self, "joints", names("Encoder", "joints", self.joints, what="None or names of joints"))
+            object.__setattr__(
+                self, "joints", names("Encoder", "joints", self.joints, description="None or names of joints")
+            )
         if self.of not in ("position", "velocity", "force"):
             raise ValueError(f"Encoder: of: expected 'position', 'velocity' or 'force', got {self.of!r}")
         if not 0.0 <= self.resolution < float("inf"):

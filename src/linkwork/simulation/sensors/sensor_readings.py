@@ -100,6 +100,8 @@ def initial_sensor_state(setup: SimulationSetup, q: Any, v: Any, parameters: Map
         return compile(traced, name="sense", **shapes)
 
     acting = setup.passive, setup.smooth_friction
-    kernel = _KERNELS.get((setup.robot, setup.sensors, contacts, setup.parameters, setup.asked, *acting), compiled)
+    kernel = _KERNELS.get(
+        (setup.robot, setup.sensors, contacts, setup.parameters, setup.parameter_names, *acting), compiled
+    )
     more = {"parameters": parameters} if parameters else {}
     return kernel(q=q, v=v, carried=carried, **more, **data)

@@ -223,7 +223,7 @@ def weighted_gradient(
             by_q[column] = by_q[column] + weights[row] * value
 
     outside = external_forces(tree, q, wrenches)
-    motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(tree.gravity)}
+    motion: dict[int, RigidMotion] = {WORLD: RigidMotion.of_fixed_base(tree.gravity)}
     W: dict[int, Motion] = {WORLD: Motion.zero()}
     X: dict[int, Pose] = {}
     S: dict[int, Subspace] = {}

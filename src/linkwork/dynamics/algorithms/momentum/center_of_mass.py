@@ -266,7 +266,7 @@ def centers(tree: Tree, X: Mapping[int, Pose], composite: Mapping[int, Inertia])
 def only_root(tree: Tree) -> int | None:
     """Return the body that carries all others, None if there is none or links fixed to the world have mass."""
     roots = [i for i, p, _ in tree.outward() if p == WORLD]
-    return roots[0] if len(roots) == 1 and tree.fixed_inertia.is_nothing else None
+    return roots[0] if len(roots) == 1 and tree.fixed_inertia.is_zero else None
 
 
 def total_mass(tree: Tree, function: str) -> float:

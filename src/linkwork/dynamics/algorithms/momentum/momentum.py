@@ -177,7 +177,7 @@ def zero_moment_point(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[An
     """
     tree.require_inertias("zero_moment_point")
     q, v, a, g = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.gravity
-    motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(g)}
+    motion: dict[int, RigidMotion] = {WORLD: RigidMotion.of_fixed_base(g)}
     X: dict[int, Pose] = {}
     F: dict[int, Force] = {WORLD: motion[WORLD].wrench(tree.fixed_inertia)}
     mass = tree.fixed_inertia.mass

@@ -1,7 +1,13 @@
-"""Functions compiled before they are needed: several at a time, each once, with progress that people can follow."""
+"""Functions compiled before they are needed: several at a time, each once, with progress that people can follow.
+
+A later process with the same cache neither traces nor compiles them.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -58,7 +64,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Compiled:
 
 def test_functions_are_compiled_several_at_a_time_and_then_ready(arm: lw.Robot, compiled: Compiled) -> None:
     compiled.together = 3
-    arm.warm_up([*FUNCTIONS, "mass_matrix", FUNCTIONS[0]])
+    arm.precompile([*FUNCTIONS, "mass_matrix", FUNCTIONS[0]])
     assert len(compiled.names) == len(set(compiled.names)) == 4
     assert compiled.most == 3
     q = arm.neutral()
@@ -72,8 +78,8 @@ def test_functions_are_compiled_several_at_a_time_and_then_ready(arm: lw.Robot, 
         strict=True,
     ):
         assert np.array_equal(got, expected)
-    arm.warm_up(FUNCTIONS)
-    arm.warm_up([])
+    arm.precompile(FUNCTIONS)
+    arm.precompile([])
     assert len(compiled.names) == 8  # four of them the fresh robot's
 
 
@@ -83,7 +89,7 @@ def test_many_threads_that_ask_for_one_kernel_compile_it_once(arm: lw.Robot, com
     def work(k: int) -> None:
         together.wait()
         if k % 2:
-            arm.warm_up(["mass_matrix", "gravity_force"])
+            arm.precompile(["mass_matrix", "gravity_force"])
         results.append(arm.mass_matrix(arm.neutral()))
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
@@ -99,7 +105,7 @@ def test_many_threads_that_ask_for_one_kernel_compile_it_once(arm: lw.Robot, com
 def test_progress_goes_to_standard_error(
     arm: lw.Robot, progress: bool | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arm.warm_up(FUNCTIONS, progress=progress)
+    arm.precompile(FUNCTIONS, progress=progress)
     printed = capsys.readouterr()
     assert printed.out == ""
     lines = [f"compiling: {share} % of 4" for share in (25, 50, 75, 100)]
@@ -108,14 +114,14 @@ def test_progress_goes_to_standard_error(
 
 def test_what_is_wrong_is_said_before_anything_is_compiled(arm: lw.Robot, compiled: Compiled) -> None:
     for wrong in ("mass_matrix", {"mass_matrix": 1}, None, 3):
-        with pytest.raises(TypeError, match="warm_up: functions: expected a list of functions"):
-            arm.warm_up(wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="precompile: functions: expected a list of functions"):
+            arm.precompile(wrong)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="mass_matrx"):
-        arm.warm_up(["mass_matrix", "mass_matrx"])
+        arm.precompile(["mass_matrix", "mass_matrx"])
     with pytest.raises(UnknownNameError, match="nowhere"):
-        arm.warm_up(["mass_matrix", ("pose", "nowhere")])
+        arm.precompile(["mass_matrix", ("pose", "nowhere")])
     with pytest.raises(TypeError, match="pose: expected"):
-        arm.warm_up(["mass_matrix", "pose"])
+        arm.precompile(["mass_matrix", "pose"])
     assert compiled.names == []
 
 
@@ -133,6 +139,63 @@ def test_an_error_while_compiling_is_raised_and_the_rest_is_usable(
         patch.setattr(kernels, "trace_requests", fails)
         for _ in range(2):
             with pytest.raises(ArithmeticError, match="no luck"):
-                arm.warm_up(FUNCTIONS)
+                arm.precompile(FUNCTIONS)
         assert arm.gravity_force(arm.neutral()).shape == (2,)
     assert arm.mass_matrix(arm.neutral()).shape == (2, 2)
+
+
+PREPARE = """
+import numpy as np, linkwork as lw
+robot = lw.load("double_pendulum").with_collisions("tip", lw.shapes.Capsule(0.02, 0.1))
+scene = lw.Scene().with_box("box", (0.1, 0.1, 0.1), (3.0, 0.0, 0.0))
+q = np.array([0.3, -0.2])
+law = lw.control.ComputedTorque(robot, kp=10.0)
+"""
+PRECOMPILE = """
+functions = ["mass_matrix", ("pose", "tip"), "plan", ("timed", {"acceleration": 2.0}), "distances"]
+functions += ["is_motion_free"]
+functions += [("simulate", {"controller": law, "constants": {"target_q": q}}), "in_collision"]
+functions += [("inverse_kinematics", "tip", {"orientation_tolerance": np.inf}), lambda: law(0.0, q, q, target_q=q)]
+robot.precompile(functions, scene=scene, progress=False)
+"""
+USE = """
+from linkwork.compiler import code_parts
+from linkwork.compiler.trace import trace
+def refuse(*arguments, **named):
+    raise AssertionError(f"traced or compiled: {arguments}")
+code_parts._emitted = lambda source, backend, texts, stored: refuse(texts) if texts else {}
+trace.traced_function = refuse
+two = np.array([q, 2.0 * q])
+robot.mass_matrix(q), robot.mass_matrix(two), robot.pose(q, "tip"), robot.pose(two, "tip")
+plan = robot.plan(q, 3.0 * q, scene)
+plan.timed(acceleration=3.0)
+robot.distances(two, scene), robot.in_collision(q, scene), robot.is_motion_free(q, q, scene)
+robot.simulate(q, duration=0.1, controller=law, constants={"target_q": 2.0 * q})
+robot.inverse_kinematics(robot.pose(q, "tip"), "tip", orientation_tolerance=np.inf)
+law(0.0, q, q, target_q=2.0 * q)
+"""
+
+
+def test_a_later_process_neither_traces_nor_compiles_what_was_precompiled(tmp_path: Path) -> None:
+    environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path / "cache")}
+    environment.pop("LINKWORK_DEBUG", None)
+    for code in (PREPARE + PRECOMPILE, PREPARE + USE):
+        ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr
+
+
+def test_methods_are_called_with_their_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot, calls = lw.load("double_pendulum"), []
+    robot.precompile([("simulate", {"dt": 0.01}), lambda: calls.append(1), lambda: calls.append(2)], progress=False)
+    assert calls == [1, 2]
+    with pytest.raises(TypeError, match=r"simulate: no option named .step.; use dt"):
+        robot.precompile([("simulate", {"step": 1})])
+    with pytest.raises(TypeError, match="inverse_kinematics: expected"):
+        robot.precompile(["inverse_kinematics"])
+    with pytest.raises(UnknownNameError, match="did you mean 'plan'"):
+        robot.precompile(["plann"])
+    with pytest.raises(UnknownNameError, match=r"pass the function's name: 'mass_matrix'"):
+        robot.precompile([robot.mass_matrix])
+    blocked = lw.Scene().with_box("everywhere", (9.0, 9.0, 9.0), (0.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match="plan: expected a collision-free configuration"):
+        lw.load("arm7").precompile(["plan"], scene=blocked)

@@ -30,7 +30,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.messages import label, table
 from linkwork._util.messages import number as number_text
 from linkwork._util.progress import Progress, Reporter
-from linkwork._util.result import Made
+from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array
 from linkwork.dynamics.base_parameters import BaseParameters
 from linkwork.identify.linear_least_squares import RANK, triangular
@@ -270,7 +270,7 @@ def _refuse_manifolds(caller: str, robot: Robot) -> None:
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Excitation(Made):
+class Excitation(ReturnedValue):
     """Measure of how well a motion determines the base parameters.  Printed, it is a table, the worst first.
 
     Columns of the weighted regressor are scaled to length 1, so that units do not matter.

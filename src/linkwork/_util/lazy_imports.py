@@ -1,0 +1,102 @@
+"""Modules and names that are imported when they are first used.
+
+`public_names` is for public packages (PEP 562), `LazyModule` for functions that are called often.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+__all__ = ["START", "LazyModule", "public_modules", "public_names"]
+
+START = time.time_ns()  # of the first import of a module of linkwork
+_MODULES: dict[str, tuple[str, ...]] = {}  # public modules in each public package
+
+
+def public_names(
+    package: str,
+    names: Sequence[str],
+    homes: Mapping[str, str] | None = None,
+    *,
+    modules: str = "",
+    unlisted: str = "",
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the functions `__getattr__` and `__dir__` of a public module.
+
+    ``names`` is its ``__all__``. ``homes`` has the names that each module defines, in one string, and ``modules`` the
+    public submodules: both are imported at first access. ``unlisted`` are submodules that ``import *`` leaves out. The
+    error of a missing attribute names the nearest public name.
+    """
+    home_of = {name: home for home, found in (homes or {}).items() for name in found.split()}
+    _MODULES[package], others = tuple(modules.split()), tuple(unlisted.split())
+    submodules = frozenset((*_MODULES[package], *others))
+
+    def get(name: str) -> Any:
+        """Import a name at first access.  Raises AttributeError, with the nearest public name."""
+        if name in submodules:
+            return _imported(f"{package}.{name}")
+        if name not in home_of:
+            raise _missing(package, name)
+        value = vars(sys.modules[package])[name] = getattr(_imported(home_of[name]), name)
+        return value
+
+    def public() -> list[str]:
+        """Return the documented names."""
+        return sorted((*names, *others))
+
+    get.__name__ = get.__qualname__ = "__getattr__"
+    public.__name__ = public.__qualname__ = "__dir__"
+    get.__module__ = public.__module__ = package
+    return get, public
+
+
+class LazyModule:
+    """A module that is imported at the first access to an attribute, which is then stored here."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(_imported(self._name), name)
+        vars(self)[name] = value
+        return value
+
+    def _trace_content(self) -> str:
+        """Return what traces of functions that use the module depend on."""
+        return self._name
+
+
+def public_modules(package: str) -> Iterator[str]:
+    """Yield the names of the public modules in a public package, inner ones first, and of the package itself.
+
+    They are imported, but names of packages that are imported at first access are not.
+    """
+    import_module(package)
+    for name in _MODULES.get(package, ()):
+        yield from public_modules(f"{package}.{name}")
+    yield package
+
+
+def _imported(module: str) -> Any:
+    """Import a module after the packages that contain it.
+
+    Threads that import a package and a module in it at the same time then acquire Python's locks in one order.
+    """
+    for k, character in enumerate(module):
+        if character == ".":
+            import_module(module[:k])
+    return import_module(module)
+
+
+def _missing(package: str, name: str) -> AttributeError:
+    """Return the error of a missing attribute; without a hint for a private name, or a module not imported yet."""
+    if name.startswith("_") or (hasattr(sys.modules[package], "__path__") and find_spec(f"{package}.{name}")):
+        return AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
+    hints = import_module("linkwork._util.foreign_names")  # which imports this module
+    error: AttributeError = hints.missing_attribute(package, name)
+    return error

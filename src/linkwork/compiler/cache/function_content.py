@@ -1,0 +1,194 @@
+"""Digest of everything that a function of linkwork depends on: its code, and the values of its closure.
+
+A trace that was stored under this digest is found again without running the function.  Values are encoded by their
+content, never by their identity, so the digest is the same in every process.  A value whose content is unknown, such as
+a user's function, has no digest: its functions are traced.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cached_property, partial
+from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+__all__ = ["UnknownContentError", "content_digest"]
+
+_OWN = __name__.partition(".")[0]
+_LIBRARIES = frozenset((*sys.stdlib_module_names, "numpy"))  # Python and NumPy, whose versions are part of keys
+_HOOK = "_trace_content"  # method of a class that returns all that traced functions may read of an instance
+
+
+class UnknownContentError(TypeError):
+    """A value's content is unknown: it depends on code that is not linkwork's, or on state that cannot be compared."""
+
+
+def content_digest(*values: Any) -> str:
+    """Return a digest that is equal only for values of equal content.  Raises UnknownContentError."""
+    return hashlib.sha256(_Encoder().tuple(values)).hexdigest()
+
+
+class _Encoder:
+    """Encoder of values to bytes; objects become digests, each computed once."""
+
+    def __init__(self) -> None:
+        self.digests: dict[int, bytes | None] = {}  # by an object's id; None while it is being encoded
+        self.alive: list[Any] = []  # temporary objects, whose ids must not be used again
+
+    def __call__(self, value: Any) -> bytes:
+        plain = _PLAIN.get(type(value))
+        if plain is not None:
+            return plain(value)
+        key = id(value)
+        known = self.digests.get(key, b"")
+        if known:
+            return known
+        if known is None:
+            return self._cycle(value)
+        stored = _stored.get(key)
+        if stored is not None and stored[0]() is value:
+            return stored[1]
+        self.digests[key] = None
+        result = hashlib.sha256(self._object(value)).digest()
+        self.digests[key] = result
+        self.alive.append(value)
+        if getattr(type(value), "_stores_content", False):
+            _stored[key] = ref(value, partial(_forget, key)), result
+        return result
+
+    def tuple(self, values: Iterable[Any]) -> bytes:
+        parts = [self(value) for value in values]
+        return b"%d(" % len(parts) + b"".join([b"%d:%b" % (len(part), part) for part in parts])
+
+    def _cycle(self, value: Any) -> bytes:
+        if isinstance(value, FunctionType):  # it calls itself
+            return f"recursion {value.__module__}.{value.__qualname__}".encode()
+        raise UnknownContentError(f"{type(value).__qualname__} contains itself")
+
+    def _object(self, value: Any) -> bytes:
+        kind = type(value)
+        if kind in (tuple, list):
+            return kind.__name__.encode() + self.tuple(value)
+        if kind in (dict, MappingProxyType):
+            return b"dict" + self.tuple([part for item in value.items() for part in item])
+        if kind in (set, frozenset):
+            return b"set" + b"".join(sorted(map(self, value)))
+        if kind is np.ndarray:
+            return self._array(value)
+        if isinstance(value, type):
+            return b"class " + self._class(value)
+        if kind is FunctionType:
+            return self._function(value)
+        if kind is CodeType:
+            return b"code" + self.tuple(
+                (value.co_qualname, value.co_firstlineno, value.co_code, value.co_names, value.co_consts)
+            )
+        if kind is MethodType:
+            return b"method" + self.tuple((value.__func__, value.__self__))
+        if kind is partial:
+            return b"partial" + self.tuple((value.func, value.args, value.keywords))
+        if isinstance(value, (BuiltinFunctionType, np.ufunc)):
+            return b"builtin " + _named(value, getattr(value, "__module__", None) or "numpy")
+        if hasattr(value, "__wrapped__") and callable(value):  # functools.cache
+            return b"wrapper" + self.tuple((value.__wrapped__,))
+        if kind is ModuleType:
+            return b"module " + _known(value.__name__).encode()
+        return self._class(kind) + self._state(value)
+
+    def _array(self, value: np.ndarray) -> bytes:
+        if value.dtype.hasobject:
+            return b"objects" + self.tuple((value.shape, value.ravel().tolist()))
+        return b"array" + self.tuple((value.dtype.str, value.shape, value.tobytes()))
+
+    def _class(self, kind: type) -> bytes:
+        name = _named(kind, kind.__module__)
+        if issubclass(kind, tuple):
+            return name + self.tuple(getattr(kind, "_fields", ()))
+        if b"<locals>" in name:
+            raise UnknownContentError(f"{name.decode()} is a class inside a function")
+        return name
+
+    def _function(self, function: FunctionType) -> bytes:
+        cells = []
+        for cell in function.__closure__ or ():
+            try:
+                cells.append(cell.cell_contents)
+            except ValueError:  # it has no content yet
+                cells.append("empty cell")
+        name = _named(function, function.__module__)
+        return name + self.tuple((function.__code__, function.__defaults__, function.__kwdefaults__, cells))
+
+    def _state(self, value: Any) -> bytes:
+        """Encode the fields of a dataclass that take part in comparisons, or all attributes of another object."""
+        if isinstance(value, tuple):
+            return self.tuple(value)
+        if isinstance(value, Enum):
+            return self(value.name)
+        hook = getattr(value, _HOOK, None)
+        if hook is not None:
+            return self(hook())
+        if is_dataclass(value):
+            return self.tuple([getattr(value, f.name) for f in fields(value) if f.compare])
+        if isinstance(value, _BASES) or not type(value).__module__.startswith(_OWN):
+            raise UnknownContentError(f"a value of type {type(value).__qualname__}")
+        return self.tuple([part for item in _attributes(value) for part in item])
+
+
+def _forget(key: int, _: Any) -> None:
+    _stored.pop(key, None)
+
+
+def _attributes(value: Any) -> list[tuple[str, Any]]:
+    """Return the attributes of an object by name, without those of `functools.cached_property`."""
+    kind = type(value)
+    names = [name for base in kind.__mro__ for name in _slots(base)]
+    result = {name: getattr(value, name) for name in names if hasattr(value, name)} | getattr(value, "__dict__", {})
+    return sorted((k, v) for k, v in result.items() if not isinstance(getattr(kind, k, None), cached_property))
+
+
+def _slots(kind: type) -> list[str]:
+    slots = kind.__dict__.get("__slots__", ())
+    return [name for name in ((slots,) if isinstance(slots, str) else slots) if name != "__weakref__"]
+
+
+def _known(module: str) -> str:
+    """Return the name of a module of linkwork, Python or NumPy.  Raises UnknownContentError for any other."""
+    root = (module or "").partition(".")[0]
+    if root != _OWN and root not in _LIBRARIES:
+        raise UnknownContentError(f"code of the module {module!r}")
+    return module
+
+
+def _named(value: Any, module: str) -> bytes:
+    return f"{_known(module)}.{getattr(value, '__qualname__', None) or value.__name__}".encode()
+
+
+def _scalar(value: Any) -> bytes:
+    return b"%b%b" % (type(value).__name__.encode(), value.tobytes())
+
+
+_PLAIN: dict[type, Callable[[Any], bytes]] = {
+    type(None): lambda _: b"None",
+    type(...): lambda _: b"...",
+    bool: lambda x: b"true" if x else b"false",
+    int: lambda x: b"i%d" % x,
+    float: lambda x: b"f" + struct.pack("<d", x),
+    complex: lambda x: b"c" + struct.pack("<dd", x.real, x.imag),
+    str: lambda x: b"s" + x.encode("utf-8", "surrogatepass"),
+    bytes: lambda x: b"b" + x,
+    slice: lambda x: repr(x).encode(),
+    range: lambda x: repr(x).encode(),
+    **dict.fromkeys((np.float64, np.float32, np.int64, np.int32, np.int16, np.int8, np.bool_, np.uint8), _scalar),
+}
+
+_BASES = (Mapping, list, set, frozenset, int, float, str, bytes, np.generic)  # of classes with more than attributes
+
+_stored: dict[int, tuple[Any, bytes]] = {}  # by id: a weak reference to the object, and its digest

@@ -1,0 +1,38 @@
+"""Arrays on disk: results of long preparations, by the content of all that they depend on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork.compiler.cache.disk_cache import Entry, digest, shared
+from linkwork.compiler.cache.function_content import UnknownContentError, content_digest
+
+__all__ = ["stored_array"]
+
+
+def stored_array(name: str, depends_on: Sequence[Any], compute: Callable[[], np.ndarray]) -> np.ndarray:
+    """Return an array of float64 from the cache, or compute and store it.
+
+    ``depends_on`` has all values that the array depends on, and the function that computes it.  If the content of one
+    of them is unknown, the array is computed.
+    """
+    cache = shared()
+    if cache is None:
+        return compute()
+    try:
+        key = f"{digest([content_digest(name, *depends_on)], ['array'])}-array"
+    except UnknownContentError:
+        return compute()
+    entry = cache.load(key)
+    if entry is not None:
+        shape = entry.facts.get("shape")
+        if isinstance(shape, list) and len(entry.code) == 8 * math.prod(shape):
+            return np.frombuffer(entry.code).reshape(shape)
+        cache.refuse(key)
+    result = np.ascontiguousarray(compute(), dtype=float)
+    cache.store(key, Entry({"kernel": name, "shape": [*result.shape]}, result.tobytes()))
+    return result

@@ -1,0 +1,207 @@
+"""What is imported when: public names at first access, a robot's algorithms when they are called."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import pickle
+import subprocess
+import sys
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.helpers.public_interface import public_functions, public_modules
+
+import linkwork as lw
+from helpers.source_imports import SOURCE
+from linkwork.kernels.robot_base import RobotBase
+
+SUBJECTS = ("control", "environments", "identify", "ik", "motion", "optimal", "planning", "simulation")
+LIGHT = {f"linkwork.{subject}{more}" for subject in SUBJECTS for more in ("", ".methods")}
+LIGHT |= {"linkwork.ik.algorithms", "linkwork.ik.algorithms.defaults"}
+
+STEPS = """
+import contextlib, io, json, sys
+import numpy, llvmlite
+before, found = set(sys.modules), []
+def note(step):
+    found.append((step, sorted(set(sys.modules) - before)))
+with contextlib.redirect_stdout(io.StringIO()):
+    import linkwork as lw
+    note("import")
+    from linkwork.cli.main import main
+    main(["--help"]), main(["--version"])
+    note("help")
+    for owner, name in ((lw, "PDControler"), (lw.control, "Impedence"), (lw.expr, "sinn")):
+        with contextlib.suppress(AttributeError):
+            getattr(owner, name)
+    note("misspelled")
+    robot = lw.load("double_pendulum")
+    robot.pose([0.0, 0.0], "tip"), robot.inverse_dynamics([0.0] * 2, [0.0] * 2, [0.0] * 2)
+    note("robot")
+print(json.dumps(found))
+"""
+
+
+def printed(code: str, *arguments: str) -> str:
+    """Return what Python code prints in a new process."""
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def steps() -> dict[str, list[str]]:
+    """The modules that were imported until the end of each step of a new process."""
+    return dict(json.loads(printed(STEPS)))
+
+
+def subjects(modules: list[str]) -> set[str]:
+    """Return the modules of subjects that do more than name what is in them."""
+    return {name for name in modules if name.startswith(tuple(f"linkwork.{s}" for s in SUBJECTS))} - LIGHT
+
+
+def test_importing_linkwork_imports_tables_of_names_only(steps: dict[str, list[str]]) -> None:
+    assert len(steps["import"]) <= 20
+    assert not [
+        name for name in steps["import"] if name.startswith("linkwork.") and not name.startswith("linkwork._util")
+    ]
+
+
+def test_the_help_of_the_command_imports_no_subject(steps: dict[str, list[str]]) -> None:
+    rooms = {name.split(".")[1] for name in steps["help"] if name.startswith("linkwork.")}
+    assert rooms == {"_util", "cli", "errors"}
+    assert not [name for name in steps["help"] if name.startswith("linkwork.cli.commands.")]
+
+
+def test_hints_at_misspelled_names_import_no_algorithms(steps: dict[str, list[str]]) -> None:
+    assert "linkwork.planning" in steps["misspelled"]
+    assert subjects(steps["misspelled"]) == set()
+    assert not [name for name in steps["misspelled"] if name.startswith(("linkwork.compiler", "linkwork.kernels"))]
+
+
+def test_a_robot_imports_the_subjects_that_it_needs(steps: dict[str, list[str]]) -> None:
+    """The methods of all subjects are in the class; what they call is imported by the call."""
+    assert {"linkwork.planning.methods", "linkwork.ik.methods"} <= set(steps["robot"])
+    assert subjects(steps["robot"]) == set()
+    assert not [name for name in steps["robot"] if name.startswith(("linkwork.geometry.", "linkwork.collision.alg"))]
+
+
+def test_every_public_name_is_there() -> None:
+    for title, module in public_modules().items():
+        listed = dir(module)
+        assert {*module.__all__} <= {*listed}, title
+        for name in listed:
+            assert getattr(module, name) is not None, f"{title}.{name}"
+            assert name in vars(module) or title == "linkwork", f"{title}.{name} is imported again and again"
+    everything: dict[str, object] = {}
+    exec("from linkwork import *", everything)
+    assert {*lw.__all__} <= {*everything}
+
+
+def lazy_packages() -> Iterator[Path]:
+    """The files that have a table of names for `public_names`."""
+    for path in sorted(SOURCE.rglob("__init__.py")):
+        if "public_names(" in path.read_text(encoding="utf-8"):
+            yield path
+
+
+def test_type_checkers_see_the_names_of_the_tables() -> None:
+    """Imports for types and the table of a package agree, and no name is also that of a module in the package."""
+    seen = 0
+    for path in lazy_packages():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        package = ".".join(path.relative_to(SOURCE.parent).parent.parts)
+        imported: dict[str, str] = {}
+        table: dict[str, str] = {}
+        for node in tree.body:
+            if not isinstance(node, ast.If):
+                continue
+            for inner in node.body:
+                if isinstance(inner, ast.ImportFrom):
+                    assert inner.module is not None
+                    imported |= {alias.name: inner.module for alias in inner.names}
+            for call in ast.walk(node):
+                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "public_names":
+                    homes = ast.literal_eval(call.args[2]) if len(call.args) > 2 else {}
+                    table |= {name: home for home, names in homes.items() for name in names.split()}
+                    for keyword in call.keywords:
+                        table |= dict.fromkeys(ast.literal_eval(keyword.value).split(), package)
+        assert imported == table, package
+        files = {
+            child.stem for child in path.parent.iterdir() if child.suffix == ".py" or (child / "__init__.py").exists()
+        }
+        assert not [name for name in table if name in files and table[name] != package], package
+        seen += bool(table)
+    assert seen > 15
+
+
+def test_annotations_of_public_functions_have_values() -> None:
+    names = {"RobotBase": RobotBase}
+    functions = list(public_functions())
+    assert len(functions) > 1000
+    for _, function in functions:
+        typing.get_type_hints(function, localns=names)
+    hints = typing.get_type_hints(lw.Robot.plan)
+    assert hints["return"] is lw.planning.PlanResult and hints["scene"] == lw.Scene | None
+
+
+def test_values_are_unpickled_in_a_new_process() -> None:
+    robot = lw.load("double_pendulum")
+    found = robot.inverse_kinematics(robot.pose([0.3, 0.4], "tip"), "tip")
+    values = robot, found, lw.errors.Status.SOLVED, lw.Scene().with_box("box", (1, 1, 1), (2, 0, 0))
+    code = "import pickle, sys; print(*(type(x).__name__ for x in pickle.loads(bytes.fromhex(sys.argv[1]))))"
+    assert printed(code, pickle.dumps(values).hex()).split() == ["Robot", "IKResult", "Status", "Scene"]
+
+
+def test_a_problem_makes_its_controller_in_a_new_process() -> None:
+    code = """
+import linkwork as lw
+robot = lw.load("double_pendulum")
+problem = lw.TrajectoryProblem(robot, num_steps=2, duration=0.1).add("acceleration", "least_squares")
+print(type(problem.controller()).__name__)
+"""
+    assert printed(code).strip() == "ModelPredictiveController"
+
+
+THREADS = """
+import sys, threading
+import linkwork as lw
+names = sys.argv[1:]
+ready, wrong = threading.Barrier(6), []
+def touch(k):
+    ready.wait()
+    for name in names[k:] + names[:k]:
+        value = lw
+        try:
+            for part in name.split("."):
+                value = getattr(value, part)
+        except BaseException as error:
+            wrong.append((name, repr(error)))
+threads = [threading.Thread(target=touch, args=(k,)) for k in range(6)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(wrong)
+"""
+
+
+def test_threads_that_touch_names_first() -> None:
+    names = ("control.PD", "Robot", "expr.linalg.solve", "planning.PlanResult", "TrajectoryProblem", "motion.spline")
+    assert printed(THREADS, *names, "constraints.Gear", "ik.check_task", "Scene", "joints.ALL").strip() == "[]"
+
+
+def test_modules_that_are_private_are_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But they are imported as always."""
+    for owner, name in ((lw, "robot_table"), (lw.ik, "kernels")):
+        monkeypatch.delitem(vars(owner), name, raising=False)
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):
+            getattr(owner, name)
+    module = importlib.import_module("linkwork.ik.kernels")
+    from linkwork.ik import kernels
+
+    assert kernels is module
