@@ -1,8 +1,8 @@
 """Options of the test run, a cache of machine code of its own, and the compiler's verifier between all passes.
 
 Most tests are about what is computed, and compile functions to call them once: there LLVM does the least, which takes a
-third of the time and gives the same bits.  Those about compiled code have it as it is shipped (`AS_SHIPPED`, and tests
-marked so), among them one of each function of a robot.
+third of the time and gives the same bits.  Those about compiled code have LLVM's best (`BEST`, and tests marked so),
+among them one of each function of a robot.  Others have quick code, then the best, as users do (`AS_SHIPPED`).
 
 No test may fail because a machine is slow: what is asserted counts steps, and figures of time belong to `benchmarks`.
 """
@@ -10,43 +10,89 @@ No test may fail because a machine is slow: what is asserted counts steps, and f
 import gc
 import os
 import shutil
+import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from helpers import rotation
+from helpers.object_files import ObjectFiles
+
 settings.register_profile("linkwork", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("linkwork")
 
-AS_SHIPPED = (
-    "tests/compiler/",
-    "tests/joints/test_compiled.py",
-    "tests/benchmarks/test_fuzz.py",
-    "tests/benchmarks/test_soak.py",
-    "tests/test_dependability.py",
-)
-EFFORT = "LINKWORK_EFFORT"
-BEFORE = pytest.StashKey[dict[str, str | None]]()
+AS_SHIPPED = ("tests/benchmarks/test_fuzz.py", "tests/benchmarks/test_soak.py", "tests/test_dependability.py")
+BEST = ("tests/compiler/", "tests/joints/test_compiled.py")
+BEST_BUT = ("tests/compiler/derivatives/",)  # about programs
+VERIFIED = "tests/compiler/"
+EFFORT, DEBUG, CACHE = "LINKWORK_EFFORT", "LINKWORK_DEBUG", "LINKWORK_CACHE"
+USERS = pytest.StashKey[dict[str, str | None]]()  # the environment before the run
 FOLDER = pytest.StashKey[str]()
+OBJECTS = pytest.StashKey[ObjectFiles]()
+SEED = pytest.StashKey[int]()
+ROUNDS = pytest.StashKey[dict[str, int]]()  # in how many consecutive seeds each test runs once
 
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="write the files in tests/golden anew")
-    fast = "leave out tests marked slow, and all but the first case of each parametrised test"
-    parser.addoption("--fast", action="store_true", help=fast)
+    parser.addoption("--all", action="store_true", help="run all cases of all tests, and those marked slow")
+    seed = "draw cases by this seed, as an earlier run did (default: the number of the day)"
+    parser.addoption("--rotate", type=int, metavar="N", help=seed)
 
 
+def pytest_report_header(config):
+    return None if _runs_all(config) else f"cases of each test: as drawn with --rotate={config.stash[SEED]}"
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Repeat the seed below failures, where a report without its head shows it."""
+    if terminalreporter.stats.get("failed") and not _runs_all(config):
+        terminalreporter.write_line(f"cases were drawn with --rotate={config.stash[SEED]}")
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """What is run with --fast: every test that is not slow, for one robot, joint type, function ... each."""
-    if not config.getoption("--fast"):
+    """Leave out cases that the seed does not draw: most of those marked slow, and some of each test's others.
+
+    What node ids on the command line name runs whole, and so does what --last-failed repeats.
+    """
+    if _runs_all(config):
         return
-    kept, left, seen = [], [], set()
+    slow_too = "slow" in config.getoption("markexpr")
+    marks = {} if slow_too else {item.nodeid: item.get_closest_marker("slow") for item in items}
+    slow = {test: mark.kwargs.get("every", rotation.ROUNDS) for test, mark in marks.items() if mark is not None}
+    others = [item.nodeid for item in items if item.nodeid not in slow]
+    selected = rotation.selected(others, slow, config.stash[SEED], _named(config))
+    config.stash[ROUNDS] = selected
+    kept, left = [], []
     for item in items:
-        test = item.nodeid.partition("[")[0]
-        (left if item.get_closest_marker("slow") or test in seen else kept).append(item)
-        seen.add(test)
+        (kept if item.nodeid in selected else left).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=left)
+
+
+def _runs_all(config) -> bool:
+    return config.getoption("all") or config.getoption("update_golden")
+
+
+def _run_number(config, test: str) -> int:
+    """Return a number that is one more at the next run of a test by consecutive seeds."""
+    return config.stash[SEED] // config.stash.get(ROUNDS, {}).get(test, 1)
+
+
+def _named(config) -> list[str]:
+    """Return the node ids on the command line and, with --last-failed, those of the tests that failed."""
+    result = []
+    for argument in map(str, config.invocation_params.args):
+        path, separator, rest = argument.partition("::")
+        if separator:
+            file = os.path.relpath(config.invocation_params.dir / path, config.rootpath)
+            result.append(f"{Path(file).as_posix()}::{rest}")
+    if config.getoption("lf", False):
+        result += config.cache.get("cache/lastfailed", {})
+    return result
 
 
 def pytest_configure(config):
@@ -55,45 +101,85 @@ def pytest_configure(config):
     Processes that test side by side share one: what one has compiled, the others find.  Tests that look at the cache
     have one of their own.
     """
+    config.stash[USERS] = {name: os.environ.get(name) for name in (EFFORT, DEBUG, CACHE)}
     if hasattr(config, "workerinput"):
-        return  # the process that started this one has made it, and removes it
+        config.stash[SEED] = config.workerinput["rotation"]
+        return  # the process that started this one has made the cache, and removes it
+    seed = config.getoption("rotate")
+    config.stash[SEED] = rotation.todays_seed() if seed is None else seed
     config.stash[FOLDER] = tempfile.mkdtemp(prefix="linkwork-tests-")
-    here = {"LINKWORK_CACHE": config.stash[FOLDER], "LINKWORK_DEBUG": "1"}
-    config.stash[BEFORE] = {name: os.environ.get(name) for name in here}
-    os.environ.update(here)
+    os.environ[CACHE] = config.stash[FOLDER]
+
+
+def pytest_configure_node(node):
+    """Give the seed to a process that tests beside others: all must collect the same tests."""
+    node.workerinput["rotation"] = node.config.stash[SEED]
 
 
 def pytest_unconfigure(config):
     if FOLDER not in config.stash:
         return
-    for name, value in config.stash[BEFORE].items():
-        if value is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = value
+    objects = _object_files(config)
+    if objects is not None:
+        objects.trim()
+    _set(config.stash[USERS])
     shutil.rmtree(config.stash[FOLDER], ignore_errors=True)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """How much LLVM does for a test's functions, unless the user has said so."""
-    if EFFORT in os.environ or item.nodeid.startswith(AS_SHIPPED) or item.get_closest_marker("as_shipped"):
-        return (yield)
-    os.environ[EFFORT] = "0"
+    """Set LLVM's effort and the verifier for a test, unless the user has set them.
+
+    Kernels of the compiler's tests are verified, and those of one other test in ten, which the seed draws.
+    """
+    config = item.config
+    test = item.nodeid
+    best = (test.startswith(BEST) and not test.startswith(BEST_BUT)) or item.get_closest_marker("best_code")
+    verified = test.startswith(VERIFIED) or rotation.is_drawn(test, _run_number(config, test), 10)
+    effort = "2" if best else None if test.startswith(AS_SHIPPED) else "0"
+    wanted = {EFFORT: effort, DEBUG: "1" if verified else None}
+    here = {name: config.stash[USERS][name] or value for name, value in wanted.items()}
+    before = {name: os.environ.get(name) for name in here}
+    if OBJECTS in config.stash:
+        config.stash[OBJECTS].is_used = here[EFFORT] == "0"
+    _set(here)
     try:
         return (yield)
     finally:
-        os.environ.pop(EFFORT, None)
+        _set(before)
 
 
-def pytest_collection_finish():
-    """Collections of garbage need not walk what has been imported and collected: it stays.
+def pytest_collection_finish(session):
+    """Use object files of earlier runs, and keep collections of garbage from what has been imported: it stays.
 
     They come seldom, too: a trace of a hundred thousand nodes goes with its last reference.
     """
+    objects = _object_files(session.config)
+    if objects is not None and "linkwork" in sys.modules:
+        objects.install()
+        session.config.stash[OBJECTS] = objects
     gc.set_threshold(500_000, 10, 10)
     gc.collect()
     gc.freeze()
+
+
+def _object_files(config) -> ObjectFiles | None:
+    cache = getattr(config, "cache", None)  # missing with -p no:cacheprovider
+    if cache is None:
+        return None
+    try:
+        return ObjectFiles(Path(cache.mkdir("linkwork")))
+    except OSError:  # a folder that may not be written to
+        return None
+
+
+def _set(environment) -> None:
+    """Set variables of the environment; None removes one."""
+    for name, value in environment.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 @pytest.hookimpl(wrapper=True)
@@ -114,3 +200,12 @@ def pytest_runtest_teardown(item, nextitem):
 def update_golden(request) -> bool:
     """Whether golden files are to be written, instead of compared with."""
     return request.config.getoption("--update-golden")
+
+
+@pytest.fixture
+def drawn(request):
+    """Return a function that selects some values of a list, as the run selects cases of tests: all with --all."""
+    config, test = request.config, request.node.nodeid
+    if _runs_all(config) or rotation.is_below(test, _named(config)):
+        return list
+    return lambda values: rotation.drawn(values, _run_number(config, test), test)

@@ -43,7 +43,8 @@ def test_document(document: str) -> None:
 def test_decision(decision: str) -> None:
     """A decision has a title, a date and a row in the index, and its examples run."""
     subject = decision.partition("-")[0]
-    assert (ROOT / "src" / "linkwork" / subject).is_dir(), "expected the name to begin with a package of linkwork"
+    is_subject = subject == "tests" or (ROOT / "src" / "linkwork" / subject).is_dir()
+    assert is_subject, "expected the name to begin with a package of linkwork, or with tests"
     path = ROOT / "docs" / "decisions" / f"{decision}.md"
     text = path.read_text(encoding="utf-8")
     found = re.match(r"# (.+)\n\nDate: (\d{4}-\d\d-\d\d)\n", text)
@@ -80,11 +81,10 @@ def test_every_fence_closes() -> None:
         assert not begun, (page.name, begun)
 
 
-def test_docstrings() -> None:
+def test_docstrings(drawn: Any) -> None:
     attempted = 0
-    for module in pkgutil.walk_packages(linkwork.__path__, "linkwork."):
-        if module.name.endswith("__main__"):
-            continue
+    modules = pkgutil.walk_packages(linkwork.__path__, "linkwork.")
+    for module in drawn(module for module in modules if not module.name.endswith("__main__")):
         imported = importlib.import_module(module.name)
         is_room = module.name.count(".") == 1  # whose classes have their examples in other files
         if is_room or ">>>" in Path(imported.__file__ or "").read_text(encoding="utf-8"):
@@ -92,7 +92,7 @@ def test_docstrings() -> None:
             assert result.failed == 0, module.name
             attempted += result.attempted
     attempted += doctest.testmod(linkwork, optionflags=FLAGS).attempted
-    assert attempted >= 5
+    assert attempted >= 3
 
 
 def test_readme_states_the_two_commands() -> None:

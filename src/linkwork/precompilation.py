@@ -161,15 +161,19 @@ def _timed(robot: Any, scene: Any, **options: Any) -> None:
 
 
 def _simulate(robot: Any, scene: Any, **options: Any) -> None:
+    """Simulate with steps so short that nothing moves: the code is that of any step."""
     start = options.pop("q", robot.neutral())
-    step = options.get("dt", _STEP) * options.get("record_every", 1)
-    for duration in [options.pop("duration")] if "duration" in options else [count * step for count in _RECORDS]:
-        robot.simulate(start, duration=duration, **options)
+    if "duration" in options:
+        robot.simulate(start, **options)
+        return
+    step = options["dt"] = _STEP
+    for records in _RECORDS:
+        robot.simulate(start, duration=records * step * options.get("record_every", 1), **options)
 
 
 _NUM_CANDIDATES = 256  # random configurations among which one is free of collisions
 _SHORT = 0.01  # [rad, m] length of a plan by joint
-_STEP = 1e-3  # [s]
+_STEP = 1e-9  # [s]
 _RECORDS = (20, 50, 200)  # of simulations, for which there are three kernels
 _DISTANCES = ("distances", "minimum_distance", "nearest_pair", "in_collision")
 

@@ -98,6 +98,7 @@ def test_unknown_options_name_the_one_that_there_is() -> None:
         assert len(traceback.extract_tb(caught.value.__traceback__)) <= 6
 
 
+@pytest.mark.slow(every=3)
 def test_options_that_a_function_passes_on() -> None:
     plan = ARM.plan(Q, Q + 0.1)
     with pytest.raises(TypeError, match=r"^PlanResult.timed: no option named 'vmax'; use velocity$"):

@@ -303,6 +303,7 @@ def test_robots_that_are_not_installed_are_left_out(monkeypatch, tmp_path, capsy
     assert "left out: " in capsys.readouterr().err
 
 
+@pytest.mark.slow(every=3)
 def test_a_fresh_process_imports_little():
     startup = measure_startup(1)
     assert 0 < startup.import_seconds < startup.first_answer_seconds

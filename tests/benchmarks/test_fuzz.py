@@ -29,6 +29,7 @@ def test_reading_random_texts() -> None:
     assert any(name.startswith("repair ") for name in tally)
 
 
+@pytest.mark.slow(every=3)
 def test_calling_with_random_arguments() -> None:
     tally = fuzz("arguments", 5, range(250), 0.0)
     assert tally["cases"] == 250 and tally["finds"] == 0
@@ -72,6 +73,7 @@ def test_wrong_answers_to_arguments_are_noticed(monkeypatch: pytest.MonkeyPatch)
         fuzz("arguments", 5, range(2000), 0.0)
 
 
+@pytest.mark.slow(every=3)
 def test_calling_public_functions_with_garbage() -> None:
     """A sample of `python -m benchmarks.fuzz_callables`: of its functions those whose subjects are quick to make."""
     plain = re.compile(r"[A-Z][a-zA-Z]*|[a-z_]+|(Scene|Trajectory|Joint|Link|Kernel|CartesianPath)\.\w+")

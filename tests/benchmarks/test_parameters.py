@@ -1,11 +1,13 @@
 """What parameters cost is measured of a small robot: constants are never dearer."""
 
+import pytest
 from benchmarks.parameters import FUNCTIONS, cost_table, costs, parameter_sets
 
 import linkwork as lw
 from linkwork.cli.function_timings import Effort
 
 
+@pytest.mark.slow(every=3)
 def test_costs_of_parameters():
     robot = lw.load("double_pendulum")
     found = costs("double_pendulum", robot, Effort(rounds=1, at_least=0.0), size=2)

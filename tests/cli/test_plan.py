@@ -28,6 +28,7 @@ def files(tmp_path, urdf):
     return urdf(ARM), str(scene), obstacles
 
 
+@pytest.mark.slow(every=3)
 def test_the_path_is_the_robots(linkwork, files, tmp_path):
     file, scene, obstacles = files
     robot = lw.load(file)
@@ -142,6 +143,7 @@ def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
     assert there.read_text(encoding="utf-8").startswith("t,")
 
 
+@pytest.mark.slow(every=3)
 def test_meshes_collide_by_their_hulls(linkwork, files, tmp_path, urdf):
     trimesh = pytest.importorskip("trimesh")
     _, scene, obstacles = files

@@ -78,6 +78,7 @@ def chain(rng, shapes, limit):
     return robot
 
 
+@pytest.mark.slow(every=3)
 def test_a_box_of_configurations_is_as_free_as_a_proof_says() -> None:
     """Against distances at configurations in it, for every kind of shape."""
     rng = np.random.default_rng(0)
@@ -202,6 +203,7 @@ def test_what_is_held_is_looked_at() -> None:
         robot.with_attached("stick", "tip", Sphere(0.1), touching=["uper"])
 
 
+@pytest.mark.slow(every=3)
 def test_what_is_not_proved_is_looked_at() -> None:
     """Two links of an arm that touch where few samples are: no sample sees it, and no proof says that they never do."""
     robot = lw.load("arm7")

@@ -79,6 +79,7 @@ def test_nothing_is_wrongly_certified(arm: lw.Robot) -> None:
     assert free > 500 and colliding > 500 and undecided < 0.01 * 2800
 
 
+@pytest.mark.slow(every=3)
 def test_distances_that_are_searched_for_certify_nothing_wrongly() -> None:
     swing = lw.load("double_pendulum").with_attached("can", "tip", Cylinder(0.05, 0.4))
     rng = np.random.default_rng(8)

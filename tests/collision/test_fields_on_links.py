@@ -28,6 +28,7 @@ def robot(*held: object) -> lw.Robot:
     ).with_collisions("hand", *held)
 
 
+@pytest.mark.slow(every=3)
 def test_a_cloud_on_a_link_is_its_points() -> None:
     """Against a link, convex obstacles, a floor, and fields: the least of the points'; gradients as differences say."""
     offset = lw.pose((0.3, 0, 0.05), rpy=(0.2, 0.4, 0.1))

@@ -118,20 +118,23 @@ def test_what_is_wrong_is_said() -> None:
             ROBOT.smooth_minimum_distance(Q, SCENE, sharpness=sharpness)
 
 
-def test_pairs_are_those_that_are_meant_and_no_others() -> None:
+PAIRS = [("flange", "a"), ("upper_arm_proximal", "b"), ("wrist", "a"), ("wrist", "c"), ("base", "flange")]
+
+
+@pytest.mark.parametrize("pairs", [PAIRS[3:], pytest.param(PAIRS, marks=pytest.mark.slow)], ids=["few", "all"])
+def test_pairs_are_those_that_are_meant_and_no_others(pairs: list[tuple[str, str]]) -> None:
     """Of shapes that meet different obstacles: every function against the distances of these pairs."""
     robot = lw.load("arm7")
     balls = {"a": (0.8, 0.0, 0.3), "b": (0.0, 0.4, 1.0)}
     scene = lw.Scene().with_box("c", (0.1, 0.1, 0.1), (0.0, -0.5, 0.5))
     for name, place in balls.items():
         scene = scene.with_sphere(name, 0.1, place)
-    pairs = [("flange", "a"), ("upper_arm_proximal", "b"), ("wrist", "a"), ("wrist", "c"), ("base", "flange")]
     q, k = robot.random_configuration(seed=0, size=60), 30.0
     found = robot.distance_derivatives(q, scene, pairs=pairs)
     least = found.distance.min(axis=-1)
     soft = -np.log(np.exp(-k * found.distance).sum(axis=-1)) / k
     slope = (np.exp(-k * (found.distance - soft[:, None]))[..., None] * found.gradient).sum(axis=1)
-    assert least.min() < 0.0 < least.max() and len(found.pairs) == 5
+    assert least.min() < 0.0 < least.max() and len(found.pairs) == len(pairs)
     given = {"scene": scene, "pairs": pairs}
     for margin in (0.0, 0.05, -0.01):
         assert np.array_equal(robot.in_collision(q, margin=margin, **given), least <= margin)

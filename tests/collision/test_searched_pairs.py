@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.shapes import Box, Polytope
@@ -32,6 +33,7 @@ def robots():
     return plain, other
 
 
+@pytest.mark.slow(every=3)
 def test_hulls_of_several_sizes_in_both_orders_are_as_boxes() -> None:
     plain, other = robots()
     scene = lw.Scene().with_box("crate", (0.3, 0.2, 0.4), lw.pose((0.5, 0.1, 0.4), rpy=(0.3, 0.2, 0.1)))

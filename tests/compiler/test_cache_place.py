@@ -281,6 +281,7 @@ def target() -> tuple[str, ...]:
 
 
 class TestDigest:
+    @pytest.mark.slow(every=3)
     def test_it_is_the_same_in_every_process(self):
         expected = digest(["robot", "function"], target())
         assert len(expected) == 64 and set(expected) <= set("0123456789abcdef")

@@ -106,7 +106,7 @@ def test_many_threads_that_need_the_loop_compile_it_once() -> None:
 
 def test_code_for_few_samples_alone() -> None:
     f = kernel()
-    make_ready(f, few=True)
+    make_ready(f, samples=2)
     assert entries(f) == {"fast", "few"}
     f(X[0], Y[0]), f(X[:2], Y[:2])
     assert entries(f) == {"fast", "few"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,8 @@ from linkwork.compiler.trace.trace import trace
 
 TESTS = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="no mprotect here")
+
+Drawn = Callable[[Iterable[int]], list[int]]
 
 
 @functools.cache
@@ -49,8 +51,8 @@ def areas() -> tuple[Guarded, ...]:
     return tuple(Guarded(pages) for pages in (1, 1, 1, 2))
 
 
-def cases(target: Target) -> Iterator[tuple[int, int, bool]]:
-    for size in range(1, 2 * target.lanes + 2):
+def cases(target: Target, drawn: Drawn) -> Iterator[tuple[int, int, bool]]:
+    for size in drawn(range(1, 2 * target.lanes + 2)):
         for batch in range(1, 2 * target.lanes + 2):
             for at_end in (False, True):
                 yield size, batch, at_end
@@ -72,15 +74,15 @@ def test_the_guard_guards(at_end: bool) -> None:
 
 
 @every_target
-def test_contiguous_arrays(target: Target) -> None:
-    for size, batch, at_end in cases(target):
+def test_contiguous_arrays(target: Target, drawn: Drawn) -> None:
+    for size, batch, at_end in cases(target, drawn):
         shapes = (batch, size), (batch,), (batch, size), (batch, size, 2)
         check(kernel_of(size, target), *(area.array(s, at_end=at_end) for area, s in zip(areas(), shapes, strict=True)))
 
 
 @every_target
-def test_one_sample(target: Target) -> None:
-    for size in range(1, 2 * target.lanes + 2):
+def test_one_sample(target: Target, drawn: Drawn) -> None:
+    for size in drawn(range(1, 2 * target.lanes + 2)):
         kernel = kernel_of(size, target)
         single = single_call(kernel, lambda *arrays: pytest.fail("the single call was not taken"))
         for at_end in (False, True):
@@ -92,9 +94,9 @@ def test_one_sample(target: Target) -> None:
 
 
 @every_target
-def test_samples_apart_and_backwards(target: Target) -> None:
+def test_samples_apart_and_backwards(target: Target, drawn: Drawn) -> None:
     """Rows are farther apart than they are long, or go down in memory; the last one still ends at the guard."""
-    for size, batch, at_end in cases(target):
+    for size, batch, at_end in cases(target, drawn):
         for sign in (1, -1):
             row, pair = sign * 8 * (size + 3), sign * 8 * (2 * size + 1)
             shapes = (batch, size), (batch,), (batch, size), (batch, size, 2)
@@ -106,8 +108,8 @@ def test_samples_apart_and_backwards(target: Target) -> None:
 
 
 @every_target
-def test_strides_inside_samples(target: Target) -> None:
-    for size, batch, at_end in cases(target):
+def test_strides_inside_samples(target: Target, drawn: Drawn) -> None:
+    for size, batch, at_end in cases(target, drawn):
         shapes = (batch, size), (batch,), (batch, size), (batch, size, 2)
         strides = (8, 8 * batch), (-8,), (-8 * size, -8), (16, 16 * batch, 8)
         arrays = (a.array(s, t, at_end=at_end) for a, s, t in zip(areas(), shapes, strides, strict=True))
@@ -115,8 +117,8 @@ def test_strides_inside_samples(target: Target) -> None:
 
 
 @every_target
-def test_one_input_for_all_samples(target: Target) -> None:
-    for size, batch, at_end in cases(target):
+def test_one_input_for_all_samples(target: Target, drawn: Drawn) -> None:
+    for size, batch, at_end in cases(target, drawn):
         shapes = (size,), (batch,), (batch, size), (batch, size, 2)
         check(kernel_of(size, target), *(area.array(s, at_end=at_end) for area, s in zip(areas(), shapes, strict=True)))
 

@@ -101,15 +101,19 @@ print("done")
 """
 
 
+DEBUG = {"PYTHONMALLOC": "debug"}
+PERTURBED = {"PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "2"}  # what is freed reads as flags that lead astray
+
+
 @pytest.mark.parametrize(
-    "memory",
+    ("program", "memory"),
     [
-        {"PYTHONMALLOC": "debug"},
-        {"PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "2"},  # what is freed reads as flags that lead astray
+        pytest.param(PLAIN, DEBUG, id="plain, debug"),
+        pytest.param(PLAIN, PERTURBED, id="plain, perturbed", marks=pytest.mark.slow),
+        pytest.param(AT_LAST, DEBUG, id="called at last, debug", marks=pytest.mark.slow),
+        pytest.param(AT_LAST, PERTURBED, id="called at last, perturbed"),
     ],
-    ids=["debug", "perturbed"],
 )
-@pytest.mark.parametrize("program", [PLAIN, AT_LAST], ids=["plain", "called at last"])
 def test_a_robot_in_cyclic_garbage(program: str, memory: dict[str, str]) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", program],

@@ -160,6 +160,7 @@ print(fork_only >= 1, code, gc.isenabled())
 """
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_forks_leave_locks_free_and_the_collector_running() -> None:
     folder = os.path.dirname(os.path.dirname(__file__))

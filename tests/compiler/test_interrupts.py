@@ -83,6 +83,7 @@ def test_ctrl_c_ends_a_batch_however_it_is_called() -> None:
     assert printed(code) == ["interrupted True 0"] * 6
 
 
+@pytest.mark.slow(every=3)
 def test_a_robot_s_function_ends_too() -> None:
     code = """
     robot = lw.load("arm7")
@@ -99,6 +100,7 @@ def test_a_robot_s_function_ends_too() -> None:
     assert printed(code, 10) == ["interrupted True 0"]
 
 
+@pytest.mark.slow(every=3)
 def test_what_a_handler_raises_is_raised_as_it_is_and_one_that_returns_lets_the_batch_go_on() -> None:
     code = """
     class TooLong(Exception):
@@ -133,6 +135,7 @@ def test_what_a_handler_raises_is_raised_as_it_is_and_one_that_returns_lets_the_
     assert printed(code) == ["('stop', 3) True True 1", "True True"]
 
 
+@pytest.mark.slow(every=3)
 def test_other_threads_compute_on_and_a_forked_process_is_interrupted_too() -> None:
     code = """
     out = np.zeros(len(whole))
@@ -220,6 +223,7 @@ def test_ctrl_c_ends_long_loops_of_one_sample_and_of_batches() -> None:
     ]
 
 
+@pytest.mark.slow(every=3)
 def test_ctrl_c_ends_a_simulator_s_steps_and_leaves_its_state() -> None:
     code = """
     robot = lw.load("double_pendulum")

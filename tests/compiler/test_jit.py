@@ -60,7 +60,7 @@ def test_what_is_visible_carries_the_kernels_name(target: Target) -> None:
     for text in CodegenOptions(program, target).texts(PARTS):
         functions = llvm.parse_assembly(text).functions
         visible |= {f.name for f in functions if not f.is_declaration and f.linkage == llvm.Linkage.external}
-    assert visible == {"gr__e.loop", "gr__e.block", "gr__e.sample", "gr__e.fast"}
+    assert visible == {"gr__e.loop", "gr__e.few", "gr__e.block", "gr__e.sample", "gr__e.fast"}
 
 
 def test_names_that_are_llvms_own_are_not_taken() -> None:

@@ -19,8 +19,6 @@ from linkwork.compiler.cache import disk_cache
 from linkwork.compiler.codegen import background_emit, target
 from linkwork.compiler.kernel import source_and_code
 
-pytestmark = pytest.mark.as_shipped
-
 LENGTH = 24  # of the vectors: long enough that the first call uses quick code
 
 
@@ -203,6 +201,7 @@ def ended(more: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow(every=3)
 def test_an_exit_while_the_source_of_the_best_code_is_written(cache_folder: Path) -> None:
     """It does not wait for the thread that writes, and the next process writes it."""
     slow = """
@@ -227,6 +226,7 @@ def test_an_exit_while_the_source_of_the_best_code_is_written(cache_folder: Path
     assert set(tiers(cache_folder)) == {"best"}
 
 
+@pytest.mark.slow(every=3)
 def test_ends_of_a_process(cache_folder: Path) -> None:
     """A process that exits or is interrupted while code is compiled leaves no child, and its exit code is its own."""
     tail = """
@@ -257,6 +257,7 @@ def _is_gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_fork_while_code_is_compiled(cache_folder: Path) -> None:
     """Both processes get the best code, each from its own children."""

@@ -65,6 +65,7 @@ else:
 """
 
 
+@pytest.mark.slow(every=3)
 @posix
 @pytest.mark.parametrize("little", ["thread", "compiling", "limit"])
 def test_little_stack(little: str) -> None:

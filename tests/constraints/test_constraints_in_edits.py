@@ -73,6 +73,7 @@ def every_kind():
     ]
 
 
+@pytest.mark.slow(every=3)
 def test_another_root_is_the_same_mechanism():
     robot = arm().with_constraints(*every_kind())
     q, v = np.array([0.3, -0.7, 0.4]), np.array([0.2, 0.5, -0.3])

@@ -102,6 +102,7 @@ def test_code_is_made_with_the_controller(monkeypatch: pytest.MonkeyPatch) -> No
     for solver, q in (("augmented", np.zeros((3, 2))), ("ilqr", np.zeros((3, 2)))):
         problem = _problem().add("velocity", "inequality", lower=-1.1, upper=1.0)
         controllers = [problem.controller(solver=solver) for _ in range(2)]
+        controllers[0].prepare(len(q))
         with monkeypatch.context() as patch:
             patch.setattr(kernel_code, "compiled", refused)
             for controller, here in zip(controllers, (q, q[0]), strict=True):

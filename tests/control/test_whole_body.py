@@ -123,6 +123,7 @@ def test_what_it_finds_is_the_motion() -> None:
         law.answer(0.0, q, v, contact=on, **(aims | {"shoulder": np.where(np.arange(16) == 3, np.nan, 0.0)}))
 
 
+@pytest.mark.slow(every=3)
 def test_it_stands_in_a_simulation_while_its_arm_moves() -> None:
     robot = _carrier()
     ground = ContactGround(tuple(CORNERS), friction=0.6, height=-0.1)
@@ -141,6 +142,7 @@ def test_it_stands_in_a_simulation_while_its_arm_moves() -> None:
     assert np.abs(found.v[..., 6]).max() < 4.0
 
 
+@pytest.mark.slow
 def test_feet_that_turn_are_held() -> None:
     """Four points on each sole: their rows contradict each other by ω × (ω × r) where a foot turns, and hold it."""
     robot: Any = lw.load("humanoid", floating_base=True)
@@ -172,6 +174,7 @@ def test_feet_that_turn_are_held() -> None:
         assert (np.abs(left).max(axis=(1, 3)) < 1e-6 + (omega**2).sum(axis=1)).all(), foot
 
 
+@pytest.mark.slow(every=3)
 def test_soles_on_legs_with_few_joints_are_held() -> None:
     """Soles have more equations than their legs have joints: in motion those of one sole contradict the other's, and
     what is left of all points' p̈ + k ṗ is not far from the least that joints allow."""

@@ -97,7 +97,7 @@ def test_casadi_agrees(name):
     agree(found, batch, bound(tree, name, arrays, batch))
 
 
-@pytest.mark.as_shipped
+@pytest.mark.best_code
 @every_function
 def test_the_interpreter_agrees(name):
     tree = few_bodies(TREES["mixed_1"]) if name in SECOND_ORDER else TREES["mixed_1"]

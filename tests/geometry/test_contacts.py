@@ -221,6 +221,7 @@ def test_edges_touch_in_one_point_or_along_two() -> None:
     assert [p.depth for p in along] == pytest.approx([1e-3] * 2, abs=1e-9)
 
 
+@pytest.mark.slow(every=3)
 def test_what_has_no_known_faces_touches_by_its_outline() -> None:
     """Cubes as hulls do as boxes do, on boxes and hulls, whole and in part; cones and prisms stand on their bases."""
     rng, half = np.random.default_rng(4), Vec3(0.2, 0.25, 0.1)

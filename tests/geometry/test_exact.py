@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 
 from linkwork.geometry import Solid, signed_distance
 
@@ -47,6 +48,7 @@ def check(a, b, x, y, found, where):
     assert max(np.abs(rounded[k] - exact[k]).max() for k in (2, 3)) < 1e-10 * size, where
 
 
+@pytest.mark.slow(every=3)
 def test_pairs_apart_to_forty_digits() -> None:
     rng = np.random.default_rng(0)
     for a, b in itertools.combinations_with_replacement(CORES, 2):
@@ -64,6 +66,7 @@ def test_pairs_apart_to_forty_digits() -> None:
                 assert abs(back[0] - found[0]) < 1e-14 and np.abs(back[1:4] + found[1:4]).max() < 1e-10, (a, b)
 
 
+@pytest.mark.slow(every=3)
 def test_overlaps_to_forty_digits() -> None:
     """And those that touch, where one of the two is smooth: the other may touch with a corner."""
     rng = np.random.default_rng(1)

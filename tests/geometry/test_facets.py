@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from scipy.spatial import ConvexHull
 
 import linkwork as lw
@@ -128,6 +129,7 @@ def poses(count: int) -> np.ndarray:
     return X
 
 
+@pytest.mark.slow(every=3)
 def test_depths_are_those_of_facets() -> None:
     X, at = poses(60), lw.pose()
     for a, b in CASES:

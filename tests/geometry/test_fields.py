@@ -144,6 +144,7 @@ def test_points_and_ground() -> None:
     assert np.allclose(points([[0.05, 0.1, 0.45], [0.05, 0.1, 0.2]], *flat.values())[:, 0], [0.1, -0.15], atol=1e-15)
 
 
+@pytest.mark.slow(every=3)
 def test_other_solids_and_ground() -> None:
     rng = np.random.default_rng(3)
     arrays = fields.ground_arrays(GROUND)

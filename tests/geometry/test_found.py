@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.geometry import PolytopeCore
@@ -40,6 +41,7 @@ def compiled(a: str, b: str, na: int, nb: int) -> lw.Kernel:
     return lw.compile(measured, x=na, y=nb)
 
 
+@pytest.mark.slow(every=3)
 def test_depths_and_points_are_exact() -> None:
     for pair in FOUND:
         (a, b), x, y = pair["kinds"], np.array(pair["a"]), np.array(pair["b"])

@@ -165,6 +165,7 @@ def test_ties_of_overlaps_are_not_unique() -> None:
         assert measured(a, b)[0][0] < -0.1 and measured(a, b)[4][0] == 0.0, kinds
 
 
+@pytest.mark.slow(every=3)
 def test_depths_beside_level_valleys() -> None:
     """A cylinder in a hull, a rod next to a cone's axis, and cones about one axis but for 1e-9: other directions part
     them with almost as little."""

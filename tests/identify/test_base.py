@@ -14,6 +14,7 @@ from oracles.trees import TREES, robot_of, state
 from .cases import deformed_robot, motion, pendulum_motion
 
 
+@pytest.mark.slow(every=3)
 def test_exact_forces_give_exact_base_parameters() -> None:
     """Of all kinds of joints, of joints that follow others; whatever the robot is thought to weigh."""
     for name in ("revolute_chain", "planar_chain", "spherical_chain", "mixed_star", "coupled_0", "rerooted_coupled"):
@@ -26,6 +27,7 @@ def test_exact_forces_give_exact_base_parameters() -> None:
         assert_close(fit.joint_forces(q, v, a), other.inverse_dynamics(q, v, a), 1e-9, name, core=1)
 
 
+@pytest.mark.slow(every=3)
 def test_a_free_base_by_its_zero_forces_and_by_wrenches_on_feet() -> None:
     """The base is not driven: its forces are zero.  What the ground does is measured, or all of it is wrong."""
     robot = shipped("quadruped")

@@ -55,6 +55,7 @@ def test_exact_forces_give_the_base_parameters_whatever_the_spread() -> None:
         assert_close(fit.joint_forces(q, v, a), tau, 1e-8, core=1)
 
 
+@pytest.mark.slow(every=3)
 def test_inertias_are_those_of_bodies_where_the_unconstrained_are_not() -> None:
     """Little is measured, with much noise: the robot stays one, and is nearer to the truth than it was."""
     for name in ("mixed_star", "coupled_0", "spherical_chain"):
@@ -133,6 +134,7 @@ def test_the_estimate_is_the_smallest_in_log_cholesky_coordinates() -> None:
     assert_close((found - fit.values) / fit.standard_deviations, np.zeros(20), 1e-3)
 
 
+@pytest.mark.slow(every=3)
 def test_the_covariance_is_that_of_truths_as_they_are_expected() -> None:
     """Robots drawn as `spread` says, forces with noise: errors are of the size, and scattered, as is stated."""
     robot = lw.load("double_pendulum")
@@ -193,6 +195,7 @@ def test_joints_of_several_numbers() -> None:
     assert_close(fit.robot.inertial_parameters(passive=True)[39:48], expected[39:48], 1e-6)
 
 
+@pytest.mark.slow(every=3)
 def test_what_a_follower_shares_with_its_master_is_kept() -> None:
     """Forces show their sum: the master's is estimated, the follower's stays; no matter which of them is first."""
     pytest.importorskip("scipy")

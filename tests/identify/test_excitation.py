@@ -15,6 +15,7 @@ from oracles.trees import TREES, robot_of
 from .cases import motion, pendulum_motion
 
 
+@pytest.mark.slow(every=3)
 def test_a_rich_motion_is_before_a_poor_one_before_a_constant_one() -> None:
     robot = shipped("arm7")
     rich = identify.excitation(robot, *motion(robot, 200))
@@ -56,6 +57,7 @@ def test_its_numbers_are_those_of_the_regressor() -> None:
     assert fit.condition == pytest.approx(seen.condition, rel=1e-9)
 
 
+@pytest.mark.slow(every=3)
 def test_exciting_trajectories_stay_within_limits_and_show_everything() -> None:
     robot = shipped("arm7")
     limits = {"acceleration": 4.0, "velocity": np.full(7, 1.5), "lower": -1.0, "upper": np.linspace(0.0, 1.0, 7)}

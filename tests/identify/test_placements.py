@@ -30,6 +30,7 @@ def with_noise(X: np.ndarray, rotation: float, place: float, rng: np.random.Gene
     return found
 
 
+@pytest.mark.slow(every=3)
 def test_exact_poses_give_a_robot_with_the_same_poses() -> None:
     """Poses and places, large offsets, elsewhere too; as many are told apart as theory says: 4 R + 2 P + 6."""
     robot = shipped("arm7")

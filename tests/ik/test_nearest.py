@@ -58,6 +58,7 @@ def test_the_answer_is_its_own_nearest():
     assert found.success.all() and np.abs(found.q - q).max() <= 1e-7
 
 
+@pytest.mark.slow(every=3)
 def test_never_farther_than_other_solvers_from_many_starts():
     """SciPy's SLSQP from q₀ and at random, on six axes: the same poses, limits and distance."""
     lower, upper = np.maximum(ARM6.lower, -3.0), np.minimum(ARM6.upper, 3.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -36,7 +36,10 @@ from oracles.trees import TREES, robot_of, state
 __all__ = [
     "Case",
     "Functions",
+    "all_cases",
     "cases",
+    "cases_of_files",
+    "coupled_cases",
     "examples",
     "floating_cases",
     "matrix",
@@ -186,7 +189,8 @@ def of_robot(name: str, tree: Tree, frames: tuple[str, ...]) -> Case:
 
 
 @functools.cache
-def _cases() -> tuple[Case, ...]:
+def all_cases() -> tuple[Case, ...]:
+    """Every tree and robot."""
     trees = [of_tree(name, tree) for name, tree in (TREES | THEIRS).items()]
     return (*trees, *(of_robot(example.name, example.robot().tree, example.frames) for example in examples()))
 
@@ -198,18 +202,44 @@ THEIRS = {
 """Trees of joints as users write them."""
 
 
-def cases(*, plain: bool = False, ours: bool = False) -> Iterator[Case]:
-    """Every tree and robot; ``plain``: whose joints are all free; ``ours``: whose joints' types are linkwork's."""
-    return (c for c in _cases() if not (plain and c.tree.has_couplings) and not (ours and c.name in THEIRS))
+select: Callable[[Iterable[Any]], list[Any]] = list
+"""Selects what a run checks of the cases: see conftest.py."""
+
+
+def cases(*, plain: bool = False, ours: bool = False) -> list[Case]:
+    """Trees and robots; ``plain``: whose joints are all free; ``ours``: whose joints' types are linkwork's."""
+    return select(c for c in all_cases() if not (plain and c.tree.has_couplings) and not (ours and c.name in THEIRS))
+
+
+def floating_cases() -> list[Case]:
+    """Trees put on a floating base, and the robots that have one."""
+    return select(_floating_cases())
+
+
+def cases_of_files() -> list[tuple[Case, Example]]:
+    """Robots, and the files that they are read from."""
+    by_name = {case.name: case for case in all_cases()}
+    return select((by_name[example.name], example) for example in examples())
+
+
+def coupled_cases() -> list[Case]:
+    """Trees and robots some of whose joints follow others."""
+    trees = [case for case in all_cases() if case.tree.has_couplings]
+    robots = [example for example in examples() if any(joint.mimic for joint in example.robot().joints)]
+    return [
+        case
+        if isinstance(case, Case)
+        else of_robot(f"{case.name} coupled", case.load(mimic="coupled").tree, case.frames)
+        for case in select([*trees, *robots])
+    ]
 
 
 @functools.cache
-def floating_cases() -> tuple[Case, ...]:
-    """Every tree put on a floating base, and the robots that have one."""
+def _floating_cases() -> tuple[Case, ...]:
     trees = [
         of_tree(f"{name} on a floating base", _on_a_floating_base(tree)) for name, tree in (TREES | THEIRS).items()
     ]
-    return (*trees, *(case for case in cases() if case.tree.bodies and _floats(case.tree)))
+    return (*trees, *(case for case in all_cases() if case.tree.bodies and _floats(case.tree)))
 
 
 def _floats(tree: Tree) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from invariants.cases import Case, Functions, cases, examples, floating_cases, matrix
+from invariants.cases import Case, Functions, cases, cases_of_files, floating_cases, matrix
 from invariants.changes import (
     flipped,
     in_other_units,
@@ -81,16 +81,10 @@ def test_33_names_and_order_do_not_matter():
         other = reordered(case.tree)
         found = permuted(case, other, *places(case.tree, other, renamed))
         assert_same(case, found, 1e-13)
-    for case, example in files():
+    for case, example in cases_of_files():
         other = example.load(renamed_text(example.text())).tree
         found = permuted(case, other, *places(case.tree, other, as_read))
         assert_same(case, found, 1e-13, "file")
-
-
-def files():
-    """The cases that are read from with these."""
-    by_name = {case.name: case for case in cases()}
-    return [(by_name[example.name], example) for example in examples()]
 
 
 def test_34_fixed_joints_split_and_fuse():
@@ -101,7 +95,7 @@ def test_34_fixed_joints_split_and_fuse():
             found = at_rest(Functions(apart), case.q)
             found["forward_kinematics"] = found["forward_kinematics"][:, :-1]
             assert_same(case, found, 1e-12, expected=at_rest(Functions(together), case.q))
-    for case, example in files():
+    for case, example in cases_of_files():
         other = example.load(split_text(example.text())).tree
         assert len(other.frames) > len(case.tree.frames)
         assert_same(case, at_rest(Functions(other), case.q), 1e-12, "file", at_rest(case.f, case.q))
@@ -209,8 +203,8 @@ def test_40_sliders_and_a_ball_move_as_a_floating_joint():
 
 def test_41_revolute_and_continuous_are_one_inside_the_limits():
     """41. Revolute joints of files made continuous: the same numbers inside the limits, to the bit."""
-    count = 0
-    for case, example in files():
+    count, files = 0, cases_of_files()
+    for case, example in files:
         xml = ET.fromstring(example.text())
         revolute = [joint for joint in xml.findall("joint") if joint.get("type") == "revolute"]
         for joint in revolute:
@@ -220,4 +214,4 @@ def test_41_revolute_and_continuous_are_one_inside_the_limits():
         for name, value in outcomes(case.f, case.q, case.v, case.a).items():
             assert np.array_equal(found[name], value), f"{case.name}: {name}"
         count += bool(revolute)
-    assert count > len(examples()) // 3
+    assert count > len(files) // 3

@@ -51,11 +51,10 @@ def everything(joint: JointType, numbers: Any) -> list[Any]:
     ]
 
 
-def test_every_kind_of_scalar_and_of_derivative_gives_the_same() -> None:
+def test_every_kind_of_scalar_and_of_derivative_gives_the_same(drawn: Any) -> None:
     """Poses of the joint, and half a turn away from the identity for closed forms: all derivatives are finite."""
-    for name, joint in EVERY.items():
-        if name.endswith("-1") or name in ("cam", "swivel"):
-            continue
+    some = {name: joint for name, joint in EVERY.items() if not (name.endswith("-1") or name in ("cam", "swivel"))}
+    for name, joint in drawn(some.items()):
         samples = poses(joint, 2)
         if name in CLOSED:
             ends = [np.concatenate([R, [[0.1], [0.2], [0.3]]], axis=1).ravel() for R in HALF_TURNS]

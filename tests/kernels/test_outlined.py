@@ -130,6 +130,7 @@ def test_functions_of_a_robot_inside_of_ones_own() -> None:
     np.testing.assert_allclose(found, kernel.interpret(*arrays), rtol=1e-11)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("asked", ["inverse_dynamics", "forward_dynamics"])
 def test_derivatives_of_kernels(asked: str) -> None:
     for types, shape in (([Spherical], "random"), ([Revolute], "chain")):

@@ -96,7 +96,9 @@ def with_parameters(requests: dict[str, Request], asked: tuple[Parameter, ...]) 
     return {key: replace(request, parameters=asked) for key, request in requests.items()}
 
 
-@pytest.mark.parametrize(("name", "group"), CASES)
+@pytest.mark.parametrize(
+    ("name", "group"), [*CASES[:2], *(pytest.param(*case, marks=pytest.mark.slow) for case in CASES[2:])]
+)
 def test_every_function_takes_parameters(name: str, group: str) -> None:
     """At the robot's own numbers it is what it was; at others, that of the robot which has them."""
     tree, turn = TREES[name], CASES.index((name, group))

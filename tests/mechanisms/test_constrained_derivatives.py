@@ -157,6 +157,7 @@ def test_what_is_not_built_is_refused_by_name():
             method(q, v, v, *more)
 
 
+@pytest.mark.slow(every=3)
 def test_humanoid_on_both_feet_is_that_of_pinocchio():
     pin = pytest.importorskip("pinocchio")
     from benchmarks.pinocchio_peer import PinocchioModel

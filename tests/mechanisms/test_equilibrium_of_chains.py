@@ -34,6 +34,7 @@ def test_chains_come_to_rest_from_any_start(count, is_hung):
     assert np.abs(np.abs(w[:, 3]) - tension).max() < 1e-7 and np.isclose(w[0, 5], 9.81 * count / 2)
 
 
+@pytest.mark.slow(every=3)
 def test_saddles_are_left_and_forces_without_a_potential_are_followed():
     robot = chain(2)
     up = np.array([-np.pi / 2, 0.0])
@@ -63,6 +64,7 @@ def test_saddles_are_left_and_forces_without_a_potential_are_followed():
     assert rest.stable and np.abs(sprung.gravity_force(rest.q, passive=True)).max() < 1e-9
 
 
+@pytest.mark.slow(every=3)
 def test_soft_directions_beside_stiff_springs_are_told_from_free_ones():
     """A hanging leg turns about its yaw axis against 1e-4 1/s², beside springs of 3e6 1/s²."""
     leg = lw.load("leg")

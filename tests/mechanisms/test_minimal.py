@@ -41,6 +41,7 @@ def floating_coin():
     return lw.Robot.build("disc", link, free).with_constraints(lw.constraints.Rolling("disc", radius=RADIUS))
 
 
+@pytest.mark.slow(every=3)
 def test_reduced_dynamics_is_that_of_multipliers():
     """INVARIANTS 56: u̇ and all that follows from it, to 1e-10 times the condition; batches too."""
     rng = np.random.default_rng(0)

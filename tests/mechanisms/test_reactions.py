@@ -45,6 +45,7 @@ def body_of(robot, frame):
     return robot.tree.frame(frame).body
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", LOOPED)
 def test_every_body_is_in_equilibrium(name):
     robot = lw.load(name)

@@ -79,10 +79,10 @@ def test_robots_have_fewer_numbers_and_take_fewer_operations(example):
             assert body.inertia.about.elements() == (0.0,) * 6
 
 
-def test_masses_on_the_axis_make_no_difference():
+def test_masses_on_the_axis_make_no_difference(drawn):
     """What `reduced_inertia` leaves out neither resists the joint nor looks different from F as it moves."""
     rng = np.random.default_rng(0)
-    for kind in ALL:
+    for kind in drawn(ALL):
         for _ in range(10):
             joint, inertia = kind.example(rng), random_inertia(rng)
             felt = joint.reduced_inertia(inertia)
@@ -128,7 +128,7 @@ def test_what_forward_dynamics_refuses_it_still_refuses():
         assert Robot(tree).mass_matrix([0.1, 0.2]).shape == (2, 2)
 
 
-def test_kernels_regroup_joint_space_functions_only():
+def test_kernels_regroup_joint_space_functions_only(drawn):
     """Wrenches and masses that people ask about are those of the bodies; torques do not tell them apart."""
     of_bodies = {
         "newton_euler_terms",
@@ -142,7 +142,7 @@ def test_kernels_regroup_joint_space_functions_only():
     for tree in (TREES["mixed_0"], TREES["coupled_chain"]):
         light = simplify_tree(tree)
         assert light != tree
-        for name in felt:
+        for name in drawn(felt):
             arrays, names = arguments_of(tree, name)
             pairs = zip(*(listed(getattr(Direct(one), name)(*arrays, *names)) for one in (light, tree)), strict=True)
             for found, expected in pairs:

@@ -97,9 +97,9 @@ def test_what_may_not_move_does_not():
         assert shift_origins(tree) == tree
 
 
-def test_slides_commute_with_the_joint():
+def test_slides_commute_with_the_joint(drawn):
     rng = np.random.default_rng(0)
-    for kind in ALL:
+    for kind in drawn(ALL):
         for joint in (kind.example(rng) for _ in range(5)):
             free = np.full(joint.nq, np.inf)
             for direction in joint.commuting_translations():

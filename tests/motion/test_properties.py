@@ -64,6 +64,7 @@ def _consistent(trajectory: Trajectory, tolerance: float = 1e-5) -> None:
         assert np.abs((after.v[k] - before.v[k]) / (2.0 * step) - here.a[k]).max() < tolerance * size
 
 
+@pytest.mark.slow(every=3)
 def test_timing_on_every_joint_type(tmp_path):
     for types in SIXES:
         robot = _robot(types)
@@ -84,6 +85,7 @@ def test_timing_on_every_joint_type(tmp_path):
         assert Trajectory.load(tmp_path / "way.npz", robot=robot) == found.trajectory
 
 
+@pytest.mark.slow(every=3)
 def test_timing_within_any_limits():
     for seed in range(4):
         rng, path = np.random.default_rng(seed), _plain(seed)

@@ -71,6 +71,7 @@ def test_straight_joints_are_the_same_joints_with_other_rates(kind: type[joints.
         assert np.allclose((straight.S(q0) @ v).elements(), (joint.S(q0) @ own).elements())
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", BASES)
 def test_limits_hold_all_along(name: str) -> None:
     """On plans, shorter ones, rounded ones and those in time, at 1e-12: positions are between two that are within."""

@@ -59,6 +59,7 @@ def test_durations_that_are_known():
     assert np.abs(np.array(found.trajectory.extremes(2))).max() < 1.0 + 1e-8
 
 
+@pytest.mark.slow(every=3)
 def test_many_paths_at_once():
     paths = [_cubic(seed, 2) for seed in range(5)] + [_cubic(9, 2, many=3)]
     how = {"velocity": 1.0, "acceleration": (-2.0, 3.0), "num_points": 50}
@@ -102,6 +103,7 @@ def test_a_first_pass_of_fewer_segments_tells_as_much():
     assert coarse_count(400, 40) == coarse_count(400, 200) == 400
 
 
+@pytest.mark.slow(every=3)
 def test_limits_hold_at_all_times_between():
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -124,11 +126,12 @@ def test_limits_hold_at_all_times_between():
         assert np.abs(path(found.s).q - q).max() < 0.05  # the same way
 
 
-def test_along_a_robots_path():
-    robot = lw.load("arm7")
+@pytest.mark.parametrize("name", ["double_pendulum", pytest.param("arm7", marks=pytest.mark.slow)])
+def test_along_a_robots_path(name: str):
+    robot = lw.load(name)
     rng = np.random.default_rng(0)
     knots = np.linspace(0.0, 1.0, 5)
-    spline = CubicSpline(knots, 0.5 * rng.uniform(-1.0, 1.0, (5, 7)), bc_type="natural")
+    spline = CubicSpline(knots, 0.5 * rng.uniform(-1.0, 1.0, (5, robot.nq)), bc_type="natural")
     path = Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)), robot=robot)
     q, v, _ = path(np.linspace(0.0, 1.0, 500))
     still = np.abs(robot.inverse_dynamics(q, 0 * v, 0 * v)).max(0)
@@ -253,8 +256,8 @@ def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_limits_of_ones_own_hold_where_nothing_moves():
-    arm = lw.load("arm7")
-    still = arm.spline([0.0, 1.0], [np.full(7, 0.6)] * 2)
+    arm = lw.load("double_pendulum")
+    still = arm.spline([0.0, 1.0], [np.full(2, 0.6)] * 2)
     with pytest.raises(ValueError, match="no speed along the path satisfies all limits"):
         time_optimal(still, velocity=1.0, torque=0.1)
 
@@ -291,6 +294,7 @@ def test_what_is_refused():
         time_optimal([[0.0], [1.0]], acceleration=1.0)
 
 
+@pytest.mark.slow(every=3)
 def test_the_grid_follows_the_path() -> None:
     """Through many way points the motion is within 0.5 % of the one of a grid that is much finer; what the grid leaves
     is estimated, and falls with the number of segments."""
@@ -336,6 +340,7 @@ def _trapezoid(length: float, v: float = 1.0, a: float = 2.0) -> float:
     return length / v + v / a if length > v * v / a else 2.0 * np.sqrt(length / a)
 
 
+@pytest.mark.slow(every=3)
 def test_a_straight_piece_that_rests_inside_is_passed() -> None:
     """Only the line counts, not how it was run through before: each way between places at which it turns back is a
     trapezoid."""

@@ -132,14 +132,19 @@ def test_what_is_refused():
         ({"jerk": float("nan")}, "jerk of 0: expected a limit that permits rest, got nan"),
         ({"jerk": [0.0, 1.0]}, "jerk: '0' moves along the path, and its limit is 0"),
         ({"jerk": 1.0, "tolerance": 0.0}, "tolerance: expected a positive number or None"),
-        ({"jerk": 1e-3, "start_speed": 1.0, "num_points": 25}, "no motion found within the limits between s = 0"),
     ]
     for how, text in cases:
         with pytest.raises(ValueError, match=text):
             time_optimal(path, velocity=2.0, acceleration=4.0, **{"num_points": 100, **how})
 
 
-def test_how_fast_the_path_was_before_does_not_matter():
+@pytest.mark.parametrize("path", [_line(1.0), pytest.param(_cubic(0), marks=pytest.mark.slow)], ids=["line", "cubic"])
+def test_a_start_that_no_jerk_brings_to_rest_is_refused(path: Trajectory):
+    with pytest.raises(ValueError, match="no motion found within the limits between s = 0"):
+        time_optimal(path, velocity=2.0, acceleration=4.0, jerk=1e-3, start_speed=1.0, num_points=25)
+
+
+def test_how_fast_the_path_was_before_does_not_matter(drawn):
     """Paths that rest at their ends, or whose rates jump along them take what a profile takes of the same way."""
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
     spline = lw.motion.spline
@@ -157,7 +162,7 @@ def test_how_fast_the_path_was_before_does_not_matter():
         (profile([0.0, 0.0], [2.0, 1.0], synchronize="phase", **how), once),
         (spline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]], boundary="clamped"), twice),
     ]
-    for path, exact in cases:
+    for path, exact in drawn(cases):
         found = time_optimal(path, num_points=100, **how)
         assert exact * (1.0 - 1e-6) < found.duration < 1.002 * exact
         state = found.trajectory(np.linspace(0.0, found.duration, 5001))
@@ -196,6 +201,7 @@ def test_jumps_of_the_acceleration_along_the_path_are_no_stops():
         assert abs(time_optimal(other, num_points=100, **how).duration - found.duration) < 1e-3 * exact
 
 
+@pytest.mark.slow
 def test_no_path_takes_many_times_as_long():
     """Of random ones at rest at their ends those that turn back near jumps along them, and a robot's that floats."""
     for seed, kind, most in ((23, "hermite", 2.5), (31, "quintic", 1.5), (38, "quintic", 1.75)):
@@ -217,6 +223,7 @@ def test_no_path_takes_many_times_as_long():
     assert found.duration < 1.1 * time_optimal(path, velocity=2.0, acceleration=5.0).duration
 
 
+@pytest.mark.slow(every=3)
 def test_segments_follow_a_path_of_many_pieces():
     """Without limits of jerk it takes little less, so that little is lost by the segments."""
     path = lw.motion.spline(np.linspace(0.0, 1.0, 61), np.random.default_rng(0).uniform(-2.0, 2.0, (61, 2)))

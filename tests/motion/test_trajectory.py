@@ -189,6 +189,7 @@ def test_extremes_are_those_of_samples_and_reached():
                 assert (values.max(axis=0) >= found.upper - tight).all()
 
 
+@pytest.mark.slow(every=3)
 def test_bounds_hold_on_manifolds_and_are_tight():
     """Between samples nothing passes them, and samples come as near as is promised."""
     types = (joints.Floating, joints.UnboundedRevolute, joints.Planar, joints.SphericalEuler)
@@ -210,6 +211,7 @@ def test_bounds_hold_on_manifolds_and_are_tight():
             assert room.min() > -1e-12 and room.max() < 3e-6, (kind, order)
 
 
+@pytest.mark.slow(every=3)
 def test_bounds_of_squads_whose_points_are_next_to_each_other_or_half_a_turn_apart():
     robot, rng = robot_of((joints.Floating,)), np.random.default_rng(4)
     times = [0.0, 0.3, 0.3001, 1.0, 2.5]

@@ -8,6 +8,7 @@ from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.shapes import Box
 
 
+@pytest.mark.slow(every=3)
 def test_a_surface_carries_a_block_that_stands():
     """Its wrench is the weight, at the place under the centre of mass; a slope that is too steep carries nothing."""
     block = lw.Robot.build(

@@ -35,6 +35,7 @@ def _finely(robot, way, count=40):
     return robot.integrate(way[:-1, None], t * robot.difference(way[:-1], way[1:])[:, None]).reshape(-1, robot.nq)
 
 
+@pytest.mark.slow(every=3)
 def test_a_cup_is_held_upright_around_a_wall():
     robot = lw.load("arm7")
     space = _space(robot, ROOM, [UPRIGHT])
@@ -76,6 +77,7 @@ def test_a_cup_is_held_upright_around_a_wall():
     assert not free.any()  # the straight way leads through the wall
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["fourbar", "delta"])
 def test_loops_stay_closed(name):
     robot = lw.load(name)

@@ -40,6 +40,7 @@ def _least(path: np.ndarray, *pair: str) -> float:
     return float(ROBOT.distances(q, SCENE, pairs=[pair]).distance.min())
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("edges", ["certified", "sampled"])
 def test_what_is_held_is_lifted_from_where_it_stands_and_put_down(edges: str) -> None:
     told = ROBOT.plan(START, GOAL, SCENE, collision_check=edges)
@@ -58,6 +59,7 @@ def test_what_is_held_is_lifted_from_where_it_stands_and_put_down(edges: str) ->
     assert found.success and -0.0102 < _least(found.path, "box", "table") < -0.0099
 
 
+@pytest.mark.slow(every=3)
 def test_margins_are_those_of_each_pair() -> None:
     up, over = (q + np.array([0.0, 0.0, 0.05]) for q in (START, GOAL))
     wide = ROBOT.plan(up, over, SCENE, margin={"scene": 0.04, ("box", "wall"): 0.1})
@@ -91,6 +93,7 @@ def test_what_are_no_margins_or_pairs_is_refused() -> None:
         ROBOT.with_attached("bag", "hand", lw.shapes.Sphere(0.1), touching=["tabel"])
 
 
+@pytest.mark.slow(every=3)
 def test_one_set_of_kernels_serves_any_margins() -> None:
     """What is free, of shapes and obstacles in loops and one by one, is what distances say."""
     arm = lw.load("arm7")

@@ -135,6 +135,7 @@ def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
     assert len(found.tree.q) == len(found.tree.parent) == found.nodes and found.tree.parent.max() < found.nodes
 
 
+@pytest.mark.slow(every=3)
 def test_what_is_held_is_looked_at_and_weights_count(arm: lw.Robot) -> None:
     holding = arm.with_attached("rod", "tip", lw.shapes.Capsule(0.02, 0.2))
     found = holding.plan(START, GOAL, SCENE)
@@ -192,6 +193,7 @@ def test_a_goal_is_a_position_with_free_orientation(arm: lw.Robot) -> None:
     assert far.status == "goal_unreachable"
 
 
+@pytest.mark.slow(every=3)
 def test_several_positions_of_a_robot_without_three_coordinates() -> None:
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
     robot = robot.with_collisions("body3", lw.shapes.Sphere(0.05))
@@ -271,6 +273,7 @@ def test_trajectories_go_along_the_path(arm: lw.Robot) -> None:
     assert np.allclose(q[[0, -1]], found.path[[0, -1]])
 
 
+@pytest.mark.slow(every=3)
 def test_corners_are_blended_by_what_is_proved(arm: lw.Robot) -> None:
     found = arm.plan(START, GOAL, SCENE)
     smooth, straight = found.trajectory(smooth=True), found.trajectory()

@@ -13,8 +13,8 @@ BY_DESIGN = {
 }
 
 
-def test_nothing_touches_at_rest_but_by_design() -> None:
-    for name in lw.robots.names():
+def test_nothing_touches_at_rest_but_by_design(drawn):
+    for name in drawn(lw.robots.names()):
         robot = lw.load(name)
         placed = placed_shapes(robot.tree, robot.neutral().tolist())
         links = [shape.split("/")[0] for shape in robot.collision_shapes]

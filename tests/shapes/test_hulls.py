@@ -45,6 +45,7 @@ def test_hulls_are_those_of_scipy() -> None:
     assert repeated == Polytope(Box((1, 1, 1)).support(WAYS)) and hash(repeated) and "8 vertices" in repr(repeated)
 
 
+@pytest.mark.slow(every=3)
 def test_outer_hulls_hold_all_points_and_say_by_how_much_they_are_too_large() -> None:
     ball = Ellipsoid((0.5, 1.0, 2.0)).support(WAYS[:120]) @ TURN + [5.0, 0.0, 0.0]
     whole = convex_hull(ball)
@@ -69,6 +70,7 @@ def test_outer_hulls_hold_all_points_and_say_by_how_much_they_are_too_large() ->
     assert convex_hull(can, max_vertices=32).volume < 1.05 * convex_hull(can).volume
 
 
+@pytest.mark.slow(every=3)
 def test_fits_hold_what_they_are_fitted_around_and_are_tight() -> None:
     bodies = (Capsule(0.2, 1.0), Box((1.0, 2.0, 3.0)), Ellipsoid((0.2, 0.5, 1.0)), Cylinder(0.1, 1.0), Sphere(0.3))
     bodies += (

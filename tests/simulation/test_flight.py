@@ -6,6 +6,7 @@ import itertools
 import math
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.simulation import ContactGround, ContactMaterial, ContactPoint, ContactScene
@@ -77,6 +78,7 @@ def test_free_flight():
     assert np.abs(same.q[-1] - still.simulate(q, v, duration=0.1).q[-1]).max() < 1e-12
 
 
+@pytest.mark.slow(every=3)
 def test_lopsided_balls_and_discs_roll_as_their_constraints_say():
     """A leaning disc on its rim, and a ball of unequal moments that spins, go where constraints of rolling lead them,
     at first order."""

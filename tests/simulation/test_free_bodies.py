@@ -25,7 +25,7 @@ def thrown(joint, com=(0.0, 0.0, 0.0), carried=False):
     )
 
 
-def test_no_torque_no_turn():
+def test_no_torque_no_turn(drawn):
     """Bodies thrown without angular velocity keep their orientation over 1 s, and their centre of mass falls as it
     should.
 
@@ -38,7 +38,7 @@ def test_no_torque_no_turn():
     robots = [thrown(joint) for joint in (*floating, plane, both)]
     beside = thrown(floating[0], (0.03, -0.02, 0.05))
     robots += [beside, thrown(floating[0], carried=True)]
-    for robot in robots:
+    for robot in drawn(robots):
         q, start = robot.neutral(), robot.pose(robot.neutral(), "body")
         S = robot.jacobian(q, "body", expressed_in="world")
         v = np.linalg.lstsq(S, [0.0, 0.0, 0.0, 1.0, 0.0, 3.0], rcond=None)[0]

@@ -57,6 +57,7 @@ def slope(function, x, step=1e-6):
     return np.array([(function(x + u) - function(x - u)) / (2.0 * step) for u in units]).T
 
 
+@pytest.mark.slow(every=3)
 @EACH
 def test_derivatives_of_unconstrained_dynamics(law):
     arm = lw.load("arm7").with_joint_dynamics(friction=F, static_friction=F_S, friction_velocity=V_S)

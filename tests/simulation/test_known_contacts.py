@@ -32,6 +32,7 @@ def _stack(count):
     return boxes, contacts, q.ravel()
 
 
+@pytest.mark.slow(every=3)
 def test_a_stack_of_three_boxes_stays():
     """For a minute, at 10 ms: no box leaves its place, each carries what is above it."""
     boxes, contacts, q = _stack(3)
@@ -53,27 +54,28 @@ def _loads(boxes, masses):
     return {f"inertia:box{k}": masses[:, k, None] * own[f"inertia_box{k}"] for k in range(masses.shape[1])}
 
 
-def test_contacts_are_rigid_whatever_they_bear():
+@pytest.mark.parametrize("count", [3, pytest.param(5, marks=pytest.mark.slow)])
+def test_contacts_are_rigid_whatever_they_bear(count):
     """Stacks of light and heavy boxes, up to a million times as heavy: they sink no further than a step lets them,
     stay, and every contact carries what is above it."""
     rng = np.random.default_rng(0)
-    for count in (3, 5):
-        boxes, contacts, q = _stack(count)
-        heavy = [np.eye(count), np.arange(count) % 2, np.linspace(0.0, 1.0, count), rng.random((3, count))]
-        powers = np.concatenate([np.atleast_2d(x) for x in heavy])
-        masses = np.concatenate([ratio**powers for ratio in (1e2, 1e4, 1e6)])
-        parts = [slice(0, 4), *(slice(4 + 12 * k, 16 + 12 * k) for k in range(count - 1))]
-        for step, every in ((1e-3, 10), (1e-2, 1)):
-            found = boxes.simulate(q, duration=0.5, dt=step, record_every=every, contacts=contacts,
-                parameters=_loads(boxes, masses), record=["contact_gap", "contact_residual"])  # fmt: skip
-            gap, forces = found.records["contact_gap"], found.records["contact_forces"][:, -1, :, 2]
-            assert np.all(found.success) and found.records["contact_residual"].max() < 1.0
-            assert -gap.min() < 20.0 * step**2 and np.abs(found.v[:, -1]).max() < 1e-6, (count, step, -gap.min())
-            for k, part in enumerate(parts):
-                carried = G * masses[:, k:].sum(axis=1)
-                assert np.abs(forces[:, part].sum(axis=1) / carried - 1.0).max() < 1e-4, (count, step, k)
+    boxes, contacts, q = _stack(count)
+    heavy = [np.eye(count), np.arange(count) % 2, np.linspace(0.0, 1.0, count), rng.random((3, count))]
+    powers = np.concatenate([np.atleast_2d(x) for x in heavy])
+    masses = np.concatenate([ratio**powers for ratio in (1e2, 1e4, 1e6)])
+    parts = [slice(0, 4), *(slice(4 + 12 * k, 16 + 12 * k) for k in range(count - 1))]
+    for step, every in ((1e-3, 10), (1e-2, 1)):
+        found = boxes.simulate(q, duration=0.5, dt=step, record_every=every, contacts=contacts,
+            parameters=_loads(boxes, masses), record=["contact_gap", "contact_residual"])  # fmt: skip
+        gap, forces = found.records["contact_gap"], found.records["contact_forces"][:, -1, :, 2]
+        assert np.all(found.success) and found.records["contact_residual"].max() < 1.0
+        assert -gap.min() < 20.0 * step**2 and np.abs(found.v[:, -1]).max() < 1e-6, (step, -gap.min())
+        for k, part in enumerate(parts):
+            carried = G * masses[:, k:].sum(axis=1)
+            assert np.abs(forces[:, part].sum(axis=1) / carried - 1.0).max() < 1e-4, (step, k)
 
 
+@pytest.mark.slow(every=3)
 def test_a_depth_between_records_is_warned_of():
     """A box that is too heavy passes through the one under it between two records, which both show no overlap."""
     boxes, contacts, q = _stack(2)
@@ -140,6 +142,7 @@ def test_what_is_squeezed_stays():
             assert np.abs(slope[:, k] - other).max() < 1e-4 * np.abs(other).max() + 1e-8, (lower, k)
 
 
+@pytest.mark.slow(every=3)
 def test_chains_of_impacts_are_done_in_order():
     """Balls in a row, with gaps that the first one's speed closes within a step: the last one leaves with all of it;
     those that touch part together, with all of the energy, as one impact."""

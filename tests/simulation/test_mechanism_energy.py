@@ -30,6 +30,7 @@ def energies(found):
 ENERGIES = {"record": ["kinetic_energy", "potential_energy"], "joint_limit_mode": "ignored"}
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
 def test_energy_of_loops_is_bounded(method):
     """A bundled four-bar and random loops keep their energy over 20 s: the default method to rounding, the variational
@@ -44,6 +45,7 @@ def test_energy_of_loops_is_bounded(method):
         assert method != "variational" or coarse.error / fine.error > 3.0, (coarse, fine)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
 def test_energy_of_rolling_robots_is_kept(method):
     """A bicycle that falls over, its wheels flat on the ground meanwhile, and a cart on two wheels keep their energy to
@@ -80,6 +82,7 @@ def test_a_linkage_that_nothing_holds_keeps_its_momentum():
     assert np.abs(energy / energy[0] - 1.0).max() < 1e-5
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
 def test_stiff_springs_of_a_leg_are_told_of_and_gain_no_energy(method):
     """The spring in a leg's shin vibrates at up to 1.7e3 rad/s: steps of 1 ms damp it and say so, steps that resolve it
@@ -141,6 +144,7 @@ def test_singular_configurations_are_passed():
         assert (total - total[0]).max() < 1e-3 * size, method
 
 
+@pytest.mark.slow(every=3)
 def test_constraints_of_time_and_of_velocities_hold_after_each_step():
     """A hand that goes up and down in time and slips in no direction of its own x axis; wheels that roll."""
     lifted, _, v = driven()

@@ -22,6 +22,7 @@ def robots():
     return plain, turning
 
 
+@pytest.mark.slow(every=3)
 def test_orders_on_manifolds():
     """Errors at the end fall by 2^order where the step is halved, on angles and on rotations."""
     rng = np.random.default_rng(0)

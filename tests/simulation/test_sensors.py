@@ -118,6 +118,7 @@ def test_rays_end_where_lines_meet_boxes_and_spheres():
     assert float(kernel(center, d[0])) == 0.0  # inside
 
 
+@pytest.mark.slow(every=3)
 def test_rays_that_come_to_surfaces_at_small_angles():
     """Where they end is known to rounding, of shapes that are met in closed form, and of hulls by many spheres."""
     shapes = lw.shapes

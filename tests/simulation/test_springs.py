@@ -46,6 +46,7 @@ def test_an_undamped_spring_keeps_its_energy():
         assert abs(energy[-1] / energy[0] - (1.0 + 100.0 * h * h) ** -round(10.0 / h)) < 1e-9
 
 
+@pytest.mark.slow(every=3)
 def test_springs_of_trees_and_loops_keep_their_energy():
     """A double pendulum and a ball on springs, and a four-bar on springs, over 10 s, by methods that do not damp."""
     pendulum = lw.load("double_pendulum").with_joint_dynamics(stiffness=30.0, damping=0.0, friction=0.0)

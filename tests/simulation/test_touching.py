@@ -32,6 +32,7 @@ def put(robot, *places):
     return q
 
 
+@pytest.mark.slow(every=3)
 def test_shapes_rest_on_what_stands():
     """Shapes come to rest on a floor, a box and a field of heights: how high, and by which forces."""
     field = lw.shapes.HeightField(np.full((4, 4), 0.5), 1.0)
@@ -47,22 +48,33 @@ def test_shapes_rest_on_what_stands():
         assert np.abs(total - [0, 0, G]).max() < 1e-4 * G, shape
 
 
-def test_hulls_and_cones_come_to_rest():
+CUBE = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)]
+PRISM = [(0.1 * np.cos(a), 0.1 * np.sin(a), z) for a in np.arange(6) * np.pi / 3 for z in (-0.1, 0.1)]
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param(lw.shapes.Polytope(CUBE), marks=pytest.mark.slow(every=3)),
+        pytest.param(lw.shapes.Polytope(PRISM), marks=pytest.mark.slow),
+        lw.shapes.Cone(0.1, 0.2),
+    ],
+    ids=["cube", "prism", "cone"],
+)
+def test_hulls_and_cones_come_to_rest(shape):
     """A cube as a hull, dropped askew on a box, on another hull and on the floor, and a prism and a cone upright."""
-    cube = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)]
-    prism = [(0.1 * np.cos(a), 0.1 * np.sin(a), z) for a in np.arange(6) * np.pi / 3 for z in (-0.1, 0.1)]
     scene = lw.Scene().with_box("table", (1.0, 1.0, 0.2), (0, 0, -0.1)).with_half_space("floor", lw.pose((0, 0, -1)))
-    scene = scene.with_shape("hull", lw.shapes.Polytope(5.0 * np.array(cube)), lw.pose((10.0, 0, -0.5)))
-    for shape in (lw.shapes.Polytope(cube), lw.shapes.Polytope(prism), lw.shapes.Cone(0.1, 0.2)):
-        robot = things(shape)
-        q = np.stack([put(robot, (x, 0.013, z + 0.102)) for x, z in ((0, 0), (10, 0), (5, -1))])
-        if shape == lw.shapes.Polytope(cube):
-            q[:, :4], q[:, 6] = [np.cos(0.1), 0.8 * np.sin(0.1), 0.6 * np.sin(0.1), 0.0], q[:, 6] + 0.05
-        found = robot.simulate(q, duration=1.5, dt=2e-3, contacts=ContactScene(scene), record_every=50)
-        height = found.q[:, -1, 6] - [0.0, 0.0, -1.0]
-        assert np.abs(height - 0.1).max() < 1e-3 and np.abs(found.v[:, -1]).max() < 1e-3, shape
+    scene = scene.with_shape("hull", lw.shapes.Polytope(5.0 * np.array(CUBE)), lw.pose((10.0, 0, -0.5)))
+    robot = things(shape)
+    q = np.stack([put(robot, (x, 0.013, z + 0.102)) for x, z in ((0, 0), (10, 0), (5, -1))])
+    if shape == lw.shapes.Polytope(CUBE):
+        q[:, :4], q[:, 6] = [np.cos(0.1), 0.8 * np.sin(0.1), 0.6 * np.sin(0.1), 0.0], q[:, 6] + 0.05
+    found = robot.simulate(q, duration=1.5, dt=2e-3, contacts=ContactScene(scene), record_every=50)
+    height = found.q[:, -1, 6] - [0.0, 0.0, -1.0]
+    assert np.abs(height - 0.1).max() < 1e-3 and np.abs(found.v[:, -1]).max() < 1e-3
 
 
+@pytest.mark.slow(every=3)
 def test_what_has_come_to_rest_on_many_corners_stays():
     """A hexagonal prism and a cylinder, dropped askew with some speed, on the floor and on a box, do not creep."""
     rng = np.random.default_rng(0)
@@ -106,6 +118,7 @@ def test_a_slope_of_heights():
         assert np.abs(found.records["contact_slip"][-1].max() - rate * 0.8) < 2e-2
 
 
+@pytest.mark.slow(every=3)
 def test_what_lies_on_peaks_and_ridges():
     """A box lies on one peak below its middle, and falls off where its middle is beside it; a capsule lies across a
     ridge that none of its ends is near; on flat ground nothing stands in the way of what slides."""
@@ -224,6 +237,7 @@ def test_compliant_contacts_begin_in_the_air():
     assert abs(slope - np.diff(fall(around)[::-1, 0])[0] / 2e-5) < 1e-4 * abs(slope)
 
 
+@pytest.mark.slow(every=3)
 def test_numbers_of_contacts_are_parameters():
     """Friction and the like by environment, to the bit as with such materials, anew at a reset, and as symbols."""
     ball = things(lw.shapes.Sphere(0.1))

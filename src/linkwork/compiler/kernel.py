@@ -24,7 +24,7 @@ from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.fastcall import holds, make_fast
 from linkwork.compiler.runtime.gufunc import signature
-from linkwork.compiler.runtime.loop_state import State
+from linkwork.compiler.runtime.loop_state import FEW, State
 from linkwork.compiler.runtime.numpy_call import GeneralCall
 from linkwork.compiler.trace.pytree_ports import PortTree, in_order, nested_call
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, leaf_paths, unflatten
@@ -275,14 +275,13 @@ def source_and_code(kernel: Kernel) -> tuple[Source, KernelCode]:
     return kernel._source, kernel._code
 
 
-def make_ready(kernel: Kernel, best: bool = False, few: bool = False) -> None:
-    """Compile everything that calls with float64 may need.
+def make_ready(kernel: Kernel, best: bool = False, samples: int | None = None) -> None:
+    """Compile everything that calls with float64 may need; with ``best`` it is not quick code.
 
-    With ``best`` it is not quick code.  With ``few`` calls with three or more samples are left out, which need code for
-    vectors of samples.
+    ``samples`` is the largest number of samples in a call; None stands for any number.
     """
     backend = kernel._source.backend
-    few = few and bool(backend.few_entry)
+    few = samples is not None and samples < FEW and bool(backend.few_entry)
     kernel._code.make([name for name in backend.entries if not (few and name == backend.batch_entry)], best=best)
     if few:
         kernel._general.loops[0].make_few()

@@ -18,6 +18,7 @@ from linkwork.compiler.program import arithmetic as arithmetic
 from linkwork.compiler.runtime.buffer_pool import empty as recycled
 from linkwork.compiler.runtime.code_statistics import CodeStatistics as CodeStatistics
 from linkwork.compiler.runtime.code_statistics import code_statistics as code_statistics
+from linkwork.compiler.runtime.loop_state import FEW as FEW
 from linkwork.compiler.runtime.piecewise_kernel import PiecewiseKernel as PiecewiseKernel
 from linkwork.compiler.runtime.piecewise_kernel import compile_piecewise as compile_piecewise
 from linkwork.compiler.runtime.threads import get_num_threads as get_num_threads
@@ -26,6 +27,7 @@ from linkwork.compiler.trace.trace import compile_guarded as compile_guarded
 from linkwork.compiler.trace.trace import compile_later as compile
 
 __all__ = [
+    "FEW",
     "Cache",
     "CodeStatistics",
     "Kernel",

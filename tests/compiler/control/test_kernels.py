@@ -72,6 +72,7 @@ def check(kernel: Kernel, samples: list[np.ndarray], *, sizes: range = range(1, 
             )
 
 
+@pytest.mark.slow(every=3)
 def test_every_way_to_call_gives_the_same_bits() -> None:
     for name, case in CASES.items():
         samples = case.samples(np.random.default_rng(5), MANY)

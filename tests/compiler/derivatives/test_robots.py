@@ -153,6 +153,7 @@ def test_kernels_of_robots_know_their_configurations() -> None:
     assert [str(port) for port in again] == [f"d_difference_d_q0({nv}, {nv})", f"d_difference_d_q1({nv}, {nv})"]
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["spherical_chain", "coupled_1"])
 def test_kernels_of_robots_agree_with_functions_of_ones_own(name: str) -> None:
     tree = TREES[name]
@@ -182,7 +183,7 @@ def test_recursions_written_by_hand_give_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["spherical_chain", "coupled_0", "mixed_1"])
-def test_accelerations_are_differentiated_by_the_equation_that_they_solve(name: str) -> None:
+def test_accelerations_are_differentiated_by_the_equation_that_they_solve(name: str, drawn: Any) -> None:
     """As by their operations, which functions of one's own follow, in fewer of them."""
     tree, robot = TREES[name], robot_of(TREES[name])
     q, v, tau = state(tree, size=2)
@@ -195,14 +196,15 @@ def test_accelerations_are_differentiated_by_the_equation_that_they_solve(name: 
         q=robot.configuration_space, v=n, tau=n,
     )  # fmt: skip
     of = "forward_dynamics"
-    for make, arrays in (
+    ways = (
         (lambda k: k.vjp(of=of), [w]),
         (lambda k: k.jvp(of=of), d),
         (lambda k: k.hessian("q", "v", of=of, weights=True), [w]),
         (lambda k: k.hessian("q", "tau", of=of, weights=True, vector=True), [w, d[0], d[2]]),
         (lambda k: k.jacobian("tau", of=of, mode="reverse"), []),
         (lambda k: k.vjp("q", of=of).jvp("v"), [w, d[1]]),
-    ):
+    )
+    for make, arrays in drawn(ways):
         ruled, followed = make(theirs), make(own)
         for one, other in zip(ruled.interpret(q, v, tau, *arrays), followed.interpret(q, v, tau, *arrays), strict=True):
             close(one, other)

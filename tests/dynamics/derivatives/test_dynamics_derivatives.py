@@ -39,12 +39,11 @@ def wrenched(case: Case, rng) -> tuple[dict, list[np.ndarray]]:
 VARIANTS = ({}, wrenched, {"passive": True})
 
 
-def test_inverse_dynamics_derivatives():
+def test_inverse_dynamics_derivatives(drawn):
     """On half of all trees and robots, as they are, with wrenches, and with joints' own forces in turns."""
     rng = np.random.default_rng(0)
-    for k, case in enumerate(cases()):
-        if k % 4 in (1, 2):  # of each joint type there is a chain, and then a random tree
-            continue
+    # of each joint type there is a chain, and then a random tree
+    for k, case in drawn((k, case) for k, case in enumerate(cases()) if k % 4 in (0, 3)):
         options = VARIANTS[k % 3]
         asked, more = options(case, rng) if callable(options) else (options, [])
         found = case.f(("inverse_dynamics_derivatives", asked), case.q, case.v, case.a, *more)
@@ -53,12 +52,10 @@ def test_inverse_dynamics_derivatives():
             case.close(one, other, 1e-12, f"by {name} with {asked}", core=2)
 
 
-def test_forward_dynamics_derivatives():
+def test_forward_dynamics_derivatives(drawn):
     """The same of the other half, and by wrenches; of trees whose mass matrix is regular."""
     rng = np.random.default_rng(1)
-    for k, case in enumerate(cases()):
-        if k % 4 in (0, 3) or case.cond > 1e8:
-            continue
+    for k, case in drawn((k, case) for k, case in enumerate(cases()) if k % 4 in (1, 2) and case.cond <= 1e8):
         options = VARIANTS[(k + 1) % 3]
         asked, more = options(case, rng) if callable(options) else (options, [])
         tau, tolerance = rng.normal(size=case.v.shape), case.solving(1e-12)
@@ -76,13 +73,13 @@ def test_forward_dynamics_derivatives():
             case.close(by_wrench, np.stack(columns, axis=-1), tolerance, f"by wrench {n}", core=2)
 
 
-def test_beside_pinocchio():
+def test_beside_pinocchio(drawn):
     """On real robots, compiled: 1e-12, and cond(M) roundings of either library for what is solved with M."""
     pytest.importorskip("pinocchio")
     from oracles.pinocchio_model import Pinocchio
 
     rng = np.random.default_rng(2)
-    for example in EXAMPLES[:10:2]:
+    for example in drawn(EXAMPLES[:10:2]):
         robot, oracle = example.robot(), Pinocchio(example)
         q = robot.random_configuration(rng, size=3)
         v, a = rng.normal(size=(2, 3, robot.nv))
@@ -111,10 +108,10 @@ def special(tree, rng) -> np.ndarray:
     return np.stack([zero, f("integrate", zero, 1e-12 * rng.normal(size=tree.nv)), f("integrate", zero, turn)])
 
 
-def test_at_the_identity_and_near_half_a_turn():
+def test_at_the_identity_and_near_half_a_turn(drawn):
     """Finite there and right, for every joint type whose coordinates are regular there."""
     rng = np.random.default_rng(4)
-    for name, tree in TREES.items():
+    for name, tree in drawn(TREES.items()):
         if not name.endswith("_chain") or not tree.nv:
             continue
         q = special(tree, rng)

@@ -18,8 +18,8 @@ from oracles.scalars import Direct
 SAMPLES = 2
 
 
-def test_every_example():
-    for example in EXAMPLES:
+def test_every_example(drawn):
+    for example in drawn(EXAMPLES):
         robot, there = example.robot(), Pinocchio(example)
         rng = np.random.default_rng(5)
         v, a = rng.normal(size=(2, SAMPLES, robot.nv))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork import joints
@@ -87,9 +88,9 @@ def test_full_against_contracted():
                 assert_close(np.einsum("i,ijk->jk", weights, one), other, 1e-10, f"{key} {name}")
 
 
-def test_at_the_identity_beside_it_and_near_half_a_turn():
+def test_at_the_identity_beside_it_and_near_half_a_turn(drawn):
     """Of every joint type: uᵀ H u at configurations where formulas of rotations change from one form to another."""
-    for seed, kind in enumerate(joints.ALL):
+    for seed, kind in drawn(enumerate(joints.ALL)):
         joint = kind.example(np.random.default_rng(seed))
         if not joint.nv:
             continue
@@ -115,6 +116,7 @@ def test_at_the_identity_beside_it_and_near_half_a_turn():
             assert abs(sum(parts) - expected) <= 1e-11 * sum(np.abs(parts)) + 1e-12, (kind, angle)
 
 
+@pytest.mark.slow(every=3)
 def test_wrenches_springs_and_gravity_compiled():
     """What acts from outside, in axes of another frame, and what joints do by themselves, in both precisions."""
     robot = lw.load("arm7").with_joint_dynamics(stiffness=2.0, damping=0.5, friction=0.1, armature=0.01)

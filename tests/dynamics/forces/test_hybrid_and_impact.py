@@ -158,11 +158,11 @@ def test_massless_joints_may_be_held():
 
 
 @pytest.mark.slow
-def test_impacts_against_pinocchio():
+def test_impacts_against_pinocchio(drawn):
     pytest.importorskip("pinocchio")
     from oracles.pinocchio_model import ALIGNED, Pinocchio
 
-    for example in EXAMPLES:
+    for example in drawn(EXAMPLES):
         robot, oracle = example.robot(), Pinocchio(example)
         rng = np.random.default_rng(4)
         q, v, p = robot.random_configuration(rng, size=2), rng.normal(size=(2, robot.nv)), rng.normal(size=(2, 6))

@@ -186,9 +186,9 @@ def test_where_other_joints_follow_one_another():
         robot.forward_dynamics([0.1, 0.0, 0.2, 0.3], v, v + 1.0)
 
 
-def test_robots_that_need_no_look_have_none():
+def test_robots_that_need_no_look_have_none(drawn):
     """Where every joint is resisted by its own body nothing is guarded; nor where others are and it is alike."""
-    for example in (*EXAMPLES, *SHIPPED):
+    for example in drawn((*EXAMPLES, *SHIPPED)):
         subject = robot_owner(example.robot().tree)
         request = read_request(subject, "forward_dynamics")
         refuse_singular_inertia(subject, request)

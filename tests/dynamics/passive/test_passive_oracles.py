@@ -74,13 +74,13 @@ def test_springs_at_hinges_slides_and_balls_beside_mujoco():
     assert_close(Direct(robot.tree).forward_dynamics(q, v, tau, passive=True), expected["a"], 1e-10, core=1)
 
 
-def test_robots_beside_mujoco():
+def test_robots_beside_mujoco(drawn):
     pytest.importorskip("mujoco")
     import mujoco
 
     from oracles.mujoco_model import MuJoCo
 
-    for example in (*(e for e in EXAMPLES if e.name in ("panda", "ur5", "talos", "solo12")), *SHIPPED):
+    for example in drawn([*(e for e in EXAMPLES if e.name in ("panda", "ur5", "talos", "solo12")), *SHIPPED]):
         rng = np.random.default_rng(1)
         other = MuJoCo(example)
         robot = some_dynamics(example.robot(), rng, friction=1.0)
@@ -123,11 +123,11 @@ def test_robots_beside_mujoco():
             assert_close(data.qacc, there, 1e-8, example.name)
 
 
-def test_robots_beside_pinocchio():
+def test_robots_beside_pinocchio(drawn):
     pytest.importorskip("pinocchio")
     from oracles.pinocchio_model import Pinocchio
 
-    for example in (*(e for e in EXAMPLES if e.name in ("panda", "ur5", "talos", "solo12")), *SHIPPED):
+    for example in drawn([*(e for e in EXAMPLES if e.name in ("panda", "ur5", "talos", "solo12")), *SHIPPED]):
         rng = np.random.default_rng(2)
         robot = some_dynamics(example.robot(), rng, friction=1.0)
         other = Pinocchio(example, robot)

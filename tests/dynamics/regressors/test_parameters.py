@@ -115,9 +115,9 @@ def test_bad_input() -> None:
         parameters.explain(BODIES)
 
 
-def test_links_of_robots() -> None:
+def test_links_of_robots(drawn):
     """What the reader warns of by itself, with its own roundings, is found again; links of all other robots can be."""
-    for example in [*EXAMPLES, *SHIPPED]:
+    for example in drawn([*EXAMPLES, *SHIPPED]):
         robot = example.robot()
         warned = [w for w in robot.report.warnings if w.code == "INERTIA_TRIANGLE"]
         found = robot.physical_consistency()

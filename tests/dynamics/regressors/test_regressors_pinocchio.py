@@ -17,9 +17,9 @@ from oracles.scalars import Direct
 OURS = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]  # there J_yy is before J_xz
 
 
-def test_torque_regressors_of_all_robots() -> None:
+def test_torque_regressors_of_all_robots(drawn):
     """A row for each of our velocities, ten columns for each of our bodies; kinetic and potential energy too."""
-    for example in EXAMPLES:
+    for example in drawn(EXAMPLES):
         robot, oracle = example.robot(), Pinocchio(example)
         f, rng = Direct(robot.tree), np.random.default_rng(3)
         q = robot.random_configuration(rng, size=3)

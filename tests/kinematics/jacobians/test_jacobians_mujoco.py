@@ -14,8 +14,8 @@ from oracles.mujoco_model import MuJoCo
 FIXED = ("panda", "ur5", "tiago_pro", "baxter", "kinova", "xarm7")
 
 
-def test_the_rate_of_a_jacobian():
-    for example in (example for example in EXAMPLES if example.name in FIXED):
+def test_the_rate_of_a_jacobian(drawn):
+    for example in drawn(example for example in EXAMPLES if example.name in FIXED):
         robot, oracle = example.robot(), MuJoCo(example)
         rng = np.random.default_rng(4)
         q, v, a = robot.random_configuration(rng), *rng.normal(size=(2, robot.nv))

@@ -48,8 +48,8 @@ def hessian(oracle, q, joint, view):
     return oracle.each(one, q)
 
 
-def test_jacobian_derivatives():
-    for example in EXAMPLES:
+def test_jacobian_derivatives(drawn):
+    for example in drawn(EXAMPLES):
         robot, oracle = example.robot(), Pinocchio(example)
         rng = np.random.default_rng(3)
         q, v = robot.random_configuration(rng, size=SAMPLES), rng.normal(size=(SAMPLES, robot.nv))
@@ -63,8 +63,8 @@ def test_jacobian_derivatives():
             assert_close(of_a_point_that_stays(rate, J, velocity), expected, 1e-12, f"{example} {frame}", core=2)
 
 
-def test_hessians():
-    for example in EXAMPLES:
+def test_hessians(drawn):
+    for example in drawn(EXAMPLES):
         robot, oracle = example.robot(), Pinocchio(example)
         q = robot.random_configuration(np.random.default_rng(4), size=SAMPLES)
         f, body = Direct(robot.tree), robot.tree.bodies[-1]

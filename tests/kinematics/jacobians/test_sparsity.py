@@ -68,8 +68,8 @@ def test_joints_between_frames():
         robot.moving_joints("tol")
 
 
-def test_they_are_those_whose_columns_are_not_zero():
-    for name, tree in TREES.items():
+def test_they_are_those_whose_columns_are_not_zero(drawn):
+    for name, tree in drawn(TREES.items()):
         robot = robot_of(tree)
         for B, A in (("tool2", "world"), ("body0", "tool2"), (robot.frames[-1], "tool1")):
             moving = robot.moving_joints(B, relative_to=A)

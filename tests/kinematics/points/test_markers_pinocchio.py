@@ -17,8 +17,8 @@ SAMPLES = 4
 
 
 @pytest.mark.slow
-def test_points_of_every_robot():
-    for example in (*EXAMPLES, *SHIPPED):
+def test_points_of_every_robot(drawn):
+    for example in drawn((*EXAMPLES, *SHIPPED)):
         check(example)
 
 

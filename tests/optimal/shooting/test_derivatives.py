@@ -158,6 +158,7 @@ def test_a_leg_that_lands() -> None:
     )
 
 
+@pytest.mark.slow(every=3)
 def test_a_loop_and_a_body_that_turns() -> None:
     """A four-bar by its crank, closed all along; and axes that turn, whose tangent vectors are of their own."""
     robot = lw.load("fourbar")

@@ -36,6 +36,7 @@ def _differences(dynamics: Dynamics, x: list[float], u: list[float], h: float = 
     return np.array(columns).T
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "runge_kutta_4"])
 def test_steps_vary_as_differences_say(integrator: str) -> None:
     """Random trees of joints that turn, slide and float; rows by hand and by differentiation of the step agree."""

@@ -97,6 +97,7 @@ def _hop() -> lw.TrajectoryProblem:
     return problem.add("configuration", "equality", steps=-1, target=START, name="back")
 
 
+@pytest.mark.slow(every=3)
 def test_a_hop_is_an_optimum_by_inverse_dynamics() -> None:
     """Iterative LQR and multiple shooting find the same one, of which conditions hold by another text of its steps."""
     problem, T, h = _hop(), 15, 0.05
@@ -162,6 +163,7 @@ def test_a_hop_is_an_optimum_by_inverse_dynamics() -> None:
     assert (forces[-pressed.sum() :] > -1e-6).all()
 
 
+@pytest.mark.slow(every=3)
 def test_loops_and_wheels_hold_along_a_motion() -> None:
     """A four-bar whose rows depend on each other, driven by its crank; and a sleigh on its blade."""
     turn = Revolute((0, -1, 0))

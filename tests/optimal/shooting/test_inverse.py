@@ -32,6 +32,7 @@ def _left(*results: Any) -> float:
     return sum(4e-12 * (1.0 + found.cost) for found in results) + TOLERANCE * worth
 
 
+@pytest.mark.slow(every=3)
 def test_accelerations_find_the_optimum_that_torques_find() -> None:
     """Within limits of motors, which press at some steps and hold; torques and gains come out as with torques."""
     problem, most = _lift(), np.array([14.8, 6.9])

@@ -58,6 +58,7 @@ def _same(found: Any, fixed: Any, k: int, one: lw.Robot) -> None:
     assert np.abs(before[:, 2:] + h * found.accelerations[k] - found.velocities[k]).max() < 1e-9
 
 
+@pytest.mark.slow(every=3)
 def test_loads_in_the_hand_come_with_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """One kernel for all, torques or accelerations as controls: an optimum is that of the robot with the number."""
     problem, balls = _lift(ARM), np.array([_ball(m) for m in (0.0, 0.1, 0.5)])

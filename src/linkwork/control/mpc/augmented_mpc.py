@@ -271,10 +271,10 @@ class AugmentedPlanner:
             )
         return f"{result.status}: {result.message}"
 
-    def prepare(self) -> None:
+    def prepare(self, num_environments: int = 1) -> None:
         for program in (self._own, self._bounded):
             if program is not None:
-                make_ready(program.prepared.kernel, few=True)
+                make_ready(program.prepared.kernel, samples=num_environments)
                 program.prepared.scaled_constants  # noqa: B018
 
 

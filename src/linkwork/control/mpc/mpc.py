@@ -15,6 +15,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.messages import number
 from linkwork._util.npz_archive import OtherFileError, npz_path, open_archive, write_archive
 from linkwork._util.status import status_of
+from linkwork._util.validation import integer
 from linkwork.control.linear_quadratic.arguments import (
     actuated_indices,
     actuated_joints,
@@ -127,14 +128,15 @@ class ModelPredictiveController:
         self.reset()
         self.prepare()
 
-    def prepare(self) -> None:
-        """Compile all code that steps run.
+    def prepare(self, num_environments: int = 1) -> None:
+        """Compile all code that steps of this number of environments run.
 
-        The constructor does it.  Call it once for a controller that was unpickled, so that its first step is as fast
-        as the others.
+        The constructor does it for one or two.  Call it for three or more, and for a controller that was unpickled, so
+        that its first step is as fast as the others.
         """
-        self.planner.prepare()
-        self._actuation.prepare(self.fallback_braking_time)
+        num_environments = integer("prepare", "num_environments", num_environments, least=1)
+        self.planner.prepare(num_environments)
+        self._actuation.prepare(self.fallback_braking_time, num_environments)
 
     def __repr__(self) -> str:
         steps, period = self.planner.steps, number(self.period)

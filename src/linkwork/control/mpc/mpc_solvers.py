@@ -84,7 +84,7 @@ class Planner(Protocol):
     def explain(self, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any, index: int) -> str:
         """Return why the search of the environment ``index`` failed, from the arguments and the result of `iterate`."""
 
-    def prepare(self) -> None:
+    def prepare(self, num_environments: int = 1) -> None:
         """Compile all code that the planner runs."""
 
 

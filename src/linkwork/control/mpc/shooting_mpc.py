@@ -181,7 +181,7 @@ class ShootingPlanner:
             return "the planner has searched again since, for another step"
         return f"{result.status[index]}: {result._sentence((index,))}"
 
-    def prepare(self) -> None:
+    def prepare(self, num_environments: int = 1) -> None:
         q, own = np.asarray(self.robot.neutral())[None], self._own
         default_targets = {}
         for name, (port, k, shape) in own.targets.items():
@@ -191,4 +191,4 @@ class ShootingPlanner:
             default_targets[name] = PerStep(x) if term.has_target_per_step else x
         recipe = self._solve(q, np.zeros((1, self.robot.nv)), self.call_inputs(default_targets, (1,)), 1, None)._recipe
         split = split_terms(recipe.dynamics(1.0), recipe.program.terms, self._phases.enforced)
-        make_ready(shooting_kernel(recipe, split), few=True)
+        make_ready(shooting_kernel(recipe, split), samples=num_environments)

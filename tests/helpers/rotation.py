@@ -1,0 +1,72 @@
+"""Selection of a test's cases by a seed: a short run, and all cases within `ROUNDS` consecutive seeds."""
+
+import datetime
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+ROUNDS = 14  # consecutive seeds, one a day, after which every case has run
+SHORT = 3  # a list of up to so many cases stays whole
+
+
+def todays_seed() -> int:
+    """Return the number of the day in Coordinated Universal Time: runs of a day repeat each other."""
+    return datetime.datetime.now(datetime.UTC).date().toordinal()
+
+
+def test_of(case: str) -> str:
+    """Return the node id of a case without its parameters."""
+    return case.partition("[")[0]
+
+
+def selected(cases: Iterable[str], slow: Mapping[str, int], seed: int, named: Collection[str] = ()) -> dict[str, int]:
+    """Select node ids: the first and the last case of each test, and those drawn by the seed.
+
+    A ``slow`` case is selected once in so many consecutive seeds.  Cases below a node id in ``named`` all are.  The
+    result says of each selected case in how many consecutive seeds it is selected once.
+    """
+    cases = [*cases]
+    tests: dict[str, list[str]] = {}
+    for case in cases:
+        tests.setdefault(test_of(case), []).append(case)
+    result = {case: rounds for some in tests.values() for case, rounds in _drawn(some, seed).items()}
+    result |= {case: rounds for case, rounds in slow.items() if is_drawn(case, seed, rounds)}
+    return result | {case: 1 for case in (*cases, *slow) if is_below(case, named)}
+
+
+def drawn(values: Iterable[T], seed: int, of: str = "") -> list[T]:
+    """Select values that one test goes through, as cases of a test are selected; ``of`` names the test."""
+    values = list(values)
+    cases = [f"{of}[{index}]" for index in range(len(values))]
+    kept = _drawn(cases, seed)
+    return [value for value, case in zip(values, cases, strict=True) if case in kept]
+
+
+def is_drawn(case: str, seed: int, rounds: int) -> bool:
+    """Return True for one case in so many; within so many consecutive seeds, once for each case."""
+    return int.from_bytes(_shuffled(case)[:8]) % rounds == seed % rounds
+
+
+def _drawn(cases: Sequence[str], seed: int) -> dict[str, int]:
+    """Select the first and the last case, and a share of the others; return in how many seeds each is selected once.
+
+    The others are shuffled and dealt to as many rounds as there are cases, at most `ROUNDS`.  The seed counts rounds,
+    so consecutive seeds draw each of them once before any is drawn again.
+    """
+    if len(cases) <= SHORT:
+        return dict.fromkeys(cases, 1)
+    others = sorted(cases[1:-1], key=_shuffled)
+    rounds = min(len(others), ROUNDS)
+    return {cases[0]: 1, **dict.fromkeys(others[seed % rounds :: rounds], rounds), cases[-1]: 1}
+
+
+def _shuffled(case: str) -> bytes:
+    """Return a key that sorts cases into an order without relation to that of their parameters."""
+    return hashlib.sha256(case.encode()).digest()
+
+
+def is_below(case: str, nodes: Collection[str]) -> bool:
+    """Return True if a case is one of the nodes, or belongs to a test, class or file among them."""
+    return any(case == node or case.startswith((node + "[", node + "::")) for node in nodes)

@@ -1,0 +1,133 @@
+"""The selection of cases by a seed: `helpers.rotation`, and the options of the test run."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.rotation import ROUNDS, SHORT, drawn, is_drawn, selected
+
+LENGTHS = (1, SHORT, SHORT + 1, 7, ROUNDS + 1, ROUNDS + 2, ROUNDS + 3, 100)
+
+
+def chosen(*arguments) -> set[str]:
+    return {*selected(*arguments)}
+
+
+def cases_of(length: int) -> list[str]:
+    return [f"tests/test_x.py::test_of_{length}[{i}]" for i in range(length)]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_all_cases_run_within_so_many_seeds(length):
+    cases = cases_of(length)
+    for first in (0, 5, 738_000):
+        runs = [chosen(cases, {}, seed) for seed in range(first, first + ROUNDS)]
+        assert set.union(*runs) == set(cases)
+        assert all({cases[0], cases[-1]} <= run for run in runs)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_no_case_is_drawn_again_before_all_have_been(length):
+    cases = cases_of(length)
+    rounds = max(1, min(length - 2, ROUNDS))
+    drawn = [case for seed in range(rounds) for case in chosen(cases, {}, seed) - {cases[0], cases[-1]}]
+    assert len(drawn) == len(set(drawn)) or length <= SHORT
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_run_is_short(length):
+    for seed in range(ROUNDS):
+        n = len(chosen(cases_of(length), {}, seed))
+        assert n == length if length <= SHORT else n <= 2 + -(-length // ROUNDS)
+
+
+def test_tests_are_selected_independently_of_each_other():
+    together = [case for length in LENGTHS for case in cases_of(length)]
+    assert chosen(together, {}, 3) == set.union(*(chosen(cases_of(length), {}, 3) for length in LENGTHS))
+
+
+def test_nodes_that_are_named_are_selected_whole():
+    cases = [f"tests/a.py::{test}[{i}]" for test in ("test_x", "test_xy", "Group::test_z") for i in range(100)]
+    for node in ("tests/a.py::test_x", "tests/a.py::Group", "tests/a.py::test_xy[57]"):
+        below = {case for case in cases if case.startswith((node + "[", node + "::")) or case == node}
+        assert chosen(cases, {}, 0, [node]) == chosen(cases, {}, 0) | below
+        assert len(below) in (1, 100)
+
+
+def test_values_inside_a_test_are_drawn_as_cases_are():
+    for length in LENGTHS:
+        runs = [drawn(range(length), seed, "test_x") for seed in range(ROUNDS)]
+        assert all(run == sorted(run) and {0, length - 1} <= set(run) for run in runs)
+        assert set().union(*runs) == set(range(length))
+        assert length < 40 or max(map(len, runs)) < length / 4
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 7, ROUNDS])
+def test_values_inside_a_case_that_rotates_are_all_drawn(rounds):
+    cases = {f"tests/test_x.py::test_x[{k}]": rounds for k in range(20)}
+    for case in cases:
+        runs = [seed // rounds for seed in range(ROUNDS * rounds) if case in selected([], cases, seed)]
+        assert len(runs) == ROUNDS and {*range(40)} == {x for run in runs for x in drawn(range(40), run, case)}
+
+
+def test_slow_cases_are_selected_in_their_turn():
+    cases, slow = cases_of(10), {f"tests/test_x.py::test_large[{k}]": 3 if k < 50 else 14 for k in range(100)}
+    for every, some in ((3, [*slow][:50]), (14, [*slow][50:])):
+        runs = [chosen(cases, slow, seed) & {*some} for seed in range(every)]
+        assert set.union(*runs) == {*some} and sum(map(len, runs)) == len(some)
+    assert {*slow} <= chosen(cases, slow, 0, ["tests/test_x.py::test_large"])
+
+
+def test_single_cases_are_drawn_once_in_so_many_seeds():
+    cases = cases_of(1000)
+    assert all(sum(is_drawn(case, seed, 10) for seed in range(70, 80)) == 1 for case in cases)
+    assert all(50 < sum(is_drawn(case, seed, 10) for case in cases) < 150 for seed in range(10))
+
+
+# -- runs of pytest
+
+TESTS = """
+import pytest
+
+@pytest.mark.parametrize("number", range(40))
+def test_numbers(number):
+    pass
+
+@pytest.mark.slow
+def test_large():
+    pass
+"""
+NUMBERS = [f"test_cases.py::test_numbers[{number}]" for number in range(40)]
+LARGE = "test_cases.py::test_large"
+
+
+def run(folder: Path, *arguments: str) -> tuple[str, set[str]]:
+    """Run the tests above with the options of this run, and return the output and the node ids that passed."""
+    (folder / "test_cases.py").write_text(TESTS, encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow:\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", "-rA", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    return result.stdout, set(re.findall(r"^PASSED (\S+)", result.stdout, re.MULTILINE))
+
+
+def test_processes_that_test_beside_each_other_draw_the_same_cases(tmp_path):
+    output, passed = run(tmp_path, "-n", "2", "--rotate=3")
+    assert "--rotate=3" in output
+    assert passed == chosen(NUMBERS, {LARGE: ROUNDS}, 3)
+
+
+def test_all_cases_and_slow_tests_run_with_an_option(tmp_path):
+    output, passed = run(tmp_path, "--all")
+    assert "--rotate" not in output
+    assert passed == {*NUMBERS, LARGE}
+
+
+def test_node_ids_on_the_command_line_run_whole(tmp_path):
+    other = next(case for case in NUMBERS if case not in chosen(NUMBERS, {LARGE: ROUNDS}, 3))
+    assert run(tmp_path, "--rotate=3", other, LARGE)[1] == {other, LARGE}
+    assert run(tmp_path, "--rotate=3", str(tmp_path / "test_cases.py::test_numbers"))[1] == {*NUMBERS}
