@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.compiler import code_parts
 from linkwork.compiler.cache import disk_cache
 from linkwork.compiler.codegen import background_emit, target
 from linkwork.compiler.kernel import source_and_code
@@ -56,7 +57,14 @@ def same(one: Any, other: Any) -> bool:
     return all(np.array_equal(x, y) for x, y in zip(one, other, strict=True))
 
 
-def test_first_calls_use_quick_code_of_the_same_results(cache_folder: Path) -> None:
+@pytest.fixture(params=["written at once", "written later"])
+def source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The source of the best code is written at once, or in the background as for long programs."""
+    monkeypatch.setattr(code_parts, "_LONG", 0 if request.param == "written later" else 1e9)
+    return str(request.param)
+
+
+def test_first_calls_use_quick_code_of_the_same_results(cache_folder: Path, source: str) -> None:
     quick, (x, y), (xs, ys) = kernel(), arguments(), arguments(1, (64,))
     one, many, single = quick(x, y), quick(xs, ys), quick(xs.astype(np.float32), ys.astype(np.float32))
     call = quick.__call__
@@ -80,14 +88,15 @@ def test_the_best_code_at_once(monkeypatch: pytest.MonkeyPatch, cache_folder: Pa
 
 
 def test_a_process_that_ends_early_leaves_quick_code_for_the_next(
-    monkeypatch: pytest.MonkeyPatch, cache_folder: Path
+    monkeypatch: pytest.MonkeyPatch, cache_folder: Path, source: str
 ) -> None:
-    """The next process neither traces for the best code nor waits for it."""
+    """The next process does not wait for the best code."""
     waiting: list[Any] = []
     monkeypatch.setattr(background_emit._background, "submit", waiting.append)
     quick, (x, y) = kernel(), arguments()
     one = quick(x, y)
-    assert waiting and "quick" in tiers(cache_folder) and "source of the best code" in tiers(cache_folder)
+    assert waiting and "quick" in tiers(cache_folder)
+    assert ("source of the best code" in tiers(cache_folder)) == (source == "written at once")
     monkeypatch.undo()
     monkeypatch.setenv("LINKWORK_CACHE", str(cache_folder))
     monkeypatch.delenv(target.EFFORT, raising=False)
@@ -190,6 +199,31 @@ def ended(more: str, folder: Path) -> subprocess.CompletedProcess[str]:
         timeout=300,
         env={**environment, "LINKWORK_CACHE": str(folder)},
     )
+
+
+@pytest.mark.slow(every=3)
+def test_an_exit_while_the_source_of_the_best_code_is_written(cache_folder: Path) -> None:
+    """It does not wait for the thread that writes, and the next process writes it."""
+    slow = """
+    from linkwork.compiler import code_parts, kernel_code
+    code_parts._LONG = 0
+    original = kernel_code.best_modules
+    writing = threading.Event()
+
+    def slowly(*arguments):
+        writing.set()
+        time.sleep(slowness)
+        return original(*arguments)
+
+    kernel_code.best_modules = slowly
+    second = robot.forward_dynamics_hessian(x, x, x, x)
+    """
+    done = ended("slowness = 60\n" + textwrap.dedent(slow) + "assert writing.wait(60.0)\n", cache_folder)
+    assert done.returncode == 0, done.stderr
+    assert "quick" in tiers(cache_folder)
+    done = ended("slowness = 0\n" + textwrap.dedent(slow) + "after()\n", cache_folder)
+    assert done.returncode == 0, done.stderr
+    assert set(tiers(cache_folder)) == {"best"}
 
 
 @pytest.mark.slow(every=3)

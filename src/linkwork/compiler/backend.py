@@ -32,6 +32,12 @@ class Lowered(Protocol):
         A part has at least one module.
         """
 
+    def quick_texts(self, parts: Iterable[str]) -> list[str | bytes]:
+        """Return modules of the same results for `Backend.quick`: texts, and objects as bytes.
+
+        It is called only for backends with a quick one.
+        """
+
 
 class Backend(ABC, Generic[Loaded]):
     """A kind of machine, or a form of code, that programs are compiled for.
@@ -97,8 +103,10 @@ class Backend(ABC, Generic[Loaded]):
         """
 
     @abstractmethod
-    def emit(self, texts: Sequence[str], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
+    def emit(self, texts: Sequence[str | bytes], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
         """Return the object of each module. An object contains no address of this process.
+
+        Bytes are objects already (see `Lowered.quick_texts`), and are returned as they are.
 
         ``waiting`` is called from time to time while modules are compiled: see `linkwork._util.thread_pool.run`.
         """
@@ -108,11 +116,17 @@ class Backend(ABC, Generic[Loaded]):
         """A backend that makes code of the same results in less time, for first calls; None if there is none."""
         return None
 
-    def emit_later(self, packed: Sequence[bytes], characters: int, done: Callable[[list[bytes]], None]) -> None:
+    def emit_later(
+        self,
+        modules: Callable[[], tuple[Sequence[bytes], int]],
+        is_written: bool,
+        done: Callable[[list[bytes]], None],
+    ) -> None:
         """Compile modules in the background, then call ``done`` with their objects on another thread.
 
-        Each module's text is compressed by zlib; ``characters`` is their length together. It is called only for
-        backends that have a `quick` one.
+        ``modules`` returns the modules' texts, compressed by zlib, and their length together in characters.  It may
+        take long unless the texts are written already: ``is_written``.  This method is called only for backends that
+        have a `quick` one.
         """
         raise NotImplementedError
 

@@ -63,7 +63,7 @@ class Source:
         with self._lock:
             if self._traced is None:
                 start = time.perf_counter()
-                self._traced = self.recipe.trace()
+                self._traced = without_collections(self.recipe.trace)()
                 self.trace_seconds = time.perf_counter() - start
             return self._traced
 
@@ -91,12 +91,16 @@ class Source:
                 if reason is not None:
                     backend = self.backend.name
                     raise ValueError(f"{self.recipe.name}: backend {backend!r} cannot compile it: {reason}")
-                self._layouts[real] = self.backend.lower(self.program, real)
+                self._layouts[real] = without_collections(self.backend.lower)(self.program, real)
             return self._layouts[real]
 
     def texts(self, parts: Iterable[str], real: FloatType = DOUBLE) -> list[str]:
         """Return the text of parts of the code, one for each module: LLVM IR for the CPU."""
-        return self.layout(real).texts(parts)
+        return without_collections(self.layout(real).texts)(parts)
+
+    def quick_texts(self, parts: Iterable[str], real: FloatType = DOUBLE) -> list[str | bytes]:
+        """Return modules of the same code that take less time to compile: texts, and finished objects."""
+        return without_collections(self.layout(real).quick_texts)(parts)
 
     @property
     def identity(self) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Parts of a kernel's machine code: loaded from the cache on disk, or compiled and stored there.
 
-Code that takes long to compile is made twice.  Quick code, of little optimization, answers the first calls.  Its source
-is stored in the cache beside it, so that a later process can compile the best code without a trace.
+Code that takes long to compile is made twice.  Quick code, of little optimization, answers the first calls.  The source
+of the best code is stored in the cache beside it, so that a later process can compile the best code without a trace.
+For long programs this source is written in the background; until then, quick code in the cache has none.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from linkwork.compiler.backend import Backend
 from linkwork.compiler.build import Source
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
 from linkwork.compiler.codegen.float_type import FloatType
+from linkwork.expr.scalar.block import instruction_count
 
-__all__ = ["CompiledPart", "ImprovablePart", "compiled", "improvable", "is_cached", "store_best"]
+__all__ = ["CompiledPart", "ImprovablePart", "best_modules", "compiled", "improvable", "is_cached", "store_best"]
 
 _SHORT = 120_000  # characters of LLVM IR: the best code of less takes some 30 ms, at most 0.1 s
+_LONG = 5000  # instructions from which on the source of the best code is written in the background
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,8 @@ class CompiledPart:
     objects: tuple[bytes, ...]
     cached: bool  # True if it was loaded from the cache on disk
     seconds: float  # time to compile it, possibly in another process
-    packed: tuple[bytes, ...] = ()  # the modules of the best code, compressed, if this is quick code
+    is_quick: bool = False  # True if better code is to replace it
+    packed: tuple[bytes, ...] | None = None  # of quick code: the modules of the best code, compressed, once written
     characters: int = 0  # of these modules
 
 
@@ -65,6 +69,20 @@ def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool =
         if cache is not None and part in keys:
             cache.store(keys[part], _cache_entry(backend, _facts(source, part, real), code))
     return result | new
+
+
+def best_modules(source: Source, part: str, code: CompiledPart, real: FloatType) -> tuple[tuple[bytes, ...], int]:
+    """Return the compressed modules of the best code of a part, and their length in characters.
+
+    If they were not written before, they are written here, and stored in the cache.
+    """
+    if code.packed is not None:
+        return code.packed, code.characters
+    packed, characters = _packed(source.texts([part], real))
+    to = improvable(part, source, real)
+    if to.cache is not None:
+        _store_source(to.cache, to.quick_name, to.facts, packed, characters)
+    return packed, characters
 
 
 def is_cached(source: Source, parts: Sequence[str], real: FloatType) -> bool:
@@ -109,30 +127,44 @@ def _quick(
     absent = [part for part in parts if part not in result]
     if not absent:
         return result
-    texts = {part: source.texts([part], real) for part in absent}
-    if not result and sum(len(text) for some in texts.values() for text in some) < _SHORT:
+    is_long = instruction_count(source.program) >= _LONG
+    texts = {} if is_long else {part: source.texts([part], real) for part in absent}
+    if not is_long and not result and sum(len(text) for some in texts.values() for text in some) < _SHORT:
         return {}
-    for part, code in _emitted(source, quick, texts, stored=bool(keys)).items():
-        packed = tuple([zlib.compress(text.encode(), 1) for text in texts[part]])
-        characters = sum(map(len, texts[part]))
-        result[part] = CompiledPart(code.objects, code.cached, code.seconds, packed, characters)
+    short = {part: source.quick_texts([part], real) for part in absent}
+    for part, code in _emitted(source, quick, short, stored=bool(keys)).items():
+        packed, characters = _packed(texts[part]) if part in texts else (None, 0)
+        result[part] = CompiledPart(code.objects, code.cached, code.seconds, True, packed, characters)
         if cache is not None and part in keys:
             facts = {**_facts(source, part, real), "tier": "quick"}
             cache.store(keys[part], _cache_entry(quick, facts, code))
-            facts |= {"tier": "source of the best code", "sizes": [*map(len, packed)], "characters": characters}
-            cache.store(_source_name(keys[part]), Entry(facts, b"".join(packed)))
+            if packed is not None:
+                _store_source(cache, keys[part], facts, packed, characters)
     return result
 
 
+def _packed(texts: Sequence[str]) -> tuple[tuple[bytes, ...], int]:
+    return tuple([zlib.compress(text.encode(), 1) for text in texts]), sum(map(len, texts))
+
+
+def _store_source(
+    cache: Cache, quick_name: str, facts: Mapping[str, Any], packed: Sequence[bytes], characters: int
+) -> None:
+    facts = {**facts, "tier": "source of the best code", "sizes": [*map(len, packed)], "characters": characters}
+    cache.store(_source_name(quick_name), Entry(facts, b"".join(packed)))
+
+
 def _with_sources(cache: Cache, parts: Mapping[str, CompiledPart], keys: Mapping[str, str]) -> dict[str, CompiledPart]:
-    """Return the quick parts of which the cache also has the source, with it."""
+    """Return the quick parts, with their source if the cache has it."""
     result = {}
     for part, code in parts.items():
         entry = cache.load(_source_name(keys[part]))
+        packed, characters = None, 0
         if entry is not None:
             ends = accumulate(entry.facts["sizes"], initial=0)
             packed = tuple([entry.code[start:end] for start, end in pairwise(ends)])
-            result[part] = CompiledPart(code.objects, code.cached, code.seconds, packed, entry.facts["characters"])
+            characters = entry.facts["characters"]
+        result[part] = CompiledPart(code.objects, code.cached, code.seconds, True, packed, characters)
     return result
 
 
@@ -157,7 +189,7 @@ def _loaded(cache: Cache, keys: Mapping[str, str], backend: Backend[Any]) -> dic
 
 
 def _emitted(
-    source: Source, backend: Backend[Any], texts: Mapping[str, Sequence[str]], stored: bool
+    source: Source, backend: Backend[Any], texts: Mapping[str, Sequence[str | bytes]], stored: bool
 ) -> dict[str, CompiledPart]:
     """Compile parts in parallel; ``stored`` is True if the cache will store them, which the notice mentions."""
     if not texts:

@@ -12,7 +12,7 @@ from weakref import WeakMethod, ref
 from linkwork._util.console import log_compilation
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.build import Source
-from linkwork.compiler.code_parts import CompiledPart, compiled, improvable, is_cached, store_best
+from linkwork.compiler.code_parts import CompiledPart, best_modules, compiled, improvable, is_cached, store_best
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 
 __all__ = ["KernelCode", "compilations"]
@@ -78,7 +78,7 @@ class KernelCode:
                 self._load(name, real)
             self._forget()
             self.seconds += time.perf_counter() - start - (self.source.trace_seconds - traced)
-            quick = {part: code for part, code in new.items() if code.packed}
+            quick = {part: code for part, code in new.items() if code.is_quick}
             if quick:
                 self._compile_best(quick, real)
 
@@ -97,7 +97,7 @@ class KernelCode:
 
     def _has(self, part: str, real: FloatType, best: bool) -> bool:
         code = self._parts.get((part, real))
-        return code is not None and not (best and code.packed)
+        return code is not None and not (best and code.is_quick)
 
     def _load(self, name: str, real: FloatType) -> None:
         """Load an entry from its parts, and put it in the place of quick code if there is any."""
@@ -106,7 +106,7 @@ class KernelCode:
         new = backend.load([code for part in parts for code in part.objects], self.source.recipe.name, name)
         old = self._entries.get((name, real))
         self._entries[name, real] = new
-        if any(part.packed for part in parts):
+        if any(part.is_quick for part in parts):
             self._improve.setdefault((name, real), [])
             return
         waiting = self._improve.pop((name, real), [])
@@ -129,12 +129,16 @@ class KernelCode:
 
     def _compile_best(self, quick: Mapping[str, CompiledPart], real: FloatType) -> None:
         """Compile the best code of some parts in the background."""
-        backend, parts = self.source.backend, [*quick]
-        packed = [module for code in quick.values() for module in code.packed]
-        characters = sum(code.characters for code in quick.values())
-        ends = [*accumulate((len(code.packed) for code in quick.values()), initial=0)]
-        to = {part: improvable(part, self.source, real) for part in parts}
-        here, name, start = ref(self), self.source.recipe.name, time.perf_counter()
+        source, parts = self.source, [*quick]
+        backend = source.backend
+        ends = [0]
+        to = {part: improvable(part, source, real) for part in parts}
+        here, name, start = ref(self), source.recipe.name, time.perf_counter()
+
+        def modules() -> tuple[list[bytes], int]:
+            every = [best_modules(source, part, code, real) for part, code in quick.items()]
+            ends[:] = accumulate((len(packed) for packed, _ in every), initial=0)
+            return [module for packed, _ in every for module in packed], sum(count for _, count in every)
 
         def done(objects: list[bytes]) -> None:
             seconds = time.perf_counter() - start
@@ -147,7 +151,7 @@ class KernelCode:
             if code is not None:
                 code._replace(best, real)
 
-        backend.emit_later(packed, characters, done)
+        backend.emit_later(modules, all(code.packed is not None for code in quick.values()), done)
 
     def _replace(self, best: Mapping[str, CompiledPart], real: FloatType) -> None:
         """Use the best code of some parts; entries all of whose parts are the best are loaded again."""

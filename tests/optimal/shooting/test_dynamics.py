@@ -65,7 +65,7 @@ def test_steps_vary_as_differences_say(integrator: str) -> None:
 def test_second_derivatives_are_those_of_the_rows() -> None:
     """Curvature in closed form, where it is, and by differentiation, against differences of Fᵀw."""
     rng = np.random.default_rng(5)
-    for types in ((Revolute, Prismatic), (Revolute,)):
+    for types in ((Revolute, Prismatic), (Floating, Revolute), (Revolute,)):
         tree = random_tree(np.random.default_rng(1), 3, types=types)
         dynamics = RobotDynamics(tree, 0.05, (0, 2))
         n = dynamics.size
@@ -73,6 +73,8 @@ def test_second_derivatives_are_those_of_the_rows() -> None:
         w = rng.uniform(-1.0, 1.0, n).tolist()
         found = np.array(dynamics.curvature(x, u, w), dtype=float)
         assert np.abs(found - np.array(Dynamics.curvature(dynamics, x, u, w), dtype=float)).max() < 1e-10
+        if Floating in types:  # turning twice counts as the mean of both orders
+            continue
         for k in range(n + 2):
             ends = []
             for sign in (1e-6, -1e-6):

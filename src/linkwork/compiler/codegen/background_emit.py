@@ -19,15 +19,16 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from linkwork._util.checked_arguments import public, unchecked
 from linkwork._util.validation import duration, optional
 from linkwork.compiler.codegen import compile_process
-from linkwork.compiler.codegen.jit import emit
+from linkwork.compiler.codegen.jit import effort_of, emit
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.runtime.cpython import in_main_interpreter
+from linkwork.compiler.runtime.cpython import in_main_interpreter, is_any_paused
 from linkwork.compiler.runtime.threads import available_processors
 
 __all__ = ["Job", "is_available", "submit", "wait_for_compiler"]
@@ -35,18 +36,36 @@ __all__ = ["Job", "is_available", "submit", "wait_for_compiler"]
 _MAX_PROCESSES = 4
 _MAX_READ = 1 << 20  # [bytes]
 _IDLE = 10.0  # [s] after which a child without work ends
+_QUIET = 0.2  # [s] without other traces and compilations, after which modules are written
 _LONGEST_EXIT = 2.0  # [s] that the exit of this process waits for a thread that links code
 _START = "import runpy, sys; sys.path[:] = sys.argv[2:]; runpy.run_path(sys.argv[1], run_name='__main__')"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Job:
-    """Modules to compile for a target, compressed; ``done`` is called on another thread with their object files."""
+    """Modules to compile for a target; ``done`` is called on another thread with their object files.
 
-    packed: Sequence[bytes]
+    ``modules`` returns the compressed modules and their length in characters.  Unless ``is_written``, it writes them.
+    """
+
+    modules: Callable[[], tuple[Sequence[bytes], int]]
+    is_written: bool
     target: Target
-    effort: int
     done: Callable[[list[bytes]], None]
+
+    @cached_property
+    def packed(self) -> Sequence[bytes]:
+        """The compressed modules."""
+        return self._modules[0]
+
+    @property
+    def effort(self) -> int:
+        """LLVM's optimization level."""
+        return effort_of(self._modules[1], self.target)
+
+    @cached_property
+    def _modules(self) -> tuple[Sequence[bytes], int]:
+        return self.modules()
 
 
 class _Child:
@@ -136,7 +155,9 @@ class _Background:
         self.running: list[Job] = []
         self.children: list[_Child] = []
         self.threads: list[threading.Thread] = []
+        self.writing: set[threading.Thread] = set()  # threads that write modules, in Python alone
         self.idle = 0
+        self.hurried = 0  # calls that wait for the jobs
         self.stopped = False
 
     def submit(self, job: Job) -> None:
@@ -163,6 +184,15 @@ class _Background:
     def wait(self, seconds: float | None) -> bool:
         end = None if seconds is None else time.monotonic() + seconds
         with self.changed:
+            self.hurried += 1
+        try:
+            return self._wait_until(end)
+        finally:
+            with self.changed:
+                self.hurried -= 1
+
+    def _wait_until(self, end: float | None) -> bool:
+        with self.changed:
             while self.waiting or self.running:
                 if not self.threads:  # nothing works on them: the limit of threads is reached
                     return False
@@ -183,7 +213,7 @@ class _Background:
             with contextlib.suppress(OSError):
                 child.process.kill()
         for thread in threads:
-            if thread is not threading.current_thread():
+            if thread is not threading.current_thread() and thread not in self.writing:
                 thread.join(_LONGEST_EXIT)
 
     def _work(self) -> None:
@@ -192,6 +222,7 @@ class _Background:
             while (job := self._next()) is not None:
                 try:
                     child = self._child(child)
+                    self._write(job)
                     objects = _compiled_here(job) if child is None else child.compile(job)
                     if not self.stopped:
                         job.done(objects)
@@ -205,6 +236,26 @@ class _Background:
             if child is not None:
                 self._remove(child)
             self._leave(threading.current_thread())
+
+    def _write(self, job: Job) -> None:
+        """Write the modules of a job, when no other thread traces or compiles.  Raises RuntimeError if that fails."""
+        if job.is_written:
+            return
+        thread = threading.current_thread()
+        self.writing.add(thread)
+        try:
+            quiet = time.monotonic()
+            while time.monotonic() < quiet + _QUIET and not (self.hurried or self.stopped):
+                time.sleep(_QUIET / 4)
+                if is_any_paused():
+                    quiet = time.monotonic()
+            if self.stopped:
+                raise OSError("this process exits")
+            job.packed  # noqa: B018
+        except Exception as reason:  # of the function that is traced, for instance
+            raise RuntimeError("the modules could not be written") from reason
+        finally:
+            self.writing.discard(thread)
 
     def _next(self) -> Job | None:
         """Wait for a job and return it; None if there has been none for some time."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from linkwork.compiler.codegen.float_type import DOUBLE
+from linkwork.compiler.codegen.float_type import DOUBLE, vector
 from linkwork.compiler.codegen.interrupt_functions import (
     attend_function,
     begin_function,
@@ -39,7 +39,7 @@ from linkwork.compiler.program import Port
 from linkwork.compiler.runtime.loop_state import FEW, State
 from linkwork.compiler.runtime.threads import MAX_THREADS
 
-__all__ = ["few_function", "loop_function"]
+__all__ = ["SampleLayout", "few_function", "loop_function"]
 
 _MIN_THREAD_WORK = 80_000.0  # [ns] of work for a thread, whose start takes some 10 000
 _CHECK_INTERVAL = 1_000_000.0  # [ns] of work between two checks of the time for signals
@@ -53,7 +53,27 @@ def threads_available() -> bool:
     return sys.platform != "win32"
 
 
-def loop_function(text: IrModule, layout: Layout | ControlLayout) -> None:
+class SampleLayout:
+    """The layout of a batch whose samples are computed one by one, by ``@sample``: arrays of one sample in memory."""
+
+    def __init__(self, layout: Layout | ControlLayout) -> None:
+        self.program, self.target, self.real, self.cost = layout.program, layout.target, layout.real, layout.cost
+        self.lanes = self.vectors = 1
+        self.width = self.real.bytes
+        inputs, outputs = (sum(port.size for port in ports) for ports in (self.program.inputs, self.program.outputs))
+        self.slot_of, self.guards = [*range(outputs)], list[int]()
+        self.in_bytes, self.out_bytes = (-(-count * self.width // 64) * 64 for count in (inputs, outputs))
+        self.bytes = self.in_bytes + self.out_bytes
+
+    def at(self, f: IrFunction, start: str) -> tuple[str, str, str]:
+        """Return the addresses of inputs, workspace and results in a block of memory that begins at ``start``."""
+        return start, start, f.at(start, self.in_bytes)
+
+
+AnyLayout = Layout | ControlLayout | SampleLayout
+
+
+def loop_function(text: IrModule, layout: AnyLayout) -> None:
     """Add ``@loop`` and the functions that it calls.
 
     Other modules define ``@block`` and, for few samples, ``@sample``.
@@ -65,7 +85,9 @@ def loop_function(text: IrModule, layout: Layout | ControlLayout) -> None:
         text.add(direct_function(layout, State.off_calls.offset))
     text.add(_range(layout))
     f = IrFunction("define void @.loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
-    f.declare(sample_declaration(layout.program), "declare void @.block(ptr, ptr, ptr, i64)")
+    f.declare(sample_declaration(layout.program))
+    if not isinstance(layout, SampleLayout):
+        f.declare("declare void @.block(ptr, ptr, ptr, i64)")
     f.do("%nan = alloca i1, align 8")
     f.store("i1", "false", "%nan")
     flags = save_flags(f, target)
@@ -131,7 +153,7 @@ def _signal_functions() -> tuple[IrFunction, ...]:
     return begin_function(), attend_function(), ended_function(), is_main_function(), enlist_function()
 
 
-def _end_of_batch(f: IrFunction, layout: Layout | ControlLayout, n: str, interrupts: str) -> None:
+def _end_of_batch(f: IrFunction, layout: AnyLayout, n: str, interrupts: str) -> None:
     """Emit the checks after ``n`` samples, for signals and for inputs that were not finite."""
     done = f.let(f"add i64 {f.load('i64', f.at('%data', State.done.offset))}, {n}")  # NumPy may call repeatedly
     much = f.let(f"icmp ugt i64 {done}, {_samples_in(_CHECK_INTERVAL, layout)}")
@@ -145,7 +167,7 @@ def _end_of_batch(f: IrFunction, layout: Layout | ControlLayout, n: str, interru
 class _Arrays:
     """The arrays of a batch: address, step between samples, address of strides, and whether samples are contiguous."""
 
-    def __init__(self, f: IrFunction, layout: Layout | ControlLayout) -> None:
+    def __init__(self, f: IrFunction, layout: AnyLayout) -> None:
         self.f, self.layout = f, layout
         self.inputs, self.outputs = layout.program.inputs, layout.program.outputs
         self.own = [j if unused else None for j, unused in enumerate(layout.program.unused)]
@@ -199,30 +221,42 @@ class _Arrays:
         """Emit a call that packs or unpacks array ``j``; ``last`` is the function's last argument."""
         f, lanes = self.f, self.layout.lanes
         array = f.at(self.start[j], f.let(f"mul i64 {first}, {self.steps[j]}"))
-        full = f.let(f"icmp sge i64 {left}, {lanes}")
-        at_once = f.all_of([full, self.whole[j]])
-        with f.when(at_once):
-            arguments = f"(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, ptr {last})"
-            own = self.own[j] if operation == "pack" else None
-            if 0 < port.size <= SIDE_BY_SIDE:
-                adjacent = f.let(f"icmp eq i64 {self.steps[j]}, {port.size * self.layout.real.bytes}")
-                with f.when(adjacent):
-                    f.do(f"call void {packing(f'{operation}_side_by_side', port)}{arguments}")
-                with f.unless(adjacent):
-                    f.do(f"call void {packing(operation, port, own)}{arguments}")
-            elif operation == "unpack" and is_streamed(port):
-                with f.when("%streamed"):
-                    f.do(f"call void {packing('unpack_streamed', port)}{arguments}")
-                with f.unless("%streamed"):
-                    f.do(f"call void {packing(operation, port)}{arguments}")
-            else:
+        if lanes > 1:
+            full = f.let(f"icmp sge i64 {left}, {lanes}")
+            at_once = f.all_of([full, self.whole[j]])
+            with f.when(at_once):
+                self._move_at_once(operation, j, port, buffer, array, last)
+            with f.unless(at_once):
+                count = f.let(f"select i1 {full}, i64 {lanes}, i64 {left}")
+                self._move_slowly(operation, j, port, buffer, array, count, last)
+        else:
+            self._move_slowly(operation, j, port, buffer, array, "1", last)
+
+    def _move_at_once(self, operation: str, j: int, port: Port, buffer: str, array: str, last: str) -> None:
+        """Emit the call for a whole vector of contiguous samples."""
+        f = self.f
+        arguments = f"(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, ptr {last})"
+        own = self.own[j] if operation == "pack" else None
+        if 0 < port.size <= SIDE_BY_SIDE:
+            adjacent = f.let(f"icmp eq i64 {self.steps[j]}, {port.size * self.layout.real.bytes}")
+            with f.when(adjacent):
+                f.do(f"call void {packing(f'{operation}_side_by_side', port)}{arguments}")
+            with f.unless(adjacent):
                 f.do(f"call void {packing(operation, port, own)}{arguments}")
-        with f.unless(at_once):
-            count = f.let(f"select i1 {full}, i64 {lanes}, i64 {left}")
-            f.do(
-                f"call void {packing(f'{operation}_slowly', port)}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, "
-                f"i64 {count}, ptr {self.strides[j]}, ptr {last})"
-            )
+        elif operation == "unpack" and is_streamed(port):
+            with f.when("%streamed"):
+                f.do(f"call void {packing('unpack_streamed', port)}{arguments}")
+            with f.unless("%streamed"):
+                f.do(f"call void {packing(operation, port)}{arguments}")
+        else:
+            f.do(f"call void {packing(operation, port, own)}{arguments}")
+
+    def _move_slowly(self, operation: str, j: int, port: Port, buffer: str, array: str, count: str, last: str) -> None:
+        """Emit the call for ``count`` samples of any strides."""
+        self.f.do(
+            f"call void {packing(f'{operation}_slowly', port)}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, "
+            f"i64 {count}, ptr {self.strides[j]}, ptr {last})"
+        )
 
     def sample_by_sample(self, n: str) -> None:
         """Emit a loop of the scalar code over contiguous samples."""
@@ -230,10 +264,7 @@ class _Arrays:
         with f.loop(n) as sample:
             at = [f.at(a, f.let(f"mul i64 {sample}, {s}")) for a, s in zip(self.start, self.steps, strict=True)]
             status = f.let(f"call i32 @.sample({', '.join(f'ptr {a}' for a in at)})")
-            for meaning, field in ((NO_MEMORY, State.failed_calls), (OFF, State.off_calls)):
-                if meaning != OFF or self.layout.guards:
-                    with f.when(f.let(f"icmp eq i32 {status}, {meaning}")):
-                        _count(f, field)
+            _count_status(f, self.layout, status)
             arrays: list[tuple[str, int]] = []
             for port, array in zip(self.inputs, at, strict=False):
                 if port.size > MAX_UNROLLED:
@@ -249,7 +280,7 @@ class _Arrays:
                     f.store("i1", "true", "%nan")
 
 
-def _range(layout: Layout | ControlLayout) -> IrFunction:
+def _range(layout: AnyLayout) -> IrFunction:
     """Return the LLVM function ``@range``, which processes the samples from ``first`` to ``stop``."""
     lanes = layout.lanes
     f = IrFunction(
@@ -269,7 +300,14 @@ def _range(layout: Layout | ControlLayout) -> IrFunction:
     with f.loop("%stop", start=first, step=lanes * layout.vectors) as sample:
         left = f.let(f"sub i64 %stop, {sample}")
         again = f.let(f"icmp ne i64 {sample}, {first}")
-        if layout.vectors == 1:
+        if isinstance(layout, SampleLayout):
+            arrays.pack(sample, left, into, again)
+            status = f.let(
+                f"call i32 @.sample({', '.join(f'ptr {x}' for x in _array_positions(f, layout, into, out))})"
+            )
+            _count_status(f, layout, status)
+            arrays.unpack(sample, left, out)
+        elif layout.vectors == 1:
             arrays.pack(sample, left, into, again)
             f.do(f"{block} 1)")
             arrays.unpack(sample, left, out)
@@ -303,19 +341,19 @@ _ATTRIBUTES_BYTES = 256  # upper bound of the size of C's pthread_attr_t: 64 on 
 _ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _STREAMED, _OF_MAIN, _JOB_BYTES = 0, 8, 16, 24, 32, 40, 48, 49, 50, 64
 
 
-def _streamed(f: IrFunction, layout: Layout | ControlLayout, n: str) -> str:
+def _streamed(f: IrFunction, layout: AnyLayout, n: str) -> str:
     """Emit a test of the number ``n`` of samples; its flag is true if their results exceed the caches."""
     per_sample = layout.real.bytes * sum(port.size for port in layout.program.outputs)
     return f.let(f"icmp uge i64 {n}, {STREAMED // max(per_sample, 1)}")
 
 
-def _samples_in(time: float, layout: Layout | ControlLayout) -> int:
+def _samples_in(time: float, layout: AnyLayout) -> int:
     """Return the number of samples computed in a time [ns]; an instruction takes about 0.3 ns, for all lanes."""
     sample = 0.3 * (layout.cost + 20) / layout.lanes
     return max(int(time / sample), layout.lanes * layout.vectors, 1)
 
 
-def _spread(layout: Layout | ControlLayout) -> IrFunction:
+def _spread(layout: AnyLayout) -> IrFunction:
     """Return the LLVM function ``@spread``, which processes a long batch in shares on several threads.
 
     There are up to ``wanted`` threads including the calling one. No other thread may be available. The calling thread
@@ -428,12 +466,32 @@ def _shares() -> IrFunction:
     return f
 
 
-def _count_guards(f: IrFunction, layout: Layout | ControlLayout, results: str) -> None:
+def _array_positions(f: IrFunction, layout: SampleLayout, into: str, out: str) -> list[str]:
+    """Return the addresses of the arrays of one sample: inputs in sequence at ``into``, outputs at ``out``."""
+    positions = []
+    for start, ports in ((into, layout.program.inputs), (out, layout.program.outputs)):
+        offset = 0
+        for port in ports:
+            positions.append(f.at(start, offset))
+            offset += port.size * layout.width
+    return positions
+
+
+def _count_status(f: IrFunction, layout: AnyLayout, status: str) -> None:
+    """Emit code that increments a counter if ``@sample`` returned a status other than 0."""
+    for meaning, field in ((NO_MEMORY, State.failed_calls), (OFF, State.off_calls)):
+        if meaning != OFF or layout.program.guards:
+            with f.when(f.let(f"icmp eq i32 {status}, {meaning}")):
+                _count(f, field)
+
+
+def _count_guards(f: IrFunction, layout: AnyLayout, results: str) -> None:
     """Emit code that increments a counter if a guard is greater than zero in some sample of the vector."""
     if layout.guards:
         lanes = layout.lanes
-        off = f.any_of(f"<{lanes} x i1>", guards_exceeded(f, layout, results))
-        bits = f.let(f"bitcast <{lanes} x i1> {off} to i{lanes}")
+        mask = vector("i1", lanes)
+        off = f.any_of(mask, guards_exceeded(f, layout, results))
+        bits = f.let(f"bitcast {mask} {off} to i{lanes}")
         with f.when(f.let(f"icmp ne i{lanes} {bits}, 0")):
             _count(f, State.off_calls)
 

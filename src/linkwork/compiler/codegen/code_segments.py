@@ -99,6 +99,8 @@ def with_pairs_split(program: L) -> L:
 
     The same applies to every instruction of several results, since the workspace cannot store them as one value.
     """
+    if program.kinds.isdisjoint(EXTRACTED):
+        return program
     parts: dict[int, list[int]] = {}
     for k, (operation, args, _) in enumerate(program.instructions):
         if operation in EXTRACTED:
@@ -109,7 +111,7 @@ def with_pairs_split(program: L) -> L:
             order += [k, *parts.get(k, ())]
         elif operation not in EXTRACTED:
             order.append(k)
-    return program.ordered(order)
+    return program if order == [*range(len(program.instructions))] else program.ordered(order)
 
 
 def _bounds(program: Program, most: int) -> list[int]:

@@ -17,7 +17,7 @@ from linkwork.compiler.codegen import background_emit, entry_points
 from linkwork.compiler.codegen.background_emit import Job
 from linkwork.compiler.codegen.background_emit import wait_for_compiler as wait_for_compiler
 from linkwork.compiler.codegen.float_type import FloatType
-from linkwork.compiler.codegen.jit import MachineCode, assembly, effort_of, emit, is_object_file, link, text_bytes
+from linkwork.compiler.codegen.jit import MachineCode, assembly, emit, is_object_file, link, text_bytes
 from linkwork.compiler.codegen.target import EFFORT, Target, host
 from linkwork.compiler.program import Program
 from linkwork.compiler.runtime import fastcall
@@ -78,15 +78,21 @@ class CPUBackend(Backend[MachineCode]):
 
         return CodegenOptions(program, self.processor, real)
 
-    def emit(self, texts: Sequence[str], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
-        return emit(texts, self.processor, waiting)
+    def emit(self, texts: Sequence[str | bytes], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
+        objects = iter(emit([text for text in texts if isinstance(text, str)], self.processor, waiting))
+        return [next(objects) if isinstance(text, str) else text for text in texts]
 
     @property
     def quick(self) -> CPUBackend | None:
         return CPUBackend(replace(self.processor, effort=0)) if self.has_quick else None
 
-    def emit_later(self, packed: Sequence[bytes], characters: int, done: Callable[[list[bytes]], None]) -> None:
-        background_emit.submit(Job(packed, self.processor, effort_of(characters, self.processor), done))
+    def emit_later(
+        self,
+        modules: Callable[[], tuple[Sequence[bytes], int]],
+        is_written: bool,
+        done: Callable[[list[bytes]], None],
+    ) -> None:
+        background_emit.submit(Job(modules, is_written, self.processor, done))
 
     def is_object(self, code: bytes) -> bool:
         return is_object_file(code)

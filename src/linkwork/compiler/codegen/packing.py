@@ -10,13 +10,12 @@ Elements that a program does not use are checked for NaN as all others are, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule, transpose
 from linkwork.compiler.codegen.nontemporal_stores import is_streamed, unpack_streamed
-from linkwork.compiler.codegen.straight_line import Layout
-from linkwork.compiler.loops.loop_program_code import ControlLayout
-from linkwork.compiler.program import Port
+from linkwork.compiler.program import Port, Program
 
 __all__ = [
     "SIDE_BY_SIDE",
@@ -31,27 +30,42 @@ _STRAIGHT = 16  # elements of a sample that are moved without a loop
 SIDE_BY_SIDE = 3  # maximum elements of samples that are moved as whole vectors if adjacent
 
 
-def packing_functions(text: IrModule, layout: Layout | ControlLayout) -> None:
+class Packed(Protocol):
+    """A layout of vectors in memory: the positions of results, ``slot_of``, in units of vectors of ``width`` bytes."""
+
+    program: Program
+    real: FloatType
+    lanes: int
+    width: int
+    slot_of: list[int]
+
+
+def packing_functions(text: IrModule, layout: Packed) -> None:
     """Add the functions that pack inputs and unpack outputs, shared by ports of equal shape.
 
-    Also add ``@slots{j}``, a table of the positions of the results of output j.
+    Also add ``@slots{j}``, a table of the positions of the results of output j.  Vectors of one lane are moved one
+    element at a time.
     """
     real, lanes, start = layout.real, layout.lanes, 0
     for j, (port, unused) in enumerate(zip(layout.program.inputs, layout.program.unused, strict=True)):
+        text.add(_pack_slowly(port, real, lanes))
+        if lanes == 1:
+            continue
         text.add(_pack(packing("pack", port, j if unused else None), port, real, lanes, unused))
         if 0 < port.size <= SIDE_BY_SIDE:
             text.add(_pack_side_by_side(port, real, lanes))
-        text.add(_pack_slowly(port, real, lanes))
     for j, port in enumerate(layout.program.outputs):
         table = ", ".join(f"i64 {layout.width * s}" for s in layout.slot_of[start : start + port.size])
         text.declare(f"@.slots{j} = internal constant [{port.size} x i64] [{table}]")
         start += port.size
+        text.add(_unpack_slowly(port, real, lanes))
+        if lanes == 1:
+            continue
         text.add(_unpack(port, real, lanes))
         if 0 < port.size <= SIDE_BY_SIDE:
             text.add(_unpack_side_by_side(port, real, lanes))
         if is_streamed(port):
             text.add(_unpack(port, real, lanes, streamed=True))
-        text.add(_unpack_slowly(port, real, lanes))
 
 
 def packing(operation: str, port: Port, own: int | None = None) -> str:

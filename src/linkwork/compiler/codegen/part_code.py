@@ -7,22 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 from linkwork.compiler.backend import symbol_prefix, table_columns
-from linkwork.compiler.codegen.batch_loop import few_function, loop_function
+from linkwork.compiler.codegen.batch_loop import SampleLayout, few_function, loop_function
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.entry_points import ENTRIES, available
 from linkwork.compiler.codegen.fastcall_code import fast_function
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.piecewise_lookup import along_function
-from linkwork.compiler.codegen.straight_line import Layout, block_function, sample_function, segment_function
+from linkwork.compiler.codegen.quick.block_assembler import NotSupported, can_assemble, object_of_blocks
+from linkwork.compiler.codegen.quick.object_file import ObjectFile
+from linkwork.compiler.codegen.straight_line import (
+    Layout,
+    assembled_segment,
+    block_function,
+    sample_function,
+    segment_function,
+)
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops import (
     ControlLayout,
     block_texts,
     has_control,
     plan_program,
+    quick_sample_texts,
     sample_texts,
 )
 from linkwork.compiler.program import Program
@@ -49,6 +59,11 @@ class CodegenOptions:
         """Return the LLVM IR of some parts, a text for each module."""
         return [_module(text, self.target) for part in parts for text in _part(part)(self)]
 
+    def quick_texts(self, parts: Iterable[str]) -> list[str | bytes]:
+        """Return the modules of some parts that take little time to compile, as LLVM IR or as object files."""
+        texts = (text for part in parts for text in QUICK.get(part, _part(part))(self))
+        return [text if isinstance(text, ObjectFile) else _module(text, self.target) for text in texts]
+
     def text(self) -> IrModule:
         """Return a new module to write to."""
         return IrModule(self.prefix)
@@ -60,6 +75,31 @@ def _sample(design: CodegenOptions) -> list[IrModule]:
     if isinstance(layout, ControlLayout):
         return sample_texts(layout, design.text)
     return _straight(design, layout, sample_function)
+
+
+def _quick_sample(design: CodegenOptions) -> list[IrModule | ObjectFile]:
+    """Return the modules of the code for one sample, with blocks of straight-line code written without LLVM."""
+    layout = design.scalar
+    if isinstance(layout, ControlLayout):
+        return quick_sample_texts(layout, design.text)
+    if not layout.plan.segmented or not can_assemble(layout.target, layout.real):
+        return [*_sample(design)]
+    text, others, functions = design.text(), list[IrModule](), []
+    sample_function(text, layout)
+    for k in range(len(layout.plan.segments)):
+        try:
+            functions.append(assembled_segment(layout, k))
+        except NotSupported:
+            others.append(design.text())
+            segment_function(others[-1], layout, k)
+    return [text, *others, *object_of_blocks(design.prefix, functions)]
+
+
+def _quick_loop(design: CodegenOptions) -> list[IrModule]:
+    """Return the module of NumPy's inner loop that runs the code for one sample for each sample of a batch."""
+    text = design.text()
+    loop_function(text, SampleLayout(design.scalar))
+    return [text]
 
 
 def _block(design: CodegenOptions) -> list[IrModule]:
@@ -111,6 +151,7 @@ PARTS: dict[str, Callable[[CodegenOptions], list[IrModule]]] = {
     "fast": _fast,
     "few": _few,
 }
+QUICK: dict[str, Callable[[CodegenOptions], list[Any]]] = {"sample": _quick_sample, "loop": _quick_loop}
 
 
 def _part(name: str) -> Callable[[CodegenOptions], list[IrModule]]:

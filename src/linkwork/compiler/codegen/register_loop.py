@@ -8,6 +8,7 @@ whole vectors of contiguous samples, adjacent if they have few elements; other s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.packing import (
@@ -17,7 +18,6 @@ from linkwork.compiler.codegen.packing import (
     unpack_from_registers,
 )
 from linkwork.compiler.codegen.straight_line import Layout, block_on_registers
-from linkwork.compiler.loops.loop_program_code import ControlLayout
 
 __all__ = ["TWICE", "direct_function", "is_direct"]
 
@@ -26,9 +26,9 @@ TWICE = range(50, 160)  # instructions for which two interleaved vectors hide la
 _FEW = 64  # maximum elements of all inputs, and of all outputs
 
 
-def is_direct(layout: Layout | ControlLayout) -> bool:
+def is_direct(layout: Any) -> bool:
     """Return True if a program has a `direct_function`: it is short, without loops, and has few inputs and outputs."""
-    if isinstance(layout, ControlLayout) or layout.plan.segmented or len(layout.program.instructions) > _SHORT:
+    if not isinstance(layout, Layout) or layout.plan.segmented or len(layout.program.instructions) > _SHORT:
         return False
     program = layout.program
     return 0 < program.elements_in <= _FEW and 0 < sum(port.size for port in program.outputs) <= _FEW

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby, islice
-from typing import Protocol
+from typing import Any, Protocol
 
 from linkwork.compiler.codegen.code_segments import Plan
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
+from linkwork.compiler.codegen.quick.block_assembler import BlockAssembler, NotSupported
 from linkwork.compiler.codegen.table_lookup import bundle
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Program
@@ -26,6 +27,7 @@ __all__ = [
     "OFF",
     "ON_STACK",
     "Layout",
+    "assembled_segment",
     "block_function",
     "block_on_registers",
     "guards_exceeded",
@@ -133,6 +135,16 @@ def segment_function(text: IrModule, layout: Layout, k: int) -> None:
     f = Instructions(signature, layout.target, layout.real, 1, unchanging=True)
     _write(f, layout, k, _in_order, layout.sinks)
     text.add(f)
+
+
+def assembled_segment(layout: Layout, k: int) -> tuple[str, BlockAssembler]:
+    """Return the name of a segment's function for one sample, and the function, written without LLVM.
+
+    Raises NotSupported for a segment that needs LLVM.
+    """
+    f = BlockAssembler(["%in", "%work", *_out_arguments(layout)])
+    _write(f, layout, k, _in_order, layout.sinks)
+    return f"@.sample.{k}", f
 
 
 def sample_function(text: IrModule, layout: Layout) -> None:
@@ -336,7 +348,7 @@ def _is_zero(instruction: Instruction) -> bool:
 
 
 def _write(
-    f: Instructions,
+    f: Any,
     layout: Layout,
     k: int,
     source: Callable[[int], Position],
@@ -345,7 +357,8 @@ def _write(
 ) -> Callable[[int], str]:
     """Emit the instructions of a segment, and return a function that names a value.
 
-    Inputs and values of other segments are loaded at first use, unless the inputs' elements are named.
+    ``f`` is the current function, or a `BlockAssembler`.  Inputs and values of other segments are loaded at first use,
+    unless the inputs' elements are named.
     """
     segment, instructions = layout.plan.segments[k], layout.program.instructions
     names: dict[int, str] = {}
@@ -372,6 +385,8 @@ def _write(
         if operation is PART:
             names[value] = parts[args[0]][instructions[value].value]
         elif operation.arity < 0:
+            if isinstance(f, BlockAssembler):
+                raise NotSupported
             parts[value] = bundle(f, instructions[value].value, args, name, memory)
         elif operation is not CONSTANT and operation is not INPUT:
             names[value] = f.operation(operation, [name(a) for a in args])

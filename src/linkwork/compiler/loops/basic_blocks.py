@@ -9,10 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import IrModule
+from linkwork.compiler.codegen.quick.block_assembler import BlockAssembler, NotSupported
 from linkwork.compiler.codegen.table_lookup import bundle
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.execution_plan import CONTROL, FRAME, SLICE, BasicBlock, Control, Scope, Slot
@@ -25,6 +27,7 @@ __all__ = ["INLINE", "MANY", "BlockCode", "Pointers", "copy_values"]
 
 _MAX_COUNT = {32: 1 << 24, 64: 1 << 53}  # iterations that a floating-point number can count
 INLINE = 400  # maximum instructions of a body that is part of its driver
+_MIN_ASSEMBLED = 16  # instructions of a block that is written without LLVM, as a function
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ class BlockCode(ABC):
         self.main = new_text()
         self.others: list[IrModule] = []
         self.new_text = new_text
+        self.assembled: list[tuple[str, BlockAssembler]] | None = None  # functions of blocks, if written without LLVM
+        self.in_lanes = True  # False: iterations of a loop are not computed side by side
         self._count = 0
 
     def function(self, signature: str, *, unchanging: bool = False) -> Instructions:
@@ -117,23 +122,73 @@ class BlockCode(ABC):
     def _block_function(self, f: Instructions, scope: Scope, step: BasicBlock, at: Pointers) -> None:
         if step.stop == step.start and not step.copies:
             return
+        if self._assembled_block(f, scope, step, at) is not None:
+            return
         name = self.name("block")
         text = self.new_text()
         self.others.append(text)
         arguments = Pointers.arguments(scope.columns)
         g = self.function(f"define void {name}({arguments})", unchanging=False)
-        self.block(g, scope, step, arguments)
+        self._written(g, scope, step, arguments)
         text.add(g)
         f.declare(f"declare void {name}({', '.join(['ptr'] * (1 + scope.columns))})")
         f.do(f"call void {name}({at})")
 
     def block(self, f: Instructions, scope: Scope, step: BasicBlock, at: Pointers) -> Callable[[int], str]:
         """Emit straight-line code in the current function; return a function that names a value by its index."""
+        return self._assembled_block(f, scope, step, at) or self._written(f, scope, step, at)
+
+    def _assembled_block(
+        self, f: Instructions, scope: Scope, step: BasicBlock, at: Pointers
+    ) -> Callable[[int], str] | None:
+        """Emit the call of a function that is written without LLVM; return a function that names a value by its index.
+
+        Return None where LLVM is to write the block.  The current function loads values of the block that it needs
+        from memory on its stack, where the block's function stores them.
+        """
+        if self.assembled is None or at.registers or step.stop - step.start < _MIN_ASSEMBLED:
+            return None
+        arguments = Pointers.arguments(scope.columns)
+        try:
+            if scope.columns > _MAX_COLUMNS:
+                assembler = BlockAssembler([arguments.frame, _RESULTS, "%columns"], arguments.columns)
+            else:
+                assembler = BlockAssembler([arguments.frame, _RESULTS, *arguments.columns])
+            inner = self._written(assembler, scope, step, arguments)
+        except NotSupported:
+            return None
+        name = self.name("block")
+        self.assembled.append((name, assembler))
+        results = f.stack_memory((step.stop - step.start) * self.width, self.width)
+        pointers = [at.frame, results, *at.columns]
+        if scope.columns > _MAX_COLUMNS:
+            pointers[2:] = [f.stack_memory(8 * scope.columns, 8)]
+            for k, column in enumerate(at.columns):
+                f.store("ptr", column, f.at(pointers[2], 8 * k))
+        f.declare(f"declare void {name}({', '.join(['ptr'] * len(pointers))})")
+        f.do(f"call void {name}({', '.join([f'ptr {pointer}' for pointer in pointers])})")
         instructions = scope.listing.instructions
-        bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
+        outside = self._names(f, scope, at, {})
         names: dict[int, str] = {}
 
-        def name(value: int) -> str:
+        def name_of(value: int) -> str:
+            operation = instructions[value].operation
+            if not step.start <= value < step.stop or operation in _LEAVES:
+                loaded: str = outside(value)
+                return loaded
+            if value not in names:
+                assembler.keep(operation, inner(value), len(names), _RESULTS)
+                names[value] = f.fetch(operation, len(names), results)
+            return names[value]
+
+        return name_of
+
+    def _names(self, f: Any, scope: Scope, at: Pointers, names: dict[int, Any]) -> Callable[[int], Any]:
+        """Return a function that names a value by its index; what is not among ``names`` is loaded."""
+        instructions = scope.listing.instructions
+        bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
+
+        def name(value: int) -> Any:
             if value not in names:
                 operation, args, number = instructions[value]
                 if operation is CONSTANT:
@@ -146,6 +201,16 @@ class BlockCode(ABC):
                     names[value] = f.fetch(operation, scope.slots[value], at.frame)
             return names[value]
 
+        return name
+
+    def _written(self, f: Any, scope: Scope, step: BasicBlock, at: Pointers) -> Callable[[int], Any]:
+        """Write a block with ``f``, the current function or a `BlockAssembler`."""
+        instructions = scope.listing.instructions
+        bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
+        names: dict[int, Any] = {}
+        name = self._names(f, scope, at, names)
+        by_llvm = not isinstance(f, BlockAssembler)
+
         def memory(value: int) -> tuple[str, int] | None:
             operation, args, number = instructions[value]
             if operation is PART and args[0] in bases:
@@ -154,7 +219,11 @@ class BlockCode(ABC):
                 return at.frame, scope.inputs[number].number
             return None
 
-        lanes = f.lanes_of(f.load(self.mask, f.at(at.frame, scope.mask * self.width))) if step.overwrites else ""
+        lanes = (
+            f.lanes_of(f.load(self.mask, f.at(at.frame, scope.mask * self.width)))
+            if step.overwrites and self.lanes > 1
+            else ""
+        )
         parts: dict[int, list[str]] = {}  # results of instructions of several results other than controls
         for value in range(step.start, step.stop):
             operation, args, number = instructions[value]
@@ -165,6 +234,8 @@ class BlockCode(ABC):
                     continue
                 names[value] = parts[args[0]][number]
             elif operation.arity < 0:
+                if not by_llvm:
+                    raise NotSupported
                 parts[value] = bundle(f, number, args, name, memory)
                 continue
             else:
@@ -176,7 +247,8 @@ class BlockCode(ABC):
                     f.put_in(lanes, names[value], at.frame, scope.slots[value])
             elif value in step.stores:
                 f.keep(operation, names[value], step.stores[value], at.frame)
-        placed = step.copies if len(step.copies) < MANY else self._table_copies(f, scope, step, at)
+        as_table = by_llvm and len(step.copies) >= MANY
+        placed = self._table_copies(f, scope, step, at) if as_table else step.copies
         for value, slot in placed:
             f.keep(instructions[value].operation, name(value), slot, at.frame)
         return name
@@ -218,7 +290,7 @@ class BlockCode(ABC):
         self.run(f, scope, slice(steps.start, -1), at, mask, inline=False)
         return self.block(f, scope, scope.last, at)
 
-    def _input(self, f: Instructions, spot: Slot, at: Pointers) -> str:
+    def _input(self, f: Any, spot: Slot, at: Pointers) -> Any:
         """Return the value of an input at its position."""
         if spot.area == FRAME:
             return at.registers.get(spot.number) or f.get(at.frame, spot.number)
@@ -226,6 +298,10 @@ class BlockCode(ABC):
             return f.get(at.columns[spot.column], spot.number)
         return f.splat(f.load(self.real.name, at.columns[spot.column], self.real.bytes))
 
+
+_RESULTS = "%results"
+_MAX_COLUMNS = 8  # pointers of columns that a function receives one by one
+_LEAVES = frozenset((CONSTANT, INPUT, PART))
 
 MANY = 512  # copies from which on a table is used
 

@@ -146,7 +146,7 @@ class ControlCode(BlockCode):
     def _vectorized(self, loop: Loop) -> VectorizedLoop | None:
         """Return the vectorized form of one sample's loop; None if it does not pay."""
         lanes = self.target.lanes_of(self.real)
-        if self.lanes > 1 or lanes == 1 or not worth_lanes(loop):
+        if self.lanes > 1 or lanes == 1 or not self.in_lanes or not worth_lanes(loop):
             return None
         scope, memory = plan_program(loop.body)
         result = VectorizedLoop(self.name("abreast"), scope, memory, self.target, self.real)

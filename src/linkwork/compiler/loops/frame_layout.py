@@ -202,10 +202,10 @@ class _Planner:
         """
         instructions, scope = self.listing.instructions, self.scope
         until: dict[int, int] = {}
-        for k, instruction in enumerate(instructions):
-            control = instruction.operation in CONTROL
-            for a in instruction.args:
-                if (control or step_of[a] != step_of[k]) and not self._needs_no_slot(a) and a not in scope.slots:
+        for k, (operation, args, _) in enumerate(instructions):
+            here = -1 if operation in CONTROL else step_of[k]
+            for a in args:
+                if step_of[a] != here and a not in scope.slots and not self._needs_no_slot(a):
                     until[a] = max(until.get(a, 0), step_of[k])
         for r in results:
             if not self._needs_no_slot(r) and (whole or step_of[r] != last) and r not in scope.slots:

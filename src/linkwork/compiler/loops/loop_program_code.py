@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import MAX_UNROLLED, IrFunction, IrModule
+from linkwork.compiler.codegen.quick.block_assembler import can_assemble, object_of_blocks
+from linkwork.compiler.codegen.quick.object_file import ObjectFile
 from linkwork.compiler.codegen.straight_line import end_sample, memory
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.basic_blocks import INLINE, Pointers
@@ -25,7 +27,7 @@ from linkwork.compiler.loops.interrupt_checks import end_if_interrupted, period_
 from linkwork.compiler.program import Program
 from linkwork.expr.control.loop_instruction import OUT_OF_ITERATIONS, Loop
 
-__all__ = ["ControlLayout", "block_texts", "sample_texts"]
+__all__ = ["ControlLayout", "block_texts", "quick_sample_texts", "sample_texts"]
 
 
 _VECTORS = 32  # of a tile of samples whose loops share lanes
@@ -119,6 +121,20 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> lis
     It returns 0, `NO_MEMORY` or `OFF`. An output may also be an input, since inputs are copied first.
     """
     code = ControlCode(new_text, layout.target, layout.real, 1, "sample")
+    _write_sample(code, layout)
+    return [code.main, *code.others]
+
+
+def quick_sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list[IrModule | ObjectFile]:
+    """Return the modules of ``@sample`` with blocks of straight-line code written without LLVM, where possible."""
+    code = ControlCode(new_text, layout.target, layout.real, 1, "sample")
+    code.assembled = [] if can_assemble(layout.target, layout.real) else None
+    code.in_lanes = False
+    _write_sample(code, layout)
+    return [code.main, *code.others, *object_of_blocks(code.main.name, code.assembled or ())]
+
+
+def _write_sample(code: ControlCode, layout: ControlLayout) -> None:
     program, real = layout.program, layout.real
     outputs = [f"%out{j}" for j in range(len(program.outputs))]
     arguments = [f"ptr %in{j}" for j in range(len(program.inputs))] + [f"ptr {out}" for out in outputs]
@@ -144,7 +160,6 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> lis
         start += port.size
     end_sample(f, layout, frame, taken)
     code.main.add(f)
-    return [code.main, *code.others]
 
 
 def _short(scope: Scope) -> bool:

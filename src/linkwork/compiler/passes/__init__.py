@@ -51,7 +51,7 @@ def everywhere(
             done[region] = everywhere(one_pass, region, done)
         return done[region]
 
-    if any(i.operation.arity < 0 for i in listing.instructions):
+    if listing.has_bodies:
         changed = [
             Instruction(i.operation, i.args, i.value.with_bodies(inside)) if i.operation.arity < 0 else i
             for i in listing.instructions

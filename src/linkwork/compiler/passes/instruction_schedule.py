@@ -10,6 +10,7 @@ their first use.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from typing import TypeVar
 
 from linkwork.compiler.program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS
@@ -24,46 +25,49 @@ _SHORT = 1300  # instructions; in longer programs an order other than the trace'
 
 def schedule(program: L) -> L:
     instructions = program.instructions
-    leaf = [i.operation is INPUT or i.operation is CONSTANT for i in instructions]
+    leaf = [i[0] is INPUT or i[0] is CONSTANT for i in instructions]
     users: list[list[int]] = [[] for _ in instructions]
-    missing = []  # number of arguments that are not computed yet
-    for k, instruction in enumerate(instructions):
-        distinct = {a for a in instruction.args if not leaf[a]}
-        missing.append(len(distinct))
-        for a in distinct:
+    needs: list[Sequence[int]] = []  # distinct arguments of each instruction that are computed
+    for k, (_, args, _) in enumerate(instructions):
+        if len(args) == 2 and args[0] != args[1]:
+            a, b = args
+            own: Sequence[int] = () if leaf[a] and leaf[b] else (b,) if leaf[a] else (a,) if leaf[b] else args
+        else:
+            own = tuple({a for a in args if not leaf[a]})
+        needs.append(own)
+        for a in own:
             users[a].append(k)
-    uses_left = [len(u) for u in users]
+    missing = [*map(len, needs)]  # number of arguments that are not computed yet
+    uses_left = [*map(len, users)]
     order: list[int] = []
-    placed = [False] * len(instructions)
+    placed = bytearray(len(instructions))
     stale: dict[int, int] = {}
     chain = _chain_lengths(program) if len(instructions) <= _SHORT else [0] * len(instructions)
     first = program.needed(program.results[: program.first]) if program.first else ()
     # a heap of (can wait, change of live values, minus length of the dependent chain, index in the trace)
     ready: list[tuple[bool, int, int, int]] = []
 
-    def cost(k: int) -> int:
-        """Return the change of the number of live values by instruction k."""
-        ended = sum(1 for a in set(instructions[k].args) if not leaf[a] and uses_left[a] == 1)
-        return (1 if users[k] else 0) - ended
-
     def offer(k: int) -> None:
-        stale[k] = cost(k)
-        heapq.heappush(ready, (k not in first, stale[k], -chain[k], k))
+        cost = 1 if users[k] else 0  # the change of the number of live values by instruction k
+        for a in needs[k]:
+            if uses_left[a] == 1:
+                cost -= 1
+        stale[k] = cost
+        heapq.heappush(ready, (k not in first, cost, -chain[k], k))
 
     def append(k: int) -> None:
-        for a in instructions[k].args:
+        for a in instructions[k][1]:
             if leaf[a] and not placed[a]:
-                placed[a] = True
+                placed[a] = 1
                 order.append(a)
-        placed[k] = True
+        placed[k] = 1
         order.append(k)
-        for a in set(instructions[k].args):
-            if not leaf[a]:
-                uses_left[a] -= 1
-                if uses_left[a] == 1:  # the only remaining use may have become cheaper
-                    for user in users[a]:
-                        if not placed[user] and missing[user] == 0:
-                            offer(user)
+        for a in needs[k]:
+            uses_left[a] -= 1
+            if uses_left[a] == 1:  # the only remaining use may have become cheaper
+                for user in users[a]:
+                    if not placed[user] and missing[user] == 0:
+                        offer(user)
         for user in users[k]:
             missing[user] -= 1
             if missing[user] == 0:

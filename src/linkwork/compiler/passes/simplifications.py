@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from math import copysign
@@ -48,10 +47,14 @@ def drop_rules(program: L) -> L:
 
 
 def fold_constants(program: L) -> L:
+    if CONSTANT not in program.kinds:
+        return program
     kept = list(program.instructions)
     with np.errstate(all="ignore"):
         for k, (operation, args, _) in enumerate(kept):
-            if not args or operation.logical or operation is SINCOS or operation.arity < 0:
+            if not args or kept[args[0]][0] is not CONSTANT:
+                continue
+            if operation.logical or operation is SINCOS or operation.arity < 0:
                 continue
             if any(kept[a].operation is not CONSTANT for a in args):
                 continue
@@ -61,15 +64,17 @@ def fold_constants(program: L) -> L:
     return program.rebuilt(kept, program.results)
 
 
-_ADD, _SUB, _MUL = BY_NAME["add"], BY_NAME["sub"], BY_NAME["mul"]
+_ADD, _SUB, _MUL, _SIN, _COS = (BY_NAME[name] for name in ("add", "sub", "mul", "sin", "cos"))
 
 
 def fuse(program: L) -> L:
     instructions = program.instructions
     split = len(program.results) - program.guards
-    for_guards = set(range(len(instructions))) if program.guards else set()
-    for_guards -= program.needed(program.results[:split])
-    others = [k for k in range(len(instructions)) if k not in for_guards]
+    for_guards: set[int] = set()
+    others: Sequence[int] = range(len(instructions))
+    if program.guards:
+        for_guards = set(others) - program.needed(program.results[:split])
+        others = [k for k in others if k not in for_guards]
     absorbed = _absorbed_products(instructions, others, program.results[:split])
     absorbed |= _absorbed_products(instructions, sorted(for_guards), program.results[split:])
     kept = list(instructions)
@@ -92,14 +97,17 @@ def _absorbed_products(
 
     ``part`` are the indices of the instructions to consider, and ``results`` those of their results.
     """
-    uses = Counter(results)
+    uses = [0] * len(instructions)
+    for r in results:
+        uses[r] += 1
     sums_of: dict[int, list[int]] = {}  # product -> the sums that use it
     for k in part:
         operation, args, _ = instructions[k]
-        uses.update(args)
+        for a in args:
+            uses[a] += 1
         if operation is _ADD or operation is _SUB:
             for a in args:
-                if instructions[a].operation is _MUL:
+                if instructions[a][0] is _MUL:
                     sums_of.setdefault(a, []).append(k)
     absorbed: dict[int, int] = {}
     for count in (1, 2, 3, 4):
@@ -112,6 +120,8 @@ def _absorbed_products(
 
 
 def pair_sincos(program: L) -> L:
+    if _SIN not in program.kinds and _COS not in program.kinds:
+        return program
     number: list[int] = []
     kept: list[Instruction] = []
     pairs: dict[int, int] = {}
@@ -128,7 +138,7 @@ def pair_sincos(program: L) -> L:
 
 
 def trim_loops(program: L) -> L:
-    if not any(i.operation is LOOP for i in program.instructions):
+    if LOOP not in program.kinds:
         return program
     program = program.pruned()
     instructions = list(program.instructions)
@@ -223,7 +233,7 @@ def merge_loops(program: L) -> L:
 
     Only these have outputs of each iteration; other loops that are equal are one instruction already.
     """
-    if not any(i.operation is LOOP for i in program.instructions):
+    if LOOP not in program.kinds:
         return program
     instructions = list(program.instructions)
     alike: dict[tuple[object, ...], list[int]] = {}

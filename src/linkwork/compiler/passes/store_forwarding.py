@@ -21,7 +21,7 @@ L = TypeVar("L", bound=InstructionList)
 
 def look_through_puts(program: L) -> L:
     """Replace reads of tables that were written to by reads of the earlier table and choices."""
-    if not any(i.operation is PUT for i in program.instructions):
+    if PUT not in program.kinds:
         return program
     unique = _UniqueInstructions()
     number: list[int] = []  # new index of each instruction's value

@@ -21,7 +21,7 @@ import numpy as np
 
 from linkwork._util.fork_safe_lock import Lock
 
-__all__ = ["in_main_interpreter", "keep_alive", "without_collections"]
+__all__ = ["in_main_interpreter", "is_any_paused", "keep_alive", "without_collections"]
 
 
 def keep_alive(*things: Any) -> np.ndarray:
@@ -68,6 +68,11 @@ def without_collections(function: Callable[P, T]) -> Callable[P, T]:
                         gc.enable()
 
     return call
+
+
+def is_any_paused() -> bool:
+    """Return True while a call of `without_collections` runs, in any thread."""
+    return bool(_pauses)
 
 
 _lock = Lock()

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linkwork.expr.control.loops import while_loop
+from linkwork.expr.control.loops import fori_loop, watching_while_loop
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, le, lt, or_, where
@@ -43,6 +43,7 @@ _LOOSE_DELTA = 1e-10  # δ of equations in the least-squares sense, whose multip
 _LOOSE_TOLERANCE = 1e-5  # of their stationarity by an element of x, relative to 1 plus their right sides
 _PROXIMAL_STEPS = 4  # of multipliers, with the same factors
 _TOLERANCE = 1e-8  # of a row, relative to 1 plus its bound
+_LONG = 40  # unknowns and rows from which on these steps are a loop
 _LINE_SEARCH_STEPS = 8
 _INF = float("inf")
 
@@ -224,6 +225,7 @@ def ranged_program(
     rows = [*map(list, C), *map(list, ranged.rows)]
     delta = [(_LOOSE_DELTA if k in loose else _DELTA) * _size(row, H) for k, row in enumerate(rows)]
     program = _Program(H, g, b, ranged, rows, delta, _order(H, rows), frozenset(loose))
+    is_long = n + count > _LONG
 
     def iteration(state: _State) -> _State:
         x, y, sides = list(state.x), list(state.y), list(state.sides)
@@ -239,11 +241,19 @@ def ranged_program(
         same: Any = True
         for before, after in zip(sides, program.sides_of(target, y), strict=True):
             same = and_(same, eq(before, after))
-        refined, multipliers = target, forces
-        for _ in range(_PROXIMAL_STEPS):
-            change = K.once(program.residual(refined, multipliers, multipliers, masked, active, bounds))
-            refined = [a + c for a, c in zip(refined, change[:n], strict=True)]
-            multipliers = [a + c for a, c in zip(multipliers, change[n:], strict=True)]
+
+        def proximal(_: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
+            x, y = list(values[:n]), list(values[n:])
+            change = K.once(program.residual(x, y, y, masked, active, bounds))
+            return tuple(a + c for a, c in zip(values, change, strict=True))
+
+        values: tuple[Any, ...] = (*target, *forces)
+        if is_long:
+            values = fori_loop(0, _PROXIMAL_STEPS, proximal, values)
+        else:
+            for k in range(_PROXIMAL_STEPS):
+                values = proximal(k, values)
+        refined, multipliers = list(values[:n]), list(values[n:])
         done = and_(same, program.is_optimal(refined, multipliers, sides))
         t = where(or_(same, lt(0.5, state.first)), 1.0, program.step(x, y, target))
         new = [where(done, s, a + t * (c - a)) for a, c, s in zip(x, target, refined, strict=True)]
@@ -259,7 +269,7 @@ def ranged_program(
 
     sides = (0.0,) * (count - e) if guess is None else tuple(guess)
     start = _State((0.0,) * n, (0.0,) * count, sides, 1.0, 1.0)
-    result = while_loop(lambda state: lt(0.5, state.running), iteration, start, max_iterations=MAX_ITERATIONS)
+    result = watching_while_loop(lambda at: lt(0.5, at.running), iteration, start, MAX_ITERATIONS, within=(*g, *b))
     last: _State = result.state
     x, y = list(last.x), list(last.y)
     return RangedSolution(x, y[:e], y[e:], list(last.sides), where(eq(result.status, 0.0), 1.0, 0.0), result.iterations)

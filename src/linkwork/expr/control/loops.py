@@ -72,14 +72,20 @@ def while_loop(
 
 
 def watching_while_loop(
-    condition: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, max_iterations: int, unwatched: int = 0
+    condition: Callable[[Any], Any],
+    step: Callable[[Any], Any],
+    state: Any,
+    max_iterations: int,
+    unwatched: int = 0,
+    within: Sequence[Any] = (),
 ) -> WhileResult:
     """Run a `while_loop` that does not check the last ``unwatched`` values of its state for NaN.
 
-    In a kernel, a step writes these values in place, if possible.
+    In a kernel, a step writes these values in place, if possible.  ``within`` are values that the step uses: if one is
+    a symbol, the loop is traced at once, otherwise only if the first step returns a symbol.
     """
     start = FlatValue(state, "while_loop: init")
-    graph = graph_of(start.elements)
+    graph = graph_of([*start.elements, *within])
     if graph is None:
         result = numeric_while_loop(condition, step, state, start, max_iterations)
         if not isinstance(result, Graph):

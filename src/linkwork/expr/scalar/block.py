@@ -8,16 +8,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
-from itertools import accumulate
+from functools import cached_property, wraps
+from itertools import accumulate, compress
+from operator import itemgetter
 from typing import Any, Self
 
 from linkwork.expr.autodiff.custom_derivative import RULE
 from linkwork.expr.scalar.interpreter import INPUT, Apply, Constant, Instruction, apply_operation, instructions_of, run
 from linkwork.expr.scalar.multi_result import PART, MultiResult
+from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["InstructionList", "Region", "bodies_of", "once_per_list"]
+__all__ = ["InstructionList", "Region", "bodies_of", "instruction_count", "once_per_list"]
 
 
 class InstructionList(ABC):
@@ -43,36 +45,61 @@ class InstructionList(ABC):
         """
         return replace(self, instructions=tuple(instructions), results=tuple(results))  # type: ignore[type-var]
 
+    @cached_property
+    def kinds(self) -> frozenset[Operation]:
+        """The operations of the instructions."""
+        return frozenset(map(itemgetter(0), self.instructions))
+
+    @property
+    def has_bodies(self) -> bool:
+        """True if instructions of several results, such as loops, may be among the instructions."""
+        return any(operation.arity < 0 for operation in self.kinds)
+
+    def _flags(self, results: Iterable[int]) -> bytearray:
+        """Return a flag for each instruction: 1 if these values depend on it, or are its value."""
+        instructions = self.instructions
+        flags = bytearray(len(instructions))
+        for r in results:
+            flags[r] = 1
+        for k in range(len(instructions) - 1, -1, -1):
+            if flags[k]:
+                for a in instructions[k][1]:
+                    flags[a] = 1
+        return flags
+
     def needed(self, results: Iterable[int]) -> set[int]:
         """Return the indices of all instructions that these values depend on, and of the values themselves.
 
         ``results`` are the indices of the values.
         """
-        needed = set(results)
-        for k in range(len(self.instructions) - 1, -1, -1):
-            if k in needed:
-                needed.update(self.instructions[k].args)
-        return needed
+        return set(compress(range(len(self.instructions)), self._flags(results)))
 
     def pruned(self) -> Self:
         """Return the list without instructions that no result depends on."""
-        needed = self.needed(self.results)
-        return self if len(needed) == len(self.instructions) else self.ordered(sorted(needed))
+        flags = self._flags(self.results)
+        return self if all(flags) else self.ordered(compress(range(len(flags)), flags))
 
     def ordered(self, order: Iterable[int]) -> Self:
         """Return the list with only these instructions, in this order; each must follow its arguments."""
-        number: dict[int, int] = {}
+        instructions = self.instructions
+        number = [-1] * len(instructions)
         kept: list[Instruction] = []
+        new, add = tuple.__new__, kept.append
         for k in order:
-            operation, args, value = self.instructions[k]
+            instruction = instructions[k]
             number[k] = len(kept)
-            kept.append(Instruction(operation, tuple([number[a] for a in args]), value))
+            operation, args, value = instruction
+            if len(args) == 2:
+                instruction = new(Instruction, (operation, (number[args[0]], number[args[1]]), value))
+            elif args:
+                instruction = new(Instruction, (operation, tuple([number[a] for a in args]), value))
+            add(instruction)
         return self.rebuilt(kept, [number[r] for r in self.results])
 
     def without_rules(self) -> Self:
         """Return the list without the instructions that store derivative rules; computed results take their part."""
         instructions = self.instructions
-        if not any(i.operation is RULE for i in instructions):
+        if RULE not in self.kinds:
             return self
         stands_for: list[int] = []
         kept: list[Instruction] = []
@@ -177,3 +204,11 @@ def once_per_list(function: Callable[[InstructionList], float]) -> Callable[[Ins
         return float(result)
 
     return stored
+
+
+@once_per_list
+def instruction_count(listing: InstructionList) -> float:
+    """Return the number of instructions, those of loops' bodies and of other regions included."""
+    bundles = (i[2] for i in listing.instructions if i[0].arity < 0) if listing.has_bodies else ()
+    inside = (body for bundle in bundles if isinstance(bundle, MultiResult) for body in bodies_of(bundle))
+    return len(listing.instructions) + sum(map(instruction_count, inside))

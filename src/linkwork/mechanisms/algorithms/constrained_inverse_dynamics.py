@@ -41,6 +41,7 @@ from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives impor
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
+from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import add_matrices, dot, is_zero, negated, reciprocal_or_zero, transposed
 from linkwork.expr.scalar.functions import eq
@@ -129,25 +130,34 @@ def constrained_inverse_dynamics_derivatives(
     if passive and any(loop.resists for loop in loops_of(tree)):
         loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
         by_q, by_v = add_matrices(by_q, negated(loops_by_q)), add_matrices(by_v, negated(loops_by_v))
-    by_state = by_q, by_v, by_a
+    in_loops = n * n * len(forces) > _LONG
 
-    by_tau, by_forces = [], []
-    for k in range(n):
-        more = acting.satisfying([-x for x in turned[k]])
-        moved = [0.0] * n
-        for k_act, w in zip(acting.actuated, acting.weights, strict=True):
-            moved[k_act] = more[k_act] / w
-        varied = [row[k] - held[k] - x for row, held, x in zip(by_state[0], pulled, moved, strict=True)]
-        tau_k, forces_k, _ = acting.split(varied)
-        by_tau.append([x + y for x, y in zip(tau_k, moved, strict=True)])
-        by_forces.append(forces_k)
-    result = [(transposed(by_tau), transposed(by_forces) or [[] for _ in forces])]
-    for matrix in by_state[1:]:
-        splits = [acting.split(column) for column in transposed(matrix)]
-        result.append((transposed([s[0] for s in splits]), transposed([s[1] for s in splits]) or [[] for _ in forces]))
-    return (*(of_tau for of_tau, _ in result), *(of_forces for _, of_forces in result))
+    def split(varied: Scalars) -> list[Any]:
+        tau, forces, _ = acting.split(varied)
+        return [*tau, *forces]
+
+    def split_by_q(row: Scalars) -> list[Any]:
+        """Return the split of a column of ∂r/∂q, of which the second part of ``row`` turns the constraint forces."""
+        more, moved = acting.satisfying(row[n:]), [0.0] * n
+        for k, w in zip(acting.actuated, acting.weights, strict=True):
+            moved[k] = more[k] / w
+        result = split([x - y for x, y in zip(row[:n], moved, strict=True)])
+        return [*(x + y for x, y in zip(result[:n], moved, strict=True)), *result[n:]]
+
+    varied_by_q = [
+        [*(row[k] - held[k] for row, held in zip(by_q, pulled, strict=True)), *(-x for x in turned[k])]
+        for k in range(n)
+    ]
+    columns = map_rows(split_by_q, varied_by_q, in_loops=in_loops, alike=True)
+    columns += map_rows(split, [*transposed(by_v), *transposed(by_a)], in_loops=in_loops, alike=True)
+    blocks = [columns[k * n : (k + 1) * n] for k in range(3)]
+    none: Matrix = [[] for _ in forces]
+    by_tau = [transposed([column[:n] for column in block]) for block in blocks]
+    by_forces = [transposed([column[n:] for column in block]) or none for block in blocks]
+    return (*by_tau, *by_forces)
 
 
+_LONG = 1000  # of joints squared times constraint rows, from which on columns are split in a loop
 Names = str | Sequence[str] | None
 _STEPS = 4  # refinement steps of normal equations, whose condition number is squared
 _ROUNDING = 1e-12  # relative size below which a free constraint force has no effect on the actuators

@@ -36,7 +36,7 @@ from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives impor
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives, integrate_derivatives
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
-from linkwork.expr.control.loops import while_loop
+from linkwork.expr.control.loops import map_rows, while_loop
 from linkwork.expr.linalg.sparse_dot import (
     dot,
     identity,
@@ -61,6 +61,7 @@ Matrix = list[list[Any]]
 
 _TOLERANCE, _MAX_ITERATIONS = 1e-8, 25  # change by the last Newton step [m, rad], whose error is its square
 _REGULARIZATION, _REFINEMENTS = 1e-9, 3  # E relative to S's diagonal; solutions with the same factors
+_LONG = 4000  # of right-hand sides times contact forces squared, from which on they are solved in a loop
 _NOISE = 1e-18  # squared relative size below which a row counts as zero
 
 
@@ -234,7 +235,8 @@ class ContactDynamics(RobotDynamics):
             _sum(row, [*place, *([0.0] * (n + m))])
             for row, place in zip(product(D, left), by_configuration, strict=True)
         ]
-        columns = [factors.solved([_minus(b) for b in column]) for column in transposed(right)]
+        sides = [[_minus(b) for b in column] for column in transposed(right)]
+        columns = map_rows(factors.solved, sides, in_loops=len(sides) * len(right) ** 2 > _LONG, alike=True)
         forces = transposed(columns)  # df by (dq, dv, du)
         velocity_rows = [
             _sum(row, [dot(to, column) for column in columns]) for row, to in zip(left, moving, strict=True)

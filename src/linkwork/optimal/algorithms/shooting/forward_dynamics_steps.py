@@ -25,11 +25,18 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import (
     tangent_rates,
 )
 from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics
-from linkwork.expr.linalg.sparse_dot import identity, is_zero
+from linkwork.expr.linalg.sparse_dot import add_matrices, dot, identity, is_zero
 from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
+from linkwork.model.body import Body
 from linkwork.model.tree import Tree
-from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep, Rates
+from linkwork.optimal.algorithms.shooting.step_dynamics import (
+    Dynamics,
+    LinearStep,
+    Rates,
+    congruent,
+    second_derivatives,
+)
 
 __all__ = ["INTEGRATORS", "RobotDynamics"]
 
@@ -148,19 +155,53 @@ class RobotDynamics(Dynamics):
         )
 
     def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
-        n, h = self.tree.nv, self.h
-        flat = all(type(body.joint).integrate is JointType.integrate for _, body in self.tree.stacked())
-        if self.integrator == "runge_kutta_4" or not flat:
+        if self.integrator == "runge_kutta_4":
             return super().curvature(x, u, weights)
-        torque_weights = [(w + p * h) * h for p, w in zip(weights[:n], weights[n:], strict=True)]
+        n, h = self.tree.nv, self.h
         q, v = self.split_state(x)
+        a, (by_q, by_v, by_tau, *_) = free_accelerations(self.tree, q, v, self.forces(u), (), self.passive)
+        after = [x + y * h for x, y in zip(v, a, strict=True)]
+        one = identity(n)
+
+        def velocity_row(k: int) -> list[Any]:
+            """Return the derivatives of the next velocity with this index by (δ, ε)."""
+            by_velocity = [_times(x, h) + y for x, y in zip(by_v[k], one[k], strict=True)]
+            return [*(_times(x, h) for x in by_q[k]), *by_velocity, *(_times(by_tau[k][i], h) for i in self.actuated)]
+
+        by_velocity = [w + p * h for p, w in zip(weights[:n], weights[n:], strict=True)]
+        curved: list[tuple[list[list[Any]], list[list[Any]]]] = []
+        for i, body in self.tree.stacked():
+            if type(body.joint).integrate is JointType.integrate:
+                continue
+            own = self.tree.v_slices[i]
+            slope, bent = _curved_joint(body, q[self.tree.q_slices[i]], after[own], h, weights[:n][own])
+            by_velocity[own] = [w + s for w, s in zip(weights[n:][own], slope, strict=True)]
+            rows = [[*one[k], *([0.0] * (n + self.controls))] for k in range(n)[own]]
+            curved.append((bent, rows + [velocity_row(k) for k in range(n)[own]]))
         by_qq, by_qv, by_vv, by_qt = forward_dynamics_hessian(
-            self.tree, q, v, self.forces(u), torque_weights, passive=self.passive
+            self.tree, q, v, self.forces(u), [w * h for w in by_velocity], passive=self.passive
         )
         top = [[*by_qq[i], *by_qv[i], *(by_qt[i][k] for k in self.actuated)] for i in range(n)]
         middle = [[*(by_qv[j][i] for j in range(n)), *by_vv[i], *([0.0] * self.controls)] for i in range(n)]
         low = [[*(by_qt[j][k] for j in range(n)), *([0.0] * (n + self.controls))] for k in self.actuated]
-        return [*top, *middle, *low]
+        return add_matrices([*top, *middle, *low], *(congruent(bent, rows) for bent, rows in curved))
+
+
+def _curved_joint(body: Body, q: Scalars, v: Scalars, h: Any, weights: Scalars) -> tuple[list[Any], list[list[Any]]]:
+    """Return derivatives of w · δq⁺ of a joint, where q⁺ ⊕ δq⁺ = (q ⊕ δ) ⊕ h (v + ε) and w are the ``weights``.
+
+    They are the gradient by ε and the Hessian by (δ, ε).
+    """
+    n = len(v)
+    there = body.call_joint("integrate", q, [x * h for x in v])
+
+    def displaced(change: Scalars) -> Any:
+        here = body.call_joint("integrate", q, change[:n])
+        end = body.call_joint("integrate", here, [(x + y) * h for x, y in zip(v, change[n:], strict=True)])
+        return dot(weights, body.call_joint("difference", there, end))
+
+    slope, bent = second_derivatives(displaced, 2 * n)
+    return slope[n:], bent
 
 
 def _times(x: Any, h: Any) -> Any:

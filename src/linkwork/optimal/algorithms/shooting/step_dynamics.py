@@ -23,7 +23,7 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import dot, product, transposed
 
-__all__ = ["Dynamics", "LinearStep", "Stepped", "value_and_jacobian"]
+__all__ = ["Dynamics", "LinearStep", "Stepped", "congruent", "second_derivatives", "value_and_jacobian"]
 
 
 Scalars = Sequence[Any]
@@ -80,19 +80,14 @@ class Dynamics(ABC):
         y = self.step(x, u)
         n, m = self.size, self.controls
 
-        def gradient(change: Scalars, _: Scalars) -> list[Any]:
-            def weighted_rows(change: Scalars, _: Scalars) -> list[Any]:
-                there = self.step(self.moved(x, change[:n]), [a + b for a, b in zip(u, change[n:], strict=True)])
-                total: Any = 0.0
-                for w, d in zip(weights, self.state_difference(y, there), strict=True):
-                    total = total + w * d
-                return [total]
+        def weighted_step(change: Scalars) -> Any:
+            there = self.step(self.moved(x, change[:n]), [a + b for a, b in zip(u, change[n:], strict=True)])
+            total: Any = 0.0
+            for w, d in zip(weights, self.state_difference(y, there), strict=True):
+                total = total + w * d
+            return total
 
-            _, (row,) = value_and_jacobian(weighted_rows, change, (), [{k: 1.0} for k in range(n + m)])
-            return [row.get(k, 0.0) for k in range(n + m)]
-
-        _, rows = value_and_jacobian(gradient, [0.0] * (n + m), (), [{k: 1.0} for k in range(n + m)])
-        return [[rows[max(i, j)].get(min(i, j), 0.0) for j in range(n + m)] for i in range(n + m)]
+        return second_derivatives(weighted_step, n + m)[1]
 
 
 @dataclass(frozen=True)
@@ -127,6 +122,18 @@ def value_and_jacobian(
     outputs = [parts(value, moving[0].level) for value in compute(moving[: len(x)], moving[len(x) :])]
     tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in outputs]
     return [value for value, _ in outputs], [dict(tangent.row) for tangent in tangents]
+
+
+def second_derivatives(compute: Callable[[Scalars], Any], count: int) -> tuple[list[Any], list[list[Any]]]:
+    """Return the gradient and the Hessian of a scalar compute(δ) at δ = 0, with ``count`` components of δ."""
+    units: Rates = [{k: 1.0} for k in range(count)]
+
+    def gradient(change: Scalars, _: Scalars) -> list[Any]:
+        _, (row,) = value_and_jacobian(lambda at, _: [compute(at)], change, (), units)
+        return [row.get(k, 0.0) for k in range(count)]
+
+    slope, rows = value_and_jacobian(gradient, [0.0] * count, (), units)
+    return slope, [[rows[max(i, j)].get(min(i, j), 0.0) for j in range(count)] for i in range(count)]
 
 
 Matrix = Sequence[Scalars]

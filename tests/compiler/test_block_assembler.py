@@ -1,0 +1,128 @@
+"""Machine code of blocks written without LLVM: the same bits as LLVM's code, in files that the linker accepts."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.codegen.jit import emit, is_object_file, link
+from linkwork.compiler.codegen.llvm_instructions import Instructions
+from linkwork.compiler.codegen.llvm_ir import IrModule
+from linkwork.compiler.codegen.quick.block_assembler import BlockAssembler, NotSupported, can_assemble
+from linkwork.compiler.codegen.quick.object_file import object_file
+from linkwork.compiler.codegen.target import host
+from linkwork.compiler.program import FMA, FMS, FNMA
+from linkwork.expr.scalar.operations import BY_NAME
+
+pytestmark = pytest.mark.skipif(not can_assemble(host(), DOUBLE), reason="another processor or system")
+
+_NAMES = "neg add sub mul div sqrt abs sign floor copysign fmin fmax eq lt le and_ or_ not_ where"
+_OPERATIONS = [*(BY_NAME[name] for name in _NAMES.split()), *[FMA, FMS, FNMA] * 4]
+_SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e300, 5e-324, 0.5]
+
+
+def _write(f: Any, rng: random.Random, length: int, inputs: int, without: str = "") -> int:
+    """Write random instructions with a builder, store all values to %b, and return their number."""
+    operations = [operation for operation in _OPERATIONS if operation.name != without]
+    numbers = [f.get("%a", k) for k in range(inputs)] + [f.constant(x) for x in (0.5, -2.0, 1e300)]
+    truths: list[Any] = [f.operation(BY_NAME["lt"], numbers[:2])]
+    for _ in range(length):
+        operation = rng.choice(operations)
+        arguments = [rng.choice((truths if kind == "t" else numbers)[-40:]) for kind in operation.kinds]
+        value = f.operation(operation, arguments)
+        (truths if operation.logical else numbers).append(value)
+    for k, value in enumerate(numbers):
+        f.put(value, "%b", k)
+    for k, value in enumerate(truths, len(numbers)):
+        f.keep(BY_NAME["lt"], value, k, "%b")
+    again = f.operation(BY_NAME["where"], [f.fetch(BY_NAME["lt"], len(numbers), "%b"), *numbers[:2]])
+    f.put(again, "%b", 0)
+    return len(numbers) + len(truths)
+
+
+def _run(objects: list[bytes], x: np.ndarray, count: int) -> np.ndarray:
+    y = np.full(count + 1, 7.0)
+    code = link(objects, host(), "random.f")
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)(x.ctypes.data, y.ctypes.data)
+    assert y[-1] == 7.0  # nothing is written behind the results
+    return y[:-1]
+
+
+@pytest.mark.parametrize(("length", "special"), [(3, False), (900, False), (40, True), (900, True)])
+def test_bits_are_those_of_llvm(length: int, special: bool) -> None:
+    """Random programs, of few values and of more than registers, at usual and at special numbers."""
+    without = "copysign" if special else ""  # the sign of NaN is not specified
+    rng = random.Random(length)
+    seed = rng.random()
+    assembler = BlockAssembler(["%a", "%b"])
+    count = _write(assembler, random.Random(seed), length, 8, without)
+    code, start = assembler.machine_code()
+    ours = object_file([("random.f", code, start)])
+    assert is_object_file(ours)
+    module = IrModule("random")
+    f = Instructions("define void @.f(ptr %a, ptr %b)", host(), DOUBLE, 1, unchanging=False)
+    assert _write(f, random.Random(seed), length, 8, without) == count
+    module.add(f)
+    theirs = emit([f'target triple = "{host().triple}"\n{module}\nattributes #0 = {{ nounwind }}\n'], host())
+    for _ in range(4):
+        x = np.array([rng.choice(_SPECIAL) if special else rng.uniform(-2.0, 2.0) for _ in range(8)])
+        found, expected = _run([ours], x, count), _run(theirs, x, count)
+        same = (found.view(np.int64) == expected.view(np.int64)) | (np.isnan(found) & np.isnan(expected))
+        assert same.all(), (x, np.flatnonzero(~same), found[~same], expected[~same])
+
+
+def test_functions_of_one_object_file_call_nothing_and_are_found_by_name() -> None:
+    functions = []
+    for k in range(3):
+        f = BlockAssembler(["%a", "%b"])
+        f.put(f.operation(BY_NAME["mul"], [f.get("%a", 0), f.constant(float(k))]), "%b", 0)
+        functions.append((f"random.f{k}", *f.machine_code()))
+    object_ = object_file(functions)
+    for k in range(3):
+        x, y = np.array([3.0]), np.zeros(1)
+        code = link([object_], host(), f"random.f{k}")
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)(x.ctypes.data, y.ctypes.data)
+        assert y[0] == 3.0 * k
+
+
+def test_many_pointers_reach_the_code() -> None:
+    names = [f"%p{k}" for k in range(13)]
+    f = BlockAssembler(names)
+    total = f.constant(0.0)
+    for k, name in enumerate(names[:12]):
+        total = f.operation(FMA, [f.get(name, 1), f.constant(10.0**k), total])
+    f.put(total, "%p12", 0)
+    code = link([object_file([("random.f", *f.machine_code())])], host(), "random.f")
+    arrays = [np.array([0.0, k % 10.0]) for k in range(13)]
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 13)(code.address)(*(x.ctypes.data for x in arrays))
+    assert arrays[12][0] == 109876543210.0
+
+
+def test_pointers_in_a_list_reach_the_code() -> None:
+    names = [f"%p{k}" for k in range(20)]
+    f = BlockAssembler(["%out", "%list"], names)
+    total = f.constant(0.0)
+    for name in (*names, *names[3:5]):
+        total = f.operation(BY_NAME["add"], [total, f.get(name, 1)])
+    f.put(total, "%p7", 0)
+    f.put(total, "%out", 0)
+    code = link([object_file([("random.f", *f.machine_code())])], host(), "random.f")
+    arrays, out = [np.array([0.0, 2.0**k]) for k in range(20)], np.zeros(1)
+    listed = np.array([x.ctypes.data for x in arrays])
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)(out.ctypes.data, listed.ctypes.data)
+    assert out[0] == arrays[7][0] == 2.0**20 - 1.0 + 24.0
+
+
+def test_what_it_does_not_write_is_refused() -> None:
+    f = BlockAssembler(["%a"])
+    with pytest.raises(NotSupported):
+        f.operation(BY_NAME["sin"], [f.get("%a", 0)])
+    with pytest.raises(NotSupported):
+        BlockAssembler([f"%{k}" for k in range(14)])
+    assert not can_assemble(host(), SINGLE)
