@@ -333,9 +333,15 @@ def _frame_code(pointers: int, size: int) -> tuple[bytes, bytes]:
         )  # mov register, [rsp + ..]
     end = b"".join(_one_register(0x58, register) for register in reversed(restored)) + b"\xc3"  # pop; ret
     if size:
-        begin += struct.pack("<BBBI", 0x48, 0x81, 0xEC, size)  # sub rsp, size
+        # each page is touched, so that no stack overflows past its guard page
+        begin += (struct.pack("<BBBI", 0x48, 0x81, 0xEC, _PAGE) + _TOUCH) * (size // _PAGE)
+        begin += struct.pack("<BBBI", 0x48, 0x81, 0xEC, size % _PAGE)  # sub rsp, size
         end = struct.pack("<BBBI", 0x48, 0x81, 0xC4, size) + end  # add rsp, size
     return begin, end
+
+
+_PAGE = 4096  # [bytes]
+_TOUCH = b"\x83\x0c\x24\x00"  # or dword [rsp], 0
 
 
 def _one_register(code: int, register: int) -> bytes:
