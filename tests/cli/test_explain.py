@@ -115,7 +115,8 @@ def test_facts_of_the_code(linkwork, monkeypatch):
     made = json.loads(linkwork(*arguments).out)["code"]
     assert set(made) == CODE_KEYS
     assert made["cached"] is False
-    assert 0.0 < made["trace_seconds"] < made["compile_seconds"] <= made["trace_seconds"] + made["seconds"]
+    assert made["trace_seconds"] > 0.0
+    assert 0.0 < made["compile_seconds"] <= made["trace_seconds"] + made["seconds"]
     kernel = lw.load("quadruped").compile("forward_dynamics")
     program = kernel.program
     assert made["instructions"] == sum(program.operations.values())
