@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
 from pathlib import Path
@@ -81,6 +82,13 @@ def test_every_fence_closes() -> None:
         assert not begun, (page.name, begun)
 
 
+class _Finder(doctest.DocTestFinder):
+    """Finder of the examples of functions that are decorated, too, such as a robot's methods."""
+
+    def _from_module(self, module: Any, value: Any) -> bool:
+        return bool(super()._from_module(module, inspect.unwrap(value) if inspect.isroutine(value) else value))
+
+
 def test_docstrings(drawn: Any) -> None:
     attempted = 0
     modules = pkgutil.walk_packages(linkwork.__path__, "linkwork.")
@@ -88,9 +96,10 @@ def test_docstrings(drawn: Any) -> None:
         imported = importlib.import_module(module.name)
         is_room = module.name.count(".") == 1  # whose classes have their examples in other files
         if is_room or ">>>" in Path(imported.__file__ or "").read_text(encoding="utf-8"):
-            result = doctest.testmod(imported, optionflags=FLAGS)
-            assert result.failed == 0, module.name
-            attempted += result.attempted
+            runner = doctest.DocTestRunner(optionflags=FLAGS)
+            for examples in _Finder().find(imported, module.name):
+                attempted += runner.run(examples).attempted
+            assert runner.failures == 0, module.name
     attempted += doctest.testmod(linkwork, optionflags=FLAGS).attempted
     assert attempted >= 3
 

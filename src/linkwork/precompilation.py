@@ -40,7 +40,7 @@ class PrecompilingMethods(RobotBase):
     ) -> None:
         """Compile functions ahead of their first use, and store their best code in the cache on disk.
 
-        ``functions`` is a list with entries of three kinds, each also with a dict of options:
+        ``functions`` is a list with entries of three kinds:
 
         - functions of one kernel, requested as in `compile`: ``"inverse_dynamics"``, ``("jacobian", "hand")``.  They
           are compiled for one state and for batches, several in parallel.
@@ -56,7 +56,7 @@ class PrecompilingMethods(RobotBase):
 
         >>> import linkwork as lw
         >>> robot = lw.load("double_pendulum")
-        >>> robot.precompile(["inverse_dynamics", ("pose", "forearm"), "simulate"], progress=False)
+        >>> robot.precompile(["inverse_dynamics", ("pose", "tip"), "simulate"], progress=False)
 
         Raises the errors of `compile` for unknown functions, before anything is compiled, and the errors of the calls.
         """
