@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.compiler.cache import function_content
 from linkwork.compiler.cache.disk_cache import Cache, CacheWarning, Entry
 from linkwork.compiler.cache.function_content import UnknownContentError, content_digest
-from linkwork.compiler.trace import stored_traces
 from linkwork.compiler.trace import trace as module
 from linkwork.compiler.trace.trace import compile_guarded, compile_later
 from linkwork.errors import Status
@@ -277,7 +277,7 @@ def test_stored_traces_are_checked_when_debugging(traces, cache_folder, monkeypa
     compile_later(scaled(2.0), name="f", x=3, shift=())
     compile_later(scaled(2.0), name="f", x=3, shift=())
     assert traces == ["f", "f"]
-    monkeypatch.setattr(stored_traces, "content_digest", lambda *values: "incomplete")
+    monkeypatch.setattr(function_content, "content_digest", lambda *values: "incomplete")
     compile_later(scaled(3.0), name="f", x=3, shift=())
     with pytest.raises(AssertionError, match="the stored trace"):
         compile_later(scaled(4.0), name="f", x=3, shift=())

@@ -16,9 +16,14 @@ from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
 
-__all__ = ["DEBUG", "Recipe", "Source"]
+__all__ = ["DEBUG", "Recipe", "Source", "is_debugging"]
 
 DEBUG = "LINKWORK_DEBUG"
+
+
+def is_debugging() -> bool:
+    """Return True with LINKWORK_DEBUG in the environment: programs and stored traces are then verified."""
+    return os.environ.get(DEBUG, "") not in ("", "0")
 
 
 @dataclass(frozen=True)
@@ -77,10 +82,10 @@ class Source:
         """The program after all passes; with LINKWORK_DEBUG in the environment it is verified between them."""
         with self._lock:
             if self._program is None:
-                debug = os.environ.get(DEBUG, "") not in ("", "0")
                 from linkwork.compiler.passes import optimize
 
-                self._program = without_collections(optimize)(self.traced, without=self.without_passes, debug=debug)
+                options: dict[str, Any] = {"without": self.without_passes, "debug": is_debugging()}
+                self._program = without_collections(optimize)(self.traced, **options)
             return self._program
 
     def layout(self, real: FloatType) -> Lowered:

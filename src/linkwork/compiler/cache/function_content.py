@@ -20,7 +20,9 @@ from weakref import ref
 
 import numpy as np
 
-__all__ = ["UnknownContentError", "content_digest"]
+from linkwork.compiler.cache.disk_cache import digest
+
+__all__ = ["UnknownContentError", "content_digest", "content_key"]
 
 _OWN = __name__.partition(".")[0]
 _LIBRARIES = frozenset((*sys.stdlib_module_names, "numpy"))  # Python and NumPy, whose versions are part of keys
@@ -34,6 +36,14 @@ class UnknownContentError(TypeError):
 def content_digest(*values: Any) -> str:
     """Return a digest that is equal only for values of equal content.  Raises UnknownContentError."""
     return hashlib.sha256(_Encoder().tuple(values)).hexdigest()
+
+
+def content_key(kind: str, *values: Any) -> str | None:
+    """Return the name in the cache of what depends on these values; None if the content of one of them is unknown."""
+    try:
+        return f"{digest([content_digest(*values)], [kind])}-{kind}"
+    except UnknownContentError:
+        return None
 
 
 class _Encoder:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.compiler.cache.disk_cache import Entry, digest, shared
-from linkwork.compiler.cache.function_content import UnknownContentError, content_digest
+from linkwork.compiler.cache.disk_cache import Entry, shared
+from linkwork.compiler.cache.function_content import content_key
 
 __all__ = ["stored_array"]
 
@@ -21,11 +21,8 @@ def stored_array(name: str, depends_on: Sequence[Any], compute: Callable[[], np.
     of them is unknown, the array is computed.
     """
     cache = shared()
-    if cache is None:
-        return compute()
-    try:
-        key = f"{digest([content_digest(name, *depends_on)], ['array'])}-array"
-    except UnknownContentError:
+    key = None if cache is None else content_key("array", name, *depends_on)
+    if cache is None or key is None:
         return compute()
     entry = cache.load(key)
     if entry is not None:

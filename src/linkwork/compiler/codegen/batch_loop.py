@@ -10,6 +10,8 @@ The processor's floating-point flags are preserved (see `save_flags`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from linkwork.compiler.codegen.float_type import DOUBLE, vector
@@ -69,44 +71,32 @@ def loop_function(text: IrModule, layout: AnyLayout) -> None:
 
     Other modules define ``@block`` and, for few samples, ``@sample``.
     """
-    target = layout.target
     packing_functions(text, layout)
     if is_direct(layout):
         assert isinstance(layout, Layout)
         text.add(direct_function(layout, State.off_calls.offset))
     text.add(_range(layout))
     f = IrFunction("define void @.loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
-    f.declare(sample_declaration(layout.program))
-    if not isinstance(layout, SampleLayout):
-        f.declare("declare void @.block(ptr, ptr, ptr, i64)")
-    f.do("%nan = alloca i1, align 8")
-    f.store("i1", "false", "%nan")
-    flags = save_flags(f, target)
-    n = f.load("i64", "%dimensions")
-    arrays = _Arrays(f, layout)
-    interrupts = f.load("ptr", f.at("%data", State.interrupts.offset))
-    f.require(f.let(f"icmp eq i1 {f.let(f'call i1 @.ended(ptr {interrupts})')}, false"), "end")
-    scalar = f.all_of([f.let(f"icmp slt i64 {n}, {FEW}"), *arrays.whole, *arrays.apart()])
-    with f.when(scalar):
-        arrays.sample_by_sample(n)
-    with f.unless(scalar):
-        streamed = _streamed(f, layout, n)
-        thread_count, long = "1", f.let(f"icmp ugt i64 {n}, {_samples_in(_CHECK_INTERVAL, layout)}")
-        if threads_available():
-            allowed = f.load("i64", f.load("ptr", f.at("%data", State.threads.offset)))
-            useful = f.let(f"udiv i64 {n}, {_samples_in(_MIN_THREAD_WORK, layout)}")
-            fewer = f.let(f"icmp ult i64 {useful}, {allowed}")
-            thread_count = f.let(f"select i1 {fewer}, i64 {useful}, i64 {allowed}")
-            long = f.any_of("i1", [long, f.let(f"icmp ugt i64 {thread_count}, 1")])
-        with f.when(long):
-            samples = f"i64 {n}, i64 {thread_count}"
-            f.do(f"call void @.spread(ptr %args, ptr %steps, {samples}, ptr %data, ptr %nan, i1 {streamed})")
-        with f.unless(long):
-            f.do(f"call void @.range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan, i1 {streamed})")
-    _end_of_batch(f, layout, n, interrupts)
-    f.do("br label %end")
-    f.label("end")
-    restore_flags(f, target, flags)
+    with _loop_frame(f, layout) as (n, arrays, interrupts, scalar):
+        if not isinstance(layout, SampleLayout):
+            f.declare("declare void @.block(ptr, ptr, ptr, i64)")
+        with f.when(scalar):
+            arrays.sample_by_sample(n)
+        with f.unless(scalar):
+            streamed = _streamed(f, layout, n)
+            thread_count, long = "1", f.let(f"icmp ugt i64 {n}, {_samples_in(_CHECK_INTERVAL, layout)}")
+            if threads_available():
+                allowed = f.load("i64", f.load("ptr", f.at("%data", State.threads.offset)))
+                useful = f.let(f"udiv i64 {n}, {_samples_in(_MIN_THREAD_WORK, layout)}")
+                fewer = f.let(f"icmp ult i64 {useful}, {allowed}")
+                thread_count = f.let(f"select i1 {fewer}, i64 {useful}, i64 {allowed}")
+                long = f.any_of("i1", [long, f.let(f"icmp ugt i64 {thread_count}, 1")])
+            with f.when(long):
+                samples = f"i64 {n}, i64 {thread_count}"
+                f.do(f"call void @.spread(ptr %args, ptr %steps, {samples}, ptr %data, ptr %nan, i1 {streamed})")
+            with f.unless(long):
+                f.do(f"call void @.range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan, i1 {streamed})")
+        _end_of_batch(f, layout, n, interrupts)
     tile = layout.lanes * layout.vectors
     for function in (*_signal_functions(), *sharing_functions(tile, _samples_in(_CHECK_INTERVAL, layout)), f):
         text.add(function)
@@ -119,6 +109,25 @@ def few_function(text: IrModule, layout: Layout | ControlLayout) -> None:
     ``@sample``.
     """
     f = IrFunction("define void @.few(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
+    with _loop_frame(f, layout) as (n, arrays, interrupts, scalar):
+        with f.unless(scalar):
+            state = State.double_loop if layout.real is DOUBLE else State.float_loop
+            loop = f.load("ptr", f.at("%data", state.offset))
+            f.do(f"call void {loop}(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
+        with f.when(scalar):
+            arrays.sample_by_sample(n)
+            _end_of_batch(f, layout, n, interrupts)
+    for function in (*_signal_functions(), f):
+        text.add(function)
+
+
+@contextmanager
+def _loop_frame(f: IrFunction, layout: AnyLayout) -> Iterator[tuple[str, _Arrays, str, str]]:
+    """Emit the beginning and the end of a function that NumPy calls with a batch.
+
+    Yields the number of samples, their arrays, the address of `Interrupts`, and the flag that is true if the scalar
+    code computes them.  The body is skipped if the work was ended.
+    """
     f.declare(sample_declaration(layout.program))
     f.do("%nan = alloca i1, align 8")
     f.store("i1", "false", "%nan")
@@ -127,18 +136,10 @@ def few_function(text: IrModule, layout: Layout | ControlLayout) -> None:
     arrays = _Arrays(f, layout)
     interrupts = f.load("ptr", f.at("%data", State.interrupts.offset))
     f.require(f.let(f"icmp eq i1 {f.let(f'call i1 @.ended(ptr {interrupts})')}, false"), "end")
-    scalar = f.all_of([f.let(f"icmp slt i64 {n}, {FEW}"), *arrays.whole, *arrays.apart()])
-    with f.unless(scalar):
-        loop = f.load("ptr", f.at("%data", (State.double_loop if layout.real is DOUBLE else State.float_loop).offset))
-        f.do(f"call void {loop}(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
-    with f.when(scalar):
-        arrays.sample_by_sample(n)
-        _end_of_batch(f, layout, n, interrupts)
+    yield n, arrays, interrupts, f.all_of([f.let(f"icmp slt i64 {n}, {FEW}"), *arrays.whole, *arrays.apart()])
     f.do("br label %end")
     f.label("end")
     restore_flags(f, layout.target, flags)
-    for function in (*_signal_functions(), f):
-        text.add(function)
 
 
 def _signal_functions() -> tuple[IrFunction, ...]:

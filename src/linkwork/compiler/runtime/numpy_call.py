@@ -259,19 +259,16 @@ class GeneralCall:
             known = all(isinstance(x, (bool, int, float, np.ndarray, np.generic)) for x in arrays)
             inspect_types = (known or not in_main_interpreter()) and not any(map(is_double, arrays))
             loop = self._single if inspect_types and takes_single(arrays) else self._double
-            if in_main_interpreter() and self._is_few(arrays):
+            samples = self._largest_batch(arrays)
+            if in_main_interpreter() and samples < FEW:  # unless they broadcast to more
                 loop.make_few()
             else:
-                loop.make(best=self._is_long(arrays))
+                loop.make(best=samples >= MANY)
 
-    def _is_few(self, arrays: Sequence[Any]) -> bool:
-        """Return True for so few samples that they need no vector code, unless they broadcast to more."""
-        return all(np.size(x) < FEW * max(port.size, 1) for port, x in zip(self.inputs, arrays, strict=False))
-
-    def _is_long(self, arrays: Sequence[Any]) -> bool:
-        """Return True for so many samples that the best code is worth the wait."""
+    def _largest_batch(self, arrays: Sequence[Any]) -> int:
+        """Return the largest number of samples in one of the arrays."""
         pairs = zip(self.inputs, arrays, strict=False)
-        return any(np.size(x) >= MANY * max(port.size, 1) for port, x in pairs)
+        return max((np.size(x) // max(port.size, 1) for port, x in pairs), default=0)
 
     def _refuse_masked(self, arrays: Sequence[Any], ports: Sequence[Port]) -> None:
         """Raise ValueError for masked arrays: the values of their masked elements are unknown."""

@@ -6,16 +6,15 @@ is part of the names of the program's machine code.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from linkwork.compiler.build import DEBUG, Recipe
-from linkwork.compiler.cache.disk_cache import Entry, digest, shared
-from linkwork.compiler.cache.function_content import UnknownContentError, content_digest
+from linkwork.compiler.build import Recipe
+from linkwork.compiler.cache.disk_cache import Entry, shared
+from linkwork.compiler.cache.function_content import content_key
 from linkwork.compiler.cache.program_digest import content
 from linkwork.compiler.program import Port, Program
 from linkwork.expr.arrays.pytree import Leaf, TreeDef
@@ -38,13 +37,7 @@ def trace_key(name: str, functions: Sequence[Callable[..., Any] | None], shapes:
 
     ``functions`` are the function and its guards; ``shapes`` are the shapes of its inputs.
     """
-    if shared() is None:
-        return None
-    try:
-        known = content_digest(name, tuple(functions), dict(shapes))
-    except UnknownContentError:
-        return None
-    return f"{digest([known], ['trace'])}-trace"
+    return None if shared() is None else content_key("trace", name, tuple(functions), dict(shapes))
 
 
 def load_trace(key: str) -> StoredTrace | None:
@@ -65,7 +58,7 @@ def load_trace(key: str) -> StoredTrace | None:
 
 def store_trace(key: str, program: Program, form: TreeDef | None) -> StoredTrace:
     """Store a trace in the cache and return it.  A trace whose outputs have a local class is not stored."""
-    result = StoredTrace(program.outputs, form, program.in_double, content(program))
+    result = _described_trace(program, form)
     cache = shared()
     described = None if form is None else _described(form)
     if cache is not None and (form is None or described is not None):
@@ -87,14 +80,13 @@ def recipe_of(name: str, inputs: tuple[Port, ...], stored: StoredTrace, trace: C
 
 def check_trace(stored: StoredTrace, program: Program, form: TreeDef | None) -> None:
     """Raise AssertionError if a stored trace differs from a new one: then its name in the cache was incomplete."""
-    again = StoredTrace(program.outputs, form, program.in_double, content(program))
+    again = _described_trace(program, form)
     if again != stored:
         raise AssertionError(f"{program.name}: the stored trace {stored} differs from {again}")
 
 
-def are_checked() -> bool:
-    """Return True if stored traces are compared with new ones: with LINKWORK_DEBUG in the environment."""
-    return os.environ.get(DEBUG, "") not in ("", "0")
+def _described_trace(program: Program, form: TreeDef | None) -> StoredTrace:
+    return StoredTrace(program.outputs, form, program.in_double, content(program))
 
 
 def _described(form: TreeDef | Leaf) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.user_frames import line_of, source_of
-from linkwork.compiler.build import Recipe
+from linkwork.compiler.build import Recipe, is_debugging
 from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Port, Program
@@ -22,7 +22,6 @@ from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.compiler.trace.pytree_ports import PortTree, form_of_shapes, port_names, spaces_of_shapes
 from linkwork.compiler.trace.side_effects import SideEffects
 from linkwork.compiler.trace.stored_traces import (
-    are_checked,
     check_trace,
     load_trace,
     recipe_of,
@@ -117,8 +116,8 @@ def _lazy_kernel(
     called = _kernel_name(function, name)
     key = trace_key(called, (function, guards), shapes)
     stored = None if key is None else load_trace(key)
-    if stored is None or are_checked():
-        program, nesting, spaces = traced_function(function, called, shapes, guards, verified=are_checked())
+    if stored is None or is_debugging():
+        program, nesting, spaces = traced_function(function, called, shapes, guards, verified=is_debugging())
         if stored is not None:
             check_trace(stored, program, nesting.outputs)
         stored = None if key is None else stored or store_trace(key, program, nesting.outputs)

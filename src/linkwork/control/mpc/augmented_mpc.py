@@ -83,8 +83,6 @@ class AugmentedPlanner:
         """Return a call's inputs of both searches, without and with effort limits, except constants.
 
         The second result is the weights of terms by step, or None.
-
-        The second result are the weights of terms by step, or None.
         """
         tree = self.robot.tree
         shared = robot_inputs(tree, nominal_parameters(tree, self._arguments[-1]) | dict(parameters or {}))
