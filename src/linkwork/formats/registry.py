@@ -76,6 +76,16 @@ FORMATS: tuple[Format, ...] = (
         roots=("robot",),
         options=("continuous", "inertia"),
     ),
+    Format(
+        name="usd",
+        title="a USD stage",
+        reader="linkwork.formats.usd.usd_reader:read_usd",
+        suffixes=(".usd", ".usda", ".usdc", ".usdz"),
+        starts=(b"#usda", b"PXR-USDC"),
+        options=("package_dirs", "floating_base"),
+        package="pxr",
+        extra="usd",
+    ),
 )
 
 FOREIGN_ROOTS = {

@@ -1,0 +1,311 @@
+"""Layers of a USD stage, opened without access to files outside of given folders.
+
+A layer refers to other layers: sublayers, references and payloads.  Each file is read with a limit and becomes an
+anonymous layer in memory, whose references are replaced by those to other anonymous layers.  The composition of the
+stage therefore opens no file at all.  Files outside of the folder of the model and of the given folders are refused,
+by their real path, and so are addresses of networks and formats other than USD's own.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import posixpath
+import re
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linkwork._util.messages import quoted
+from linkwork.errors import Issue, Location, ModelError
+from linkwork.formats.file_reading import path_text, read_regular
+from linkwork.formats.usd.stage_size import check_nesting, check_size
+
+__all__ = ["MAX_BYTES", "diagnostics_collected", "opened_stage"]
+
+MAX_BYTES = 1 << 28  # of all layers of a stage together
+_MAX_LAYERS = 2000
+_MAX_MEMBERS = 10_000  # of a usdz archive
+_CRATE, _TEXT, _ZIP = b"PXR-USDC", b"#usda", b"PK\x03\x04"
+_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
+_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")
+_POSITION = re.compile(r"line (\d+)|:(\d+):(\d+):")
+
+
+def opened_stage(path: str | os.PathLike[str], folders: Any = None) -> Any:
+    """Return the stage of a file, with all of its payloads loaded.
+
+    ``folders`` are further folders whose files layers may refer to: a list, or a dict by name.  Raises ModelError:
+    DATA_SYNTAX, DATA_ENCODING, DATA_DEPTH, TOO_LARGE, WRONG_FORMAT, PATH_ESCAPE, URI_SCHEME, LAYER_MISSING,
+    COMPOSITION, UNSUPPORTED; and the errors of the operating system for the file itself.
+    """
+    from pxr import Usd
+
+    layers = _Layers(path, folders)
+    with diagnostics_collected():
+        root = layers.read_all()
+        check_size(layers.by_identifier(), root, Location(path_text(path)))
+        stage = Usd.Stage.Open(root, Usd.Stage.LoadAll)
+    issues = [
+        Issue("COMPOSITION", _composition_text(error), Location(path_text(path)))
+        for error in stage.GetCompositionErrors()
+    ]
+    if issues:
+        raise ModelError(issues[:20])
+    return stage
+
+
+@contextmanager
+def diagnostics_collected() -> Iterator[Any]:
+    """Collect the diagnostics of USD inside of a block, instead of printing them."""
+    from pxr import UsdUtils
+
+    delegate = UsdUtils.CoalescingDiagnosticDelegate()
+    try:
+        yield delegate
+    finally:
+        delegate.TakeUncoalescedDiagnostics()
+
+
+def _composition_text(error: Any) -> str:
+    text = re.sub(r"anon:0x[0-9a-f]+:", "", str(error))
+    return f"the stage cannot be composed: {text[:500]}"
+
+
+@dataclass(frozen=True)
+class _File:
+    """A layer's file: its real path, and the name of the member if the file is an archive."""
+
+    path: str
+    member: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path}[{self.member}]" if self.member else self.path
+
+
+class _Layers:
+    """The layers that a file refers to, directly or not, by file."""
+
+    def __init__(self, path: str | os.PathLike[str], folders: Any) -> None:
+        self.source = path_text(path)
+        self.first = os.path.realpath(self.source)
+        given = folders.values() if isinstance(folders, Mapping) else folders or ()
+        self.given = [os.path.realpath(os.path.expanduser(os.fspath(folder))) for folder in given]
+        self.roots = [os.path.dirname(self.first), *self.given]
+        self.archives: dict[str, dict[str, bytes]] = {}
+        self.layers: dict[_File, Any] = {}
+        self.bytes_left = MAX_BYTES
+
+    def by_identifier(self) -> dict[str, Any]:
+        return {layer.identifier: layer for layer in self.layers.values()}
+
+    def read_all(self) -> Any:
+        """Return the layer of the file after reading all layers that it refers to, and replacing the references."""
+        first = self._member_of(self.first, "")
+        waiting = [first]
+        self._open(first)
+        while waiting:
+            file = waiting.pop()
+            layer = self.layers[file]
+            for reference in layer.GetCompositionAssetDependencies():
+                target = self._file_of(file, reference)
+                if target not in self.layers:
+                    if len(self.layers) >= _MAX_LAYERS:
+                        raise self._error(
+                            file, "TOO_LARGE", f"the stage has more layers than the limit of {_MAX_LAYERS}"
+                        )
+                    self._open(target)
+                    waiting.append(target)
+                layer.UpdateCompositionAssetDependency(reference, self.layers[target].identifier)
+            known = self.by_identifier()
+            for reference in layer.GetCompositionAssetDependencies():
+                if reference not in known:
+                    raise self._error(file, "UNSUPPORTED", f"the reference {quoted(reference)} cannot be replaced")
+        return self.layers[first]
+
+    # -- names of files
+
+    def _file_of(self, file: _File, reference: str) -> _File:
+        """Return the file that a layer refers to, after the check of its path."""
+        if reference.startswith("`"):
+            raise self._error(file, "UNSUPPORTED", f"the reference {quoted(reference)} is an expression of variables")
+        scheme = _SCHEME.match(reference)
+        if scheme and (len(scheme[1]) > 1 or os.name != "nt"):
+            message = f"the reference {quoted(reference)} has the scheme {scheme[1]!r}: only files are opened"
+            raise self._error(file, "URI_SCHEME", message, "export the stage with its references as files")
+        if "\0" in reference or ":SDF_FORMAT_ARGS:" in reference:
+            raise self._error(file, "UNSUPPORTED", f"the reference {quoted(reference)} is not a path")
+        outer, _, member = reference.partition("[")
+        member = member.removesuffix("]")
+        if file.member and not os.path.isabs(outer):
+            inner = posixpath.normpath(posixpath.join(posixpath.dirname(file.member), outer))
+            if inner.startswith(".."):
+                raise self._error(file, "PATH_ESCAPE", f"the reference {quoted(reference)} leaves its archive")
+            return self._member_of(file.path, inner)
+        for base in (os.path.dirname(file.path), *self.given):
+            path = os.path.realpath(os.path.join(base, outer))
+            if not any(_is_inside(path, root) for root in self.roots):
+                hint = f"pass its folder: package_dirs=[{os.path.dirname(path)!r}]"
+                raise self._error(
+                    file, "PATH_ESCAPE", f"the reference {quoted(reference)} leaves the folder of the model", hint
+                )
+            if os.path.exists(path) or os.path.isabs(outer) or outer.startswith("."):
+                break
+        if not os.path.isfile(path):
+            message = f"the layer {quoted(reference)} does not exist; searched: {path}"
+            raise self._error(file, "LAYER_MISSING", message)
+        return self._member_of(path, member)
+
+    def _member_of(self, path: str, member: str) -> _File:
+        """Return the layer of a file, which is the named or the first member of an archive."""
+        if os.path.splitext(path)[1].lower() != ".usdz":
+            return _File(path)
+        if path not in self.archives:
+            self.archives[path] = self._archive(path)
+        members = self.archives[path]
+        if not member:
+            return _File(path, next(iter(members)))
+        if member not in members:
+            raise self._error(_File(path), "LAYER_MISSING", f"the archive has no layer {quoted(member)}")
+        return _File(path, member)
+
+    # -- content
+
+    def _read(self, path: str) -> bytes:
+        shown = self.source if path == self.first else path
+        try:
+            data = read_regular(shown, self.bytes_left)
+        except ModelError as error:
+            if error.code == "TOO_LARGE":
+                raise self._error(
+                    _File(path), "TOO_LARGE", f"the stage has more bytes than the limit of {MAX_BYTES}"
+                ) from None
+            raise
+        self.bytes_left -= len(data)
+        return data
+
+    def _archive(self, path: str) -> dict[str, bytes]:
+        """Return the layers in a usdz archive by name, in its order."""
+        data, file = self._read(path), _File(path)
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                entries = archive.infolist()
+                if len(entries) > _MAX_MEMBERS:
+                    raise self._error(
+                        file, "TOO_LARGE", f"the archive has more members than the limit of {_MAX_MEMBERS}"
+                    )
+                result = {}
+                for k, entry in enumerate(entries):
+                    name = posixpath.normpath(entry.filename)
+                    if name.startswith(("..", "/")) or "\\" in name:
+                        raise self._error(file, "PATH_ESCAPE", f"the archive has the member {quoted(entry.filename)}")
+                    is_layer = os.path.splitext(name)[1].lower() in _SUFFIXES[:3]
+                    if k == 0 and not is_layer:
+                        raise self._error(file, "DATA_SYNTAX", "the first member of the archive is not a USD layer")
+                    if not is_layer:
+                        continue
+                    if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
+                        message = f"the member {quoted(entry.filename)} is compressed or encrypted, which usdz excludes"
+                        raise self._error(file, "DATA_SYNTAX", message)
+                    if name in result:
+                        raise self._error(file, "DATA_SYNTAX", f"the archive has two members {quoted(name)}")
+                    result[name] = archive.read(entry)  # stored: at most the archive's size
+        except (
+            zipfile.BadZipFile,
+            NotImplementedError,
+            RuntimeError,
+            ValueError,
+            OSError,
+            EOFError,
+            KeyError,
+        ) as error:
+            if isinstance(error, ModelError):
+                raise
+            raise self._error(file, "DATA_SYNTAX", f"not a usdz archive: {error}") from None
+        if not result:
+            raise self._error(file, "DATA_SYNTAX", "the archive has no USD layer")
+        return result
+
+    def _open(self, file: _File) -> None:
+        suffix = os.path.splitext(file.member or file.path)[1].lower()
+        if suffix not in _SUFFIXES and file.path != self.first:
+            message = f"expected a layer ({', '.join(_SUFFIXES)}), got {quoted(os.path.basename(file.path))}"
+            raise self._error(file, "WRONG_FORMAT", message)
+        data = self.archives[file.path][file.member] if file.member else self._read(file.path)
+        if data.startswith(_ZIP):
+            raise self._error(file, "WRONG_FORMAT", "an archive whose name does not end in .usdz")
+        if not data.startswith((_CRATE, _TEXT)):
+            what = "is empty" if not data.strip() else f"begins with {data[:8]!r}"
+            raise self._error(
+                file, "DATA_SYNTAX", f"expected a USD layer, which begins with '#usda' or 'PXR-USDC'; this {what}"
+            )
+        self.layers[file] = self._from_text(file, data) if data.startswith(_TEXT) else self._from_crate(file, data)
+
+    def _from_text(self, file: _File, data: bytes) -> Any:
+        from pxr import Sdf
+
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise self._error(file, "DATA_ENCODING", f"not UTF-8: {error}") from None
+        if "\0" in text:
+            raise self._error(file, "DATA_SYNTAX", "the text contains NUL")
+        where = self._where(file)
+        check_nesting(text, where)
+        layer = Sdf.Layer.CreateAnonymous(f"{_plain(file)}.usda")
+        try:
+            read = layer.ImportFromString(text)
+        except Exception as error:  # Tf.ErrorException, which lists the errors of the parser
+            raise ModelError(_syntax_issue(str(error), where)) from None
+        if not read:
+            raise ModelError(Issue("DATA_SYNTAX", "the layer cannot be read", where))
+        return layer
+
+    def _from_crate(self, file: _File, data: bytes) -> Any:
+        from pxr import Sdf
+
+        layer = Sdf.Layer.CreateAnonymous(f"{_plain(file)}.usdc")
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            copy = Path(folder) / "layer.usdc"  # the bytes that were checked, under a name without syntax
+            copy.write_bytes(data)
+            try:
+                opened = Sdf.Layer.OpenAsAnonymous(str(copy))
+                if opened:
+                    layer.TransferContent(opened)
+            except Exception as error:  # Tf.ErrorException
+                raise ModelError(_syntax_issue(str(error), self._where(file))) from None
+        if not opened:
+            raise self._error(file, "DATA_SYNTAX", "the layer cannot be read")
+        return layer
+
+    def _where(self, file: _File) -> Location:
+        return Location(self.source if file.path == self.first and not file.member else str(file))
+
+    def _error(self, file: _File, code: str, message: str, hint: str | None = None) -> ModelError:
+        return ModelError(Issue(code, message, self._where(file), hint))
+
+
+def _plain(file: _File) -> str:
+    """Return a layer's name in messages of USD, without characters that have a meaning in identifiers."""
+    return re.sub(r"[^\w.-]", "_", os.path.splitext(os.path.basename(file.member or file.path))[0])
+
+
+def _is_inside(path: str, root: str) -> bool:
+    try:
+        return os.path.commonpath([path, root]) == root
+    except ValueError:  # other drives
+        return False
+
+
+def _syntax_issue(text: str, where: Location) -> Issue:
+    """Return the first error of the parser, with its line, from the text of USD's exception."""
+    message = text.partition(" : '")[2].partition("'\n")[0].strip() or text.strip()
+    found = _POSITION.search(message)
+    line = int(found[1] or found[2]) if found else None
+    column = int(found[3]) if found and found[3] else None
+    message = message.rpartition("pxrInternal")[0] or message if "pegtl" in message else message
+    return Issue("DATA_SYNTAX", f"not a USD layer: {message[:300]}", Location(where.file, line, column))
