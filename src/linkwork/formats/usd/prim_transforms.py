@@ -14,6 +14,7 @@ from linkwork.spatial.arguments import LARGEST
 __all__ = ["RigidPart", "Transforms", "pose_of"]
 
 _SHEAR = 1e-5  # cosine of two axes that count as perpendicular
+_ONE = 1e-9  # scales within this of 1 are 1
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Transforms:
         while one != body:
             own, is_absolute = self.local(one)
             if is_absolute:
-                return _inverse(part.pose) @ self.absolute(prim)
+                return np.asarray(_inverse(part.pose) @ self.absolute(prim))
             matrix, one = own @ matrix, one.GetParent()
         matrix = np.diag([*part.scale, 1.0]) @ matrix
         matrix[:3] *= units.length
@@ -101,7 +102,7 @@ class Transforms:
         rotation = rotation_of(units.turn @ (left @ right))
         translation = units.length * (units.turn @ matrix[:3, 3])
         return RigidPart(
-            Pose(rotation, Vec3.of(translation.tolist())), np.where(np.abs(scale - 1.0) < 1e-9, 1.0, scale)
+            Pose(rotation, Vec3.of(translation.tolist())), np.where(np.abs(scale - 1.0) < _ONE, 1.0, scale)
         )
 
     def _read(self, prim: Any) -> tuple[np.ndarray, bool]:
