@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public, public_methods
+from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork.collision.collision_pair_methods import CollisionMethods
 from linkwork.dynamics.derivative_methods import DerivativeMethods
@@ -26,7 +27,7 @@ from linkwork.model.tree import Report
 from linkwork.motion.methods import CartesianMethods, MotionMethods, ProfileMethods
 from linkwork.parts.actuation_methods import ActuationMethods
 from linkwork.parts.constraint_methods import ConstraintMethods, ForceElementMethods, LoopFileMethods
-from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry, Options, PackageDirs, read_robot
+from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry, Options, read_robot
 from linkwork.parts.methods import CompilingMethods, LimitMethods, StructureMethods
 from linkwork.parts.parameter_methods import ParameterMethods
 from linkwork.parts.plots import PlottingMethods
@@ -155,7 +156,7 @@ def load(
     continuous: Continuous = "angle",
     inertia: Inertias = "given",
     loops: str | os.PathLike[str] | None = None,
-    package_dirs: PackageDirs | None = None,
+    package_dirs: Folders | None = None,
 ) -> Robot:
     """Load a robot from a file, or a built-in robot by its name (`linkwork.robots.names`).
 

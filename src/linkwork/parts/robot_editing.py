@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -10,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.file_search import Folders
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import edits
@@ -200,7 +200,7 @@ class CollisionHullMethods(Constructors):
     @edits
     def with_collision_hulls(
         self,
-        folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        folders: Folders,
         *,
         max_vertices: int | None = 32,
         decompose: bool = False,
