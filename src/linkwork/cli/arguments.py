@@ -62,6 +62,12 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="report repairable problems as errors")
     parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
     parser.add_argument("--loops", metavar="FILE", help="a JSON or YAML file that closes the robot's loops")
+    parser.add_argument(
+        "--xacro", action="store_true", help="expand a xacro file, a program that can run code: only if you trust it"
+    )
+    parser.add_argument(
+        "--argument", metavar="NAME=VALUE", action="append", type=_pair, help="the value of an argument of a xacro file"
+    )
     for name, (about, choices) in _CHOICES.items():
         parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=f"{about} (default: {choices[0]})")
 
@@ -76,6 +82,14 @@ _CHOICES = {
 }
 
 
+def _pair(text: str) -> tuple[str, str]:
+    """Return a name and a value from NAME=VALUE.  Raises argparse.ArgumentTypeError."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
+    return name, value
+
+
 def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
     """Return the robot that the arguments name.  Raises CommandError.
 
@@ -83,8 +97,10 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
     """
     options = {
         name: getattr(arguments, name)
-        for name in ("format", "floating_base", "strict", "multi_root", "loops", *_CHOICES)
+        for name in ("format", "floating_base", "strict", "multi_root", "loops", "xacro", *_CHOICES)
     }
+    if arguments.argument:
+        options["arguments"] = dict(arguments.argument)
     return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from linkwork._util.messages import nearest, printable, quoted
 from linkwork.errors import Issue
 from linkwork.formats.urdf.urdf_transmissions import states_drive
+from linkwork.formats.xacro_files import XACRO_HINT
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
 
@@ -221,5 +222,4 @@ def _check_foreign(log: _Log, element: Element, inside: str, kind: _Kind) -> Non
 
 
 def _refuse_xacro(log: _Log, element: Element, item: str) -> None:
-    hint = "expand the file with xacro (or xacrodoc) and load the result"
-    log.add(("", "xacro"), element, "XACRO", f"{item} is xacro, not URDF", hint)
+    log.add(("", "xacro"), element, "XACRO", f"{item} is xacro, not URDF", XACRO_HINT)

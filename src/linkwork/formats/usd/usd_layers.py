@@ -14,15 +14,17 @@ import posixpath
 import re
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from linkwork._util.file_search import FileSearchError
 from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError
 from linkwork.formats.file_reading import path_text, read_regular
+from linkwork.formats.resource_paths import resource_paths, search_issue
 from linkwork.formats.usd.stage_size import check_nesting, check_size
 
 __all__ = ["MAX_BYTES", "diagnostics_collected", "opened_stage"]
@@ -32,7 +34,6 @@ _MAX_LAYERS = 2000
 _MAX_MEMBERS = 10_000  # of a usdz archive
 _CRATE, _TEXT, _ZIP = b"PXR-USDC", b"#usda", b"PK\x03\x04"
 _SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
-_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")
 _POSITION = re.compile(r"line (\d+)|:(\d+):(\d+):")
 
 
@@ -93,9 +94,7 @@ class _Layers:
     def __init__(self, path: str | os.PathLike[str], folders: Any) -> None:
         self.source = path_text(path)
         self.first = os.path.realpath(self.source)
-        given = folders.values() if isinstance(folders, Mapping) else folders or ()
-        self.given = [os.path.realpath(os.path.expanduser(os.fspath(folder))) for folder in given]
-        self.roots = [os.path.dirname(self.first), *self.given]
+        self.search = resource_paths(self.first, folders)
         self.archives: dict[str, dict[str, bytes]] = {}
         self.layers: dict[_File, Any] = {}
         self.bytes_left = MAX_BYTES
@@ -133,10 +132,6 @@ class _Layers:
         """Return the file that a layer refers to, after the check of its path."""
         if reference.startswith("`"):
             raise self._error(file, "UNSUPPORTED", f"the reference {quoted(reference)} is an expression of variables")
-        scheme = _SCHEME.match(reference)
-        if scheme and (len(scheme[1]) > 1 or os.name != "nt"):
-            message = f"the reference {quoted(reference)} has the scheme {scheme[1]!r}: only files are opened"
-            raise self._error(file, "URI_SCHEME", message, "export the stage with its references as files")
         if "\0" in reference or ":SDF_FORMAT_ARGS:" in reference:
             raise self._error(file, "UNSUPPORTED", f"the reference {quoted(reference)} is not a path")
         outer, _, member = reference.partition("[")
@@ -146,18 +141,10 @@ class _Layers:
             if inner.startswith(".."):
                 raise self._error(file, "PATH_ESCAPE", f"the reference {quoted(reference)} leaves its archive")
             return self._member_of(file.path, inner)
-        for base in (os.path.dirname(file.path), *self.given):
-            path = os.path.realpath(os.path.join(base, outer))
-            if not any(_is_inside(path, root) for root in self.roots):
-                hint = f"pass its folder: package_dirs=[{os.path.dirname(path)!r}]"
-                raise self._error(
-                    file, "PATH_ESCAPE", f"the reference {quoted(reference)} leaves the folder of the model", hint
-                )
-            if os.path.exists(path) or os.path.isabs(outer) or outer.startswith("."):
-                break
-        if not os.path.isfile(path):
-            message = f"the layer {quoted(reference)} does not exist; searched: {path}"
-            raise self._error(file, "LAYER_MISSING", message)
+        try:
+            path = os.path.realpath(self.search.find(outer, near=[os.path.dirname(file.path)]))
+        except FileSearchError as error:
+            raise ModelError(search_issue(error, self._where(file), "LAYER_MISSING")) from None
         return self._member_of(path, member)
 
     def _member_of(self, path: str, member: str) -> _File:
@@ -292,13 +279,6 @@ class _Layers:
 def _plain(file: _File) -> str:
     """Return a layer's name in messages of USD, without characters that have a meaning in identifiers."""
     return re.sub(r"[^\w.-]", "_", os.path.splitext(os.path.basename(file.member or file.path))[0])
-
-
-def _is_inside(path: str, root: str) -> bool:
-    try:
-        return os.path.commonpath([path, root]) == root
-    except ValueError:  # other drives
-        return False
 
 
 def _syntax_issue(text: str, where: Location) -> Issue:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.file_search import Folders
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.file_reading import path_text, require_path
 from linkwork.formats.usd.body_masses import Collider, body_inertia
@@ -41,7 +41,7 @@ def read_usd(
     *,
     strict: bool = False,
     floating_base: bool | None = None,
-    package_dirs: Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]] | None = None,
+    package_dirs: Folders | None = None,
 ) -> Description:
     """Return the description of all robots in a USD stage.
 

@@ -16,6 +16,8 @@ from linkwork._util.unknown_options import option_hint
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import ModelWarning, UnknownNameError
 from linkwork.formats import Format, registry
+from linkwork.formats.file_reading import path_text
+from linkwork.formats.xacro_files import XacroArguments, expanded_xacro
 from linkwork.model.attached_constraints import attached
 from linkwork.model.description import Description
 from linkwork.model.tree import Tree
@@ -45,6 +47,8 @@ class LoadOptions(BuildOptions, total=False):
     continuous: Continuous
     loops: str | os.PathLike[str] | None
     package_dirs: Folders | None
+    xacro: bool
+    arguments: XacroArguments | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +67,11 @@ class Options:
     inertia: Inertias = "given"
     loops: str | os.PathLike[str] | None = None
     package_dirs: Folders | None = None
+    xacro: bool = False
+    arguments: XacroArguments | None = None
 
     def __post_init__(self) -> None:
-        for name in ("floating_base", "strict", "multi_root"):
+        for name in ("floating_base", "strict", "multi_root", "xacro"):
             value = getattr(self, name)
             if value is None and name == "floating_base":
                 continue  # as the file says
@@ -124,8 +130,25 @@ def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Fo
         path = os.path.expanduser(robot)
         if isinstance(robot, str) and robot.isidentifier() and not os.path.exists(robot):
             raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names())
+    if options.xacro:
+        return options.tree(_expanded(path, options, chosen))
+    if options.arguments is not None:
+        raise TypeError("load: arguments: values are for a xacro file: pass xacro=True too")
     chosen = registry.find_format(path) if chosen is None else chosen
     return options.tree(chosen.read(path, strict=options.strict, **_options_of(chosen, options)))
+
+
+def _expanded(path: Any, options: Options, chosen: Format | None) -> Description:
+    """Return the description of the URDF to which a xacro file expands."""
+    from linkwork.formats import parse_urdf
+
+    if chosen is not None and chosen.name != "urdf":
+        raise TypeError(f"load: format: a xacro file expands to a URDF file, not to {chosen.title}")
+    text = expanded_xacro(path, options.arguments, options.package_dirs)
+    source = f"{path_text(path)} (expanded)"
+    return parse_urdf(
+        text, source=source, strict=options.strict, continuous=options.continuous, inertia=options.inertia
+    )
 
 
 def _options_of(chosen: Format, options: Options) -> dict[str, Any]:
@@ -139,7 +162,7 @@ def _options_of(chosen: Format, options: Options) -> dict[str, Any]:
     return {name: getattr(options, name) for name in chosen.options}
 
 
-_OF_EVERY_FORMAT = ("floating_base", "gravity", "strict", "loops")
+_OF_EVERY_FORMAT = ("floating_base", "gravity", "strict", "loops", "xacro", "arguments")
 """Options that apply to files of every format; a reader may take them besides."""
 
 
