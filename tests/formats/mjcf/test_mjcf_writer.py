@@ -107,3 +107,72 @@ def test_bundled_robots():
     for name in robots.names():
         tree, q, v = with_state(stripped(lw.load(name).tree), rng)
         check(tree, q, v)
+
+
+SCENE = """<mujoco model="scene"><compiler angle="radian"/><option gravity="0.1 0 -9.7"/>
+<default><geom rgba="0.2 0.4 0.6 1"/></default>
+<asset><mesh name="wedge" vertex="0 0 0 0.1 0 0 0 0.1 0 0 0 0.1 0.1 0.1 0"/></asset>
+<worldbody>
+ <geom name="floor" type="plane" size="0 0 1" friction="0.9 0.005 0.0001"/><site name="mark" pos="1 2 3"/>
+ <body name="trunk" pos="0 0 1"><freejoint name="base"/><inertial pos="0.01 0.02 0" mass="3" diaginertia="0.02 0.03 0.04"/>
+  <geom type="box" size="0.1 0.2 0.3" friction="0.7 0.005 0.0001"/>
+  <body name="arm" pos="0.1 0 0.2" quat="0.9 0.1 0.2 0.3"><joint name="turn" axis="0 1 0" pos="0.02 0 0.01" damping="0.3"
+     armature="0.05" stiffness="8" springref="0.2" range="-1 2" actuatorfrcrange="-30 30" frictionloss="0.1"/>
+   <joint name="lift" type="slide" axis="0 0 1" damping="0.2"/>
+   <inertial pos="0 0 0.1" mass="1" diaginertia="0.01 0.012 0.005"/><geom type="capsule" size="0.05 0.1"/>
+   <site name="tip" pos="0 0 0.3" quat="0.5 0.5 0.5 0.5"/>
+   <body name="ball" pos="0 0 0.3"><joint name="socket" type="ball" damping="0.1"/>
+    <inertial pos="0 0.05 0.1" mass="0.7" diaginertia="0.01 0.012 0.005"/><geom type="mesh" mesh="wedge"/></body>
+   <body name="cart" pos="0 0.2 0.3"><joint name="rail" type="slide" axis="1 0 0"/>
+    <inertial pos="0 0 0" mass="0.4" diaginertia="0.01 0.012 0.005"/>
+    <body name="cog" pos="0.1 0 0"><joint name="spin" axis="1 0 0"/>
+     <inertial pos="0.1 0 0" mass="0.2" diaginertia="0.01 0.012 0.005"/></body></body></body></body>
+</worldbody>
+<contact><exclude body1="trunk" body2="cart"/></contact>
+<equality><joint name="cubic" joint1="rail" joint2="spin" polycoef="0.1 0.2 0.3 0.4 0.5"/>
+ <weld name="held" body1="arm" body2="cog" relpose="0.1 0.2 0.3 0.9 0.1 0.3 0.3"/>
+ <connect name="pinned" site1="mark" site2="tip"/></equality>
+<tendon><fixed name="both"><joint joint="rail" coef="0.5"/><joint joint="spin" coef="-2"/></fixed></tendon>
+<actuator><position name="servo" joint="turn" kp="40" kv="3" ctrlrange="-1 1"/><motor name="motor" joint="rail" gear="2"/>
+ <velocity name="speed" joint="spin" kv="30" forcerange="-4 4"/><general name="tendon" tendon="both" gainprm="3" biastype="affine" biasprm="1 -2 -0.5"/>
+ <motor name="thrust" site="tip" gear="1 2 3 0.1 0.2 0.3"/><position name="pull" site="tip" refsite="mark" kp="5" gear="1 0 2 0 3 0"/>
+ <motor name="twist" joint="socket" gear="1 2 3"/></actuator>
+<keyframe><key name="bent" qpos="1 2 3 0.5 0.5 0.5 0.5 0.3 0.1 0.5 0.5 -0.5 0.5 0.2 0.4" qvel="1 2 3 4 5 6 7 8 9 10 11 12 13"
+  ctrl="0.1 0.2 0.3 0.4 0.5 0.6 0.7"/></keyframe></mujoco>"""
+
+
+def test_a_file_is_read_written_and_read():
+    first = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(SCENE)).tree
+    text, report = mjcf_text(first)
+    second = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(text)).tree
+    assert {issue.code for issue in report.warnings} <= {"NOT_WRITTEN"}
+    for one, other in zip(first.bodies, second.bodies, strict=True):
+        for name in ("name", "parent", "joint_name", "joint", "limits", "damping", "friction", "drive"):
+            assert getattr(one, name) == getattr(other, name), (one.name, name)
+        for name in ("placement", "rotor"):
+            assert near(getattr(one, name), getattr(other, name))
+    assert [frame.name for frame in first.links] == [frame.name for frame in second.links]
+    for frame in first.frames:
+        other = second.frame(frame.name)
+        assert near(frame.placement, other.placement)
+        assert [type(x.shape) for x in frame.collisions] == [type(x.shape) for x in other.collisions]
+        assert [x.friction for x in frame.collisions] == [x.friction for x in other.collisions]
+        inertias = [[x.mass, *x.moment, *x.about.elements()] for x in (frame.inertia, other.inertia)]
+        assert inertias[1] == pytest.approx(inertias[0], rel=1e-14, abs=1e-15)
+    assert second.actuators == first.actuators
+    assert [type(x) for x in second.constraints] == [type(x) for x in first.constraints]
+    assert {frozenset((x.a, x.b)) for x in second.disabled_collisions} == {
+        frozenset((x.a, x.b)) for x in first.disabled_collisions
+    }
+    assert second.gravity == first.gravity
+    (key,), (again,) = first.named_configurations, second.named_configurations
+    assert again.controls == key.controls
+    for pairs, others in ((key.q, again.q), (key.v, again.v)):
+        for (name, values), (same, numbers) in zip(pairs, others, strict=True):
+            assert name == same and numbers == pytest.approx(values, rel=1e-14, abs=1e-15)
+    with pytest.raises(ModelError, match="NOT_WRITTEN"):
+        mjcf_text(lw.load("arm7").tree, strict=True)  # its velocity limits
+
+
+def near(X, Y):
+    return [*Y.elements()] == pytest.approx([*X.elements()], rel=1e-15, abs=1e-15)

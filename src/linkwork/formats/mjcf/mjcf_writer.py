@@ -81,7 +81,12 @@ class MjcfDocument:
         return link.name, _between(link.placement, named.placement)
 
     def site(self, name: str, frame: str, pose: Pose) -> str:
-        """Add a site at a pose in a frame, and return its name, which is ``name`` or a name like it."""
+        """Add a site at a pose in a frame, and return its name, which is ``name`` or a name like it.
+
+        A frame that is a site already is returned if the pose is the identity.
+        """
+        if frame in self.sites and pose.is_identity:
+            return frame
         unique, count = name, 1
         while unique in self.sites:
             count += 1
