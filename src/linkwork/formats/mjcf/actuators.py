@@ -12,7 +12,7 @@ from typing import Any
 
 from linkwork.errors import Location
 from linkwork.formats.mjcf.bodies_and_joints import Structure
-from linkwork.formats.mjcf.compiled_model import CompiledModel
+from linkwork.formats.mjcf.compiled_model import WORLD_LINK, CompiledModel
 from linkwork.formats.mjcf.equalities import FixedTendon
 from linkwork.model.actuator import FREE, Actuator
 from linkwork.model.description import ActuatorDescription, FrameDescription
@@ -147,8 +147,8 @@ class _Reader:
                 if self.types[one] in ("hinge", "slide"):
                     return self.on_joint(one, gear, i)
                 if self.types[one] == "ball":
-                    return self.on_ball_in_parent(one, gear, name, where)
-                raise _Unsupported("a force on a free joint along the world's axes")
+                    return self.on_ball_in_parent(one, gear, where)
+                return self.on_free_in_world(one, (*gear[3:6], *gear[0:3]), i)
             case "tendon":
                 if one not in self.tendons:
                     raise _Unsupported("it acts on a spatial tendon")
@@ -163,37 +163,47 @@ class _Reader:
         if joint not in self.moving:
             raise _Unsupported(f"joint {joint!r} is fixed")
         if kind == "free":
-            if any(gear[:3]):
-                raise _Unsupported("a force on a free joint along the world's axes")
-            if any(self.gain[i][1:2]) or (self.bias_types[i] == "affine" and self.bias[i][1]):
-                raise _Unsupported("on a free joint its length is zero")
-            return {"joints": ((joint, (*gear[3:6], 0.0, 0.0, 0.0)),)}
+            if not any(gear[:3]):
+                self.check_free(i)
+                return {"joints": ((joint, (*gear[3:6], 0.0, 0.0, 0.0)),)}
+            if any(gear[3:6]):
+                raise _Unsupported("a force in the world's axes together with a torque in the body's axes")
+            return self.on_free_in_world(j, (0.0, 0.0, 0.0, *gear[0:3]), i)
         return {"joints": ((joint, tuple(gear[: 3 if kind == "ball" else 1])),)}
 
-    def on_ball_in_parent(self, j: int, gear: Sequence[float], name: str, where: Location) -> dict[str, Any]:
-        """Return a torque with constant axes in the link before a ball joint.
+    def on_free_in_world(self, j: int, wrench: Sequence[float], i: int) -> dict[str, Any]:
+        """Return a wrench (moment; force) in the world's axes on the origin of a free body."""
+        if self.source.joints[j] not in self.moving or not any(wrench):
+            raise _Unsupported("its joint is fixed, or its gear is zero")
+        self.check_free(i)
+        body = self.source.bodies[self.source.array("jnt_bodyid")[j]]
+        return {"frame": body, "wrench": tuple(wrench), "relative_to": WORLD_LINK}
 
-        It acts on that link's frame with the opposite sign, so that the link after the joint feels it.
-        """
+    def check_free(self, i: int) -> None:
+        """Raise _Unsupported if the force depends on a free joint's length, which is zero in MuJoCo."""
+        gain = self.gain_types[i] == "affine" and self.gain[i][1]
+        if gain or (self.bias_types[i] == "affine" and self.bias[i][1]):
+            raise _Unsupported("its force depends on the length of a free joint, which is always zero")
+
+    def on_ball_in_parent(self, j: int, gear: Sequence[float], where: Location) -> dict[str, Any]:
+        """Return a torque with constant axes in the link before a ball joint, on the link after it."""
         joint = next(one for one in self.structure.joints if one.name == self.source.joints[j])
         frame = self.source.frame_names.new(f"{joint.name}_parent")
         self.frames.append(FrameDescription(frame, joint.parent, joint.placement, where))
-        wrench = (*(-x for x in gear[:3]), 0.0, 0.0, 0.0)
-        return {"frame": frame, "wrench": wrench, "relative_to": joint.child}
+        return {"frame": joint.child, "wrench": (*gear[:3], 0.0, 0.0, 0.0), "relative_to": frame}
 
     def on_site(self, one: int, other: int, gear: Sequence[float]) -> dict[str, Any]:
+        """Return a wrench on a site, in its axes, or in those of a reference site, on which the opposite acts."""
         source = self.source
         bodies = source.array("site_bodyid")
         if not any(gear):
             raise _Unsupported("its gear is zero")
+        wrench = (*gear[3:6], *gear[0:3])
         if other < 0:
-            return {"frame": source.sites[one], "wrench": (*gear[3:6], *gear[0:3])}
-        if any(gear[:3]):
-            raise _Unsupported("a force in the axes of its refsite")
+            return {"frame": source.sites[one], "wrench": wrench}
         if self.rigid[source.bodies[bodies[one]]] == self.rigid[source.bodies[bodies[other]]]:
             raise _Unsupported("site and refsite are on one rigid body")
-        wrench = (*(-x for x in gear[3:6]), 0.0, 0.0, 0.0)
-        return {"frame": source.sites[other], "wrench": wrench, "relative_to": source.sites[one]}
+        return {"frame": source.sites[one], "wrench": wrench, "relative_to": source.sites[other]}
 
 
 def _three(values: Sequence[float]) -> tuple[float, float, float]:

@@ -114,9 +114,10 @@ def _own_dynamics(source: CompiledModel, i: int) -> list[str]:
 
 
 def listed_words(words: Sequence[str]) -> str:
-    """Return "a is", "a and b are" and so on."""
-    text = " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-    return f"{text} {'is' if len(words) == 1 and not words[0].endswith('s') else 'are'}"
+    """Return the subject of a sentence and its verb: "stiffness is", "stiffness and damping are"."""
+    if len(words) == 1:
+        return f"{words[0]} {'are' if words[0].startswith('limits') else 'is'}"
+    return f"{', '.join(words[:-1])} and {words[-1]} are"
 
 
 class _Reader:

@@ -56,7 +56,7 @@ def read_mjcf(
     files = check_files(path, [path_text(root) for root in roots], findings)
     model, warnings = _compiled(file, files)
     source = CompiledModel(model, file, files.lines)
-    source.issues += [Issue("COMPILER", f"MuJoCo: {text}", Location(file)) for text in warnings]
+    source.issues += [Issue("IGNORED", f"MuJoCo: {text}", Location(file)) for text in warnings]
     return _describe(source, findings, floating_base)
 
 
