@@ -1,12 +1,13 @@
 """Robots written as MJCF: read by MuJoCo, they have the same poses, energies, actuators and constraints."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork import Actuator, joints, robots
+from linkwork import joints, robots
 from linkwork.errors import ModelError
 from linkwork.formats.mjcf.mjcf_writer import mjcf_text
 from linkwork.model.named_state import NamedState
@@ -77,6 +78,14 @@ def check(tree, q, v):
     return model, data, report
 
 
+def is_written(tree):
+    try:
+        mjcf_text(tree)
+    except ModelError:
+        return False
+    return True
+
+
 def stripped(tree):
     """The tree without springs, whose energy MuJoCo adds to that of gravity."""
     return replace(tree, bodies=tuple(replace(body, drive=type(body.drive)()) for body in tree.bodies))
@@ -91,11 +100,10 @@ def test_joints_of_all_types_that_mujoco_has():
                 break
             tree = stripped(random_tree(rng, 3, types=[kind, joints.Revolute], shape="chain"))
             tree, q, v = with_state(tree, rng)
-            try:
-                check(tree, q, v)
-                written += 1
-            except ModelError as error:  # a ball or a free joint inside of another, or not on the world
-                assert kind.__name__.startswith(("Composite", "Reversed", "Floating")), error
+            if kind.__name__.startswith(("Composite", "Reversed", "Floating")) and not is_written(tree):
+                continue  # a ball or a free joint inside of another, or not on the world
+            check(tree, q, v)
+            written += 1
         assert written, kind
     for kind in (joints.Helical, joints.Ellipsoid):
         with pytest.raises(ModelError, match="MJCF has no joint of type"):
@@ -109,36 +117,7 @@ def test_bundled_robots():
         check(tree, q, v)
 
 
-SCENE = """<mujoco model="scene"><compiler angle="radian"/><option gravity="0.1 0 -9.7"/>
-<default><geom rgba="0.2 0.4 0.6 1"/></default>
-<asset><mesh name="wedge" vertex="0 0 0 0.1 0 0 0 0.1 0 0 0 0.1 0.1 0.1 0"/></asset>
-<worldbody>
- <geom name="floor" type="plane" size="0 0 1" friction="0.9 0.005 0.0001"/><site name="mark" pos="1 2 3"/>
- <body name="trunk" pos="0 0 1"><freejoint name="base"/><inertial pos="0.01 0.02 0" mass="3" diaginertia="0.02 0.03 0.04"/>
-  <geom type="box" size="0.1 0.2 0.3" friction="0.7 0.005 0.0001"/>
-  <body name="arm" pos="0.1 0 0.2" quat="0.9 0.1 0.2 0.3"><joint name="turn" axis="0 1 0" pos="0.02 0 0.01" damping="0.3"
-     armature="0.05" stiffness="8" springref="0.2" range="-1 2" actuatorfrcrange="-30 30" frictionloss="0.1"/>
-   <joint name="lift" type="slide" axis="0 0 1" damping="0.2"/>
-   <inertial pos="0 0 0.1" mass="1" diaginertia="0.01 0.012 0.005"/><geom type="capsule" size="0.05 0.1"/>
-   <site name="tip" pos="0 0 0.3" quat="0.5 0.5 0.5 0.5"/>
-   <body name="ball" pos="0 0 0.3"><joint name="socket" type="ball" damping="0.1"/>
-    <inertial pos="0 0.05 0.1" mass="0.7" diaginertia="0.01 0.012 0.005"/><geom type="mesh" mesh="wedge"/></body>
-   <body name="cart" pos="0 0.2 0.3"><joint name="rail" type="slide" axis="1 0 0"/>
-    <inertial pos="0 0 0" mass="0.4" diaginertia="0.01 0.012 0.005"/>
-    <body name="cog" pos="0.1 0 0"><joint name="spin" axis="1 0 0"/>
-     <inertial pos="0.1 0 0" mass="0.2" diaginertia="0.01 0.012 0.005"/></body></body></body></body>
-</worldbody>
-<contact><exclude body1="trunk" body2="cart"/></contact>
-<equality><joint name="cubic" joint1="rail" joint2="spin" polycoef="0.1 0.2 0.3 0.4 0.5"/>
- <weld name="held" body1="arm" body2="cog" relpose="0.1 0.2 0.3 0.9 0.1 0.3 0.3"/>
- <connect name="pinned" site1="mark" site2="tip"/></equality>
-<tendon><fixed name="both"><joint joint="rail" coef="0.5"/><joint joint="spin" coef="-2"/></fixed></tendon>
-<actuator><position name="servo" joint="turn" kp="40" kv="3" ctrlrange="-1 1"/><motor name="motor" joint="rail" gear="2"/>
- <velocity name="speed" joint="spin" kv="30" forcerange="-4 4"/><general name="tendon" tendon="both" gainprm="3" biastype="affine" biasprm="1 -2 -0.5"/>
- <motor name="thrust" site="tip" gear="1 2 3 0.1 0.2 0.3"/><position name="pull" site="tip" refsite="mark" kp="5" gear="1 0 2 0 3 0"/>
- <motor name="twist" joint="socket" gear="1 2 3"/></actuator>
-<keyframe><key name="bent" qpos="1 2 3 0.5 0.5 0.5 0.5 0.3 0.1 0.5 0.5 -0.5 0.5 0.2 0.4" qvel="1 2 3 4 5 6 7 8 9 10 11 12 13"
-  ctrl="0.1 0.2 0.3 0.4 0.5 0.6 0.7"/></keyframe></mujoco>"""
+SCENE = (Path(__file__).parent / "every_element.xml").read_text()
 
 
 def test_a_file_is_read_written_and_read():
@@ -165,11 +144,12 @@ def test_a_file_is_read_written_and_read():
         frozenset((x.a, x.b)) for x in first.disabled_collisions
     }
     assert second.gravity == first.gravity
-    (key,), (again,) = first.named_configurations, second.named_configurations
-    assert again.controls == key.controls
-    for pairs, others in ((key.q, again.q), (key.v, again.v)):
-        for (name, values), (same, numbers) in zip(pairs, others, strict=True):
-            assert name == same and numbers == pytest.approx(values, rel=1e-14, abs=1e-15)
+    for key, again in zip(first.named_configurations, second.named_configurations, strict=True):
+        assert (again.name, again.controls) == (key.name, key.controls)
+        for pairs, others in ((key.q, again.q), (key.v or (), again.v or ())):
+            for (name, values), (same, numbers) in zip(pairs, others, strict=True):
+                assert name == same
+                assert numbers == pytest.approx(values, rel=1e-14, abs=1e-15)
     with pytest.raises(ModelError, match="NOT_WRITTEN"):
         mjcf_text(lw.load("arm7").tree, strict=True)  # its velocity limits
 

@@ -82,7 +82,7 @@ def mujoco_parts(joint: JointType) -> tuple[Part, ...] | None:
 
 
 def _reversed(joint: JointType) -> tuple[Part, ...] | None:
-    parts, before = mujoco_parts(joint), joint.X(joint.zero()).inv()
+    parts, before = mujoco_parts(joint), joint.X(joint.zero()).inv().formed()
     if parts is None or any(part.kind == FREE for part in parts):
         return None
     return tuple(replace(part, axis=-part.axis).seen_from(before) for part in reversed(parts))

@@ -186,10 +186,10 @@ def _skipped_links(tree: Tree, children: dict[str, list[Frame]]) -> set[str]:
 
     MuJoCo refuses moving bodies without mass; the joints on both sides become joints of one body.
     """
-    named = {name for one in (*tree.constraints, *tree.force_elements) for name in one.references.frames}
-    marks = {mark.frame for mark in (*tree.points, *tree.directions)}
-    named |= marks | {name for actuator in tree.actuators for name in actuator.frames}
-    named |= {name for one in (*tree.constraints, *tree.force_elements) for name in one.references.points}
+    references = [one.references for one in tree.constraints] + [one.references for one in tree.force_elements]
+    named = {name for one in references for name in (*one.frames, *one.points)}
+    named |= {name for actuator in tree.actuators for name in actuator.frames}
+    named |= {point.frame for point in tree.points} | {direction.frame for direction in tree.directions}
     result = set()
     for i, body in enumerate(tree.bodies):
         frames, below = tree.frames_on(i), children.get(body.name, [])

@@ -72,8 +72,8 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
             _weld(document, constraint, constraint.frame, constraint.relative_to, Pose.identity())
         case LoopJoint(joint=Spherical()):
             _connect(document, constraint.name, constraint.frame, constraint.relative_to, [Vec3.zero()])
-        case LoopJoint(joint=Revolute()):
-            points = [Vec3.zero(), constraint.joint.axis * _ARM]
+        case LoopJoint(joint=Revolute(axis=axis)):
+            points = [Vec3.zero(), axis * _ARM]
             _connect(document, constraint.name, constraint.frame, constraint.relative_to, points)
             message = "it is written as two connects, of six rows for the joint's five"
             document.lose(f"constraint[{constraint.name}]", message)
