@@ -120,7 +120,7 @@ if TYPE_CHECKING:
     from linkwork.parts.construction.link import Link
     from linkwork.parts.joint.joint import Joint
     from linkwork.parts.joint_checks.check_joint import check_joint
-    from linkwork.robot import Robot, load
+    from linkwork.robot import Robot, load, load_description
     from linkwork.simulation.simulator import Simulator
 
 __all__ = [
@@ -156,6 +156,7 @@ __all__ = [
     "joints",
     "kinematics",
     "load",
+    "load_description",
     "lstsq",
     "mechanisms",
     "motion",
@@ -207,7 +208,7 @@ if not TYPE_CHECKING:
             "linkwork.parts.construction.link": "Link",
             "linkwork.parts.joint.joint": "Joint",
             "linkwork.parts.joint_checks.check_joint": "check_joint",
-            "linkwork.robot": "Robot load",
+            "linkwork.robot": "Robot load load_description",
             "linkwork.simulation.simulator": "Simulator",
         },
         modules=(

@@ -30,7 +30,10 @@ def _expanded(request: dict[str, Any]) -> dict[str, Any]:
     try:
         document = xacro.process_file(request["file"], mappings=request["arguments"], verbosity=0)
         return {"text": document.toprettyxml(indent="  ")}
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as raised:
+        error: Any = raised
+        if type(cause := getattr(error, "exc", None)).__name__ == "FileSearchError":
+            error = cause  # without the names of classes that xacro adds
         text = str(error) or type(error).__name__
         stack = [file for file in xacro.filestack or [] if file]
         file = os.path.abspath(stack[-1] if stack else request["file"])

@@ -106,4 +106,4 @@ def _folders(module: ModuleType, path: str, further: Folders | None) -> Folders:
             return named | dict(further)
         own = [*packages.values(), *own]
     listed = [further] if isinstance(further, (str, os.PathLike)) else [*(further or ())]
-    return [*dict.fromkeys([*map(os.fspath, listed), *own, *map(os.path.dirname, own)])]
+    return [*dict.fromkeys([*(os.fspath(one) for one in listed), *own, *map(os.path.dirname, own)])]
