@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from linkwork.formats.usd.prim_shapes import physics_material
 from linkwork.formats.usd.prim_transforms import Transforms
 from linkwork.formats.usd.prim_values import PrimReader
 from linkwork.model.value_check import check_inertial, mass_properties
@@ -141,9 +142,7 @@ def _of_collider(reader: PrimReader, collider: Collider, body_density: float | N
 
 def _material_density(reader: PrimReader, prim: Any) -> float | None:
     """Return the density [kg/m³] of a prim's physics material, or None."""
-    from pxr import UsdShade
-
-    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
-    if not material:
+    material = physics_material(prim)
+    if material is None:
         return None
-    return reader.units.density * reader.at_least_zero(material.GetPrim(), "physics:density") or None
+    return reader.units.density * reader.at_least_zero(material, "physics:density") or None

@@ -27,7 +27,7 @@ from linkwork.shapes import (
 from linkwork.spatial import Pose, Rotation, Vec3
 from linkwork.spatial.arguments import LARGEST
 
-__all__ = ["SHAPES", "appearance", "read_shape"]
+__all__ = ["SHAPES", "appearance", "physics_material", "read_shape"]
 
 _EQUAL = 1e-6  # relative difference of scales that count as equal
 _PERPENDICULAR = 1e-5  # cosine of two axes that count as perpendicular
@@ -70,7 +70,26 @@ def read_shape(reader: PrimReader, prim: Any, matrix: np.ndarray, *, collides: b
         return None
     if len(reader.findings.errors) > errors or shape is None:
         return None
-    return Geometry(shape, origin, str(prim.GetName()), None if collides else appearance(reader, prim))
+    name = str(prim.GetName())
+    if collides:
+        return Geometry(shape, origin, name, friction=_friction(reader, prim))
+    return Geometry(shape, origin, name, appearance(reader, prim))
+
+
+def physics_material(prim: Any) -> Any:
+    """Return the prim of the physics material that is bound to a collider, or None."""
+    from pxr import UsdShade
+
+    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
+    return material.GetPrim() if material else None
+
+
+def _friction(reader: PrimReader, prim: Any) -> float | None:
+    """Return the coefficient of dynamic friction of a collider, or None."""
+    material = physics_material(prim)
+    if material is None or reader.value(material, "physics:dynamicFriction") is None:
+        return None
+    return reader.at_least_zero(material, "physics:dynamicFriction")
 
 
 def appearance(reader: PrimReader, prim: Any) -> Material | None:

@@ -135,7 +135,7 @@ class StageJoints:
             count = len(welds) + len(fixed)
             if count > 1 or (count == 0 and neighbours[WORLD]):
                 message = f"floating_base=True needs one base, which a fixed joint connects to the world; got {count}"
-                self.reader.error("/", "MULTIPLE_ROOTS", message, "load the stage without floating_base")
+                self.reader.error("/", "FLOATING_BASE", message, "load the stage without floating_base")
             return {}, [joint for joint in joints if joint not in welds]
         grounded, waiting = {WORLD, *fixed}, [WORLD, *fixed]
         roots = [

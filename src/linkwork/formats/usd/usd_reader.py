@@ -146,7 +146,7 @@ class _Stage:
                 for actuator in joint.actuators
             ),
             named_configurations=() if state is None else (state,),
-            disabled_collisions=(*graph.pairs, *pairs),
+            disabled_collisions=tuple({frozenset((pair.a, pair.b)): pair for pair in (*pairs, *graph.pairs)}.values()),
             enabled_collisions=tuple(
                 (joint.ends[0].link, joint.ends[1].link) for joint in graph.used if joint.collides
             ),
