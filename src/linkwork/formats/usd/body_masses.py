@@ -64,7 +64,8 @@ def _stated(reader: PrimReader, prim: Any) -> _Stated:
         if axes is not None and not _is_zero(axes):
             rotation = reader.rotation(prim, "physics:principalAxes")
         inertia = rotation @ Symmetric3.diagonal(*(units.torque * x for x in diagonal))
-    if (whole := reader.value(prim, "newton:inertia")) is not None and len(whole):
+    whole = reader.array(prim, "newton:inertia")
+    if whole is not None and whole.size:
         numbers = reader.vector(prim, "newton:inertia", 6)
         if numbers is not None:
             xx, yy, zz, xy, xz, yz = (units.torque * x for x in numbers)

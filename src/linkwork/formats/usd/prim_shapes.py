@@ -186,14 +186,14 @@ def _plane(reader: PrimReader, prim: Any, matrix: np.ndarray) -> tuple[Shape | N
 
 def _mesh(reader: PrimReader, prim: Any, matrix: np.ndarray) -> tuple[Shape | None, Pose]:
     nothing = None, Pose.identity()
-    points = np.asarray(reader.value(prim, "points") or (), dtype=float)
-    if points.ndim != 2 or points.shape[1:] != (3,) or not len(points):
+    points, indices = reader.array(prim, "points"), reader.array(prim, "faceVertexIndices", int)
+    if points is None or points.ndim != 2 or points.shape[1:] != (3,) or not len(points):
         reader.warn(prim, "MESH_EMPTY", "a collision mesh without points: it is left out")
         return nothing
     if len(points) > _MAX_POINTS:
         reader.error(prim, "TOO_LARGE", f"a mesh with {len(points)} points, more than the limit of {_MAX_POINTS}")
         return nothing
-    indices = np.asarray(reader.value(prim, "faceVertexIndices") or (), dtype=np.int64)
+    indices = np.empty(0, int) if indices is None else indices.ravel()
     if not np.isfinite(points).all() or (len(indices) and not (indices.min() >= 0 and indices.max() < len(points))):
         reader.error(prim, "MESH_CORRUPT", "a mesh with points that are not finite, or corners that do not exist")
         return nothing

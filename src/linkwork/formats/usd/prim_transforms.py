@@ -106,7 +106,7 @@ class Transforms:
         )
 
     def _read(self, prim: Any) -> tuple[np.ndarray, bool]:
-        from pxr import UsdGeom
+        from pxr import Tf, UsdGeom
 
         reader, result = self.reader, np.eye(4)
         if not prim.IsA(UsdGeom.Xformable):
@@ -120,13 +120,17 @@ class Transforms:
             value = op.Get(reader.time)
             if value is None:
                 continue
-            own = np.eye(4)
+            own: np.ndarray = np.eye(4)
             if op.GetOpType() == UsdGeom.XformOp.TypeOrient:
                 quaternion = attribute.Get(reader.time)
                 own[:3, :3] = reader.rotation_of_quaternion(prim, name, quaternion).rows()
                 own = own.T if op.IsInverseOp() else own
             else:
-                own = np.array(op.GetOpTransform(reader.time), dtype=float).T
+                try:
+                    own = np.array(op.GetOpTransform(reader.time), dtype=float).T
+                except Tf.ErrorException:
+                    reader.error(prim, "DATA_TYPE", f"{name}: a value of another type than the transform needs")
+                    continue
             if not np.isfinite(own).all():
                 reader.error(prim, "NOT_FINITE", f"{name}: expected finite numbers, got {value}")
                 continue

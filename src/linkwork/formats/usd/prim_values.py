@@ -117,6 +117,17 @@ class PrimReader:
             return None
         return numbers if self._is_sound(prim, name, numbers) else None
 
+    def array(self, prim: Any, name: str, kind: type = float) -> np.ndarray | None:
+        """Return the values of an array attribute, or None if none are authored (DATA_TYPE)."""
+        value = self.value(prim, name)
+        if value is None:
+            return None
+        try:
+            return np.asarray(value, dtype=kind)
+        except (TypeError, ValueError, OverflowError):
+            self.error(prim, "DATA_TYPE", f"{name}: expected an array of numbers, got {quoted(repr(value)[:80])}")
+            return None
+
     def flag(self, prim: Any, name: str, default: bool) -> bool:
         value = self.value(prim, name)
         if value is not None and not isinstance(value, (bool, int)):

@@ -7,7 +7,7 @@ from typing import Any
 
 from linkwork.errors import Issue, Location, ModelError
 
-__all__ = ["MAX_DEPTH", "MAX_PRIMS", "check_nesting", "check_size"]
+__all__ = ["MAX_DEPTH", "MAX_PRIMS", "check_nesting", "check_size", "prim_specs"]
 
 MAX_DEPTH = 512  # levels of nested prims, lists and dictionaries: the parser of USD recurses
 MAX_PRIMS = 500_000
@@ -47,7 +47,7 @@ def check_size(layers: dict[str, Any], root: Any, where: Location) -> None:
     ``layers`` are all layers by identifier.  References multiply prims: a prim counts once for each path of references
     that leads to it, which bounds the composed prims from above.
     """
-    specs, stacks = {name: _specs(layer) for name, layer in layers.items()}, _stacks(layers)
+    specs, stacks = {name: prim_specs(layer) for name, layer in layers.items()}, _stacks(layers)
     for paths in specs.values():
         if any(path.count("/") > MAX_DEPTH for path in paths):
             raise ModelError(Issue("DATA_DEPTH", f"prims are nested more than {MAX_DEPTH} levels deep", where))
@@ -84,7 +84,7 @@ def _counts(graph: dict[Node, list[Node]], starts: list[Node]) -> dict[Node, int
     return counts
 
 
-def _specs(layer: Any) -> dict[str, Any]:
+def prim_specs(layer: Any) -> dict[str, Any]:
     """Return the prim specs of a layer by path, with those in variants."""
     result: dict[str, Any] = {}
     waiting = [layer.pseudoRoot]

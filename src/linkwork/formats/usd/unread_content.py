@@ -48,7 +48,7 @@ def report_unread(reader: PrimReader, prims: list[Any]) -> None:
             if name.startswith(_SIMULATORS) and not _READ.match(name):
                 _report(reader, prim, name, attribute)
         for name in ("physics:velocity", "physics:angularVelocity"):
-            if (value := reader.value(prim, name)) is not None and any(value):
+            if any(reader.vector(prim, name) or ()):
                 reader.once(prim, "IGNORED", f"{name}, a velocity at the start of a simulation, is not read")
     _report_variants(reader, prims)
 

@@ -22,12 +22,12 @@ from typing import Any
 
 from linkwork._util.file_search import FileSearchError
 from linkwork._util.messages import quoted
-from linkwork.errors import Issue, Location, ModelError
+from linkwork.errors import MOST_ISSUES, Issue, Location, ModelError
 from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.resource_paths import resource_paths, search_issue
-from linkwork.formats.usd.stage_size import check_nesting, check_size
+from linkwork.formats.usd.stage_size import check_nesting, check_size, prim_specs
 
-__all__ = ["MAX_BYTES", "diagnostics_collected", "opened_stage"]
+__all__ = ["MAX_BYTES", "diagnostics_collected", "opened_stage", "usd_error_text"]
 
 MAX_BYTES = 1 << 28  # of all layers of a stage together
 _MAX_LAYERS = 2000
@@ -37,8 +37,8 @@ _SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 _POSITION = re.compile(r"line (\d+)|:(\d+):(\d+):")
 
 
-def opened_stage(path: str | os.PathLike[str], folders: Any = None) -> Any:
-    """Return the stage of a file, with all of its payloads loaded.
+def opened_stage(path: str | os.PathLike[str], folders: Any = None) -> tuple[Any, list[Issue]]:
+    """Return the stage of a file, with all of its payloads loaded, and warnings.
 
     ``folders`` are further folders whose files layers may refer to: a list, or a dict by name.  Raises ModelError:
     DATA_SYNTAX, DATA_ENCODING, DATA_DEPTH, TOO_LARGE, WRONG_FORMAT, PATH_ESCAPE, URI_SCHEME, LAYER_MISSING,
@@ -56,8 +56,8 @@ def opened_stage(path: str | os.PathLike[str], folders: Any = None) -> Any:
         for error in stage.GetCompositionErrors()
     ]
     if issues:
-        raise ModelError(issues[:20])
-    return stage
+        raise ModelError(issues[:MOST_ISSUES])
+    return stage, layers.warnings
 
 
 @contextmanager
@@ -98,6 +98,7 @@ class _Layers:
         self.archives: dict[str, dict[str, bytes]] = {}
         self.layers: dict[_File, Any] = {}
         self.bytes_left = MAX_BYTES
+        self.warnings: list[Issue] = []
 
     def by_identifier(self) -> dict[str, Any]:
         return {layer.identifier: layer for layer in self.layers.values()}
@@ -110,7 +111,7 @@ class _Layers:
         while waiting:
             file = waiting.pop()
             layer = self.layers[file]
-            for reference in layer.GetCompositionAssetDependencies():
+            for reference in filter(None, layer.GetCompositionAssetDependencies()):  # "" is the layer itself
                 target = self._file_of(file, reference)
                 if target not in self.layers:
                     if len(self.layers) >= _MAX_LAYERS:
@@ -121,7 +122,7 @@ class _Layers:
                     waiting.append(target)
                 layer.UpdateCompositionAssetDependency(reference, self.layers[target].identifier)
             known = self.by_identifier()
-            for reference in layer.GetCompositionAssetDependencies():
+            for reference in filter(None, layer.GetCompositionAssetDependencies()):
                 if reference not in known:
                     raise self._error(file, "UNSUPPORTED", f"the reference {quoted(reference)} cannot be replaced")
         return self.layers[first]
@@ -230,7 +231,17 @@ class _Layers:
             raise self._error(
                 file, "DATA_SYNTAX", f"expected a USD layer, which begins with '#usda' or 'PXR-USDC'; this {what}"
             )
-        self.layers[file] = self._from_text(file, data) if data.startswith(_TEXT) else self._from_crate(file, data)
+        layer = self._from_text(file, data) if data.startswith(_TEXT) else self._from_crate(file, data)
+        self._remove_clips(file, layer)
+        self.layers[file] = layer
+
+    def _remove_clips(self, file: _File, layer: Any) -> None:
+        """Remove value clips: USD opens their files when values are read."""
+        for path, spec in prim_specs(layer).items():
+            for key in [key for key in spec.ListInfoKeys() if key.startswith("clip")]:
+                spec.ClearInfo(key)
+                where = Location(self._where(file).file, element=path)
+                self.warnings.append(Issue("UNSUPPORTED", "value clips, files of animations, are not read", where))
 
     def _from_text(self, file: _File, data: bytes) -> Any:
         from pxr import Sdf
@@ -281,11 +292,17 @@ def _plain(file: _File) -> str:
     return re.sub(r"[^\w.-]", "_", os.path.splitext(os.path.basename(file.member or file.path))[0])
 
 
+def usd_error_text(error: object) -> str:
+    """Return the message inside the text of USD's exceptions, without the position in its source."""
+    text = str(error)
+    return (text.partition(" : '")[2].partition("'\n")[0].strip() or text.strip())[:500]
+
+
 def _syntax_issue(text: str, where: Location) -> Issue:
     """Return the first error of the parser, with its line, from the text of USD's exception."""
-    message = text.partition(" : '")[2].partition("'\n")[0].strip() or text.strip()
+    message = usd_error_text(text)
     found = _POSITION.search(message)
     line = int(found[1] or found[2]) if found else None
     column = int(found[3]) if found and found[3] else None
-    message = message.rpartition("pxrInternal")[0] or message if "pegtl" in message else message
+    message = " ".join(re.sub(r"^:\d+:\d+:|\bpxrInternal\S*.*", "", message).split())
     return Issue("DATA_SYNTAX", f"not a USD layer: {message[:300]}", Location(where.file, line, column))

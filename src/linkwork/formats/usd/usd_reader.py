@@ -26,7 +26,7 @@ from linkwork.formats.usd.prim_transforms import Transforms, pose_of
 from linkwork.formats.usd.prim_values import PrimReader, Units
 from linkwork.formats.usd.stage_joints import StageJoints, body_above, has_schema, unique_names
 from linkwork.formats.usd.unread_content import report_unread
-from linkwork.formats.usd.usd_layers import diagnostics_collected, opened_stage
+from linkwork.formats.usd.usd_layers import diagnostics_collected, opened_stage, usd_error_text
 from linkwork.model.description import ActuatorDescription, Description, FrameDescription, LinkDescription
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Vec3
@@ -51,11 +51,19 @@ def read_usd(
 
     Raises ModelError with all errors, or the operating system's error if the file cannot be read.
     """
+    from pxr import Tf
+
     require_path(path)
-    stage = opened_stage(path, package_dirs)
+    stage, warnings = opened_stage(path, package_dirs)
     findings = Findings(strict=strict)
+    for warning in warnings:
+        findings.warn(warning)
     with diagnostics_collected(), np.errstate(all="ignore"):
-        return _Stage(stage, path_text(path), findings, floating_base).description()
+        try:
+            return _Stage(stage, path_text(path), findings, floating_base).description()
+        except Tf.ErrorException as error:  # content that USD itself cannot evaluate
+            message = f"USD cannot evaluate the stage: {usd_error_text(error)}"
+            raise ModelError(Issue("COMPOSITION", message, Location(path_text(path)))) from None
 
 
 @dataclass
