@@ -10,7 +10,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import ModelError, ModelWarning
-from linkwork.joints import Composite, Cylindrical, Fixed, Prismatic, Revolute, Reversed, Spherical, Translational
+from linkwork.joints import Composite, Cylindrical, Fixed, Prismatic, Reversed, Revolute, Spherical, Translational
 from linkwork.spatial import Pose
 from usd_texts import at, body, joint, load, stage
 
@@ -34,7 +34,9 @@ def poses(robot: lw.Robot, q: dict[str, float | list[float]]) -> dict[str, np.nd
 
 
 def test_the_frames_of_a_joint_on_both_bodies(tmp_path: Path) -> None:
-    pivot = f"point3f physics:localPos0 = (0, 0, 1)\nquatf physics:localRot0 = {TURN}\npoint3f physics:localPos1 = (-1, 0, 0)"
+    pivot = (
+        f"point3f physics:localPos0 = (0, 0, 1);quatf physics:localRot0 = {TURN};point3f physics:localPos1 = (-1, 0, 0)"
+    )
     text = stage(
         body("a"),
         body("b", at(0, 1, 1, orient=TURN)),
@@ -168,20 +170,14 @@ def test_a_drive_of_accelerations_is_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "unit"),
+    ("prefix", "names"),
     [
-        (
-            "float newton:armature = 3;float newton:damping = 4;float newton:friction = 5;float newton:velocityLimit = 6",
-            1,
-        ),
-        (
-            "float physxJointAxis:angular:armature = 3;float physxJointAxis:angular:viscousFrictionCoefficient = 4;"
-            "float physxJointAxis:angular:dynamicFrictionEffort = 5;float physxJointAxis:angular:maxJointVelocity = 6",
-            1,
-        ),
+        ("newton", "armature damping friction velocityLimit"),
+        ("physxJointAxis:angular", "armature viscousFrictionCoefficient dynamicFrictionEffort maxJointVelocity"),
     ],
 )
-def test_what_simulators_add_to_joints(tmp_path: Path, values: str, unit: float) -> None:
+def test_what_simulators_add_to_joints(tmp_path: Path, prefix: str, names: str) -> None:
+    values = ";".join(f"float {prefix}:{name} = {k}" for k, name in enumerate(names.split(), start=3))
     text = stage(body("a"), body("b"), joint("Revolute", "j", "a", "b", values), length=0.5, mass=2.0)
     one, degree = load(tmp_path, text).joint("j"), math.pi / 180.0
     found = (*one.armature, *one.damping, *one.friction, *one.velocity)
