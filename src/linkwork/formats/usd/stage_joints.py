@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import listed
 from linkwork.formats.usd.joint_graph import WORLD
 from linkwork.formats.usd.joint_prims import End, JointPrim, read_joint
 from linkwork.formats.usd.prim_transforms import Transforms, pose_of
@@ -142,7 +143,7 @@ class StageJoints:
             self.names[str(prim.GetPath())] for prim in self.bodies if has_schema(prim, "PhysicsArticulationRootAPI")
         ]
         entered = {joint.ends[1].link for joint in joints}
-        result = dict(fixed)
+        bases: list[str] = []
         candidates = [*roots, *(link for link in poses if link not in entered), *poses]
         while True:
             while waiting:
@@ -151,10 +152,14 @@ class StageJoints:
                     waiting.append(other)
             free = next((link for link in candidates if link not in grounded), None)
             if free is None:
-                return result, joints
-            result[free] = prims[free]
+                break
+            bases.append(free)
             grounded.add(free)
             waiting.append(free)
+        if len(bases) > 1:
+            message = f"floating_base=False needs a single free base, got {len(bases)}: {listed(bases)}"
+            self.reader.error("/", "FLOATING_BASE", message, "load the stage without floating_base")
+        return {**fixed, **{link: prims[link] for link in bases}}, joints
 
 
 def body_above(prim: Any, names: Mapping[str, str]) -> Any:
