@@ -42,11 +42,14 @@ def _expanded(request: dict[str, Any]) -> dict[str, Any]:
 
 def _find_packages(request: dict[str, Any]) -> None:
     """Provide the module of ROS in which xacro looks up ``$(find package)``, with the same search as for meshes."""
-    from linkwork.formats.resource_paths import resource_paths
 
-    search = resource_paths(request["file"], request["packages"])
+    def folder_of(package: str) -> str:
+        from linkwork.formats.resource_paths import resource_paths
+
+        return resource_paths(request["file"], request["packages"]).package(package)
+
     packages = ModuleType("ament_index_python.packages")
-    packages.get_package_share_directory = search.package  # type: ignore[attr-defined]
+    packages.get_package_share_directory = folder_of  # type: ignore[attr-defined]
     sys.modules["ament_index_python"] = ModuleType("ament_index_python")
     sys.modules["ament_index_python.packages"] = packages
 

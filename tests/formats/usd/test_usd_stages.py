@@ -84,7 +84,8 @@ def test_joints_excluded_from_articulations_close_loops(tmp_path: Path) -> None:
     assert loop.joint == Revolute((0, 1, 0)) and loop.upper == pytest.approx((np.pi / 2,))
     np.testing.assert_allclose([*robot.tree.frame("closing_F").placement.translation], (1, 0, 1))
     assert robot.tree.frame("closing_M").body == robot.tree.frame("c").body
-    first = load(tmp_path, text.replace(excluded.rstrip(";"), ""))  # without the mark, the last joint of the cycle closes it
+    # without the mark, the last joint of the cycle closes it
+    first = load(tmp_path, text.replace(excluded.rstrip(";"), ""))
     assert (names(first), first.tree.constraints[0].name) == (["j", "closing"], "k")
     only = stage(body("a"), body("b"), joint("Revolute", "j", "a", "b", excluded))
     assert names(load(tmp_path, only)) == ["floating_base", "j"]  # no cycle: nothing to close

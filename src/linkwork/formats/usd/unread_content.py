@@ -39,6 +39,7 @@ def report_unread(reader: PrimReader, prims: list[Any]) -> None:
         kind = str(prim.GetTypeName())
         if _FORCES.match(kind):
             reader.once(prim, "UNSUPPORTED", f"prims of type {kind} are not read")
+            continue
         for schema in prim.GetAppliedSchemas():
             name = schema.partition(":")[0]
             if "Tendon" in name or "Deformable" in name or name == "PhysxMimicJointAPI":
