@@ -11,7 +11,20 @@ import linkwork
 from linkwork.errors import NOTED
 
 PAGE = Path(__file__).parents[2] / "docs" / "robot_files.md"
-SAID_BY = {"Issue", "BadNumber", "_fail", "_try", "add", "bad_number", "error", "fail", "note", "warn"}
+SAID_BY = {
+    "Issue",
+    "BadNumber",
+    "_error",
+    "_fail",
+    "_try",
+    "add",
+    "bad_number",
+    "error",
+    "fail",
+    "note",
+    "once",
+    "warn",
+}
 
 
 def codes(folder: Path) -> Iterator[str]:
