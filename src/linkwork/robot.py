@@ -243,7 +243,7 @@ def load_description(
             )
         keywords["arguments"] = {**file.arguments, **(keywords.get("arguments") or {})}
     elif keywords.pop("xacro", False) or keywords.get("arguments") is not None:
-        raise TypeError(f"load_description: xacro: the {file.format} of {name!r} is no xacro file")
+        raise TypeError(f"load_description: xacro: {name!r} is a file of the format {file.format}, without xacro")
     if file.format == "xacro" or "package_dirs" in format_named(file.format).options:
         keywords["package_dirs"] = file.package_dirs
     else:

@@ -109,7 +109,7 @@ def test_a_xacro_file_needs_consent(descriptions: Path) -> None:
     assert lw.load_description("macro_description", xacro=True).frames == (f"left_{folder}",)
     robot = lw.load_description("macro_description", xacro=True, arguments={"side": "right"}, commit="abc")
     assert robot.frames[0].startswith("right_") and "repository-abc" in robot.frames[0]
-    with pytest.raises(TypeError, match="no xacro file"):
+    with pytest.raises(TypeError, match="without xacro"):
         lw.load_description("arm_description", xacro=True)
 
 

@@ -159,3 +159,12 @@ def test_a_stage_does_not_see_the_layers_of_other_stages(tmp_path: Path) -> None
     held = Sdf.Layer.FindOrOpen(str(path))
     held.ImportFromString(stage(body("other")))
     assert lw.load(path).frames == ("world", "a", "b")
+
+
+def test_found_files() -> None:
+    """Files that random changes found: they were once read with an error of another kind, or opened other files."""
+    found = Path(__file__).parent / "found"
+    for name in ("type_of_a_transform", "type_of_points"):
+        assert code_of(found / f"{name}.usda") == "DATA_TYPE"
+    with pytest.warns(ModelWarning, match="value clips"):
+        assert lw.load(found / "clips_of_a_body.usda").mass == 1.0

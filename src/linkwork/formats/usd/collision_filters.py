@@ -47,6 +47,8 @@ def disabled_pairs(
                 own = _below(str(prim.GetPath()), owner)
                 filtered |= _products(own, own)
     filtered |= _between_groups(reader, groups, owner)
+    if not filtered:
+        return []
     by_link: dict[str, list[str]] = {}
     for path, link in owner.items():
         by_link.setdefault(link, []).append(path)

@@ -42,6 +42,9 @@ def initial_state(
         q = _coordinates(reader, used, first.inv().formed() @ second)
         if q is not None and used.mimic is None and used.joint.nq:
             values.append((used.name, q))
+    for loop in graph.loops:  # to report loops that are open in the stage
+        first, second = (_placed(poses, end.link) @ end.pose for end in loop.ends)
+        _coordinates(reader, loop, first.inv().formed() @ second)
     controls = tuple(target for used in graph.used for target in used.targets)
     moved = [(name, q) for name, q in values if any(abs(x - zero) > 0.0 for x, zero in zip(q, _zero(q), strict=True))]
     if not moved and not any(value for _, value in controls):

@@ -33,6 +33,7 @@ class Graph:
     constraints: list[ConstraintDescription]
     pairs: list[DisabledPair]
     used: list[JointPrim]  # joints of the tree
+    loops: list[JointPrim]  # joints that close loops
 
 
 def joint_graph(
@@ -77,7 +78,7 @@ def joint_graph(
             tree.append(joint)
             neighbours[first].append((second, joint))
             neighbours[second].append((first, joint))
-    graph = Graph([], [], [], [], [])
+    graph = Graph([], [], [], [], [], loops)
     floating = [link for link in poses if top(link) == link]
     floating = _starts(floating, top, poses, roots, tree)
     found: dict[int, JointDescription] = {}

@@ -107,17 +107,21 @@ def _arcs(name: str, spec: Any, layers: dict[str, Any]) -> list[Node]:
     if str(spec.path) == "/":
         return []
     result = []
-    for arc in (*_items(spec.referenceList), *_items(spec.payloadList)):
+    for arc in (*_items(spec, "references", "referenceList"), *_items(spec, "payload", "payloadList")):
         layer = layers.get(arc.assetPath) if arc.assetPath else layers[name]
         if layer is None:
             continue
         target = str(arc.primPath) if arc.primPath else f"/{layer.defaultPrim}"
         result.append((layer.identifier, target))
-    result += [(name, str(path)) for path in (*_items(spec.inheritPathList), *_items(spec.specializesList))]
-    return result
+    classes = (*_items(spec, "inheritPaths", "inheritPathList"), *_items(spec, "specializes", "specializesList"))
+    return result + [(name, str(path)) for path in classes]
 
 
-def _items(edits: Any) -> list[Any]:
+def _items(spec: Any, key: str, name: str) -> list[Any]:
+    """Return the items of a list of arcs; the look-up of its key is faster than its empty list."""
+    if not spec.HasInfo(key):
+        return []
+    edits = getattr(spec, name)
     return [*edits.explicitItems, *edits.prependedItems, *edits.addedItems, *edits.appendedItems]
 
 
