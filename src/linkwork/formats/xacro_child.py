@@ -20,7 +20,7 @@ def main() -> None:
     request = json.load(sys.stdin)
     sys.path[:] = request["path"]
     answer, sys.stdout = sys.stdout, sys.stderr  # messages of the file do not mix with the answer
-    json.dump(_expanded(request), answer)
+    print(json.dumps(_expanded(request)), file=answer)
 
 
 def _expanded(request: dict[str, Any]) -> dict[str, Any]:

@@ -6,10 +6,8 @@ that you trust.
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +17,7 @@ from linkwork._util.file_search import Folders, read_folders
 from linkwork._util.messages import quoted
 from linkwork._util.validation import shown
 from linkwork.errors import Issue, Location, ModelError
+from linkwork.formats.child_process import ChildProcessEnded, run_child
 from linkwork.formats.file_reading import path_text, read_start, require_path
 
 __all__ = ["XACRO_HINT", "XacroArguments", "expanded_xacro", "xacro_arguments"]
@@ -46,8 +45,6 @@ def expanded_xacro(
     expanded, TypeError for invalid arguments, ValueError for folders that do not exist, and the errors of the operating
     system.
     """
-    import subprocess
-
     values = xacro_arguments(arguments)
     if package_dirs is not None:
         read_folders("load: package_dirs", package_dirs)
@@ -57,27 +54,12 @@ def expanded_xacro(
     require_path(path)
     read_start(path, 1)  # a regular file that can be read
     file = os.path.abspath(path_text(path))
-    request = {
-        "file": file,
-        "arguments": values,
-        "packages": _plain(package_dirs),
-        "path": [os.path.abspath(entry) for entry in sys.path],
-    }
-    command = [sys.executable, "-P", "-W", "ignore", str(Path(__file__).with_name("xacro_child.py"))]
+    request = {"file": file, "arguments": values, "packages": _plain(package_dirs)}
     where = Location(path_text(path))
     try:
-        done = subprocess.run(
-            command, input=json.dumps(request).encode(), capture_output=True, timeout=_MOST_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        message = f"the expansion of the file did not end within {_MOST_SECONDS:g} s"
-        raise ModelError(Issue("XACRO", message, where)) from None
-    try:
-        answer = json.loads(done.stdout)
-    except ValueError:
-        text = done.stderr.decode("utf-8", "replace").strip()[-_MOST_TEXT:]
-        message = f"the process that expands the file ended with code {done.returncode}: {text}"
-        raise ModelError(Issue("XACRO", message, where)) from None
+        (answer,) = run_child(Path(__file__).with_name("xacro_child.py"), request, _MOST_SECONDS)
+    except ChildProcessEnded as error:
+        raise ModelError(Issue("XACRO", f"the process that expands the file failed: {error}", where)) from None
     if "text" in answer:
         return str(answer["text"])
     raise ModelError(_issue(answer, where, file))

@@ -166,5 +166,7 @@ def test_found_files() -> None:
     found = Path(__file__).parent / "found"
     for name in ("type_of_a_transform", "type_of_points"):
         assert code_of(found / f"{name}.usda") == "DATA_TYPE"
+    assert code_of(found / "stops_the_process.usdc") == "DATA_SYNTAX"  # USD runs out of memory
+    assert code_of(found / "name_not_utf8.usdc") == "DATA_ENCODING"
     with pytest.warns(ModelWarning, match="value clips"):
         assert lw.load(found / "clips_of_a_body.usda").mass == 1.0

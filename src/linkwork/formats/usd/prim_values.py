@@ -140,7 +140,7 @@ class PrimReader:
         value = self.value(prim, name)
         if value is None:
             return default
-        if value not in words:
+        if value not in tuple(words):
             self.error(prim, "DATA_TYPE", f"{name}: expected one of {', '.join(words)}, got {quoted(str(value))}")
             return default
         return str(value)

@@ -23,9 +23,10 @@ from typing import Any
 from linkwork._util.file_search import FileSearchError
 from linkwork._util.messages import quoted
 from linkwork.errors import MOST_ISSUES, Issue, Location, ModelError
+from linkwork.formats.child_process import ChildProcessEnded, run_child
 from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.resource_paths import resource_paths, search_issue
-from linkwork.formats.usd.stage_size import check_nesting, check_size, prim_specs
+from linkwork.formats.usd.stage_size import MAX_DEPTH, check_nesting, check_size, prim_specs
 
 __all__ = ["MAX_BYTES", "diagnostics_collected", "opened_stage", "usd_error_text"]
 
@@ -33,6 +34,8 @@ MAX_BYTES = 1 << 28  # of all layers of a stage together
 _MAX_LAYERS = 2000
 _MAX_MEMBERS = 10_000  # of a usdz archive
 _CRATE, _TEXT, _ZIP = b"PXR-USDC", b"#usda", b"PK\x03\x04"
+_CHILD_BYTES, _CHILD_GROWTH = 3 << 30, 20  # [bytes] of address space of the child process, and for each byte of layers
+_CHILD_SECONDS, _CHILD_SPEED = 10, 5 << 20  # [s] of its processor time, and [bytes] of layers in a second
 _SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 _POSITION = re.compile(r"line (\d+)|:(\d+):(\d+):")
 
@@ -106,26 +109,33 @@ class _Layers:
     def read_all(self) -> Any:
         """Return the layer of the file after reading all layers that it refers to, and replacing the references."""
         first = self._member_of(self.first, "")
-        waiting = [first]
-        self._open(first)
-        while waiting:
-            file = waiting.pop()
-            layer = self.layers[file]
-            for reference in filter(None, layer.GetCompositionAssetDependencies()):  # "" is the layer itself
-                target = self._file_of(file, reference)
-                if target not in self.layers:
-                    if len(self.layers) >= _MAX_LAYERS:
-                        raise self._error(
-                            file, "TOO_LARGE", f"the stage has more layers than the limit of {_MAX_LAYERS}"
-                        )
-                    self._open(target)
-                    waiting.append(target)
-                layer.UpdateCompositionAssetDependency(reference, self.layers[target].identifier)
-            known = self.by_identifier()
-            for reference in filter(None, layer.GetCompositionAssetDependencies()):
-                if reference not in known:
+        wave = [first]
+        self._open(wave)
+        while wave:
+            targets = {
+                (file, reference): self._file_of(file, reference)
+                for file in wave
+                for reference in self._references(file)
+            }
+            new = [target for target in dict.fromkeys(targets.values()) if target not in self.layers]
+            if len(self.layers) + len(new) > _MAX_LAYERS:
+                message = f"the stage has more layers than the limit of {_MAX_LAYERS}"
+                raise self._error(first, "TOO_LARGE", message)
+            self._open(new)
+            for (file, reference), target in targets.items():
+                identifier = self.layers[target].identifier
+                if not self.layers[file].UpdateCompositionAssetDependency(reference, identifier):
                     raise self._error(file, "UNSUPPORTED", f"the reference {quoted(reference)} cannot be replaced")
+            known = self.by_identifier()
+            for file in wave:
+                if not known.keys() >= {*self._references(file)}:
+                    raise self._error(file, "UNSUPPORTED", "a reference of the layer cannot be replaced")
+            wave = new
         return self.layers[first]
+
+    def _references(self, file: _File) -> list[str]:
+        """Return the other layers that a layer refers to, as it states them; "" would be the layer itself."""
+        return [name for name in self.layers[file].GetCompositionAssetDependencies() if name]
 
     # -- names of files
 
@@ -218,7 +228,18 @@ class _Layers:
             raise self._error(file, "DATA_SYNTAX", "the archive has no USD layer")
         return result
 
-    def _open(self, file: _File) -> None:
+    def _open(self, files: list[_File]) -> None:
+        """Read layers into memory; binary ones together."""
+        data = {file: self._content(file) for file in files}
+        crates = {file: content for file, content in data.items() if not content.startswith(_TEXT)}
+        layers = self._from_crates(crates) if crates else {}
+        for file in files:
+            layer = layers[file] if file in layers else self._from_text(file, data[file])
+            self._remove_clips(file, layer)
+            self.layers[file] = layer
+
+    def _content(self, file: _File) -> bytes:
+        """Return the bytes of a layer, which begin as those of a text or of a binary layer."""
         suffix = os.path.splitext(file.member or file.path)[1].lower()
         if suffix not in _SUFFIXES and file.path != self.first:
             message = f"expected a layer ({', '.join(_SUFFIXES)}), got {quoted(os.path.basename(file.path))}"
@@ -228,12 +249,9 @@ class _Layers:
             raise self._error(file, "WRONG_FORMAT", "an archive whose name does not end in .usdz")
         if not data.startswith((_CRATE, _TEXT)):
             what = "is empty" if not data.strip() else f"begins with {data[:8]!r}"
-            raise self._error(
-                file, "DATA_SYNTAX", f"expected a USD layer, which begins with '#usda' or 'PXR-USDC'; this {what}"
-            )
-        layer = self._from_text(file, data) if data.startswith(_TEXT) else self._from_crate(file, data)
-        self._remove_clips(file, layer)
-        self.layers[file] = layer
+            message = f"expected a USD layer, which begins with '#usda' or 'PXR-USDC'; this {what}"
+            raise self._error(file, "DATA_SYNTAX", message)
+        return data
 
     def _remove_clips(self, file: _File, layer: Any) -> None:
         """Remove value clips: USD opens their files when values are read."""
@@ -263,22 +281,37 @@ class _Layers:
             raise ModelError(Issue("DATA_SYNTAX", "the layer cannot be read", where))
         return layer
 
-    def _from_crate(self, file: _File, data: bytes) -> Any:
+    def _from_crates(self, data: dict[_File, bytes]) -> dict[_File, Any]:
+        """Return binary layers, which another process has read and written anew.
+
+        USD reads some damaged files with very much memory, without end, or stops the process.
+        """
         from pxr import Sdf
 
-        layer = Sdf.Layer.CreateAnonymous(f"{_plain(file)}.usdc")
+        result = {}
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            copy = Path(folder) / "layer.usdc"  # the bytes that were checked, under a name without syntax
-            copy.write_bytes(data)
+            pairs = [(f"{folder}/{k}_read.usdc", f"{folder}/{k}_written.usdc") for k in range(len(data))]
+            for (source, _), content in zip(pairs, data.values(), strict=True):
+                Path(source).write_bytes(content)
+            size = sum(map(len, data.values()))
+            seconds = _CHILD_SECONDS + size // _CHILD_SPEED
+            request = {
+                "files": pairs,
+                "depth": MAX_DEPTH,
+                "bytes": _CHILD_BYTES + _CHILD_GROWTH * size,
+                "seconds": seconds,
+            }
             try:
-                opened = Sdf.Layer.OpenAsAnonymous(str(copy))
-                if opened:
-                    layer.TransferContent(opened)
-            except Exception as error:  # Tf.ErrorException
-                raise ModelError(_syntax_issue(str(error), self._where(file))) from None
-        if not opened:
-            raise self._error(file, "DATA_SYNTAX", "the layer cannot be read")
-        return layer
+                answers = run_child(Path(__file__).with_name("crate_child.py"), request, 20.0 * seconds)
+            except ChildProcessEnded as error:
+                answers = [*error.answers, f"the process that reads the layer failed: {error}"]
+            for file, answer, (_, written) in zip(data, answers, pairs, strict=False):
+                if answer is not None:
+                    raise ModelError(_syntax_issue(answer, self._where(file)))
+                layer = Sdf.Layer.CreateAnonymous(f"{_plain(file)}.usdc")
+                layer.TransferContent(Sdf.Layer.OpenAsAnonymous(written))
+                result[file] = layer
+        return result
 
     def _where(self, file: _File) -> Location:
         return Location(self.source if file.path == self.first and not file.member else str(file))

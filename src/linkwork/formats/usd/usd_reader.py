@@ -54,16 +54,18 @@ def read_usd(
     from pxr import Tf
 
     require_path(path)
-    stage, warnings = opened_stage(path, package_dirs)
-    findings = Findings(strict=strict)
-    for warning in warnings:
-        findings.warn(warning)
-    with diagnostics_collected(), np.errstate(all="ignore"):
-        try:
+    where, findings = Location(path_text(path)), Findings(strict=strict)
+    try:
+        stage, warnings = opened_stage(path, package_dirs)
+        for warning in warnings:
+            findings.warn(warning)
+        with diagnostics_collected(), np.errstate(all="ignore"):
             return _Stage(stage, path_text(path), findings, floating_base).description()
-        except Tf.ErrorException as error:  # content that USD itself cannot evaluate
-            message = f"USD cannot evaluate the stage: {usd_error_text(error)}"
-            raise ModelError(Issue("COMPOSITION", message, Location(path_text(path)))) from None
+    except Tf.ErrorException as error:  # content that USD itself cannot evaluate
+        message = f"USD cannot evaluate the stage: {usd_error_text(error)}"
+        raise ModelError(Issue("COMPOSITION", message, where)) from None
+    except UnicodeDecodeError as error:  # in a binary layer
+        raise ModelError(Issue("DATA_ENCODING", f"a name or a text is not UTF-8: {error}", where)) from None
 
 
 @dataclass
