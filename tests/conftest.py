@@ -130,15 +130,15 @@ def pytest_unconfigure(config):
 def pytest_runtest_protocol(item):
     """Set LLVM's effort and the verifier for a test, unless the user has set them.
 
-    Kernels of the compiler's tests are verified, and those of one other test in ten, which the seed draws.  Half of
-    these have code for vectors of samples, by LLVM at effort 1, instead of quick code.
+    Kernels of the compiler's tests are verified, and those of one other test in ten, which the seed draws.  One in
+    forty has code for vectors of samples, by LLVM at effort 1, instead of quick code.
     """
     config = item.config
     test = item.nodeid
     best = (test.startswith(BEST) and not test.startswith(BEST_BUT)) or item.get_closest_marker("best_code")
     number = _run_number(config, test)
     verified = test.startswith(VERIFIED) or rotation.is_drawn(test, number, 10)
-    quick = "1" if rotation.is_drawn(test, number, 20) else "0"
+    quick = "1" if rotation.is_drawn(test, number, 40) else "0"
     effort = "2" if best else None if test.startswith(AS_SHIPPED) else quick
     wanted = {EFFORT: effort, DEBUG: "1" if verified else None}
     here = {name: config.stash[USERS][name] or value for name, value in wanted.items()}
