@@ -21,6 +21,7 @@ from linkwork.compiler.loops.frame_layout import plan_program
 from linkwork.compiler.loops.frontal_elimination_code import front_driver
 from linkwork.compiler.loops.in_place_tables import nan_values, store, written_rows
 from linkwork.compiler.loops.interrupt_checks import end_if_interrupted, period_of
+from linkwork.compiler.loops.matrix_product_code import product_driver
 from linkwork.compiler.loops.outlined_calls_code import calls_driver
 from linkwork.compiler.loops.special_loops import (
     VectorizedLoop,
@@ -33,6 +34,7 @@ from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.expr.control.branch_and_call_instructions import Subroutine
 from linkwork.expr.control.loop_instruction import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
+from linkwork.expr.linalg.matrix_product import MatrixProduct
 from linkwork.expr.scalar.multi_result import PART
 
 __all__ = ["ControlCode"]
@@ -87,6 +89,9 @@ class ControlCode(BlockCode):
             return
         if isinstance(step.bundle, FrontElimination):
             f.do(f"call void {front_driver(self, step)}(ptr {at.frame})")
+            return
+        if isinstance(step.bundle, MatrixProduct):
+            f.do(f"call void {product_driver(self, step)}(ptr {at.frame})")
             return
         if isinstance(step.bundle, Subroutine):
             self._call(f, step, at, mask)
