@@ -62,24 +62,23 @@ class ControlCode(BlockCode):
         They begin ``behind`` bytes after the sample's frame. This has to be called before the steps are emitted.
         """
         most, visited = 0, set[int]()
-
-        def collect(scope: Scope, behind: int) -> None:
-            nonlocal most
-            if id(scope) in visited:
-                return
-            visited.add(id(scope))
-            for step in scope.steps:
+        waiting = [(scope, behind)]
+        while waiting:
+            one, after = waiting.pop()
+            if id(one) in visited:
+                continue
+            visited.add(id(one))
+            inner = []
+            for step in one.steps:
                 if not isinstance(step, Control):
                     continue
                 together = self._vectorized(step.bundle) if isinstance(step.bundle, Loop) else None
                 if together is not None:
-                    self._vectorized_steps[id(step)] = together, behind
+                    self._vectorized_steps[id(step)] = together, after
                     most = max(most, together.bytes)
                     continue
-                for body in step.scopes:
-                    collect(body, behind - step.frame * self.width)
-
-        collect(scope, behind)
+                inner += [(body, after - step.frame * self.width) for body in step.scopes]
+            waiting += reversed(inner)
         return most
 
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:
