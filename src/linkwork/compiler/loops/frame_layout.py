@@ -337,8 +337,12 @@ class _Planner:
         """Return the columns of a loop's inputs, and the position of each for its body."""
         columns: list[Column] = []
         positions: list[Slot] = []
-        for j in range(loop.inputs):
-            result = self._column(stacked[j :: loop.inputs], before)
+        for rows, count in zip(stacked, loop.reads, strict=False):  # where another loop has stored them
+            positions += [Slot(SLICE, k, len(columns)) for k in range(count)]
+            columns.append(Column(Slot(FRAME, self._slot_of(rows, before)), count, count))
+        own, first = loop.own_inputs, len(loop.reads)
+        for j in range(own):
+            result = self._column(stacked[first + j :: own], before)
             if columns and columns[-1].is_followed_by(result):
                 columns[-1].count += 1
                 positions.append(Slot(SLICE, columns[-1].count - 1, len(columns) - 1))

@@ -35,7 +35,7 @@ from linkwork.expr.control.numeric_loops import (
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
-__all__ = ["WhileResult", "fori_loop", "map_rows", "scan", "while_loop"]
+__all__ = ["WhileResult", "fori_loop", "map_rows", "scan", "scan_stored", "scan_storing", "while_loop"]
 
 
 class WhileResult(NamedTuple):
@@ -200,6 +200,56 @@ def fori_loop(
     return end
 
 
+class StoredRows:
+    """Outputs of all steps of a traced scan, stored together: inputs of other scans, and not arrays."""
+
+    def __init__(self, stored: Symbol, row: FlatValue, steps: int) -> None:
+        self.stored, self.row, self.steps = stored, row, steps
+
+
+def scan_storing(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
+    """Return the result of a forward `scan` whose outputs only `scan_stored` reads.
+
+    In a trace, each of the outputs would be a value of its own otherwise.
+    """
+    return _scan(f, init, xs, stores=True)
+
+
+def scan_stored(
+    f: Callable[[Any, Any], tuple[Any, Any]], init: Any, stored: Any, xs: Any = None, *, reverse: bool = False
+) -> tuple[Any, Any]:
+    """Return the result of a `scan` over outputs of `scan_storing`; ``f`` is called with (carry, (row, x)).
+
+    Without ``xs``, x is None.  The other scan must be in the same function, and not around a loop that contains this.
+    """
+    if isinstance(stored, StoredRows):
+        return _scan(f, init, xs, reverse=reverse, stored=stored)
+    if xs is None:
+        return scan(lambda carry, row: f(carry, (row, None)), init, stored, reverse=reverse)
+    return scan(f, init, (stored, xs), reverse=reverse)
+
+
+def _scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any,
+    *,
+    reverse: bool = False,
+    stores: bool = False,
+    stored: StoredRows | None = None,
+) -> tuple[Any, Any]:
+    inputs, form = flatten(xs, "scan: xs") if xs is not None else ([], None)
+    steps = number_of_steps(form, None if stored is None else stored.steps)
+    start = FlatValue(init, "scan: init")
+    graph = graph_of([*start.elements, *inputs]) if stored is None else stored.stored.graph
+    if graph is None:
+        result = numeric_scan(f, init, xs, start, steps, reverse)
+        if not isinstance(result, Graph):
+            return result
+        graph = result
+    return _scan_traced(graph, f, start, inputs, form, steps, reverse, stores, stored)
+
+
 def _scan_traced(
     graph: Graph,
     step: Callable[..., Any],
@@ -208,17 +258,21 @@ def _scan_traced(
     form: Any,
     steps: int,
     backward: bool,
+    stores: bool = False,
+    stored: StoredRows | None = None,
 ) -> tuple[Any, Any]:
     one: FlatValue | None = None
     rows: list[list[Any]] = []
+    known = 0 if stored is None else stored.row.size
     if form is not None:
         shape = map_leaves(form, lambda leaf: Leaf(leaf.shape[1:], is_array=len(leaf.shape) > 1))
         one, rows = FlatValue.alike(shape, _rows_of(form, inputs, steps))
-    width = 0 if one is None else one.size
+    width = known + (0 if one is None else one.size)
     while True:
         fresh = inner_symbols(graph, f"the state of scan of {function_label(step)}", len(start.elements) + width)
         carried, slices = fresh[: len(start.elements)], fresh[len(start.elements) :]
-        row = None if one is None else one.together(slices)
+        row = None if one is None else one.together(slices[known:])
+        row = row if stored is None else (stored.row.together(slices[:known]), row)
         state, output = check_pair(step, call_argument("scan: f", "(carry, x)", step, start.together(carried), row))
         following = FlatValue(state, f"scan: f: state that {function_label(step)} returns")
         check_step("scan: f", step, start.form, following.form, start.logical, following.logical)
@@ -228,11 +282,15 @@ def _scan_traced(
     collected = None if output is None else FlatValue(output, f"scan: f: output of {function_label(step)}")
     outputs = [] if collected is None else collected.elements
     body, outside = close_over(fresh, [*following.elements, *outputs])
-    loop = Loop(body, len(carried), width, len(outputs), steps, backward=backward)
-    result = graph.bundle(loop, [*start.elements, *(x for r in rows for x in r), *outside])
+    reads = () if stored is None else (known,)
+    loop = Loop(body, len(carried), width, len(outputs), steps, backward=backward, stores=stores, reads=reads)
+    before = [*start.elements] if stored is None else [*start.elements, stored.stored]
+    result = graph.bundle(loop, [*before, *(x for r in rows for x in r), *outside])
     last = start.together(result[: len(carried)])
     if collected is None:
         return last, None
+    if stores:
+        return last, StoredRows(result[len(carried)], collected, steps)
     many = len(outputs)
     ends = (len(carried) + t * many for t in range(steps))
     return last, _joined(collected, [collected.scalars_of(result[end : end + many]) for end in ends])

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.control.loops import scan
+from linkwork.expr.control.loops import scan, scan_stored, scan_storing
 from linkwork.expr.control.table_access import put
 from linkwork.expr.linalg.frontal_elimination import AddedRow, eliminate_front
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, subtract_dot
@@ -62,7 +62,7 @@ class Eliminated(NamedTuple):
     The unknowns of all steps are eliminated.  The remaining equations have the unknowns of the border only.
     """
 
-    steps: tuple[Any, ...]  # (T + m, ...) each: L (1/diagonal) (triangle), Y (width, m·width + border), y (width)
+    steps: Any  # a tuple of arrays (T + m, ...): L (1/diagonal) (triangle), Y (width, m·width + border), y (width)
     border: list[list[Any]]  # lower triangle, of rows
     rest: list[Any]  # its right-hand side
     positive: Any  # True if all pivots are positive
@@ -219,7 +219,8 @@ def eliminate_wide(
 ) -> Eliminated:
     """Return the same as `eliminate` for steps with many unknowns: each front is eliminated in loops, not unrolled.
 
-    The factors of each step are two arrays: U (width, columns) without its diagonal, and 1/diagonal (width,).
+    The factors of each step are two arrays: U (width, columns) without its diagonal, and 1/diagonal (width,).  In a
+    trace they are stored for `substitute_wide`.
     """
     block = depth * width  # columns of the front without the border
     size, whole = block + border_size, block + width + border_size
@@ -266,7 +267,7 @@ def eliminate_wide(
 
     flags = [1.0] * windows + [0.0] * depth
     real = [0.0] * depth + [1.0] * windows
-    (rest_values, positive, drop), front = scan(step, started, (inputs, array(flags), array(real)))
+    (rest_values, positive, drop), front = scan_storing(step, started, (inputs, array(flags), array(real)))
     numbers = iter(list(rest_values))
     upper = [[next(numbers) for _ in range(size + 1 - i)] for i in range(size)]
     border = [[upper[block + j][i - j] for j in range(i + 1)] for i in range(border_size)]
@@ -282,7 +283,7 @@ def substitute_wide(width: int, depth: int, factors: Eliminated, border: Any) ->
     indices = np.arange(width, dtype=float)
 
     def step(later: Any, window: Any) -> tuple[Any, Any]:
-        U, diagonal = window
+        (U, diagonal), _ = window
         known = array([*[0.0] * width, *list(later), *border])
 
         def solved(x: Any, line: Any) -> tuple[Any, None]:
@@ -294,5 +295,5 @@ def substitute_wide(width: int, depth: int, factors: Eliminated, border: Any) ->
         own = list(x)[:width]
         return array([*own, *list(later)[: block - width]] if depth else []), array(own)
 
-    _, x = scan(step, array([0.0] * block), factors.steps, reverse=True)
+    _, x = scan_stored(step, array([0.0] * block), factors.steps, reverse=True)
     return x[depth:]
