@@ -72,7 +72,8 @@ class ControlCode(BlockCode):
             for step in one.steps:
                 if not isinstance(step, Control):
                     continue
-                together = self._vectorized(step.bundle) if isinstance(step.bundle, Loop) else None
+                apart = isinstance(step.bundle, Loop) and not any(column.rows for column in step.columns)
+                together = self._vectorized(step.bundle) if apart else None
                 if together is not None:
                     self._vectorized_steps[id(step)] = together, after
                     most = max(most, together.bytes)
@@ -178,7 +179,8 @@ class ControlCode(BlockCode):
             columns = []
             for column, start in zip(step.columns, starts, strict=True):
                 size = self.real.bytes if column.table else column.stride * self.width
-                columns.append(f.at(start, f.let(f"mul i64 {k}, {size}")) if size else start)
+                row = f.smaller(k, column.rows - 1) if column.rows else k
+                columns.append(f.at(start, f.let(f"mul i64 {row}, {size}")) if size else start)
             at = Pointers("%frame", tuple(columns), f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")))
             at = replace(at, registers=dict(zip(slots, carried, strict=False)))
             value = self.run_to_the_end(f, scope, slice(0, None), at, "%mask", self.inline(scope))

@@ -64,10 +64,11 @@ class Column:
     stride: int
     count: int
     table: tuple[float, ...] = ()
+    rows: int = 0  # number of iterations that have inputs of their own, if not all: later ones read those of the last
 
     def is_followed_by(self, other: Column) -> bool:
         """Return True if another column directly follows this one, in every iteration."""
-        if self.table or other.table or not self.stride == other.stride != 0:
+        if self.table or other.table or self.rows or not self.stride == other.stride != 0:
             return False
         return other.start == self.start._replace(number=self.start.number + self.count)
 

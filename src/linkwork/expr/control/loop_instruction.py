@@ -45,8 +45,8 @@ class Loop(MultiResult):
     ends if one of the first ``watched`` scalars of the state is NaN.
 
     A scan that ``stores`` has one result in place of its outputs: all of them together, which is not a number, but an
-    argument of other scans of the same length.  The first inputs of a step are those stored by other scans: ``reads``
-    are their counts.  Such scans have no derivatives.
+    argument of other scans.  The first inputs of a step are those stored by other scans: ``reads`` are their counts.
+    Steps beyond the last stored one read that again.  Such scans have no derivatives.
     """
 
     body: Region
@@ -77,6 +77,10 @@ class Loop(MultiResult):
             return self.carried + 2
         return self.carried + (1 if self.stores else self.max_iterations * self.kept)
 
+    def is_stored(self, result: int) -> bool:
+        """Return True if a result is all outputs together."""
+        return self.stores and result == self.carried
+
     @property
     def own_inputs(self) -> int:
         """Number of stacked inputs of each step that no other scan has stored."""
@@ -86,7 +90,7 @@ class Loop(MultiResult):
         """Return the inputs of a step, from those of all steps."""
         many, first = self.own_inputs, len(self.reads)
         own = stacked[first + step * many : first + (step + 1) * many]
-        return [*(x for rows in stacked[:first] for x in rows[step]), *own]
+        return [*(x for rows in stacked[:first] for x in rows[min(step, len(rows) - 1)]), *own]
 
     def with_bodies(self, change: Callable[[Region], Region]) -> Loop:
         return replace(self, body=change(self.body))

@@ -33,6 +33,7 @@ from linkwork.expr.control.numeric_loops import (
     truth_of_condition,
 )
 from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = ["WhileResult", "fori_loop", "map_rows", "scan", "scan_stored", "scan_storing", "while_loop"]
@@ -115,6 +116,7 @@ def _while_traced(
     following.widen(start)
     holds = holds if holds.__class__ is Symbol else graph.truth(bool(holds))
     body, outside = close_over(fresh, [holds, *following.elements], early=1)
+    _check_outer(outside)
     many = len(fresh)
     loop = Loop(body, many, 0, 0, max_iterations, conditional=True, watched=len(start.scalars) - unwatched)
     *last, iterations, status = graph.bundle(loop, [*start.elements, *outside])
@@ -216,16 +218,25 @@ def scan_storing(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -
 
 
 def scan_stored(
-    f: Callable[[Any, Any], tuple[Any, Any]], init: Any, stored: Any, xs: Any = None, *, reverse: bool = False
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    stored: Any,
+    xs: Any = None,
+    *,
+    reverse: bool = False,
+    stores: bool = False,
 ) -> tuple[Any, Any]:
     """Return the result of a `scan` over outputs of `scan_storing`; ``f`` is called with (carry, (row, x)).
 
-    Without ``xs``, x is None.  The other scan must be in the same function, and not around a loop that contains this.
+    Without ``xs``, x is None.  With ``stores`` the outputs are stored as those of `scan_storing`.  If ``xs`` have more steps than the other scan, its last output is repeated.  The other
+    scan must be in the same function, and not around a loop that contains this.
     """
     if isinstance(stored, StoredRows):
-        return _scan(f, init, xs, reverse=reverse, stored=stored)
+        return _scan(f, init, xs, reverse=reverse, stores=stores, stored=stored)
     if xs is None:
         return scan(lambda carry, row: f(carry, (row, None)), init, stored, reverse=reverse)
+    steps = number_of_steps(flatten(xs, "scan: xs")[1], None)
+    stored = tree_map(lambda x: np.concatenate([x, *[x[-1:]] * (steps - len(x))]), stored)
     return scan(f, init, (stored, xs), reverse=reverse)
 
 
@@ -239,7 +250,7 @@ def _scan(
     stored: StoredRows | None = None,
 ) -> tuple[Any, Any]:
     inputs, form = flatten(xs, "scan: xs") if xs is not None else ([], None)
-    steps = number_of_steps(form, None if stored is None else stored.steps)
+    steps = stored.steps if stored is not None and form is None else number_of_steps(form, None)
     start = FlatValue(init, "scan: init")
     graph = graph_of([*start.elements, *inputs]) if stored is None else stored.stored.graph
     if graph is None:
@@ -282,6 +293,7 @@ def _scan_traced(
     collected = None if output is None else FlatValue(output, f"scan: f: output of {function_label(step)}")
     outputs = [] if collected is None else collected.elements
     body, outside = close_over(fresh, [*following.elements, *outputs])
+    _check_outer(outside)
     reads = () if stored is None else (known,)
     loop = Loop(body, len(carried), width, len(outputs), steps, backward=backward, stores=stores, reads=reads)
     before = [*start.elements] if stored is None else [*start.elements, stored.stored]
@@ -294,6 +306,13 @@ def _scan_traced(
     many = len(outputs)
     ends = (len(carried) + t * many for t in range(steps))
     return last, _joined(collected, [collected.scalars_of(result[end : end + many]) for end in ends])
+
+
+def _check_outer(outside: Sequence[Symbol]) -> None:
+    """Raise ValueError if a body would read stored outputs of a scan outside of it."""
+    for x in outside:
+        if x.op is PART and isinstance(x.args[0].value, Loop) and x.args[0].value.is_stored(x.value):
+            raise ValueError("scan_stored: expected outputs of a scan in the same loop, got those of one around it")
 
 
 def _rows_of(form: TreeDef | Leaf, elements: Sequence[Any], steps: int) -> list[list[Any]]:
