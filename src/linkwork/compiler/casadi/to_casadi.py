@@ -160,7 +160,7 @@ class ControlWriter:
             here = loop.inputs_of(stacked, t)
             result = self.run(loop.body, [*state, *here, *outside], self._casadi.SX)
             state, outputs[t] = result[: loop.carried], result[loop.carried :]
-        return [*state, outputs] if loop.stores else [*state, *(x for row in outputs for x in row)]
+        return loop.results_of(state, outputs)
 
     def _accumulated(self, loop: Loop, arguments: list[Any]) -> list[Any]:
         """Return the results of a loop as a call of CasADi's `mapaccum`.
@@ -183,9 +183,7 @@ class ControlWriter:
             outputs = outputs[:, order]
         last = self._split(states[:, steps - 1], loop.carried)
         numbers = self._split(casadi.vec(outputs), steps * loop.kept)
-        if loop.stores:
-            return [*last, [numbers[t * loop.kept : (t + 1) * loop.kept] for t in range(steps)]]
-        return [*last, *numbers]
+        return loop.results_of(last, [numbers[t * loop.kept : (t + 1) * loop.kept] for t in range(steps)])
 
     def _function(self, body: Region, loop: Loop | None = None) -> Any:
         """Return the body of a loop or of another construct as a CasADi function of columns.

@@ -339,9 +339,9 @@ class _Planner:
         positions: list[Slot] = []
         for rows, count in zip(stacked, loop.reads, strict=False):  # where another loop has stored them
             positions += [Slot(SLICE, k, len(columns)) for k in range(count)]
-            many: int = self.listing.instructions[self.listing.instructions[rows].args[0]].value.max_iterations
-            start = Slot(FRAME, self._slot_of(rows, before))
-            columns.append(Column(start, count, count, rows=many if many < loop.max_iterations else 0))
+            other: Loop = self.listing.instructions[self.listing.instructions[rows].args[0]].value
+            start, many = Slot(FRAME, self._slot_of(rows, before)), other.max_iterations
+            columns.append(Column(start, other.kept, count, rows=many if many < loop.max_iterations else 0))
         own, first = loop.own_inputs, len(loop.reads)
         for j in range(own):
             result = self._column(stacked[first + j :: own], before)

@@ -165,7 +165,8 @@ def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[in
     source = [_input(body, r) for r in body.results[head : head + n]]
     unchanged = [k for k in range(n) if source[k] == k]
     kept = sorted({(part - n) % loop.kept for part in used if part >= n}) if loop.kept else []
-    kept = [*range(loop.kept)] if loop.stores else kept
+    stores = loop.stores if n in used else 0
+    kept = sorted({*kept, *range(stores)})
     carried = _needed_state(loop, {part for part in used if part < n}, kept, set(unchanged))
     taken = {_input(body, k) for k in body.needed(
         [*body.results[:head], *(body.results[head + k] for k in carried), *(body.results[head + n + j] for j in kept)]
@@ -192,7 +193,8 @@ def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[in
     arguments += [others[j] for j in outside] + [state[k] for k in frozen]
     carried_at, kept_at = ({old: new for new, old in enumerate(some)} for some in (carried, kept))
     watched = sum(1 for k in carried if k < loop.watched)
-    change = replace(loop, body=trimmed, carried=len(carried), inputs=len(columns), kept=len(kept), watched=watched)
+    sizes = {"carried": len(carried), "inputs": len(columns), "kept": len(kept), "watched": watched, "stores": stores}
+    change = replace(loop, body=trimmed, **sizes)  # type: ignore[arg-type]
     instructions[number] = Instruction(LOOP, tuple(arguments), change)
     for k, (operation, some, part) in enumerate(instructions):
         if operation is PART and some[0] == number:
@@ -202,8 +204,6 @@ def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[in
                 instructions[k] = Instruction(PART, some, carried_at[part])
             elif loop.conditional:
                 instructions[k] = Instruction(PART, some, part - n + len(carried))
-            elif loop.stores:
-                instructions[k] = Instruction(PART, some, len(carried))
             else:
                 step, column = divmod(part - n, loop.kept)
                 instructions[k] = Instruction(PART, some, len(carried) + step * len(kept) + kept_at[column])

@@ -44,9 +44,11 @@ class Loop(MultiResult):
     to be done, and the new state.  The loop's results are the last state, the number of steps and the status.  It also
     ends if one of the first ``watched`` scalars of the state is NaN.
 
-    A scan that ``stores`` has one result in place of its outputs: all of them together, which is not a number, but an
-    argument of other scans.  The first inputs of a step are those stored by other scans: ``reads`` are their counts.
-    Steps beyond the last stored one read that again.  Such scans have no derivatives.
+    The first ``stores`` outputs of all steps of a scan are one result together: that of the first of them.  It is not a
+    number, but an argument of other scans; the other results of these outputs are not used.  The first inputs of a
+    step are those that other scans have stored: ``reads`` are their counts, and their values are the first arguments
+    after the state.
+    Steps beyond the last stored one read that one.  Such scans have no derivatives.
     """
 
     body: Region
@@ -57,7 +59,7 @@ class Loop(MultiResult):
     conditional: bool = False
     backward: bool = False  # True: from the last step's inputs and outputs to the first's
     watched: int = 0
-    stores: bool = False
+    stores: int = 0
     reads: tuple[int, ...] = ()
 
     operation: ClassVar[Operation] = LOOP
@@ -73,13 +75,26 @@ class Loop(MultiResult):
 
     @property
     def count(self) -> int:
-        if self.conditional:
-            return self.carried + 2
-        return self.carried + (1 if self.stores else self.max_iterations * self.kept)
+        return self.carried + (0 if self.conditional else self.max_iterations * self.kept) + 2 * self.conditional
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        if not self.stores:
+            return range(self.count)
+        n, own = self.carried, range(self.stores, self.kept)
+        outputs = (n + t * self.kept + j for t in range(self.max_iterations) for j in own)
+        return [*range(n + 1), *outputs]
+
+    def results_of(self, state: Sequence[Any], kept: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return the results of a scan with this last state and these outputs of each step."""
+        result = [*state, *(x for row in kept for x in row)]
+        if self.stores:
+            result[self.carried] = [row[: self.stores] for row in kept]
+        return result
 
     def is_stored(self, result: int) -> bool:
         """Return True if a result is all outputs together."""
-        return self.stores and result == self.carried
+        return self.stores > 0 and result == self.carried
 
     @property
     def own_inputs(self) -> int:
@@ -115,7 +130,7 @@ class Loop(MultiResult):
             for t in reversed(range(self.max_iterations)) if self.backward else range(self.max_iterations):
                 result = run(state, t)
                 state, kept[t] = result[: self.carried], result[self.carried :]
-            return [*state, kept] if self.stores else [*state, *(x for row in kept for x in row)]
+            return self.results_of(state, kept)
         return (self._masked if apply is apply_on_arrays else self._one_by_one)(list(state), run)
 
     def _one_by_one(self, state: list[Any], run: Any) -> list[Any]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -205,14 +206,15 @@ def fori_loop(
 class StoredRows:
     """Outputs of all steps of a traced scan, stored together: inputs of other scans, and not arrays."""
 
-    def __init__(self, stored: Symbol, row: FlatValue, steps: int) -> None:
-        self.stored, self.row, self.steps = stored, row, steps
+    def __init__(self, values: Symbol, row: FlatValue, steps: int) -> None:
+        self.values, self.row, self.steps = values, row, steps
 
 
 def scan_storing(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
-    """Return the result of a forward `scan` whose outputs only `scan_stored` reads.
+    """Return the last carry, and the stored and the other outputs, of a forward `scan`.
 
-    In a trace, each of the outputs would be a value of its own otherwise.
+    ``f`` returns (carry, (row, y)); y is () without other outputs.  The rows are stored for `scan_stored`.  In a trace,
+    each of their elements would be a value of its own otherwise.
     """
     return _scan(f, init, xs, stores=True)
 
@@ -226,18 +228,24 @@ def scan_stored(
     reverse: bool = False,
     stores: bool = False,
 ) -> tuple[Any, Any]:
-    """Return the result of a `scan` over outputs of `scan_storing`; ``f`` is called with (carry, (row, x)).
+    """Return the result of a `scan` over rows of `scan_storing`; ``f`` is called with (carry, (row, x)).
 
-    Without ``xs``, x is None.  With ``stores`` the outputs are stored as those of `scan_storing`.  If ``xs`` have more steps than the other scan, its last output is repeated.  The other
-    scan must be in the same function, and not around a loop that contains this.
+    ``stored`` is a tuple of the rows of several scans, or those of one.  Without ``xs``, x is None.  With ``stores``,
+    outputs are those of `scan_storing`.  If ``xs`` have more steps than the rows, the last row is repeated.  The other
+    scans must be in the same function, and not around a loop that contains this one.
     """
-    if isinstance(stored, StoredRows):
-        return _scan(f, init, xs, reverse=reverse, stores=stores, stored=stored)
+    some = stored if isinstance(stored, tuple) else (stored,)
+    if all(isinstance(one, StoredRows) for one in some):
+        return _scan(f if stored is some else _with_one_row(f), init, xs, reverse=reverse, stores=stores, stored=some)
     if xs is None:
         return scan(lambda carry, row: f(carry, (row, None)), init, stored, reverse=reverse)
     steps = number_of_steps(flatten(xs, "scan: xs")[1], None)
     stored = tree_map(lambda x: np.concatenate([x, *[x[-1:]] * (steps - len(x))]), stored)
     return scan(f, init, (stored, xs), reverse=reverse)
+
+
+def _with_one_row(f: Callable[[Any, Any], tuple[Any, Any]]) -> Callable[[Any, Any], tuple[Any, Any]]:
+    return lambda carry, row: f(carry, (row[0][0], row[1]))
 
 
 def _scan(
@@ -247,12 +255,12 @@ def _scan(
     *,
     reverse: bool = False,
     stores: bool = False,
-    stored: StoredRows | None = None,
+    stored: Sequence[StoredRows] = (),
 ) -> tuple[Any, Any]:
     inputs, form = flatten(xs, "scan: xs") if xs is not None else ([], None)
-    steps = stored.steps if stored is not None and form is None else number_of_steps(form, None)
+    steps = stored[0].steps if stored and form is None else number_of_steps(form, None)
     start = FlatValue(init, "scan: init")
-    graph = graph_of([*start.elements, *inputs]) if stored is None else stored.stored.graph
+    graph = graph_of([*start.elements, *inputs]) if not stored else stored[0].values.graph
     if graph is None:
         result = numeric_scan(f, init, xs, start, steps, reverse)
         if not isinstance(result, Graph):
@@ -270,11 +278,12 @@ def _scan_traced(
     steps: int,
     backward: bool,
     stores: bool = False,
-    stored: StoredRows | None = None,
+    stored: Sequence[StoredRows] = (),
 ) -> tuple[Any, Any]:
     one: FlatValue | None = None
     rows: list[list[Any]] = []
-    known = 0 if stored is None else stored.row.size
+    reads = tuple([other.row.size for other in stored])
+    known = sum(reads)
     if form is not None:
         shape = map_leaves(form, lambda leaf: Leaf(leaf.shape[1:], is_array=len(leaf.shape) > 1))
         one, rows = FlatValue.alike(shape, _rows_of(form, inputs, steps))
@@ -283,7 +292,9 @@ def _scan_traced(
         fresh = inner_symbols(graph, f"the state of scan of {function_label(step)}", len(start.elements) + width)
         carried, slices = fresh[: len(start.elements)], fresh[len(start.elements) :]
         row = None if one is None else one.together(slices[known:])
-        row = row if stored is None else (stored.row.together(slices[:known]), row)
+        if stored:
+            ends = [*accumulate(reads, initial=0)]
+            row = (tuple([k.row.together(slices[a:b]) for k, (a, b) in zip(stored, pairwise(ends), strict=True)]), row)
         state, output = check_pair(step, call_argument("scan: f", "(carry, x)", step, start.together(carried), row))
         following = FlatValue(state, f"scan: f: state that {function_label(step)} returns")
         check_step("scan: f", step, start.form, following.form, start.logical, following.logical)
@@ -292,20 +303,24 @@ def _scan_traced(
     following.widen(start)
     collected = None if output is None else FlatValue(output, f"scan: f: output of {function_label(step)}")
     outputs = [] if collected is None else collected.elements
+    kept = None
+    if stores:
+        kept = FlatValue(output[0], f"scan: f: output of {function_label(step)}")
+        collected = FlatValue(output[1], f"scan: f: output of {function_label(step)}")
+        outputs = [*kept.elements, *collected.elements]
     body, outside = close_over(fresh, [*following.elements, *outputs])
     _check_outer(outside)
-    reads = () if stored is None else (known,)
-    loop = Loop(body, len(carried), width, len(outputs), steps, backward=backward, stores=stores, reads=reads)
-    before = [*start.elements] if stored is None else [*start.elements, stored.stored]
+    many = 0 if kept is None else kept.size
+    loop = Loop(body, len(carried), width, len(outputs), steps, backward=backward, stores=many, reads=reads)
+    before = [*start.elements, *(other.values for other in stored)]
     result = graph.bundle(loop, [*before, *(x for r in rows for x in r), *outside])
     last = start.together(result[: len(carried)])
     if collected is None:
         return last, None
-    if stores:
-        return last, StoredRows(result[len(carried)], collected, steps)
-    many = len(outputs)
-    ends = (len(carried) + t * many for t in range(steps))
-    return last, _joined(collected, [collected.scalars_of(result[end : end + many]) for end in ends])
+    own = len(outputs) - many
+    starts = (len(carried) + t * len(outputs) + many for t in range(steps))
+    joined = _joined(collected, [collected.scalars_of(result[start : start + own]) for start in starts])
+    return last, joined if kept is None else (StoredRows(result[len(carried)], kept, steps), joined)
 
 
 def _check_outer(outside: Sequence[Symbol]) -> None:

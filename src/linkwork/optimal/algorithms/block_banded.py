@@ -152,10 +152,17 @@ def eliminate(
 
 
 def _swept(step: Callable[[Any, Any], Any], started: Any, stored: Any, inputs: Any) -> tuple[Any, Any]:
-    """Return the last state, and the stored outputs, of a scan over rows of ``stored``, if there are any, and inputs."""
+    """Return the last state and the stored outputs of a scan over ``inputs``, and over rows of ``stored`` if any."""
+
+    def swept(state: Any, row: Any) -> tuple[Any, Any]:
+        state, outputs = step(state, (None, row) if stored is None else row)
+        return state, (outputs, ())
+
     if stored is None:
-        return scan_storing(lambda state, x: step(state, (None, x)), started, inputs)
-    return scan_stored(step, started, stored, inputs, stores=True)
+        last, (rows, _) = scan_storing(swept, started, inputs)
+    else:
+        last, (rows, _) = scan_stored(swept, started, stored, inputs, stores=True)
+    return last, rows
 
 
 def _cholesky(rows: Sequence[Scalars], min_pivot: float) -> tuple[list[list[Any]], Any]:

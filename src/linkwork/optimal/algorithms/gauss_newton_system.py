@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.control.loops import scan, scan_stored, scan_storing
+from linkwork.expr.control.loops import scan, scan_storing
 from linkwork.expr.scalar.functions import fabs, fmax, lt, where
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.optimal.algorithms.block_banded import (
@@ -168,15 +168,10 @@ class PathSweeps(PathSteps):
                 blocks = [terms.blocks.get(index, 0.0) for index in indices]
                 slopes = [terms.gradient.get(i, 0.0) for i in columns]
                 rows = [x for line, c, f in terms.rows for x in (c, f, *line.values())]
-                return state, array([terms.merit, terms.active, *slopes, *blocks, *rows])
+                return state, (array([*slopes, *blocks, *rows]), array([terms.merit, terms.active]))
 
-            _, local = scan_storing(step, (), self.rows(point, duals))
-
-            def summed(state: Any, row: Any) -> tuple[Any, None]:
-                (merit, active), (numbers, _) = state, row
-                return (merit + numbers[0], active + numbers[1]), None
-
-            (merit, active), _ = scan_stored(summed, (merit, active), local)
+            _, (local, sums) = scan_storing(step, (), self.rows(point, duals))
+            merit, active = sum(list(sums[:, 0]), merit), sum(list(sums[:, 1]), active)
         T = program.steps
         for n, k in enumerate(program.alone):
             whole[f"at{n}"] = array([1.0 if t == program.terms[k].at else 0.0 for t in range(T)])
@@ -193,7 +188,7 @@ class PathSweeps(PathSteps):
 
             if local is not None:
                 indices, columns, lines = layout
-                numbers = iter(list(local)[2:])
+                numbers = iter(list(local))
                 for i in columns:
                     sides[i] = -next(numbers)
                 for index in indices:
