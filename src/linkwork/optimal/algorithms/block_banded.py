@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.control.loops import scan, scan_stored, scan_storing
+from linkwork.expr.control.loops import scan
+from linkwork.expr.control.stored_scans import scan_stored, scan_storing
 from linkwork.expr.control.table_access import put
 from linkwork.expr.linalg.frontal_elimination import AddedRow, eliminate_front
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, subtract_dot

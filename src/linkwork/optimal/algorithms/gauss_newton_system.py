@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.control.loops import scan, scan_storing
+from linkwork.expr.control.loops import scan
+from linkwork.expr.control.stored_scans import scan_storing
 from linkwork.expr.scalar.functions import fabs, fmax, lt, where
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.optimal.algorithms.block_banded import (

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.expr.control.loops import scan, scan_stored, scan_storing, watching_while_loop, while_loop
+from linkwork.expr.control.loops import scan, watching_while_loop, while_loop
+from linkwork.expr.control.stored_scans import scan_stored, scan_storing
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
 from linkwork.optimal.algorithms.shooting.augmented_cost import CONSTRAINTS, Terms, WeightedRows, quadratic

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.expr.control.loops import scan_stored, while_loop
+from linkwork.expr.control.loops import while_loop
+from linkwork.expr.control.stored_scans import scan_stored
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.linalg.triangular_factors import SymmetricFactors
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
