@@ -78,18 +78,18 @@ class Loop(MultiResult):
         return self.carried + (0 if self.conditional else self.max_iterations * self.kept) + 2 * self.conditional
 
     @property
-    def numbers(self) -> Sequence[int]:
+    def used_results(self) -> Sequence[int]:
         if not self.stores:
             return range(self.count)
         n, own = self.carried, range(self.stores, self.kept)
         outputs = (n + t * self.kept + j for t in range(self.max_iterations) for j in own)
         return [*range(n + 1), *outputs]
 
-    def results_of(self, state: Sequence[Any], kept: Sequence[Sequence[Any]]) -> list[Any]:
+    def results_of(self, state: Sequence[Any], outputs: Sequence[Sequence[Any]]) -> list[Any]:
         """Return the results of a scan with this last state and these outputs of each step."""
-        result = [*state, *(x for row in kept for x in row)]
+        result = [*state, *(x for row in outputs for x in row)]
         if self.stores:
-            result[self.carried] = [row[: self.stores] for row in kept]
+            result[self.carried] = [row[: self.stores] for row in outputs]
         return result
 
     def is_stored(self, result: int) -> bool:

@@ -63,7 +63,7 @@ class MultiResult(ABC):
         """Number of results."""
 
     @property
-    def numbers(self) -> Sequence[int]:
+    def used_results(self) -> Sequence[int]:
         """The indices of the results that are used."""
         return range(self.count)
 

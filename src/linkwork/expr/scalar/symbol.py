@@ -72,15 +72,16 @@ class Graph:
         """Return the results of an instruction with several results, as symbols; None for those that are not used."""
         nodes = [self._argument(kind, a) for kind, a in zip(bundle.kinds(len(arguments)), arguments, strict=True)]
         whole = self._valued(bundle.operation, bundle, nodes)
-        table, result = self._table, [None] * bundle.count
-        for k in bundle.numbers:
+        table = self._table
+        result: list[Any] = [None] * bundle.count
+        for k in bundle.used_results:
             key = PART, k, whole
             part = table.get(key)
             if part is None:
                 part = table[key] = _leaf(self, PART, k)
                 part.args = (whole,)
             result[k] = part
-        return result  # type: ignore[return-value]
+        return result
 
     def _argument(self, kind: str, x: Any) -> Symbol:
         if x.__class__ is Symbol:
