@@ -188,7 +188,7 @@ def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[in
     results += [body.results[head + n + j] for j in kept]
     trimmed = Region(len(order), tuple(listed), tuple(results), body.first).pruned()
     arguments = [*(state[k] for k in carried), *stacked[:first]]
-    for t in range(loop.max_iterations):
+    for t in range(loop.max_iterations if len(columns) > read else 0):
         arguments += [stacked[first + t * loop.own_inputs + j - read] for j in columns[read:]]
     arguments += [others[j] for j in outside] + [state[k] for k in frozen]
     carried_at, kept_at = ({old: new for new, old in enumerate(some)} for some in (carried, kept))
