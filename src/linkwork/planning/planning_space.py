@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -315,17 +315,31 @@ class PlanningSpace:
         individual pairs (if any), then the scene's obstacles.
         """
         blocks = self.blocks
-        deep, each = tuple([block.is_deep for block in blocks]), blocks[0].each is not None
-        key: Any = (function, deep, each)
-        cached: dict[Any, Any] = blocks[0].selection.kernels
-        if len(blocks) > 1:
-            key, cached = (*key, *(block.selection.spec for block in blocks)), self.robot._calls
+        cached, key = self._loops(function)
         if key not in cached:
-            cached[key] = kernel(tuple([block.selection.spec for block in blocks]), deep, turning, each=each)
+            specs = tuple([block.selection.spec for block in blocks])
+            cached[key] = kernel(specs, self._deep, turning, each=blocks[0].each is not None)
         result = []
         for block in blocks:
             result += [*(block.each or ()), *block.selection.inputs(block.selection.scene.rows_by_distance)]
         return cached[key], result
+
+    def has_loop(self, function: str) -> bool:
+        """Return True if the kernel of the search loop with this name was built for the space."""
+        cached, key = self._loops(function)
+        return key in cached
+
+    def _loops(self, function: str) -> tuple[dict[Any, Any], Any]:
+        """Return the table of search kernels that has those of the space, and the key of the one with this name."""
+        blocks = self.blocks
+        key: Any = (function, self._deep, blocks[0].each is not None)
+        if len(blocks) == 1:
+            return cast(Any, blocks[0].selection.kernels), key
+        return self.robot._calls, (*key, *(block.selection.spec for block in blocks))
+
+    @property
+    def _deep(self) -> tuple[bool, ...]:
+        return tuple([block.is_deep for block in self.blocks])
 
     # -- samples
 
