@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from linkwork.expr.control import call, cond
+from linkwork.expr.control.conditional import call_once_traced, cond
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, not_, or_, sqrt
 from linkwork.geometry.cores import BoxCore, Core, CylinderCore, FieldCore, PointCore, SegmentCore, Solid
 from linkwork.geometry.distance import SignedDistance
@@ -205,7 +205,8 @@ def _called(function: Callable[..., Any], a: Solid, b: Solid, *more: Any, unroll
     def of_rows(x: Any, y: Any, *more: Any) -> Any:
         return function(kinds[0].solid([*x]).solid, kinds[1].solid([*y]).solid, *more)
 
-    return call(of_rows, *(solid_row(one, kind, 0.0) for one, kind in zip((a, b), kinds, strict=True)), *more), swapped
+    rows = [solid_row(one, kind, 0.0) for one, kind in zip((a, b), kinds, strict=True)]
+    return call_once_traced((function, *kinds), of_rows, *rows, *more), swapped
 
 
 def _order(kind: SolidKind) -> tuple[int, int]:
