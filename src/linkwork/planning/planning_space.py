@@ -103,10 +103,7 @@ class PlanningSpace:
         self.turns = bool(self._turning_q.any())
         self.checked = 0  # number of edges checked
         self.blocks = pair_blocks(robot, scene, pairs, self.margins)
-        if (
-            collision_check == METHODS[0]
-            and f"is_motion_free {collision_check}" not in self.blocks[0].selection.kernels
-        ):
+        if collision_check == METHODS[0] and self._edge_name(self.blocks[0]) not in self.blocks[0].selection.kernels:
             check_edges(self.blocks[0].selection.spec)
         self._edge: dict[str, Any] | None = None  # kernel calls by name
 
@@ -279,17 +276,25 @@ class PlanningSpace:
             result = self._edge[function] = [self._kernel_call(function, block) for block in self.blocks]
         return result
 
+    def _edge_name(self, block: PairBlock) -> str:
+        """Return the name of the kernel that checks edges for a block of pairs.
+
+        Other kernels than those of `Robot.is_motion_free` serve pairs that may not overlap.
+        """
+        name = f"is_motion_free {self.method}" if block.is_deep else f"is_motion_free {self.method} without depths"
+        return name if block.each is None else f"{name} {EACH}"
+
     def _kernel_call(self, function: str, block: PairBlock) -> tuple[Any, tuple[np.ndarray, ...]]:
         selection, arguments = block.selection, [np.array(block.margin)]
         kernels, each = selection.kernels, block.each is not None
-        if each:
-            function += f" {EACH}"
         if function.startswith("is_motion_free"):
+            function = self._edge_name(block)
             arguments.append(np.array(float(TOLERANCE if self.method == METHODS[0] else self.resolution)))
             if function not in kernels:
-                kernels[function] = edge_kernel(self.method, selection.spec, self.robot.configuration_space, each=each)
-        elif block.is_deep:
-            function += " deeper"
+                space = self.robot.configuration_space
+                kernels[function] = edge_kernel(self.method, selection.spec, space, each=each, depths=block.is_deep)
+        else:
+            function = " ".join([function, *[EACH] * each, *["deeper"] * block.is_deep])
         if function not in kernels:
             selection.kernel(function, self.robot.configuration_space)
         return kernels[function], (*arguments, *(block.each or ()), *selection.inputs(selection.scene.rows_by_distance))

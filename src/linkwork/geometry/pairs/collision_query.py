@@ -20,15 +20,25 @@ from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.pairs.closed_form.box_box import box_box, box_box_gap
 from linkwork.geometry.pairs.closed_form.box_cylinder import box_cylinder_within, segment_cylinder
 from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import nearest_of_segments, nearest_to_box
+from linkwork.geometry.pairs.convex.convex_pair import polytope_separation
 from linkwork.geometry.pairs.convex.gjk_simplex import nearest
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference
+from linkwork.geometry.pairs.convex.newton_refinement import CURVED
 from linkwork.geometry.pairs.pair_dispatch import has_own, is_closed_form, signed_distance
 from linkwork.geometry.solids import KINDS, SolidKind, kind_of, solid_row
 from linkwork.geometry.support_points import SUPPORTS
 from linkwork.geometry.unit_vectors import TINY, clamp
 from linkwork.spatial import Vec3
 
-__all__ = ["WITHIN", "distance_once", "signed_distance_once", "within", "within_called", "within_once"]
+__all__ = [
+    "WITHIN",
+    "distance_once",
+    "separation_once",
+    "signed_distance_once",
+    "within",
+    "within_called",
+    "within_once",
+]
 
 
 _STEPS = 2  # along a segment, before the exact search
@@ -160,6 +170,21 @@ def signed_distance_once(a: Solid, b: Solid) -> SignedDistance:
     """
     result, swapped = _called(signed_distance, a, b)
     return result.flipped() if swapped else result  # type: ignore[no-any-return]
+
+
+def separation_once(a: Solid, b: Solid) -> SignedDistance:
+    """Return the signed distance of two solids that is exact where it is positive, and at most 0 elsewhere.
+
+    Pairs of polytopes need a fraction of the code of `signed_distance_once`.
+    """
+    kinds = type(a.core), type(b.core)
+    flat = not has_own(*kinds) and all(kind in SUPPORTS and not issubclass(kind, CURVED) for kind in kinds)
+    result, swapped = _called(_separation if flat else signed_distance, a, b)
+    return result.flipped() if swapped else result  # type: ignore[no-any-return]
+
+
+def _separation(a: Solid, b: Solid) -> SignedDistance:
+    return polytope_separation(a.core, b.core).rounded(a.radius, b.radius)
 
 
 def distance_once(a: Solid, b: Solid) -> Any:
