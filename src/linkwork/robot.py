@@ -26,7 +26,7 @@ from linkwork.model.tree import Report
 from linkwork.motion.methods import CartesianMethods, MotionMethods, ProfileMethods
 from linkwork.parts.actuation_methods import ActuationMethods
 from linkwork.parts.constraint_methods import ConstraintMethods, ForceElementMethods, LoopFileMethods
-from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry, Options, read_robot
+from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry, Options, PackageDirs, read_robot
 from linkwork.parts.methods import CompilingMethods, LimitMethods, StructureMethods
 from linkwork.parts.parameter_methods import ParameterMethods
 from linkwork.parts.plots import PlottingMethods
@@ -147,14 +147,15 @@ def load(
     robot: str | os.PathLike[str],
     *,
     format: str | Format | None = None,
-    floating_base: bool = False,
-    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    floating_base: bool | None = None,
+    gravity: Sequence[float] | None = None,
     strict: bool = False,
     multi_root: bool = False,
     mimic: Mimicry = "free",
     continuous: Continuous = "angle",
     inertia: Inertias = "given",
     loops: str | os.PathLike[str] | None = None,
+    package_dirs: PackageDirs | None = None,
 ) -> Robot:
     """Load a robot from a file, or a built-in robot by its name (`linkwork.robots.names`).
 
@@ -162,9 +163,10 @@ def load(
     element.  ``format`` selects a format by name ("urdf"), or is a `linkwork.formats.Format`.
 
     ``floating_base`` connects the root link to the world by a floating joint named "floating_base" instead of fixing
-    it.  ``multi_root`` allows several links without a parent, all fixed to the world.  ``gravity`` is in the axes of
-    the world [m/s²].  ``robot.report`` lists repairs and ignored elements.  Repairs also emit one
-    `linkwork.errors.ModelWarning`; with ``strict`` they are errors.
+    it; by default the base moves as the file says, and is fixed if the file does not say it (URDF).  ``multi_root``
+    allows several links without a parent, all fixed to the world.  ``gravity`` is in the axes of the world [m/s²], by
+    default that of the file, or (0, 0, -9.81) if the file states none.  ``robot.report`` lists repairs and ignored
+    elements.  Repairs also emit one `linkwork.errors.ModelWarning`; with ``strict`` they are errors.
 
     ``mimic`` is for joints that follow others in the file.  ``"coupled"`` couples them exactly
     (`Robot.with_couplings`), without coordinates in q and v.  ``"free"`` leaves them free and stores the relation in
@@ -179,6 +181,9 @@ def load(
     ``loops`` is a second file, JSON or YAML, that closes kinematic loops: frames, joints between them, gears, rolling
     wheels and further constraints (`Robot.loops_document` writes one).  YAML needs PyYAML:
     ``pip install "linkwork[yaml]"``.  The loops of built-in robots are loaded automatically.
+
+    ``package_dirs`` are folders that contain packages, or a dict of the folder of each package: files that a robot's
+    file names as ``package://arm/hand.sdf`` or ``model://hand`` are searched there.
 
     A path may begin with ``~``, the home directory; ``./~`` is a file of that name.
 
@@ -196,5 +201,6 @@ def load(
         continuous=continuous,
         inertia=inertia,
         loops=loops,
+        package_dirs=package_dirs,
     )
     return Robot(read_robot(robot, options, format))

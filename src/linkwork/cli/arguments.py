@@ -58,7 +58,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name a robot, and the options with which `linkwork.load` reads it."""
     parser.add_argument("file", metavar="FILE", help="a robot file, or the name of a built-in robot (see `robots`)")
     parser.add_argument("--format", metavar="NAME", help="the file's format (default: by its suffix or content)")
-    parser.add_argument("--floating-base", action="store_true", help="free the root link instead of fixing it")
+    parser.add_argument("--floating-base", action="store_true", default=None, help="free the root link")
     parser.add_argument("--strict", action="store_true", help="report repairable problems as errors")
     parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
     parser.add_argument("--loops", metavar="FILE", help="a JSON or YAML file that closes the robot's loops")

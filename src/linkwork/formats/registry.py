@@ -21,13 +21,14 @@ from linkwork.errors import Issue, Location, ModelError, UnknownNameError
 from linkwork.formats.file_reading import path_text, read_start, require_path
 from linkwork.formats.xml_document import parse
 from linkwork.model.description import Description
+from linkwork.model.tree import Tree
 
 __all__ = ["FOREIGN_ROOTS", "FORMATS", "Format", "find_format", "format_named"]
 
 _START = 1 << 20  # [bytes] of a file that are searched for its root element
 
 
-Reader = Callable[..., Description]
+Reader = Callable[..., Description | Tree]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Format:
 
     name: str  # as in ``load(path, format=name)``
     title: str  # in messages, with its article: "an MJCF file (MuJoCo)"
-    reader: str | Reader  # a function (path, *, strict, **options) -> Description, or "module:function" that names it
+    reader: str | Reader  # a function (path, *, strict, **options) -> Description or Tree, or "module:function"
     suffixes: tuple[str, ...] = ()  # in lower case, with the dot
     roots: tuple[str, ...] = ()  # root elements of XML documents, without a prefix of a namespace
     starts: tuple[bytes, ...] = ()  # first bytes of files that are not XML
@@ -44,7 +45,7 @@ class Format:
     package: str = ""  # a package outside of linkwork that the reader imports
     extra: str = ""  # the extra of linkwork that installs the package
 
-    def read(self, path: str | os.PathLike[str], **options: Any) -> Description:
+    def read(self, path: str | os.PathLike[str], **options: Any) -> Description | Tree:
         """Read a file.  Raises ImportError where the format's package is not installed, ModelError for a bad file."""
         if self.package and find_spec(self.package) is None:
             raise ImportError(
@@ -75,10 +76,19 @@ FORMATS: tuple[Format, ...] = (
         roots=("robot",),
         options=("continuous", "inertia"),
     ),
+    Format(
+        name="mjcf",
+        title="an MJCF file (MuJoCo)",
+        reader="linkwork.formats.mjcf.mjcf_reader:read_mjcf",
+        suffixes=(".mjcf", ".mjb"),
+        roots=("mujoco",),
+        options=("floating_base", "package_dirs"),
+        package="mujoco",
+        extra="mujoco",
+    ),
 )
 
 FOREIGN_ROOTS = {
-    "mujoco": "an MJCF file (MuJoCo)",
     "sdf": "an SDF file",
     "collada": "a COLLADA mesh",
     "opensimdocument": "an OpenSim model",

@@ -13,10 +13,10 @@ from linkwork.errors import Issue, Location
 from linkwork.force_elements import ForceElement
 from linkwork.joints import JointType
 from linkwork.model.actuator import Actuator
-from linkwork.model.body import Drive, Following, Limits
+from linkwork.model.body import DisabledPair, Drive, Following, Limits
 from linkwork.model.named_state import NamedState
 from linkwork.shapes import Geometry
-from linkwork.spatial import Inertia, Pose
+from linkwork.spatial import Inertia, Pose, Vec3
 
 __all__ = [
     "ActuatorDescription",
@@ -83,10 +83,15 @@ class MarkDescription:
 
 @dataclass(frozen=True, slots=True)
 class ConstraintDescription:
-    """A constraint of the robot and its source location."""
+    """A constraint of the robot and its source location.
+
+    ``mimic_of`` names a joint whose mimic relation states the same.  Such a constraint is added only if joints are
+    loaded with ``mimic="free"``.
+    """
 
     constraint: Constraint
     where: Location = Location()
+    mimic_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,10 @@ class Attachments:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """All links, joints and further frames in the order of the file, and the warnings of the reader."""
+    """All links, joints and further frames in the order of the file, and the warnings of the reader.
+
+    A description whose root link is the world (``base_is_stated``) says itself how each base moves.
+    """
 
     name: str
     links: tuple[LinkDescription, ...]
@@ -146,3 +154,10 @@ class Description:
     constraints: tuple[ConstraintDescription, ...] = ()
     actuators: tuple[ActuatorDescription, ...] = ()
     named_configurations: tuple[NamedStateDescription, ...] = ()
+    points: tuple[MarkDescription, ...] = ()
+    directions: tuple[MarkDescription, ...] = ()
+    force_elements: tuple[ForceElementDescription, ...] = ()
+    disabled_collisions: tuple[DisabledPair, ...] = ()  # pairs of links without distance checks
+    enabled_collisions: tuple[tuple[str, str], ...] = ()  # links connected by a joint that are checked nevertheless
+    gravity: Vec3 | None = None  # as the file states it [m/s²]
+    base_is_stated: bool = False

@@ -23,9 +23,10 @@ from linkwork.model.value_check import check_values
 from linkwork.spatial import Inertia, Pose, Vec3
 from linkwork.spatial.arguments import LARGEST
 
-__all__ = ["FLOATING_BASE", "build_tree", "read_gravity"]
+__all__ = ["DEFAULT_GRAVITY", "FLOATING_BASE", "build_tree", "read_gravity"]
 
 
+DEFAULT_GRAVITY = Vec3(0.0, 0.0, -9.81)  # [m/s²]
 FLOATING_BASE = "floating_base"  # name of the joint that carries the root link of a floating robot
 
 
@@ -33,7 +34,7 @@ def build_tree(
     description: Description,
     *,
     floating_base: bool = False,
-    gravity: Sequence[float] | Vec3 = (0.0, 0.0, -9.81),
+    gravity: Sequence[float] | Vec3 | None = None,
     strict: bool = False,
     multi_root: bool = False,
     mimic: str = "free",
@@ -41,7 +42,8 @@ def build_tree(
     """Return the tree of a description.
 
     With ``floating_base``, a `Floating` joint named "floating_base" carries the root link; otherwise the root link and
-    everything welded to it are fixed to the world.  ``multi_root`` allows several roots, all fixed to the world.
+    everything welded to it are fixed to the world.  ``gravity`` is that of the description by default, and
+    `DEFAULT_GRAVITY` if it states none.  ``multi_root`` allows several roots, all fixed to the world.
     Bodies are in depth-first order, children in the order of their joints in the file.  ``mimic`` determines the
     joints that follow others in the file: with "free" they have their own coordinates, which is noted (MIMIC_FREE),
     with "coupled" they have none, and with "ignore" the relations are ignored.
@@ -61,14 +63,19 @@ def build_tree(
     check_values(findings, description)
     roots = check_structure(findings, description, FLOATING_BASE if floating_base else None, multi_root)
     mimics = flatten_mimics(findings, description) if mimic != "ignore" else ignored_mimics(findings, description)
-    if mimics and mimic == "free":
-        first = next(joint for joint in description.joints if joint.name in mimics)
-        if len(mimics) == 1:
+    held = {one.mimic_of for one in description.constraints}  # by constraints, if they move freely
+    free = [joint for joint in description.joints if joint.name in mimics and joint.name not in held]
+    if free and mimic == "free":
+        first = free[0]
+        if len(free) == 1:
             message = f"joint {quoted(first.name)} moves freely instead of following its mimic relation"
         else:
-            message = f"{len(mimics)} joints move freely instead of following their mimic relations"
+            message = f"{len(free)} joints move freely instead of following their mimic relations"
         findings.note(Issue("MIMIC_FREE", message, first.where, 'mimic="coupled" enforces the relation exactly'))
     findings.raise_errors()
+    constraints = tuple(one for one in description.constraints if one.mimic_of is None or mimic == "free")
+    if gravity is None:
+        gravity = DEFAULT_GRAVITY if description.gravity is None else description.gravity
     builder = _Builder(description, mimics)
     for root in roots:
         builder.walk(root, floating_base)
@@ -80,12 +87,17 @@ def build_tree(
         gravity=read_gravity(gravity),
         source=description.source,
         inertias_ignored=description.inertias_ignored,
+        disabled_collisions=description.disabled_collisions,
+        enabled_collisions=description.enabled_collisions,
         report=Report(tuple(findings.warnings)),
     )
     if mimic == "coupled":
         tree = with_couplings(tree, mimics)
     more = Attachments(
-        constraints=description.constraints,
+        points=description.points,
+        directions=description.directions,
+        constraints=constraints,
+        force_elements=description.force_elements,
         actuators=description.actuators,
         named_configurations=description.named_configurations,
     )

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     result = _mobility(robot)
     beyond = _beyond_limits(robot, result.q) if result.assembled else []
     if arguments.json:
-        about = {"linkwork": __version__, "file": robot.tree.source, "floating_base": arguments.floating_base}
+        about = {"linkwork": __version__, "file": robot.tree.source, "floating_base": bool(arguments.floating_base)}
         terminal.out.json({**about, **mobility_data(result), "beyond_limits": beyond})
     else:
         terminal.out.lines(_text(robot, result, beyond, columns_of(terminal.out)))

@@ -39,7 +39,11 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         raise CommandError(USAGE, escaped(str(error))) from error
     code = code_statistics(robot.compile(requested))
     if arguments.json:
-        about = {"floating_base": arguments.floating_base, "function": arguments.function, "frame": arguments.frame}
+        about = {
+            "floating_base": bool(arguments.floating_base),
+            "function": arguments.function,
+            "frame": arguments.frame,
+        }
         terminal.out.json(_data(robot, explained, code, about))
     else:
         columns = columns_of(terminal.out)

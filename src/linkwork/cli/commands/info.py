@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
     if arguments.json:
-        terminal.out.json(_data(robot, arguments.floating_base))
+        terminal.out.json(_data(robot, bool(arguments.floating_base)))
     else:
         terminal.out.lines(_text(robot, columns_of(terminal.out)))
     return 0

@@ -18,20 +18,22 @@ from linkwork.formats import Format, registry
 from linkwork.model.attached_constraints import attached
 from linkwork.model.description import Description
 from linkwork.model.tree import Tree
-from linkwork.model.tree_builder import build_tree
+from linkwork.model.tree_builder import build_tree, read_gravity
 
 __all__ = ["BuildOptions", "LoadOptions", "Options", "read_robot", "read_robot_string"]
 
 Mimicry = Literal["free", "coupled", "ignore"]
 Continuous = Literal["angle", "sincos"]
 Inertias = Literal["given", "nearest", "ignore"]
+PackageDirs = Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]]
+"""Folders that contain packages, or the folder of each package by its name."""
 
 
 class BuildOptions(TypedDict, total=False):
     """Keywords of `Robot.build` and `Robot.from_dh`, for type checkers."""
 
-    floating_base: bool
-    gravity: Sequence[float]
+    floating_base: bool | None
+    gravity: Sequence[float] | None
     strict: bool
     multi_root: bool
     mimic: Mimicry
@@ -43,6 +45,7 @@ class LoadOptions(BuildOptions, total=False):
 
     continuous: Continuous
     loops: str | os.PathLike[str] | None
+    package_dirs: PackageDirs | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,18 +55,21 @@ class Options:
     Raises TypeError for switches that are not bools.
     """
 
-    floating_base: bool = False
-    gravity: Sequence[float] = (0.0, 0.0, -9.81)
+    floating_base: bool | None = None
+    gravity: Sequence[float] | None = None
     strict: bool = False
     multi_root: bool = False
     mimic: Mimicry = "free"
     continuous: Continuous = "angle"
     inertia: Inertias = "given"
     loops: str | os.PathLike[str] | None = None
+    package_dirs: PackageDirs | None = None
 
     def __post_init__(self) -> None:
         for name in ("floating_base", "strict", "multi_root"):
             value = getattr(self, name)
+            if value is None and name == "floating_base":
+                continue  # as the file says
             if not isinstance(value, (bool, np.bool_)):
                 raise TypeError(f"{name}: expected True or False, got {value!r}")
             object.__setattr__(self, name, bool(value))
@@ -80,19 +86,22 @@ class Options:
                 raise TypeError(f"{function}: no option named {name!r}; {option_hint(function, name, known)}")
         return cls(**keywords)
 
-    def tree(self, description: Description, action: str = "reading") -> Tree:
-        """Return the kinematic tree of a robot's description.
+    def tree(self, description: Description | Tree, action: str = "reading") -> Tree:
+        """Return the kinematic tree of a robot's description, or the given tree with another gravity.
 
         Issues a `ModelWarning` that reports repairs; ``action`` is "reading" or "building" in its text.
         """
-        tree = build_tree(
-            description,
-            floating_base=self.floating_base,
-            gravity=self.gravity,
-            strict=self.strict,
-            multi_root=self.multi_root,
-            mimic=self.mimic,
-        )
+        if isinstance(description, Tree):
+            tree = description if self.gravity is None else description.with_gravity(read_gravity(self.gravity))
+        else:
+            tree = build_tree(
+                description,
+                floating_base=bool(self.floating_base) and not description.base_is_stated,
+                gravity=self.gravity,
+                strict=self.strict,
+                multi_root=self.multi_root,
+                mimic=self.mimic,
+            )
         if tree.report.repairs:
             warnings.warn(_repair_message(tree, action), ModelWarning, stacklevel=levels_up())
         if self.loops is None:
@@ -122,12 +131,17 @@ def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Fo
 
 def _options_of(chosen: Format, options: Options) -> dict[str, Any]:
     """Return the options of a format's reader.  Raises TypeError for an option that the format does not take."""
-    readers = dict.fromkeys(name for one in registry.FORMATS for name in one.options)
     for field in fields(Options):
-        if field.name in readers and field.name not in chosen.options and getattr(options, field.name) != field.default:
-            takers = ", ".join(one.name for one in registry.FORMATS if field.name in one.options)
+        takers = ", ".join(one.name for one in registry.FORMATS if field.name in one.options)
+        if field.name in _OF_EVERY_FORMAT or not takers or field.name in chosen.options:
+            continue
+        if getattr(options, field.name) != field.default:
             raise TypeError(f"load: {field.name}: {chosen.title} does not take this option; formats that do: {takers}")
     return {name: getattr(options, name) for name in chosen.options}
+
+
+_OF_EVERY_FORMAT = ("floating_base", "gravity", "strict", "loops")
+"""Options that apply to files of every format; a reader may take them besides."""
 
 
 def _at_home(path: Any) -> Any:
