@@ -179,7 +179,7 @@ class _StoredCall(NamedTuple):
     in_double: bool
 
 
-_MAX_STORED = 256
+_MAX_STORED = 32  # of the longest, each has some megabytes
 _stored: dict[Hashable, _StoredCall] = {}
 
 
