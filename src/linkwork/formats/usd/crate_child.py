@@ -8,6 +8,7 @@ null, or the text of an error.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -19,6 +20,7 @@ def main() -> None:
     request = json.load(sys.stdin)
     sys.path[:] = request["path"]
     _limit(request["bytes"], request["seconds"])
+    os.environ["PXR_WORK_THREAD_LIMIT"] = "1"  # each thread would take address space
     from pxr import UsdUtils
 
     delegate = UsdUtils.CoalescingDiagnosticDelegate()
