@@ -63,12 +63,12 @@ def joint_graph(
     for link in fixed:
         owner[top(link)] = WORLD
         neighbours[WORLD].append((link, None))
-    tree, loops = [], []
+    tree, loops, still = [], [], {WORLD, *fixed}
     for joint in sorted(joints, key=lambda one: one.excluded):
         first, second = (end.link for end in joint.ends)
         if isinstance(joint.joint, Floating):
             reader.note(joint.prim, "a joint that is free in all directions does not join bodies: it is ignored")
-        elif first in ({WORLD} | set(fixed)) and second in ({WORLD} | set(fixed)):
+        elif first in still and second in still:
             reader.note(joint.prim, "a joint between two bodies that do not move is ignored")
         elif top(first) == top(second):
             loops.append(joint)
@@ -79,12 +79,17 @@ def joint_graph(
             neighbours[first].append((second, joint))
             neighbours[second].append((first, joint))
     graph = Graph([], [], [], [], [], loops)
-    floating = [link for link in poses if top(link) == link]
-    floating = _starts(floating, top, poses, roots, tree)
+    parts: dict[str, list[str]] = {}  # links by the representative of their floating part
+    for link in poses:
+        if top(link) != WORLD:
+            parts.setdefault(top(link), []).append(link)
+    entered, chosen = {joint.ends[1].link for joint in tree}, {*roots}
+    floating = [_start(members, chosen, entered) for members in parts.values()]
     found: dict[int, JointDescription] = {}
     bases = []
+    taken = {*names.values()}
     for link in floating:
-        name = FLOATING_BASE if len(floating) == 1 else _unused(f"{link}_floating", {*names.values()})
+        name = _unused(FLOATING_BASE if len(floating) == 1 else f"{link}_floating", taken)
         free = Floating()
         none = (0.0,) * free.nv
         bases.append(
@@ -94,7 +99,7 @@ def joint_graph(
         )
     welds = []
     for link, prim in fixed.items():
-        name = _unused(f"{link}_fixed", {*names.values()})
+        name = _unused(f"{link}_fixed", taken)
         welds.append(
             JointDescription(
                 name, WORLD, link, Fixed(), poses[link], Limits.none(Fixed()), (), (), where=reader.where(prim)
@@ -117,19 +122,10 @@ def joint_graph(
     return graph
 
 
-def _starts(
-    floating: list[str], top: Any, poses: Mapping[str, Pose], roots: Iterable[str], tree: list[JointPrim]
-) -> list[str]:
-    """Return the link that carries each floating part: an articulation's root, or one that no joint leads to."""
-    chosen = [*roots]
-    entered = {joint.ends[1].link for joint in tree}
-    result = []
-    for representative in floating:
-        members = [link for link in poses if top(link) == representative]
-        candidates = [link for link in members if link in chosen] or [link for link in members if link not in entered]
-        result.append((candidates or members)[0])
-    order = {link: k for k, link in enumerate(poses)}
-    return sorted(result, key=order.__getitem__)
+def _start(members: list[str], roots: set[str], entered: set[str]) -> str:
+    """Return the link that carries a floating part: an articulation's root, or one that no joint leads to."""
+    candidates = [link for link in members if link in roots] or [link for link in members if link not in entered]
+    return (candidates or members)[0]
 
 
 def _unused(name: str, names: set[str]) -> str:
