@@ -91,6 +91,7 @@ def test_units_that_are_not_stated_are_reported(tmp_path: Path) -> None:
     with pytest.warns(ModelWarning, match="does not state metersPerUnit"):
         robot = load(tmp_path, text.replace("metersPerUnit = 1", "").replace('upAxis = "Z"', ""))
     np.testing.assert_allclose([*robot.tree.frame("a").placement.translation], (0, 0, 0.01), rtol=1e-9)
+    assert [one.code for one in robot.report.repairs] == ["UNITS_MISSING"] * 2
 
 
 def test_principal_axes(tmp_path: Path) -> None:

@@ -177,6 +177,9 @@ class _Stage:
         if not UsdGeom.StageHasAuthoredMetersPerUnit(stage):
             message = "the stage does not state metersPerUnit: lengths are in 0.01 m, as USD defines"
             findings.warn(Issue("UNITS_MISSING", message, self.where, "state metersPerUnit = 1"))
+        if not stage.HasAuthoredMetadata("upAxis"):
+            message = "the stage does not state upAxis: y is up, as USD defines"
+            findings.warn(Issue("UNITS_MISSING", message, self.where, 'state upAxis = "Z"'))
         length, mass = UsdGeom.GetStageMetersPerUnit(stage), UsdPhysics.GetStageKilogramsPerUnit(stage)
         for name, value in (("metersPerUnit", length), ("kilogramsPerUnit", mass)):
             if not 1e-9 <= value <= 1e9:
