@@ -157,6 +157,7 @@ def load(
     inertia: Inertias = "given",
     loops: str | os.PathLike[str] | None = None,
     package_dirs: Folders | None = None,
+    model: str | None = None,
 ) -> Robot:
     """Load a robot from a file, or a built-in robot by its name (`linkwork.robots.names`).
 
@@ -186,6 +187,9 @@ def load(
     ``package_dirs`` are folders that contain packages, or a dict of the folder of each package: files that a robot's
     file names as ``package://arm/hand.sdf`` or ``model://hand`` are searched there.
 
+    ``model`` is the name of one model of an SDF file; by default all models are loaded, with their names before the
+    names of their links and joints ("arm::hand") if there are several.
+
     A path may begin with ``~``, the home directory; ``./~`` is a file of that name.
 
     Raises ModelError (a ValueError), which lists the errors of the file and their locations, also for an unknown
@@ -203,5 +207,6 @@ def load(
         inertia=inertia,
         loops=loops,
         package_dirs=package_dirs,
+        model=model,
     )
     return Robot(read_robot(robot, options, format))

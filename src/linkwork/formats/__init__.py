@@ -1,4 +1,4 @@
-"""Readers and writers of robot files: URDF, SRDF and loop files."""
+"""Readers and writers of robot files: URDF, SDF, SRDF and loop files."""
 
 from typing import TYPE_CHECKING
 
@@ -7,6 +7,7 @@ from linkwork._util.lazy_imports import public_names
 if TYPE_CHECKING:
     from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
     from linkwork.formats.registry import FORMATS, Format
+    from linkwork.formats.sdf.sdf_reader import parse_sdf, read_sdf
     from linkwork.formats.srdf import parse_srdf, srdf_text
     from linkwork.formats.urdf.urdf_reader import parse_urdf, read_urdf
     from linkwork.formats.xml_document import Budget
@@ -17,9 +18,11 @@ __all__ = [
     "Format",
     "loops_text",
     "parse_loops",
+    "parse_sdf",
     "parse_srdf",
     "parse_urdf",
     "read_loops",
+    "read_sdf",
     "read_urdf",
     "srdf_text",
 ]
@@ -31,6 +34,7 @@ if not TYPE_CHECKING:
         {
             "linkwork.formats.loops_file": "loops_text parse_loops read_loops",
             "linkwork.formats.registry": "FORMATS Format",
+            "linkwork.formats.sdf.sdf_reader": "parse_sdf read_sdf",
             "linkwork.formats.srdf": "parse_srdf srdf_text",
             "linkwork.formats.urdf.urdf_reader": "parse_urdf read_urdf",
             "linkwork.formats.xml_document": "Budget",

@@ -45,6 +45,7 @@ class LoadOptions(BuildOptions, total=False):
     continuous: Continuous
     loops: str | os.PathLike[str] | None
     package_dirs: Folders | None
+    model: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,7 @@ class Options:
     inertia: Inertias = "given"
     loops: str | os.PathLike[str] | None = None
     package_dirs: Folders | None = None
+    model: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("floating_base", "strict", "multi_root"):
