@@ -49,7 +49,10 @@ def test_types():
     for kind in ("universal", "revolute2"):
         assert body(TWO, kind).joint == Universal((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), right_angle=False)
     assert read(arm("", "fixed")).bodies == ()
-    assert body("<axis/>").joint == Revolute(Vec3(0.0, 0.0, 1.0))
+    for given in ("<axis/>", axis(xyz="0 0 1e308"), axis(xyz="0 0 5e-324")):
+        assert body(given).joint == Revolute(Vec3(0.0, 0.0, 1.0))
+    skew = body("<pose>0 0 0 0.1 0 0</pose>" + axis(xyz="1e308 1e308 1e-300")).joint
+    assert isinstance(skew, Revolute) and math.hypot(*skew.axis) == pytest.approx(1.0, abs=1e-15)
 
 
 @pytest.mark.parametrize(

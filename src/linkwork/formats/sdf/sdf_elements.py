@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from linkwork._util.messages import quoted
 from linkwork.errors import Findings
@@ -82,18 +82,29 @@ class SdfReader(Reader):
 
     # -- numbers
 
-    def value(self, parent: Element | None, tag: str, default: float | None = None) -> float:
-        """Return the number in a child's text; the default without it, or the error ELEMENT_MISSING."""
+    def value(self, parent: Element | None, tag: str, default: float | None = None, largest: float = LARGEST) -> float:
+        """Return the number in a child's text; the default without it, or the error ELEMENT_MISSING.
+
+        A number beyond ``largest`` is the error MAGNITUDE.
+        """
         child = None if parent is None else parent.first(tag)
         if child is None:
             if default is None and parent is not None:
                 self.required(parent, tag)
             return 0.0 if default is None else default
         try:
-            return parse_number(child.text)
+            number = parse_number(child.text)
         except BadNumber as bad:
             self.error(child, bad.code, f"<{tag}>: {bad.message}", bad.hint)
             return 0.0 if default is None else default
+        if abs(number) > largest:
+            self._too_large(child, largest)
+            return 0.0 if default is None else default
+        return number
+
+    def _too_large(self, element: Element, largest: float) -> None:
+        shown = f"<{element.tag}>: {quoted(element.text.strip())} is beyond {largest:.0e}"
+        self.error(element, "MAGNITUDE", f"{shown}: products of such values overflow")
 
     def value_at_least_zero(self, parent: Element | None, tag: str, default: float = 0.0) -> float:
         """Return the number in a child's text, or the default; a number below zero is the error NEGATIVE."""
@@ -103,13 +114,20 @@ class SdfReader(Reader):
             return default
         return number
 
-    def values(self, element: Element, count: int, default: Sequence[float] = ()) -> tuple[float, ...]:
+    def values(
+        self, element: Element, count: int, default: Iterable[float] = (), largest: float = LARGEST
+    ) -> tuple[float, ...]:
         """Return the ``count`` numbers in an element's text; the default after an error, or zeros."""
+        fallback = tuple(default) or (0.0,) * count
         try:
-            return parse_number_list(element.text, count)
+            numbers = parse_number_list(element.text, count)
         except BadNumber as bad:
             self.error(element, bad.code, f"<{element.tag}>: {bad.message}", bad.hint)
-            return tuple(default) or (0.0,) * count
+            return fallback
+        if max(map(abs, numbers)) > largest:
+            self._too_large(element, largest)
+            return fallback
+        return numbers
 
     def bound(self, parent: Element | None, tag: str, default: float, positive: bool = False) -> float:
         """Return a limit in a child's text, which may be infinite; 1e16, as SDF writes it, is infinite.
@@ -160,9 +178,6 @@ class SdfReader(Reader):
         zero = (*_ZEROS, *_ZEROS, 1.0) if style == "quat_xyzw" else (*_ZEROS, *_ZEROS)
         numbers = self.values(element, len(zero), zero)
         if numbers == (*_ZEROS, *_ZEROS):
-            return Pose.identity(), frame
-        if max(map(abs, numbers)) > LARGEST:
-            self.error(element, "MAGNITUDE", f"<pose>: {quoted(element.text.strip())} is beyond {LARGEST:.0e}")
             return Pose.identity(), frame
         if style == "quat_xyzw":
             rotation = self.rotation_of(element, "the rotation", numbers[3:])

@@ -13,6 +13,7 @@ from linkwork.formats.sdf.sdf_frames import Frames, Node
 from linkwork.formats.xml_document import Element
 from linkwork.joints import Fixed, Helical, JointType, Prismatic, Revolute, Spherical, UnboundedRevolute, Universal
 from linkwork.spatial import Rotation, Vec3
+from linkwork.spatial.arguments import LARGEST
 
 __all__ = ["TYPES", "Axis", "SdfJoint", "read_joint", "values_of"]
 
@@ -157,9 +158,9 @@ def _pitch(node: Node) -> float:
     if element.first("screw_thread_pitch") is not None:
         return reader.value(element, "screw_thread_pitch") / (2.0 * math.pi)
     pitch = reader.value(element, "thread_pitch", -2.0 * math.pi)
-    if pitch == 0.0:
+    if abs(pitch) * LARGEST < 1.0:
         where = element.first("thread_pitch") or element
-        reader.error(where, "ZERO_VALUE", "<thread_pitch> is in rad per metre, and must not be zero")
+        reader.error(where, "ZERO_VALUE", f"<thread_pitch> is in rad per metre, and must not be zero, got {pitch!r}")
         return 0.0
     return -1.0 / pitch
 
@@ -208,7 +209,10 @@ def _direction(frames: Frames, node: Node, axis: Element) -> Vec3:
     assert scope is not None
     direction, name = _Z, ""
     if element is not None:
-        direction, name = Vec3.of(reader.values(element, 3, _Z)), element.attributes.get("expressed_in", "").strip()
+        direction, name = (
+            Vec3.of(reader.values(element, 3, _Z, _INF)),
+            element.attributes.get("expressed_in", "").strip(),
+        )
     largest = max(abs(x) for x in direction)
     if largest == 0.0:
         reader.error(element or axis, "AXIS_ZERO", "the axis of a joint that moves must not be zero")

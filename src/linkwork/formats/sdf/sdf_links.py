@@ -23,6 +23,7 @@ MeshUri = Callable[[str, SdfReader], str]
 """What names a mesh file in the robot: the URI in its document, or a path for a document that is included."""
 
 _DENSITY = 1000.0  # SDF's default [kg/m³]
+_DIAGONAL = ("ixx", "iyy", "izz")
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -105,7 +106,7 @@ class LinkReader:
             message = "relative_to of the <pose> of an <inertial> is not defined in SDF: read relative to the link"
             reader.warn(element.first("pose") or element, "UNSUPPORTED", message)
         mass, matrix = reader.value(element, "mass", 1.0), element.first("inertia")
-        moments = [reader.value(matrix, key, 1.0 if key in ("ixx", "iyy", "izz") else 0.0) for key in _MOMENTS]
+        moments = [reader.value(matrix, key, float(key in _DIAGONAL), LARGEST**3) for key in _MOMENTS]
         if len(reader.findings.errors) > errors:
             return Inertia.zero()
         about = Symmetric3(*moments)
@@ -231,31 +232,31 @@ class LinkReader:
         (radius,), (length,) = _sizes(reader, element, "radius"), _sizes(reader, element, "length")
         if len(reader.findings.errors) > errors:
             return None
-        kind = {"capsule": Capsule, "cone": Cone, "cylinder": Cylinder}[element.tag]
-        return kind(radius, length)
+        if element.tag == "capsule":
+            return Capsule(radius, length)
+        return Cone(radius, length) if element.tag == "cone" else Cylinder(radius, length)
 
     def _mesh(self, node: Node, element: Element) -> Mesh | None:
         """Return the mesh that a `<mesh>` names, with its scale; None after an error.  The file is not opened."""
         reader = node.reader
         errors = len(reader.findings.errors)
         uri = reader.string(element, "uri")
-        scale = (1.0, 1.0, 1.0)
+        x = y = z = 1.0
         if (child := element.first("scale")) is not None:
-            x, y, z = scale = reader.values(child, 3, scale)
-            if 0.0 in scale:
+            x, y, z = reader.values(child, 3, (1.0, 1.0, 1.0))
+            if 0.0 in (x, y, z):
                 reader.error(child, "SCALE", f"scale must not be zero, got {quoted(child.text.strip())}")
-            scale = (x, y, z)
         if (part := element.first("submesh")) is not None:
             self._add("<submesh> is not supported yet: the whole mesh is taken", node, part)
         if uri is None or len(reader.findings.errors) > errors:
             return None
-        return Mesh(self.mesh_uri(uri, reader), scale)
+        return Mesh(self.mesh_uri(uri, reader), (x, y, z))
 
 
 def _sizes(reader: SdfReader, element: Element, tag: str, count: int = 1) -> tuple[float, ...]:
     """Return the dimensions of a primitive shape from a child.
 
-    The errors are GEOM_SIZE for one that is not positive, and MAGNITUDE beyond 1e20.
+    One that is not positive is the error GEOM_SIZE.
     """
     child = reader.required(element, tag)
     if child is None:
@@ -264,9 +265,6 @@ def _sizes(reader: SdfReader, element: Element, tag: str, count: int = 1) -> tup
     sizes = reader.values(child, count, (1.0,) * count) if count > 1 else (reader.value(element, tag),)
     if len(reader.findings.errors) == errors and not min(sizes) > 0.0:
         reader.error(child, "GEOM_SIZE", f"<{tag}> must be positive, got {quoted(child.text.strip())}")
-    elif len(reader.findings.errors) == errors and max(sizes) > LARGEST:
-        message = f"<{tag}>: {quoted(child.text.strip())} m is beyond {LARGEST:.0e}: products of such values overflow"
-        reader.error(child, "MAGNITUDE", message)
     return sizes
 
 

@@ -37,7 +37,8 @@ class Models:
         """Return the outermost model that contains a link, a joint or a frame; None for one of the world itself."""
         scope, model = node.scope, None
         while scope is not None and scope.owner.kind != "world":
-            scope, model = scope.outer, scope.owner
+            model = scope.owner
+            scope = scope.outer
         return model
 
 

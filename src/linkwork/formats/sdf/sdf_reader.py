@@ -38,6 +38,7 @@ from linkwork.model.description import (
 )
 from linkwork.model.named_state import NamedState
 from linkwork.spatial import Inertia, Vec3
+from linkwork.spatial.arguments import LARGEST
 
 __all__ = ["parse_sdf", "read_sdf"]
 
@@ -252,7 +253,7 @@ class _MeshNames:
             return uri
         full = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(reader.file)), path))
         inside = self.home is not None and full.startswith(os.path.join(self.home, ""))
-        return os.path.relpath(full, self.home) if inside and self.home is not None else full
+        return (os.path.relpath(full, self.home) if inside else full).replace(os.sep, "/")
 
 
 _mesh_names = _MeshNames
@@ -297,6 +298,10 @@ class _Followers:
             return described
         ratio, offset = reader.value(element, "multiplier", 1.0), reader.value(element, "offset", 0.0)
         offset -= ratio * reader.value(element, "reference", 0.0)
+        if abs(offset) > LARGEST:
+            message = f"its offset, less multiplier times reference, is beyond {LARGEST:.0e}"
+            reader.error(element, "MAGNITUDE", f"<mimic> of joint {quoted(described.name)}: {message}")
+            return described
         follows = name if leader is None else self.names(leader)
         if master is not None and master is not joint and master.axes and ratio != 0.0:
             self._hold(joint, master, ratio, offset, reader.where(element))
@@ -317,7 +322,8 @@ def _initial(
 ) -> tuple[NamedStateDescription, ...]:
     """Return the named configuration of the joints that state an initial position; none if no joint does."""
     types = {joint.name: joint.joint for joint in described}
-    states, where = [], Location()
+    states: list[tuple[str, tuple[float, ...]]] = []
+    where = Location()
     for joint in tree.tree:
         values, name = values_of(joint.axes, "initial"), names(joint.node)
         if not any(values):
