@@ -73,10 +73,10 @@ class SdfReader(Reader):
         text = element.attributes.get(attribute)
         return text is not None and self._switch(element, attribute, text, False)
 
-    def _switch(self, element: Element, what: str, text: str, default: bool) -> bool:
+    def _switch(self, element: Element, label: str, text: str, default: bool) -> bool:
         value = _SWITCHES.get(text.strip().lower())
         if value is None:
-            self.error(element, "BOOLEAN", f"{what}: expected true or false, got {quoted(text.strip())}")
+            self.error(element, "BOOLEAN", f"{label}: expected true or false, got {quoted(text.strip())}")
             return default
         return value
 

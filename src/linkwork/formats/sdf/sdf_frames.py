@@ -106,7 +106,7 @@ class Frames:
         findings.raise_errors()
         for node in reversed(self.nodes):  # inner models before outer ones
             if node.placement_name:
-                self._place(node)
+                self._apply_placement(node)
         findings.raise_errors()
         for node in self._from_the_world():
             assert node.base is not None
@@ -139,11 +139,11 @@ class Frames:
             one.carrier = passed[-1]  # a shorter way for the next call
         return passed[-1]
 
-    def lookup(self, scope: Scope, name: str, what: str, reader: SdfReader, element: Element) -> Node | None:
+    def lookup(self, scope: Scope, name: str, label: str, reader: SdfReader, element: Element) -> Node | None:
         """Return the frame with a name; None after the error UNKNOWN_FRAME."""
         node = scope.find(name)
         if node is None:
-            message = f"{what}: frame {quoted(name)} does not exist in {_shown(scope.owner)}"
+            message = f"{label}: frame {quoted(name)} does not exist in {_shown(scope.owner)}"
             reader.error(element, "UNKNOWN_FRAME", message, nearest(name, dict.fromkeys(scope.known())))
         return node
 
@@ -201,7 +201,7 @@ class Frames:
             )
         return child
 
-    def _refuse_cycles(self, what: str, after: Iterable[Node | None]) -> None:
+    def _refuse_cycles(self, label: str, after: Iterable[Node | None]) -> None:
         """Record the error FRAME_CYCLE for each cycle; ``after`` is the next frame of each frame."""
         following = dict(zip(self.nodes, after, strict=True))
         passed: dict[Node, int] = {}
@@ -217,12 +217,12 @@ class Frames:
                 cycle.append(at)
                 at = following[at]
             names = listed([one.name for one in (*cycle, node)], " -> ")
-            message = f"{what}: the frames {names} form a cycle"
+            message = f"{label}: the frames {names} form a cycle"
             if len(cycle) == 1:
-                message = f"{what}: frame {quoted(node.name)} is relative to itself"
+                message = f"{label}: frame {quoted(node.name)} is relative to itself"
             node.reader.error(node.element, "FRAME_CYCLE", message)
 
-    def _place(self, model: Node) -> None:
+    def _apply_placement(self, model: Node) -> None:
         """Replace the pose of a model's placement frame by that of the model: X_RM = X_RP X_MP⁻¹."""
         inner = model.inner
         assert inner is not None

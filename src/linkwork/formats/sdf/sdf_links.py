@@ -85,8 +85,8 @@ class LinkReader:
         ):
             self._add("<velocity_decay> is not supported yet and is ignored", node, decay)
 
-    def _add(self, what: str, node: Node, element: Element | None) -> None:
-        self.unsupported.setdefault(what, []).append((node, element or node.element))
+    def _add(self, message: str, node: Node, element: Element | None) -> None:
+        self.unsupported.setdefault(message, []).append((node, element or node.element))
 
     # -- inertia
 

@@ -44,7 +44,7 @@ class Models:
 
 @dataclass(frozen=True)
 class _Overrides:
-    """What an `<include>` states about the model that it includes."""
+    """Content of an `<include>` that replaces values of the model that it includes."""
 
     include: Element
     reader: SdfReader

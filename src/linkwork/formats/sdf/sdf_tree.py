@@ -1,7 +1,7 @@
 """Spanning tree of the links and joints of SDF models, and the constraints that close the loops.
 
 SDF's links and joints are any graph.  Joints become part of the tree in the order of the document: first those whose
-child no earlier joint carries and which close no loop, then those that connect what is still apart.  The others are
+child no earlier joint carries and which close no loop, then those that connect what is static apart.  The others are
 loop joints.  The root is the world.  Links that no joint connects to it float, each part on its first link that is no
 joint's child; links of static models are fixed to the world.  A joint from a link to the one before it in the tree is
 reversed, with the same coordinates.
@@ -88,19 +88,19 @@ class SpanningTree:
     def build(self, joints: Sequence[SdfJoint]) -> None:
         """Describe the joints.  Records notes for joints that cannot move, and the error MULTIPLE_ROOTS."""
         self.names.joints.update(self.names(joint.node) for joint in joints)
-        still = [link for link in self.links if link.fixed]
+        static = [link for link in self.links if link.fixed]
         moving = [joint for joint in joints if joint.kind != "gearbox" and not self._is_immovable(joint)]
-        accepted, parts = self._accepted(still, moving)
+        accepted, parts = self._accepted(static, moving)
         floating = self._roots(moving, parts)
-        freed = self._freed(still, floating, accepted) if self.floating_base else None
+        freed = self._freed(static, floating, accepted) if self.floating_base else None
         for link in self.links:
             if link is freed or (link in floating and self.floating_base is not False):
                 self._float(link, len(floating) > 1)
             elif link in floating or link.fixed:
                 self._fix(link)
-        before = self._reversed(accepted, [self.frames.world, *still, *floating])
+        before = self._reversed(accepted, [self.frames.world, *static, *floating])
         welds = _Parts()
-        for link in still:
+        for link in static:
             if link is not freed:
                 welds.join(self.frames.world, link)
         loose = [joint for joint in accepted if freed in _ends(joint) and self.frames.world in _ends(joint)]
@@ -130,10 +130,10 @@ class SpanningTree:
 
     # -- the graph
 
-    def _accepted(self, still: Iterable[Node], joints: Sequence[SdfJoint]) -> tuple[dict[SdfJoint, None], _Parts]:
-        """Return the joints of the tree, and the parts that they and the links ``still``, fixed to the world, form."""
-        parts, carried = _Parts(), {self.frames.world, *still}
-        for link in still:
+    def _accepted(self, static: Iterable[Node], joints: Sequence[SdfJoint]) -> tuple[dict[SdfJoint, None], _Parts]:
+        """Return the joints of the tree, and the parts that they and the links ``static``, fixed to the world, form."""
+        parts, carried = _Parts(), {self.frames.world, *static}
+        for link in static:
             parts.join(self.frames.world, link)
         accepted: dict[SdfJoint, None] = {}
         for joint in joints:
@@ -155,12 +155,12 @@ class SpanningTree:
         chosen = set(roots.values())
         return dict.fromkeys(link for link in self.links if link in chosen)
 
-    def _freed(self, still: Sequence[Node], floating: Iterable[Node], accepted: Iterable[SdfJoint]) -> Node | None:
+    def _freed(self, static: Sequence[Node], floating: Iterable[Node], accepted: Iterable[SdfJoint]) -> Node | None:
         """Return the link, fixed to the world, that the option ``floating_base`` frees; None if the base floats."""
         if any(True for _ in floating):
             return None
         world = self.frames.world
-        bases = [*still]
+        bases = [*static]
         for joint in accepted:
             if world in _ends(joint):
                 link = joint.child if joint.parent is world else joint.parent
