@@ -6,19 +6,16 @@ does so with SDF files.
 valid robot or result, or in an error that describes the cause.
 
 A find prints the seed and the number of the case, which repeat it (``--seed S --case N``), and the input.  The exit
-code is then 1.  With ``--go-on`` all cases are run, and finds of one kind are reported once.  ``--limited`` allows each
-case 2 seconds of processor time, and the process 512 MiB more memory than it has at the beginning; both are finds.
+code is then 1.  With ``--go-on`` all cases are run, and finds of one kind are reported once.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -30,52 +27,8 @@ __all__ = ["Case", "fuzz", "main"]
 Case = Callable[[np.random.Generator, Counter[str]], None]
 CASES: dict[str, Case] = {"reader": fuzz_reader.case, "sdf": fuzz_sdf.case, "arguments": fuzz_arguments.case}
 
-MOST_SECONDS = 2.0  # of a case
-MOST_MEMORY = 512 << 20  # [bytes] in addition to that at the beginning
 
-
-@contextlib.contextmanager
-def _limited_memory() -> Iterator[None]:
-    import resource
-
-    with open("/proc/self/statm", encoding="ascii") as file:
-        size = int(file.read().split()[0]) * resource.getpagesize()
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (size + MOST_MEMORY, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
-
-
-@contextlib.contextmanager
-def _limited_time() -> Iterator[None]:
-    def stop(*_: object) -> None:
-        raise Find("time", f"a case takes more than {MOST_SECONDS} s of processor time")
-
-    if not hasattr(signal, "SIGPROF"):  # Windows
-        yield
-        return
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
-    try:
-        yield
-    except MemoryError as error:
-        raise Find("memory", f"a case takes more than {MOST_MEMORY >> 20} MiB") from error
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
-        signal.signal(signal.SIGPROF, before)
-
-
-def fuzz(
-    what: str,
-    seed: int,
-    cases: Sequence[int] | None,
-    seconds: float,
-    *,
-    go_on: bool = False,
-    limited: bool = False,
-) -> Counter[str]:
+def fuzz(what: str, seed: int, cases: Sequence[int] | None, seconds: float, *, go_on: bool = False) -> Counter[str]:
     """Run the cases with these numbers, or all from 0 until the time is over; count the outcomes.  Raises Find."""
     tally: Counter[str] = Counter()
     found: dict[str, str] = {}
@@ -84,8 +37,7 @@ def fuzz(
         case = number if cases is None else cases[number]
         number += 1
         try:
-            with _limited_time() if limited else contextlib.nullcontext():
-                CASES[what](np.random.default_rng([seed, case]), tally)
+            CASES[what](np.random.default_rng([seed, case]), tally)
         except Find as find:
             tally["finds"] += 1
             text = f"seed {seed}, case {case}: {find}"
@@ -107,7 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=None, help="seed of the random numbers (from the clock)")
     parser.add_argument("--case", type=int, default=None, help="run only the case with this number")
     parser.add_argument("--go-on", action="store_true", help="do not stop at a find")
-    parser.add_argument("--limited", action="store_true", help="limit the time of a case and the memory")
     chosen = parser.parse_args(arguments)
     seed = int(time.time()) if chosen.seed is None else chosen.seed
     cases = range(chosen.count) if chosen.count is not None else None
@@ -115,8 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cases = range(chosen.case, chosen.case + 1)
     print(f"fuzz: seed {seed}", file=sys.stderr, flush=True)
     try:
-        with _limited_memory() if chosen.limited else contextlib.nullcontext():
-            tally = fuzz(chosen.what, seed, cases, chosen.seconds, go_on=chosen.go_on, limited=chosen.limited)
+        tally = fuzz(chosen.what, seed, cases, chosen.seconds, go_on=chosen.go_on)
     except Find as find:
         print(f"fuzz: FIND: {find}", file=sys.stderr)
         return 1

@@ -11,7 +11,19 @@ import linkwork
 from linkwork.errors import NOTED
 
 PAGE = Path(__file__).parents[2] / "docs" / "robot_files.md"
-SAID_BY = {"FileSearchError", "Issue", "BadNumber", "_fail", "_try", "add", "bad_number", "error", "fail", "note", "warn"}
+SAID_BY = {
+    "FileSearchError",
+    "Issue",
+    "BadNumber",
+    "_fail",
+    "_try",
+    "add",
+    "bad_number",
+    "error",
+    "fail",
+    "note",
+    "warn",
+}
 
 
 def codes(folder: Path) -> Iterator[str]:

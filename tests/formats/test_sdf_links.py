@@ -73,6 +73,22 @@ def test_materials_and_poses_in_other_frames():
     )
 
 
+def test_friction():
+    collision = (
+        '<collision name="c"><geometry><plane/></geometry><surface><friction>{}<torsional/></friction>'
+        "<contact/></surface></collision>"
+    )
+    for inner, mu in (
+        ("<ode><mu>0.5</mu></ode>", 0.5),
+        ("<ode><mu2>3</mu2></ode><bullet><friction>0.25</friction></bullet>", 0.25),
+        ("<ode/>", None),
+    ):
+        assert first(one(INERTIAL + collision.format(inner))).collisions[0].friction == mu
+    two = one(INERTIAL + collision.format("<ode><mu>1</mu><mu2>2</mu2></ode>"))
+    assert [issue.code for issue in warnings(two)] == ["IGNORED", "IGNORED", "UNSUPPORTED"]
+    assert errors(one(INERTIAL + collision.format("<ode><mu>-1</mu></ode>")))[0].code == "NEGATIVE"
+
+
 def test_automatic_inertia():
     """A box of its own density and a sphere of the link's: the sum of both, and the same scaled to a mass."""
 

@@ -1,4 +1,4 @@
-"""Readers and writers of robot files: URDF, SDF, SRDF and loop files."""
+"""Readers and writers of robot files: URDF, MJCF, SDF, SRDF and loop files."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,7 @@ from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
+    from linkwork.formats.mjcf.coordinates import MujocoCoordinates
     from linkwork.formats.registry import FORMATS, Format
     from linkwork.formats.sdf.sdf_reader import parse_sdf, read_sdf
     from linkwork.formats.srdf import parse_srdf, srdf_text
@@ -16,6 +17,7 @@ __all__ = [
     "FORMATS",
     "Budget",
     "Format",
+    "MujocoCoordinates",
     "loops_text",
     "parse_loops",
     "parse_sdf",
@@ -33,6 +35,7 @@ if not TYPE_CHECKING:
         __all__,
         {
             "linkwork.formats.loops_file": "loops_text parse_loops read_loops",
+            "linkwork.formats.mjcf.coordinates": "MujocoCoordinates",
             "linkwork.formats.registry": "FORMATS Format",
             "linkwork.formats.sdf.sdf_reader": "parse_sdf read_sdf",
             "linkwork.formats.srdf": "parse_srdf srdf_text",

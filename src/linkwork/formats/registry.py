@@ -77,6 +77,16 @@ FORMATS: tuple[Format, ...] = (
         options=("continuous", "inertia"),
     ),
     Format(
+        name="mjcf",
+        title="an MJCF file (MuJoCo)",
+        reader="linkwork.formats.mjcf.mjcf_reader:read_mjcf",
+        suffixes=(".mjcf", ".mjb"),
+        roots=("mujoco",),
+        options=("floating_base", "package_dirs"),
+        package="mujoco",
+        extra="mujoco",
+    ),
+    Format(
         name="sdf",
         title="an SDF file",
         reader="linkwork.formats.sdf.sdf_reader:read_sdf",
@@ -87,7 +97,6 @@ FORMATS: tuple[Format, ...] = (
 )
 
 FOREIGN_ROOTS = {
-    "mujoco": "an MJCF file (MuJoCo)",
     "sdf": "an SDF file",
     "collada": "a COLLADA mesh",
     "opensimdocument": "an OpenSim model",

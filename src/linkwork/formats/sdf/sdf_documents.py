@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Findings, Issue, ModelError
 from linkwork.formats.file_reading import read_regular
-from linkwork.formats.registry import FOREIGN_ROOTS
+from linkwork.formats.registry import FOREIGN_ROOTS, FORMATS
 from linkwork.formats.resource_paths import FileSearch, FileSearchError, search_issue
 from linkwork.formats.sdf.sdf_elements import SdfReader
 from linkwork.formats.sdf.sdf_schema import check
@@ -172,9 +172,10 @@ def _all(root: Element) -> Iterator[Element]:
 
 
 def _refuse_other_format(root: Element, reader: SdfReader) -> None:
-    what = {**FOREIGN_ROOTS, "robot": "a URDF or SRDF file"}.get(root.tag.lower())
+    formats = {tag: one.title for one in FORMATS for tag in one.roots}
+    what = (FOREIGN_ROOTS | formats | {"robot": "a URDF or SRDF file"}).get(root.tag.lower())
     message, hint = f"expected <sdf> as the root of an SDF file, got {quoted(root.tag)}", None
-    if what is not None and root.tag != "SDF":
+    if what is not None and root.tag.lower() != "sdf":
         message = f"expected <sdf> as the root of an SDF file, got <{root.tag}>: this looks like {what}"
     elif root.tag in ("model", "world"):
         hint = f'put the <{root.tag}> into <sdf version="1.9">'

@@ -166,9 +166,24 @@ class LinkReader:
             appearance = None if material is None else _material(reader, material)
             if found is not None:
                 shape, inner = found
-                name = element.attributes.get("name", "")
-                result.append((Geometry(shape, compose(pose, inner), name, appearance), element))
+                name, friction = element.attributes.get("name", ""), self._friction(node, element)
+                result.append((Geometry(shape, compose(pose, inner), name, appearance, friction), element))
         return result
+
+    def _friction(self, node: Node, element: Element) -> float | None:
+        """Return the coefficient of friction of a collision's surface; None if it states none."""
+        surface = element.first("surface")
+        friction = None if surface is None else surface.first("friction")
+        for engine, first, second in (("ode", "mu", "mu2"), ("bullet", "friction", "friction2")):
+            values = None if friction is None else friction.first(engine)
+            if values is None or values.first(first) is None:
+                continue
+            mu = node.reader.value_at_least_zero(values, first)
+            if values.first(second) is not None and node.reader.value_at_least_zero(values, second) != mu:
+                message = f"<{second}> is not supported yet and is ignored: <{first}> holds in all directions"
+                self._add(message, node, values.first(second))
+            return mu
+        return None
 
     def _pose(self, node: Node, element: Element) -> Pose:
         """Return the pose of a visual or a collision in its link."""

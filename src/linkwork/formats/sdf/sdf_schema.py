@@ -82,7 +82,10 @@ _SCHEMA: dict[str, Kind] = {
         once="pose geometry material",
         ignored="cast_shadows laser_retro transparency visibility_flags meta frame",
     ),
-    "surface": kind("", ignored="bounce friction contact soft_contact"),
+    "surface": Kind(once={"friction": "surface_friction"}, ignored=frozenset(("bounce", "contact", "soft_contact"))),
+    "surface_friction": kind("", once="ode bullet", ignored="torsional"),
+    "ode": kind("", once="mu mu2", ignored="fdir1 slip1 slip2 slip"),
+    "bullet": kind("", once="friction friction2", ignored="fdir1 rolling_friction"),
     "material": kind(
         "",
         once="diffuse",
@@ -118,6 +121,7 @@ _SCHEMA: dict[str, Kind] = {
     **_texts("thread_pitch", "screw_thread_pitch", "gearbox_ratio", "gearbox_reference_body"),
     **_texts("use_parent_model_frame", "damping", "friction", "spring_reference", "spring_stiffness"),
     **_texts("lower", "upper", "effort", "velocity", "multiplier", "offset", "reference"),
+    **_texts("mu", "mu2", "friction2"),
 }
 
 _SINCE: dict[str, dict[str, int]] = {  # minor version of SDF 1 in which an item appeared, by kind of the element
