@@ -240,6 +240,8 @@ def test_joints_of_a_world():
     assert [body.joint_name for body in tree.bodies] == ["floating_base", "m::j", "tie", "n::j"]
     assert isinstance(read(text, floating_base=False).bodies[1].joint, Spherical)
     assert [joint.name for joint in parse_sdf(text, model="n").joints] == ["floating_base", "j"]
+    frames = '<frame name="a"/><frame name="f"><pose>0 0 1 0 0 0</pose></frame>'
+    assert {"a", "world::a", "f"} <= {frame.name for frame in read(world(FLOATS, frames)).frames}
 
 
 def test_names_that_are_taken_end_with_an_underscore():

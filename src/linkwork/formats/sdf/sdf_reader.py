@@ -126,7 +126,7 @@ def _read(
     models = read_models(documents, document, world)
     chosen = _chosen(models, model)
     name = _name(document, world, chosen)
-    names = Names(chosen[0].name + SEPARATOR if len(chosen) == 1 else "")
+    names = Names(chosen[0].name + SEPARATOR if len(chosen) == 1 else "", models.frames.nodes)
     links, joints, marks = (_of(models, nodes, chosen, model) for nodes in (models.links, models.joints, models.marks))
     if not links:
         message = "the file has no links" if model is None else f"model {quoted(model)} has no links"

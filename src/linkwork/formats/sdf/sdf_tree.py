@@ -30,14 +30,23 @@ WORLD = "world"
 
 
 class Names:
-    """Names of links, joints and frames: without the model's name if there is only one model."""
+    """Names of links, joints and frames: without the model's name if there is only one model.
 
-    def __init__(self, prefix: str) -> None:
+    A joint or a frame of the world has "world::" before its name if an element of the one model has the same name.
+    """
+
+    def __init__(self, prefix: str, nodes: Iterable[Node]) -> None:
         self.prefix = prefix
         self.joints: set[str] = set()
+        self.of_model = {node.name.removeprefix(prefix) for node in nodes if prefix and node.name.startswith(prefix)}
 
     def __call__(self, node: Node) -> str:
-        return node.name.removeprefix(self.prefix) if node.kind != "world" else WORLD
+        if node.kind == "world":
+            return WORLD
+        is_of_world = node.scope is not None and node.scope.owner.kind == "world"
+        if is_of_world and node.name in self.of_model:
+            return f"{WORLD}::{node.name}"
+        return node.name.removeprefix(self.prefix)
 
     def new_joint(self, name: str) -> str:
         """Return a name for a joint that the file does not have; it ends with underscores if the name is taken."""
