@@ -148,7 +148,7 @@ ERRORS = {
     "58 uri to be fetched": (world("<include><uri>https://a/b</uri></include>"), "URI_SCHEME", "fetched", 3),
     "59 unknown package": (world("<include><uri>model://b</uri></include>"), "PACKAGE_UNKNOWN", "'b'", 3),
     "57 path": (world("<include><uri>/etc/passwd</uri></include>"), "PATH_ESCAPE", "out of", 3),
-    "56 missing file": (world("<include><uri>b.sdf</uri></include>"), "PATH_ESCAPE", "out of", 3),
+    "56 missing file": (world("<include><uri>b.sdf</uri></include>"), "FILE_MISSING", "no folders", 3),
 }
 
 
