@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linkwork.errors import MOST_ISSUES, ModelError
-from linkwork.formats import parse_sdf
+from linkwork.formats import parse_sdf, read_sdf
 from linkwork.formats.xml_document import Budget
 from sdf_texts import INERTIAL, arm, axis, error, errors, joint, link, model, one, read, sdf, warning, warnings, world
 
@@ -169,6 +169,18 @@ WARNINGS = {
     "31 axis not of unit length": (arm(axis(xyz="0 0 2")), "AXIS_NORM", "normalised"),
     "37 tiny mass": (one(inertial("1e-320", "0 0 0 0 0 0")), "MAGNITUDE", "suspicious"),
     "50 triangle inequality": (one(inertial(moments="1 0 0 1 0 3")), "INERTIA_TRIANGLE", "moments"),
+    "44 mimic with a multiplier of zero": (
+        mimic('joint="k"><multiplier>0</multiplier></mimic>'),
+        *("MIMIC_ZERO", "never moves"),
+    ),
+    "51 moments in other units": (one(inertial(moments="1e3 0 0 1e3 0 1e3")), "INERTIA_UNITS", "gyration"),
+    "52 centre of mass far away": (
+        one(
+            inertial(pose="<pose>100 0 0 0 0 0</pose>")
+            + '<visual name="v"><geometry><sphere><radius>1</radius></sphere></geometry></visual>'
+        ),
+        *("COM_FAR", "centre of mass"),
+    ),
     "54 nearly a unit quaternion": (
         one('<pose rotation_format="quat_xyzw">0 0 0 0 0 0 1.0001</pose>' + INERTIAL),
         "QUAT_NORM",
@@ -221,7 +233,7 @@ WARNINGS = {
 @pytest.mark.parametrize("name", WARNINGS)
 def test_warnings(name: str):
     text, code, said = WARNINGS[name]
-    issues = [issue for issue in warnings(text) if issue.code != "IGNORED"]
+    issues = [issue for issue in warnings(text) if issue.code not in ("IGNORED", "MIMIC_FREE")]
     assert [issue.code for issue in issues] == [code], [str(issue) for issue in issues]
     assert said in f"{issues[0].message} {issues[0].hint}"
     assert error(text, strict=True).code == code
@@ -255,6 +267,22 @@ def test_row_9_and_many_errors():
         assert caught.value.code == "TOO_LARGE"
     many = sdf(model(*(link(f"l{i}", inertial("x")) for i in range(100))))
     assert len(errors(many)) == MOST_ISSUES
+
+
+@pytest.mark.slow
+def test_row_28_a_long_chain():
+    n = 20_000
+    joints = (joint(f"j{i}", f"l{i}", f"l{i + 1}") for i in range(n - 1))
+    tree = read(sdf(model(*(link(f"l{i}") for i in range(n)), *joints)))
+    assert tree.nv == n + 5 and tree.bodies[-1].name == f"l{n - 1}"
+
+
+def test_rows_68_and_69_files(tmp_path):
+    for path, kind in ((tmp_path, ModelError), (tmp_path / "none.sdf", FileNotFoundError)):
+        with pytest.raises(kind):
+            read_sdf(path)
+    with pytest.raises(ModelError, match="NOT_A_PATH"):
+        read_sdf(arm())
 
 
 def test_rows_46_and_47_masses():

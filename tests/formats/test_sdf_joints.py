@@ -214,7 +214,7 @@ def test_a_model_floats_where_it_is_not_fixed():
     ):
         with pytest.raises(ModelError) as caught:
             read(text, floating_base=True)
-        assert caught.value.code == "MULTIPLE_ROOTS"
+        assert caught.value.code == "FLOATING_BASE"
 
 
 def test_models_of_a_world_have_their_names_before_those_of_their_links():

@@ -228,6 +228,12 @@ def test_meshes_of_included_models_are_named_from_the_main_file(tmp_path: Path):
     assert own[0].shape.uri == "meshes/a.stl"  # type: ignore[attr-defined]
 
 
+def test_an_include_outside_of_a_model_and_a_world_is_not_followed():
+    text = sdf(model(link("a")), "<include><uri>model://a</uri></include>")
+    (found,) = warnings(text)
+    assert found.code == "UNKNOWN_TAG" and len(read(text).frames) == 2
+
+
 def test_lights_that_are_missing_are_only_noted():
     text = world(model(link("a")), "<include><uri>model://sun</uri></include>")
     (note,) = warnings(text)

@@ -57,7 +57,8 @@ def read_models(documents: Documents, document: Document, world: Element) -> Mod
     scope = Scope(node, document.reader)
     node.inner = scope
     models = Models(Frames(node), scope)
-    _Builder(documents, models).read_content(document, world, scope, "", 0, ("model", "include", "frame", "joint"))
+    tags = ("model", "include", "frame", "joint") if world.tag == "world" else ("model",)
+    _Builder(documents, models).read_content(document, world, scope, "", 0, tags)
     documents.findings.raise_errors()
     models.frames.resolve()
     return models

@@ -16,8 +16,8 @@ from dataclasses import replace
 from linkwork._util.file_search import FileSearch, Folders
 from linkwork._util.messages import quoted
 from linkwork.constraints import Coupling, Gear
-from linkwork.errors import Findings, Issue, Location, ModelError, UnknownNameError
-from linkwork.formats.file_reading import path_text, read_regular, require_path
+from linkwork.errors import Findings, Location, UnknownNameError
+from linkwork.formats.file_reading import path_text, read_regular, require_path, require_text
 from linkwork.formats.resource_paths import resource_paths
 from linkwork.formats.sdf.sdf_documents import Document, Documents
 from linkwork.formats.sdf.sdf_elements import SdfReader
@@ -96,7 +96,7 @@ def parse_sdf(
     ``source`` is its name in messages.  Models that it includes are searched in ``package_dirs`` and in the folders of
     the environment only.  The other arguments are those of `read_sdf`.  Raises ModelError and UnknownNameError.
     """
-    _expect_text(text, source)
+    require_text(text, source, "an SDF file")
     search = resource_paths(None, package_dirs)
     return _read(text, source, search, False, strict, budget or Budget(), continuous, inertia, floating_base, model)
 
@@ -132,7 +132,7 @@ def _read(
         message = "the file has no links" if model is None else f"model {quoted(model)} has no links"
         document.reader.error(world, "NO_LINKS", message, "a robot needs a <model> with a <link>")
         findings.raise_errors()
-    reader = LinkReader(models.frames, inertia, _mesh_names(document))
+    reader = LinkReader(models.frames, inertia, _MeshNames(document))
     described = [reader.read(node, names(node)) for node in links]
     reader.report()
     if inertia == "ignore":
@@ -144,37 +144,23 @@ def _read(
     tree.build(read)
     followers = _Followers(models.frames, tree, names)
     described_joints = tuple(followers.with_mimics())
-    description = Description(
+    frames, initial = tuple(_frames(models.frames, marks, names)), _initial(tree, described_joints, names)
+    gravity = _gravity(document.reader, world)
+    findings.raise_errors()
+    return Description(
         name=name,
         links=(LinkDescription(WORLD, Inertia.zero(), where=document.reader.where(world)), *described),
         joints=described_joints,
         warnings=tuple(dict.fromkeys(findings.warnings)),
         source=source,
-        frames=(*_frames(models.frames, marks, names), *tree.marks),
+        frames=(*frames, *tree.marks),
         where=document.reader.where(world),
         inertias_ignored=inertia == "ignore",
         constraints=(*tree.constraints, *followers.constraints),
-        named_configurations=_initial(tree, described_joints, names),
-        gravity=_gravity(document.reader, world),
+        named_configurations=initial,
+        gravity=gravity,
         base_is_stated=True,
     )
-    findings.raise_errors()
-    return description if len(findings.warnings) == len(description.warnings) else _with_warnings(description, findings)
-
-
-def _with_warnings(description: Description, findings: Findings) -> Description:
-    return replace(description, warnings=tuple(dict.fromkeys(findings.warnings)))
-
-
-def _expect_text(text: object, source: str | None) -> None:
-    hint = "read a file with linkwork.load(path)"
-    if isinstance(text, os.PathLike):
-        raise ModelError(Issue("NOT_TEXT", f"expected the text of an SDF file, got a path ({text})", hint=hint))
-    if not isinstance(text, (str, bytes)):
-        raise TypeError(f"text: expected a string or bytes, got {type(text).__name__}")
-    if isinstance(text, str) and text.strip() and "<" not in text and "\n" not in text.strip():
-        message = f"expected the text of an SDF file, got what looks like a path ({quoted(text)})"
-        raise ModelError(Issue("NOT_TEXT", message, Location(source), hint))
 
 
 # -- models
@@ -254,9 +240,6 @@ class _MeshNames:
         full = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(reader.file)), path))
         inside = self.home is not None and full.startswith(os.path.join(self.home, ""))
         return (os.path.relpath(full, self.home) if inside else full).replace(os.sep, "/")
-
-
-_mesh_names = _MeshNames
 
 
 # -- joints that follow others, initial positions

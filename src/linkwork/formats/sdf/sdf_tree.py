@@ -95,7 +95,7 @@ class SpanningTree:
     tree: list[SdfJoint] = field(default_factory=list)  # that are part of the tree
 
     def build(self, joints: Sequence[SdfJoint]) -> None:
-        """Describe the joints.  Records notes for joints that cannot move, and the error MULTIPLE_ROOTS."""
+        """Describe the joints.  Records notes for joints that cannot move, and the error FLOATING_BASE."""
         self.names.joints.update(self.names(joint.node) for joint in joints)
         static = [link for link in self.links if link.fixed]
         moving = [joint for joint in joints if joint.kind != "gearbox" and not self._is_immovable(joint)]
@@ -176,12 +176,12 @@ class SpanningTree:
                 bases.append(link)
                 if joint.kind != "fixed":
                     message = f"joint {quoted(self.names(joint.node))} connects the base to the world: it cannot float"
-                    joint.reader.error(joint.element, "MULTIPLE_ROOTS", message, "load it without floating_base=True")
+                    joint.reader.error(joint.element, "FLOATING_BASE", message, "load it without floating_base=True")
                     return None
         if len(bases) != 1:
             listed_ = listed(self.names(link) for link in bases)
             message = f"floating_base: expected one link that is fixed to the world, got {len(bases)}: {listed_}"
-            world.reader.error(world.element, "MULTIPLE_ROOTS", message, 'choose a model by model="name"')
+            world.reader.error(world.element, "FLOATING_BASE", message, 'choose a model by model="name"')
             return None
         return bases[0]
 
