@@ -24,7 +24,7 @@ from typing import Any
 
 from linkwork._util.messages import did_you_mean, nearest, quoted
 from linkwork.constraints import LoopJoint
-from linkwork.errors import Findings, Issue, Location, ModelError
+from linkwork.errors import Findings, Issue, ModelError
 from linkwork.formats.file_reading import path_text, read_regular, require_path, require_text
 from linkwork.formats.registry import FOREIGN_ROOTS
 from linkwork.formats.urdf.urdf_joints import read_axis, read_bound, read_joint
