@@ -86,6 +86,14 @@ FORMATS: tuple[Format, ...] = (
         package="mujoco",
         extra="mujoco",
     ),
+    Format(
+        name="sdf",
+        title="an SDF file",
+        reader="linkwork.formats.sdf.sdf_reader:read_sdf",
+        suffixes=(".sdf", ".world"),
+        roots=("sdf",),
+        options=("continuous", "inertia", "floating_base", "package_dirs", "model"),
+    ),
 )
 
 FOREIGN_ROOTS = {
