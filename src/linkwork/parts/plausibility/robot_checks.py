@@ -1,0 +1,156 @@
+"""Check of a whole robot: its size and mass, what moves without mass, gravity, and shapes that overlap at zero."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.messages import listed
+from linkwork.dynamics.singular_inertia import singular_joints
+from linkwork.geometry.pairs import signed_distance
+from linkwork.geometry.solids import SOLIDS, solid
+from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
+from linkwork.model.body import WORLD
+from linkwork.model.collision_pairs import collision_pairs
+from linkwork.model.composite_body import frames_with_inertias
+from linkwork.model.tree import Tree
+from linkwork.parts.plausibility.joint_checks import joint_findings
+from linkwork.parts.plausibility.link_checks import link_findings
+from linkwork.parts.plausibility.model_check import CODES, SEVERITIES, ModelCheck, ModelFinding, finding
+from linkwork.spatial import Pose
+
+__all__ = ["check_of"]
+
+_LARGEST_SIZE = 100.0  # size of a robot [m]
+_LARGEST_DENSITY = 5000.0  # mass of a robot over the cube of its size [kg/m³]
+_SMALLEST_SIZE = 0.05  # size of a robot [m] below which its mass is not compared with it
+_SPREAD = 1e6  # ratio of the largest to the smallest mass
+_GRAVITY = 1.5, 30.0  # [m/s²]
+_TILT = 1e-3  # horizontal part of gravity, relative to all of it
+_OFFSET = 10.0  # [m] of a joint or frame, from which on it is compared with others
+_OFFSETS = 20.0  # times the median offset
+_MOST_PAIRS = 2000  # pairs of shapes whose distance is computed
+_DEPTH = 1e-3  # [m] by which shapes overlap
+
+
+def check_of(tree: Tree) -> ModelCheck:
+    """Return the findings of the check of a robot: see `Robot.check_model`."""
+    poses = _poses(tree)
+    size = _size(tree, poses)
+    found: list[ModelFinding] = []
+    if not tree.inertias_ignored:
+        found += link_findings(tree.name, frames_with_inertias(tree.bodies, tree.frames), size)
+        found += _masses(tree, size)
+    found += joint_findings(tree, size)
+    found += _lengths(tree, size)
+    found += _gravity(tree)
+    found += _overlaps(tree, poses)
+    codes = [*CODES]
+    found.sort(key=lambda one: (SEVERITIES.index(one.severity), codes.index(one.code)))  # stable: then by link
+    return ModelCheck._make(tree.name, tuple(found))
+
+
+def _poses(tree: Tree) -> dict[int, Pose]:
+    """Return the pose of every body in the world, with all joints at zero, by body; that of the world too."""
+    q = [0.0] * tree.nq
+    for i, body in tree.stacked():
+        q[tree.q_slices[i]] = body.call_joint("zero")
+    return {WORLD: Pose.identity(), **dict(enumerate(forward_kinematics(tree, q)))}
+
+
+def _size(tree: Tree, poses: dict[int, Pose]) -> float:
+    """Return the diagonal [m] of the box of all frames' origins, with all joints at zero."""
+    points = [[*poses[frame.body].point(frame.placement.translation)] for frame in tree.frames]
+    if not points:
+        return 0.0
+    array = np.array(points, dtype=float)
+    return float(np.linalg.norm(array.max(axis=0) - array.min(axis=0)))
+
+
+def _masses(tree: Tree, size: float) -> Iterator[ModelFinding]:
+    masses = {body.name: float(body.inertia.mass) for body in tree.bodies}
+    if not any(masses.values()):
+        if masses:
+            yield finding("NO_MASS", "robot", tree.name, "no moving link has a mass")
+        return
+    for i in sorted(map(tree.joint_index, singular_joints(tree, False))):
+        body, joint = tree.bodies[i], tree.bodies[i].joint_name
+        if all(body.armature) and body.armature:
+            text = "it moves no inertia besides its armature"
+            remedy = "pass passive=True to functions of dynamics, which then include the armature"
+            yield finding("MASSLESS_MOVING", "joint", joint, text, severity="note", remedy=remedy)
+        else:
+            yield finding("MASSLESS_MOVING", "joint", joint, "it moves no inertia, alone or together with other joints")
+    positive = {name: mass for name, mass in masses.items() if mass > 0.0}
+    least, most = min(positive, key=positive.__getitem__), max(positive, key=positive.__getitem__)
+    if positive[most] > _SPREAD * positive[least]:
+        text = f"it has {positive[least]:.3g} kg, but link {most!r} has {positive[most]:.3g} kg"
+        yield finding("MASS_SPREAD", "link", least, text, least=positive[least], most=positive[most])
+    mass = sum(masses.values())
+    if size > _SMALLEST_SIZE and mass > _LARGEST_DENSITY * size**3:
+        text = f"{mass:.4g} kg in a robot of {size:.3g} m: masses in g?"
+        yield finding("MASS_UNITS", "robot", tree.name, text, mass=mass, size=size)
+
+
+def _lengths(tree: Tree, size: float) -> Iterator[ModelFinding]:
+    if size > _LARGEST_SIZE:
+        yield finding("LENGTH_UNITS", "robot", tree.name, f"it is {size:.4g} m in size: lengths in mm?", size=size)
+        return
+    offsets = {("joint", body.joint_name): math.hypot(*body.placement.translation) for body in tree.bodies}
+    offsets |= {("link", frame.name): math.hypot(*frame.placement.translation) for frame in tree.frames}
+    known = [x for x in offsets.values() if x > 0.0]
+    median = float(np.median(known)) if known else 0.0
+    for (kind, name), offset in offsets.items():
+        if offset > _OFFSET and offset > _OFFSETS * median:
+            text = f"it is {offset:.4g} m from the origin before it, but half of all others within {median:.3g} m"
+            yield finding("FRAME_FAR", kind, name, text, distance=offset, median=median)
+
+
+def _gravity(tree: Tree) -> Iterator[ModelFinding]:
+    g = [float(x) for x in tree.gravity]
+    size = math.hypot(*g)
+    values: dict[str, Any] = dict(zip("xyz", g, strict=True))
+    if size > 0.0 and not _GRAVITY[0] <= size <= _GRAVITY[1]:
+        yield finding("GRAVITY", "robot", tree.name, f"gravity is {size:.4g} m/s²", **values)
+    elif math.hypot(g[0], g[1]) > _TILT * size or g[2] > 0.0:
+        text = f"gravity ({g[0]:.4g}, {g[1]:.4g}, {g[2]:.4g}) m/s² is not along −z"
+        yield finding("GRAVITY_DIRECTION", "robot", tree.name, text, **values)
+
+
+def _overlaps(tree: Tree, poses: dict[int, Pose]) -> Iterator[ModelFinding]:
+    """Yield the finding on pairs of links that are checked for collisions and overlap with all joints at zero.
+
+    Mesh files and other shapes that are not convex are left out, and pairs beyond the first `_MOST_PAIRS` near ones.
+    """
+    placed = {}
+    for frame in tree.frames:
+        X = poses[frame.body] @ frame.placement
+        placed[frame.name] = [
+            (X @ geometry.origin, geometry.shape) for geometry in frame.collisions if type(geometry.shape) in SOLIDS
+        ]
+    balls = {
+        name: [(np.array([*X.point(ball[0])]), ball[1]) for X, shape in shapes if (ball := shape.bounding_sphere)]
+        for name, shapes in placed.items()
+    }
+    deepest, names, looked_at = 0.0, [], 0
+    for a, b in collision_pairs(tree):
+        if len(balls[a]) < len(placed[a]) or len(balls[b]) < len(placed[b]):
+            continue
+        depth = 0.0
+        for k, (center, radius) in enumerate(balls[a]):
+            for j, (other, more) in enumerate(balls[b]):
+                if float(np.linalg.norm(center - other)) > radius + more or looked_at >= _MOST_PAIRS:
+                    continue
+                looked_at += 1
+                (X, shape), (Y, second) = placed[a][k], placed[b][j]
+                depth = max(depth, -float(signed_distance(solid(shape, X), solid(second, Y)).distance))
+        if depth > _DEPTH:
+            names.append(f"{a} and {b}")
+            deepest = max(deepest, depth)
+    if names:
+        pairs = "1 pair of links overlaps" if len(names) == 1 else f"{len(names)} pairs of links overlap"
+        text = f"{pairs} with all joints at zero, by up to {deepest:.3g} m: {listed(names[:5])}"
+        yield finding("OVERLAP", "robot", tree.name, text, pairs=len(names), depth=deepest)
