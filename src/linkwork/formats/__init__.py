@@ -1,4 +1,4 @@
-"""Readers and writers of robot files: URDF, SRDF and loop files."""
+"""Readers and writers of robot files: URDF, MJCF, SRDF and loop files."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,7 @@ from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
+    from linkwork.formats.mjcf.coordinates import MujocoCoordinates
     from linkwork.formats.registry import FORMATS, Format
     from linkwork.formats.srdf import parse_srdf, srdf_text
     from linkwork.formats.urdf.urdf_reader import parse_urdf, read_urdf
@@ -15,6 +16,7 @@ __all__ = [
     "FORMATS",
     "Budget",
     "Format",
+    "MujocoCoordinates",
     "loops_text",
     "parse_loops",
     "parse_srdf",
@@ -30,6 +32,7 @@ if not TYPE_CHECKING:
         __all__,
         {
             "linkwork.formats.loops_file": "loops_text parse_loops read_loops",
+            "linkwork.formats.mjcf.coordinates": "MujocoCoordinates",
             "linkwork.formats.registry": "FORMATS Format",
             "linkwork.formats.srdf": "parse_srdf srdf_text",
             "linkwork.formats.urdf.urdf_reader": "parse_urdf read_urdf",

@@ -76,10 +76,19 @@ FORMATS: tuple[Format, ...] = (
         roots=("robot",),
         options=("continuous", "inertia"),
     ),
+    Format(
+        name="mjcf",
+        title="an MJCF file (MuJoCo)",
+        reader="linkwork.formats.mjcf.mjcf_reader:read_mjcf",
+        suffixes=(".mjcf", ".mjb"),
+        roots=("mujoco",),
+        options=("floating_base", "package_dirs"),
+        package="mujoco",
+        extra="mujoco",
+    ),
 )
 
 FOREIGN_ROOTS = {
-    "mujoco": "an MJCF file (MuJoCo)",
     "sdf": "an SDF file",
     "collada": "a COLLADA mesh",
     "opensimdocument": "an OpenSim model",
