@@ -42,6 +42,7 @@ GROUPS: Mapping[str, str] = {
 }
 """Groups of quantities with what is in them."""
 
+_MOST_VELOCITIES = 2000  # up to which the dynamics are compared: the maps between velocities are full matrices
 _ROUNDING = 16.0 * float(np.finfo(float).eps)  # of moments about another point, relative to m c²
 
 
@@ -165,6 +166,9 @@ def _random(to: Comparer, pairing: Pairing, frames: _Frames, size: float, sample
     left, right = pairing.left, pairing.right
     rng = np.random.default_rng(seed)
     has_masses = not (left.inertias_ignored or right.inertias_ignored)
+    if has_masses and max(left.nv, right.nv) > _MOST_VELOCITIES:
+        has_masses = False
+        to.notes.append(f"mass matrices and gravity forces of more than {_MOST_VELOCITIES} velocities are not compared")
     poses: list[tuple[Matrices, Matrices]] = []
     states: list[tuple[Dynamics, Dynamics]] = []
     velocities: list[str] = []

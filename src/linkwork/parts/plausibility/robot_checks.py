@@ -14,7 +14,7 @@ from linkwork.geometry.pairs import signed_distance
 from linkwork.geometry.solids import SOLIDS, solid
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
 from linkwork.model.body import WORLD
-from linkwork.model.collision_pairs import collision_pairs
+from linkwork.model.collision_pairs import pair_filter
 from linkwork.model.composite_body import frames_with_inertias
 from linkwork.model.tree import Tree
 from linkwork.parts.plausibility.joint_checks import joint_findings
@@ -125,32 +125,29 @@ def _overlaps(tree: Tree, poses: dict[int, Pose]) -> Iterator[ModelFinding]:
 
     Mesh files and other shapes that are not convex are left out, and pairs beyond the first `_MOST_PAIRS` near ones.
     """
-    placed = {}
-    for frame in tree.frames:
-        X = poses[frame.body] @ frame.placement
-        placed[frame.name] = [
-            (X @ geometry.origin, geometry.shape) for geometry in frame.collisions if type(geometry.shape) in SOLIDS
-        ]
-    balls = {
-        name: [(np.array([*X.point(ball[0])]), ball[1]) for X, shape in shapes if (ball := shape.bounding_sphere)]
-        for name, shapes in placed.items()
-    }
-    deepest, names, looked_at = 0.0, [], 0
-    for a, b in collision_pairs(tree):
-        if len(balls[a]) < len(placed[a]) or len(balls[b]) < len(placed[b]):
-            continue
-        depth = 0.0
-        for k, (center, radius) in enumerate(balls[a]):
-            for j, (other, more) in enumerate(balls[b]):
-                if float(np.linalg.norm(center - other)) > radius + more or looked_at >= _MOST_PAIRS:
-                    continue
-                looked_at += 1
-                (X, shape), (Y, second) = placed[a][k], placed[b][j]
-                depth = max(depth, -float(signed_distance(solid(shape, X), solid(second, Y)).distance))
-        if depth > _DEPTH:
-            names.append(f"{a} and {b}")
-            deepest = max(deepest, depth)
-    if names:
-        pairs = "1 pair of links overlaps" if len(names) == 1 else f"{len(names)} pairs of links overlap"
-        text = f"{pairs} with all joints at zero, by up to {deepest:.3g} m: {listed(names[:5])}"
-        yield finding("OVERLAP", "robot", tree.name, text, pairs=len(names), depth=deepest)
+    placed = [
+        (frame, geometry.shape, poses[frame.body] @ frame.placement @ geometry.origin, ball)
+        for frame in tree.frames
+        for geometry in frame.collisions
+        if type(geometry.shape) in SOLIDS and (ball := geometry.shape.bounding_sphere) is not None
+    ]
+    if not placed:
+        return
+    centers = np.array([[*X.point(ball[0])] for _, _, X, ball in placed], dtype=float)
+    radii = np.array([ball[1] for *_, ball in placed], dtype=float)
+    is_checked, measured = pair_filter(tree), 0
+    depths: dict[tuple[str, str], float] = {}
+    for k, (a, shape, X, _) in enumerate(placed):
+        gaps = np.linalg.norm(centers[k + 1 :] - centers[k], axis=1) - radii[k + 1 :] - radii[k]
+        for j in (np.flatnonzero(gaps < -_DEPTH) + k + 1).tolist():
+            b, other, Y, _ = placed[j]
+            if measured < _MOST_PAIRS and is_checked(a, b):
+                measured += 1
+                depth = -float(signed_distance(solid(shape, X), solid(other, Y)).distance)
+                if depth > max(_DEPTH, depths.get((a.name, b.name), 0.0)):
+                    depths[a.name, b.name] = depth
+    if depths:
+        pairs = "1 pair of links overlaps" if len(depths) == 1 else f"{len(depths)} pairs of links overlap"
+        names = listed([f"{a} and {b}" for a, b in depths][:5])
+        text = f"{pairs} with all joints at zero, by up to {max(depths.values()):.3g} m: {names}"
+        yield finding("OVERLAP", "robot", tree.name, text, pairs=len(depths), depth=max(depths.values()))
