@@ -98,6 +98,8 @@ def _written(write: Callable[..., Any], arguments: argparse.Namespace) -> tuple[
     except ModelError as error:
         text = "\n".join(issue_text(issue) for issue in error.issues)
         raise CommandError(FAILED, f"{escaped(arguments.output)} is not written:\n{text}") from error
+    except (TypeError, ValueError) as error:  # content that no file can represent
+        raise CommandError(FAILED, escaped(str(error))) from error
     except OSError as error:
         raise CommandError(FAILED, f"cannot write {escaped(arguments.output)}: {error.strerror or error}") from error
     return tuple(getattr(report, "warnings", ()))

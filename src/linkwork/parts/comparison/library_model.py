@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.dynamics.algorithms.passive_joint_forces import armature
 from linkwork.formats import registry
 from linkwork.model.composite_body import frames_with_inertias
 from linkwork.parts.comparison.joint_matching import neutral_of
@@ -72,6 +73,7 @@ def compare_with_library(robot: Any, library: str, *, tolerance: float, samples:
     to = Comparer(tolerance)
     frames = [f for f in frames_with_inertias(tree.bodies, tree.frames) if f.is_link]
     neutral = np.array(neutral_of(tree))
+    rotors = np.diag(np.array(armature(tree), dtype=float))
     rng = np.random.default_rng(seed)
     drawn = [neutral, *robot.random_configuration(rng, size=samples)]
     poses: list[tuple[Matrices, Matrices]] = []
@@ -85,8 +87,11 @@ def compare_with_library(robot: Any, library: str, *, tolerance: float, samples:
         poses.append((ours, theirs))
         if not tree.inertias_ignored:
             M, gravity = model.inertia_and_gravity(q)
-            other = Dynamics(M, np.zeros(0), gravity, gravity_scale(tree))
-            states.append((dynamics_of(tree, q.tolist(), np.eye(tree.nv), np.zeros(tree.nv)), other))
+            a = rng.normal(size=tree.nv)
+            own, inertial = dynamics_of(tree, q.tolist(), np.eye(tree.nv), a), M @ a
+            if own.mass_matrix is not None:  # the scale of the rounding of M without armature includes armature
+                own, M = own._replace(mass_matrix=own.mass_matrix + rotors), M + rotors
+            states.append((own, Dynamics(M, inertial, gravity, gravity_scale(tree))))
     missing = [frame.name for frame in frames if frame.name not in poses[0][1]]
     if missing:
         to.notes.append(f"{model.title} has no {len(missing)} of {len(frames)} links, such as {missing[0]!r}")
