@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -199,3 +200,9 @@ def test_every_code_is_found_in_a_test():
     elsewhere = {"GRAVITY", "GRAVITY_DIRECTION", "FRAME_FAR", "IDENTICAL_INERTIAS", "Q_OUT_OF_LIMITS"}
     by_readers = {"MASS_NEGATIVE", "INERTIA_NOT_PSD", "MAGNITUDE", "MASS_ZERO"}
     assert found | elsewhere | by_readers == set(CODES)
+
+
+def test_the_page_lists_all_codes():
+    page = (Path(__file__).parents[2] / "docs" / "comparing_robots.md").read_text(encoding="utf-8")
+    for code, about in CODES.items():
+        assert f"| `{code}` | {about.severity} | {about.reason} | {about.remedy} |\n" in page

@@ -30,7 +30,11 @@ _UNITS = "lengths are in m, masses in kg, moments of inertia in kg m²"
 CODES: Mapping[str, Code] = {
     # links
     "MASS_NEGATIVE": Code("error", "accelerations have the wrong sign", "state the mass in kg"),
-    "INERTIA_NOT_PSD": Code("error", "no body has this inertia, and the mass matrix may be indefinite", "see the hint"),
+    "INERTIA_NOT_PSD": Code(
+        "error",
+        "no body has this inertia, and the mass matrix may be indefinite",
+        "check the signs and the order of its values",
+    ),
     "MAGNITUDE": Code("warning", "rounding errors grow with such values", _UNITS),
     "MASS_ZERO": Code("warning", "a body without mass has no moments of inertia", "state the mass"),
     "INERTIA_TRIANGLE": Code(
@@ -45,9 +49,7 @@ CODES: Mapping[str, Code] = {
         "gravity may act at the wrong place, if the shapes are those of the link",
         "check the origin of the inertia, and the units and axes of its position",
     ),
-    "INERTIA_LARGE": Code(
-        "warning", _INERTIA, "replace the placeholder, or the inertia of another link; " + _UNITS + ""
-    ),
+    "INERTIA_LARGE": Code("warning", _INERTIA, "check that it is the inertia of this link; " + _UNITS),
     "INERTIA_EXTENT": Code("warning", _INERTIA, _UNITS + "; check that it is the inertia of this link"),
     "INERTIA_ORIGIN": Code(
         "warning", _INERTIA, "state the moments of inertia about the centre of mass, in the axes of its frame"
