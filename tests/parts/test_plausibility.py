@@ -206,3 +206,12 @@ def test_the_page_lists_all_codes():
     page = (Path(__file__).parents[2] / "docs" / "comparing_robots.md").read_text(encoding="utf-8")
     for code, about in CODES.items():
         assert f"| `{code}` | {about.severity} | {about.reason} | {about.remedy} |\n" in page
+
+
+def test_bodies_that_float_apart_do_not_overlap_at_zero():
+    for joint_type, codes in ((lw.joints.Floating(), set()), (lw.joints.Prismatic((1, 0, 0)), {"OVERLAP"})):
+        parts = []
+        for name in ("one", "two", "three"):
+            ball = lw.Link(name, mass=1.0, inertia=(0.004, 0.004, 0.004), collisions=[lw.shapes.Sphere(0.1)])
+            parts += [ball, lw.Joint.of(joint_type, name=f"moves_{name}", parent="world", child=name)]
+        assert {one.code for one in lw.Robot.build("balls", *parts).check_model().findings} == codes

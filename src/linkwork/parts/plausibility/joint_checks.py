@@ -29,6 +29,8 @@ def joint_findings(tree: Tree, size: float) -> Iterator[ModelFinding]:
     for state in tree.named_configurations:
         for joint, values in state.q:
             body = tree.bodies[tree.joint_index(joint)]
+            if [*values] == [*body.joint.zero()]:
+                continue  # ZERO_OUTSIDE says it
             for value, low, high in _outside(body, values):
                 text = f"joint {quoted(joint)} is at {value:.6g}, but its limits are {low:.6g} and {high:.6g}"
                 yield finding("Q_OUT_OF_LIMITS", "configuration", state.name, text, value=value, lower=low, upper=high)
