@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import linkwork as lw
 from linkwork.errors import ModelWarning, UnknownNameError
+from linkwork.model.random_tree import random_tree
+from linkwork.spatial import Pose, Rotation, Vec3
 from oracles.example_robots import EXAMPLES
 
 LINK = """<link name="{name}"><inertial><origin xyz="{com}" rpy="0.1 0.2 0.3"/><mass value="{mass}"/>
@@ -101,6 +104,15 @@ def test_a_floating_base_only_one_robot_has(arm):
     assert {(x.quantity, x.subject) for x in only.differences} == {("joint", "floating_base")}
 
 
+def test_another_root_is_the_same_robot():
+    leg = lw.load("leg", floating_base=True)
+    tip = leg.with_root(leg.bodies[-1])
+    result = leg.compare(tip, samples=3)
+    assert result.same and [one.name for one in leg.joints] == [one.name for one in tip.joints], str(result)
+    heavier = tip.with_inertia(leg.bodies[-1], mass=9.0)
+    assert {one.group for one in leg.compare(heavier).differences} == {"inertias", "dynamics"}
+
+
 @pytest.mark.parametrize(
     ("parts", "expected"),
     [
@@ -188,6 +200,20 @@ def test_constraints_actuators_and_configurations():
     found = {x.subject: x.absolute for x in a.compare(b).differences}
     assert found == {"servo": pytest.approx(10.0), "bent": pytest.approx(0.1)}
     assert a.compare(arm).of("actuators")[0].left == "there"
+
+
+def test_joints_of_all_types_are_compared():
+    for seed in range(3):
+        robot = lw.Robot(random_tree(np.random.default_rng(seed), 12))
+        result = robot.compare(robot, samples=2)
+        assert result.same and "mass matrix" in {one.quantity for one in result.quantities}, str(result)
+        moved = lw.Robot(replace(robot.tree, bodies=(*robot.tree.bodies[:-1], moved_by(robot.tree.bodies[-1], 0.01))))
+        found = {one.quantity: one.absolute for one in robot.compare(moved, samples=2).of("poses")}
+        assert found["position at zero [m]"] == pytest.approx(0.01), found
+
+
+def moved_by(body, x):
+    return replace(body, placement=body.placement @ Pose(Rotation.identity(), Vec3(x, 0.0, 0.0)))
 
 
 def test_results_are_data(arm):

@@ -55,7 +55,7 @@ def compare_trees(
     ignore: tuple[str, ...],
     tolerance: float,
     samples: int,
-    seed: int,
+    seed: int | np.random.Generator,
     labels: tuple[str, str],
 ) -> RobotComparison:
     """Return the comparison of two robots: see `Robot.compare`."""
@@ -161,7 +161,9 @@ def _inertia(to: Comparer, of_body: str, name: str, left: Inertia, right: Inerti
 # -- random configurations
 
 
-def _random(to: Comparer, pairing: Pairing, frames: _Frames, size: float, samples: int, seed: int) -> None:
+def _random(
+    to: Comparer, pairing: Pairing, frames: _Frames, size: float, samples: int, seed: int | np.random.Generator
+) -> None:
     """Compare poses, and unless inertias were left out mass matrix and gravity force, at random configurations."""
     left, right = pairing.left, pairing.right
     rng = np.random.default_rng(seed)

@@ -2,27 +2,31 @@
 
 Joints of one name may differ in direction, in coordinates (an angle, or its sine and cosine), and in couplings.  A
 configuration of one robot is taken to the other by the motion of each joint from its zero, as seen from the link that
-it carries; the pose of a floating body is taken as it is.  The velocities of matched joints follow from
+it carries.  The velocities of matched joints follow from
 
     S_right v_right = S_left v_left
 
-in the axes of that link.  Joints that only one robot has stay at zero.
+in the axes of that link.  If the robots have different roots, the link before a joint of one robot may be the link
+after it in the other; the joint is then swapped, and its axis compared with the opposite sign.  A floating link has the
+pose and the twist that it has in the left robot.  Joints that only one robot has stay at zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from linkwork.errors import UnknownNameError
-from linkwork.model.body import Body
+from linkwork.kinematics.algorithms.forward_kinematics import pose
+from linkwork.kinematics.algorithms.jacobians import jacobian
+from linkwork.model.body import WORLD, Body
 from linkwork.model.coordinate_names import names_of
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.tree import Tree
-from linkwork.spatial import Motion, Pose
+from linkwork.spatial import Motion, Pose, Vec3
 
 __all__ = ["Names", "Pairing", "axis_at_zero", "neutral_of", "paired"]
 
@@ -75,7 +79,9 @@ class JointPair:
     left: int
     right: int
     by_link: bool  # matched by the link that the joints carry, not by name
-    direction: int  # −1 if one axis is the opposite of the other, 1 if it is the same, 0 if neither
+    direction: int  # −1 if one coordinate is the opposite of the other, 1 if it is the same, 0 if neither
+    swapped: bool = False  # True if the link before the joint is the one after it in the other robot
+    floating: str = ""  # if the right joint frees a body in the world, the left name of that body, else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,11 @@ class Pairing:
             q[self.left.q_slices[pair.left]] = value
         other = np.array(neutral_of(self.right))
         for pair in self.pairs:
-            if self.right.bodies[pair.right].coupling is None:
+            body = self.right.bodies[pair.right]
+            if pair.floating:
+                X = body.placement.inv() @ pose(self.left, q.tolist(), pair.floating) @ body.rotor.inv().formed()
+                other[self.right.q_slices[pair.right]] = body.call_joint("configuration_from_pose", X)
+            elif body.coupling is None:
                 own = self._own(self.left, q, pair.left)
                 other[self.right.q_slices[pair.right]] = _moved(self, pair, own)
         return q.tolist(), other.tolist()
@@ -131,12 +141,16 @@ class Pairing:
         T = np.zeros((right.nv, len(columns)))
         for pair in self.pairs:
             body = right.bodies[pair.right]
-            if body.coupling is None:
-                own = left.bodies[pair.left].ratio * G[left.v_slices[pair.left]]
-                rates = _rates(
-                    self, pair, self._own(left, np.array(q), pair.left), self._own(right, np.array(other), pair.right)
+            if pair.floating:
+                J = np.array(jacobian(left, q, pair.floating, expressed_in=pair.floating), dtype=float)
+                S = _columns(body, self._own(right, np.array(other), pair.right))
+                T[right.v_slices[pair.right]] = np.linalg.lstsq(S, J @ G, rcond=None)[0]
+            elif body.coupling is None:
+                follows = left.bodies[pair.left].ratio * G[left.v_slices[pair.left]]
+                values = (
+                    self._own(tree, np.array(x), k) for tree, x, k in ((left, q, pair.left), (right, other, pair.right))
                 )
-                T[right.v_slices[pair.right]] = rates @ own
+                T[right.v_slices[pair.right]] = _rates(self, pair, *values) @ follows
         return G, T, [names[k] for k in columns]
 
     def _tied(self) -> list[tuple[JointPair, JointPair, int]]:
@@ -182,9 +196,10 @@ def paired(left: Tree, right: Tree, names: Names) -> Pairing:
         j = carried.get(names.right(body.name))
         if i not in found and j is not None:
             found[i] = j, True
+    on_left, on_right = {frame.name: frame.body for frame in left.frames}, {frame.name for frame in right.frames}
+    zero = neutral_of(right)
     pairs = tuple(
-        JointPair(i, j, by_link, _direction(left.bodies[i], right.bodies[j], left, right, i, j))
-        for i, (j, by_link) in sorted(found.items())
+        _pair(left, right, i, j, by_link, names, on_left, on_right, zero) for i, (j, by_link) in sorted(found.items())
     )
     taken = {pair.right for pair in pairs}
     return Pairing(
@@ -207,14 +222,18 @@ def _moved(pairing: Pairing, pair: JointPair, own: list[float]) -> list[float]:
     left, right = pairing.left.bodies[pair.left], pairing.right.bodies[pair.right]
     if pair.direction and (left.joint.nq, right.joint.nq) == (1, 1):
         return [pair.direction * own[0]]  # keeps full turns
-    if type(left.joint) is type(right.joint) and left.joint == right.joint and not left.joint.is_floating:
+    if _are_equal(left, right, pair):
         return own
     X = joint_map(left, own)
-    if not (left.joint.is_floating and right.joint.is_floating):
-        zero = joint_map(left, left.call_joint("zero")).inv() @ X
-        X = joint_map(right, right.call_joint("zero")) @ zero
+    zero = joint_map(left, left.call_joint("zero")).inv() @ X
+    X = joint_map(right, right.call_joint("zero")) @ zero
     inner = right.placement.inv() @ X @ right.rotor.inv().formed()
     return [float(x) for x in right.call_joint("configuration_from_pose", inner)]
+
+
+def _are_equal(left: Body, right: Body, pair: JointPair) -> bool:
+    """Return True for joints that have the same coordinates: of one type, or of the opposite one if swapped."""
+    return (left.joint.reversed() if pair.swapped else left.joint) == right.joint
 
 
 def _columns(body: Body, own: list[float]) -> np.ndarray:
@@ -229,7 +248,7 @@ def _rates(pairing: Pairing, pair: JointPair, own: list[float], other: list[floa
     left, right = pairing.left.bodies[pair.left], pairing.right.bodies[pair.right]
     if pair.direction and (left.joint.nv, right.joint.nv) == (1, 1):
         return np.array([[float(pair.direction)]])
-    if type(left.joint) is type(right.joint) and left.joint == right.joint and not left.joint.is_floating:
+    if _are_equal(left, right, pair):
         return np.eye(left.joint.nv)
     return np.asarray(np.linalg.lstsq(_columns(right, other), _columns(left, own), rcond=None)[0])
 
@@ -251,10 +270,32 @@ def axis_at_zero(tree: Tree, i: int, X: Pose) -> tuple[str, np.ndarray] | None:
     return (unit, array / size) if size > 0.0 else None
 
 
-def _direction(left: Body, right: Body, tree: Tree, other: Tree, i: int, j: int) -> int:
-    """Return 1, −1 or 0: the sign of the right joint's coordinate for the left one's, by their axes in their links."""
-    axes = [axis_at_zero(t, k, Pose.identity()) for t, k in ((tree, i), (other, j))]
+def _pair(
+    left: Tree,
+    right: Tree,
+    i: int,
+    j: int,
+    by_link: bool,
+    names: Names,
+    on_left: Mapping[str, int],
+    on_right: Collection[str],
+    zero: list[float],
+) -> JointPair:
+    """Return the pair of two joints with the sign of their coordinates, by their axes in the link of the left joint.
+
+    ``on_left`` has the body of each left link, ``on_right`` the right links; ``zero`` is the right zero configuration.
+    """
+    body, other = left.bodies[i], right.bodies[j]
+    link, carried = names.right(body.name), names.left(other.name)
+    if other.parent == WORLD and other.joint.is_floating and body.joint.is_floating and carried in on_left:
+        return JointPair(i, j, by_link, 0, floating=carried)
+    swapped = on_left.get(carried, i) == body.parent != WORLD
+    axes = [axis_at_zero(tree, k, Pose.identity()) for tree, k in ((left, i), (right, j))]
     if axes[0] is None or axes[1] is None or axes[0][0] != axes[1][0]:
-        return 0
-    cosine = float(axes[0][1] @ axes[1][1])
-    return 1 if cosine > _ALIGNED else -1 if cosine < -_ALIGNED else 0
+        return JointPair(i, j, by_link, 0, swapped)
+    axis = axes[1][1]
+    if link != other.name and link in on_right:
+        X = pose(right, zero, other.name, link)
+        axis = np.array([*(X.rotation @ Vec3.of(axis.tolist()))], dtype=float)
+    cosine = float(axes[0][1] @ axis) * (-1.0 if swapped else 1.0)
+    return JointPair(i, j, by_link, 1 if cosine > _ALIGNED else -1 if cosine < -_ALIGNED else 0, swapped)

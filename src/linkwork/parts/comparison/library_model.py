@@ -65,7 +65,9 @@ class LibraryModel(ABC):
         return Path(source)
 
 
-def compare_with_library(robot: Any, library: str, *, tolerance: float, samples: int, seed: int) -> RobotComparison:
+def compare_with_library(
+    robot: Any, library: str, *, tolerance: float, samples: int, seed: int | np.random.Generator
+) -> RobotComparison:
     """Return the comparison of a robot with a library's model of it: see `Robot.compare_with_library`."""
     module, _, cls = LIBRARIES[library].partition(":")
     model: LibraryModel = getattr(import_module(f"{__package__}.{module}"), cls)(robot)

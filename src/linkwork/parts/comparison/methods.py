@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+import numpy as np
+
 from linkwork._util import validation
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.parts.comparison.robot_comparison import RobotComparison
@@ -26,7 +28,7 @@ class ComparisonMethods(RobotBase):
         ignore: Sequence[str] = (),
         tolerance: float = 1e-9,
         samples: int = 10,
-        seed: int = 0,
+        seed: int | np.random.Generator = 0,
     ) -> RobotComparison:
         """Compare the robot with another one by the names of links, joints and further parts.
 
@@ -68,7 +70,7 @@ class ComparisonMethods(RobotBase):
             ignore=groups,
             tolerance=validation.tolerance(caller, "tolerance", tolerance),
             samples=validation.integer(caller, "samples", samples, least=0),
-            seed=validation.seed(caller, "seed", seed, generator=False),
+            seed=validation.seed(caller, "seed", seed),
             labels=labels,
         )
 
@@ -78,7 +80,7 @@ class ComparisonMethods(RobotBase):
         *,
         tolerance: float = 1e-9,
         samples: int = 10,
-        seed: int = 0,
+        seed: int | np.random.Generator = 0,
     ) -> RobotComparison:
         """Compare the robot with the model that another library reads from the same file.
 
@@ -99,7 +101,7 @@ class ComparisonMethods(RobotBase):
                 name,
                 tolerance=validation.tolerance(caller, "tolerance", tolerance),
                 samples=validation.integer(caller, "samples", samples, least=0),
-                seed=validation.seed(caller, "seed", seed, generator=False),
+                seed=validation.seed(caller, "seed", seed),
             )
         except CannotCompare as error:
             raise CannotCompare(f"{caller}: library: {name}: {error}") from None

@@ -24,13 +24,14 @@ def compare_joint(to: Comparer, pairing: Pairing, pair: JointPair, poses: list[d
     """Compare type, axis, relations, limits and drive of a joint, with those of the right robot in its direction."""
     left, right = pairing.left.bodies[pair.left], pairing.right.bodies[pair.right]
     name, sign = left.joint_name, pair.direction or 1
-    to.texts("joints", "joint type", name, left.joint.type_name(), right.joint.type_name())
+    to.texts("joints", "joint type", name, left.joint.type_name(), _type_of(right.joint, pair.swapped))
     axes = [
         axis_at_zero(tree, k, X[k])
         for tree, k, X in ((pairing.left, pair.left, poses[0]), (pairing.right, pair.right, poses[1]))
     ]
     if axes[0] is not None and axes[1] is not None:
-        to.values("joints", "axis in the world at zero", name, axes[0][1], axes[1][1], 1.0)
+        axis = -axes[1][1] if pair.swapped else axes[1][1]
+        to.values("joints", "axis in the world at zero", name, axes[0][1], axis, 1.0)
     for quantity, relation, other in (("mimic", left.mimic, right.mimic), ("coupling", left.coupling, right.coupling)):
         if relation is not None or other is not None:
             masters = "-" if relation is None else names.right(relation.joint), "-" if other is None else other.joint
@@ -59,6 +60,10 @@ def compare_joint(to: Comparer, pairing: Pairing, pair: JointPair, poses: list[d
         zero = left.joint.zero()
         rests = [np.array(body.drive.rest or zero) for body in (left, right)]
         to.values("drives", "rest position of springs", name, rests[0], sign * rests[1] if sign < 0 else rests[1], 1.0)
+
+
+def _type_of(joint: JointType, swapped: bool) -> str:
+    return (joint.reversed() if swapped else joint).type_name()
 
 
 def compare_shapes(to: Comparer, name: str, left: Frame, right: Frame) -> None:

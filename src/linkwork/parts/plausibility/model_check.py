@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -132,7 +133,7 @@ class ModelFinding:
         return f"{self.severity}: {kind} {name!r}: {self.message} [{self.code}]"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all fields as plain dicts, lists, numbers and strings."""
+        """Return all fields as plain dicts, lists, numbers and strings; infinite numbers are None."""
         return {
             "code": self.code,
             "severity": self.severity,
@@ -141,7 +142,7 @@ class ModelFinding:
             "message": self.message,
             "reason": self.reason,
             "remedy": self.remedy,
-            "values": dict(self.values),
+            "values": {key: value if math.isfinite(value) else None for key, value in self.values},
         }
 
 
