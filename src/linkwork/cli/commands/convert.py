@@ -33,6 +33,7 @@ __all__ = ["WRITERS", "add_arguments", "run"]
 WRITERS: Mapping[str, str] = {
     ".urdf": "to_urdf",
     ".sdf": "to_sdf",
+    ".world": "to_sdf",
     ".xml": "to_mjcf",
     ".mjcf": "to_mjcf",
     ".json": "save",
@@ -43,6 +44,8 @@ WRITERS: Mapping[str, str] = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("output", metavar="OUTPUT", help=f"the file to write: {', '.join(WRITERS)}")
+    parser.add_argument("--to-loops", metavar="FILE", help="a second JSON file for what URDF cannot say")
+    parser.add_argument("--to-meshes", metavar="FOLDER", help="a folder for the mesh files of convex hulls")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
     parser.add_argument("--verify", action="store_true", help="read the written file and compare it with the robot")
     add_json(parser)
@@ -51,9 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     method = _method_for(arguments.output)
     _check_output(arguments.output, arguments.force)
+    if arguments.to_loops is not None:
+        _check_output(arguments.to_loops, arguments.force)
     robot = robot_of(arguments, terminal)
     losses = _written(getattr(robot, method), arguments)
-    comparison = robot.compare(read_robot(arguments.output)) if arguments.verify else None
+    comparison = None
+    if arguments.verify:
+        comparison = robot.compare(_read_again(arguments))
     same = comparison is None or comparison.same
     if arguments.json:
         about = {"linkwork": __version__, "file": robot.tree.source, "output": arguments.output, "robot": robot.name}
@@ -67,6 +74,12 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     if comparison is not None:
         terminal.out.lines(["", *comparison.lines(columns_of(terminal.out))])
     return 0 if same else FAILED
+
+
+def _read_again(arguments: argparse.Namespace) -> Robot:
+    """Return the robot of the written file.  Raises CommandError."""
+    options = {} if arguments.to_loops is None else {"loops": arguments.to_loops}
+    return read_robot(arguments.output, floating_base=arguments.floating_base, **options)
 
 
 def _method_for(output: str) -> str:
@@ -92,7 +105,15 @@ def _check_output(output: str, force: bool) -> None:
 
 def _written(write: Callable[..., Any], arguments: argparse.Namespace) -> tuple[Issue, ...]:
     """Write the file, and return what its format cannot say.  Raises CommandError."""
-    options = {"strict": arguments.strict} if "strict" in inspect.signature(write).parameters else {}
+    taken = inspect.signature(write).parameters
+    options = {"strict": arguments.strict} if "strict" in taken else {}
+    for option, value in (("loops", arguments.to_loops), ("meshes", arguments.to_meshes)):
+        if value is not None:
+            if option not in taken:
+                raise CommandError(
+                    USAGE, f"--to-{option}: files like {escaped(arguments.output)} have no such companion"
+                )
+            options[option] = value
     try:
         report = write(arguments.output, **options)
     except ModelError as error:
