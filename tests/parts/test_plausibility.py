@@ -181,18 +181,30 @@ def test_real_robots_have_no_errors():
         assert not result.errors and {one.code for one in result.warnings} == codes, str(result)
 
 
+# By what is wrong, mass, centre and rotational inertia about it from those of the file; and the code that says so.
+WRONG = {
+    "moments about the origin": (lambda m, c, J: (m, c, Inertia.at_center(m, c, J).about), "INERTIA_ORIGIN"),
+    "moments in kg mm²": (lambda m, c, J: (m, c, J * 1e6), "INERTIA_LARGE"),
+    "moments in t m²": (lambda m, c, J: (m, c, J * 1e-3), "INERTIA_SMALL"),
+    "masses in g": (lambda m, c, J: (1000.0 * m, c, J), "MASS_UNITS"),
+    "centres in mm": (lambda m, c, J: (m, c * 1000.0, J), "COM_FAR"),
+}
+
+
 @pytest.mark.parametrize("name", ["panda", "talos", "kinova"])
-def test_inertias_about_the_origin_are_recognised_without_shapes(name):
+def test_wrong_units_and_points_are_recognised_without_shapes(name):
     tree = example(name).robot().tree
-    assert "INERTIA_ORIGIN" not in {one.code for one in lw.Robot(tree).check_model().findings}
+    for wrong, (change, code) in WRONG.items():
 
-    def moved(frame):
-        mass, center, _ = mass_properties(frame.inertia)
-        return dataclasses.replace(frame, inertia=Inertia.at_center(mass, center, frame.inertia.about))
+        def changed(frame, change=change):
+            mass, center, about = mass_properties(frame.inertia)
+            return dataclasses.replace(
+                frame, inertia=Inertia.at_center(*change(mass, center, about)), visuals=(), collisions=()
+            )
 
-    frames = tuple(map(moved, tree.frames))
-    wrong = lw.Robot(dataclasses.replace(tree, frames=frames, bodies=with_summed_inertias(tree.bodies, frames)))
-    assert ("INERTIA_ORIGIN", "robot") in {(one.code, one.subject[0]) for one in wrong.check_model().warnings}
+        frames = tuple(map(changed, tree.frames))
+        robot = lw.Robot(dataclasses.replace(tree, frames=frames, bodies=with_summed_inertias(tree.bodies, frames)))
+        assert code in {one.code for one in robot.check_model().warnings}, wrong
 
 
 def test_every_code_is_found_in_a_test():

@@ -31,14 +31,16 @@ from linkwork.shapes import Geometry
 __all__ = ["link_findings"]
 
 _EXTENT = 1.0  # root mean square distance of masses along an axis, relative to the reach of the shapes
-_SMALL = 0.01  # radius of gyration, relative to the reach of the shapes
+_SMALL = 0.03  # radius of gyration, relative to the reach of the shapes
 _OUTSIDE = 0.5  # distance of the centre of mass from the box of the shapes, relative to half of its diagonal
 _DENSITY = 1.0, 25_000.0  # [kg/m³]: of air and of the heaviest metals
-_SHAPE_FAR = 10.0  # distance of a shape from its link's origin, relative to the robot's size
+_FAR = 10.0  # distance of a shape or a centre of mass from its link's origin, relative to the robot's size
 _MANY = 4  # links, from which on statements about most links are made
 _CLOSE, _NOT_CLOSE = 0.25, 1.0  # relative difference from the second moments of a uniform mass
 _FAR_CENTER = 0.05  # m c² relative to the trace of Σ, from which on c cᵀ matters
 _TERM = 0.4  # median over the links of the part of the second moment along c that m c² is
+_SHORT = 0.01  # length of a link relative to the robot, below which its radius of gyration is not compared with it
+_RATIO = 0.06, 3.0  # median radius of gyration over the length of links; real robots have 0.3 to 1.2
 _POSSIBLE = 1e-5  # relative size of a negative second moment that is rounding of the file's digits
 _PRECISE = ("PLACEHOLDER", "INERTIA_ORIGIN")
 _SAID_BY = {  # codes of findings that say the same of a link more precisely
@@ -81,8 +83,13 @@ class _Mass:
         return float(np.linalg.norm(self.center))
 
 
-def link_findings(name: str, frames: Sequence[Frame], size: float) -> Iterator[ModelFinding]:
-    """Yield the findings of all links of the robot called ``name``; ``size`` [m] is that of the robot."""
+def link_findings(
+    name: str, frames: Sequence[Frame], size: float, spans: Mapping[str, float]
+) -> Iterator[ModelFinding]:
+    """Yield the findings of all links of the robot called ``name``.
+
+    ``size`` [m] is that of the robot.  ``spans`` [m] has, for a link that carries joints, the distance of the farthest.
+    """
     masses = {frame.name: _Mass.of(frame) for frame in frames if frame.inertia.mass > 0.0}
     for frame in frames:
         found = [*_by_the_reader(frame), *_shape_far(frame, size)]
@@ -95,7 +102,9 @@ def link_findings(name: str, frames: Sequence[Frame], size: float) -> Iterator[M
                 continue
             is_harmless = frame.body == WORLD and one.severity == "warning"
             yield replace(one, severity="note") if is_harmless else one
-    yield from _of_all(name, {f.name: masses[f.name] for f in frames if f.body != WORLD and f.name in masses})
+    moving = {f.name: masses[f.name] for f in frames if f.body != WORLD and f.name in masses}
+    yield from _of_all(name, moving)
+    yield from _of_sizes(name, moving, size, spans)
 
 
 def _by_the_reader(frame: Frame) -> Iterator[ModelFinding]:
@@ -110,7 +119,7 @@ def _by_the_reader(frame: Frame) -> Iterator[ModelFinding]:
 def _shape_far(frame: Frame, size: float) -> Iterator[ModelFinding]:
     """Yield the finding on the shape that is farthest from its link, if it is too far."""
     distances = [math.hypot(*geometry.origin.translation) for geometry in (*frame.visuals, *frame.collisions)]
-    if distances and size > 0.0 and max(distances) > _SHAPE_FAR * size:
+    if distances and size > 0.0 and max(distances) > _FAR * size:
         text = f"a shape is {max(distances):.3g} m from the link's origin, but the robot is {size:.3g} m in size"
         yield finding("SHAPE_FAR", "link", frame.name, text, distance=max(distances), size=size)
 
@@ -136,6 +145,11 @@ def _of_inertia(frame: Frame, own: _Mass, is_impossible: bool, size: float) -> I
             f"this term seems to have been subtracted twice"
         )
         yield finding("INERTIA_ORIGIN", "link", name, text, mass=own.mass, distance=own.distance)
+    if own.distance > _FAR * size > 0.0:
+        text = (
+            f"the centre of mass is {own.distance:.3g} m from the link's origin, but the robot is {size:.3g} m in size"
+        )
+        yield finding("COM_FAR", "link", name, text, distance=own.distance, size=size)
     known = [shapes for shapes in (frame.collisions, frame.visuals) if bounding_sphere_of(shapes) is not None]
     density = _density(frame, own)
     if density is not None and not _DENSITY[0] <= density <= _DENSITY[1]:
@@ -233,3 +247,25 @@ def _of_all(name: str, masses: Mapping[str, _Mass]) -> Iterator[ModelFinding]:
             f"all of {len(away)} links with a centre of mass away from their origin seem to state it about the origin"
         )
         yield finding("INERTIA_ORIGIN", "robot", name, text, links=len(away))
+
+
+def _of_sizes(
+    name: str, masses: Mapping[str, _Mass], size: float, spans: Mapping[str, float]
+) -> Iterator[ModelFinding]:
+    """Yield the finding on radii of gyration that do not fit the lengths of most links.
+
+    The length of a link is the distance from its origin to its centre of mass, or to the farthest joint on it.
+    """
+    ratios = []
+    for link, own in masses.items():
+        length = max(own.distance, spans.get(link, 0.0))
+        if length > _SHORT * size and own.about.any():
+            ratios.append(own.gyration / length)
+    if len(ratios) < _MANY:
+        return
+    median = float(np.median(ratios))
+    if not _RATIO[0] <= median <= _RATIO[1]:
+        code = "INERTIA_SMALL" if median < _RATIO[0] else "INERTIA_LARGE"
+        text = f"half of {len(ratios)} links have a radius of gyration of {median:.2g} times their length or "
+        text += "less" if median < _RATIO[0] else "more"
+        yield finding(code, "robot", name, f"{text}: moments of inertia in other units?", ratio=median)

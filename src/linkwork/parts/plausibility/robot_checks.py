@@ -45,7 +45,12 @@ def check_of(tree: Tree) -> ModelCheck:
     size = _size(tree, poses)
     found: list[ModelFinding] = []
     if not tree.inertias_ignored:
-        found += link_findings(tree.name, frames_with_inertias(tree.bodies, tree.frames), size)
+        spans: dict[str, float] = {}
+        for body in tree.bodies:
+            if body.parent != WORLD:
+                carrier, reach = tree.bodies[body.parent].name, math.hypot(*body.placement.translation)
+                spans[carrier] = max(spans.get(carrier, 0.0), reach)
+        found += link_findings(tree.name, frames_with_inertias(tree.bodies, tree.frames), size, spans)
         found += _masses(tree, size)
     found += joint_findings(tree, size)
     found += _lengths(tree, size)
