@@ -27,6 +27,7 @@ from linkwork.compiler.program import CONSTANT, INPUT
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
+from linkwork.expr.linalg.matrix_product import MatrixProduct
 from linkwork.expr.scalar.block import InstructionList, Region
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 
@@ -261,6 +262,15 @@ class _Planner:
         before.copies += [(value, base + k) for k, value in enumerate(values)]
         return base
 
+    def _run_of_slots(self, values: Sequence[int], before: BasicBlock) -> int:
+        """Return the first of adjacent slots of values: where they are, or where the preceding block stores them."""
+        first = self.existing_slot(values[0])
+        if first is not None and first.area == FRAME:
+            slots = map(self.existing_slot, values)
+            if all(slot == (FRAME, first.number + k, 0) for k, slot in enumerate(slots)):
+                return first.number
+        return self._adjacent_slots(values, before)
+
     # -- controls
 
     def _control(self, step: Control, before: BasicBlock) -> None:
@@ -296,6 +306,13 @@ class _Planner:
             self._adjacent_slots(args[: bundle.offset], before, step.results + bundle.count)
             return
         step.results = self.memory.take(bundle.count)
+        if isinstance(bundle, MatrixProduct):
+            matrices = args[: bundle.offset], args[bundle.offset :]
+            step.arguments = tuple([self._run_of_slots(values, before) for values in matrices])
+            step.outside = tuple(
+                [start + k for start, some in zip(step.arguments, matrices, strict=True) for k in range(len(some))]
+            )
+            return
         if isinstance(bundle, Subroutine):
             scope, step.frame = self._called(bundle.body)
             self._adjacent_slots(args, before, step.frame)
@@ -320,8 +337,14 @@ class _Planner:
         """Return the columns of a loop's inputs, and the position of each for its body."""
         columns: list[Column] = []
         positions: list[Slot] = []
-        for j in range(loop.inputs):
-            result = self._column(stacked[j :: loop.inputs], before)
+        for rows, count in zip(stacked, loop.reads, strict=False):  # where another loop has stored them
+            positions += [Slot(SLICE, k, len(columns)) for k in range(count)]
+            other: Loop = self.listing.instructions[self.listing.instructions[rows].args[0]].value
+            start, many = Slot(FRAME, self._slot_of(rows, before)), other.max_iterations
+            columns.append(Column(start, other.kept, count, rows=many if many < loop.max_iterations else 0))
+        own, first = loop.own_inputs, len(loop.reads)
+        for j in range(own):
+            result = self._column(stacked[first + j :: own], before)
             if columns and columns[-1].is_followed_by(result):
                 columns[-1].count += 1
                 positions.append(Slot(SLICE, columns[-1].count - 1, len(columns) - 1))
