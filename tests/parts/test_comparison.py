@@ -247,3 +247,25 @@ def test_real_robots_are_the_same_in_other_libraries(library, tmp_path):
         ValueError, match=f"compare_with_library: library: {library}: the robot was not read from a file"
     ):
         robot_of(*LINKS, *JOINTS).compare_with_library(library)
+
+
+def test_mjcf_of_a_urdf_by_mujoco(tmp_path):
+    """MuJoCo's own conversion merges welded links and prints six digits; limits of speed have no place in MJCF."""
+    mujoco = pytest.importorskip("mujoco", reason="converts with MuJoCo, which is optional")
+    tip = LINK.format(name="tip", mass=0.4, com="0.02 0 0", size=0.1)
+    extension = '<mujoco><compiler fusestatic="true" balanceinertia="false" discardvisual="false"/></mujoco>'
+    text = f'<robot name="r">{extension}<link name="base"/>{"".join((*LINKS[:3], tip, *JOINTS))}</robot>'
+    (tmp_path / "arm.xml").write_text(_compiled(mujoco, text).to_xml(), encoding="utf-8")
+    urdf, mjcf = robot_of(*LINKS[:3], tip, *JOINTS), lw.load(tmp_path / "arm.xml")
+    result = urdf.compare(mjcf, by="bodies", tolerance=1e-5)
+    assert {one.group for one in result.differences} == {"limits", "collisions", "visuals", "actuators"}, str(result)
+    assert {one.quantity for one in result.of("limits")} == {"speed limit [rad/s, m/s]"}
+    shapes = {one.subject: (one.left, one.right) for one in result.of("collisions")}
+    assert shapes == {"lower": ("Box", "Box, Box")}
+    assert {one.group for one in urdf.compare(mjcf, tolerance=1e-5).of("names")} == {"names"}
+
+
+def _compiled(mujoco, text):
+    spec = mujoco.MjSpec.from_string(text)
+    spec.compile()
+    return spec
