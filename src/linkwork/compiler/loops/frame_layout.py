@@ -143,12 +143,15 @@ class _Planner:
 
     # -- slots
 
-    def _needs_no_slot(self, value: int) -> bool:
-        """Return True for leaves, results of controls, and elements of tables changed in place."""
-        operation, args, _ = self.listing.instructions[value]
-        if value in self.scope.puts or (operation is PART and args[0] in self.scope.puts):
-            return True
-        return operation in (INPUT, CONSTANT) or self._control_of(value) is not None or operation in CONTROL
+    @cached_property
+    def _needs_no_slot(self) -> list[bool]:
+        """True for leaves, results of controls, and elements of tables changed in place."""
+        instructions = self.listing.instructions
+        without = {k for k, instruction in enumerate(instructions) if instruction[0] in CONTROL} | self.scope.puts
+        return [
+            k in without or operation is INPUT or operation is CONSTANT or (operation is PART and args[0] in without)
+            for k, (operation, args, _) in enumerate(instructions)
+        ]
 
     def _control_of(self, value: int) -> int | None:
         """Return the control that a value is a result of, or None."""
@@ -201,18 +204,18 @@ class _Planner:
 
         It is freed after the last step that reads it.
         """
-        instructions, scope = self.listing.instructions, self.scope
+        instructions, scope, needs_no_slot = self.listing.instructions, self.scope, self._needs_no_slot
         until: dict[int, int] = {}
         for k, (operation, args, _) in enumerate(instructions):
             here = -1 if operation in CONTROL else step_of[k]
             for a in args:
-                if step_of[a] != here and a not in scope.slots and not self._needs_no_slot(a):
+                if step_of[a] != here and a not in scope.slots and not needs_no_slot[a]:
                     until[a] = max(until.get(a, 0), step_of[k])
         for r in results:
-            if not self._needs_no_slot(r) and (whole or step_of[r] != last) and r not in scope.slots:
+            if not needs_no_slot[r] and (whole or step_of[r] != last) and r not in scope.slots:
                 until[r] = last + whole  # the program's results stay to the end
         for r in self.listing.results[: self.listing.first]:
-            if not self._needs_no_slot(r) and step_of[r] != scope.head - 1:
+            if not needs_no_slot[r] and step_of[r] != scope.head - 1:
                 until[r] = max(until.get(r, 0), scope.head - 1)
         ending: dict[int, list[int]] = {}
         leaving: dict[int, list[int]] = {}
@@ -365,13 +368,12 @@ class _Planner:
             return Column(Slot(FRAME, self._slot_of(values[0], before)), 0, 1)
         if all(instructions[value].operation is CONSTANT for value in values):
             return Column(Slot(TABLE, 0), 1, 1, tuple(instructions[value].value for value in values))
-        positions = [self.existing_slot(value) for value in values]
-        first, second = positions[:2]
-        if first is not None and second is not None:
+        first, second = self.existing_slot(values[0]), self.existing_slot(values[1])
+        if first is not None and second is not None and first.area != TABLE:
             stride = second.number - first.number
-            regular = (Slot(first.area, first.number + k * stride, first.column) for k in range(len(positions)))
-            if first.area != TABLE and all(
-                position == expected for position, expected in zip(positions, regular, strict=True)
+            if all(
+                self.existing_slot(value) == (first.area, first.number + k * stride, first.column)
+                for k, value in enumerate(values)
             ):
                 return Column(first, stride, 1)
         return Column(Slot(FRAME, self._adjacent_slots(values, before)), 1, 1)

@@ -142,25 +142,29 @@ def trim_loops(program: L) -> L:
         return program
     program = program.pruned()
     instructions = list(program.instructions)
-    used: dict[int, set[int]] = {}
-    for operation, args, part in instructions:
-        if operation is PART:
-            used.setdefault(args[0], set()).add(part)
+    loops = [k for k, instruction in enumerate(instructions) if instruction[0] is LOOP]
+    parts: dict[int, list[int]] = {k: [] for k in loops}  # of each loop
+    for k, (operation, args, _) in enumerate(instructions):
+        if operation is PART and args[0] in parts:
+            parts[args[0]].append(k)
     aliases: dict[int, int] = {}  # results of loops that equal an argument
-    for k in range(len(instructions) - 1, -1, -1):
-        operation, args, loop = instructions[k]
-        if operation is LOOP:
-            _trim(instructions, k, loop, used.get(k, set()), aliases)
+    for k in reversed(loops):
+        _trim(instructions, k, parts[k], aliases)
     if aliases:
         for k in sorted(aliases):  # a value that passes through several loops is the argument of the first
             aliases[k] = aliases.get(aliases[k], aliases[k])
         moved = [Instruction(op, tuple([aliases.get(a, a) for a in args]), value) for op, args, value in instructions]
         return program.rebuilt(moved, [aliases.get(r, r) for r in program.results]).pruned()
+    if all(instructions[k] is program.instructions[k] for k in loops):
+        return program
     return program.rebuilt(instructions, program.results).pruned()
 
 
-def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[int], aliases: dict[int, int]) -> None:
-    body, args = loop.body, instructions[number].args
+def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], aliases: dict[int, int]) -> None:
+    """Trim the loop at an index, of which ``parts`` are the indices of the results that are used."""
+    _, args, loop = instructions[number]
+    used = {instructions[k].value for k in parts}
+    body = loop.body
     n, head = loop.carried, int(loop.conditional)
     source = [_input(body, r) for r in body.results[head : head + n]]
     unchanged = [k for k in range(n) if source[k] == k]
@@ -196,17 +200,17 @@ def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[in
     sizes = {"carried": len(carried), "inputs": len(columns), "kept": len(kept), "watched": watched, "stores": stores}
     change = replace(loop, body=trimmed, **sizes)  # type: ignore[arg-type]
     instructions[number] = Instruction(LOOP, tuple(arguments), change)
-    for k, (operation, some, part) in enumerate(instructions):
-        if operation is PART and some[0] == number:
-            if part < n and part in unchanged and part not in carried:
-                aliases[k] = state[part]
-            elif part < n:
-                instructions[k] = Instruction(PART, some, carried_at[part])
-            elif loop.conditional:
-                instructions[k] = Instruction(PART, some, part - n + len(carried))
-            else:
-                step, column = divmod(part - n, loop.kept)
-                instructions[k] = Instruction(PART, some, len(carried) + step * len(kept) + kept_at[column])
+    for k in parts:
+        _, some, part = instructions[k]
+        if part < n and part in unchanged and part not in carried:
+            aliases[k] = state[part]
+        elif part < n:
+            instructions[k] = Instruction(PART, some, carried_at[part])
+        elif loop.conditional:
+            instructions[k] = Instruction(PART, some, part - n + len(carried))
+        else:
+            step, column = divmod(part - n, loop.kept)
+            instructions[k] = Instruction(PART, some, len(carried) + step * len(kept) + kept_at[column])
 
 
 def _input(body: Region, value: int) -> int | None:
