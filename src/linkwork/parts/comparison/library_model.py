@@ -96,7 +96,7 @@ def compare_with_library(
             states.append((own, Dynamics(M, inertial, gravity, gravity_scale(tree))))
     missing = [frame.name for frame in frames if frame.name not in poses[0][1]]
     if missing:
-        to.notes.append(f"{len(missing)} of {len(frames)} links are no bodies in {model.title}, such as {missing[0]!r}")
+        to.notes.append(f"{len(missing)} of {len(frames)} links are absent in {model.title}, such as {missing[0]!r}")
     compare_poses(to, poses[:1], size, " at zero")
     compare_poses(to, poses[1:], size, "")
     compare_dynamics(to, list(robot.v_names), states)
