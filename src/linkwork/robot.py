@@ -26,10 +26,12 @@ from linkwork.mechanisms.reduced_methods import ReducedMethods
 from linkwork.model.tree import Report
 from linkwork.motion.methods import CartesianMethods, MotionMethods, ProfileMethods
 from linkwork.parts.actuation_methods import ActuationMethods
+from linkwork.parts.comparison.methods import ComparisonMethods
 from linkwork.parts.constraint_methods import ConstraintMethods, ForceElementMethods, LoopFileMethods
 from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry, Options, read_robot
 from linkwork.parts.methods import CompilingMethods, LimitMethods, StructureMethods
 from linkwork.parts.parameter_methods import ParameterMethods
+from linkwork.parts.plausibility.methods import ModelCheckMethods
 from linkwork.parts.plots import PlottingMethods
 from linkwork.parts.robot_editing import CollisionHullMethods, EditingMethods
 from linkwork.planning.methods import PlanningMethods
@@ -52,6 +54,7 @@ class Robot(
     ActuationMethods,
     DerivativeMethods,
     CollisionMethods,
+    ComparisonMethods,
     ConstraintMethods,
     ConstrainedDynamicsMethods,
     IntegrabilityMethods,
@@ -60,6 +63,7 @@ class Robot(
     LoopFileMethods,
     ReducedMethods,
     MobilityMethods,
+    ModelCheckMethods,
     MotionMethods,
     PlanningMethods,
     PlottingMethods,
