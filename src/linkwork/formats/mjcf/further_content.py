@@ -5,8 +5,9 @@ from __future__ import annotations
 from linkwork._util.messages import listed
 from linkwork.formats.mjcf.compiled_model import CompiledModel
 
-__all__ = ["report_further_content"]
+__all__ = ["READ_SENSORS", "report_further_content"]
 
+READ_SENSORS = ("jointpos", "jointvel", "ballangvel", "jointactfrc", "gyro", "accelerometer")
 _LOOKS = (("camera", "ncam"), ("light", "nlight"), ("skin", "nskin"), ("texture", "ntex"))
 
 
@@ -58,7 +59,14 @@ def _flexes_and_plugins(source: CompiledModel) -> None:
 
 
 def _sensors(source: CompiledModel) -> None:
-    names = [source.given_name("sensor", i) or f"sensor{i}" for i in range(source.model.nsensor)]
-    if names:
-        message = f"sensors are not part of a robot: {listed(names)}"
-        source.ignored(message, source.where("sensor", names[0], "sensor/"))
+    kinds: dict[str, list[str]] = {}
+    names = source.own_names("sensor", source.model.nsensor)
+    for name, kind in zip(names, source.array("sensor_type"), strict=True):
+        kinds.setdefault(source.kind("mjtSensor", kind), []).append(name)
+    for word, those in kinds.items():
+        where = source.where(word, those[0], "sensor/")
+        if word in READ_SENSORS:
+            hint = "linkwork.simulation.sensors_of_mujoco(model) returns them for simulations"
+            source.ignored(f"sensors are not part of a robot ({word}): {listed(those)}", where, hint)
+        else:
+            source.ignored(f"linkwork has no sensor of the kind {word!r}: {listed(those)}", where)
