@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.errors import Findings, Issue
 from linkwork.formats.mjcf.compiled_model import CompiledModel, pose_of
 from linkwork.model.composite_body import compose
 from linkwork.shapes import (
@@ -37,9 +38,9 @@ _SHOWN_GROUPS = range(3)
 Shapes = tuple[tuple[Geometry, ...], tuple[Geometry, ...]]
 
 
-def read_shapes(source: CompiledModel) -> dict[int, Shapes]:
-    """Return the visual and the collision shapes of each body that has any."""
-    reader = _Reader(source)
+def read_shapes(source: CompiledModel, findings: Findings) -> dict[int, Shapes]:
+    """Return the visual and the collision shapes of each body that has any.  Errors: GEOM_SIZE."""
+    reader = _Reader(source, findings)
     visuals: dict[int, list[Geometry]] = {}
     collisions: dict[int, list[Geometry]] = {}
     for i in range(source.model.ngeom):
@@ -57,8 +58,8 @@ def read_shapes(source: CompiledModel) -> dict[int, Shapes]:
 class _Reader:
     """Reader of geoms."""
 
-    def __init__(self, source: CompiledModel) -> None:
-        self.source, array = source, source.array
+    def __init__(self, source: CompiledModel, findings: Findings) -> None:
+        self.source, self.findings, array = source, findings, source.array
         self.kinds = [source.kind("mjtGeom", x) for x in array("geom_type")]
         self.body, self.group, self.data = array("geom_bodyid"), array("geom_group"), array("geom_dataid")
         self.pos, self.quat, self.size = array("geom_pos"), array("geom_quat"), array("geom_size")
@@ -68,6 +69,7 @@ class _Reader:
         self.in_pairs = {*array("pair_geom1"), *array("pair_geom2")}
         self.without_shape: list[str] = []
         self.hulls: dict[int, Polytope | None] = {}
+        self.shapes: dict[int, Shape | None] = {}
 
     def collides(self, i: int) -> bool:
         return bool(self.contype[i] or self.conaffinity[i] or i in self.in_pairs)
@@ -105,7 +107,19 @@ class _Reader:
         return self.source.given_name("material", self.material[i]) if self.material[i] >= 0 else ""
 
     def shape(self, i: int) -> Shape | None:
-        """Return the shape of geom i in its own frame; None if linkwork does not have it."""
+        """Return the shape of geom i in its own frame; None if linkwork does not have it, or after an error."""
+        if i in self.shapes:
+            return self.shapes[i]
+        self.shapes[i] = None
+        try:
+            self.shapes[i] = self.given_shape(i)
+        except ValueError as error:
+            name = self.source.geoms[i]
+            where = self.source.of_body("geom", name, self.body[i])
+            self.findings.error(Issue("GEOM_SIZE", f"{self.source.title('geom', name)}: {error}", where))
+        return self.shapes[i]
+
+    def given_shape(self, i: int) -> Shape | None:
         a, b, c = self.size[i]
         match self.kinds[i]:
             case "plane":

@@ -25,6 +25,7 @@ from linkwork.formats.mjcf.geoms import read_shapes
 from linkwork.formats.mjcf.keyframes import read_keyframes
 from linkwork.formats.mjcf.model_files import ModelFiles, check_files
 from linkwork.model.description import Description
+from linkwork.model.tree_builder import read_gravity
 from linkwork.spatial import Vec3
 
 __all__ = ["describe_model", "read_mjcf"]
@@ -57,7 +58,7 @@ def read_mjcf(
     model, warnings = _compiled(file, files)
     source = CompiledModel(model, file, files.lines)
     source.issues += [Issue("IGNORED", f"MuJoCo: {text}", Location(file)) for text in warnings]
-    return _describe(source, findings, floating_base)
+    return _checked(source, findings, floating_base)
 
 
 def describe_model(model: Any, *, floating_base: bool | None = None) -> Description:
@@ -74,12 +75,23 @@ def describe_model(model: Any, *, floating_base: bool | None = None) -> Descript
             _refuse(str(error), None, None)
     if not isinstance(model, mujoco.MjModel):
         raise TypeError(f"from_mujoco: model: expected a mujoco.MjModel or MjSpec, got {type(model).__name__}")
-    return _describe(CompiledModel(model), Findings(), floating_base)
+    return _checked(CompiledModel(model), Findings(), floating_base)
+
+
+def _checked(source: CompiledModel, findings: Findings, floating_base: bool | None) -> Description:
+    """Return the description of a model.  Raises ModelError, also for values that no part of a robot can have."""
+    try:
+        return _describe(source, findings, floating_base)
+    except ModelError:
+        raise
+    except (ValueError, OverflowError) as error:
+        problem = str(error)
+    raise ModelError(Issue("VALUE", problem, Location(source.file)))
 
 
 def _describe(source: CompiledModel, findings: Findings, floating_base: bool | None) -> Description:
     """Return the description of a model, with the findings about it."""
-    structure = read_structure(source, findings, read_shapes(source), floating_base)
+    structure = read_structure(source, findings, read_shapes(source, findings), floating_base)
     findings.raise_errors()
     frames = sites_as_frames(source)
     tendons = fixed_tendons(source)
@@ -92,6 +104,7 @@ def _describe(source: CompiledModel, findings: Findings, floating_base: bool | N
     name = given if given.strip() and given != _UNNAMED else ""
     stem = os.path.splitext(os.path.basename(source.file or ""))[0]
     gravity = Vec3(0.0, 0.0, 0.0) if "gravity" in source.disabled else Vec3.of(source.model.opt.gravity.tolist())
+    read_gravity(gravity)
     return Description(
         name or stem or "model",
         tuple(structure.links),

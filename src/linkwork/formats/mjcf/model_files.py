@@ -20,6 +20,7 @@ __all__ = ["ModelFiles", "check_files"]
 
 _MOST_FILES = 10_000  # included files and assets
 _MOST_BYTES = 2**30  # of all files together
+_DEEPEST = 500  # nested elements, as deep as MuJoCo reads them: bodies are nested in MJCF
 _MOST_COPIES = 20_000  # of one element, by nested <replicate>
 _LARGEST: dict[str, dict[str, float]] = {  # products of the numbers in an attribute, by element
     "composite": {"count": 20_000.0},
@@ -69,7 +70,7 @@ class _Checker:
         self.directories = {""}
 
     def documents(self) -> None:
-        budget = Budget()
+        budget = Budget(max_depth=_DEEPEST)
         while self.waiting:
             file, folder = self.waiting.pop()
             if (true := os.path.realpath(file)) in self.known:
@@ -87,16 +88,16 @@ class _Checker:
 
     def look_at(self, element: Element, file: str, folder: str) -> None:
         attributes = element.attributes
-        where = Location(file, element.line, element.column, element.path if attributes else None)
         if name := attributes.get("name"):
-            self.result.lines.setdefault((element.tag, name), where)
-        self.check_size(element, where)
+            self.result.lines.setdefault((element.tag, name), Location(file, element.line, element.column))
+        self.check_size(element, file)
         self.directories.update(attributes[key] for key in _DIRECTORIES if key in attributes)
         own = os.path.dirname(os.path.abspath(file))
         for key in _FILES:
             target = attributes.get(key)
             if not target:
                 continue
+            where = _where(element, file)
             if element.tag in ("include", "model") and key == "file":
                 for candidate in self.existing(target, (folder, own), ("",)):
                     if self.inside(candidate, target, where):
@@ -106,11 +107,12 @@ class _Checker:
             else:
                 self.named.append((element, file, own, folder, target))
         if len(self.known) + len(self.waiting) + len(self.named) > _MOST_FILES:
-            self.findings.error(Issue("TOO_LARGE", f"the model names more than {_MOST_FILES} files", where))
+            message = f"the model names more than {_MOST_FILES} files"
+            self.findings.error(Issue("TOO_LARGE", message, _where(element, file)))
             self.findings.raise_errors()
 
     def asset(self, element: Element, file: str, own: str, folder: str, target: str) -> None:
-        where = Location(file, element.line, element.column, element.path)
+        where = _where(element, file)
         for candidate in self.existing(target, (folder, own), tuple(sorted(self.directories))):
             if self.inside(candidate, target, where) and (true := os.path.realpath(candidate)) not in self.known:
                 self.known.add(true)
@@ -133,12 +135,12 @@ class _Checker:
         self.findings.error(Issue("PATH_ESCAPE", message, where, hint))
         return False
 
-    def check_size(self, element: Element, where: Location) -> None:
+    def check_size(self, element: Element, file: str) -> None:
         """Record the error TOO_LARGE for an element that stands for very many others, or large arrays."""
         for key, largest in _LARGEST.get(element.tag, {}).items():
             if _product(element.attributes.get(key, "")) > largest:
                 message = f"{key}: {quoted(element.attributes[key])} is above the limit of {largest:.0f}"
-                self.findings.error(Issue("TOO_LARGE", message, where))
+                self.findings.error(Issue("TOO_LARGE", message, _where(element, file)))
         if element.tag == "replicate":
             copies, outer = 1.0, element
             while outer.parent is not None:
@@ -146,7 +148,7 @@ class _Checker:
                 outer = outer.parent
             if copies > _MOST_COPIES:
                 message = f"nested <replicate> make {copies:.0f} copies, more than the limit of {_MOST_COPIES}"
-                self.findings.error(Issue("TOO_LARGE", message, where))
+                self.findings.error(Issue("TOO_LARGE", message, _where(element, file)))
 
     def count(self, size: int, where: Location) -> None:
         self.bytes += size
@@ -154,6 +156,10 @@ class _Checker:
             message = f"the files of the model have more than {_MOST_BYTES} bytes"
             self.findings.error(Issue("TOO_LARGE", message, where))
             self.findings.raise_errors()
+
+
+def _where(element: Element, file: str) -> Location:
+    return Location(file, element.line, element.column, element.path)
 
 
 def _every(root: Element) -> Iterator[Element]:
