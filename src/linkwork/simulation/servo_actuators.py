@@ -13,7 +13,7 @@ from linkwork._util.checked_arguments import public, public_constructor
 from linkwork.expr.arrays.pytree import flatten
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.model.actuator import Actuator, bounded
-from linkwork.simulation.actuator_torque import control_values, limited
+from linkwork.simulation.actuator_forces import control_values, limited
 
 __all__ = ["ServoActuators", "ServoForces", "actuator_servos"]
 

@@ -86,7 +86,11 @@ class _Reader:
         """Return the actuators that an option of the file disables, after a note."""
         source, every = self.source, set(range(len(names)))
         groups, mask = source.array("actuator_group"), getattr(source.model.opt, "disableactuator", 0)
-        off = every if "actuation" in source.disabled else {i for i in every if 0 <= groups[i] < 31 and mask >> groups[i] & 1}
+        off = (
+            every
+            if "actuation" in source.disabled
+            else {i for i in every if 0 <= groups[i] < 31 and mask >> groups[i] & 1}
+        )
         source.ignored_all("actuators that an option of the file disables", [names[i] for i in sorted(off)])
         return off
 
@@ -232,5 +236,7 @@ def _limit_joints(source: CompiledModel, structure: Structure, actuators: Actuat
                 changed = replace(only, force_range=force)
                 actuators.actuators[acting[0]] = replace(actuators.actuators[acting[0]], actuator=changed)
                 continue
-        message = f"{source.title('joint', name)}: the range ({low:.6g}, {high:.6g}) of its actuators' force is not taken"
+        message = (
+            f"{source.title('joint', name)}: the range ({low:.6g}, {high:.6g}) of its actuators' force is not taken"
+        )
         source.unsupported(message, where) if acting else source.ignored(message, where)

@@ -73,7 +73,9 @@ def read_structure(
         carrier, X = source.bodies[parents[i]], poses[i]
         for j in own[:-1]:
             link = source.frame_names.new(source.joints[j])
-            result.links.append(LinkDescription(link, Inertia.zero(), where=source.of_body("joint", source.joints[j], i)))
+            result.links.append(
+                LinkDescription(link, Inertia.zero(), where=source.of_body("joint", source.joints[j], i))
+            )
             result.joints.append(joints.read(j, carrier, link, X))
             carrier, X = link, Pose.identity()
         visuals, collisions = shapes.get(i, ((), ()))
@@ -86,7 +88,9 @@ def read_structure(
             free = Floating()
             base = source.joint_names.new(FLOATING_BASE)
             result.joints.append(
-                JointDescription(base, WORLD_LINK, name, free, Pose.identity(), Limits.none(free), none, none, where=where)
+                JointDescription(
+                    base, WORLD_LINK, name, free, Pose.identity(), Limits.none(free), none, none, where=where
+                )
             )
         elif i > 0:
             held = result.fixed_base.get(first[i])
@@ -283,7 +287,9 @@ def _freed_base(
     if len(welded) == 1 and not free:
         return welded[0]
     if not (len(bases) == 1 and free):
-        message = f"floating_base=True needs one body welded to the world, got {listed(source.bodies[i] for i in bases)}"
+        message = (
+            f"floating_base=True needs one body welded to the world, got {listed(source.bodies[i] for i in bases)}"
+        )
         hint = "leave floating_base out: the file says how each base moves"
         findings.error(Issue("FLOATING_BASE", message, Location(source.file), hint))
     return None

@@ -82,9 +82,7 @@ def _compared(
         key = sets[a], sets[b]
         if key not in touching:
             touching[key] = any(x & v or y & u for u, v in key[0] for x, y in key[1])
-        checked = pair in stated or (
-            touching[key] and pair not in excluded and not (family and filter_parents)
-        )
+        checked = pair in stated or (touching[key] and pair not in excluded and not (family and filter_parents))
         if checked and frozenset((one, other)) in joined:
             enabled.append((a, b))
         elif not checked and frozenset((one, other)) not in joined:

@@ -114,7 +114,10 @@ class MujocoCoordinates:
 
     def velocity_map_rate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return Ṫ (..., model.nv, nv), the rate of `velocity_map` at velocity v: q̈vel = T v̇ + Ṫ v."""
-        given, rates = self._read("velocity_map_rate", "q", q, self._nq), self._read("velocity_map_rate", "v", v, self._nv)
+        given, rates = (
+            self._read("velocity_map_rate", "q", q, self._nq),
+            self._read("velocity_map_rate", "v", v, self._nv),
+        )
         result = np.zeros((*np.broadcast_shapes(given.shape[:-1], rates.shape[:-1]), self._sizes[1], self._nv))
         for one in self._joints:
             if one.floating:

@@ -155,9 +155,7 @@ class _Reader:
         if follows:
             self.masters[a] = b
             self.structure.with_joint(a, mimic=Following(b, c[1], offset))
-        self.add(
-            Coupling({a: 1.0, b: -c[1]}, offset=offset, unit=unit, name=name), where, a if follows else None
-        )
+        self.add(Coupling({a: 1.0, b: -c[1]}, offset=offset, unit=unit, name=name), where, a if follows else None)
 
     def chain_end(self, joint: str) -> str:
         """Return the joint at the end of the chain of mimic relations that begins at a joint."""

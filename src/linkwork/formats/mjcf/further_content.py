@@ -45,7 +45,12 @@ def _flexes_and_plugins(source: CompiledModel) -> None:
         name = source.given_name("flex", i) or f"flex{i}"
         message = f"{source.title('flex', name)}: its elasticity and contacts are not taken; its points are bodies"
         source.unsupported(message, source.where("flex", name, "deformable/"))
-    owners = (("body", "body_plugin"), ("geom", "geom_plugin"), ("actuator", "actuator_plugin"), ("sensor", "sensor_plugin"))
+    owners = (
+        ("body", "body_plugin"),
+        ("geom", "geom_plugin"),
+        ("actuator", "actuator_plugin"),
+        ("sensor", "sensor_plugin"),
+    )
     used: set[int] = set()
     for kind, field in owners:
         for i, k in enumerate(source.array(field)):

@@ -123,7 +123,9 @@ class _Checker:
         """Return the files that MuJoCo could mean by a name, each once."""
         names = {target, os.path.basename(target.replace("\\", "/"))}
         paths = [os.path.join(folder, between, name) for folder in folders for between in directories for name in names]
-        return [path for path in dict.fromkeys(map(os.path.normpath, paths)) if "\0" not in path and os.path.exists(path)]
+        return [
+            path for path in dict.fromkeys(map(os.path.normpath, paths)) if "\0" not in path and os.path.exists(path)
+        ]
 
     def inside(self, path: str, target: str, where: Location) -> bool:
         """Return True if a path is inside a permitted folder; else record the error PATH_ESCAPE."""
