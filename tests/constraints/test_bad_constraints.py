@@ -55,7 +55,7 @@ BAD = (
     (lambda: lw.constraints.Coupling({"elbow": 1.0}, unit="deg"), ValueError, "Coupling: unit"),
     (lambda: lw.constraints.PolynomialCoupling("a", "b", "1"), TypeError, "coefficients: expected numbers c_0, c_1"),
     (lambda: lw.constraints.PolynomialCoupling("a", "b", (1.0, 0.0)), ValueError, "with a coefficient other than 0"),
-    (lambda: lw.constraints.PolynomialCoupling("a", "b", (1.0, np.nan)), ValueError, "c_1: expected a finite number"),
+    (lambda: lw.constraints.PolynomialCoupling("a", "b", (1.0, np.nan)), ValueError, "c_1: expected a number, got nan"),
     (lambda: lw.constraints.PolynomialCoupling("a", "b", (0.0, 1.0), unit="deg"), ValueError, "unit: expected"),
     (lambda: lw.constraints.Coupling(("elbow",), 3.0), TypeError, "a function of them"),
     (lambda: lw.constraints.Prescribed("elbow"), TypeError, "Prescribed: motion"),

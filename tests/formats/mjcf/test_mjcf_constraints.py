@@ -97,9 +97,14 @@ def test_tendons_are_taken_or_named():
     sites = '<site name="u"/></body></worldbody>'
     world = BODIES.replace("</body>\n</worldbody>", sites)
     spatial = '<tendon><spatial name="rope"{}><site site="s"/><site site="u"/></spatial></tendon>'
-    for more, code in (("", "IGNORED"), (' stiffness="3" damping="1"', "UNSUPPORTED"), (' range="0 1"', "UNSUPPORTED")):
+    for more, code, what in (
+        ("", "IGNORED", "is not taken"),
+        (' range="0 1" limited="true"', "UNSUPPORTED", "its limits are not taken"),
+        (' stiffness="3" springlength="1 2"', "UNSUPPORTED", "its stiffness is not taken"),
+        (' stiffness="3" frictionloss="1"', "UNSUPPORTED", "its friction is not taken"),
+    ):
         (issue,) = (x for x in read(world + spatial.format(more)).report.warnings if "rope" in x.message)
-        assert issue.code == code
+        assert issue.code == code and what in issue.message, more
     fixed = TENDONS.replace('"t1"', '"t1" stiffness="2" frictionloss="1" limited="true" range="0 1"')
     robot = read(BODIES + fixed)
     (issue,) = robot.report.repairs
@@ -108,6 +113,17 @@ def test_tendons_are_taken_or_named():
         read(BODIES + fixed, strict=True)
     ropes = '<equality><tendon tendon1="rope"/></equality>'
     assert any("spatial tendons" in x.message for x in read(world + spatial.format("") + ropes).report.repairs)
+
+
+def test_tendons_between_two_sites_are_springs():
+    world = BODIES.replace("</body>\n</worldbody>", '<site name="u"/></body></worldbody>')
+    tendon = '<tendon><spatial name="rope" stiffness="30" damping="4"{}><site site="t"/><site site="u"/></spatial></tendon>'
+    for more in ("", ' springlength=".3"'):
+        model = mujoco.MjModel.from_xml_string(f"<mujoco>{world}{tendon.format(more)}</mujoco>")
+        robot = lw.Robot.from_mujoco(model)
+        spring = robot.force_elements["rope"]
+        assert (spring.a, spring.b, spring.stiffness, spring.damping) == ("t", "u", 30.0, 4.0) and not robot.report.repairs
+        assert deviations(robot.tree, model, count=3)["passive"] < 1e-12
 
 
 LEGS = """<worldbody><geom type="plane" size="1 1 1"/>

@@ -13,7 +13,7 @@ from typing import Any
 from linkwork.errors import Location
 from linkwork.formats.mjcf.bodies_and_joints import Structure
 from linkwork.formats.mjcf.compiled_model import WORLD_LINK, CompiledModel
-from linkwork.formats.mjcf.equalities import FixedTendon
+from linkwork.formats.mjcf.tendons import FixedTendon
 from linkwork.model.actuator import FREE, Actuator
 from linkwork.model.description import ActuatorDescription, FrameDescription
 

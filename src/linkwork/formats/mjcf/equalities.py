@@ -1,4 +1,4 @@
-"""Equality constraints and fixed tendons of a compiled model as constraints.
+"""Equality constraints of a compiled model.
 
 Solver parameters (``solref``, ``solimp``) are not taken: a constraint of linkwork holds exactly.
 """
@@ -13,20 +13,12 @@ from linkwork.constraints import Ball, Constraint, Coupling, PolynomialCoupling,
 from linkwork.errors import Location
 from linkwork.formats.mjcf.bodies_and_joints import Structure
 from linkwork.formats.mjcf.compiled_model import CompiledModel
+from linkwork.formats.mjcf.tendons import FixedTendon
 from linkwork.model.body import Following
 from linkwork.model.description import ConstraintDescription, MarkDescription
 from linkwork.spatial import Pose, Rotation, Vec3
 
-__all__ = ["Equalities", "FixedTendon", "fixed_tendons", "read_equalities"]
-
-
-@dataclass(frozen=True, slots=True)
-class FixedTendon:
-    """A fixed tendon: its name, and its coefficient for each joint."""
-
-    name: str
-    weights: dict[str, float]
-    unit: str  # of its length, by its first joint
+__all__ = ["Equalities", "read_equalities"]
 
 
 @dataclass(slots=True)
@@ -65,59 +57,6 @@ def read_equalities(source: CompiledModel, structure: Structure, tendons: dict[i
             case _:
                 source.unsupported(f"{source.title(kind, name)}: equality constraints of flexes are not taken", where)
     return reader.result
-
-
-def fixed_tendons(source: CompiledModel) -> dict[int, FixedTendon]:
-    """Return the fixed tendons of a model by index, and report what tendons have besides."""
-    array = source.array
-    result = {}
-    first, counts, wraps, prm = (array(x) for x in ("tendon_adr", "tendon_num", "wrap_objid", "wrap_prm"))
-    types = array("jnt_type")
-    for i, kind in enumerate(source.kind("mjtTendon", x) for x in array("tendon_type")):
-        name = source.given_name("tendon", i) or f"tendon{i}"
-        where = source.where(kind, name, "tendon/")
-        own = _own_dynamics(source, i)
-        if kind == "fixed":
-            weights: dict[str, float] = {}
-            parts = range(first[i], first[i] + counts[i])
-            for k in parts:
-                joint = source.joints[wraps[k]]
-                weights[joint] = weights.get(joint, 0.0) + prm[k]
-            unit = "m" if source.kind("mjtJoint", types[wraps[first[i]]]) == "slide" else "rad"
-            result[i] = FixedTendon(name, weights, unit)
-            if own:
-                source.unsupported(f"fixed {source.title('tendon', name)}: its {listed_words(own)} not taken", where)
-        elif own:
-            source.unsupported(f"spatial {source.title('tendon', name)}: its {listed_words(own)} not taken", where)
-        else:
-            source.ignored(f"spatial {source.title('tendon', name)} is not taken", where)
-    return result
-
-
-def _own_dynamics(source: CompiledModel, i: int) -> list[str]:
-    """Return the words for what acts on a tendon besides actuators and equality constraints."""
-    array, off = source.array, source.disabled
-    fields = (
-        ("stiffness", "spring", ("tendon_stiffness", "tendon_stiffnesspoly")),
-        ("damping", "damper", ("tendon_damping", "tendon_dampingpoly")),
-        ("friction", "frictionloss", ("tendon_frictionloss",)),
-        ("armature", "", ("tendon_armature",)),
-        ("limits", "limit", ("tendon_limited",)),
-        ("limits of the actuators' force", "", ("tendon_actfrclimited",)),
-    )
-    result = []
-    for word, flag, names in fields:
-        values = [array(name)[i] for name in names if array(name)]
-        if flag not in off and any(any(x) if isinstance(x, list) else x for x in values):
-            result.append(word)
-    return result
-
-
-def listed_words(words: Sequence[str]) -> str:
-    """Return the subject of a sentence and its verb: "stiffness is", "stiffness and damping are"."""
-    if len(words) == 1:
-        return f"{words[0]} {'are' if words[0].startswith('limits') else 'is'}"
-    return f"{', '.join(words[:-1])} and {words[-1]} are"
 
 
 class _Reader:

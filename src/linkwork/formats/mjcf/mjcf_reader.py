@@ -19,11 +19,12 @@ from linkwork.formats.mjcf.actuators import read_actuators
 from linkwork.formats.mjcf.bodies_and_joints import read_structure, sites_as_frames
 from linkwork.formats.mjcf.compiled_model import CompiledModel
 from linkwork.formats.mjcf.contact_pairs import read_pairs
-from linkwork.formats.mjcf.equalities import fixed_tendons, read_equalities
+from linkwork.formats.mjcf.equalities import read_equalities
 from linkwork.formats.mjcf.further_content import report_further_content
 from linkwork.formats.mjcf.geoms import read_shapes
 from linkwork.formats.mjcf.keyframes import read_keyframes
 from linkwork.formats.mjcf.model_files import ModelFiles, check_files
+from linkwork.formats.mjcf.tendons import read_tendons
 from linkwork.model.description import Description
 from linkwork.model.tree_builder import read_gravity
 from linkwork.spatial import Vec3
@@ -94,9 +95,9 @@ def _describe(source: CompiledModel, findings: Findings, floating_base: bool | N
     structure = read_structure(source, findings, read_shapes(source, findings), floating_base)
     findings.raise_errors()
     frames = sites_as_frames(source)
-    tendons = fixed_tendons(source)
-    equalities = read_equalities(source, structure, tendons)
-    actuators = read_actuators(source, structure, tendons)
+    tendons = read_tendons(source, structure)
+    equalities = read_equalities(source, structure, tendons.fixed)
+    actuators = read_actuators(source, structure, tendons.fixed)
     states = read_keyframes(source, structure, actuators.controls)
     disabled, enabled = read_pairs(source, structure)
     report_further_content(source)
@@ -117,6 +118,7 @@ def _describe(source: CompiledModel, findings: Findings, floating_base: bool | N
         actuators=tuple(actuators.actuators),
         named_configurations=tuple(states),
         points=tuple(equalities.points),
+        force_elements=tuple(tendons.springs),
         disabled_collisions=disabled,
         enabled_collisions=enabled,
         gravity=gravity,
