@@ -5,7 +5,6 @@ All functions are evaluated on NumPy arrays, a batch of states at once, without 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,13 +28,16 @@ Arrays = dict[str, np.ndarray]
 
 
 def random_states(model: Any, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Random qpos and qvel: angles and lengths around qpos0, rotations uniform, free bodies within the model's extent."""
+    """Random qpos and qvel: coordinates around qpos0, rotations uniform, free bodies within the model's extent."""
     rng = np.random.default_rng(seed)
     qpos = model.qpos0 + rng.normal(size=(count, model.nq)) * 0.7
     for at in model.jnt_qposadr[model.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE)]:
         qpos[:, at : at + 3] *= min(1.0, model.stat.extent)
     for kind, at in zip(model.jnt_type, model.jnt_qposadr, strict=True):
-        turn = {int(mujoco.mjtJoint.mjJNT_FREE): slice(at + 3, at + 7), int(mujoco.mjtJoint.mjJNT_BALL): slice(at, at + 4)}
+        turn = {
+            int(mujoco.mjtJoint.mjJNT_FREE): slice(at + 3, at + 7),
+            int(mujoco.mjtJoint.mjJNT_BALL): slice(at, at + 4),
+        }
         if int(kind) in turn:
             x = rng.normal(size=(count, 4))
             qpos[:, turn[int(kind)]] = x / np.linalg.norm(x, axis=1, keepdims=True)
@@ -45,8 +47,9 @@ def random_states(model: Any, count: int, seed: int = 0) -> tuple[np.ndarray, np
 def deviations(tree: Tree, model: Any, count: int = 10, seed: int = 0) -> dict[str, float]:
     """The largest relative deviation of each quantity from MuJoCo's, over random states.
 
-    Elements of the mass matrix are relative to √(M_ii M_jj), forces to the largest force of the state but at least a
-    thousandth of the weight, lengths to the largest distance from the world's origin but at least 1 m.
+    Elements of the mass matrix are relative to √(M_ii M_jj) but at least a millionth of the largest one, forces to the
+    largest force of the state but at least a thousandth of the weight, lengths to the largest distance from the world's
+    origin but at least 1 m.
     """
     maps = MujocoCoordinates(tree, model)
     qpos, qvel = random_states(model, count, seed)
@@ -60,15 +63,13 @@ def deviations(tree: Tree, model: Any, count: int = 10, seed: int = 0) -> dict[s
     if tree.nv:
         M = _array(mass_matrix(tree, rows, passive=True), count)
         scale = np.sqrt(np.einsum("kii->ki", M))
-        scale = np.where(scale > 0.0, scale, 1.0)
-        result["M"] = _most((M - across @ theirs["M"] @ T) / (scale[:, :, None] * scale[:, None, :]))
+        scale = np.maximum(scale[:, :, None] * scale[:, None, :], 1e-6 * np.abs(M).max(axis=(1, 2), keepdims=True))
+        result["M"] = _most((M - across @ theirs["M"] @ T) / np.where(scale > 0.0, scale, 1.0))
         force = theirs["bias"] + (theirs["M"] @ (T_rate @ v[..., None]))[..., 0]
         least = 1e-3 * model.body_subtreemass[0] * max(1.0, float(np.linalg.norm(model.opt.gravity)))
         ours = _array(bias_force(tree, rows, rates), count)
         result["bias"] = _relative(ours, (across @ force[..., None])[..., 0], least)
-        smooth = replace(
-            tree, bodies=tuple(replace(body, friction=(0.0,) * body.joint.nv) for body in tree.bodies)
-        )
+        smooth = replace(tree, bodies=tuple(replace(body, friction=(0.0,) * body.joint.nv) for body in tree.bodies))
         passive = (across @ theirs["passive"][..., None])[..., 0]
         result["passive"] = _relative(_array(passive_force(smooth, rows, rates), count), passive, least)
     source = CompiledModel(model)
@@ -125,9 +126,7 @@ def _full_mass_matrix(model: Any, data: Any, M: np.ndarray) -> None:
         mujoco.mj_fullM(model, M, data.qM)
 
 
-def _equalities(
-    tree: Tree, model: Any, source: CompiledModel, q: np.ndarray, theirs: Arrays, far: np.ndarray
-) -> float:
+def _equalities(tree: Tree, model: Any, source: CompiledModel, q: np.ndarray, theirs: Arrays, far: np.ndarray) -> float:
     """Largest deviation of the residuals of constraints from those of MuJoCo."""
     rows, count = [*np.moveaxis(q, -1, 0)], len(q)
     state = KinematicState(tree, rows, None, 0.0)
@@ -194,5 +193,3 @@ def _most(values: np.ndarray) -> float:
 
 def _relative(ours: np.ndarray, theirs: np.ndarray, least: float) -> float:
     return _most((ours - theirs) / np.maximum(np.abs(theirs).max(axis=1, keepdims=True), max(least, 1e-300)))
-
-

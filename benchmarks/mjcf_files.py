@@ -1,4 +1,4 @@
-"""`python -m benchmarks.mjcf_files FOLDER ...`: read every MJCF file of some folders, and compare each robot with MuJoCo.
+"""`python -m benchmarks.mjcf_files FOLDER ...`: read every MJCF file of some folders, and compare with MuJoCo.
 
 A file that MuJoCo itself cannot compile is not counted: it is a fragment that other files include, or a broken one.
 Without folders, the models of installed packages are read (mujoco, dm_control, gymnasium_robotics, robosuite).
@@ -26,7 +26,20 @@ from .mjcf_comparison import deviations
 PACKAGES = ("mujoco", "dm_control", "gymnasium_robotics", "robosuite")
 TOLERANCE = 1e-12  # relative deviation that counts as rounding
 MOST_VELOCITIES = 400  # of robots that are compared: mass matrices of larger ones take minutes without compilation
-HEADER = ("file", "joints", "nv", "mass [kg]", "ignored", "not taken", "load [s]", "M", "bias", "poses", "centre", "equality", "outcome")
+HEADER = (
+    "file",
+    "joints",
+    "nv",
+    "mass [kg]",
+    "ignored",
+    "not taken",
+    "outcome",
+    "M",
+    "bias",
+    "poses",
+    "centre",
+    "equality",
+)
 
 
 @dataclass(frozen=True)
@@ -47,10 +60,16 @@ class Row:
     def cells(self) -> list[str]:
         found = self.found or {}
         poses = max(found.get("position", 0.0), found.get("rotation", 0.0))
-        values = [found.get("M"), found.get("bias"), poses if found else None, found.get("center"), found.get("equality")]
-        shown = ["" if x is None else f"{x:.0e}" for x in values]
+        values = [
+            found.get("M"),
+            found.get("bias"),
+            poses if found else None,
+            found.get("center"),
+            found.get("equality"),
+        ]
+        shown = ["" if x is None else "0" if x == 0.0 else f"{x:.0e}" for x in values]
         counts = [str(self.joints), str(self.nv), f"{self.mass:.6g}", str(self.ignored), str(self.unsupported)]
-        return [self.file, *counts, f"{self.seconds:.2f}", *shown, f"{self.outcome} {self.note}".strip()]
+        return [self.file, *counts, f"{self.outcome} {self.note}".strip(), *shown]
 
 
 def rows(folder: Path, states: int) -> Iterator[Row]:
@@ -98,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("ignore", ModelWarning)
         for folder in folders:
             for one in rows(folder.resolve(), chosen.states):
-                terminal.log.line(f"{one.file}: {one.outcome} {one.note}")
+                terminal.log.line(f"{one.file}: {one.outcome} {one.note} ({one.seconds:.2f} s)")
                 found.append(one)
     terminal.out.lines(table(found if chosen.all else [one for one in found if counted(one)]))
     terminal.out.lines(["", summary(found)])
@@ -124,8 +143,8 @@ def summary(found: Sequence[Row]) -> str:
     share = 100.0 * len(loaded) / max(1, len(those))
     return (
         f"{len(found)} files; MuJoCo {mujoco.__version__} compiles {len(those)}; linkwork loads {len(loaded)} of these "
-        f"({share:.1f} %), {len(equal)} equal to {TOLERANCE:g}; {sum(1 for one in loaded if one.unsupported)} with content "
-        "that is not taken"
+        f"({share:.1f} %), {len(equal)} equal to {TOLERANCE:g}; "
+        f"{sum(1 for one in loaded if one.unsupported)} with content that is not taken"
     )
 
 

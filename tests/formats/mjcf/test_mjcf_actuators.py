@@ -14,8 +14,10 @@ from benchmarks.mjcf_comparison import random_states  # noqa: E402
 BODIES = """<worldbody>
   <body name="a"><joint name="ball" type="ball" pos=".1 .2 .3"/><geom size=".1" pos=".2 0 0"/>
     <body pos=".3 .2 .1"><joint name="other"/><geom size=".1"/><site name="w" pos=".2 .3 .1" euler="20 30 50"/></body>
-    <body euler="10 20 30"><joint type="ball" name="turned"/><geom size=".1" pos=".3 0 0"/><site name="s" pos=".1 .2 .3" euler="10 20 30"/>
-      <body name="tip" pos=".3 0 0"><joint name="h" ref="20"/><joint type="slide" name="sl" axis="1 1 1" ref=".2"/><geom size=".2"/>
+    <body euler="10 20 30"><joint type="ball" name="turned"/><geom size=".1" pos=".3 0 0"/>
+    <site name="s" pos=".1 .2 .3" euler="10 20 30"/>
+      <body name="tip" pos=".3 0 0"><joint name="h" ref="20"/><joint type="slide" name="sl" axis="1 1 1" ref=".2"/>
+      <geom size=".2"/>
         <site name="r" pos=".1 .1 .1" euler="40 50 60"/></body></body></body>
   <body name="f"><freejoint name="f"/><geom size=".1"/></body></worldbody>
 <tendon><fixed name="t"><joint joint="h" coef="2"/><joint joint="sl" coef="-3"/></fixed>

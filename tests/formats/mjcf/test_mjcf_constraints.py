@@ -12,11 +12,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 from benchmarks.mjcf_comparison import deviations  # noqa: E402
 
 BODIES = """<worldbody>
-  <body name="a" pos=".1 .2 .3" euler="10 20 30"><freejoint/><geom size=".1"/><site name="s" pos=".1 .2 .3" euler="30 0 0"/>
-    <body name="b" pos=".2 0 0"><joint name="h1" ref="20"/><geom size=".1" pos=".1 0 0"/><site name="t" pos=".3 .1 0" euler="0 50 0"/>
+  <body name="a" pos=".1 .2 .3" euler="10 20 30"><freejoint/><geom size=".1"/>
+  <site name="s" pos=".1 .2 .3" euler="30 0 0"/>
+    <body name="b" pos=".2 0 0"><joint name="h1" ref="20"/><geom size=".1" pos=".1 0 0"/>
+    <site name="t" pos=".3 .1 0" euler="0 50 0"/>
       <body name="c" pos=".2 0 0"><joint name="h2" axis="0 1 0" ref="-10"/><geom size=".1" pos=".1 0 0"/>
-        <body name="d" pos=".2 0 0"><joint name="l" type="slide" ref=".1"/><geom size=".1"/></body></body></body></body>
-  <body name="e"><joint name="m" type="slide" axis="1 0 0"/><geom size=".1"/><body name="f" pos=".2 0 0"><geom size=".1"/></body></body>
+        <body name="d" pos=".2 0 0"><joint name="l" type="slide" ref=".1"/><geom size=".1"/></body></body></body>
+        </body>
+  <body name="e"><joint name="m" type="slide" axis="1 0 0"/><geom size=".1"/><body name="f" pos=".2 0 0">
+  <geom size=".1"/></body></body>
 </worldbody>"""
 
 EQUALITIES = {
@@ -67,7 +71,8 @@ def test_rows_and_bias_of_polynomial_couplings():
 
 
 def test_linear_relations_are_mimics_too():
-    lines = """<joint joint1="h1" joint2="h2" polycoef=".2 -3"/><joint joint1="h2" joint2="h1"/><joint joint1="l" joint2="h1" polycoef="0 .1"/>
+    lines = """<joint joint1="h1" joint2="h2" polycoef=".2 -3"/><joint joint1="h2" joint2="h1"/>
+    <joint joint1="l" joint2="h1" polycoef="0 .1"/>
     <connect body1="d" body2="e" anchor="0 0 0"/>"""
     free, coupled = (read(f"{BODIES}<equality>{lines}</equality>", mimic=x) for x in ("free", "coupled"))
     assert len(free.constraints) == 4 and free.nv == 10 and not free.report.repairs
@@ -117,12 +122,19 @@ def test_tendons_are_taken_or_named():
 
 def test_tendons_between_two_sites_are_springs():
     world = BODIES.replace("</body>\n</worldbody>", '<site name="u"/></body></worldbody>')
-    tendon = '<tendon><spatial name="rope" stiffness="30" damping="4"{}><site site="t"/><site site="u"/></spatial></tendon>'
+    tendon = (
+        '<tendon><spatial name="rope" stiffness="30" damping="4"{}><site site="t"/><site site="u"/></spatial></tendon>'
+    )
     for more in ("", ' springlength=".3"'):
         model = mujoco.MjModel.from_xml_string(f"<mujoco>{world}{tendon.format(more)}</mujoco>")
         robot = lw.Robot.from_mujoco(model)
         spring = robot.force_elements["rope"]
-        assert (spring.a, spring.b, spring.stiffness, spring.damping) == ("t", "u", 30.0, 4.0) and not robot.report.repairs
+        assert (spring.a, spring.b, spring.stiffness, spring.damping) == (
+            "t",
+            "u",
+            30.0,
+            4.0,
+        ) and not robot.report.repairs
         assert deviations(robot.tree, model, count=3)["passive"] < 1e-12
 
 
@@ -130,7 +142,8 @@ LEGS = """<worldbody><geom type="plane" size="1 1 1"/>
   <body name="trunk"><freejoint/><geom size=".1"/>
     <body name="thigh"><joint name="x"/><joint name="y" axis="0 1 0"/><geom size=".1"/>
       <body name="shin"><joint/><geom size=".1"/><body name="foot"><geom size=".1"/></body></body></body>
-    <body name="arm"><joint/><geom size=".1" contype="2" conaffinity="4"/><body name="hand"><joint/><geom size=".1" contype="0" conaffinity="0"/></body></body>
+    <body name="arm"><joint/><geom size=".1" contype="2" conaffinity="4"/><body name="hand"><joint/>
+    <geom size=".1" contype="0" conaffinity="0"/></body></body>
   </body></worldbody>"""
 
 
@@ -152,7 +165,9 @@ def pairs_of_mujoco(model):
 )
 def test_the_checked_pairs_are_those_of_mujoco(contact):
     text = LEGS.replace('<freejoint/><geom size=".1"/>', '<freejoint/><geom name="t" size=".1"/>')
-    text = text.replace('axis="0 1 0"/><geom', 'axis="0 1 0"/><geom name="k"').replace('contype="0"', 'name="h" contype="0"')
+    text = text.replace('axis="0 1 0"/><geom', 'axis="0 1 0"/><geom name="k"').replace(
+        'contype="0"', 'name="h" contype="0"'
+    )
     model = mujoco.MjModel.from_xml_string(f"<mujoco>{text}{contact}</mujoco>")
     robot = lw.Robot.from_mujoco(model)
     assert {frozenset(pair) for pair in robot.collision_pairs} == pairs_of_mujoco(model)

@@ -63,7 +63,10 @@ def test_files_outside_of_the_folder_are_not_opened(tmp_path):
         assert {issue.code for issue in caught.value.issues} == {"PATH_ESCAPE"}, text
         assert caught.value.line == 1 and "package_dirs=" in str(caught.value.hint)
     for roots in ([outside.parent], {"any": str(outside.parent)}):
-        assert lw.load(written(folder, "main.xml", f"<mujoco>{texts[0]}</mujoco>"), package_dirs=roots).frames == ("world", "rod")
+        assert lw.load(written(folder, "main.xml", f"<mujoco>{texts[0]}</mujoco>"), package_dirs=roots).frames == (
+            "world",
+            "rod",
+        )
 
 
 def test_errors_name_the_file_the_line_and_the_element(tmp_path):
@@ -96,7 +99,12 @@ def test_errors_name_the_file_the_line_and_the_element(tmp_path):
 
 def test_values_that_no_robot_has_are_errors():
     model = mujoco.MjModel.from_xml_string(f"<mujoco>{BODY}</mujoco>")
-    for field, value in (("body_mass", float("nan")), ("body_pos", 1e300), ("qpos0", float("nan")), ("dof_damping", -1.0)):
+    for field, value in (
+        ("body_mass", float("nan")),
+        ("body_pos", 1e300),
+        ("qpos0", float("nan")),
+        ("dof_damping", -1.0),
+    ):
         changed = mujoco.MjModel.from_xml_string(f"<mujoco>{BODY}</mujoco>")
         getattr(changed, field)[-1] = value
         with pytest.raises(ModelError):
@@ -124,7 +132,9 @@ def test_the_report_names_what_is_not_taken(tmp_path):
 
 def test_findings_have_the_line_of_a_named_element(tmp_path):
     joint = '<joint name="hinge" type="ball" limited="true" range="0 30"/>'
-    path = written(tmp_path, "rod.xml", "<mujoco>\n" + BODY.replace('<joint name="hinge"/>', f"\n  {joint}") + "</mujoco>")
+    path = written(
+        tmp_path, "rod.xml", "<mujoco>\n" + BODY.replace('<joint name="hinge"/>', f"\n  {joint}") + "</mujoco>"
+    )
     with pytest.warns(lw.errors.ModelWarning):
         (issue,) = lw.load(path).report.repairs
     assert (issue.where.file, issue.where.line, issue.where.column) == (str(path), 3, 3)

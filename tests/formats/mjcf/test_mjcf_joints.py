@@ -22,8 +22,10 @@ BALL = '<geom size=".1"/>'
 
 def test_names_are_those_of_the_file_and_unique():
     robot = read(
-        f"""<worldbody><site name="world"/><body name="trunk"><joint name="roll"/><joint name="trunk" axis="0 1 0"/><joint axis="1 0 0"/>
-        {BALL}<site name="roll"/><site name="trunk"/><site/><body>{BALL}<body name="joint2"><joint name="body2"/>{BALL}</body></body>
+        f"""<worldbody><site name="world"/><body name="trunk"><joint name="roll"/><joint name="trunk" axis="0 1 0"/>
+        <joint axis="1 0 0"/>
+        {BALL}<site name="roll"/><site name="trunk"/><site/><body>{BALL}<body name="joint2">
+        <joint name="body2"/>{BALL}</body></body>
         </body></worldbody>"""
     )
     assert [joint.name for joint in robot.joints] == ["roll", "trunk", "joint2", "body2"]
@@ -37,7 +39,8 @@ def test_names_are_those_of_the_file_and_unique():
 def test_limits_have_the_units_of_linkwork():
     robot = read(
         f"""<default><joint range="-90 45"/></default><worldbody><body><joint name="a"/>{BALL}
-        <body><joint name="b" limited="false"/>{BALL}<body><joint name="c" type="slide" range="-.1 .2" actuatorfrcrange="-5 5"/>{BALL}
+        <body><joint name="b" limited="false"/>{BALL}<body>
+        <joint name="c" type="slide" range="-.1 .2" actuatorfrcrange="-5 5"/>{BALL}
         <body><joint name="d" type="ball" range="0 60"/>{BALL}</body></body></body></body></worldbody>"""
     )
     lower, upper = robot.position_limits
@@ -59,12 +62,17 @@ def test_a_force_range_that_is_not_symmetric_bounds_the_only_actuator():
     assert [x.code for x in robot.report.repairs] == ["UNSUPPORTED"]
 
 
-FREE = f'<worldbody><body name="trunk" pos="1 2 3" euler="90 0 0"><freejoint name="root"/>{BALL}<body name="leg"><joint name="hip"/>{BALL}</body></body></worldbody>'
+FREE = f"""<worldbody><body name="trunk" pos="1 2 3" euler="90 0 0"><freejoint name="root"/>{BALL}
+<body name="leg"><joint name="hip"/>{BALL}</body></body></worldbody>"""
 
 
 def test_the_base_moves_as_the_file_says():
     fixed = FREE.replace('<freejoint name="root"/>', "")
-    assert [j.name for j in read(FREE).joints] == ["root", "hip"] == [j.name for j in read(FREE, floating_base=True).joints]
+    assert (
+        [j.name for j in read(FREE).joints]
+        == ["root", "hip"]
+        == [j.name for j in read(FREE, floating_base=True).joints]
+    )
     held = read(FREE, floating_base=False)
     assert [j.name for j in held.joints] == ["hip"]
     np.testing.assert_allclose(held.pose([0.0], "trunk")[:3, 3], [1.0, 2.0, 3.0])
@@ -80,7 +88,8 @@ def test_the_base_moves_as_the_file_says():
 
 def test_keyframes_are_named_configurations():
     model = compiled(
-        FREE + """<actuator><motor name="m" joint="hip"/></actuator>
+        FREE
+        + """<actuator><motor name="m" joint="hip"/></actuator>
         <keyframe><key name="home" qpos="1 2 3 0 1 0 0 .5" qvel="1 2 3 4 5 6 7" ctrl=".3"/><key/></keyframe>"""
     )
     robot = lw.Robot.from_mujoco(model)
@@ -98,7 +107,10 @@ def test_maps_of_coordinates_invert_each_other():
     text = FREE.replace(
         "</worldbody>", f'<body><joint name="s" type="slide"/><joint name="b" type="ball"/>{BALL}</body></worldbody>'
     )
-    model = compiled(text + '<actuator><motor joint="hip" name="a"/><adhesion body="leg" ctrlrange="0 1"/><motor joint="s"/></actuator>')
+    model = compiled(
+        text
+        + '<actuator><motor joint="hip" name="a"/><adhesion body="leg" ctrlrange="0 1"/><motor joint="s"/></actuator>'
+    )
     robot = lw.Robot.from_mujoco(model)
     maps = lw.formats.MujocoCoordinates(robot, model)
     rng = np.random.default_rng(1)
@@ -116,7 +128,7 @@ def test_maps_of_coordinates_invert_each_other():
     assert maps.controls([1.0, 2.0, 3.0]).tolist() == [1.0, 3.0] and maps.ctrl([1.0, 3.0]).tolist() == [1.0, 0.0, 3.0]
     with pytest.raises(ValueError, match=r"MujocoCoordinates.q: qpos: expected numbers \(..., 13\)"):
         maps.q([1.0])
-    with pytest.raises(TypeError, match="expected a mujoco.MjModel"):
+    with pytest.raises(TypeError, match=r"expected a mujoco\.MjModel"):
         lw.formats.MujocoCoordinates(robot, robot)
     held = lw.Robot.from_mujoco(model, floating_base=False)
     maps = lw.formats.MujocoCoordinates(held, model)
@@ -130,7 +142,7 @@ def test_specifications_are_compiled_and_other_values_refused():
     body.add_joint(name="hinge")
     body.add_geom(size=[0.1, 0.0, 0.0])
     assert [joint.name for joint in lw.Robot.from_mujoco(spec).joints] == ["hinge"]
-    with pytest.raises(TypeError, match="from_mujoco: model: expected a mujoco.MjModel or MjSpec, got str"):
+    with pytest.raises(TypeError, match=r"from_mujoco: model: expected a mujoco\.MjModel or MjSpec, got str"):
         lw.Robot.from_mujoco("arm.xml")
     body.first_geom().type = mujoco.mjtGeom.mjGEOM_MESH
     with pytest.raises(lw.errors.ModelError, match="MuJoCo cannot compile the model"):

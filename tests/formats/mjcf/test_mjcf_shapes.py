@@ -13,11 +13,15 @@ from linkwork.simulation.sensors import mujoco_sensors
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
 
-GEOMS = """<asset><material name="red" rgba="1 0 0 .5"/><hfield name="h" nrow="2" ncol="3" size="2 1 .5 .1" elevation="0 .5 1 .25 .5 0"/></asset>
+GEOMS = """<asset><material name="red" rgba="1 0 0 .5"/>
+    <hfield name="h" nrow="2" ncol="3" size="2 1 .5 .1" elevation="0 .5 1 .25 .5 0"/></asset>
 <worldbody><geom type="plane" size="1 1 1"/><geom type="hfield" hfield="h"/>
-<body name="a"><joint/><geom name="ball" size=".1" material="red" friction=".3"/><geom type="capsule" size=".1 .2" group="3"/>
-<geom type="ellipsoid" size=".1 .2 .3" rgba="0 1 0 1"/><geom type="cylinder" size=".1 .2" contype="0" conaffinity="0"/>
-<geom type="box" size=".1 .2 .3" pos="1 2 3" euler="0 0 90" friction="2 .1 .1"/><geom type="box" size=".1 .1 .1" contype="0" conaffinity="0" rgba="1 1 1 0"/>
+<body name="a"><joint/><geom name="ball" size=".1" material="red" friction=".3"/>
+    <geom type="capsule" size=".1 .2" group="3"/>
+<geom type="ellipsoid" size=".1 .2 .3" rgba="0 1 0 1"/>
+    <geom type="cylinder" size=".1 .2" contype="0" conaffinity="0"/>
+<geom type="box" size=".1 .2 .3" pos="1 2 3" euler="0 0 90" friction="2 .1 .1"/>
+    <geom type="box" size=".1 .1 .1" contype="0" conaffinity="0" rgba="1 1 1 0"/>
 </body></worldbody>"""
 
 
@@ -34,7 +38,9 @@ def test_shapes_friction_and_colours():
     assert [one.friction for one in frame.collisions] == [0.3, 1.0, 1.0, 2.0]
     assert frame.visuals[0].material.name == "red" and frame.visuals[0].material.rgba == (1.0, 0.0, 0.0, 0.5)
     assert frame.visuals[1].material.rgba == (0.0, 1.0, 0.0, 1.0)
-    np.testing.assert_allclose(np.reshape(frame.collisions[3].origin.elements(), (4, 4)), lw.pose((1, 2, 3), rpy=(0, 0, np.pi / 2)), atol=1e-15)
+    np.testing.assert_allclose(
+        np.reshape(frame.collisions[3].origin.elements(), (4, 4)), lw.pose((1, 2, 3), rpy=(0, 0, np.pi / 2)), atol=1e-15
+    )
     floor, ground = (one.shape for one in world.collisions)
     assert isinstance(floor, HalfSpace) and isinstance(ground, HeightField)
 
@@ -48,7 +54,9 @@ def test_height_fields_have_rows_along_y():
     for i, j in ((0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)):
         x, y = (ground.origin[k] + ground.spacing[k] * n for k, n in ((0, i), (1, j)))
         start = np.array([0.999 * x, 0.999 * y, 3.0])
-        distance = mujoco.mj_rayHfield(model, data, 1, start, np.array([0.0, 0.0, -1.0]), *([None] if _takes_normal() else []))
+        distance = mujoco.mj_rayHfield(
+            model, data, 1, start, np.array([0.0, 0.0, -1.0]), *([None] if _takes_normal() else [])
+        )
         assert 3.0 - distance == pytest.approx(ground.heights[i, j], abs=2e-3)
 
 
@@ -71,8 +79,10 @@ def test_meshes_are_hulls_for_collisions_and_files_for_the_eye(tmp_path):
     """MuJoCo moves a mesh to its centre and principal axes: both shapes are where the file says."""
     stl(tmp_path / "wedge.stl", [CORNERS[list(face)] for face in FACES])
     path = tmp_path / "model.xml"
-    path.write_text("""<mujoco><compiler meshdir="."/><asset><mesh name="m" file="wedge.stl" scale=".1 .2 .3"/></asset>
-      <worldbody><body name="a"><joint/><geom type="mesh" mesh="m" pos="1 2 3" euler="10 20 30"/></body></worldbody></mujoco>""")
+    path.write_text("""<mujoco><compiler meshdir="."/><asset><mesh name="m" file="wedge.stl" scale=".1 .2 .3"/>
+    </asset>
+      <worldbody><body name="a"><joint/><geom type="mesh" mesh="m" pos="1 2 3" euler="10 20 30"/></body></worldbody>
+      </mujoco>""")
     frame = lw.load(path).tree.frame("a")
     (solid,), (seen,) = frame.collisions, frame.visuals
     assert isinstance(solid.shape, Polytope) and isinstance(seen.shape, Mesh)
@@ -110,9 +120,12 @@ def test_contacts_use_the_friction_of_shapes():
 
 
 def test_sensors_have_counterparts_or_are_named():
-    model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><body name="s"><joint name="j"/><geom size=".1"/><site name="s"/></body></worldbody>
-      <sensor><jointpos name="angle" joint="j" noise=".1"/><jointvel joint="j"/><jointactuatorfrc name="tau" joint="j"/>
-      <gyro name="turn" site="s"/><accelerometer name="felt" site="s"/><touch name="pad" site="s"/></sensor></mujoco>""")
+    model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><body name="s"><joint name="j"/><geom size=".1"/>
+    <site name="s"/></body></worldbody>
+      <sensor><jointpos name="angle" joint="j" noise=".1"/><jointvel joint="j"/>
+      <jointactuatorfrc name="tau" joint="j"/>
+      <gyro name="turn" site="s"/><accelerometer name="felt" site="s"/><touch name="pad" site="s"/></sensor>
+      </mujoco>""")
     robot, sensors = lw.Robot.from_mujoco(model), lw.simulation.sensors_of_mujoco(model)
     assert [*sensors] == ["angle", "sensor1", "tau", "turn", "felt"]
     assert sensors["angle"] == lw.simulation.Encoder(("j",), "position", noise=0.1)

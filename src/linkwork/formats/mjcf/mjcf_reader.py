@@ -11,7 +11,7 @@ import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.file_reading import path_text, read_start, require_path
@@ -70,10 +70,9 @@ def describe_model(model: Any, *, floating_base: bool | None = None) -> Descript
     import mujoco
 
     if isinstance(model, mujoco.MjSpec):
-        try:
-            model = model.compile()
-        except Exception as error:
-            _refuse(str(error), None, None)
+        model, problem = _compiled_spec(model)
+        if problem:
+            raise _refusal(problem, None, None)
     if not isinstance(model, mujoco.MjModel):
         raise TypeError(f"from_mujoco: model: expected a mujoco.MjModel or MjSpec, got {type(model).__name__}")
     return _checked(CompiledModel(model), Findings(), floating_base)
@@ -129,6 +128,14 @@ def _describe(source: CompiledModel, findings: Findings, floating_base: bool | N
 # -- compilation
 
 
+def _compiled_spec(spec: Any) -> tuple[Any, str]:
+    """Return the compiled model of a specification, and MuJoCo's message if it cannot be compiled."""
+    try:
+        return spec.compile(), ""
+    except Exception as error:
+        return None, str(error)
+
+
 def _compiled(file: str, files: ModelFiles) -> tuple[Any, list[str]]:
     """Return the compiled model of a file and MuJoCo's warnings.  Raises ModelError (COMPILER)."""
     import mujoco
@@ -143,14 +150,14 @@ def _compiled(file: str, files: ModelFiles) -> tuple[Any, list[str]]:
             problem = str(error)
         finally:
             mujoco.set_mju_user_warning(before)
-    _refuse(problem, file, files)
+    raise _refusal(problem, file, files)
 
 
 _ONE_AT_A_TIME = threading.Lock()  # the handler of warnings is global
 
 
-def _refuse(text: str, file: str | None, files: ModelFiles | None) -> NoReturn:
-    """Raise the error that MuJoCo's message describes, with the element and the line that it names."""
+def _refusal(text: str, file: str | None, files: ModelFiles | None) -> ModelError:
+    """Return the error that MuJoCo's message describes, with the element and the line that it names."""
     message = " ".join(text.split())
     found, named = _LINE.search(message), _ELEMENT.search(message)
     line = int(found[1]) if found and files is not None and files.documents == 1 else None
@@ -159,7 +166,7 @@ def _refuse(text: str, file: str | None, files: ModelFiles | None) -> NoReturn:
         places = {(x.file, x.line): x for (_, name), x in files.lines.items() if name == named[1]}
         if len(places) == 1:
             where = next(iter(places.values()))
-    raise ModelError(Issue("COMPILER", f"MuJoCo cannot compile the model: {message}", where))
+    return ModelError(Issue("COMPILER", f"MuJoCo cannot compile the model: {message}", where))
 
 
 _LINE = re.compile(r"\bline (\d+)")

@@ -85,7 +85,9 @@ class _Reader:
         sites = [self.objects[k] for k in path]
         bodies = [source.bodies[array("site_bodyid")[k]] for k in sites]
         low, high = array("tendon_lengthspring")[i]
-        powers = [x for key in ("stiffnesspoly", "dampingpoly") if array(f"tendon_{key}") for x in array(f"tendon_{key}")[i]]
+        powers = [
+            x for key in ("stiffnesspoly", "dampingpoly") if array(f"tendon_{key}") for x in array(f"tendon_{key}")[i]
+        ]
         yields = array("tendon_springyield")
         if self.rigid[bodies[0]] == self.rigid[bodies[1]] or low != high or any(powers) or (yields and yields[i] > 0.0):
             return None

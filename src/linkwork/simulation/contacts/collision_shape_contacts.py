@@ -40,9 +40,11 @@ class ContactScene:
 
     ``links`` are names of links, which touch by their collision shapes, and `ContactPoint`; by default all moving links
     with shapes.  ``materials`` is a `ContactMaterial` for all, or a dict by names of links and obstacles, and by pairs
-    of these.  A link without a material has the friction of its shape, if the robot's file states it.  The contact points of two shapes depend on their kinds, as in `linkwork.contact_points`: both ends of a
-    capsule, the corners of a box, points of a cylinder's rims, for two boxes all corners of the overlap of faces, and
-    for hulls eight of these.
+    of these.  A link without a material has the friction of its shape, if the robot's file states it.
+
+    The contact points of two shapes depend on their kinds, as in `linkwork.contact_points`: both ends of a capsule, the
+    corners of a box, points of a cylinder's rims, for two boxes all corners of the overlap of faces, and for hulls
+    eight of these.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import ContactMaterial, ContactScene
