@@ -133,7 +133,7 @@ def _equalities(tree: Tree, model: Any, source: CompiledModel, q: np.ndarray, th
     constraints = {constraint.name: constraint for constraint in tree.constraints}
     worst = 0.0
     for i in range(model.neq):
-        constraint = constraints.get(source.given_name("equality", i) or f"equality{i}")
+        constraint = constraints.get(source.name_in_model("equality", i) or f"equality{i}")
         own = np.nonzero(theirs["owner"][0] == i)[0] if theirs["owner"].size else []
         if constraint is None or not len(own):
             continue

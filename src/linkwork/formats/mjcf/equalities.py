@@ -41,7 +41,7 @@ def read_equalities(source: CompiledModel, structure: Structure, tendons: dict[i
         source.ignored("equality constraints are disabled by the file's option and not taken")
         return reader.result
     for i, kind in enumerate(source.kind("mjtEq", x) for x in kinds):
-        given = source.given_name("equality", i)
+        given = source.name_in_model("equality", i)
         where = source.where(kind, given or f"equality{i}", "equality/")
         if not active[i]:
             source.ignored(f"{source.title(kind, given or f'equality{i}')}: it is not active, and not taken", where)

@@ -17,7 +17,7 @@ def report_further_content(source: CompiledModel) -> None:
     _flexes_and_plugins(source)
     _sensors(source)
     for kind, count in _LOOKS:
-        names = [source.given_name(kind, i) or f"{kind}{i}" for i in range(getattr(source.model, count))]
+        names = [source.name_in_model(kind, i) or f"{kind}{i}" for i in range(getattr(source.model, count))]
         source.ignored_all(f"{kind}s" if len(names) != 1 else kind, names)
     option = source.model.opt
     integrator = source.kind("mjtIntegrator", option.integrator)
@@ -42,7 +42,7 @@ def _forces(source: CompiledModel) -> None:
 def _flexes_and_plugins(source: CompiledModel) -> None:
     model = source.model
     for i in range(getattr(model, "nflex", 0)):
-        name = source.given_name("flex", i) or f"flex{i}"
+        name = source.name_in_model("flex", i) or f"flex{i}"
         message = f"{source.title('flex', name)}: its elasticity and contacts are not taken; its points are bodies"
         source.unsupported(message, source.where("flex", name, "deformable/"))
     owners = (
@@ -57,7 +57,7 @@ def _flexes_and_plugins(source: CompiledModel) -> None:
             if k < 0:
                 continue
             used.add(k)
-            name = source.given_name(kind, i) or f"{kind}{i}"
+            name = source.name_in_model(kind, i) or f"{kind}{i}"
             message = f"{source.title(kind, name)}: its plugin is not taken"
             report = source.unsupported if kind in ("body", "actuator") else source.ignored
             report(message, source.where(kind, name))

@@ -47,8 +47,8 @@ def read_shapes(source: CompiledModel, findings: Findings) -> dict[int, Shapes]:
         body = reader.body[i]
         if reader.collides(i) and (shape := reader.shape(i)) is not None:
             collisions.setdefault(body, []).append(reader.placed(i, shape))
-        if reader.group[i] in _SHOWN_GROUPS and (seen := reader.seen(i)) is not None:
-            visuals.setdefault(body, []).append(seen)
+        if reader.group[i] in _SHOWN_GROUPS and (visual := reader.visual_shape(i)) is not None:
+            visuals.setdefault(body, []).append(visual)
     source.ignored_all("geoms whose shape linkwork does not have", reader.without_shape)
     empty: tuple[Geometry, ...] = ()
     bodies = visuals | collisions
@@ -79,7 +79,7 @@ class _Reader:
         origin = pose_of(self.pos[i], self.quat[i]) if origin is None else origin
         return Geometry(shape, origin, self.source.geoms[i], material, self.friction[i][0])
 
-    def seen(self, i: int) -> Geometry | None:
+    def visual_shape(self, i: int) -> Geometry | None:
         """Return geom i as a visual shape; None for one without a size, or that is transparent."""
         kind, rgba = self.kinds[i], self.color(i)
         if kind in ("plane", "hfield") or rgba[3] <= 0.0:
@@ -104,7 +104,7 @@ class _Reader:
         return r, g, b, a
 
     def name_of_material(self, i: int) -> str:
-        return self.source.given_name("material", self.material[i]) if self.material[i] >= 0 else ""
+        return self.source.name_in_model("material", self.material[i]) if self.material[i] >= 0 else ""
 
     def shape(self, i: int) -> Shape | None:
         """Return the shape of geom i in its own frame; None if linkwork does not have it, or after an error."""
@@ -112,14 +112,14 @@ class _Reader:
             return self.shapes[i]
         self.shapes[i] = None
         try:
-            self.shapes[i] = self.given_shape(i)
+            self.shapes[i] = self.read_shape(i)
         except ValueError as error:
             name = self.source.geoms[i]
             where = self.source.of_body("geom", name, self.body[i])
             self.findings.error(Issue("GEOM_SIZE", f"{self.source.title('geom', name)}: {error}", where))
         return self.shapes[i]
 
-    def given_shape(self, i: int) -> Shape | None:
+    def read_shape(self, i: int) -> Shape | None:
         a, b, c = self.size[i]
         match self.kinds[i]:
             case "plane":

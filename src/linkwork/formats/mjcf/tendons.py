@@ -99,7 +99,7 @@ class _Reader:
     def dynamics(self, i: int) -> list[str]:
         """Return the words for what acts on a tendon besides actuators and equality constraints."""
         array, off = self.source.array, self.source.disabled
-        fields = (
+        fields: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
             ("stiffness", {"spring"}, ("tendon_stiffness", "tendon_stiffnesspoly")),
             ("damping", {"damper"}, ("tendon_damping", "tendon_dampingpoly")),
             ("friction", {"frictionloss", "constraint"}, ("tendon_frictionloss",)),
