@@ -140,10 +140,10 @@ def summary(found: Sequence[Row]) -> str:
     those = [one for one in found if counted(one)]
     loaded = [one for one in those if one.outcome != "refused:"]
     equal = [one for one in loaded if one.outcome == "equal"]
-    share = 100.0 * len(loaded) / max(1, len(those))
+    share, moving = 100.0 * len(loaded) / max(1, len(those)), sum(1 for one in loaded if one.nv)
     return (
         f"{len(found)} files; MuJoCo {mujoco.__version__} compiles {len(those)}; linkwork loads {len(loaded)} of these "
-        f"({share:.1f} %), {len(equal)} equal to {TOLERANCE:g}; "
+        f"({share:.1f} %), {moving} with joints; {len(equal)} equal MuJoCo's model to {TOLERANCE:g}; "
         f"{sum(1 for one in loaded if one.unsupported)} with content that is not taken"
     )
 
