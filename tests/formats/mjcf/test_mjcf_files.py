@@ -1,6 +1,7 @@
 """MJCF files: which files are opened, what errors say, and what the report names."""
 
 import os
+import struct
 import subprocess
 import sys
 
@@ -67,6 +68,23 @@ def test_files_outside_of_the_folder_are_not_opened(tmp_path):
             "world",
             "rod",
         )
+
+
+def test_files_that_would_exhaust_the_compiler_are_refused(tmp_path):
+    text = """<mujoco><asset><model name="m" file="{}"/></asset>
+      <worldbody><attach model="m" body="b" prefix="p"/></worldbody></mujoco>"""
+    written(tmp_path, "b.xml", text.format("a.xml"))
+    with pytest.raises(ModelError, match=r"nested in a cycle: '(a|b)\.xml', '(a|b)\.xml' \[CYCLE\]"):
+        lw.load(written(tmp_path, "a.xml", text.format("b.xml")))
+    for k in range(70):
+        written(tmp_path, f"{k}.xml", f'<mujoco><include file="{k + 1}.xml"/></mujoco>')
+    with pytest.raises(ModelError, match="nested more than 64 deep"):
+        lw.load(tmp_path / "0.xml")
+    start = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1 << 16, 1 << 16)
+    (tmp_path / "vast.png").write_bytes(start)
+    texture = '<mujoco><asset><texture name="t" type="2d" file="vast.png"/></asset></mujoco>'
+    with pytest.raises(ModelError, match="65536 x 65536 pixels"):
+        lw.load(written(tmp_path, "vast.xml", texture))
 
 
 def test_errors_name_the_file_the_line_and_the_element(tmp_path):

@@ -11,15 +11,17 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from linkwork._util.messages import quoted
+from linkwork._util.messages import listed, quoted
 from linkwork.errors import Findings, Issue, Location
-from linkwork.formats.file_reading import path_text, read_regular
+from linkwork.formats.file_reading import path_text, read_regular, read_start
 from linkwork.formats.xml_document import Budget, Element, parse
 
 __all__ = ["ModelFiles", "check_files"]
 
 _MOST_FILES = 10_000  # included files and assets
-_MOST_BYTES = 2**30  # of all files together
+_MOST_BYTES = 2**29  # of all files together
+_MOST_NESTED = 64  # documents that include or attach each other
+_MOST_PIXELS = 2**26  # of a picture
 _DEEPEST = 500  # nested elements, as deep as MuJoCo reads them: bodies are nested in MJCF
 _MOST_COPIES = 20_000  # of one element, by nested <replicate>
 _LARGEST: dict[str, dict[str, float]] = {  # products of the numbers in an attribute, by element
@@ -49,8 +51,8 @@ class ModelFiles:
 def check_files(path: str | os.PathLike[str], roots: Iterable[str], findings: Findings) -> ModelFiles:
     """Read the documents of a model and check every file that they name.
 
-    ``roots`` are folders besides that of the model in which files may be.  Errors: PATH_ESCAPE, TOO_LARGE, and those of
-    reading XML.  A file that does not exist is left to MuJoCo's message.
+    ``roots`` are folders besides that of the model in which files may be.  Errors: PATH_ESCAPE, TOO_LARGE, CYCLE, and
+    those of reading XML.  A file that does not exist is left to MuJoCo's message.
     """
     checker = _Checker(path_text(path), [*roots], findings)
     checker.documents()
@@ -66,6 +68,7 @@ class _Checker:
         self.result, self.bytes, self.elements = ModelFiles(), 0, 0
         self.waiting = [(main, self.folder)]  # documents, each with the folder of its model
         self.known: set[str] = set()
+        self.parts: dict[str, dict[str, Location]] = {}  # documents that each document includes or attaches
         self.named: list[tuple[Element, str, str, str, str]] = []  # element, file, folders of document and model, name
         self.directories = {""}
 
@@ -82,9 +85,28 @@ class _Checker:
             self.result.documents += 1
             for element in _every(root):
                 self.look_at(element, file, folder)
+        self.check_nesting()
         for element, file, own, folder, name in self.named:
             self.asset(element, file, own, folder, name)
         self.findings.raise_errors()
+
+    def check_nesting(self) -> None:
+        """Record an error for documents that include or attach each other in a cycle, or very deep: MuJoCo recurses."""
+        left = {file: {part for part in parts if part in self.parts} for file, parts in self.parts.items()}
+        depth = 0
+        while left:
+            done = {file for file, parts in left.items() if not parts}
+            depth += 1
+            if not done or depth > _MOST_NESTED:
+                file = next(iter(left))
+                where = self.parts[file][next(iter(left[file]))]
+                names = listed(map(os.path.basename, left))
+                code, what = (
+                    ("TOO_LARGE", f"nested more than {_MOST_NESTED} deep") if done else ("CYCLE", "nested in a cycle")
+                )
+                self.findings.error(Issue(code, f"included or attached files are {what}: {names}", where))
+                return
+            left = {file: parts - done for file, parts in left.items() if file not in done}
 
     def look_at(self, element: Element, file: str, folder: str) -> None:
         attributes = element.attributes
@@ -101,6 +123,8 @@ class _Checker:
             if element.tag in ("include", "model") and key == "file":
                 for candidate in self.existing(target, (folder, own), ("",)):
                     if self.inside(candidate, target, where):
+                        self.parts.setdefault(os.path.realpath(file), {})[os.path.realpath(candidate)] = where
+                        self.parts.setdefault(os.path.realpath(candidate), {})
                         new = os.path.dirname(candidate) if element.tag == "model" else folder
                         if candidate.lower().endswith((".xml", ".mjcf", ".urdf")) or element.tag == "include":
                             self.waiting.append((candidate, new))
@@ -118,6 +142,7 @@ class _Checker:
                 self.known.add(true)
                 self.result.assets += 1
                 self.count(os.path.getsize(candidate), where)
+                self.check_picture(candidate, where)
 
     def existing(self, target: str, folders: Iterable[str], directories: Iterable[str]) -> list[str]:
         """Return the files that MuJoCo could mean by a name, each once."""
@@ -151,6 +176,15 @@ class _Checker:
             if copies > _MOST_COPIES:
                 message = f"nested <replicate> make {copies:.0f} copies, more than the limit of {_MOST_COPIES}"
                 self.findings.error(Issue("TOO_LARGE", message, _where(element, file)))
+
+    def check_picture(self, path: str, where: Location) -> None:
+        """Record the error TOO_LARGE for a picture (PNG) with very many pixels, which few bytes can state."""
+        start = read_start(path, 24)
+        if start.startswith(b"\x89PNG"):
+            width, height = int.from_bytes(start[16:20], "big"), int.from_bytes(start[20:24], "big")
+            if width * height > _MOST_PIXELS:
+                message = f"a picture of {width} x {height} pixels: more than the limit of {_MOST_PIXELS}"
+                self.findings.error(Issue("TOO_LARGE", message, where))
 
     def count(self, size: int, where: Location) -> None:
         self.bytes += size
