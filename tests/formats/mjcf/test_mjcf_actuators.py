@@ -48,9 +48,10 @@ def compiled(actuators, more=""):
 
 def test_forces_are_those_of_mujoco():
     """All actuators act at once, each with a control of its own: their sum is MuJoCo's."""
-    model = compiled("".join(TAKEN))
+    lines = TAKEN if int(mujoco.__version__.split(".")[0]) >= 4 else TAKEN[2:]  # older ones move the common joints
+    model = compiled("".join(lines))
     robot = lw.Robot.from_mujoco(model)
-    assert len(robot.actuators) == len(TAKEN) and not robot.report.repairs
+    assert len(robot.actuators) == len(lines) and not robot.report.repairs
     maps, data = lw.formats.MujocoCoordinates(robot, model), mujoco.MjData(model)
     for (qpos, qvel), k in zip(zip(*random_states(model, 2), strict=True), range(2), strict=True):
         data.qpos[:], data.qvel[:], data.ctrl[:] = qpos, qvel, np.cos(np.arange(model.nu) + k)

@@ -7,6 +7,7 @@ hull of a mesh, so a collision mesh is a `Polytope`.  A visual mesh is a `Mesh` 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -180,7 +181,11 @@ class _Reader:
     def uri(self, k: int) -> str:
         """Return the path of a mesh's file, or "" if it is not known."""
         at = self.source.array("mesh_pathadr")[k]
-        return "" if at < 0 else self.paths[at : self.paths.index(b"\0", at)].decode("utf-8", "replace")
+        if at < 0:
+            return ""
+        path = self.paths[at : self.paths.index(b"\0", at)].decode("utf-8", "replace")
+        whole = os.path.join(os.path.dirname(os.path.abspath(self.source.file or "")), path)  # before MuJoCo 4
+        return whole if os.path.exists(whole) else path
 
 
 def _three(values: Sequence[float]) -> tuple[Any, Any, Any]:

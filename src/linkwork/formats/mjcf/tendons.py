@@ -61,9 +61,9 @@ class _Reader:
 
     def __init__(self, source: CompiledModel, structure: Structure) -> None:
         self.source, array = source, source.array
-        self.kinds = [source.kind("mjtTendon", x) for x in array("tendon_type")]
         self.first, self.count = array("tendon_adr"), array("tendon_num")
         self.wraps = [source.kind("mjtWrap", x) for x in array("wrap_type")]
+        self.kinds = ["fixed" if self.wraps[k] == "joint" else "spatial" for k in self.first]
         self.objects, self.parameters = array("wrap_objid"), array("wrap_prm")
         self.types, self.rigid = array("jnt_type"), structure.rigid()
         self.taken = Names()
