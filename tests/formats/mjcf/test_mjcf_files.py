@@ -97,6 +97,11 @@ def test_errors_name_the_file_the_line_and_the_element(tmp_path):
         '<!DOCTYPE x [<!ENTITY a "b">]>': (1, "not well-formed"),
         '<worldbody><replicate count="1000"><replicate count="1000"/></replicate></worldbody>': (1, "1000000 copies"),
         '<asset><hfield name="h" nrow="100000" ncol="2" size="1 1 1 1"/></asset>': (1, "nrow: '100000'"),
+        '\n<worldbody><body><joint axis="1 Inf 0"/></body></worldbody>': (
+            2,
+            "axis: expected finite numbers, got '1 Inf 0'",
+        ),
+        '<worldbody><body><geom size="1e400"/></body></worldbody>': (1, "size: expected finite numbers, got '1e400'"),
         f"{'<worldbody>' * 600}": (1, "nested more than 500 deep"),
         '<worldbody><body name="b"><joint/><geom name="g" size="1e30"/></body></worldbody>': (1, "at most 1e"),
     }

@@ -48,6 +48,9 @@ def read_actuators(source: CompiledModel, structure: Structure, tendons: dict[in
         except _Unsupported as reason:
             source.unsupported(f"{source.title('actuator', name)} is not taken: {reason}", where)
             continue
+        except ValueError as error:
+            source.error("ACTUATOR", str(error), where)
+            continue
         result.actuators.append(ActuatorDescription(actuator, where))
         result.controls[reader.control[i]] = name
     _limit_joints(source, structure, result)

@@ -19,7 +19,7 @@ from linkwork.joints import Fixed, Floating, JointType, Prismatic, Revolute, Sph
 from linkwork.model.body import Drive, Limits
 from linkwork.model.composite_body import compose
 from linkwork.model.description import FrameDescription, JointDescription, LinkDescription
-from linkwork.model.value_check import check_inertial
+from linkwork.model.value_check import all_finite, check_inertial
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 
@@ -146,6 +146,9 @@ class _Joints:
         """Return joint j between two links, placed at X in the parent before its own displacement."""
         source, name, kind, where = self.source, self.source.joints[j], self.types[j], self.where(j)
         axis, p, start = Vec3.of(self.axis[j]), Vec3.of(self.pos[j]), self.qpos0[self.q[j]]
+        if not all_finite(axis) or not any(axis):
+            source.error("AXIS_ZERO", f"{source.title('joint', name)}: its axis has no direction: {(*axis,)}", where)
+            axis = Vec3(0.0, 0.0, 1.0)
         joint: JointType
         rotor = Pose.identity()
         if kind == "free":

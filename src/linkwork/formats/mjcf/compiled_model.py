@@ -40,7 +40,8 @@ class CompiledModel:
         import mujoco
 
         self.mujoco, self.model, self.file, self.lines = mujoco, model, file, lines or {}
-        self.issues: list[Issue] = []
+        self.issues: list[Issue] = []  # notes and warnings
+        self.errors: list[Issue] = []
         self.bodies = self.own_names("body", model.nbody)
         self.joints = self.own_names("joint", model.njnt)
         self.geoms = self.own_names("geom", model.ngeom)
@@ -95,6 +96,10 @@ class CompiledModel:
         """Return the location of an element inside a body."""
         inside = "worldbody/" if body == 0 else f"body[{printable(self.bodies[body])}]/"
         return self.where(kind, name, inside)
+
+    def error(self, code: str, message: str, where: Location) -> None:
+        """Record an error."""
+        self.errors.append(Issue(code, message, where))
 
     def ignored(self, message: str, where: Location | None = None, hint: str | None = None) -> None:
         """Note something that does not act on the dynamics."""

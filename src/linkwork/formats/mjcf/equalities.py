@@ -47,15 +47,10 @@ def read_equalities(source: CompiledModel, structure: Structure, tendons: dict[i
             source.ignored(f"{source.title(kind, given or f'equality{i}')}: it is not active, and not taken", where)
             continue
         name = source.joint_names.new(given or f"equality{i}")
-        match kind:
-            case "joint":
-                reader.joint(i, name, where)
-            case "tendon":
-                reader.tendon(i, name, where)
-            case "connect" | "weld":
-                reader.frames(i, name, kind, where)
-            case _:
-                source.unsupported(f"{source.title(kind, name)}: equality constraints of flexes are not taken", where)
+        try:
+            reader.read(i, kind, name, where)
+        except ValueError as error:
+            source.error("CONSTRAINT", str(error), where)
     return reader.result
 
 
@@ -71,6 +66,19 @@ class _Reader:
         self.starts, self.qpos0, self.types = array("jnt_qposadr"), array("qpos0"), array("jnt_type")
         self.rigid = structure.rigid()
         self.masters: dict[str, str] = {}  # of joints with a mimic relation
+
+    def read(self, i: int, kind: str, name: str, where: Location) -> None:
+        """Add equality constraint i, or report it."""
+        match kind:
+            case "joint":
+                self.joint(i, name, where)
+            case "tendon":
+                self.tendon(i, name, where)
+            case "connect" | "weld":
+                self.frames(i, name, kind, where)
+            case _:
+                message = f"{self.source.title(kind, name)}: equality constraints of flexes are not taken"
+                self.source.unsupported(message, where)
 
     def add(self, constraint: Constraint, where: Location, mimic_of: str | None = None) -> None:
         self.result.constraints.append(ConstraintDescription(constraint, where, mimic_of))

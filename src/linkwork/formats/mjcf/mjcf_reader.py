@@ -99,6 +99,9 @@ def _describe(source: CompiledModel, findings: Findings, floating_base: bool | N
     actuators = read_actuators(source, structure, tendons.fixed)
     states = read_keyframes(source, structure, actuators.controls)
     disabled, enabled = read_pairs(source, structure)
+    for issue in source.errors:
+        findings.error(issue)
+    findings.raise_errors()
     report_further_content(source)
     given = bytes(source.model.names).partition(b"\0")[0].decode("utf-8", "replace")
     name = given if given.strip() and given != _UNNAMED else ""

@@ -7,7 +7,9 @@ make the compiler allocate very much is refused, too.
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -35,6 +37,15 @@ _LARGEST: dict[str, dict[str, float]] = {  # products of the numbers in an attri
         **{f"nuser_{x}": 1e4 for x in ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor")},
     },
 }
+_FINITE = frozenset(  # attributes whose numbers are finite; bounds may be infinite
+    (
+        *("anchor", "axis", "axisangle", "euler", "fromto", "pos", "quat", "relpose", "vertex", "xyaxes", "zaxis"),
+        *("density", "diaginertia", "fullinertia", "gravity", "mass", "scale", "size", "timestep"),
+        *("armature", "damping", "frictionloss", "ref", "springref", "stiffness", "qpos", "qvel"),
+        *("biasprm", "coef", "gainprm", "gear", "kp", "kv", "polycoef"),
+    )
+)
+_SUSPECT = re.compile(r"inf|nan|e\+?\d{3}", re.IGNORECASE)
 _FILES = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 _DIRECTORIES = ("meshdir", "texturedir", "assetdir")
 
@@ -51,8 +62,8 @@ class ModelFiles:
 def check_files(path: str | os.PathLike[str], roots: Iterable[str], findings: Findings) -> ModelFiles:
     """Read the documents of a model and check every file that they name.
 
-    ``roots`` are folders besides that of the model in which files may be.  Errors: PATH_ESCAPE, TOO_LARGE, CYCLE, and
-    those of reading XML.  A file that does not exist is left to MuJoCo's message.
+    ``roots`` are folders besides that of the model in which files may be.  Errors: PATH_ESCAPE, TOO_LARGE, CYCLE,
+    NOT_FINITE, and those of reading XML.  A file that does not exist is left to MuJoCo's message.
     """
     checker = _Checker(path_text(path), [*roots], findings)
     checker.documents()
@@ -113,6 +124,7 @@ class _Checker:
         if name := attributes.get("name"):
             self.result.lines.setdefault((element.tag, name), Location(file, element.line, element.column))
         self.check_size(element, file)
+        self.check_numbers(element, file)
         self.directories.update(attributes[key] for key in _DIRECTORIES if key in attributes)
         own = os.path.dirname(os.path.abspath(file))
         for key in _FILES:
@@ -177,6 +189,14 @@ class _Checker:
                 message = f"nested <replicate> make {copies:.0f} copies, more than the limit of {_MOST_COPIES}"
                 self.findings.error(Issue("TOO_LARGE", message, _where(element, file)))
 
+    def check_numbers(self, element: Element, file: str) -> None:
+        """Record the error NOT_FINITE for a physical number that is not finite; MuJoCo may not end with one."""
+        for key in _FINITE.intersection(element.attributes):
+            text = element.attributes[key]
+            if _SUSPECT.search(text) and any(not math.isfinite(x) for x in _numbers(text)):
+                message = f"{key}: expected finite numbers, got {quoted(text)}"
+                self.findings.error(Issue("NOT_FINITE", message, _where(element, file)))
+
     def check_picture(self, path: str, where: Location) -> None:
         """Record the error TOO_LARGE for a picture (PNG) with very many pixels, which few bytes can state."""
         start = read_start(path, 24)
@@ -204,6 +224,14 @@ def _every(root: Element) -> Iterator[Element]:
         element = stack.pop()
         yield element
         stack.extend(reversed(element.children))
+
+
+def _numbers(text: str) -> Iterator[float]:
+    for word in text.split():
+        try:
+            yield float(word)
+        except ValueError:  # which MuJoCo reports
+            continue
 
 
 def _product(text: str) -> float:
