@@ -1,5 +1,6 @@
 """What elements of MJCF mean: robots against MuJoCo at random states, one small model for each meaning."""
 
+import numpy as np
 import pytest
 
 import linkwork as lw
@@ -118,3 +119,15 @@ def test_gravity_and_passive_forces_follow_the_options():
         model.opt.disableflags |= int(bits[name])
     joint = lw.Robot.from_mujoco(model).joint("joint0")
     assert joint.stiffness.tolist() == joint.damping.tolist() == [0.0]
+
+
+def test_compiled_functions_agree_for_joints_off_the_origin():
+    """Kernels use a simplified tree, in which joints off their body's origin are other constants."""
+    model = mujoco.MjModel.from_xml_string(f"<mujoco>{MODELS['several joints']}</mujoco>")
+    robot, data = lw.Robot.from_mujoco(model), mujoco.MjData(model)
+    maps = lw.formats.MujocoCoordinates(robot, model)
+    q, v = robot.random_configuration(seed=1), np.linspace(-1.0, 2.0, robot.nv)
+    data.qpos[:], data.qvel[:] = maps.qpos(q), maps.qvel(q, v)
+    mujoco.mj_forward(model, data)
+    acceleration = robot.forward_dynamics(q, v, np.zeros(robot.nv), passive=True)
+    np.testing.assert_allclose(acceleration, data.qacc, rtol=1e-10)
