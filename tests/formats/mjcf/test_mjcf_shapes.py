@@ -92,6 +92,9 @@ def test_meshes_are_hulls_for_collisions_and_files_for_the_eye(tmp_path):
     hull = np.array([[*solid.origin.point(lw.spatial.Vec3(*v))] for v in solid.shape.vertices])
     np.testing.assert_allclose(sorted(hull.tolist()), sorted(corners.tolist()), atol=1e-6)
     np.testing.assert_allclose(placed[:3, 3], [1.0, 2.0, 3.0], atol=1e-6)
+    path.write_text(path.read_text().replace("<mesh ", '<mesh refpos=".1 .2 .3" '))
+    frame = lw.load(path).tree.frame("a")
+    assert frame.visuals[0].shape == frame.collisions[0].shape  # the hull, as the file's own frame is not known
 
 
 def test_sites_are_frames():

@@ -36,10 +36,13 @@ class CompiledModel:
     A part without a name has its kind and its index in the model: "body3", "joint2", "geom7".
     """
 
-    def __init__(self, model: Any, file: str | None = None, lines: Lines | None = None) -> None:
+    def __init__(
+        self, model: Any, file: str | None = None, lines: Lines | None = None, displaced: Iterable[str] = ()
+    ) -> None:
         import mujoco
 
         self.mujoco, self.model, self.file, self.lines = mujoco, model, file, lines or {}
+        self.displaced = tuple(displaced)  # names of meshes that are not where their files say
         self.issues: list[Issue] = []  # notes and warnings
         self.errors: list[Issue] = []
         self.bodies = self.own_names("body", model.nbody)

@@ -180,8 +180,8 @@ class _Reader:
 
     def uri(self, k: int) -> str:
         """Return the path of a mesh's file, or "" if it is not known."""
-        at = self.source.array("mesh_pathadr")[k]
-        if at < 0:
+        at, name = self.source.array("mesh_pathadr")[k], self.source.name_in_model("mesh", k)
+        if at < 0 or name.endswith(self.source.displaced):  # a model that is attached has a prefix
             return ""
         path = self.paths[at : self.paths.index(b"\0", at)].decode("utf-8", "replace")
         whole = os.path.join(os.path.dirname(os.path.abspath(self.source.file or "")), path)  # before MuJoCo 4

@@ -57,7 +57,7 @@ def read_mjcf(
     roots = [*(package_dirs.values() if isinstance(package_dirs, Mapping) else package_dirs or ())]
     files = check_files(path, [path_text(root) for root in roots], findings)
     model, warnings = _compiled(file, files)
-    source = CompiledModel(model, file, files.lines)
+    source = CompiledModel(model, file, files.lines, files.displaced)
     source.issues += [Issue("IGNORED", f"MuJoCo: {text}", Location(file)) for text in warnings]
     return _checked(source, findings, floating_base)
 

@@ -52,9 +52,10 @@ _DIRECTORIES = ("meshdir", "texturedir", "assetdir")
 
 @dataclass(slots=True)
 class ModelFiles:
-    """Lines of named elements, by tag and name, and whether the model has more than one document."""
+    """Lines of named elements, by tag and name, numbers of documents and assets, and names of displaced meshes."""
 
     lines: dict[tuple[str, str], Location] = field(default_factory=dict)
+    displaced: set[str] = field(default_factory=set)  # meshes with a reference pose, which the compiled model forgets
     documents: int = 0
     assets: int = 0
 
@@ -125,6 +126,9 @@ class _Checker:
             self.result.lines.setdefault((element.tag, name), Location(file, element.line, element.column))
         self.check_size(element, file)
         self.check_numbers(element, file)
+        if element.tag == "mesh" and ("refpos" in attributes or "refquat" in attributes):
+            stem = os.path.splitext(os.path.basename(attributes.get("file", "")))[0]
+            self.result.displaced.add(attributes.get("name", stem))
         self.directories.update(attributes[key] for key in _DIRECTORIES if key in attributes)
         own = os.path.dirname(os.path.abspath(file))
         for key in _FILES:
