@@ -139,14 +139,16 @@ def test_values_that_no_robot_has_are_errors():
 
 
 def test_the_report_names_what_is_not_taken(tmp_path):
-    text = """<mujoco><option density="1000" wind="1 0 0"/><worldbody><light name="lamp"/><camera name="eye"/>
+    text = """<mujoco><option density="1000" wind="1 0 0"/><custom><numeric name="kept" data="1"/></custom>
+      <worldbody><light name="lamp"/><camera name="eye"/>
       <body name="rod" gravcomp="1">
         <joint name="hinge"/><geom size=".1"/></body></worldbody></mujoco>"""
     path = written(tmp_path, "rod.xml", text)
     with pytest.warns(lw.errors.ModelWarning):
         robot = lw.load(path)
     named = {(issue.code, issue.message) for issue in robot.report.warnings}
-    assert ("IGNORED", "light is not taken: 'lamp'") in named and ("IGNORED", "camera is not taken: 'eye'") in named
+    assert ("IGNORED", "lights are not taken: 'lamp'") in named and ("IGNORED", "cameras are not taken: 'eye'") in named
+    assert ("IGNORED", "custom numbers are not taken: 'kept'") in named
     repairs = [issue.message for issue in robot.report.repairs]
     assert len(repairs) == 2 and "gravcomp" in repairs[0] and "density 1000 kg/m³" in repairs[1]
     with pytest.raises(ModelError) as caught:

@@ -115,7 +115,7 @@ class CompiledModel:
     def ignored_all(self, subject: str, names: Sequence[str]) -> None:
         """Note several things of a kind together, if there are any."""
         if names:
-            self.ignored(f"{subject} {'is' if len(names) == 1 else 'are'} not taken: {listed(names)}")
+            self.ignored(f"{subject} are not taken: {listed(names)}")
 
     def title(self, kind: str, name: str) -> str:
         """Return a thing's name in messages."""

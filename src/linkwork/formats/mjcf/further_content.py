@@ -8,7 +8,12 @@ from linkwork.formats.mjcf.compiled_model import CompiledModel
 __all__ = ["READ_SENSORS", "report_further_content"]
 
 READ_SENSORS = ("jointpos", "jointvel", "ballangvel", "jointactfrc", "gyro", "accelerometer")
-_LOOKS = (("camera", "ncam"), ("light", "nlight"), ("skin", "nskin"), ("texture", "ntex"))
+_KINDS = (
+    *(("camera", "ncam", "cameras"), ("light", "nlight", "lights"), ("skin", "nskin", "skins")),
+    *(("texture", "ntex", "textures"), ("pair", "npair", "friction and other parameters of contact pairs")),
+    *(("numeric", "nnumeric", "custom numbers"), ("text", "ntext", "custom texts")),
+    ("tuple", "ntuple", "custom tuples"),
+)  # kinds of content without a place in a robot: word, field with their number, and what is not taken of them
 
 
 def report_further_content(source: CompiledModel) -> None:
@@ -16,9 +21,8 @@ def report_further_content(source: CompiledModel) -> None:
     _forces(source)
     _flexes_and_plugins(source)
     _sensors(source)
-    for kind, count in _LOOKS:
-        names = [source.name_in_model(kind, i) or f"{kind}{i}" for i in range(getattr(source.model, count))]
-        source.ignored_all(f"{kind}s" if len(names) != 1 else kind, names)
+    for kind, count, subject in _KINDS:
+        source.ignored_all(subject, source.own_names(kind, getattr(source.model, count)))
     option = source.model.opt
     integrator = source.kind("mjtIntegrator", option.integrator)
     where = source.where("option", "timestep")
