@@ -20,6 +20,7 @@ from linkwork.compiler.backend import Backend
 from linkwork.compiler.build import Source
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
 from linkwork.compiler.codegen.float_type import FloatType
+from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.expr.scalar.block import instruction_count
 
 __all__ = ["CompiledPart", "ImprovablePart", "best_modules", "compiled", "improvable", "is_cached", "store_best"]
@@ -50,6 +51,7 @@ class ImprovablePart:
     facts: Mapping[str, Any]
 
 
+@without_collections
 def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool = True) -> dict[str, CompiledPart]:
     """Return parts of a kernel's code, from the cache or compiled in parallel.
 
