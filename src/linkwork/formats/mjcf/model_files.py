@@ -125,7 +125,7 @@ class _Checker:
         if name := attributes.get("name"):
             self.result.lines.setdefault((element.tag, name), Location(file, element.line, element.column))
         self.check_size(element, file)
-        self.check_numbers(element, file)
+        self.check_finite(element, file)
         if element.tag == "mesh" and ("refpos" in attributes or "refquat" in attributes):
             stem = os.path.splitext(os.path.basename(attributes.get("file", "")))[0]
             self.result.displaced.add(attributes.get("name", stem))
@@ -193,11 +193,11 @@ class _Checker:
                 message = f"nested <replicate> make {copies:.0f} copies, more than the limit of {_MOST_COPIES}"
                 self.findings.error(Issue("TOO_LARGE", message, _where(element, file)))
 
-    def check_numbers(self, element: Element, file: str) -> None:
+    def check_finite(self, element: Element, file: str) -> None:
         """Record the error NOT_FINITE for a physical number that is not finite; MuJoCo may not end with one."""
         for key in _FINITE.intersection(element.attributes):
             text = element.attributes[key]
-            if _SUSPECT.search(text) and any(not math.isfinite(x) for x in _numbers(text)):
+            if _SUSPECT.search(text) and any(not math.isfinite(x) for x in _floats(text)):
                 message = f"{key}: expected finite numbers, got {quoted(text)}"
                 self.findings.error(Issue("NOT_FINITE", message, _where(element, file)))
 
@@ -230,7 +230,7 @@ def _every(root: Element) -> Iterator[Element]:
         stack.extend(reversed(element.children))
 
 
-def _numbers(text: str) -> Iterator[float]:
+def _floats(text: str) -> Iterator[float]:
     for word in text.split():
         try:
             yield float(word)
