@@ -97,6 +97,7 @@ FORMATS: tuple[Format, ...] = (
 )
 
 FOREIGN_ROOTS = {
+    "mujoco": "an MJCF file (MuJoCo)",
     "sdf": "an SDF file",
     "collada": "a COLLADA mesh",
     "opensimdocument": "an OpenSim model",

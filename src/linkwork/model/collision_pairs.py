@@ -50,6 +50,7 @@ class LinkShape:
     body: int  # or WORLD
     shape: Shape
     placement: Pose  # X_body_shape
+    friction: float | None = None  # coefficient of Coulomb friction of its surface; None if it is not known
 
 
 def link_shapes(tree: Tree) -> tuple[LinkShape, ...]:
@@ -66,9 +67,10 @@ def link_shapes(tree: Tree) -> tuple[LinkShape, ...]:
             if isinstance(geometry.shape, Compound):
                 for j, part in enumerate(geometry.shape.parts):
                     at = compose(placement, part.origin)
-                    result.append(LinkShape(f"{name}[{j}]", frame.name, frame.body, part.shape, at))
+                    friction = geometry.friction if part.friction is None else part.friction
+                    result.append(LinkShape(f"{name}[{j}]", frame.name, frame.body, part.shape, at, friction))
                 continue
-            result.append(LinkShape(name, frame.name, frame.body, geometry.shape, placement))
+            result.append(LinkShape(name, frame.name, frame.body, geometry.shape, placement, geometry.friction))
     return tuple(result)
 
 
