@@ -28,11 +28,13 @@ from linkwork.mechanisms.reduced_methods import ReducedMethods
 from linkwork.model.tree import Report
 from linkwork.motion.methods import CartesianMethods, MotionMethods, ProfileMethods
 from linkwork.parts.actuation_methods import ActuationMethods
+from linkwork.parts.comparison.methods import ComparisonMethods
 from linkwork.parts.constraint_methods import ConstraintMethods, ForceElementMethods, LoopFileMethods
 from linkwork.parts.construction.description_loading import description_file
 from linkwork.parts.construction.robot_loading import Continuous, Inertias, LoadOptions, Mimicry, Options, read_robot
 from linkwork.parts.methods import CompilingMethods, LimitMethods, StructureMethods
 from linkwork.parts.parameter_methods import ParameterMethods
+from linkwork.parts.plausibility.methods import ModelCheckMethods
 from linkwork.parts.plots import PlottingMethods
 from linkwork.parts.robot_editing import CollisionHullMethods, EditingMethods
 from linkwork.planning.methods import PlanningMethods
@@ -55,6 +57,7 @@ class Robot(
     ActuationMethods,
     DerivativeMethods,
     CollisionMethods,
+    ComparisonMethods,
     ConstraintMethods,
     ConstrainedDynamicsMethods,
     IntegrabilityMethods,
@@ -63,6 +66,7 @@ class Robot(
     LoopFileMethods,
     ReducedMethods,
     MobilityMethods,
+    ModelCheckMethods,
     MotionMethods,
     PlanningMethods,
     PlottingMethods,
@@ -162,6 +166,7 @@ def load(
     package_dirs: Folders | None = None,
     xacro: bool = False,
     arguments: XacroArguments | None = None,
+    model: str | None = None,
 ) -> Robot:
     """Load a robot from a file, or a built-in robot by its name (`linkwork.robots.names`).
 
@@ -191,9 +196,11 @@ def load(
     ``package_dirs`` are folders that contain packages, or a dict of the folder of each package: files that a robot's
     file names as ``package://arm/hand.sdf`` or ``model://hand`` are searched there.
 
-    ``xacro`` expands a xacro file to URDF first, with the package xacro (``pip install "linkwork[xacro]"``).
+    ``xacro`` expands a xacro file to URDF or SDF first, with the package xacro (``pip install "linkwork[xacro]"``).
     ``arguments`` are the values of its arguments, strings, numbers or bools by name.  A xacro file is a program, which
     can run code and open any file: expand only files that you trust.
+    ``model`` is the name of one model of an SDF file; by default all models are loaded, with their names before the
+    names of their links and joints ("arm::hand") if there are several.
 
     A path may begin with ``~``, the home directory; ``./~`` is a file of that name.
 
@@ -214,6 +221,7 @@ def load(
         package_dirs=package_dirs,
         xacro=xacro,
         arguments=arguments,
+        model=model,
     )
     return Robot(read_robot(robot, options, format))
 

@@ -69,6 +69,17 @@ def test_a_file_without_macros_is_read_as_it_is(tmp_path: Path) -> None:
     assert lw.load(path, xacro=True).tree.bodies == lw.load(path).tree.bodies
 
 
+def test_a_xacro_file_that_expands_to_sdf(tmp_path: Path) -> None:
+    path = tmp_path / "arm.sdf.xacro"
+    model = '<model name="m"><link name="${1 + 1}"/></model>'
+    path.write_text(f'<sdf version="1.9" {NAMESPACE}>{model}</sdf>')
+    assert "2" in lw.load(path, xacro=True, model="m").frames
+    with pytest.raises(TypeError, match="expands to an SDF file, not to a URDF file"):
+        lw.load(path, xacro=True, format="urdf")
+    with pytest.raises(TypeError, match="model: a URDF file does not take this option"):
+        lw.load(lw.robots.path("double_pendulum"), xacro=True, model="m")
+
+
 @pytest.mark.parametrize(
     ("content", "code", "text"),
     [
@@ -101,8 +112,6 @@ def test_arguments_that_are_not_values(tmp_path: Path) -> None:
         lw.load(path, arguments={})
     with pytest.raises(TypeError, match="xacro: expected True or False"):
         lw.load(path, xacro=1)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="format: a xacro file expands to a URDF"):
-        lw.load(path, xacro=True, format="usd")
     with pytest.raises(FileNotFoundError):
         lw.load(tmp_path / "none.xacro", xacro=True)
     with pytest.raises(ModelError, match="NOT_A_FILE"):

@@ -167,6 +167,13 @@ def test_a_robot_gets_hulls_in_its_meshes_place(folder) -> None:
     assert codes == ["MESH_HULL", "MESH_OPEN", "MESH_HULL"] and "link[a]" in str(hulled.report.warnings[0].where)
     with pytest.raises(FileNotFoundError, match=r"with_collision_hulls: link 'a': mesh .* was not found"):
         robot.with_collision_hulls(folder / "arm" / "meshes")
+    with pytest.raises(ValueError, match=r"folders: the robot is not from a file"):
+        robot.with_collision_hulls()
+    (folder / "arm" / "package.xml").write_text("")
+    (folder / "arm" / "urdf").mkdir()
+    (folder / "arm" / "urdf" / "r.urdf").write_text(URDF)  # its package is found around it
+    found = lw.load(folder / "arm" / "urdf" / "r.urdf").with_collision_hulls(max_vertices=24)
+    assert found.link("a").collisions == hulled.link("a").collisions
 
 
 def test_a_ring_is_hollow_in_pieces(folder) -> None:

@@ -61,6 +61,8 @@ class FileSearch:
         ``near`` is used only inside the allowed folders.
         """
         candidates = [*dict.fromkeys(self._candidates(name, near))]
+        if not candidates:
+            raise FileSearchError("FILE_MISSING", f"{quoted(name)} was not found: there are no folders to search")
         tried, escaped = [], []
         for candidate in candidates:
             if not self.allows(candidate):
@@ -153,8 +155,10 @@ class FileSearch:
 def read_folders(caller: str, folders: Any) -> FileSearch:
     """Return a search in folders that a user gives: one, several, or a dict of the folder of each package.
 
-    Raises ValueError, which begins with ``caller``, for anything that is not a folder.
+    A search is returned unchanged.  Raises ValueError, which begins with ``caller``, for anything that is not a folder.
     """
+    if isinstance(folders, FileSearch):
+        return folders
     packages: list[tuple[str, str]] = []
     paths: list[str] = []
     try:

@@ -68,10 +68,13 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--argument", metavar="NAME=VALUE", action="append", type=_pair, help="the value of an argument of a xacro file"
     )
+    parser.add_argument("--package-dirs", metavar="FOLDER", nargs="+", help="folders of packages that the file names")
+    parser.add_argument("--model", metavar="NAME", help="read one model of an SDF file")
     for name, (about, choices) in _CHOICES.items():
         parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=f"{about} (default: {choices[0]})")
 
 
+_PLAIN = ("format", "floating_base", "strict", "multi_root", "loops", "package_dirs", "model", "xacro")
 _CHOICES = {
     "mimic": ("treatment of mimic joints", get_args(Mimicry)),
     "continuous": ("coordinates of a continuous joint", get_args(Continuous)),
@@ -95,10 +98,7 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
 
     Its warnings are logged, but not with ``--json``.
     """
-    options = {
-        name: getattr(arguments, name)
-        for name in ("format", "floating_base", "strict", "multi_root", "loops", "xacro", *_CHOICES)
-    }
+    options = {name: getattr(arguments, name) for name in (*_PLAIN, *_CHOICES)}
     if arguments.argument:
         options["arguments"] = dict(arguments.argument)
     return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
@@ -225,7 +225,7 @@ def read_robot(name: str, **options: Any) -> Robot:
         raise CommandError(BAD_MODEL, text) from error
     except (UnknownNameError, ImportError) as error:  # a name, PyYAML or the package of a format
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
-    except TypeError as error:  # an option that the file's format does not have
+    except (TypeError, ValueError) as error:  # an option that the file's format does not have, a folder that is none
         raise CommandError(USAGE, escaped(str(error))) from error
     except OSError as error:
         raise CommandError(

@@ -1,4 +1,4 @@
-"""Readers and writers of robot files: URDF, MJCF, SRDF and loop files."""
+"""Readers and writers of robot files: URDF, MJCF, SDF, SRDF and loop files."""
 
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
     from linkwork.formats.mjcf.coordinates import MujocoCoordinates
     from linkwork.formats.registry import FORMATS, Format
+    from linkwork.formats.sdf.sdf_reader import parse_sdf, read_sdf
     from linkwork.formats.srdf import parse_srdf, srdf_text
     from linkwork.formats.urdf.urdf_reader import parse_urdf, read_urdf
     from linkwork.formats.xml_document import Budget
@@ -19,9 +20,11 @@ __all__ = [
     "MujocoCoordinates",
     "loops_text",
     "parse_loops",
+    "parse_sdf",
     "parse_srdf",
     "parse_urdf",
     "read_loops",
+    "read_sdf",
     "read_urdf",
     "srdf_text",
 ]
@@ -34,6 +37,7 @@ if not TYPE_CHECKING:
             "linkwork.formats.loops_file": "loops_text parse_loops read_loops",
             "linkwork.formats.mjcf.coordinates": "MujocoCoordinates",
             "linkwork.formats.registry": "FORMATS Format",
+            "linkwork.formats.sdf.sdf_reader": "parse_sdf read_sdf",
             "linkwork.formats.srdf": "parse_srdf srdf_text",
             "linkwork.formats.urdf.urdf_reader": "parse_urdf read_urdf",
             "linkwork.formats.xml_document": "Budget",

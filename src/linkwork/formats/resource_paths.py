@@ -26,6 +26,7 @@ ENVIRONMENT = {
 }
 """Environment variables with lists of folders, and the folder inside each that contains the packages or models."""
 
+_MOST_PATHS = 20  # in a message
 _MARKS = ("package.xml", "model.config")  # files of a package's own folder
 
 
@@ -53,7 +54,9 @@ def search_issue(error: FileSearchError, where: Location, code: str | None = Non
     found = error.hint or hint
     if found is None and error.code in ("FILE_MISSING", "PACKAGE_UNKNOWN", "PATH_ESCAPE"):
         found = "name the folders that contain packages: load(path, package_dirs=[...])"
-    return Issue(code if code and error.code == "FILE_MISSING" else error.code, str(error), where, found)
+    paths = ", ".join(error.searched[:_MOST_PATHS]) + (", ..." if len(error.searched) > _MOST_PATHS else "")
+    message = f"{error.message}; paths searched: {paths}" if paths else error.message
+    return Issue(code if code and error.code == "FILE_MISSING" else error.code, message, where, found)
 
 
 def _folders_of(environment: Mapping[str, str]) -> Iterator[str]:

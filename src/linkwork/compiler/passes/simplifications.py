@@ -198,7 +198,7 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
     carried_at, kept_at = ({old: new for new, old in enumerate(some)} for some in (carried, kept))
     watched = sum(1 for k in carried if k < loop.watched)
     sizes = {"carried": len(carried), "inputs": len(columns), "kept": len(kept), "watched": watched, "stores": stores}
-    change = replace(loop, body=trimmed, **sizes)  # type: ignore[arg-type]
+    change = replace(loop, body=trimmed, **sizes)
     instructions[number] = Instruction(LOOP, tuple(arguments), change)
     for k in parts:
         _, some, part = instructions[k]

@@ -49,6 +49,7 @@ class LoadOptions(BuildOptions, total=False):
     package_dirs: Folders | None
     xacro: bool
     arguments: XacroArguments | None
+    model: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,7 @@ class Options:
     package_dirs: Folders | None = None
     xacro: bool = False
     arguments: XacroArguments | None = None
+    model: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("floating_base", "strict", "multi_root", "xacro"):
@@ -139,16 +141,22 @@ def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Fo
 
 
 def _expanded(path: Any, options: Options, chosen: Format | None) -> Description:
-    """Return the description of the URDF to which a xacro file expands."""
+    """Return the description of the URDF or SDF text to which a xacro file expands."""
     from linkwork.formats import parse_urdf
 
-    if chosen is not None and chosen.name != "urdf":
-        raise TypeError(f"load: format: a xacro file expands to a URDF file, not to {chosen.title}")
     text = expanded_xacro(path, options.arguments, options.package_dirs)
+    found = registry.format_of_text(text)
+    if chosen is not None and chosen != found:
+        expanded = "a text of no known format" if found is None else found.title
+        raise TypeError(f"load: format: the xacro file expands to {expanded}, not to {chosen.title}")
     source = f"{path_text(path)} (expanded)"
-    return parse_urdf(
-        text, source=source, strict=options.strict, continuous=options.continuous, inertia=options.inertia
-    )
+    if found is not None and found.name == "sdf":
+        from linkwork.formats.sdf.sdf_reader import parse_sdf
+
+        return parse_sdf(text, source=source, strict=options.strict, **_options_of(found, options))
+    urdf = registry.format_named("urdf")
+    keywords = _options_of(urdf, replace(options, package_dirs=None))  # they were for the expansion
+    return parse_urdf(text, source=source, strict=options.strict, **keywords)
 
 
 def _options_of(chosen: Format, options: Options) -> dict[str, Any]:

@@ -105,7 +105,8 @@ class KernelSearch:
     def _use_tables(self, tables: SearchTables) -> None:
         """Compile the kernel of the search with these tables, and fill its inputs."""
         self.kernel, rows = _search_loop(self.space, tables)
-        roots, pairs, num_pairs = _roots_and_pairs(self.space, *self.ends, tables)
+        starts, goals = self.ends
+        roots, pairs, num_pairs = _roots_and_pairs(self.space, starts, goals, tables)
         self.tables, self.num_pairs = tables, num_pairs
         self.inputs = (*_float32(roots, pairs), *self.constants)
         self.rows = _float32(*rows)
