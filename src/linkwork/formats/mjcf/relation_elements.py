@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from linkwork._util.messages import quoted
 from linkwork.constraints import (
     Ball,
@@ -100,7 +102,7 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
         case Coupling(function=None):
             _add_coupling(document, constraint)
         case PolynomialCoupling() if len(constraint.coefficients) <= _COEFFICIENTS:
-            _couple(document, constraint.name, constraint.a, constraint.b, constraint.coefficients)
+            _couple(document, constraint.name, constraint.a, constraint.b, _about_zero(constraint))
         case _:
             return False
     if isinstance(constraint, LoopJoint) and any(
@@ -112,6 +114,15 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
             f"constraint[{constraint.name}]", "damping, friction and springs of the joint that closes the loop"
         )
     return True
+
+
+def _about_zero(constraint: PolynomialCoupling) -> list[float]:
+    """Return the coefficients of q_a as a polynomial in q_b, as joints of the document have the reference 0."""
+    shifted = np.polynomial.Polynomial(constraint.coefficients)(
+        np.polynomial.Polynomial([-constraint.b_reference, 1.0])
+    )
+    first, *rest = shifted.coef.tolist() if constraint.b_reference else constraint.coefficients
+    return [first + constraint.a_reference, *rest]
 
 
 def _weld(document: MjcfDocument, constraint: Constraint, frame: str, other: str, pose: Pose) -> None:
