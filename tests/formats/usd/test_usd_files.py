@@ -164,7 +164,7 @@ def test_a_stage_does_not_see_the_layers_of_other_stages(tmp_path: Path) -> None
 def test_found_files() -> None:
     """Files that random changes found: they were once read with an error of another kind, or opened other files."""
     found = Path(__file__).parent / "found"
-    for name in ("type_of_a_transform", "type_of_points"):
+    for name in ("type_of_a_transform", "type_of_points", "axis_of_a_shape"):
         assert code_of(found / f"{name}.usda") == "DATA_TYPE"
     assert code_of(found / "stops_the_process.usdc") == "DATA_SYNTAX"  # USD runs out of memory
     assert code_of(found / "name_not_utf8.usdc") == "DATA_ENCODING"
