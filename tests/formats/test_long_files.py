@@ -10,7 +10,7 @@ import pytest
 from formats.long_files import DOCUMENTS, LOOPS, ROBOTS, SCENES
 from helpers.steps import grows_in_proportion
 from linkwork.errors import Findings, ModelError
-from linkwork.formats import loops_text, parse_loops, parse_urdf
+from linkwork.formats import loops_text, parse_loops, parse_urdf, robot_text
 from linkwork.formats.json_and_yaml import Builder, _Reader
 from linkwork.formats.loops_file import BUDGET
 from linkwork.formats.xml_document import parse
@@ -27,6 +27,15 @@ def test_reading_a_robot_takes_work_in_proportion(name: str):
     def work(n: int):
         text = ROBOTS[name](n)
         return lambda: build_tree(parse_urdf(text))
+
+    assert grows_in_proportion(work, N)
+
+
+@pytest.mark.parametrize("name", ["chain", "welded chain", "materials"])
+def test_saving_and_loading_a_robot_take_work_in_proportion(name: str):
+    def work(n: int):
+        tree = build_tree(parse_urdf(ROBOTS[name](n)))
+        return lambda: robot_text(tree)  # which reads the text as well
 
     assert grows_in_proportion(work, N)
 

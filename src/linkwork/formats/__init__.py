@@ -1,10 +1,12 @@
-"""Readers and writers of robot files: URDF, SRDF and loop files."""
+"""Readers and writers of robot files: URDF, linkwork's own JSON, SRDF and loop files."""
 
 from typing import TYPE_CHECKING
 
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
+    from linkwork.formats.linkwork_json.robot_reader import parse_robot, read_robot
+    from linkwork.formats.linkwork_json.robot_writer import robot_text
     from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
     from linkwork.formats.registry import FORMATS, Format
     from linkwork.formats.srdf import parse_srdf, srdf_text
@@ -17,10 +19,13 @@ __all__ = [
     "Format",
     "loops_text",
     "parse_loops",
+    "parse_robot",
     "parse_srdf",
     "parse_urdf",
     "read_loops",
+    "read_robot",
     "read_urdf",
+    "robot_text",
     "srdf_text",
 ]
 
@@ -31,6 +36,8 @@ if not TYPE_CHECKING:
         {
             "linkwork.formats.loops_file": "loops_text parse_loops read_loops",
             "linkwork.formats.registry": "FORMATS Format",
+            "linkwork.formats.linkwork_json.robot_reader": "parse_robot read_robot",
+            "linkwork.formats.linkwork_json.robot_writer": "robot_text",
             "linkwork.formats.srdf": "parse_srdf srdf_text",
             "linkwork.formats.urdf.urdf_reader": "parse_urdf read_urdf",
             "linkwork.formats.xml_document": "Budget",

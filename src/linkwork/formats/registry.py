@@ -76,6 +76,13 @@ FORMATS: tuple[Format, ...] = (
         roots=("robot",),
         options=("continuous", "inertia"),
     ),
+    Format(
+        name="linkwork",
+        title="a robot file of linkwork (JSON)",
+        reader="linkwork.formats.linkwork_json.robot_reader:read_robot",
+        suffixes=(".json",),
+        starts=(b'{\n  "linkwork":',),
+    ),
 )
 
 FOREIGN_ROOTS = {
