@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from linkwork.formats.registry import FORMATS, Format
     from linkwork.formats.srdf import parse_srdf, srdf_text
     from linkwork.formats.urdf.urdf_reader import parse_urdf, read_urdf
+    from linkwork.formats.urdf.urdf_writer import urdf_text
     from linkwork.formats.xml_document import Budget
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "read_urdf",
     "robot_text",
     "srdf_text",
+    "urdf_text",
 ]
 
 if not TYPE_CHECKING:
@@ -40,6 +42,7 @@ if not TYPE_CHECKING:
             "linkwork.formats.linkwork_json.robot_writer": "robot_text",
             "linkwork.formats.srdf": "parse_srdf srdf_text",
             "linkwork.formats.urdf.urdf_reader": "parse_urdf read_urdf",
+            "linkwork.formats.urdf.urdf_writer": "urdf_text",
             "linkwork.formats.xml_document": "Budget",
         },
     )

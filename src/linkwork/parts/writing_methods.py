@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from linkwork._util.file_access import NotRegularError, replaced
 from linkwork.kernels.robot_base import RobotBase
+from linkwork.model.tree import Report
 
 __all__ = ["WritingMethods"]
 
@@ -39,20 +41,68 @@ class WritingMethods(RobotBase):
         from linkwork.formats import robot_text
 
         _check_path("save", path, ".json")
-        _write("save", path, robot_text(self._tree))
+        _write("save", {path: robot_text(self._tree)})
+
+    def to_urdf(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        strict: bool = False,
+        loops: str | os.PathLike[str] | None = None,
+        meshes: str | os.PathLike[str] | None = None,
+    ) -> Report:
+        """Write the robot to a URDF file, and return the report of what URDF cannot represent.
+
+        Findings with the code NOT_WRITTEN are lost; with ``strict`` they are errors, and no file is written.  Findings
+        with the code WRITTEN_AS have another form in the file, from which `linkwork.load` reads the same robot, with
+        the option that the finding names.  Numbers are exact; poses and inertias are read back to rounding.
+
+        ``loops`` is the path of a second file, JSON, with everything that `loops_document` has: frames, points,
+        constraints, force elements, actuators and named configurations.  ``meshes`` is a folder for the mesh files of
+        convex hulls, which URDF has no shape for.  Existing files are replaced.
+
+        >>> import tempfile
+        >>> import linkwork as lw
+        >>> robot = lw.load("fourbar")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = robot.to_urdf(f"{folder}/fourbar.urdf", loops=f"{folder}/fourbar.json")
+        ...     back = lw.load(f"{folder}/fourbar.urdf", loops=f"{folder}/fourbar.json")
+        >>> print(report)
+        no findings
+        >>> back.constraints == robot.constraints
+        True
+
+        Raises ModelError for a joint that URDF cannot represent, and with ``strict`` for any loss; ValueError for a
+        path that does not end in ".urdf", and for a name that XML cannot represent.
+        """
+        from linkwork.formats import loops_text, urdf_text
+        from linkwork.formats.written_content import MeshFolder
+
+        _check_path("to_urdf", path, ".urdf")
+        if loops is not None:
+            _check_path("to_urdf", loops, ".json", argument="loops")
+        folder = None if meshes is None else MeshFolder(meshes, path)
+        text, report = urdf_text(self._tree, strict=strict, with_loops_file=loops is not None, meshes=folder)
+        beside = {} if loops is None else {loops: loops_text(self._tree)}
+        _write("to_urdf", {**({} if folder is None else folder.files()), **beside, path: text})
+        return report
 
 
-def _check_path(caller: str, path: Any, *suffixes: str) -> None:
+def _check_path(caller: str, path: Any, *suffixes: str, argument: str = "path") -> None:
     """Raise TypeError or ValueError unless a path has one of these suffixes."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"{caller}: path: expected the path of a file, got {path!r}")
+        raise TypeError(f"{caller}: {argument}: expected the path of a file, got {path!r}")
     if os.path.splitext(path)[1].lower() not in suffixes:
-        raise ValueError(f"{caller}: path: expected a file named {' or '.join(suffixes)}, got {os.fspath(path)!r}")
+        raise ValueError(
+            f"{caller}: {argument}: expected a file named {' or '.join(suffixes)}, got {os.fspath(path)!r}"
+        )
 
 
-def _write(caller: str, path: str | os.PathLike[str], text: str) -> None:
+def _write(caller: str, texts: Mapping[Any, str]) -> None:
+    """Write files, by path.  Raises ValueError for a path of a directory."""
     try:
-        with replaced(path, text=True) as file:
-            file.write(text)
+        for path, text in texts.items():
+            with replaced(path, text=True) as file:
+                file.write(text)
     except NotRegularError as error:
         raise ValueError(f"{caller}: path: {error}") from None
