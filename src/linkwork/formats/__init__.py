@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from linkwork.formats.linkwork_json.robot_writer import robot_text
     from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
     from linkwork.formats.registry import FORMATS, Format
+    from linkwork.formats.sdf.sdf_writer import sdf_text
     from linkwork.formats.srdf import parse_srdf, srdf_text
     from linkwork.formats.urdf.urdf_reader import parse_urdf, read_urdf
     from linkwork.formats.urdf.urdf_writer import urdf_text
@@ -27,6 +28,7 @@ __all__ = [
     "read_robot",
     "read_urdf",
     "robot_text",
+    "sdf_text",
     "srdf_text",
     "urdf_text",
 ]
@@ -40,6 +42,7 @@ if not TYPE_CHECKING:
             "linkwork.formats.registry": "FORMATS Format",
             "linkwork.formats.linkwork_json.robot_reader": "parse_robot read_robot",
             "linkwork.formats.linkwork_json.robot_writer": "robot_text",
+            "linkwork.formats.sdf.sdf_writer": "sdf_text",
             "linkwork.formats.srdf": "parse_srdf srdf_text",
             "linkwork.formats.urdf.urdf_reader": "parse_urdf read_urdf",
             "linkwork.formats.urdf.urdf_writer": "urdf_text",

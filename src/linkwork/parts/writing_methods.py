@@ -87,6 +87,40 @@ class WritingMethods(RobotBase):
         _write("to_urdf", {**({} if folder is None else folder.files()), **beside, path: text})
         return report
 
+    def to_sdf(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        strict: bool = False,
+        world: str | None = None,
+        meshes: str | os.PathLike[str] | None = None,
+    ) -> Report:
+        """Write the robot to an SDF 1.11 file, and return the report of what SDF cannot represent.
+
+        Findings with the code NOT_WRITTEN are lost; with ``strict`` they are errors, and no file is written.  Findings
+        with the code WRITTEN_AS have another form in the file.  Numbers are exact; rotations are quaternions.  With the
+        name of a ``world`` the model is in a world of this name, which states the gravity.  ``meshes`` is a folder for
+        the mesh files of convex hulls, which SDF has no shape for.  Existing files are replaced.
+
+        >>> import tempfile
+        >>> import linkwork as lw
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = lw.load("arm6").to_sdf(f"{folder}/arm6.sdf", world="room")
+        >>> print(report)
+        robot[arm6]/links: colours are written without the names of materials: 'steel', 'orange' [WRITTEN_AS]
+
+        Raises ModelError for a joint that SDF cannot represent, and with ``strict`` for any loss; ValueError for a
+        path that does not end in ".sdf" or ".world", and for a name that XML cannot represent.
+        """
+        from linkwork.formats import sdf_text
+        from linkwork.formats.written_content import MeshFolder
+
+        _check_path("to_sdf", path, ".sdf", ".world")
+        folder = None if meshes is None else MeshFolder(meshes, path)
+        text, report = sdf_text(self._tree, strict=strict, world=world, meshes=folder)
+        _write("to_sdf", {**({} if folder is None else folder.files()), path: text})
+        return report
+
 
 def _check_path(caller: str, path: Any, *suffixes: str, argument: str = "path") -> None:
     """Raise TypeError or ValueError unless a path has one of these suffixes."""

@@ -269,7 +269,7 @@ class _Writer:
     # -- loops and transmissions
 
     def _loop(self, root: Node, loop: LoopJoint) -> bool:
-        """Write a loop joint; return False, after it is listed, if the file cannot have it."""
+        """Write a loop joint; return False if the file cannot have it."""
         kind, element = loop.joint, f"loop_joint[{loop.name}]"
         type_ = {Revolute: "revolute", Prismatic: "prismatic", Planar: "planar", Spherical: "spherical", Fixed: "fixed"}
         word = type_.get(type(kind))
