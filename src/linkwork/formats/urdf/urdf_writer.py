@@ -263,8 +263,8 @@ class _Writer:
             values[key] = given[0] if given else 0.0
         values["spring_reference"] = float(rest)
         stated = {key: number_text(value) for key, value in values.items() if value != 0.0}
-        if stated:
-            node.add("dynamics", **stated)
+        if stated:  # urdfdom requires damping or friction
+            node.add("dynamics", **({"damping": "0"} | stated))
 
     # -- loops and transmissions
 
