@@ -11,6 +11,7 @@ from linkwork.constraints.constraint import RelativeMotion as RelativeMotion
 from linkwork.constraints.couplings import Belt as Belt
 from linkwork.constraints.couplings import Coupling as Coupling
 from linkwork.constraints.couplings import Gear as Gear
+from linkwork.constraints.couplings import PolynomialCoupling as PolynomialCoupling
 from linkwork.constraints.couplings import Rack as Rack
 from linkwork.constraints.couplings import Screw as Screw
 from linkwork.constraints.frame_constraints import Angle as Angle
@@ -57,6 +58,7 @@ ALL: tuple[type[Constraint], ...] = (
     Screw,
     Belt,
     Coupling,
+    PolynomialCoupling,
     Prescribed,
     CenterOfMass,
     Rolling,

@@ -1,4 +1,4 @@
-"""Readers and writers of robot files: URDF, linkwork's own JSON, SRDF and loop files."""
+"""Readers and writers of robot files: URDF, MJCF, linkwork's own JSON, SRDF and loop files; writers of SDF."""
 
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from linkwork.formats.linkwork_json.robot_reader import parse_robot, read_robot
     from linkwork.formats.linkwork_json.robot_writer import robot_text
     from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
+    from linkwork.formats.mjcf.coordinates import MujocoCoordinates
     from linkwork.formats.registry import FORMATS, Format
     from linkwork.formats.sdf.sdf_writer import sdf_text
     from linkwork.formats.srdf import parse_srdf, srdf_text
@@ -19,6 +20,7 @@ __all__ = [
     "FORMATS",
     "Budget",
     "Format",
+    "MujocoCoordinates",
     "loops_text",
     "parse_loops",
     "parse_robot",
@@ -39,6 +41,7 @@ if not TYPE_CHECKING:
         __all__,
         {
             "linkwork.formats.loops_file": "loops_text parse_loops read_loops",
+            "linkwork.formats.mjcf.coordinates": "MujocoCoordinates",
             "linkwork.formats.registry": "FORMATS Format",
             "linkwork.formats.linkwork_json.robot_reader": "parse_robot read_robot",
             "linkwork.formats.linkwork_json.robot_writer": "robot_text",

@@ -77,6 +77,16 @@ FORMATS: tuple[Format, ...] = (
         options=("continuous", "inertia"),
     ),
     Format(
+        name="mjcf",
+        title="an MJCF file (MuJoCo)",
+        reader="linkwork.formats.mjcf.mjcf_reader:read_mjcf",
+        suffixes=(".mjcf", ".mjb"),
+        roots=("mujoco",),
+        options=("floating_base", "package_dirs"),
+        package="mujoco",
+        extra="mujoco",
+    ),
+    Format(
         name="linkwork",
         title="a robot file of linkwork (JSON)",
         reader="linkwork.formats.linkwork_json.robot_reader:read_robot",
@@ -86,7 +96,6 @@ FORMATS: tuple[Format, ...] = (
 )
 
 FOREIGN_ROOTS = {
-    "mujoco": "an MJCF file (MuJoCo)",
     "sdf": "an SDF file",
     "collada": "a COLLADA mesh",
     "opensimdocument": "an OpenSim model",

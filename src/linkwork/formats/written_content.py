@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from linkwork._util.messages import letters, listed, quoted
 from linkwork.errors import Findings, Issue, Location
 from linkwork.formats.tree_description import Names
-from linkwork.formats.xml_writing import number_text
+from linkwork.formats.xml_text import numbers_text
 from linkwork.model.tree import Report, Tree
 from linkwork.shapes import Compound, Geometry, Polytope
 
@@ -18,33 +18,42 @@ __all__ = ["MeshFolder", "WritingLog", "report_attachments", "report_shape", "si
 class WritingLog:
     """List of what a format cannot represent (NOT_WRITTEN), and of what it represents in another way (WRITTEN_AS).
 
-    With ``strict`` every loss is an error.
+    Elements with the same message are one entry.  With ``strict`` every loss is an error.
     """
 
     def __init__(self, tree: Tree, format: str, strict: bool) -> None:
         self.robot, self.format = tree.name, format
-        self.findings = Findings(strict=strict)
+        self._findings = Findings(strict=strict)
+        self._lost: dict[tuple[str, str | None], list[str]] = {}  # elements by message and hint
+        self._changed: dict[tuple[str, str | None], list[str]] = {}
 
     def lost(self, element: str, message: str, hint: str | None = None) -> None:
         """Record content that is not in the file."""
-        self.findings.warn(Issue("NOT_WRITTEN", message, self._where(element), hint))
+        self._lost.setdefault((message, hint), []).append(element)
 
     def changed(self, element: str, message: str, hint: str | None = None) -> None:
         """Record content that is in the file in another form."""
-        self.findings.note(Issue("WRITTEN_AS", message, self._where(element), hint))
+        self._changed.setdefault((message, hint), []).append(element)
 
     def refuse(self, element: str, message: str) -> None:
         """Record content without which the file would describe another mechanism: an error."""
         hint = "robot.save(path) writes everything to linkwork's own format"
-        self.findings.error(Issue("NOT_WRITTEN", message, self._where(element), hint))
+        self._findings.error(self._issue("NOT_WRITTEN", message, [element], hint))
 
     def report(self) -> Report:
         """Return the list.  Raises ModelError if it has errors."""
-        self.findings.raise_errors()
-        return Report(tuple(self.findings.warnings))
+        for (message, hint), elements in self._lost.items():
+            self._findings.warn(self._issue("NOT_WRITTEN", message, elements, hint))
+        for (message, hint), elements in self._changed.items():
+            self._findings.note(self._issue("WRITTEN_AS", message, elements, hint))
+        self._findings.raise_errors()
+        return Report(tuple(self._findings.warnings))
 
-    def _where(self, element: str) -> Location:
-        return Location(element=f"robot[{self.robot}]/{element}".rstrip("/"))
+    def _issue(self, code: str, message: str, elements: Sequence[str], hint: str | None) -> Issue:
+        unique = [*dict.fromkeys(elements)]
+        places = f" (at {len(unique)} places: {listed(unique)})" if len(unique) > 1 else ""
+        where = Location(element=f"robot[{self.robot}]/{elements[0]}".rstrip("/"))
+        return Issue(code, message + places, where, hint)
 
 
 def report_attachments(log: WritingLog, tree: Tree, kept: Sequence[str] = ()) -> None:
@@ -107,7 +116,7 @@ class MeshFolder:
 
 
 def _obj_text(shape: Polytope) -> str:
-    vertices = [f"v {number_text(vertex)}" for vertex in shape.vertices]
+    vertices = [f"v {numbers_text(vertex)}" for vertex in shape.vertices]
     faces = [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in shape.triangles]
     return "\n".join([*vertices, *faces]) + "\n"
 

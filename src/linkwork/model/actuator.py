@@ -30,10 +30,10 @@ class Actuator:
 
     An actuator acts on joints or on a frame.  On joints, ``joints`` lists names with the ``gear`` of each of the
     joint's velocities, and l = offset + Σ gear · φ, where φ (nv) are the joint's tangent coordinates from its zero; the
-    joint force is gear · f.  Several joints form a tendon.  On a frame, the wrench f · wrench acts on ``frame``, where
-    ``wrench`` is (moment; force) in the axes of the frame and at its origin.  The opposite wrench acts on the frame
-    ``relative_to``; l is then wrench · (the pose of ``frame`` relative to it, as rotation vector and position).
-    Without it l = 0.
+    joint force is gear · f.  Several joints form a tendon.  On a frame, the wrench f · wrench acts on ``frame``, at its
+    origin, where ``wrench`` is (moment; force) in the axes of the frame; l is the offset, and l̇ the power of the wrench
+    at f = 1.  With ``relative_to`` the wrench is in the axes of that frame, on which the opposite wrench acts, at its
+    own origin, and l = offset + wrench · (the pose of ``frame`` relative to it, as rotation vector and position).
 
     Units: the gain converts u to N or N·m; l is in rad or m, times the gear.  A range without bounds is (−inf, inf).
     The limit on the total force of all actuators on a joint is the joint's ``effort``.
@@ -42,7 +42,7 @@ class Actuator:
     name: str
     joints: tuple[tuple[str, tuple[float, ...]], ...] = ()  # names, each with a gear for every velocity of the joint
     frame: str | None = None
-    wrench: tuple[float, ...] = ()  # (moment; force) at f = 1, in the frame's axes
+    wrench: tuple[float, ...] = ()  # (moment; force) at f = 1, in the axes of ``relative_to``, else of ``frame``
     relative_to: str | None = None
     gain: tuple[float, float, float] = (1.0, 0.0, 0.0)
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)

@@ -137,9 +137,13 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Shape with its pose in the link's frame: see `Shape.at`."""
+    """Shape with its pose in the link's frame: see `Shape.at`.
+
+    ``friction`` is the coefficient of Coulomb friction of its surface, or None if it is not known.
+    """
 
     shape: Shape
     origin: Pose
     name: str = ""
     material: Material | None = None
+    friction: float | None = None

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
+    from linkwork.simulation.actuator_forces import actuator_torque
     from linkwork.simulation.contacts.collision_shape_contacts import ContactPair, ContactScene
     from linkwork.simulation.contacts.contact_materials import ContactMaterial
     from linkwork.simulation.contacts.ground_contact import ContactGround, ContactPoint
@@ -41,6 +42,7 @@ __all__ = [
     "SimulatorState",
     "TouchSensor",
     "actuator_servos",
+    "actuator_torque",
     "check_sensor",
 ]
 
@@ -60,6 +62,7 @@ if not TYPE_CHECKING:
             "linkwork.simulation.sensors.frame_sensors": "IMU RangeSensor TouchSensor",
             "linkwork.simulation.sensors.joint_sensors": "Encoder ForceTorqueSensor",
             "linkwork.simulation.sensors.sensor": "Sensor SensorInput",
+            "linkwork.simulation.actuator_forces": "actuator_torque",
             "linkwork.simulation.servo_actuators": "ServoActuators ServoForces actuator_servos",
             "linkwork.simulation.simulator_state": "SimulatorState",
         },

@@ -81,6 +81,9 @@ class SimulationMethods(RobotBase):
         - "dormand_prince": Dormand-Prince method of fifth order, with substeps of each step for errors of 10⁻⁹;
         - "implicit_midpoint": second order, stable at any step, time-reversible;
         - "implicit_euler": first order, damps modes that are too fast for the step;
+        - "mujoco_euler" and "mujoco_implicitfast": the steps of MuJoCo's integrators of these names, for comparison:
+          like the default method, with springs of the step's start.  Servos have the force of the step's start;
+          implicitfast has their damping at its end;
         - "variational": second order; conserves momenta to rounding, and energy does not drift, also with constraints;
         - "scipy:DOP853", or another solver of `scipy.integrate.solve_ivp`: each environment in Python, step by step
           with errors of 10⁻¹⁰, for comparison (without records, events, sensors and convex contacts).

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public, public_constructor
-from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.pytree import flatten
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.linalg.sparse_dot import is_zero
-from linkwork.expr.scalar.functions import lt, where
 from linkwork.model.actuator import Actuator, bounded
+from linkwork.simulation.actuator_forces import control_values, limited
 
 __all__ = ["ServoActuators", "ServoForces", "actuator_servos"]
 
@@ -36,7 +34,7 @@ class ServoForces:
         left = robot.difference(array(list(q)), array(list(self.position)))
         each = zip(self.force, left, self.velocity, v, self.stiffness, self.damping, self.limit, strict=True)
         forces = [(f + K * e + D * (rate - x), most) for f, e, rate, x, K, D, most in each]
-        return [_limited(tau, most) for tau, most in forces]
+        return [limited(tau, most) for tau, most in forces]
 
 
 @public_constructor
@@ -119,18 +117,7 @@ def actuator_servos(robot: Any, controls: Any) -> ServoActuators:
     that depends on l, with negative stiffness or damping, with a force range that is not symmetric; and for several
     actuators on one velocity of which one has a force range.
     """
-    names = [actuator.name for actuator in robot.actuators]
-    if isinstance(controls, Mapping):
-        for name in controls:
-            if name not in names:
-                raise UnknownNameError("actuator", name, names)
-        u: list[Any] = [controls.get(name, 0.0) for name in names]
-    else:
-        u, _ = flatten(
-            array(controls) if not isinstance(controls, np.ndarray) else controls, "actuator_servos: controls"
-        )
-        if len(u) != len(names):
-            raise ValueError(f"actuator_servos: controls: expected shape ({len(names)},), got {len(u)} values")
+    u = control_values("actuator_servos", robot, controls)
     n = robot.nv
     stiffness, damping, limits = [0.0] * n, [0.0] * n, [0.0] * n
     force: list[Any] = [0.0] * n
@@ -176,11 +163,6 @@ def _on_one_joint(caller: str, actuator: Actuator) -> Any:
     if low != -high:
         raise ValueError(f"{caller}: force_range: expected symmetric bounds, got {(low, high)!r}")
     return actuator.joints
-
-
-def _limited(tau: Any, most: Any) -> Any:
-    """Return a force clipped to its limit; NaN stays NaN unless the limit is zero."""
-    return 0.0 if is_zero(most) else where(lt(tau, -most), -most, where(lt(most, tau), most, tau))
 
 
 def _values(name: str, value: Any, n: int) -> list[Any]:

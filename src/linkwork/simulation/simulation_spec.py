@@ -68,6 +68,11 @@ class SimulationSetup:
         if self.sticks:
             name = friction_law(law).name
             self.bounded(f"friction={name!r}", ", or a law that does not stick, as friction='stribeck'")
+        if METHODS[self.method].as_mujoco and (self.has_constraints or self.robot.tree.has_couplings):
+            what = "constraints" if self.has_constraints else "joints that follow others"
+            raise ValueError(
+                f"simulate: method: {self.method!r} is for robots without {what}; use 'semi_implicit_euler'"
+            )
         if self.limits == "held":
             self.bounded("joint_limit_mode='held'", ", or joint_limit_mode='soft'")
         if self.contacts is not None:
@@ -167,7 +172,7 @@ class SimulationSetup:
     def is_implicit_in_joints(self) -> bool:
         """True if springs that are too stiff for the step are treated implicitly."""
         method = METHODS[self.method]
-        settles = method.damped_within or method.by_action
+        settles = (method.damped_within or method.by_action) and not method.as_mujoco
         return settles and bool(self.passive) and not self.robot.tree.has_couplings
 
     @property

@@ -25,7 +25,7 @@ from linkwork.formats.written_content import (
     report_shape,
     simple_geometries,
 )
-from linkwork.formats.xml_writing import Node, document_text, number_text
+from linkwork.formats.xml_text import Node, number_text, numbers_text, xml_text
 from linkwork.joints import (
     Fixed,
     Floating,
@@ -93,7 +93,7 @@ class _Writer:
         inside = root
         if self.world is not None:
             inside = root.add("world", name=self.world)
-            inside.add("gravity", number_text(self.tree.gravity))
+            inside.add("gravity", numbers_text(self.tree.gravity))
         model = inside.add("model", name=self.tree.name, **self._canonical())
         for link in (*self.described.links, *self.links):
             self._link(model, link)
@@ -112,7 +112,7 @@ class _Writer:
             self._pose(model.add("frame", name=self.mark_names[frame.name], attached_to=carrier), pose, carrier)
         self._report(written)
         report = self.log.report()
-        return document_text(root), report
+        return xml_text(root), report
 
     def _canonical(self) -> dict[str, str]:
         """Return the attribute that names the root link, which the model's frame is fixed to; none if it is first."""
@@ -169,7 +169,7 @@ class _Writer:
             self.log.lost(f"link[{description.name}]/inertial", "first moments of mass without mass are not written")
         node = link.add("inertial")
         if any(center):
-            node.add("pose", number_text([*center, 0.0, 0.0, 0.0]))
+            node.add("pose", numbers_text([*center, 0.0, 0.0, 0.0]))
         node.add("mass", number_text(mass))
         matrix = node.add("inertia")
         for key, value in zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), about.elements(), strict=True):
@@ -180,6 +180,8 @@ class _Writer:
         if shape is None:
             report_shape(self.log, element, geometry)
             return
+        if geometry.friction is not None:
+            self.log.lost(element, "the friction of shapes is not written")
         node = link.add(tag, name=names.new(geometry.name or tag))
         self._pose(node, geometry.origin)
         node.add("geometry").children.append(shape)
@@ -196,22 +198,22 @@ class _Writer:
         if material.rgba is not None:
             colors = node.add("material")
             for key in ("ambient", "diffuse"):
-                colors.add(key, number_text(material.rgba))
+                colors.add(key, numbers_text(material.rgba))
 
     def _shape(self, link: str, shape: Shape) -> Node | None:
         match shape:
             case Box():
-                sizes = {"size": number_text(shape.size)}
+                sizes = {"size": numbers_text(shape.size)}
             case Cylinder() | Capsule() | Cone():
                 sizes = {"radius": number_text(shape.radius), "length": number_text(shape.length)}
             case Sphere():
                 sizes = {"radius": number_text(shape.radius)}
             case Ellipsoid():
-                sizes = {"radii": number_text(shape.radii)}
+                sizes = {"radii": numbers_text(shape.radii)}
             case Mesh():
                 sizes = {"uri": shape.uri}
                 if shape.scale != (1.0, 1.0, 1.0):
-                    sizes["scale"] = number_text(shape.scale)
+                    sizes["scale"] = numbers_text(shape.scale)
             case Polytope() if self.meshes is not None:
                 sizes = {"uri": self.meshes.add(link, shape)}
             case _:
@@ -226,9 +228,9 @@ class _Writer:
         epsilon = Quaternion.of(pose.rotation)
         turned = [*epsilon.vector, epsilon.w]
         if pose.is_identity or turned[:3] == [0.0, 0.0, 0.0]:
-            node.add("pose", number_text([*pose.translation, 0.0, 0.0, 0.0]), **attributes)
+            node.add("pose", numbers_text([*pose.translation, 0.0, 0.0, 0.0]), **attributes)
             return
-        node.add("pose", number_text([*pose.translation, *turned]), **attributes, rotation_format="quat_xyzw")
+        node.add("pose", numbers_text([*pose.translation, *turned]), **attributes, rotation_format="quat_xyzw")
 
     # -- joints
 
@@ -322,7 +324,7 @@ class _Writer:
             node.add("screw_thread_pitch", number_text(kind.pitch * (2.0 * math.pi)))
         for k, axis in enumerate(axes):
             child = node.add("axis" if k == 0 else "axis2")
-            child.add("xyz", number_text(axis))
+            child.add("xyz", numbers_text(axis))
             limit, dynamics = Node("limit"), Node("dynamics")
             for key, numbers in values.items():
                 if numbers[k] != none.get(key, 0.0):
@@ -417,7 +419,7 @@ class _Writer:
         if self.materials:
             log.changed("links", f"colours are written without the names of materials: {listed(self.materials)}")
         if tree.gravity != DEFAULT_GRAVITY and self.world is None:
-            log.lost("gravity", f"a model has no gravity, here {number_text(tree.gravity)} m/s²", "world= writes it")
+            log.lost("gravity", f"a model has no gravity, here {numbers_text(tree.gravity)} m/s²", "world= writes it")
         if tree.inertias_ignored:
             log.changed("", "the robot has no inertias", 'load the file with inertia="ignore"')
         if not described.keeps_order:

@@ -25,7 +25,7 @@ from linkwork.formats.written_content import (
     report_shape,
     simple_geometries,
 )
-from linkwork.formats.xml_writing import Node, document_text, number_text
+from linkwork.formats.xml_text import Node, number_text, numbers_text, xml_text
 from linkwork.joints import (
     Fixed,
     Floating,
@@ -86,7 +86,7 @@ class _Writer:
         self._transmissions(root, joints)
         self._report(written)
         report = self.log.report()
-        return document_text(root), report
+        return xml_text(root), report
 
     def _frames_left_out(self) -> set[str]:
         """Return the frames that another file has, or that the reader of a loop adds itself."""
@@ -114,7 +114,7 @@ class _Writer:
             self.log.lost(f"link[{description.name}]/inertial", "first moments of mass without mass are not written")
         node = link.add("inertial")
         if any(center):
-            node.add("origin", xyz=number_text(center))
+            node.add("origin", xyz=numbers_text(center))
         node.add("mass", value=number_text(mass))
         names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
         node.add("inertia", **{key: number_text(x) for key, x in zip(names, about.elements(), strict=True)})
@@ -124,6 +124,8 @@ class _Writer:
         if shape is None:
             report_shape(self.log, element, geometry)
             return
+        if geometry.friction is not None:
+            self.log.lost(element, "the friction of shapes is not written")
         node = link.add(tag, **({"name": geometry.name} if geometry.name else {}))
         self._origin(node, geometry.origin, element)
         node.add("geometry").children.append(shape)
@@ -135,21 +137,21 @@ class _Writer:
             return
         color = node.add("material", name=material.name)
         if material.rgba is not None:
-            color.add("color", rgba=number_text(material.rgba))
+            color.add("color", rgba=numbers_text(material.rgba))
         if material.texture is not None:
             color.add("texture", filename=material.texture)
 
     def _shape(self, link: str, shape: Shape) -> Node | None:
         match shape:
             case Box():
-                return Node("box", {"size": number_text(shape.size)})
+                return Node("box", {"size": numbers_text(shape.size)})
             case Cylinder() | Capsule():
                 tag = type(shape).__name__.lower()
                 return Node(tag, {"radius": number_text(shape.radius), "length": number_text(shape.length)})
             case Sphere():
                 return Node("sphere", {"radius": number_text(shape.radius)})
             case Mesh():
-                scale = {} if shape.scale == (1.0, 1.0, 1.0) else {"scale": number_text(shape.scale)}
+                scale = {} if shape.scale == (1.0, 1.0, 1.0) else {"scale": numbers_text(shape.scale)}
                 return Node("mesh", {"filename": shape.uri, **scale})
             case Polytope() if self.meshes is not None:
                 return Node("mesh", {"filename": self.meshes.add(link, shape)})
@@ -162,8 +164,8 @@ class _Writer:
         angles = rpy_of(pose.rotation)
         if rotation_error(Rotation.from_rpy(*angles), pose.rotation) > _ORTHONORMAL:
             self.log.lost(element, "the rotation is not orthonormal: the angles of a nearby rotation are written")
-        attributes = {"xyz": number_text(pose.translation)} if any(pose.translation) else {}
-        attributes |= {"rpy": number_text(angles)} if any(angles) else {}
+        attributes = {"xyz": numbers_text(pose.translation)} if any(pose.translation) else {}
+        attributes |= {"rpy": numbers_text(angles)} if any(angles) else {}
         if tag is None:
             node.attributes |= attributes
         else:
@@ -207,7 +209,7 @@ class _Writer:
         node.add("child", link=joint.child)
         axis = kind.normal if isinstance(kind, Planar) else getattr(kind, "axis", None)
         if axis is not None and tuple(axis) != (1.0, 0.0, 0.0):
-            node.add("axis", xyz=number_text(axis))
+            node.add("axis", xyz=numbers_text(axis))
         self._limit(node, element, joint)
         self._dynamics(node, element, joint)
         if joint.mimic is not None:
@@ -234,7 +236,7 @@ class _Writer:
             if any(map(math.isfinite, bounds)):
                 self.log.lost(element, f"the limits of a {kind.type_name()} joint are not written")
         elif not limits.enabled and any(map(math.isfinite, (*limits.lower, *limits.upper))):
-            self.log.lost(element, f"bounds without effect are not written: {limits.lower[0]!r}, {limits.upper[0]!r}")
+            self.log.lost(element, "bounds without effect are not written")
         if kind.nv != 1:
             return
         kept = {"effort": _bound(limits.effort[0]), "velocity": _bound(limits.velocity[0])}
@@ -255,9 +257,9 @@ class _Writer:
             self.log.lost(element, "damping and friction without effect are not written")
         values = {} if joint.dynamics == "none" else {"damping": joint.damping[0], "friction": joint.friction[0]}
         if drive.static_friction not in ((), joint.friction):
-            self.log.lost(element, f"the static friction {drive.static_friction[0]!r} is not written")
+            self.log.lost(element, "the static friction is not written")
         if drive.friction_velocity not in ((), (FRICTION_VELOCITY,)):
-            self.log.lost(element, f"the scale {drive.friction_velocity[0]!r} of the law of friction is not written")
+            self.log.lost(element, "the velocity scale of the law of friction is not written")
         rest = kind.difference(kind.zero(), drive.rest)[0] if drive.rest else 0.0
         for key, given in (("armature", drive.armature), ("spring_stiffness", drive.stiffness)):
             values[key] = given[0] if given else 0.0
@@ -286,7 +288,7 @@ class _Writer:
             self._origin(node.add(tag, link=end[0]), end[1], element, tag=None)
         axis = kind.normal if isinstance(kind, Planar) else getattr(kind, "axis", None)
         if axis is not None:
-            node.add("axis", xyz=number_text(axis))
+            node.add("axis", xyz=numbers_text(axis))
         limits = {
             key: number_text(values[0])
             for key, values in (
@@ -342,7 +344,7 @@ class _Writer:
             actuator = node.add("actuator", name=name)
             actuator.add("hardwareInterface", "hardware_interface/EffortJointInterface")
             if ratio not in ((), (1.0,)):
-                actuator.add("mechanicalReduction", number_text(ratio))
+                actuator.add("mechanicalReduction", number_text(ratio[0]))
 
     # -- the report
 
@@ -357,7 +359,7 @@ class _Writer:
                     f"joint[{base}]", f"the name of the floating base is not written: it is {FLOATING_BASE!r} then"
                 )
         if tree.gravity != DEFAULT_GRAVITY:
-            log.lost("gravity", f"URDF has no gravity, here {number_text(tree.gravity)} m/s²", "load it with gravity=")
+            log.lost("gravity", f"URDF has no gravity, here {numbers_text(tree.gravity)} m/s²", "load it with gravity=")
         if tree.inertias_ignored:
             log.changed("", "the robot has no inertias", 'load the file with inertia="ignore"')
         if not described.keeps_order:

@@ -7,7 +7,7 @@ Sources: Denavit and Hartenberg, A kinematic notation for lower-pair mechanisms,
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, Self, Unpack
 
@@ -25,6 +25,7 @@ from linkwork.parts.construction.link import Link, Part, tree_of_parts
 from linkwork.parts.construction.robot_loading import (
     BuildOptions,
     LoadOptions,
+    Mimicry,
     Options,
     read_robot,
     read_robot_string,
@@ -52,6 +53,29 @@ class Constructors(RobotBase):
     def from_urdf_string(cls, text: str | bytes, **options: Unpack[LoadOptions]) -> Self:
         """Return the robot of a text in URDF; the options are those of `linkwork.load`."""
         return cls(read_robot_string(text, Options.of("from_urdf_string", options)))
+
+    @classmethod
+    def from_mujoco(
+        cls,
+        model: Any,
+        *,
+        floating_base: bool | None = None,
+        gravity: Sequence[float] | None = None,
+        strict: bool = False,
+        mimic: Mimicry = "free",
+    ) -> Self:
+        """Return the robot of a compiled model of MuJoCo (`mujoco.MjModel`), or of a specification (`mujoco.MjSpec`).
+
+        It reads the arrays of the model as they are, so changes of the model in Python count.  The options are those
+        of `linkwork.load`; ``floating_base`` is by default as the model says.  ``robot.report`` lists what the robot
+        does not have of the model.
+
+        Raises TypeError for another type, ModelError for a model that linkwork cannot read.
+        """
+        from linkwork.formats.mjcf.mjcf_reader import describe_model
+
+        options = Options(floating_base=floating_base, gravity=gravity, strict=strict, mimic=mimic)
+        return cls(options.tree(describe_model(model, floating_base=options.floating_base)))
 
     @classmethod
     def build(

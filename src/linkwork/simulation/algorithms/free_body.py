@@ -80,39 +80,42 @@ class FreeBody:
         return Omega, turned(Omega * h)
 
 
-def free_bodies(tree: Tree) -> list[FreeBody]:
-    """Return the floating bodies of a tree, whose velocities are twists."""
+def free_bodies(tree: Tree, flying: bool = True) -> list[FreeBody]:
+    """Return the floating bodies of a tree, whose velocities are twists.
+
+    With ``flying=False`` a body that carries no others is treated like one that does.
+    """
     carrying = {p for _, p, _ in tree.outward()}
     bodies = {body.joint_name: (i, body) for i, body in tree.stacked() if body.parent == WORLD}
     result = []
     for place in CurveSpace.of(tree).joints:
         i, body = bodies.get(place.name, (WORLD, None))
         if body is not None and place.has_twist:
-            result.append(FreeBody(place, None if i in carrying else body.rotor @ body.inertia))
+            result.append(FreeBody(place, body.rotor @ body.inertia if flying and i not in carrying else None))
     return result
 
 
-def pushed_rates(tree: Tree, v: Scalars) -> list[Any]:
+def pushed_rates(tree: Tree, v: Scalars, flying: bool = True) -> list[Any]:
     """Return v (nv) with zeros for the velocities of free bodies whose gyroscopic terms are in the flight.
 
-    For a body that carries others, only the linear velocity is zero.
+    For a body that carries others, only the linear velocity is zero.  ``flying`` is that of `free_bodies`.
     """
     result = list(v)
-    for body in free_bodies(tree):
+    for body in free_bodies(tree, flying):
         begin = body.place.v + (3 if body.inertia is None else 0)
         end = body.place.v + 6
         result[begin:end] = [0.0] * (end - begin)
     return result
 
 
-def flown(tree: Tree, q: Scalars, u: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
+def flown(tree: Tree, q: Scalars, u: Scalars, h: Any, flying: bool = True) -> tuple[list[Any], list[Any]]:
     """Return q and v after a step of h [s] with velocity u (nv), in which free bodies fly.
 
-    The velocities u of free bodies are in their axes at the start of the step.
+    The velocities u of free bodies are in their axes at the start of the step.  ``flying`` is that of `free_bodies`.
     """
     space, v = CurveSpace.of(tree), list(u)
     end = space.integrate(q, [h * x for x in u])
-    for body in free_bodies(tree):
+    for body in free_bodies(tree, flying):
         place = body.place
         end[place.in_q], v[place.in_v] = body.flown(q[place.in_q], u[place.in_v], h)
     return end, v

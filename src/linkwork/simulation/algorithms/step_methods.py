@@ -28,6 +28,8 @@ class StepMethod:
     by_forces: bool = False  # True if it uses the imbalance of forces
     damped_within: bool = False  # True if passive joint forces are those of the step's end, to first order
     adaptive: bool = False  # True if it chooses its own substeps
+    as_mujoco: bool = False  # True if only damping is that of the step's end, and the robot is a tree
+    servos_within: bool = False  # True if the damping of servos is that of the step's end, in such a method
 
     @property
     def solves(self) -> bool:
@@ -37,6 +39,8 @@ class StepMethod:
 
 METHODS = {
     "semi_implicit_euler": StepMethod(semi_implicit_euler, 1, damped_within=True),
+    "mujoco_euler": StepMethod(semi_implicit_euler, 1, damped_within=True, as_mujoco=True),
+    "mujoco_implicitfast": StepMethod(semi_implicit_euler, 1, damped_within=True, as_mujoco=True, servos_within=True),
     "rk4": StepMethod(runge_kutta, 4),
     "dormand_prince": StepMethod(dormand_prince, 5, adaptive=True),
     "implicit_midpoint": StepMethod(implicit_midpoint, 2, by_forces=True),

@@ -205,6 +205,8 @@ def rolled(
         carries = setup.carried(z)
         carried, _ = flatten(() if carries is None else carries, "controller: its state")
         ended, events = RUNNING, state.events
+        if isinstance(tau, ServoForces) and method.as_mujoco:
+            acting, tau = acting.driven_by(tau, list(state.q), list(state.v))
         stepped = isinstance(tau, ServoForces) or setup.is_bounded  # the step's program solves for constraint forces
         held = setup.no_constraint_forces if stepped else ()
         forces_at_first = state.tau if isinstance(tau, ServoForces) else array(list(tau))
@@ -250,7 +252,7 @@ def rolled(
         form = None if setup.controller is None else command_form(setup)
         frames = tuple((frame, axes) for frame, axes, _ in setup.wrenches) + (() if form is None else form.wrenches)
         start = start._replace(wrenches=tuple(array([0.0] * 6) for _ in frames))
-        if setup.is_bounded or (form is not None and form.servos):
+        if setup.is_bounded or (form is not None and form.servos and not method.as_mujoco):
             none = setup.no_constraint_forces
             start = start._replace(motion=(array([0.0] * setup.robot.nv), none))
     if setup.events:
@@ -338,7 +340,8 @@ def commanded(
     tau, more = split_command(setup.robot, command)
     wrenches += more
     if isinstance(tau, ServoActuators):
-        setup.bounded("a controller that returns ServoActuators")
+        if not METHODS[setup.method].as_mujoco:
+            setup.bounded("a controller that returns ServoActuators")
         servos = tau.of(setup.robot)
         return (servos.now(setup.robot, state.q, state.v) if now else servos), z, wrenches
     scalars, _ = flatten(array(tau), "controller: its result")

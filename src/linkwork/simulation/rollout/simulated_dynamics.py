@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from linkwork.dynamics.algorithms.mass_matrix_inverse import FactoredInverse
 from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import lt, where
+from linkwork.expr.scalar.functions import fabs, lt, where
 from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
 from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, DryFriction, FrictionLaw, friction_law
 from linkwork.simulation.algorithms import METHODS, MotionSystem
@@ -54,6 +54,7 @@ class SimulatedDynamics:
     limits: str | JointStops | None = None
     wrenches: tuple[tuple[str, str, Any], ...] = ()  # external wrenches: frame, axes, (moment; force)
     friction: str | FrictionLaw = DEFAULT.name  # law of dry friction in joints
+    servos: ServoForces | None = None  # whose damping is that of the step's end, and whose forces are in τ
 
     @classmethod
     def of(cls, setup: SimulationSetup, parameters: Any, h: Any, closely: bool = False) -> SimulatedDynamics:
@@ -122,8 +123,20 @@ class SimulatedDynamics:
         if not method.damped_within or self.robot.tree.has_couplings:
             by_forces = method.by_forces and not self.robot.constraints  # their forces are part of accelerations
             return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
-        flying = partial(flown, moving.tree)
+        flying = partial(flown, moving.tree, flying=not method.as_mujoco)
         return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
+
+    def driven_by(self, servos: ServoForces, q: Scalars, v: Scalars) -> tuple[SimulatedDynamics, list[Any]]:
+        """Return the dynamics of a step of MuJoCo's integrators with servos, and their joint forces (nv) at its start.
+
+        Servos whose forces are at their limits do not resist the step's change of velocity.
+        """
+        tau = servos.now(self.robot, q, v)
+        if not METHODS[self.method].servos_within:
+            return self, tau
+        each = zip(tau, servos.damping, servos.limit, strict=True)
+        damping = [0.0 if is_zero(d) else where(lt(fabs(f), most), d, 0.0) for f, d, most in each]
+        return replace(self, servos=replace(servos, damping=damping)), tau
 
     def _stopped(self, tau: Scalars, q: Scalars, v: Scalars) -> list[Any]:
         """Return the joint forces τ (nv) plus those of external wrenches and of compliant stops."""
@@ -153,16 +166,19 @@ class SimulatedDynamics:
 
             (M + h D + h² K (1 + 3 g)/4) v̇ = τ + τ_p − b − g h K v.
 
-        τ_p are the passive forces, and g are the implicit shares of the springs K (`spring_steps`).  Passive forces of
+        τ_p are the passive forces, and g are the implicit shares of the springs K (`spring_steps`).  MuJoCo's
+        integrators are (M + h D) v̇ = τ + τ_p − b, where D may include the damping of servos.  Passive forces of
         a joint depend on that joint only, so D and K are on the diagonal, like armature.
         """
-        I, still = self._of_joints("armature"), array([0.0] * self.robot.nv)
+        still = array([0.0] * self.robot.nv)
+        I = self._of_joints("armature") if self.passive else list(still)
         without = dict.fromkeys(("damping", "friction", "stiffness"), still)
         others = {key: x for key, x in self.parameters.items() if key.partition(":")[0] not in (*without, "armature")}
 
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
-            at, held, rates = array(list(q)), pushed(q, v), array(pushed_rates(self.robot.tree, v))
-            if not self.passive:
+            flying = not METHODS[self.method].as_mujoco
+            at, held, rates = array(list(q)), pushed(q, v), array(pushed_rates(self.robot.tree, v, flying))
+            if not self.passive and self.servos is None:
                 return list(moving.forward_dynamics(at, rates, held))
             extra, own, rows = self._resisting(moving, at, array(list(v)))
             heavier = array([a + b for a, b in zip(I, extra, strict=True)])
@@ -234,6 +250,12 @@ class SimulatedDynamics:
         too stiff for the step.
         """
         K = self._of_joints("stiffness")
+        if METHODS[self.method].as_mujoco:
+            none = [0.0] * self.robot.nv
+            damping = self._of_joints("damping") if self.passive else none
+            driven = none if self.servos is None else self.servos.damping
+            extra = [self.h * (a + b) for a, b in zip(damping, driven, strict=True)]
+            return extra, passive_force(moving.tree, q, v, self.law) if self.passive else none, []
         slopes = [slope for slope, _, _ in self._slopes(v)]
         shares = implicit_shares(self.robot, K, self.h)
         extra = [

@@ -1,0 +1,125 @@
+"""A compiled model of MuJoCo with unique names of its parts, their source locations and the findings about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from linkwork._util.messages import listed, printable, quoted
+from linkwork.errors import Issue, Location
+from linkwork.spatial import Pose, Rotation, Vec3
+
+__all__ = ["WORLD_LINK", "CompiledModel", "Names", "pose_of"]
+
+WORLD_LINK = "world"  # name of body 0 of every model
+
+Lines = Mapping[tuple[str, str], Location]  # of named elements, by tag and name
+
+
+class Names:
+    """Unique names of one kind of things: those of the file first, then invented ones."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.taken = set(taken)
+
+    def new(self, wanted: str) -> str:
+        """Return the wanted name, followed by "_" as often as necessary to make it new."""
+        while wanted in self.taken:
+            wanted += "_"
+        self.taken.add(wanted)
+        return wanted
+
+
+class CompiledModel:
+    """A model (`mujoco.MjModel`), the names that its parts have in linkwork, and the issues found.
+
+    A part without a name has its kind and its index in the model: "body3", "joint2", "geom7".
+    """
+
+    def __init__(self, model: Any, file: str | None = None, lines: Lines | None = None) -> None:
+        import mujoco
+
+        self.mujoco, self.model, self.file, self.lines = mujoco, model, file, lines or {}
+        self.issues: list[Issue] = []
+        self.bodies = self.own_names("body", model.nbody)
+        self.joints = self.own_names("joint", model.njnt)
+        self.geoms = self.own_names("geom", model.ngeom)
+        self.frame_names = Names(self.bodies)  # links, frames and points
+        self.joint_names = Names(self.joints)  # joints and constraints
+        self.sites: list[str] = []  # names of the frames of the sites, set by `sites_as_frames`
+        flags = model.opt.disableflags
+        off = {self.word(bit) for bit in mujoco.mjtDisableBit.__members__.values() if int(bit) & flags}
+        self.disabled = off | ({"spring", "damper"} if "passive" in off else set())
+
+    # -- names and words
+
+    def own_names(self, kind: str, count: int) -> list[str]:
+        """Return the names of all objects of a kind, such as "body", made unique."""
+        given = [self.given_name(kind, i) for i in range(count)]
+        names = Names(given)
+        return [name or names.new(f"{kind}{i}") for i, name in enumerate(given)]
+
+    def given_name(self, kind: str, i: int) -> str:
+        """Return the name of an object in the model, or "" if it has none."""
+        name: str | None = self.mujoco.mj_id2name(self.model, self.mujoco.mju_str2Type(kind), i)
+        return name or ""
+
+    def word(self, value: Any) -> str:
+        """Return the word for a member of MuJoCo's enumerations: "hinge" for mjtJoint.mjJNT_HINGE."""
+        return str(value.name).partition("_")[2].lower()
+
+    def kind(self, enumeration: str, value: int) -> str:
+        """Return the word for a value of an enumeration, such as "mjtJoint"; its number if it is unknown."""
+        try:
+            return self.word(getattr(self.mujoco, enumeration)(value))
+        except ValueError:
+            return str(value)
+
+    def array(self, name: str, default: Any = ()) -> Any:
+        """Return a field of the model as lists and numbers, or the default if this MuJoCo does not have it."""
+        value = getattr(self.model, name, None)
+        return default if value is None else value.tolist() if hasattr(value, "tolist") else value
+
+    # -- findings
+
+    def where(self, kind: str, name: str, inside: str = "") -> Location:
+        """Return the location of an element: its line, if it has a name in the file, and its path."""
+        step = f"{kind}[{printable(name)}]"
+        path = f"mujoco/{inside}{step}"
+        known = self.lines.get((kind, name)) or (self.lines.get(("freejoint", name)) if kind == "joint" else None)
+        if known is None:
+            return Location(self.file, None, None, path)
+        return Location(known.file, known.line, known.column, path)
+
+    def of_body(self, kind: str, name: str, body: int) -> Location:
+        """Return the location of an element inside a body."""
+        inside = "worldbody/" if body == 0 else f"body[{printable(self.bodies[body])}]/"
+        return self.where(kind, name, inside)
+
+    def ignored(self, message: str, where: Location | None = None, hint: str | None = None) -> None:
+        """Note something that does not act on the dynamics."""
+        self.issues.append(Issue("IGNORED", message, where or Location(self.file), hint))
+
+    def unsupported(self, message: str, where: Location | None = None, hint: str | None = None) -> None:
+        """Warn of something that acts on the dynamics and is not taken."""
+        self.issues.append(Issue("UNSUPPORTED", message, where or Location(self.file), hint))
+
+    def ignored_all(self, what: str, names: Sequence[str]) -> None:
+        """Note several things of a kind together, if there are any."""
+        if names:
+            self.ignored(f"{what} {'is' if len(names) == 1 else 'are'} not taken: {listed(names)}")
+
+    def title(self, kind: str, name: str) -> str:
+        """Return a thing's name in messages."""
+        return f"{kind} {quoted(name)}"
+
+
+def pose_of(position: Sequence[float], quaternion: Sequence[float]) -> Pose:
+    """Return the pose with a position [m] and a unit quaternion (w, x, y, z)."""
+    if tuple(quaternion) == _NO_TURN and not any(position):
+        return Pose.identity()
+    turn = Rotation.identity() if tuple(quaternion) == _NO_TURN else Rotation.from_quaternion(*quaternion)
+    return Pose(turn, Vec3.of(position))
+
+
+_NO_TURN = (1.0, 0.0, 0.0, 0.0)

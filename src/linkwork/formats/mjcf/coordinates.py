@@ -1,0 +1,201 @@
+"""Maps between the coordinates of a robot and those of the MuJoCo model from which it was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.checked_arguments import public
+from linkwork.formats.mjcf.compiled_model import CompiledModel
+from linkwork.joints import Floating
+from linkwork.model.tree import Tree
+from linkwork.spatial.arguments import checked_array
+
+__all__ = ["MujocoCoordinates"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Joint:
+    """A joint of the model that the robot has: slices of its coordinates in the model and in the robot."""
+
+    qpos: slice
+    qvel: slice
+    q: slice
+    v: slice
+    floating: bool
+    ratio: float  # of its coordinate to that in q, which is another joint's if they are coupled
+    offset: float
+
+
+@public
+class MujocoCoordinates:
+    """Maps between q, v and controls of a robot, and qpos, qvel and ctrl of its MuJoCo model.
+
+    The orders of joints differ where MuJoCo's depth-first order does.  Hinges, slides and ball joints have equal
+    coordinates.  A free joint has (position, quaternion) in qpos and (quaternion, position) in q.  Its qvel is
+    (velocity of the origin in the world's axes, angular velocity in the body's axes), and its v is (angular velocity;
+    velocity of the origin), both in the body's axes.  Joints that the robot does not have, such as a base that was
+    fixed, keep their qpos0.
+
+    All functions accept leading axes.  Raises TypeError for a model that is not a `mujoco.MjModel`, and ValueError for
+    arrays of another shape.
+
+    >>> import mujoco  # doctest: +SKIP
+    >>> model = mujoco.MjModel.from_xml_path("arm.xml")  # doctest: +SKIP
+    >>> robot = lw.Robot.from_mujoco(model)  # doctest: +SKIP
+    >>> maps = lw.formats.MujocoCoordinates(robot, model)  # doctest: +SKIP
+    >>> q = maps.q(data.qpos)  # doctest: +SKIP
+    """
+
+    def __init__(self, robot: Any, model: Any) -> None:
+        import mujoco
+
+        if not isinstance(model, mujoco.MjModel):
+            raise TypeError(f"MujocoCoordinates: model: expected a mujoco.MjModel, got {type(model).__name__}")
+        tree: Tree = robot if isinstance(robot, Tree) else robot.tree
+        source = CompiledModel(model)
+        self._nq, self._nv, self._nu = tree.nq, tree.nv, len(tree.actuators)
+        self._qpos0 = np.array(model.qpos0)
+        self._sizes = model.nq, model.nv, model.nu
+        self._neutral = np.array([x for _, body in tree.stacked() for x in body.joint.zero()])
+        self._joints = tuple(_joints(source, tree))
+        index = {actuator.name: k for k, actuator in enumerate(tree.actuators)}
+        addresses = source.array("actuator_ctrladr", [*range(model.nu)])
+        names = source.own_names("actuator", len(addresses))
+        pairs = [(at, index[name]) for at, name in zip(addresses, names, strict=True) if name in index]
+        self._ctrl, self._controls = (np.array([pair[k] for pair in pairs], dtype=int) for k in (0, 1))
+
+    def q(self, qpos: ArrayLike) -> np.ndarray:
+        """Return the robot's q (..., nq) from the model's qpos."""
+        given = self._read("q", "qpos", qpos, self._sizes[0])
+        result = np.empty((*given.shape[:-1], self._nq))
+        result[...] = self._neutral
+        for one in self._joints:
+            own = given[..., one.qpos]
+            if one.floating:
+                result[..., one.q] = np.concatenate([own[..., 3:], own[..., :3]], axis=-1)
+            elif one.ratio == 1.0 and one.offset == 0.0:
+                result[..., one.q] = own
+        return result
+
+    def qpos(self, q: ArrayLike) -> np.ndarray:
+        """Return the model's qpos from the robot's q (..., nq)."""
+        given = self._read("qpos", "q", q, self._nq)
+        result = np.empty((*given.shape[:-1], self._sizes[0]))
+        result[...] = self._qpos0
+        for one in self._joints:
+            own = given[..., one.q]
+            if one.floating:
+                result[..., one.qpos] = np.concatenate([own[..., 4:], own[..., :4]], axis=-1)
+            elif one.ratio == 1.0 and one.offset == 0.0:
+                result[..., one.qpos] = own
+            else:
+                result[..., one.qpos] = one.ratio * own + one.offset
+        return result
+
+    def velocity_map(self, q: ArrayLike) -> np.ndarray:
+        """Return the matrix T (..., model.nv, nv) with qvel = T v, at the robot's q.
+
+        Joint forces of the model are mapped by its transpose: τ = Tᵀ qfrc.
+        """
+        given = self._read("velocity_map", "q", q, self._nq)
+        result = np.zeros((*given.shape[:-1], self._sizes[1], self._nv))
+        for one in self._joints:
+            block = result[..., one.qvel, one.v]
+            if one.floating:
+                block[..., 0:3, 3:6] = _rotations(given[..., one.q][..., :4])
+                block[..., 3:6, 0:3] = np.eye(3)
+            else:
+                block[...] = one.ratio * np.eye(one.v.stop - one.v.start)
+        return result
+
+    def velocity_map_rate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """Return Ṫ (..., model.nv, nv), the rate of `velocity_map` at velocity v: q̈vel = T v̇ + Ṫ v."""
+        given, rates = (
+            self._read("velocity_map_rate", "q", q, self._nq),
+            self._read("velocity_map_rate", "v", v, self._nv),
+        )
+        result = np.zeros((*np.broadcast_shapes(given.shape[:-1], rates.shape[:-1]), self._sizes[1], self._nv))
+        for one in self._joints:
+            if one.floating:
+                R, w = _rotations(given[..., one.q][..., :4]), rates[..., one.v][..., :3]
+                result[..., one.qvel, one.v][..., 0:3, 3:6] = R @ _cross(w)
+        return result
+
+    def v(self, qpos: ArrayLike, qvel: ArrayLike) -> np.ndarray:
+        """Return the robot's v (..., nv) from the model's qpos and qvel."""
+        given, rates = self.q(qpos), self._read("v", "qvel", qvel, self._sizes[1])
+        result = np.zeros((*np.broadcast_shapes(given.shape[:-1], rates.shape[:-1]), self._nv))
+        for one in self._joints:
+            own = rates[..., one.qvel]
+            if one.floating:
+                R = _rotations(given[..., one.q][..., :4])
+                linear = np.einsum("...ji,...j->...i", R, own[..., :3])
+                result[..., one.v] = np.concatenate([np.broadcast_to(own[..., 3:], linear.shape), linear], axis=-1)
+            elif one.ratio == 1.0 and one.offset == 0.0:
+                result[..., one.v] = own
+        return result
+
+    def qvel(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """Return the model's qvel from the robot's q and v."""
+        rates = self._read("qvel", "v", v, self._nv)
+        return np.asarray((self.velocity_map(q) @ rates[..., None])[..., 0])
+
+    def controls(self, ctrl: ArrayLike) -> np.ndarray:
+        """Return the controls of the robot's actuators, in their order, from the model's ctrl."""
+        given = self._read("controls", "ctrl", ctrl, self._sizes[2])
+        result = np.zeros((*given.shape[:-1], self._nu))
+        result[..., self._controls] = given[..., self._ctrl]
+        return result
+
+    def ctrl(self, controls: ArrayLike) -> np.ndarray:
+        """Return the model's ctrl, with zeros for actuators that the robot does not have."""
+        given = self._read("ctrl", "controls", controls, self._nu)
+        result = np.zeros((*given.shape[:-1], self._sizes[2]))
+        result[..., self._ctrl] = given[..., self._controls]
+        return result
+
+    def _read(self, function: str, name: str, value: ArrayLike, count: int) -> np.ndarray:
+        expected = f"MujocoCoordinates.{function}: {name}: expected numbers (..., {count})"
+        shape = np.shape(value)
+        if not shape or shape[-1] != count:
+            raise ValueError(f"{expected}, got an array of shape {shape}")
+        return np.asarray(checked_array(value, expected, shape))
+
+
+def _joints(source: CompiledModel, tree: Tree) -> list[_Joint]:
+    result = []
+    starts, dofs = source.array("jnt_qposadr"), source.array("jnt_dofadr")
+    for j, name in enumerate(source.joints):
+        if name not in tree.carried:
+            continue
+        i = tree.joint_index(name)
+        body = tree.bodies[i]
+        ratio, offset = (1.0, 0.0) if body.coupling is None else (body.coupling.ratio, body.coupling.offset)
+        qpos, qvel = (slice(x[j], x[j] + n) for x, n in ((starts, body.joint.nq), (dofs, body.joint.nv)))
+        result.append(
+            _Joint(qpos, qvel, tree.q_slices[i], tree.v_slices[i], isinstance(body.joint, Floating), ratio, offset)
+        )
+    return result
+
+
+def _rotations(quaternions: np.ndarray) -> np.ndarray:
+    """Return rotation matrices (..., 3, 3) of unit quaternions (..., 4), scalar first."""
+    w, x, y, z = np.moveaxis(quaternions, -1, 0)
+    rows = [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def _cross(w: np.ndarray) -> np.ndarray:
+    """Return the matrices (..., 3, 3) of the cross product with vectors (..., 3) from the left."""
+    x, y, z = np.moveaxis(w, -1, 0)
+    zero = np.zeros_like(x)
+    rows = [[zero, -z, y], [z, zero, -x], [-y, x, zero]]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

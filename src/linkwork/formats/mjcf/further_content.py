@@ -1,0 +1,69 @@
+"""Content of a compiled model that linkwork does not take, named in the report."""
+
+from __future__ import annotations
+
+from linkwork._util.messages import listed
+from linkwork.formats.mjcf.compiled_model import CompiledModel
+
+__all__ = ["report_further_content"]
+
+_LOOKS = (("camera", "ncam"), ("light", "nlight"), ("skin", "nskin"), ("texture", "ntex"))
+
+
+def report_further_content(source: CompiledModel) -> None:
+    """Report forces that the robot does not have (UNSUPPORTED), and content without effect on motion (IGNORED)."""
+    _forces(source)
+    _flexes_and_plugins(source)
+    _sensors(source)
+    for kind, count in _LOOKS:
+        names = [source.given_name(kind, i) or f"{kind}{i}" for i in range(getattr(source.model, count))]
+        source.ignored_all(f"{kind}s" if len(names) != 1 else kind, names)
+    option = source.model.opt
+    integrator = source.kind("mjtIntegrator", option.integrator)
+    where = source.where("option", "timestep")
+    source.ignored(f"the time step {option.timestep:.6g} s and the integrator {integrator!r} are not taken", where)
+
+
+def _forces(source: CompiledModel) -> None:
+    array, option = source.array, source.model.opt
+    lifted = [source.bodies[i] for i, x in enumerate(array("body_gravcomp")) if x]
+    if lifted:
+        source.unsupported(f"compensation of gravity (gravcomp) is not taken: {listed(lifted)}")
+    if option.density or option.viscosity:
+        values = f"density {option.density:.6g} kg/m³, viscosity {option.viscosity:.6g} Pa·s"
+        source.unsupported(f"forces of the medium are not taken: {values}", source.where("option", "density"))
+    for name, what in (("geom_adhesion", "adhesion of contacts"), ("geom_surfacevel", "surface velocities")):
+        moved = [source.geoms[i] for i, x in enumerate(array(name)) if (any(x) if isinstance(x, list) else x)]
+        if moved:
+            source.unsupported(f"{what} is not taken: {listed(moved)}")
+
+
+def _flexes_and_plugins(source: CompiledModel) -> None:
+    model = source.model
+    for i in range(getattr(model, "nflex", 0)):
+        name = source.given_name("flex", i) or f"flex{i}"
+        message = f"{source.title('flex', name)}: its elasticity and contacts are not taken; its points are bodies"
+        source.unsupported(message, source.where("flex", name, "deformable/"))
+    owners = (
+        ("body", "body_plugin"),
+        ("geom", "geom_plugin"),
+        ("actuator", "actuator_plugin"),
+        ("sensor", "sensor_plugin"),
+    )
+    used: set[int] = set()
+    for kind, field in owners:
+        for i, k in enumerate(source.array(field)):
+            if k < 0:
+                continue
+            used.add(k)
+            name = source.given_name(kind, i) or f"{kind}{i}"
+            message = f"{source.title(kind, name)}: its plugin is not taken"
+            report = source.unsupported if kind in ("body", "actuator") else source.ignored
+            report(message, source.where(kind, name))
+
+
+def _sensors(source: CompiledModel) -> None:
+    names = [source.given_name("sensor", i) or f"sensor{i}" for i in range(source.model.nsensor)]
+    if names:
+        message = f"sensors are not part of a robot: {listed(names)}"
+        source.ignored(message, source.where("sensor", names[0], "sensor/"))

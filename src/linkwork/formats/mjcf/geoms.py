@@ -1,0 +1,174 @@
+"""Geoms of a compiled model as visual and collision shapes of links.
+
+A geom is a collision shape if it can touch anything: if ``contype`` or ``conaffinity`` is not zero, or a contact pair
+names it.  It is a visual shape in the groups 0 to 2, which MuJoCo shows by default.  MuJoCo collides with the convex
+hull of a mesh, so a collision mesh is a `Polytope`.  A visual mesh is a `Mesh` with its file where that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linkwork.formats.mjcf.compiled_model import CompiledModel, pose_of
+from linkwork.model.composite_body import compose
+from linkwork.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    HalfSpace,
+    HeightField,
+    Material,
+    Mesh,
+    Polytope,
+    Shape,
+    Sphere,
+)
+from linkwork.spatial import Pose
+
+__all__ = ["read_shapes"]
+
+_SHOWN_GROUPS = range(3)
+Shapes = tuple[tuple[Geometry, ...], tuple[Geometry, ...]]
+
+
+def read_shapes(source: CompiledModel) -> dict[int, Shapes]:
+    """Return the visual and the collision shapes of each body that has any."""
+    reader = _Reader(source)
+    visuals: dict[int, list[Geometry]] = {}
+    collisions: dict[int, list[Geometry]] = {}
+    for i in range(source.model.ngeom):
+        body = reader.body[i]
+        if reader.collides(i) and (shape := reader.shape(i)) is not None:
+            collisions.setdefault(body, []).append(reader.placed(i, shape))
+        if reader.group[i] in _SHOWN_GROUPS and (seen := reader.seen(i)) is not None:
+            visuals.setdefault(body, []).append(seen)
+    source.ignored_all("geoms whose shape linkwork does not have", reader.without_shape)
+    empty: tuple[Geometry, ...] = ()
+    bodies = visuals | collisions
+    return {i: (tuple(visuals.get(i, empty)), tuple(collisions.get(i, empty))) for i in bodies}
+
+
+class _Reader:
+    """Reader of geoms."""
+
+    def __init__(self, source: CompiledModel) -> None:
+        self.source, array = source, source.array
+        self.kinds = [source.kind("mjtGeom", x) for x in array("geom_type")]
+        self.body, self.group, self.data = array("geom_bodyid"), array("geom_group"), array("geom_dataid")
+        self.pos, self.quat, self.size = array("geom_pos"), array("geom_quat"), array("geom_size")
+        self.contype, self.conaffinity = array("geom_contype"), array("geom_conaffinity")
+        self.friction, self.rgba, self.material = array("geom_friction"), array("geom_rgba"), array("geom_matid")
+        self.materials = array("mat_rgba")
+        self.in_pairs = {*array("pair_geom1"), *array("pair_geom2")}
+        self.without_shape: list[str] = []
+        self.hulls: dict[int, Polytope | None] = {}
+
+    def collides(self, i: int) -> bool:
+        return bool(self.contype[i] or self.conaffinity[i] or i in self.in_pairs)
+
+    def placed(self, i: int, shape: Shape, material: Material | None = None, origin: Pose | None = None) -> Geometry:
+        """Return a shape as geom i: placed in the body, with the geom's name and friction."""
+        origin = pose_of(self.pos[i], self.quat[i]) if origin is None else origin
+        return Geometry(shape, origin, self.source.geoms[i], material, self.friction[i][0])
+
+    def seen(self, i: int) -> Geometry | None:
+        """Return geom i as a visual shape; None for one without a size, or that is transparent."""
+        kind, rgba = self.kinds[i], self.color(i)
+        if kind in ("plane", "hfield") or rgba[3] <= 0.0:
+            return None
+        material = Material(self.name_of_material(i), rgba)
+        if kind in ("mesh", "sdf") and self.data[i] >= 0:
+            uri = self.uri(self.data[i])
+            if uri:
+                k = self.data[i]
+                there = pose_of(self.source.array("mesh_pos")[k], self.source.array("mesh_quat")[k]).inv().formed()
+                origin = compose(pose_of(self.pos[i], self.quat[i]), there)
+                return self.placed(i, Mesh(uri, _three(self.source.array("mesh_scale")[k])), material, origin)
+        shape = self.shape(i)
+        return None if shape is None else self.placed(i, shape, material)
+
+    def color(self, i: int) -> tuple[float, float, float, float]:
+        """Return the colour of geom i: its own, or that of its material if its own is the default."""
+        rgba, k = self.rgba[i], self.material[i]
+        if k >= 0 and rgba == [0.5, 0.5, 0.5, 1.0]:
+            rgba = self.materials[k]
+        r, g, b, a = (min(max(x, 0.0), 1.0) for x in rgba)
+        return r, g, b, a
+
+    def name_of_material(self, i: int) -> str:
+        return self.source.given_name("material", self.material[i]) if self.material[i] >= 0 else ""
+
+    def shape(self, i: int) -> Shape | None:
+        """Return the shape of geom i in its own frame; None if linkwork does not have it."""
+        a, b, c = self.size[i]
+        match self.kinds[i]:
+            case "plane":
+                return HalfSpace()
+            case "sphere":
+                return Sphere(a)
+            case "capsule":
+                return Capsule(a, 2.0 * b)
+            case "ellipsoid":
+                return Ellipsoid((a, b, c))
+            case "cylinder":
+                return Cylinder(a, 2.0 * b)
+            case "box":
+                return Box((2.0 * a, 2.0 * b, 2.0 * c))
+            case "hfield":
+                return self.terrain(self.data[i])
+            case "mesh":
+                hull = self.hull(self.data[i])
+                if hull is not None:
+                    return hull
+        self.without_shape.append(self.source.geoms[i])
+        return None
+
+    def terrain(self, k: int) -> HeightField:
+        """Return height field k, whose rows are along y in MuJoCo."""
+        source, model = self.source, self.source.model
+        rows, columns, first = (source.array(f"hfield_{x}")[k] for x in ("nrow", "ncol", "adr"))
+        x, y, top, _ = source.array("hfield_size")[k]
+        heights = np.array(model.hfield_data[first : first + rows * columns], dtype=float).reshape(rows, columns)
+        return HeightField(top * heights.T, (2.0 * x / (columns - 1), 2.0 * y / (rows - 1)))
+
+    def hull(self, k: int) -> Polytope | None:
+        """Return the convex hull of mesh k, or None for a mesh without volume."""
+        if k not in self.hulls:
+            try:
+                self.hulls[k] = Polytope(self.hull_points(k))  # type: ignore[arg-type]
+            except ValueError:
+                self.hulls[k] = None
+        return self.hulls[k]
+
+    def hull_points(self, k: int) -> np.ndarray:
+        """Return the corners of a mesh's convex hull, or all its vertices where MuJoCo made no hull."""
+        source, model = self.source, self.source.model
+        first, count, graph = (source.array(f"mesh_{x}")[k] for x in ("vertadr", "vertnum", "graphadr"))
+        points = np.array(model.mesh_vert[first : first + count], dtype=float)
+        if graph < 0:
+            return points
+        corners = int(model.mesh_graph[graph])  # then the number of faces, and the address of each corner's edges
+        start = graph + 2 + corners
+        result: np.ndarray = points[np.array(model.mesh_graph[start : start + corners])]
+        return result
+
+    @cached_property
+    def paths(self) -> bytes:
+        paths = getattr(self.source.model, "paths", b"")
+        return paths if isinstance(paths, bytes) else bytes(paths)
+
+    def uri(self, k: int) -> str:
+        """Return the path of a mesh's file, or "" if it is not known."""
+        at = self.source.array("mesh_pathadr")[k]
+        return "" if at < 0 else self.paths[at : self.paths.index(b"\0", at)].decode("utf-8", "replace")
+
+
+def _three(values: Sequence[float]) -> tuple[Any, Any, Any]:
+    x, y, z = values
+    return x, y, z

@@ -1,0 +1,151 @@
+"""Reader of MJCF by MuJoCo's own compiler, and of compiled models of MuJoCo.
+
+The compiler determines the meaning of defaults, classes, includes, frames, copies, attachments, inertias from geoms,
+limits and units.  linkwork reads the arrays of the compiled model.  What it does not take is in the report: IGNORED
+if it does not act on the dynamics, else UNSUPPORTED.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from linkwork.errors import Findings, Issue, Location, ModelError
+from linkwork.formats.file_reading import path_text, read_start, require_path
+from linkwork.formats.mjcf.actuators import read_actuators
+from linkwork.formats.mjcf.bodies_and_joints import read_structure, sites_as_frames
+from linkwork.formats.mjcf.compiled_model import CompiledModel
+from linkwork.formats.mjcf.contact_pairs import read_pairs
+from linkwork.formats.mjcf.equalities import fixed_tendons, read_equalities
+from linkwork.formats.mjcf.further_content import report_further_content
+from linkwork.formats.mjcf.geoms import read_shapes
+from linkwork.formats.mjcf.keyframes import read_keyframes
+from linkwork.formats.mjcf.model_files import ModelFiles, check_files
+from linkwork.model.description import Description
+from linkwork.spatial import Vec3
+
+__all__ = ["describe_model", "read_mjcf"]
+
+_UNNAMED = "MuJoCo Model"  # MuJoCo's name of a model without a name
+
+
+def read_mjcf(
+    path: str | os.PathLike[str],
+    *,
+    strict: bool = False,
+    floating_base: bool | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]] | None = None,
+) -> Description:
+    """Return the description of an MJCF file.
+
+    ``floating_base`` is None for a base that moves as the file says, True to free a base that is welded to the world,
+    and False to fix a base that is free.  Files that the model includes or uses may also be in ``package_dirs``.
+
+    Raises ModelError: PATH_ESCAPE, TOO_LARGE, COMPILER (MuJoCo's message), the errors of XML and of values.
+    """
+    require_path(path)
+    file, findings = path_text(path), Findings(strict=strict)
+    if not read_start(path, 1 << 12).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        message = "expected MJCF, which is XML; linkwork does not open MuJoCo's binary models"
+        hint = "robot = Robot.from_mujoco(mujoco.MjModel.from_binary_path(path)), for a file that you trust"
+        raise ModelError(Issue("WRONG_FORMAT", message, Location(file), hint))
+    roots = [*(package_dirs.values() if isinstance(package_dirs, Mapping) else package_dirs or ())]
+    files = check_files(path, [path_text(root) for root in roots], findings)
+    model, warnings = _compiled(file, files)
+    source = CompiledModel(model, file, files.lines)
+    source.issues += [Issue("IGNORED", f"MuJoCo: {text}", Location(file)) for text in warnings]
+    return _describe(source, findings, floating_base)
+
+
+def describe_model(model: Any, *, floating_base: bool | None = None) -> Description:
+    """Return the description of a compiled model (`mujoco.MjModel`), or of a specification (`mujoco.MjSpec`).
+
+    Raises TypeError for anything else, and ModelError.
+    """
+    import mujoco
+
+    if isinstance(model, mujoco.MjSpec):
+        try:
+            model = model.compile()
+        except Exception as error:
+            _refuse(str(error), None, None)
+    if not isinstance(model, mujoco.MjModel):
+        raise TypeError(f"from_mujoco: model: expected a mujoco.MjModel or MjSpec, got {type(model).__name__}")
+    return _describe(CompiledModel(model), Findings(), floating_base)
+
+
+def _describe(source: CompiledModel, findings: Findings, floating_base: bool | None) -> Description:
+    """Return the description of a model, with the findings about it."""
+    structure = read_structure(source, findings, read_shapes(source), floating_base)
+    findings.raise_errors()
+    frames = sites_as_frames(source)
+    tendons = fixed_tendons(source)
+    equalities = read_equalities(source, structure, tendons)
+    actuators = read_actuators(source, structure, tendons)
+    states = read_keyframes(source, structure, actuators.controls)
+    disabled, enabled = read_pairs(source, structure)
+    report_further_content(source)
+    given = bytes(source.model.names).partition(b"\0")[0].decode("utf-8", "replace")
+    name = given if given.strip() and given != _UNNAMED else ""
+    stem = os.path.splitext(os.path.basename(source.file or ""))[0]
+    gravity = Vec3(0.0, 0.0, 0.0) if "gravity" in source.disabled else Vec3.of(source.model.opt.gravity.tolist())
+    return Description(
+        name or stem or "model",
+        tuple(structure.links),
+        tuple(structure.joints),
+        (*findings.warnings, *source.issues),
+        source.file,
+        (*frames, *actuators.frames),
+        Location(source.file),
+        constraints=tuple(equalities.constraints),
+        actuators=tuple(actuators.actuators),
+        named_configurations=tuple(states),
+        points=tuple(equalities.points),
+        disabled_collisions=disabled,
+        enabled_collisions=enabled,
+        gravity=gravity,
+        base_is_stated=True,
+    )
+
+
+# -- compilation
+
+
+def _compiled(file: str, files: ModelFiles) -> tuple[Any, list[str]]:
+    """Return the compiled model of a file and MuJoCo's warnings.  Raises ModelError (COMPILER)."""
+    import mujoco
+
+    texts: list[str] = []
+    with _ONE_AT_A_TIME:
+        before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(texts.append)  # MuJoCo's own handler writes a file into the working folder
+        try:
+            return mujoco.MjModel.from_xml_path(file), texts
+        except Exception as error:
+            problem = str(error)
+        finally:
+            mujoco.set_mju_user_warning(before)
+    _refuse(problem, file, files)
+
+
+_ONE_AT_A_TIME = threading.Lock()  # the handler of warnings is global
+
+
+def _refuse(text: str, file: str | None, files: ModelFiles | None) -> NoReturn:
+    """Raise the error that MuJoCo's message describes, with the element and the line that it names."""
+    message = " ".join(text.split())
+    found, named = _LINE.search(message), _ELEMENT.search(message)
+    line = int(found[1]) if found and files is not None and files.documents == 1 else None
+    where = Location(file, line, None, named[1] if named else None)
+    if named and files is not None and line is None:
+        places = {(x.file, x.line): x for (_, name), x in files.lines.items() if name == named[1]}
+        if len(places) == 1:
+            where = next(iter(places.values()))
+    raise ModelError(Issue("COMPILER", f"MuJoCo cannot compile the model: {message}", where))
+
+
+_LINE = re.compile(r"\bline (\d+)")
+_ELEMENT = re.compile(r"Element (?:name )?'([^']*)'")

@@ -1,0 +1,177 @@
+"""The files that MuJoCo's compiler would open for a model, checked before it opens them.
+
+MuJoCo opens included files, other models and assets (meshes, height fields, textures, skins) itself.  All of them must
+be inside the folder of the model or a folder that the caller names, also behind symbolic links.  A document that would
+make the compiler allocate very much is refused, too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from linkwork._util.messages import quoted
+from linkwork.errors import Findings, Issue, Location
+from linkwork.formats.file_reading import path_text, read_regular
+from linkwork.formats.xml_document import Budget, Element, parse
+
+__all__ = ["ModelFiles", "check_files"]
+
+_MOST_FILES = 10_000  # included files and assets
+_MOST_BYTES = 2**30  # of all files together
+_MOST_COPIES = 20_000  # of one element, by nested <replicate>
+_LARGEST: dict[str, dict[str, float]] = {  # products of the numbers in an attribute, by element
+    "composite": {"count": 20_000.0},
+    "flexcomp": {"count": 20_000.0},
+    "hfield": {"nrow": 5_000.0, "ncol": 5_000.0},
+    "texture": {"width": 16_384.0, "height": 16_384.0},
+    "numeric": {"size": 1e6},
+    "size": {
+        **dict.fromkeys(("njmax", "nconmax", "nstack", "nuserdata", "nkey"), 1e7),
+        **{f"nuser_{x}": 1e4 for x in ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor")},
+    },
+}
+_FILES = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
+_DIRECTORIES = ("meshdir", "texturedir", "assetdir")
+
+
+@dataclass(slots=True)
+class ModelFiles:
+    """Lines of named elements, by tag and name, and whether the model has more than one document."""
+
+    lines: dict[tuple[str, str], Location] = field(default_factory=dict)
+    documents: int = 0
+    assets: int = 0
+
+
+def check_files(path: str | os.PathLike[str], roots: Iterable[str], findings: Findings) -> ModelFiles:
+    """Read the documents of a model and check every file that they name.
+
+    ``roots`` are folders besides that of the model in which files may be.  Errors: PATH_ESCAPE, TOO_LARGE, and those of
+    reading XML.  A file that does not exist is left to MuJoCo's message.
+    """
+    checker = _Checker(path_text(path), [*roots], findings)
+    checker.documents()
+    return checker.result
+
+
+class _Checker:
+    """Checker of the files of a model."""
+
+    def __init__(self, main: str, roots: list[str], findings: Findings) -> None:
+        self.folder, self.findings = os.path.dirname(os.path.abspath(main)), findings
+        self.roots = [os.path.realpath(folder) for folder in (self.folder, *roots)]
+        self.result, self.bytes, self.elements = ModelFiles(), 0, 0
+        self.waiting = [(main, self.folder)]  # documents, each with the folder of its model
+        self.known: set[str] = set()
+        self.named: list[tuple[Element, str, str, str, str]] = []  # element, file, folders of document and model, name
+        self.directories = {""}
+
+    def documents(self) -> None:
+        budget = Budget()
+        while self.waiting:
+            file, folder = self.waiting.pop()
+            if (true := os.path.realpath(file)) in self.known:
+                continue
+            self.known.add(true)
+            data = read_regular(file, budget.max_bytes)
+            self.count(len(data), Location(file))
+            root = parse(data, file, budget=budget)
+            self.result.documents += 1
+            for element in _every(root):
+                self.look_at(element, file, folder)
+        for element, file, own, folder, name in self.named:
+            self.asset(element, file, own, folder, name)
+        self.findings.raise_errors()
+
+    def look_at(self, element: Element, file: str, folder: str) -> None:
+        attributes = element.attributes
+        where = Location(file, element.line, element.column, element.path if attributes else None)
+        if name := attributes.get("name"):
+            self.result.lines.setdefault((element.tag, name), where)
+        self.check_size(element, where)
+        self.directories.update(attributes[key] for key in _DIRECTORIES if key in attributes)
+        own = os.path.dirname(os.path.abspath(file))
+        for key in _FILES:
+            target = attributes.get(key)
+            if not target:
+                continue
+            if element.tag in ("include", "model") and key == "file":
+                for candidate in self.existing(target, (folder, own), ("",)):
+                    if self.inside(candidate, target, where):
+                        new = os.path.dirname(candidate) if element.tag == "model" else folder
+                        if candidate.lower().endswith((".xml", ".mjcf", ".urdf")) or element.tag == "include":
+                            self.waiting.append((candidate, new))
+            else:
+                self.named.append((element, file, own, folder, target))
+        if len(self.known) + len(self.waiting) + len(self.named) > _MOST_FILES:
+            self.findings.error(Issue("TOO_LARGE", f"the model names more than {_MOST_FILES} files", where))
+            self.findings.raise_errors()
+
+    def asset(self, element: Element, file: str, own: str, folder: str, target: str) -> None:
+        where = Location(file, element.line, element.column, element.path)
+        for candidate in self.existing(target, (folder, own), tuple(sorted(self.directories))):
+            if self.inside(candidate, target, where) and (true := os.path.realpath(candidate)) not in self.known:
+                self.known.add(true)
+                self.result.assets += 1
+                self.count(os.path.getsize(candidate), where)
+
+    def existing(self, target: str, folders: Iterable[str], directories: Iterable[str]) -> list[str]:
+        """Return the files that MuJoCo could mean by a name, each once."""
+        names = {target, os.path.basename(target.replace("\\", "/"))}
+        paths = [os.path.join(folder, between, name) for folder in folders for between in directories for name in names]
+        return [
+            path for path in dict.fromkeys(map(os.path.normpath, paths)) if "\0" not in path and os.path.exists(path)
+        ]
+
+    def inside(self, path: str, target: str, where: Location) -> bool:
+        """Return True if a path is inside a permitted folder; else record the error PATH_ESCAPE."""
+        true = os.path.realpath(path)
+        if any(true == root or true.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots):
+            return True
+        message = f"the file {quoted(target)} is outside of the model's folder {quoted(self.folder)}: not opened"
+        hint = f"permit its folder: load(path, package_dirs=[{os.path.dirname(true)!r}])"
+        self.findings.error(Issue("PATH_ESCAPE", message, where, hint))
+        return False
+
+    def check_size(self, element: Element, where: Location) -> None:
+        """Record the error TOO_LARGE for an element that stands for very many others, or large arrays."""
+        for key, largest in _LARGEST.get(element.tag, {}).items():
+            if _product(element.attributes.get(key, "")) > largest:
+                message = f"{key}: {quoted(element.attributes[key])} is above the limit of {largest:.0f}"
+                self.findings.error(Issue("TOO_LARGE", message, where))
+        if element.tag == "replicate":
+            copies, outer = 1.0, element
+            while outer.parent is not None:
+                copies *= max(1.0, _product(outer.attributes.get("count", ""))) if outer.tag == "replicate" else 1.0
+                outer = outer.parent
+            if copies > _MOST_COPIES:
+                message = f"nested <replicate> make {copies:.0f} copies, more than the limit of {_MOST_COPIES}"
+                self.findings.error(Issue("TOO_LARGE", message, where))
+
+    def count(self, size: int, where: Location) -> None:
+        self.bytes += size
+        if self.bytes > _MOST_BYTES:
+            message = f"the files of the model have more than {_MOST_BYTES} bytes"
+            self.findings.error(Issue("TOO_LARGE", message, where))
+            self.findings.raise_errors()
+
+
+def _every(root: Element) -> Iterator[Element]:
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        yield element
+        stack.extend(reversed(element.children))
+
+
+def _product(text: str) -> float:
+    """Return the product of the numbers in a text that exceed 1; 1 for a text that is none."""
+    result = 1.0
+    for word in text.split():
+        try:
+            result *= max(1.0, float(word))
+        except ValueError:
+            return 1.0
+    return result

@@ -1,0 +1,299 @@
+"""Constraints, springs, collision pairs, actuators and named configurations of a robot as elements of MJCF."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from linkwork._util.messages import quoted
+from linkwork.constraints import Ball, Belt, Constraint, Coupling, Gear, LoopJoint, Rack, Screw, Weld
+from linkwork.force_elements import SpringDamper
+from linkwork.formats.mjcf.joint_elements import BALL, FREE
+from linkwork.formats.xml_text import number_text, numbers_text
+from linkwork.joints import Fixed, Revolute, Spherical
+from linkwork.model.actuator import FREE as UNBOUNDED
+from linkwork.model.actuator import Actuator
+from linkwork.model.body import Body
+from linkwork.model.named_state import NamedState
+from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
+
+if TYPE_CHECKING:
+    from linkwork.formats.mjcf.mjcf_writer import MjcfDocument
+
+__all__ = ["add_actuators", "add_keyframes", "add_relations"]
+
+_ARM = 0.1  # [m] between the two points by which connects replace a hinge
+
+
+def add_relations(document: MjcfDocument) -> None:
+    """Add couplings, constraints, springs and excluded pairs of links."""
+    tree = document.tree
+    for body in tree.bodies:
+        if body.coupling is not None:
+            one = body.coupling
+            _couple(document, None, body.joint_name, one.joint, (one.offset, one.ratio))
+    implied = {companion.name for one in tree.constraints for companion in one.implied_constraints}
+    for constraint in tree.constraints:
+        if not _add_constraint(document, constraint) and constraint.name not in implied:
+            kind = type(constraint).__name__
+            if isinstance(constraint, LoopJoint):
+                kind = f"loop joint of type {constraint.joint.type_name()}"
+            document.lose(f"constraint[{constraint.name}]", f"a constraint of kind {kind}")
+    for element in tree.force_elements:
+        if isinstance(element, SpringDamper):
+            _add_spring(document, element)
+        else:
+            document.lose(f"force_element[{element.name}]", f"a force element of kind {type(element).__name__}")
+    for pair in tree.disabled_collisions:
+        if pair.a not in document.links or pair.b not in document.links:
+            continue  # a link without shapes
+        document.section("contact").add("exclude", body1=pair.a, body2=pair.b)
+    for a, b in tree.enabled_collisions:
+        document.lose("contact", f"that links {quoted(a)} and {quoted(b)} are checked although a joint connects them")
+
+
+def _couple(
+    document: MjcfDocument, name: str | None, joint: str, other: str | None, coefficients: Sequence[float]
+) -> None:
+    """Add the equality q = Σ cₖ q_otherᵏ of two joints with one coordinate, or of one joint and a number."""
+    full = (*coefficients, *(0.0,) * (5 - len(coefficients)))
+    equality = document.section("equality")
+    equality.add("joint", name=name, joint1=joint, joint2=other, polycoef=numbers_text(full))
+
+
+def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
+    """Add a constraint, and return True if MJCF can state it."""
+    match constraint:
+        case Weld():
+            _weld(document, constraint, constraint.frame, constraint.other, constraint.pose)
+        case LoopJoint(joint=Fixed()):
+            _weld(document, constraint, constraint.frame, constraint.relative_to, Pose.identity())
+        case LoopJoint(joint=Spherical()):
+            _connect(document, constraint.name, constraint.frame, constraint.relative_to, [Vec3.zero()])
+        case LoopJoint(joint=Revolute(axis=axis)):
+            points = [Vec3.zero(), axis * _ARM]
+            _connect(document, constraint.name, constraint.frame, constraint.relative_to, points)
+            message = "it is written as two connects, of six rows for the joint's five"
+            document.lose(f"constraint[{constraint.name}]", message)
+        case Ball():
+            tree = document.tree
+            a, b = tree.point(constraint.a), tree.point(constraint.b)
+            one = document.site(f"{constraint.name}_M", a.frame, _at(a.position))
+            other = document.site(f"{constraint.name}_F", b.frame, _at(b.position + constraint.point))
+            document.section("equality").add("connect", name=constraint.name, site1=other, site2=one)
+        case Gear() | Rack() | Screw() | Belt():
+            w_a, w_b = constraint.weights
+            pair = (constraint.offset / w_a, w_b / w_a)
+            _couple(document, constraint.name, constraint.a, constraint.b, pair)
+        case Coupling(function=None):
+            _add_coupling(document, constraint)
+        case _:
+            coefficients = getattr(constraint, "coefficients", None)
+            if type(constraint).__name__ != "PolynomialCoupling" or coefficients is None or len(coefficients) > 5:
+                return False
+            polynomial: Any = constraint
+            _couple(document, constraint.name, polynomial.a, polynomial.b, coefficients)
+    if isinstance(constraint, LoopJoint) and any(
+        math.isfinite(x) for x in (*constraint.lower, *constraint.upper, *constraint.effort, *constraint.velocity_bound)
+    ):
+        document.lose(f"constraint[{constraint.name}]", "the limits of the joint that closes the loop")
+    if isinstance(constraint, LoopJoint) and constraint.resists:
+        document.lose(
+            f"constraint[{constraint.name}]", "damping, friction and springs of the joint that closes the loop"
+        )
+    return True
+
+
+def _weld(document: MjcfDocument, constraint: Constraint, frame: str, other: str, pose: Pose) -> None:
+    """Add a weld of the frame M to the pose X_FM in the frame F (``other``)."""
+    (link_M, X_M), (link_F, X_F) = (document.pose_in_link(name) for name in (frame, other))
+    X = X_F @ pose @ X_M.inv()
+    relative = numbers_text((*X.translation, *Quaternion.of(X.rotation).elements()))
+    document.section("equality").add(
+        "weld",
+        name=constraint.name,
+        body1=link_F,
+        body2=link_M,
+        relpose=relative,
+        anchor=numbers_text(X_M.translation),
+    )
+
+
+def _connect(document: MjcfDocument, name: str, frame: str, other: str, points: Iterable[Vec3]) -> None:
+    """Add a connect for each point (in coordinates of both frames), which is the same in the frames M and F."""
+    for k, point in enumerate(points):
+        own = name if k == 0 else f"{name}_{k + 1}"
+        sites = [document.site(f"{own}_{letter}", end, _at(point)) for letter, end in (("F", other), ("M", frame))]
+        document.section("equality").add("connect", name=own, site1=sites[0], site2=sites[1])
+
+
+def _at(position: Vec3) -> Pose:
+    return Pose(Rotation.identity(), position)
+
+
+def _add_coupling(document: MjcfDocument, constraint: Coupling) -> None:
+    """Add a linear coupling: of one or two joints as an equality of joints, of more as one of a fixed tendon."""
+    (first, weight), *rest = constraint.joints
+    if len(rest) < 2:
+        other, ratio = (rest[0][0], -rest[0][1] / weight) if rest else (None, 0.0)
+        _couple(document, constraint.name, first, other, (constraint.offset / weight, ratio))
+        return
+    tendon = _fixed_tendon(document, constraint.name, constraint.joints)
+    polynomial = numbers_text((constraint.offset, 0.0, 0.0, 0.0, 0.0))
+    document.section("equality").add("tendon", name=constraint.name, tendon1=tendon, polycoef=polynomial)
+
+
+def _fixed_tendon(document: MjcfDocument, name: str, weights: Iterable[tuple[str, float]]) -> str:
+    """Add a fixed tendon, and return its name."""
+    section = document.section("tendon")
+    taken = {node.attributes["name"] for node in section.children}
+    unique = next(
+        text for text in chain([name], (f"{name}_{k}" for k in range(2, len(taken) + 3))) if text not in taken
+    )
+    node = section.add("fixed", name=unique)
+    for joint, weight in weights:
+        node.add("joint", joint=joint, coef=number_text(weight))
+    return unique
+
+
+def _add_spring(document: MjcfDocument, element: SpringDamper) -> None:
+    tree = document.tree
+    ends = []
+    for letter, point in (("a", tree.point(element.a)), ("b", tree.point(element.b))):
+        ends.append(document.site(f"{element.name}_{letter}", point.frame, _at(point.position)))
+    node = document.section("tendon").add(
+        "spatial",
+        name=element.name,
+        stiffness=number_text(element.stiffness),
+        damping=number_text(element.damping),
+        springlength=number_text(element.rest_length),
+    )
+    for site in ends:
+        node.add("site", site=site)
+
+
+# -- actuators
+
+
+def add_actuators(document: MjcfDocument) -> None:
+    """Add the robot's actuators."""
+    for actuator in document.tree.actuators:
+        element = f"actuator[{actuator.name}]"
+        target = _target(document, actuator)
+        if target is None:
+            document.lose(element, f"actuator {quoted(actuator.name)}: MJCF has no transmission like it")
+            continue
+        b0, b1, b2 = actuator.bias
+        gain = actuator.gain
+        if actuator.offset != 0.0:  # MuJoCo's lengths have no offset
+            b0 += b1 * actuator.offset
+            gain = (gain[0] + gain[1] * actuator.offset, *gain[1:])
+        document.section("actuator").add(
+            "general",
+            name=actuator.name,
+            **target,
+            gaintype="fixed" if gain[1:] == (0.0, 0.0) else "affine",
+            gainprm=numbers_text(gain),
+            biastype="none" if (b0, b1, b2) == (0.0, 0.0, 0.0) else "affine",
+            biasprm=numbers_text((b0, b1, b2)),
+            **_range("ctrl", actuator.control_range),
+            **_range("force", actuator.force_range),
+        )
+
+
+def _target(document: MjcfDocument, actuator: Actuator) -> dict[str, str] | None:
+    """Return the attributes of an actuator's transmission; None if MJCF does not have it."""
+    if actuator.frame is not None:
+        moment, force = actuator.wrench[:3], actuator.wrench[3:]
+        site = document.site(f"{actuator.name}_site", actuator.frame, Pose.identity())
+        result = {"site": site, "gear": numbers_text((*force, *moment))}
+        if actuator.relative_to is not None:
+            result["refsite"] = document.site(f"{actuator.name}_refsite", actuator.relative_to, Pose.identity())
+        return result
+    parts = {body.joint_name: (names, parts) for body, names, parts in document.joints}
+    if len(actuator.joints) == 1:
+        ((joint, gears),) = actuator.joints
+        names, kinds = parts[joint]
+        if kinds[0].kind == BALL:
+            return {"joint": names[0], "gear": numbers_text(gears)}
+        if kinds[0].kind == FREE:
+            return None
+        if len(gears) == 1:
+            return {"joint": names[0], "gear": number_text(gears[0])}
+    weights = []
+    for joint, gears in actuator.joints:
+        names, kinds = parts[joint]
+        if kinds[0].kind in (BALL, FREE):
+            return None
+        weights += [(name, gears[part.coordinate]) for name, part in zip(names, kinds, strict=True)]
+    return {"tendon": _fixed_tendon(document, actuator.name, [pair for pair in weights if pair[1] != 0.0])}
+
+
+def _range(kind: str, bounds: tuple[float, float]) -> dict[str, str]:
+    """Return the attributes of a range; a bound that is infinite is written as 1e10."""
+    if bounds == UNBOUNDED:
+        return {}
+    numbers = [max(min(x, 1e10), -1e10) for x in bounds]
+    return {f"{kind}limited": "true", f"{kind}range": numbers_text(numbers)}
+
+
+# -- named configurations
+
+
+def add_keyframes(document: MjcfDocument) -> None:
+    """Add a key for each named configuration."""
+    for state in document.tree.named_configurations:
+        controls = dict(state.controls or ())
+        actuators = [node.attributes["name"] for node in document.section("actuator").children]
+        document.section("keyframe").add(
+            "key",
+            name=state.name,
+            qpos=numbers_text(chain.from_iterable(_qpos(state, *one) for one in document.joints)),
+            qvel=None
+            if state.v is None
+            else numbers_text(chain.from_iterable(_qvel(state, *one) for one in document.joints)),
+            ctrl=None if state.controls is None else numbers_text(controls.get(name, 0.0) for name in actuators),
+        )
+
+
+def _qpos(state: NamedState, body: Body, names: tuple[str, ...], parts: Sequence[Any]) -> list[float]:
+    """Return the coordinates qpos of the parts of a body's joint."""
+    q = _values(state.q, body, body.joint.zero())
+    if parts[0].kind in (BALL, FREE) and len(parts) == 1:
+        X = body.joint.X(q)
+        if parts[0].kind == BALL:
+            return [*Quaternion.of(body.rotor.rotation.T @ X.rotation @ body.rotor.rotation).elements()]
+        X = body.placement @ X @ body.rotor
+        return [*X.translation, *Quaternion.of(X.rotation).elements()]
+    if body.joint.nq != body.joint.nv:  # sine and cosine
+        phi = body.joint.difference(body.joint.zero(), q)
+        return [float(phi[part.coordinate]) for part in parts]
+    return [q[part.coordinate] for part in parts]
+
+
+def _qvel(state: NamedState, body: Body, names: tuple[str, ...], parts: Sequence[Any]) -> list[float]:
+    """Return the velocities qvel of the parts of a body's joint."""
+    q = _values(state.q, body, body.joint.zero())
+    v = _values(state.v or (), body, (0.0,) * body.joint.nv, moving=True)
+    twist = body.joint.twist(q, v)
+    if parts[0].kind == BALL and len(parts) == 1:
+        return [*body.rotor.rotation.inv_act(twist.angular)]
+    if parts[0].kind == FREE:
+        here = body.rotor.inv() @ twist
+        R = (body.placement @ body.joint.X(q) @ body.rotor).rotation
+        return [*(R @ here.linear), *here.angular]
+    rates = body.joint.q_dot(q, v) if body.joint.nq == body.joint.nv else v
+    return [float(rates[part.coordinate]) for part in parts]
+
+
+def _values(
+    pairs: Sequence[tuple[str, Sequence[float]]], body: Body, default: Sequence[float], moving: bool = False
+) -> list[float]:
+    """Return the stated q of a body's joint, or its v if ``moving``; they follow from its master's if it has one."""
+    named = dict(pairs)
+    if body.coupling is not None:
+        own = named.get(body.coupling.joint, default)
+        return body.coupling.v(own) if moving else body.coupling.q(own)
+    return [float(x) for x in named.get(body.joint_name, default)]

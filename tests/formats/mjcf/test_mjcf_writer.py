@@ -1,0 +1,158 @@
+"""Robots written as MJCF: read by MuJoCo, they have the same poses, energies, actuators and constraints."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import joints, robots
+from linkwork.errors import ModelError
+from linkwork.formats.mjcf.mjcf_writer import mjcf_text
+from linkwork.model.named_state import NamedState
+from linkwork.model.random_tree import random_tree
+from linkwork.spatial import Motion, Pose
+
+mujoco = pytest.importorskip("mujoco", reason="MuJoCo is the reader of these files")
+
+KINDS = [kind for kind in joints.ALL if kind not in (joints.Helical, joints.Ellipsoid, joints.Fixed)]
+
+
+def with_state(tree, rng):
+    """The tree with a named configuration "drawn", and its q and v."""
+    free = [np.inf] * 9
+    q, v = {}, {}
+    for body in tree.bodies:
+        nq, nv = body.joint.nq, body.joint.nv
+        q[body.joint_name] = tuple(body.joint.random(rng, [-x for x in free[:nq]], free[:nq], ()).tolist())
+        v[body.joint_name] = tuple(rng.normal(size=nv).tolist())
+    own = {body.joint_name for body in tree.bodies if body.coupling is None}
+    state = NamedState(
+        "drawn", tuple((k, x) for k, x in q.items() if k in own), tuple((k, x) for k, x in v.items() if k in own)
+    )
+    return replace(tree, named_configurations=(state,)), q, v
+
+
+def motion(tree, q, v):
+    """Pose of each link in the world, kinetic and gravitational energy, with floats."""
+    X, V, kinetic = {-1: Pose.identity()}, {-1: Motion.zero()}, 0.0
+    for i, parent, body in tree.outward():
+        master = body.joint_name if body.coupling is None else body.coupling.joint
+        relative = body.X(q[master])
+        X[i] = X[parent] @ relative
+        V[i] = relative.inv() @ V[parent] + sum(
+            (column * x for column, x in zip(body.S(q[master]).columns, v[master], strict=True)), Motion.zero()
+        )
+        kinetic += 0.5 * V[i].dot(body.inertia @ V[i])
+    potential = -sum(
+        tree.gravity.dot(
+            X[f.body].rotation @ (f.placement.rotation @ f.inertia.moment + f.placement.translation * f.inertia.mass)
+            + X[f.body].translation * f.inertia.mass
+        )
+        for f in tree.frames
+    )
+    return {f.name: X[f.body] @ f.placement for f in tree.frames}, kinetic, potential
+
+
+def check(tree, q, v):
+    """Compare the tree with MuJoCo's model of its text, in its only key."""
+    text, report = mjcf_text(tree)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    poses, kinetic, potential = motion(tree, q, v)
+    for name, X in poses.items():
+        body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
+        site = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, name)
+        if body < 0 and site < 0:
+            assert f"link[{name}]" in str(report), name
+            continue
+        position, R = (data.xpos[body], data.xmat[body]) if body >= 0 else (data.site_xpos[site], data.site_xmat[site])
+        assert position == pytest.approx([*X.translation], abs=1e-12)
+        assert R.reshape(3, 3) == pytest.approx(np.array(X.rotation.rows()), abs=1e-12)
+    assert data.energy[0] == pytest.approx(potential, rel=1e-12, abs=1e-12)
+    assert data.energy[1] == pytest.approx(kinetic, rel=1e-12)
+    return model, data, report
+
+
+def is_written(tree):
+    try:
+        mjcf_text(tree)
+    except ModelError:
+        return False
+    return True
+
+
+def stripped(tree):
+    """The tree without springs, whose energy MuJoCo adds to that of gravity."""
+    return replace(tree, bodies=tuple(replace(body, drive=type(body.drive)()) for body in tree.bodies))
+
+
+def test_joints_of_all_types_that_mujoco_has():
+    rng = np.random.default_rng(0)
+    for kind in KINDS:
+        written = 0
+        for _ in range(8):
+            if written == 3:
+                break
+            tree = stripped(random_tree(rng, 3, types=[kind, joints.Revolute], shape="chain"))
+            tree, q, v = with_state(tree, rng)
+            if kind.__name__.startswith(("Composite", "Reversed", "Floating")) and not is_written(tree):
+                continue  # a ball or a free joint inside of another, or not on the world
+            check(tree, q, v)
+            written += 1
+        assert written, kind
+    for kind in (joints.Helical, joints.Ellipsoid):
+        with pytest.raises(ModelError, match="MJCF has no joint of type"):
+            mjcf_text(random_tree(rng, 1, types=[kind]))
+
+
+def test_bundled_robots():
+    rng = np.random.default_rng(1)
+    for name in robots.names():
+        tree, q, v = with_state(stripped(lw.load(name).tree), rng)
+        check(tree, q, v)
+
+
+SCENE = (Path(__file__).parent / "every_element.xml").read_text()
+
+
+def test_a_file_is_read_written_and_read():
+    first = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(SCENE)).tree
+    text, report = mjcf_text(first)
+    second = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(text)).tree
+    assert {issue.code for issue in report.warnings} <= {"NOT_WRITTEN"}
+    for one, other in zip(first.bodies, second.bodies, strict=True):
+        for name in ("name", "parent", "joint_name", "joint", "limits", "damping", "friction", "drive"):
+            assert getattr(one, name) == getattr(other, name), (one.name, name)
+        for name in ("placement", "rotor"):
+            assert near(getattr(one, name), getattr(other, name))
+    assert [frame.name for frame in first.links] == [frame.name for frame in second.links]
+    for frame in first.frames:
+        other = second.frame(frame.name)
+        assert near(frame.placement, other.placement)
+        assert [type(x.shape) for x in frame.collisions] == [type(x.shape) for x in other.collisions]
+        assert [x.friction for x in frame.collisions] == [x.friction for x in other.collisions]
+        inertias = [[x.mass, *x.moment, *x.about.elements()] for x in (frame.inertia, other.inertia)]
+        assert inertias[1] == pytest.approx(inertias[0], rel=1e-14, abs=1e-15)
+    assert second.actuators == first.actuators
+    assert [type(x) for x in second.constraints] == [type(x) for x in first.constraints]
+    assert {frozenset((x.a, x.b)) for x in second.disabled_collisions} == {
+        frozenset((x.a, x.b)) for x in first.disabled_collisions
+    }
+    assert second.gravity == first.gravity
+    for key, again in zip(first.named_configurations, second.named_configurations, strict=True):
+        assert (again.name, again.controls) == (key.name, key.controls)
+        for pairs, others in ((key.q, again.q), (key.v or (), again.v or ())):
+            for (name, values), (same, numbers) in zip(pairs, others, strict=True):
+                assert name == same
+                assert numbers == pytest.approx(values, rel=1e-14, abs=1e-15)
+    with pytest.raises(ModelError, match="NOT_WRITTEN"):
+        mjcf_text(lw.load("arm7").tree, strict=True)  # its velocity limits
+
+
+def near(X, Y):
+    return [*Y.elements()] == pytest.approx([*X.elements()], rel=1e-15, abs=1e-15)
