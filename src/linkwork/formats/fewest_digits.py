@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from linkwork.joints import SphericalEuler
 from linkwork.model.value_check import mass_properties
-from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
+from linkwork.spatial import Inertia, Rotation, Symmetric3, Vec3
+from linkwork.spatial.rotation import cos_sin
 
-__all__ = ["inertial_numbers", "rpy_of"]
+__all__ = ["inertial_numbers", "rotation_error", "rpy_of"]
 
 T = TypeVar("T")
 _DIGITS = (6, 9, 12, 14, 15, 16)
-_ANGLES = SphericalEuler("zyx")
 
 
 def inertial_numbers(inertia: Inertia) -> tuple[float, Vec3, Symmetric3]:
@@ -30,11 +30,30 @@ def inertial_numbers(inertia: Inertia) -> tuple[float, Vec3, Symmetric3]:
 
 
 def rpy_of(rotation: Rotation) -> tuple[float, float, float]:
-    """Return URDF's angles (roll, pitch, yaw) [rad] of a rotation, to rounding also at pitch ±π/2."""
-    yaw, pitch, roll = _ANGLES.configuration_from_pose(Pose(rotation, Vec3.zero()))
-    angles = [float(roll), float(pitch), float(yaw)]
-    roll, pitch, yaw = _shortest(angles, lambda rpy: Rotation.from_rpy(*rpy), rotation)
+    """Return URDF's angles (roll, pitch, yaw) [rad] of a rotation, to rounding also at pitch ±π/2.
+
+    At ±π/2 the yaw is free; near it, the yaw whose angles give the rotation best is chosen.  Every yaw gives the other
+    two by Ry(pitch)·Rx(roll) = Rz(−yaw)·R.
+    """
+    R = rotation.rows()
+    yaws = (math.atan2(R[1][0], R[0][0]), math.atan2(-R[0][1], R[1][1]))
+    candidates = [_with_yaw(R, yaw) for yaw in yaws]
+    best = min(candidates, key=lambda angles: rotation_error(Rotation.from_rpy(*angles), rotation))
+    roll, pitch, yaw = _shortest(best, lambda angles: Rotation.from_rpy(*angles), rotation)
     return roll, pitch, yaw
+
+
+def _with_yaw(R: list[list[float]], yaw: float) -> list[float]:
+    c, s = cos_sin(yaw)
+    x = [c * a + s * b for a, b in zip(*R[:2], strict=True)]
+    y = [c * b - s * a for a, b in zip(*R[:2], strict=True)]
+    return [math.atan2(-y[2], y[1]), math.atan2(-R[2][0], x[0]), yaw]
+
+
+def rotation_error(one: Rotation, other: Rotation) -> float:
+    """Return the largest difference between elements of two rotations."""
+    rows = zip(one.rows(), other.rows(), strict=True)
+    return max(abs(x - y) for row, second in rows for x, y in zip(row, second, strict=True))
 
 
 def _shortest(numbers: list[float], value: Callable[[Sequence[float]], T], exact: T) -> list[float]:

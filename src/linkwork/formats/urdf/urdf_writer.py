@@ -11,11 +11,9 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from linkwork._util.messages import listed, quoted
 from linkwork.constraints import LoopJoint
-from linkwork.formats.fewest_digits import inertial_numbers, rpy_of
+from linkwork.formats.fewest_digits import inertial_numbers, rotation_error, rpy_of
 from linkwork.formats.simple_joints import chain_of, split_joint, with_standard_axes, without_rotor
 from linkwork.formats.tree_description import describe, relative_pose
 from linkwork.formats.written_content import (
@@ -376,11 +374,6 @@ class _Writer:
 
 def _bound(value: float) -> str:
     return number_text(math.copysign(NO_BOUND, value) if math.isinf(value) else value)
-
-
-def rotation_error(one: Rotation, other: Rotation) -> float:
-    """Return the largest difference between elements of two rotations."""
-    return float(np.abs(np.array(one.rows()) - np.array(other.rows())).max())
 
 
 _ORTHONORMAL = 1e-14
