@@ -87,8 +87,8 @@ def split_joint(
     advance = joint.joint.pitch if isinstance(joint.joint, Helical) else None
     for k, (placement, part) in enumerate(chain):
         is_last = k == len(chain) - 1
-        name = joint.name if k == 0 else described.joint_names.new(f"{joint.name}_{k + 1}")
-        child = joint.child if is_last else described.names.new(f"{joint.name}_{k + 1}")
+        name = joint.name if k == 0 else described.names.new(f"{joint.name}_{k + 1}")
+        child = joint.child if is_last else described.names.new(f"{joint.name}_link_{k + 1}")
         if not is_last:
             links.append(LinkDescription(child, Inertia.zero()))
         own = slice(q, q + part.nq), slice(v, v + part.nv)
@@ -150,7 +150,7 @@ def without_rotor(
             turned = kind if isinstance(kind, Fixed) else type(kind)(rotor.rotation.inv_act(kind.axis))
             return [], [replace(joint, joint=turned, placement=compose(joint.placement, rotor), rotor=Pose.identity())]
     middle = described.names.new(f"{joint.name}_M")
-    name, fixed = described.joint_names.new(f"{middle}_fixed"), Fixed()
+    name, fixed = described.names.new(f"{middle}_fixed"), Fixed()
     weld = JointDescription(name, middle, joint.child, fixed, rotor, Limits.none(fixed), (), ())
     return [LinkDescription(middle, Inertia.zero())], [
         replace(joint, child=middle, rotor=Pose.identity()),

@@ -51,8 +51,7 @@ class DescribedTree:
     frames: tuple[str, ...]  # frames of the robot that became links
     added: tuple[str, ...]  # links that the robot does not have
     keeps_order: bool  # True if the order of the joints is that of the robot's q
-    names: Names  # of links and frames
-    joint_names: Names
+    names: Names  # of links, joints and frames
 
 
 def describe(tree: Tree, without: Collection[str] = ()) -> DescribedTree:
@@ -75,9 +74,9 @@ class _Describer:
         self.frames = [frame for frame in tree.frames if frame.name not in without]
         self.names = Names(["world", *(frame.name for frame in tree.frames), *(body.name for body in tree.bodies)])
         self.names.taken |= {point.name for point in tree.points} | {mark.name for mark in tree.directions}
-        joints = [frame.fixed_joint for frame in tree.frames if frame.fixed_joint is not None]
-        loops = [constraint.name for constraint in tree.constraints]
-        self.joint_names = Names([*joints, *loops, *(body.joint_name for body in tree.bodies)])
+        self.names.taken |= {frame.fixed_joint for frame in tree.frames if frame.fixed_joint is not None}
+        self.names.taken |= {constraint.name for constraint in tree.constraints}
+        self.names.taken |= {body.joint_name for body in tree.bodies}
         self.added: list[str] = []
         self.own: dict[int, Frame] = {}  # the frame of each body itself, by index
 
@@ -103,7 +102,6 @@ class _Describer:
             tuple(self.added),
             written == order,
             self.names,
-            self.joint_names,
         )
 
     def _add_own_frames(self) -> None:
@@ -155,7 +153,7 @@ class _Describer:
             carrier = at.get(frame.welded_to or "", at[own])
             if carrier.body != frame.body or carrier is frame:
                 carrier = at[own]
-            name = frame.fixed_joint or self.joint_names.new(f"{frame.name}_fixed")
+            name = frame.fixed_joint or self.names.new(f"{frame.name}_fixed")
             result.append(self._joint(name, carrier, frame, Fixed(), carrier.placement, frame.placement))
         return result
 
