@@ -18,7 +18,7 @@ from linkwork import constraints, joints, shapes
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.errors import ModelError
 from linkwork.formats import loops_text, parse_loops, parse_urdf, urdf_text
-from linkwork.formats.fewest_digits import inertial_numbers, rpy_of
+from linkwork.formats.fewest_digits import inertial_values, rpy_of
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import Following, Limits
 from linkwork.model.random_tree import random_inertia, random_pose, random_tree
@@ -167,7 +167,7 @@ def test_rotations_are_exact_also_at_gimbal_lock() -> None:
 def test_inertias_keep_their_digits() -> None:
     rng = np.random.default_rng(2)
     for _ in range(50):
-        mass, center, about = inertial_numbers(inertia := random_inertia(rng))
+        mass, center, about = inertial_values(inertia := random_inertia(rng))
         again = Inertia.at_center(mass, center, about)
         np.testing.assert_allclose(again.about.elements(), inertia.about.elements(), rtol=1e-15, atol=1e-15 * mass)
         np.testing.assert_allclose([*again.moment], [*inertia.moment], rtol=4e-16)

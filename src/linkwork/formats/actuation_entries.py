@@ -93,7 +93,7 @@ def _by_name(reader: PlainReader, value: Value) -> tuple[tuple[str, tuple[float,
 
 
 def _number_or_list(reader: PlainReader, value: Value) -> tuple[float, ...]:
-    return reader.numbers(value) if isinstance(value.content, list) else (reader.number(value),)
+    return reader.float_list(value) if isinstance(value.content, list) else (reader.number(value),)
 
 
 def _range(reader: PlainReader, value: Value) -> tuple[float, float]:

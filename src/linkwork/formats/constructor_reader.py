@@ -99,7 +99,7 @@ class PlainReader:
             return 0.0
         return value.content
 
-    def numbers(self, value: Value, largest: float = LARGEST) -> tuple[float, ...]:
+    def float_list(self, value: Value, largest: float = LARGEST) -> tuple[float, ...]:
         """Return the numbers in a list of any length, with zeros after errors as in `number`."""
         content = value.content
         if isinstance(content, NumberList) and max(map(abs, content)) <= largest:
@@ -116,7 +116,7 @@ class PlainReader:
         elif len(value.content) != count:
             self.error(value, "ARITY", f"{value.step}: expected {count} numbers, got {len(value.content)}")
         else:
-            return self.numbers(value, largest)
+            return self.float_list(value, largest)
         return (0.0,) * count
 
     # -- poses

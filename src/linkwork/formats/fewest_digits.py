@@ -10,13 +10,13 @@ from linkwork.model.value_check import mass_properties
 from linkwork.spatial import Inertia, Rotation, Symmetric3, Vec3
 from linkwork.spatial.rotation import cos_sin
 
-__all__ = ["inertial_numbers", "rotation_error", "rpy_of"]
+__all__ = ["inertial_values", "rotation_error", "rpy_of"]
 
 T = TypeVar("T")
 _DIGITS = (6, 9, 12, 14, 15, 16)
 
 
-def inertial_numbers(inertia: Inertia) -> tuple[float, Vec3, Symmetric3]:
+def inertial_values(inertia: Inertia) -> tuple[float, Vec3, Symmetric3]:
     """Return the mass [kg], the centre of mass [m], and the rotational inertia about it [kg m²]."""
     mass, center, about = mass_properties(inertia)
     if mass == 0.0:
@@ -53,13 +53,13 @@ def _with_yaw(R: list[list[float]], yaw: float) -> list[float]:
 def rotation_error(one: Rotation, other: Rotation) -> float:
     """Return the largest difference between elements of two rotations."""
     rows = zip(one.rows(), other.rows(), strict=True)
-    return max(abs(x - y) for row, second in rows for x, y in zip(row, second, strict=True))
+    return max(abs(float(x - y)) for row, second in rows for x, y in zip(row, second, strict=True))
 
 
-def _shortest(numbers: list[float], value: Callable[[Sequence[float]], T], exact: T) -> list[float]:
-    """Return the numbers rounded to as few digits as give exactly the same value; unchanged if none do."""
+def _shortest(values: list[float], value: Callable[[Sequence[float]], T], exact: T) -> list[float]:
+    """Return the values rounded to as few digits as give exactly the same value; unchanged if none do."""
     for digits in _DIGITS:
-        rounded = [float(f"{x:.{digits}g}") for x in numbers]
+        rounded = [float(f"{x:.{digits}g}") for x in values]
         if value(rounded) == exact:
             return rounded
-    return numbers
+    return values

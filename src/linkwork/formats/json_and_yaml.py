@@ -101,7 +101,7 @@ class _Reader:
         first = self.peek()
         if first == "[" and (numbers := _NUMBERS.match(self.text, self.at)):
             whole = self.builder.value([], line, column, depth)
-            if self.builder.add_numbers(whole, numbers[0], depth):
+            if self.builder.set_float_list(whole, numbers[0], depth):
                 self.at = numbers.end()
                 return whole
         if first in "[{" and first:
@@ -386,7 +386,7 @@ class Builder:
             message = f"key {quoted(key)} is stated twice; the first is on line {first.line}"
             self.findings.error(Issue("DUPLICATE_KEY", message, Location(self.file, line, column, value.path)))
 
-    def add_numbers(self, inside: Value, text: str, depth: int) -> bool:
+    def set_float_list(self, inside: Value, text: str, depth: int) -> bool:
         """Set the content of ``inside`` to the numbers of a list in a text; return False if one is not finite."""
         zero = self.zero
         numbers = NumberList([float(x) + zero for x in text[1:-1].split(",")])

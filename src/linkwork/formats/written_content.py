@@ -1,9 +1,10 @@
-"""What files of other formats share: the list of losses, shapes in terms of fewer shapes, and hulls as mesh files."""
+"""Parts of several writers: the list of losses, shapes in terms of fewer shapes, and hulls as mesh files."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from linkwork._util.messages import letters, listed, quoted
 from linkwork.errors import Findings, Issue, Location
@@ -56,22 +57,22 @@ class WritingLog:
         return Issue(code, message + places, where, hint)
 
 
-def report_attachments(log: WritingLog, tree: Tree, kept: Sequence[str] = ()) -> None:
+def report_attachments(log: WritingLog, tree: Tree, written: Collection[str] = ()) -> None:
     """Record the points, constraints and other parts of a tree that a format has no element for.
 
-    ``kept`` names the kinds that are in the file or in one beside it, and constraints by their names.
+    ``written`` names the kinds that are in the file or in one beside it, and constraints by their names.
     """
     beside = "loops= writes a file for it beside this one"
-    kinds = {
+    kinds: dict[str, Sequence[Any]] = {
         "points": tree.points,
         "directions": tree.directions,
-        "constraints": [one for one in tree.constraints if one.name not in kept],
+        "constraints": [one for one in tree.constraints if one.name not in written],
         "force_elements": tree.force_elements,
         "actuators": tree.actuators,
         "named_configurations": tree.named_configurations,
     }
     for kind, items in kinds.items():
-        if items and kind not in kept:
+        if items and kind not in written:
             names = listed([item.name for item in items])
             log.lost(kind, f"{log.format} has no {kind.replace('_', ' ')}: {names}", beside)
     pairs = len(tree.disabled_collisions) + len(tree.enabled_collisions)

@@ -81,7 +81,7 @@ class _Robot:
         reader, content = self.reader, root.content
         if not isinstance(content, dict) or "linkwork" not in content:
             got = root.kind if not isinstance(content, dict) else f"the keys {_some(content)}"
-            hint = f'it begins with "linkwork": {VERSION}; Robot.save writes one'
+            hint: str | None = f'it begins with "linkwork": {VERSION}; Robot.save writes one'
             if isinstance(content, dict) and "version" in content:
                 hint = "a loops file goes with a robot's file: lw.load(path, loops=...)"
             reader.error(root, "WRONG_FORMAT", f"expected {_TITLE}, got {got}", hint)
@@ -226,10 +226,9 @@ class _Robot:
         if given is None or not reader.is_object(given, "inertia"):
             return Inertia.zero()
         reader.known(given, _INERTIA_KEYS)
-        parts = [reader.required(given, key) for key in _INERTIA_KEYS]
-        if any(part is None for part in parts):
+        mass, moment, about = (reader.required(given, key) for key in _INERTIA_KEYS)
+        if mass is None or moment is None or about is None:
             return Inertia.zero()
-        mass, moment, about = parts
         numbers = reader.number_list(moment, 3, _LARGE), reader.number_list(about, 6, _LARGE)
         return Inertia(reader.number(mass), Vec3.of(numbers[0]), Symmetric3(*numbers[1]))
 

@@ -94,7 +94,8 @@ def read_geometry(reader: PlainReader, value: Value) -> Geometry | None:
     )
     if len(reader.findings.errors) > errors:
         return None
-    return _made(reader, value, Geometry, {"origin": Pose.identity()} | given)
+    result: Geometry | None = _constructed(reader, value, Geometry, {"origin": Pose.identity()} | given)
+    return result
 
 
 def _read_shape(reader: PlainReader, value: Value) -> Shape | None:
@@ -118,7 +119,7 @@ def _read_shape(reader: PlainReader, value: Value) -> Shape | None:
             "parts": lambda item: _read_parts(reader, item),
         },
     )
-    return _made(reader, value, kind, given) if len(reader.findings.errors) == errors else None
+    return _constructed(reader, value, kind, given) if len(reader.findings.errors) == errors else None
 
 
 def _read_parts(reader: PlainReader, value: Value) -> list[Geometry]:
@@ -134,12 +135,12 @@ def _read_material(reader: PlainReader, value: Value) -> Material | None:
         return None
     errors = len(reader.findings.errors)
     given = reader.arguments(value, Material)
-    return _made(reader, value, Material, given) if len(reader.findings.errors) == errors else None
+    return _constructed(reader, value, Material, given) if len(reader.findings.errors) == errors else None
 
 
-def _made(reader: PlainReader, value: Value, kind: Callable[..., Any], given: dict[str, Any]) -> Any:
+def _constructed(reader: PlainReader, value: Value, kind: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     try:
-        return kind(**given)
+        return kind(**arguments)
     except (TypeError, ValueError) as error:
         reader.error(value, "SHAPE", str(error))
         return None

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from linkwork._util.messages import listed, quoted
 from linkwork.constraints import LoopJoint
-from linkwork.formats.fewest_digits import inertial_numbers
+from linkwork.formats.fewest_digits import inertial_values
 from linkwork.formats.simple_joints import chain_of, split_joint
 from linkwork.formats.tree_description import Names, describe, relative_pose
 from linkwork.formats.written_content import (
@@ -125,7 +125,9 @@ class _Writer:
         Those that SDF reserves are changed.
         """
         names = Names([])
-        links, joints, marks = {}, {}, {}
+        links: dict[str, str] = {}
+        joints: dict[str, str] = {}
+        marks: dict[str, str] = {}
         loops = [one.name for one in self.tree.constraints if isinstance(one, LoopJoint)]
         for kind, own, result in (
             ("link", [link.name for link in (*self.described.links, *self.links)], links),
@@ -164,7 +166,7 @@ class _Writer:
                 self._geometry(node, tag, element, link.name, geometry, names)
 
     def _inertia(self, link: Node, description: LinkDescription) -> None:
-        mass, center, about = inertial_numbers(description.inertia)
+        mass, center, about = inertial_values(description.inertia)
         if mass == 0.0 and any(description.inertia.moment):
             self.log.lost(f"link[{description.name}]/inertial", "first moments of mass without mass are not written")
         node = link.add("inertial")

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from linkwork._util.messages import listed, quoted
 from linkwork.constraints import LoopJoint
-from linkwork.formats.fewest_digits import inertial_numbers, rotation_error, rpy_of
+from linkwork.formats.fewest_digits import inertial_values, rotation_error, rpy_of
 from linkwork.formats.simple_joints import chain_of, split_joint, with_standard_axes, without_rotor
 from linkwork.formats.tree_description import describe, relative_pose
 from linkwork.formats.written_content import (
@@ -107,7 +107,7 @@ class _Writer:
                 self._geometry(node, tag, element, link.name, geometry)
 
     def _inertia(self, link: Node, description: LinkDescription) -> None:
-        mass, center, about = inertial_numbers(description.inertia)
+        mass, center, about = inertial_values(description.inertia)
         if mass == 0.0 and any(description.inertia.moment):
             self.log.lost(f"link[{description.name}]/inertial", "first moments of mass without mass are not written")
         node = link.add("inertial")
