@@ -273,6 +273,18 @@ def test_files_beside_the_robots(tmp_path: Path) -> None:
         robot.to_urdf(tmp_path / "a.urdf", loops=tmp_path / "b.yaml")
 
 
+def test_relative_names_of_meshes_are_reported(tmp_path: Path) -> None:
+    drawn_arm = (
+        "<robot name='r'><link name='a'><visual><geometry><mesh filename='{}'/></geometry></visual></link></robot>"
+    )
+    for name, count in (("a.stl", 1), ("package://x/a.stl", 0), ("/a.stl", 0)):
+        (tmp_path / "own.urdf").write_text(drawn_arm.format(name))
+        robot = lw.load(tmp_path / "own.urdf")
+        (tmp_path / "other").mkdir(exist_ok=True)
+        assert len(robot.to_urdf(tmp_path / "other" / "b.urdf").warnings) == count
+        assert len(robot.to_urdf(tmp_path / "b.urdf").warnings) == 0
+
+
 def test_everything_else_is_listed() -> None:
     robot = everything()
     with pytest.raises(ModelError) as caught:

@@ -25,6 +25,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _NUMBERS = re.compile(rf"\[(?>{_NUMBER.pattern} *, *)*+{_NUMBER.pattern}\]")  # a list of numbers on one line
 _KEY = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')  # without escapes
+_AFTER = re.compile(r"[ \t\r\n]*(?:([,\]}])[ \t\r\n]*)?")  # a value: a comma or a closing bracket
 _WORD = re.compile(r"[^\s,\]}:]{1,20}")
 _LITERALS = {"true": True, "false": False, "null": None}
 
@@ -72,16 +73,18 @@ class _Reader:
                     continue
                 open_.pop()
             while open_:  # after a value
-                self.skip()
                 inside = open_[-1]
-                if self.closes(inside):
+                after = _AFTER.match(self.text, self.at)
+                assert after is not None  # it matches any text
+                mark, end = after[1], "]" if isinstance(inside.content, list) else "}"
+                if mark == end:
+                    self.at = after.end(1)
                     open_.pop()
                     continue
-                if self.peek() != ",":
-                    end = "]" if isinstance(inside.content, list) else "}"
+                if mark != ",":
+                    self.at = after.start(1) if mark else after.end()
                     self.refuse(f"expected ',' or '{end}' of the one opened on line {inside.line}")
-                self.at += 1
-                self.skip()
+                self.at = after.end()
                 if isinstance(inside.content, dict):
                     key, key_position = self.key()
                 elif self.peek() == "]":

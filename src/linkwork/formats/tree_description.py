@@ -98,7 +98,7 @@ class _Describer:
             tuple(joints),
             bodies,
             base,
-            tuple(frame.name for frame in self.tree.frames if frame in self.frames and not frame.is_link),
+            tuple(frame.name for frame in self.frames if not frame.is_link),
             tuple(self.added),
             written == order,
             self.names,

@@ -11,9 +11,9 @@ from linkwork.errors import Findings, Issue, Location
 from linkwork.formats.tree_description import Names
 from linkwork.formats.xml_text import numbers_text
 from linkwork.model.tree import Report, Tree
-from linkwork.shapes import Compound, Geometry, Polytope
+from linkwork.shapes import Compound, Geometry, Mesh, Polytope
 
-__all__ = ["MeshFolder", "WritingLog", "report_attachments", "report_shape", "simple_geometries"]
+__all__ = ["MeshFolder", "WritingLog", "report_attachments", "report_mesh_names", "report_shape", "simple_geometries"]
 
 
 class WritingLog:
@@ -114,6 +114,19 @@ class MeshFolder:
         if self.texts:
             os.makedirs(self.folder, exist_ok=True)
         return self.texts
+
+
+def report_mesh_names(log: WritingLog, tree: Tree, path: str | os.PathLike[str] | None) -> None:
+    """Record names of mesh files that are relative to the folder of another file than the written one."""
+    if path is None or tree.source is None:
+        return
+    before, after = (os.path.dirname(os.path.realpath(file)) for file in (tree.source, path))
+    shapes = [shape.shape for frame in tree.frames for shape in (*frame.visuals, *frame.collisions)]
+    names = {shape.uri: None for shape in shapes if isinstance(shape, Mesh) and "://" not in shape.uri}
+    relative = [name for name in names if not os.path.isabs(name)]
+    if relative and before != after:
+        hint = f"copy the mesh files from {before}, or write to that folder"
+        log.changed("links", f"names of mesh files are relative to another folder: {listed(relative)}", hint)
 
 
 def _obj_text(shape: Polytope) -> str:

@@ -82,7 +82,7 @@ class WritingMethods(RobotBase):
         if loops is not None:
             _check_path("to_urdf", loops, ".json", argument="loops")
         folder = None if meshes is None else MeshFolder(meshes, path)
-        text, report = urdf_text(self._tree, strict=strict, with_loops_file=loops is not None, meshes=folder)
+        text, report = urdf_text(self._tree, strict=strict, with_loops_file=loops is not None, meshes=folder, path=path)
         beside = {} if loops is None else {loops: loops_text(self._tree)}
         _write("to_urdf", {**({} if folder is None else folder.files()), **beside, path: text})
         return report
@@ -117,7 +117,7 @@ class WritingMethods(RobotBase):
 
         _check_path("to_sdf", path, ".sdf", ".world")
         folder = None if meshes is None else MeshFolder(meshes, path)
-        text, report = sdf_text(self._tree, strict=strict, world=world, meshes=folder)
+        text, report = sdf_text(self._tree, strict=strict, world=world, meshes=folder, path=path)
         _write("to_sdf", {**({} if folder is None else folder.files()), path: text})
         return report
 

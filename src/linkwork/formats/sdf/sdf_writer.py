@@ -10,6 +10,7 @@ Source: http://sdformat.org/spec?ver=1.11 and the proposals on the semantics of 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from linkwork.formats.written_content import (
     MeshFolder,
     WritingLog,
     report_attachments,
+    report_mesh_names,
     report_shape,
     simple_geometries,
 )
@@ -54,17 +56,22 @@ _CLOSED = 1e-9  # largest distance of the ends of a loop at zero that counts as 
 
 
 def sdf_text(
-    tree: Tree, *, strict: bool = False, world: str | None = None, meshes: MeshFolder | None = None
+    tree: Tree,
+    *,
+    strict: bool = False,
+    world: str | None = None,
+    meshes: MeshFolder | None = None,
+    path: str | os.PathLike[str] | None = None,
 ) -> tuple[str, Report]:
     """Return a robot as the text of an SDF file, and the report of what SDF cannot represent.
 
     With the name of a ``world``, the model is in a world of this name, which states the gravity.  ``meshes`` is a
-    folder for hulls, which SDF has no shape for.
+    folder for hulls, which SDF has no shape for; ``path`` is that of the file.
 
     Raises ModelError for a joint that SDF does not have, and with ``strict`` for any loss (NOT_WRITTEN); ValueError
     for a name that XML cannot represent.
     """
-    return _Writer(tree, strict, world, meshes).write()
+    return _Writer(tree, strict, world, meshes).write(path)
 
 
 class _Writer:
@@ -77,6 +84,8 @@ class _Writer:
     def __init__(self, tree: Tree, strict: bool, world: str | None, meshes: MeshFolder | None) -> None:
         self.tree, self.world, self.meshes = tree, world, meshes
         self.log = WritingLog(tree, "SDF", strict)
+        self.follows = tree.has_couplings
+        self.has_sines = any(isinstance(body.joint, UnboundedRevolute) for body in tree.bodies)
         self.marks = [frame for frame in tree.frames if not frame.is_link]
         self.described = describe(tree, without=[frame.name for frame in self.marks])
         self.links: list[LinkDescription] = []
@@ -88,7 +97,7 @@ class _Writer:
         moved = {"world", *self.placed, *self.free}
         self.root = next((link.name for link in self.described.links if link.name not in moved), None)
 
-    def write(self) -> tuple[str, Report]:
+    def write(self, path: str | os.PathLike[str] | None) -> tuple[str, Report]:
         root = Node("sdf", {"version": "1.11"})
         inside = root
         if self.world is not None:
@@ -111,6 +120,7 @@ class _Writer:
                 continue
             self._pose(model.add("frame", name=self.mark_names[frame.name], attached_to=carrier), pose, carrier)
         self._report(written)
+        report_mesh_names(self.log, self.tree, path)
         report = self.log.report()
         return xml_text(root), report
 
@@ -253,7 +263,7 @@ class _Writer:
             self.log.refuse(element, f"SDF cannot couple a {type_name} joint to another")
         elif coupled:
             self.log.changed(element, "the coupling is written as <mimic>", 'load the file with mimic="coupled"')
-        elif joint.mimic is not None and (self.tree.has_couplings or joint.joint.nq != 1):
+        elif joint.mimic is not None and (self.follows or joint.joint.nq != 1):
             self.log.lost(element, "the mimic relation of a joint that moves freely is not written")
             joint = replace(joint, mimic=None)
         links, parts = split_joint(self.described, joint, chain)
@@ -306,8 +316,7 @@ class _Writer:
                 return "continuous"
             case Revolute():
                 is_bounded = any(map(math.isfinite, (*joint.limits.positions[0], *joint.limits.positions[1])))
-                has_sines = any(isinstance(body.joint, UnboundedRevolute) for body in self.tree.bodies)
-                return "revolute" if is_bounded or has_sines else "continuous"
+                return "revolute" if is_bounded or self.has_sines else "continuous"
         return _type_of(joint.joint)
 
     def _axes(self, node: Node, element: str, kind: JointType, values: dict[str, tuple[float, ...]]) -> None:

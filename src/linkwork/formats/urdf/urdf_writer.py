@@ -7,6 +7,7 @@ joint that URDF cannot represent by any of its joints is an error.
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from linkwork.formats.written_content import (
     MeshFolder,
     WritingLog,
     report_attachments,
+    report_mesh_names,
     report_shape,
     simple_geometries,
 )
@@ -48,17 +50,22 @@ NO_BOUND = sys.float_info.max  # stands for a bound that does not exist, as in f
 
 
 def urdf_text(
-    tree: Tree, *, strict: bool = False, with_loops_file: bool = False, meshes: MeshFolder | None = None
+    tree: Tree,
+    *,
+    strict: bool = False,
+    with_loops_file: bool = False,
+    meshes: MeshFolder | None = None,
+    path: str | os.PathLike[str] | None = None,
 ) -> tuple[str, Report]:
     """Return a robot as the text of a URDF, and the report of what URDF cannot represent.
 
     Frames that are no links, loops, actuators and all other attachments are left out with ``with_loops_file``, as
-    another file has them.  ``meshes`` is a folder for hulls, which URDF has no shape for.
+    another file has them.  ``meshes`` is a folder for hulls, which URDF has no shape for; ``path`` is that of the file.
 
     Raises ModelError for a joint that URDF does not have, and with ``strict`` for any loss (NOT_WRITTEN); ValueError
     for a name that XML cannot represent.
     """
-    return _Writer(tree, strict, with_loops_file, meshes).write()
+    return _Writer(tree, strict, with_loops_file, meshes).write(path)
 
 
 class _Writer:
@@ -73,7 +80,7 @@ class _Writer:
         self.described = describe(tree, without=self._frames_left_out())
         self.links: list[LinkDescription] = []
 
-    def write(self) -> tuple[str, Report]:
+    def write(self, path: str | os.PathLike[str] | None) -> tuple[str, Report]:
         root = Node("robot", {"name": self.tree.name})
         joints = [part for joint in self.described.joints for part in self._simple(joint)]
         for link in (*self.described.links, *self.links):
@@ -83,6 +90,7 @@ class _Writer:
         written = [loop.name for loop in self.loops if self._loop(root, loop)]
         self._transmissions(root, joints)
         self._report(written)
+        report_mesh_names(self.log, self.tree, path)
         report = self.log.report()
         return xml_text(root), report
 
