@@ -120,6 +120,7 @@ OWN_VALUES: dict[str, Any] = {
     "lt.y": 1.0,
     "where.condition": 1.0,
     "actuator_servos.controls": {},
+    "actuator_torque.controls": {},
     "time_optimal.acceleration": 1.0,
     "Robot.parameters.names": "gravity",
     "Robot.with_parameters.values": {"gravity": [0.0, 0.0, -9.0]},

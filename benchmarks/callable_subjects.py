@@ -57,6 +57,7 @@ _FILES = frozenset(  # read by a fuzz of their own
             "Roadmap.load",
             "Robot.with_loops_document",
             "Simulation.load",
+            "sensors_of_mujoco",
         ),
         *("TVLQRController.load", "Trajectory.load", "load_mesh"),
     )

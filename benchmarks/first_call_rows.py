@@ -34,8 +34,8 @@ from benchmarks.robots import ROBOTS
 from benchmarks.robots import example_robots
 folders = [example_robots(), example_robots().parent, example_robots().parents[1]]
 robot = ROBOTS["panda"].load().with_collision_hulls(folders, max_vertices=32)
-home = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8, 0.0, 0.0])
-goal = np.array([1.2, 0.3, 0.2, -1.5, 0.1, 1.7, 0.5, 0.0, 0.0])
+home = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8, 0.02, 0.02])
+goal = np.array([1.2, 0.3, 0.2, -1.5, 0.1, 1.7, 0.5, 0.02, 0.02])
 boxes = lw.Scene().with_box("post", (0.1, 0.1, 0.8), (0.5, 0.25, 0.4))
 """
 _QUADRUPED = """

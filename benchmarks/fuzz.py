@@ -1,6 +1,7 @@
-"""Fuzzing with random input: `python -m benchmarks.fuzz reader` and `... arguments`.
+"""Fuzzing with random input: `python -m benchmarks.fuzz reader`, `... sdf` and `... arguments`.
 
-``reader`` modifies model files as damaged, hostile or careless files are, and reads them with random options.
+``reader`` modifies URDF files as damaged, hostile or careless files are, and reads them with random options; ``sdf``
+does so with SDF files.
 ``arguments`` calls robots' functions and kernels with valid and invalid arrays of every kind.  Every case must end in a
 valid robot or result, or in an error that describes the cause.
 
@@ -18,13 +19,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from . import fuzz_arguments, fuzz_reader
+from . import fuzz_arguments, fuzz_reader, fuzz_sdf
 from .finds import Find
 
 __all__ = ["Case", "fuzz", "main"]
 
 Case = Callable[[np.random.Generator, Counter[str]], None]
-CASES: dict[str, Case] = {"reader": fuzz_reader.case, "arguments": fuzz_arguments.case}
+CASES: dict[str, Case] = {"reader": fuzz_reader.case, "sdf": fuzz_sdf.case, "arguments": fuzz_arguments.case}
 
 
 def fuzz(what: str, seed: int, cases: Sequence[int] | None, seconds: float, *, go_on: bool = False) -> Counter[str]:

@@ -9,7 +9,7 @@ import pickle
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,9 @@ from linkwork.robot_table import ROBOT
 
 from .finds import Find, expect
 
-__all__ = ["case", "check", "options", "text"]
+__all__ = ["ENCODINGS", "NAMES", "NUMBERS", "PIECES", "case", "check", "options", "text"]
+
+Read = Callable[..., lw.Robot]  # (text, **options)
 
 _RICH = """<?xml version="1.0" encoding="utf-8"?>
 <robot name="r" version="1.1">
@@ -43,14 +45,14 @@ _RICH = """<?xml version="1.0" encoding="utf-8"?>
 <gazebo reference="a"/></robot>
 """
 _TOKEN = re.compile(r'<[^>"]*|"[^"]*"|[^<"]+')
-_PIECES = ["<", ">", '"', "&", "]]>", "<!DOCTYPE a>", "<!--", "-->", "<?", "\0", "<![CDATA[", "</robot>", "<link", "é"]
-_PIECES += ["${x}", "<xacro:macro/>", "&amp;", "&#0;", "&#55296;", "\ud800", "\ufeff", "\x85", "<capsule/>", "<axis/>"]
-_NUMBERS = ["0", "-0", "1", "-1", "1e308", "-1e308", "5e-324", "1e400", "nan", "inf", "-inf", "", "1 2", "1,5", "x"]
-_NUMBERS += ["1e-320", "1e20", "-1e20", "1.1e20", "1e12", "1e13", "1e-13", "0x10", "1_0", "+.5e+1", "1e200", "0.1 2 3"]
-_NAMES = ["", " ", "world", "floating_base", "a", "b", "j", "k", "é" * 5, "x" * 300, "../a", "<b>", "$(x)", "\u202e"]
+PIECES = ["<", ">", '"', "&", "]]>", "<!DOCTYPE a>", "<!--", "-->", "<?", "\0", "<![CDATA[", "</robot>", "<link", "é"]
+PIECES += ["${x}", "<xacro:macro/>", "&amp;", "&#0;", "&#55296;", "\ud800", "\ufeff", "\x85", "<capsule/>", "<axis/>"]
+NUMBERS = ["0", "-0", "1", "-1", "1e308", "-1e308", "5e-324", "1e400", "nan", "inf", "-inf", "", "1 2", "1,5", "x"]
+NUMBERS += ["1e-320", "1e20", "-1e20", "1.1e20", "1e12", "1e13", "1e-13", "0x10", "1_0", "+.5e+1", "1e200", "0.1 2 3"]
+NAMES = ["", " ", "world", "floating_base", "a", "b", "j", "k", "é" * 5, "x" * 300, "../a", "<b>", "$(x)", "\u202e"]
 _ELEMENT = re.compile(r"<[^<>/]*/>|<(joint|link|visual|inertial|geometry)\b[^<>/]*>.*?</\1>", re.DOTALL)
 _NAMED = re.compile(r"(name|link|joint|type)=$")
-_ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp1252", "utf-32", "utf-7"]
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp1252", "utf-32", "utf-7"]
 
 
 @functools.cache
@@ -82,7 +84,7 @@ def text(rng: np.random.Generator) -> str | bytes:
             changed = _change_elements(rng, changed)
         if rng.random() < 0.8:
             return changed if rng.random() < 0.5 else changed.encode("utf-8", "surrogatepass")
-        return changed.encode(str(rng.choice(_ENCODINGS)), "replace")
+        return changed.encode(str(rng.choice(ENCODINGS)), "replace")
     data = bytearray(changed.encode("utf-8", "surrogatepass"))
     for _ in range(int(rng.integers(0, 4))):
         if data:
@@ -100,7 +102,7 @@ def _change_markup(rng: np.random.Generator, tokens: list[str]) -> None:
         case 2:
             tokens.insert(at, tokens[other])
         case 3:
-            tokens[at] = str(rng.choice(_PIECES))
+            tokens[at] = str(rng.choice(PIECES))
         case 4:
             end = None if rng.random() < 0.2 else at + int(rng.integers(1, 30))
             del tokens[at:end]
@@ -116,13 +118,13 @@ def _change_value(rng: np.random.Generator, tokens: list[str]) -> None:
     value = int(rng.choice(values))
     if _NAMED.search(tokens[value - 1]):
         names = [tokens[i].strip('"') for i in values if _NAMED.search(tokens[i - 1])]
-        tokens[value] = f'"{rng.choice([*(html.escape(name) for name in _NAMES), *names])}"'
+        tokens[value] = f'"{rng.choice([*(html.escape(name) for name in NAMES), *names])}"'
     elif rng.random() < 0.3:
         tokens[value] = f'"{float(rng.normal()) * 10.0 ** int(rng.integers(-30, 30))!r}"'
     else:
         words = tokens[value].strip('"').split()
         count = max(1, len(words)) if rng.random() < 0.9 else int(rng.integers(0, 5))
-        changed = [str(x) for x in rng.choice(_NUMBERS, size=count)]
+        changed = [str(x) for x in rng.choice(NUMBERS, size=count)]
         keep = rng.random() < 0.5 and len(words) == count > 1
         one = int(rng.integers(count)) if count else 0
         tokens[value] = '"' + " ".join(words[:one] + changed[:1] + words[one + 1 :] if keep else changed) + '"'
@@ -154,10 +156,16 @@ def options(rng: np.random.Generator) -> dict[str, Any]:
     return found
 
 
-def check(given: str | bytes, chosen: dict[str, Any], rng: np.random.Generator, tally: Counter[str]) -> None:
-    """Read a text and check the result.  Raises Find."""
+def check(
+    given: str | bytes,
+    chosen: dict[str, Any],
+    rng: np.random.Generator,
+    tally: Counter[str],
+    read: Read = lw.Robot.from_urdf_string,
+) -> None:
+    """Read a text by the function ``read`` and check the result.  Raises Find."""
     shown = f"options {chosen}\n{given!r}"
-    robot, told = _read(given, chosen, shown)
+    robot, told = _read(read, given, chosen, shown)
     if isinstance(robot, ModelError):
         tally[f"error {robot.code}"] += 1
         _check_error(robot, shown)
@@ -168,23 +176,23 @@ def check(given: str | bytes, chosen: dict[str, Any], rng: np.random.Generator, 
         tally[f"repair {issue.code}"] += 1
     expect(len(told) == bool(repairs), "repairs are told by one warning", shown)
     expect(not (chosen.get("strict") and repairs), "strict repairs nothing", shown)
-    again, _ = _read(given, chosen, shown)
+    again, _ = _read(read, given, chosen, shown)
     expect(again == robot and again.report == robot.report, "the same text is the same robot", shown)
     expect(pickle.loads(pickle.dumps(robot)) == robot, "a robot pickles", shown)
     if not chosen.get("strict"):
-        strict, _ = _read(given, {**chosen, "strict": True}, shown)
+        strict, _ = _read(read, given, {**chosen, "strict": True}, shown)
         expect(isinstance(strict, ModelError) if repairs else strict == robot, "strict refuses repairs alone", shown)
     _check_tree(robot, shown)
     if len(robot.bodies) <= 12:
         _check_functions(robot, rng, shown)
 
 
-def _read(given: str | bytes, chosen: dict[str, Any], shown: str) -> tuple[Any, list[Any]]:
+def _read(read: Read, given: str | bytes, chosen: dict[str, Any], shown: str) -> tuple[Any, list[Any]]:
     """The robot or the ModelError, and the warnings."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            robot: Any = lw.Robot.from_urdf_string(given, **chosen)
+            robot: Any = read(given, **chosen)
         except ModelError as error:
             robot = error
         except Exception as error:

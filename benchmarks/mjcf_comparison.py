@@ -5,7 +5,6 @@ All functions are evaluated on NumPy arrays, a batch of states at once, without 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,11 +28,16 @@ Arrays = dict[str, np.ndarray]
 
 
 def random_states(model: Any, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Random qpos and qvel: angles and lengths around qpos0, rotations uniform."""
+    """Random qpos and qvel: coordinates around qpos0, rotations uniform, free bodies within the model's extent."""
     rng = np.random.default_rng(seed)
     qpos = model.qpos0 + rng.normal(size=(count, model.nq)) * 0.7
+    for at in model.jnt_qposadr[model.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE)]:
+        qpos[:, at : at + 3] *= min(1.0, model.stat.extent)
     for kind, at in zip(model.jnt_type, model.jnt_qposadr, strict=True):
-        turn = {int(mujoco.mjtJoint.mjJNT_FREE): slice(at + 3, at + 7), int(mujoco.mjtJoint.mjJNT_BALL): slice(at, at + 4)}
+        turn = {
+            int(mujoco.mjtJoint.mjJNT_FREE): slice(at + 3, at + 7),
+            int(mujoco.mjtJoint.mjJNT_BALL): slice(at, at + 4),
+        }
         if int(kind) in turn:
             x = rng.normal(size=(count, 4))
             qpos[:, turn[int(kind)]] = x / np.linalg.norm(x, axis=1, keepdims=True)
@@ -43,8 +47,9 @@ def random_states(model: Any, count: int, seed: int = 0) -> tuple[np.ndarray, np
 def deviations(tree: Tree, model: Any, count: int = 10, seed: int = 0) -> dict[str, float]:
     """The largest relative deviation of each quantity from MuJoCo's, over random states.
 
-    Elements of the mass matrix are relative to √(M_ii M_jj), forces to the largest force of the state, lengths to the
-    largest distance from the world's origin but at least 1 m.
+    Elements of the mass matrix are relative to √(M_ii M_jj) but at least a millionth of the largest one, forces to the
+    largest force of the state but at least a thousandth of the weight, lengths to the largest distance from the world's
+    origin but at least 1 m.
     """
     maps = MujocoCoordinates(tree, model)
     qpos, qvel = random_states(model, count, seed)
@@ -58,15 +63,15 @@ def deviations(tree: Tree, model: Any, count: int = 10, seed: int = 0) -> dict[s
     if tree.nv:
         M = _array(mass_matrix(tree, rows, passive=True), count)
         scale = np.sqrt(np.einsum("kii->ki", M))
-        scale = np.where(scale > 0.0, scale, 1.0)
-        result["M"] = _most((M - across @ theirs["M"] @ T) / (scale[:, :, None] * scale[:, None, :]))
+        scale = np.maximum(scale[:, :, None] * scale[:, None, :], 1e-6 * np.abs(M).max(axis=(1, 2), keepdims=True))
+        result["M"] = _most((M - across @ theirs["M"] @ T) / np.where(scale > 0.0, scale, 1.0))
         force = theirs["bias"] + (theirs["M"] @ (T_rate @ v[..., None]))[..., 0]
-        result["bias"] = _relative(_array(bias_force(tree, rows, rates), count), (across @ force[..., None])[..., 0])
-        smooth = replace(
-            tree, bodies=tuple(replace(body, friction=(0.0,) * body.joint.nv) for body in tree.bodies)
-        )
+        least = 1e-3 * model.body_subtreemass[0] * max(1.0, float(np.linalg.norm(model.opt.gravity)))
+        ours = _array(bias_force(tree, rows, rates), count)
+        result["bias"] = _relative(ours, (across @ force[..., None])[..., 0], least)
+        smooth = replace(tree, bodies=tuple(replace(body, friction=(0.0,) * body.joint.nv) for body in tree.bodies))
         passive = (across @ theirs["passive"][..., None])[..., 0]
-        result["passive"] = _relative(_array(passive_force(smooth, rows, rates), count), passive)
+        result["passive"] = _relative(_array(passive_force(smooth, rows, rates), count), passive, least)
     source = CompiledModel(model)
     far = np.maximum(np.abs(theirs["position"]).max(axis=(1, 2)), 1.0)
     places, turns = [], []
@@ -75,8 +80,10 @@ def deviations(tree: Tree, model: Any, count: int = 10, seed: int = 0) -> dict[s
         places.append(_most((_array([*X.translation], count) - theirs["position"][:, i]) / far[:, None]))
         turns.append(_most(_array(X.rotation.rows(), count) - theirs["rotation"][:, i]))
     result["position"], result["rotation"] = max(places, default=0.0), max(turns, default=0.0)
-    if tree.bodies and sum(body.inertia.mass for body in tree.bodies):
-        result["center"] = _most((_center(tree, rows, count) - theirs["center"]) / far[:, None])
+    if tree.bodies and tree.mass:
+        mujoco_mass = model.body_subtreemass[0]
+        result["mass"] = abs(tree.mass - mujoco_mass) / mujoco_mass
+        result["center"] = _most((_array(center_of_mass(tree, rows), count) - theirs["center"]) / far[:, None])
     result["equality"] = _equalities(tree, model, source, q, theirs, far)
     return result
 
@@ -102,7 +109,7 @@ def _theirs(model: Any, qpos: np.ndarray, qvel: np.ndarray) -> Arrays:
             "position": data.xpos,
             "rotation": data.xmat.reshape(-1, 3, 3),
             "quaternion": data.xquat,
-            "center": _moving_center(model, data),
+            "center": data.subtree_com[0],
             "equality": data.efc_pos[rows],
             "owner": data.efc_id[rows],
         }
@@ -119,27 +126,14 @@ def _full_mass_matrix(model: Any, data: Any, M: np.ndarray) -> None:
         mujoco.mj_fullM(model, M, data.qM)
 
 
-def _moving_center(model: Any, data: Any) -> np.ndarray:
-    """Centre of mass of all bodies that move."""
-    moving = model.body_treeid >= 0
-    mass = model.body_mass[moving]
-    return (mass @ data.xipos[moving]) / mass.sum() if mass.sum() else np.zeros(3)
-
-
-def _center(tree: Tree, rows: Sequence[np.ndarray], count: int) -> np.ndarray:
-    return _array(center_of_mass(tree, rows), count)
-
-
-def _equalities(
-    tree: Tree, model: Any, source: CompiledModel, q: np.ndarray, theirs: Arrays, far: np.ndarray
-) -> float:
+def _equalities(tree: Tree, model: Any, source: CompiledModel, q: np.ndarray, theirs: Arrays, far: np.ndarray) -> float:
     """Largest deviation of the residuals of constraints from those of MuJoCo."""
     rows, count = [*np.moveaxis(q, -1, 0)], len(q)
     state = KinematicState(tree, rows, None, 0.0)
     constraints = {constraint.name: constraint for constraint in tree.constraints}
     worst = 0.0
     for i in range(model.neq):
-        constraint = constraints.get(source.given_name("equality", i) or f"equality{i}")
+        constraint = constraints.get(source.name_in_model("equality", i) or f"equality{i}")
         own = np.nonzero(theirs["owner"][0] == i)[0] if theirs["owner"].size else []
         if constraint is None or not len(own):
             continue
@@ -162,7 +156,7 @@ def _as_mujoco(
     R_1, R_12 = (_array(R.rows(), count) for R in (X_1.rotation, (X_1.inv() @ X_2).rotation))
     R = np.array(constraint.pose.rotation.rows())
     anchor = data[0:3] if model.eq_objtype[i] == int(mujoco.mjtObj.mjOBJ_BODY) else np.zeros(3)
-    apart = error[:, 3:] @ R.T + (R_12 - R) @ anchor
+    apart = np.einsum("kij,kj->ki", R_12, error[:, 3:]) + (R_12 - R) @ anchor
     angle = np.linalg.norm(error[:, :3], axis=1)
     turn = -error[:, :3] * np.where(angle > 0.0, np.sin(0.5 * angle) / np.where(angle > 0.0, angle, 1.0), 0.5)[:, None]
     sign = np.array([_sign(model, first, second, data, i, quaternions) for quaternions in theirs["quaternion"]])
@@ -197,8 +191,5 @@ def _most(values: np.ndarray) -> float:
     return float(np.abs(values).max()) if values.size else 0.0
 
 
-def _relative(ours: np.ndarray, theirs: np.ndarray) -> float:
-    scale = np.abs(theirs).max(axis=1, keepdims=True)
-    return _most((ours - theirs) / np.where(scale > 0.0, scale, 1.0))
-
-
+def _relative(ours: np.ndarray, theirs: np.ndarray, least: float) -> float:
+    return _most((ours - theirs) / np.maximum(np.abs(theirs).max(axis=1, keepdims=True), max(least, 1e-300)))

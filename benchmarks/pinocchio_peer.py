@@ -1,28 +1,21 @@
 """Pinocchio as a peer, if installed: its calls in their fastest form, ready to be timed.
 
-This module contains all conversions of states and results between the two conventions:
-
-- linkwork: joints in the order of `Robot.joints`, twists (ω; v), unit quaternions (w, x, y, z) before the position, an
-  angle or (sin, cos) for a joint without limits;
-- Pinocchio: joints in its own order, twists (v; ω), the position before (x, y, z, w), (cos, sin), and a free joint
-  called "root_joint".
-
-Pinocchio is not a dependency: it is imported when a model is built.
+`linkwork.parts.comparison.pinocchio_model` converts states and results between the two conventions.  Pinocchio is not
+a dependency: it is imported when a model is built.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linkwork.cli.arguments import random_states
 from linkwork.cli.function_timings import Call, method_call
-from linkwork.model.tree_builder import FLOATING_BASE
-from linkwork.parts.joint.joint import Joint
+from linkwork.parts.comparison.library_model import CannotCompare
+from linkwork.parts.comparison.pinocchio_model import PinocchioModel as LibraryModel
+from linkwork.parts.comparison.pinocchio_model import pinocchio_version
 from linkwork.robot import Robot
 from linkwork.robot_table import ROBOT
 
@@ -39,90 +32,11 @@ __all__ = [
 ]
 
 
-class CannotCompare(Exception):
-    """Pinocchio is not installed, or does not have this robot."""
-
-
-def pinocchio_version() -> str | None:
-    """The version of the Pinocchio that is installed, if one is."""
-    try:
-        return str(importlib.import_module("pinocchio").__version__)
-    except (ImportError, AttributeError):  # another package has this name, too
-        return None
-
-
-class PinocchioModel:
-    """Pinocchio's model of a robot, from the robot's file or from ``text``, for linkwork's arrays (samples, ...).
+class PinocchioModel(LibraryModel):
+    """Pinocchio's model of a robot, from the robot's file or from ``text``, with further functions.
 
     Mimic joints of the robot are mimic joints of the model.  Raises CannotCompare.
     """
-
-    def __init__(self, robot: Robot, text: str | None = None) -> None:
-        if pinocchio_version() is None:
-            raise CannotCompare("Pinocchio is not installed")
-        self.pin: Any = importlib.import_module("pinocchio")
-        if text is None and robot.tree.source is None:
-            raise CannotCompare("the robot was not read from a file")
-        self.robot = robot
-        joints = [robot.joint(body.joint_name) for _, body in robot.tree.stacked()]
-        free = [self.pin.JointModelFreeFlyer()] if joints and joints[0].name == FLOATING_BASE else []
-        try:
-            read = Path(str(robot.tree.source)).read_text(encoding="utf-8") if text is None else text
-            self.model: Any = self.pin.buildModelFromXML(read, *free, mimic=robot.tree.has_couplings)
-        except Exception as error:  # it raises what C++ throws
-            raise CannotCompare(f"Pinocchio does not read this robot: {error}") from error
-        self.model.gravity.linear = robot.gravity
-        if self.model.njoints != len(robot.joints) + 1 or self.model.nv != robot.nv:
-            raise CannotCompare("Pinocchio reads another number of joints")
-        self.data: Any = self.model.createData()
-        self.configurations = [(joint.q_slice, *self._configuration(joint)) for joint in joints]
-        self._v = np.zeros(robot.nv, dtype=int)  # where each of our velocities stands there
-        for joint in joints:
-            order = _SWAP if joint.nv == 6 else range(joint.nv)
-            self._v[joint.v_slice] = [self._joint(joint).idx_v + k for k in order]
-
-    def _joint(self, joint: Joint) -> Any:
-        name = "root_joint" if joint.name == FLOATING_BASE else joint.name
-        if not self.model.existJointName(name):
-            raise CannotCompare(f"Pinocchio has no joint {name!r}")
-        return self.model.joints[self.model.getJointId(name)]
-
-    def _configuration(self, joint: Joint) -> tuple[slice, Callable[[np.ndarray], np.ndarray]]:
-        """Return the slice of a joint's configuration in Pinocchio, and the function that converts it."""
-        there = self._joint(joint)
-        translate = _CONFIGURATIONS.get((joint.nq, joint.nv, int(there.nq)))
-        if translate is None:
-            raise CannotCompare(f"no translation of the joint {joint.name!r}, a {joint.type_name}")
-        return slice(there.idx_q, there.idx_q + there.nq), translate
-
-    # -- from here to there, and back
-
-    def q(self, q: np.ndarray) -> np.ndarray:
-        """Convert our configurations (..., nq) to Pinocchio's."""
-        result = np.empty((*q.shape[:-1], self.model.nq))
-        for ours, there, translate in self.configurations:
-            result[..., there] = translate(q[..., ours])
-        return result
-
-    def v(self, v: np.ndarray) -> np.ndarray:
-        """Convert our velocities, accelerations or joint forces (..., nv) to Pinocchio's."""
-        result = np.empty_like(v)
-        result[..., self._v] = v
-        return result
-
-    def ours(self, v: np.ndarray) -> np.ndarray:
-        """Convert Pinocchio's velocities (..., nv), or columns of a Jacobian, to ours."""
-        return v[..., self._v]
-
-    @staticmethod
-    def swapped(six: np.ndarray) -> np.ndarray:
-        """Motions or forces (6, ...) with linear and angular part exchanged."""
-        return six[_SWAP]
-
-    def each(self, function: Callable[..., Any], q: np.ndarray, *v: np.ndarray) -> np.ndarray:
-        """Return a Pinocchio function's results for each of our states: an independent reference."""
-        states = zip(self.q(q), *map(self.v, v), strict=True)
-        return np.array([np.array(function(self.model, self.data, *state)) for state in states])
 
     # -- its answers
 
@@ -218,23 +132,8 @@ class PinocchioModel:
         found: np.ndarray = matrices[..., self._v[:, None], self._v]
         return found
 
-    def frame(self, name: str) -> int:
-        """Return Pinocchio's index of a link's frame."""
-        if not self.model.existFrame(name, self.pin.FrameType.BODY):
-            raise CannotCompare(f"Pinocchio has no link {name!r}")
-        return int(self.model.getFrameId(name, self.pin.FrameType.BODY))
 
-
-_SWAP = [3, 4, 5, 0, 1, 2]  # linear first to angular first, and back
 _PARAMETERS = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]  # of xx, xy, yy, xz, yz, zz there, in our order
-# By our nq and nv and Pinocchio's nq: a joint's configuration there, from ours.
-_CONFIGURATIONS: dict[tuple[int, int, int], Callable[[np.ndarray], np.ndarray]] = {
-    (1, 1, 1): lambda q: q,
-    (1, 1, 2): lambda q: np.concatenate([np.cos(q), np.sin(q)], axis=-1),
-    (2, 1, 2): lambda q: q[..., ::-1],
-    (4, 3, 4): lambda q: q[..., [1, 2, 3, 0]],
-    (7, 6, 7): lambda q: q[..., [4, 5, 6, 1, 2, 3, 0]],
-}
 
 
 States = Mapping[str, np.ndarray]

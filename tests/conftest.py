@@ -1,7 +1,7 @@
 """Options of the test run, a cache of machine code of its own, and the compiler's verifier between all passes.
 
-Most tests are about what is computed, and compile functions to call them once: there LLVM does the least, which takes a
-third of the time and gives the same bits.  Those about compiled code have LLVM's best (`BEST`, and tests marked so),
+Most tests are about what is computed, and compile functions to call them once: all their code is quick code, which is
+made in little time and gives the same bits.  Those about compiled code have LLVM's best (`BEST`, and tests marked so),
 among them one of each function of a robot.  Others have quick code, then the best, as users do (`AS_SHIPPED`).
 
 No test may fail because a machine is slow: what is asserted counts steps, and figures of time belong to `benchmarks`.
@@ -130,13 +130,16 @@ def pytest_unconfigure(config):
 def pytest_runtest_protocol(item):
     """Set LLVM's effort and the verifier for a test, unless the user has set them.
 
-    Kernels of the compiler's tests are verified, and those of one other test in ten, which the seed draws.
+    Kernels of the compiler's tests are verified, and those of one other test in ten, which the seed draws.  One in
+    forty has code for vectors of samples, by LLVM at effort 1, instead of quick code.
     """
     config = item.config
     test = item.nodeid
     best = (test.startswith(BEST) and not test.startswith(BEST_BUT)) or item.get_closest_marker("best_code")
-    verified = test.startswith(VERIFIED) or rotation.is_drawn(test, _run_number(config, test), 10)
-    effort = "2" if best else None if test.startswith(AS_SHIPPED) else "0"
+    number = _run_number(config, test)
+    verified = test.startswith(VERIFIED) or rotation.is_drawn(test, number, 10)
+    quick = "1" if rotation.is_drawn(test, number, 40) else "0"
+    effort = "2" if best else None if test.startswith(AS_SHIPPED) else quick
     wanted = {EFFORT: effort, DEBUG: "1" if verified else None}
     here = {name: config.stash[USERS][name] or value for name, value in wanted.items()}
     before = {name: os.environ.get(name) for name in here}

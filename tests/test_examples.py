@@ -12,7 +12,9 @@ FOLDER = Path(__file__).parents[1] / "docs" / "examples"
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize(
+    "script", [pytest.param(x, marks=pytest.mark.slow(every=3)) if x == "whole_body.py" else x for x in SCRIPTS]
+)
 def test_example(script, capsys):
     runpy.run_path(str(FOLDER / script), run_name="__main__")
     assert 1 <= capsys.readouterr().out.count("\n") <= 20  # a line, or a table

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+
 from helpers.language import ROOT, findings
 
 
+@functools.cache
+def findings_in_source() -> list[str]:
+    return [*findings(ROOT / "src")]
+
+
 def test_docstrings_begin_with_what_they_name() -> None:
-    assert [x for x in findings(ROOT / "src") if ": docstring: " in x] == []
+    assert [x for x in findings_in_source() if ": docstring: " in x] == []
 
 
 def test_names_and_messages_use_the_terms_of_the_field() -> None:
-    assert [x for x in findings(ROOT / "src") if ": docstring: " not in x] == []
+    assert [x for x in findings_in_source() if ": docstring: " not in x] == []
 
 
 def test_headings_are_nouns() -> None:

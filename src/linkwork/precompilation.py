@@ -133,7 +133,9 @@ def _inverse_kinematics(robot: Any, scene: Any, *frames: str, **options: Any) ->
 
 
 def _plan(robot: Any, scene: Any, **options: Any) -> Any:
-    """Plan between two equal configurations that are free of collisions: it compiles what all plans need."""
+    """Plan between two equal configurations that are free of collisions, and compile what other plans need."""
+    from linkwork.planning.search.kernel_planner import compile_searches
+
     margin = options.get("margin", 0.0)
     margin = margin if isinstance(margin, (int, float)) else 0.0
     start = options.pop("start", None)
@@ -148,7 +150,9 @@ def _plan(robot: Any, scene: Any, **options: Any) -> Any:
             )
         start = candidates[int(np.flatnonzero(free)[0])]
     goal = options.pop("goal", start)
-    return robot.plan(start, goal, scene, **options)
+    result = robot.plan(start, goal, scene, **options)
+    compile_searches(result._space)
+    return result
 
 
 def _timed(robot: Any, scene: Any, **options: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public, public_methods
+from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork.collision.collision_pair_methods import CollisionMethods
 from linkwork.dynamics.derivative_methods import DerivativeMethods
@@ -25,10 +26,12 @@ from linkwork.mechanisms.reduced_methods import ReducedMethods
 from linkwork.model.tree import Report
 from linkwork.motion.methods import CartesianMethods, MotionMethods, ProfileMethods
 from linkwork.parts.actuation_methods import ActuationMethods
+from linkwork.parts.comparison.methods import ComparisonMethods
 from linkwork.parts.constraint_methods import ConstraintMethods, ForceElementMethods, LoopFileMethods
-from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry, Options, PackageDirs, read_robot
+from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry, Options, read_robot
 from linkwork.parts.methods import CompilingMethods, LimitMethods, StructureMethods
 from linkwork.parts.parameter_methods import ParameterMethods
+from linkwork.parts.plausibility.methods import ModelCheckMethods
 from linkwork.parts.plots import PlottingMethods
 from linkwork.parts.robot_editing import CollisionHullMethods, EditingMethods
 from linkwork.parts.writing_methods import WritingMethods
@@ -52,6 +55,7 @@ class Robot(
     ActuationMethods,
     DerivativeMethods,
     CollisionMethods,
+    ComparisonMethods,
     ConstraintMethods,
     ConstrainedDynamicsMethods,
     IntegrabilityMethods,
@@ -60,6 +64,7 @@ class Robot(
     LoopFileMethods,
     ReducedMethods,
     MobilityMethods,
+    ModelCheckMethods,
     MotionMethods,
     PlanningMethods,
     PlottingMethods,
@@ -157,7 +162,8 @@ def load(
     continuous: Continuous = "angle",
     inertia: Inertias = "given",
     loops: str | os.PathLike[str] | None = None,
-    package_dirs: PackageDirs | None = None,
+    package_dirs: Folders | None = None,
+    model: str | None = None,
 ) -> Robot:
     """Load a robot from a file, or a built-in robot by its name (`linkwork.robots.names`).
 
@@ -187,6 +193,9 @@ def load(
     ``package_dirs`` are folders that contain packages, or a dict of the folder of each package: files that a robot's
     file names as ``package://arm/hand.sdf`` or ``model://hand`` are searched there.
 
+    ``model`` is the name of one model of an SDF file; by default all models are loaded, with their names before the
+    names of their links and joints ("arm::hand") if there are several.
+
     A path may begin with ``~``, the home directory; ``./~`` is a file of that name.
 
     Raises ModelError (a ValueError), which lists the errors of the file and their locations, also for an unknown
@@ -204,5 +213,6 @@ def load(
         inertia=inertia,
         loops=loops,
         package_dirs=package_dirs,
+        model=model,
     )
     return Robot(read_robot(robot, options, format))

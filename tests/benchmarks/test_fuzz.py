@@ -13,16 +13,17 @@ from benchmarks.callable_own_values import REQUIRED
 from benchmarks.finds import Find
 from benchmarks.fuzz import fuzz, main
 
-from benchmarks import callable_forms, callable_subjects, callable_values, fuzz_callables, fuzz_reader
+from benchmarks import callable_forms, callable_subjects, callable_values, fuzz_callables, fuzz_reader, fuzz_sdf
 from linkwork.errors import Findings
 from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.model import tree_builder as build
 
-FOUND = sorted((Path(__file__).parents[1] / "formats" / "found").glob("*.urdf"))
+FOUND = sorted((Path(__file__).parents[1] / "formats" / "found").iterdir())
 
 
-def test_reading_random_texts() -> None:
-    tally = fuzz("reader", 5, range(500), 0.0)
+@pytest.mark.parametrize("what", ["reader", "sdf"])
+def test_reading_random_texts(what: str) -> None:
+    tally = fuzz(what, 5, range(500), 0.0)
     assert tally["cases"] == 500 and tally["finds"] == 0
     assert tally["robots"] > 40 and tally["error XML_SYNTAX"] > 40
     assert len([name for name in tally if name.startswith("error ")]) > 12
@@ -40,7 +41,10 @@ def test_calling_with_random_arguments() -> None:
 def test_texts_that_were_read_wrongly_once(file: Path) -> None:
     for number in range(12):
         rng = np.random.default_rng(number)
-        fuzz_reader.check(file.read_bytes(), fuzz_reader.options(rng), rng, Counter())
+        if file.suffix == ".sdf":
+            fuzz_reader.check(file.read_bytes(), fuzz_sdf.options(rng), rng, Counter(), fuzz_sdf.read)
+        else:
+            fuzz_reader.check(file.read_bytes(), fuzz_reader.options(rng), rng, Counter())
 
 
 def test_a_case_repeats() -> None:

@@ -113,6 +113,6 @@ def test_what_cannot_be_compared_says_so(urdf, monkeypatch):
     text_only = lw.Robot.from_urdf_string(MIXED)
     with pytest.raises(CannotCompare, match="not read from a file"):
         Pinocchio(text_only)
-    monkeypatch.setattr("benchmarks.pinocchio_peer.pinocchio_version", lambda: None)
+    monkeypatch.setattr("linkwork.parts.comparison.pinocchio_model.pinocchio_version", lambda: None)
     with pytest.raises(CannotCompare, match="not installed"):
         Pinocchio(robot)

@@ -67,3 +67,43 @@ def test_robots_without_constraints_and_wrong_usage(linkwork):
     assert ran.code == 0 and "unconstrained: shoulder, elbow" in ran.out
     assert linkwork("check", "nosuch").code == 3
     assert linkwork("check").code == 2
+
+
+ODD = """<robot name="odd"><link name="base"/><link name="arm"><inertial><mass value="2"/>
+<inertia ixx="{inertia}" ixy="0" ixz="0" iyy="{inertia}" iyz="0" izz="{inertia}"/></inertial>
+<collision><geometry><mesh filename="arm.stl"/></geometry></collision></link>{more}
+<joint name="hinge" type="revolute"><parent link="base"/><child link="arm"/><origin xyz="0 0 0.3"/>
+<limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+MASSLESS = """<link name="tip"/><joint name="tip\t" type="revolute"><parent link="arm"/><child link="tip"/>
+<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>"""
+
+
+def test_what_is_odd_about_a_model(linkwork, urdf):
+    sound, placeholder = (
+        urdf(ODD.format(inertia=0.003, more=""), "a.urdf"),
+        urdf(ODD.format(inertia=1, more=""), "b.urdf"),
+    )
+    assert "odd: no findings" in linkwork("check", sound).out
+    ran = linkwork("check", placeholder)
+    assert ran.code == 0 and "odd: 1 warning" in ran.out and "PLACEHOLDER" in ran.out
+    assert linkwork("check", placeholder, "--strict").code == 1 and linkwork("check", sound, "--strict").code == 0
+    massless = urdf(ODD.format(inertia=0.003, more=MASSLESS).replace("tip\t", "tip&#x9;"), "c.urdf")
+    ran = linkwork("check", massless)
+    assert ran.code == 1 and r"tip\t" in ran.out and "\t" not in ran.out
+    data = json.loads(linkwork("check", massless, "--json").out)
+    assert (data["model"]["errors"], data["model"]["findings"][0]["code"]) == (1, "MASSLESS_MOVING")
+    assert data["repairs"] == [] and data["beside"] == [] and data["assembled"] is True
+
+
+def test_shapes_of_mesh_files_are_known_with_their_folder(linkwork, urdf, tmp_path):
+    corners = ((0, 0, 0), (0.01, 0, 0), (0, 0.01, 0), (0, 0, 0.01))
+    faces = ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
+    facet = "facet normal 0 0 0\nouter loop\n{}endloop\nendfacet\n"
+    vertices = ["".join("vertex {} {} {}\n".format(*corners[k]) for k in face) for face in faces]
+    mesh = "solid arm\n" + "".join(map(facet.format, vertices)) + "endsolid arm\n"
+    (tmp_path / "arm.stl").write_text(mesh, encoding="utf-8")
+    file = urdf(ODD.format(inertia=0.02, more=""))
+    assert "no findings" in linkwork("check", file).out
+    ran = linkwork("check", file, "--meshes", str(tmp_path))
+    assert ran.code == 0 and "DENSITY" in ran.out
+    assert linkwork("check", file, "--meshes", str(tmp_path / "nosuch")).code == 3

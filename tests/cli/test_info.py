@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -177,6 +178,15 @@ def test_loops_of_a_file(linkwork, tmp_path):
     assert "coupler_tip" in linkwork("info", str(path), "--loops", str(loops)).out
     ran = linkwork("info", str(path), "--loops", str(tmp_path / "none.json"))
     assert ran.code == 3 and "none.json" in ran.err
+
+
+def test_models_of_an_sdf_file(linkwork):
+    folder = Path(__file__).parents[1] / "formats" / "sdf"
+    command = ["info", str(folder / "world_of_1_9.sdf"), "--package-dirs", str(folder / "models")]
+    assert "6 links" not in (one := linkwork(*command, "--model", "ball")).out and one.out.startswith("ball\n")
+    assert "gripper::palm" in linkwork(*command).out
+    assert linkwork(*command[:3], str(folder / "none")).code == 2
+    assert linkwork(*command, "--model", "bal").code == 3 and "PACKAGE_UNKNOWN" in linkwork(*command[:2]).err
 
 
 def test_actuators_and_named_configurations(linkwork, monkeypatch):

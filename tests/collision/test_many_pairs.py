@@ -70,7 +70,9 @@ def _answers(robot: lw.Robot, q0: np.ndarray, q1: np.ndarray, monkeypatch: Any, 
         return list(np.moveaxis(kernel(q0, q1), -1, 0))
 
 
-@pytest.mark.parametrize("bodies", [4, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "bodies", [pytest.param(n, marks=pytest.mark.slow(every=every)) for n, every in ((4, 3), (7, 14))]
+)
 def test_loops_over_tables_find_what_written_out_pairs_do(bodies: int, monkeypatch: pytest.MonkeyPatch) -> None:
     robot = _bush(bodies)
     rng = np.random.default_rng(1)

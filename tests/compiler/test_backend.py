@@ -15,7 +15,7 @@ from linkwork.compiler.checks import check_backend
 from linkwork.compiler.checks.sample_programs import programs
 from linkwork.compiler.codegen.cpu_backend import CPUBackend, host_backend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
-from linkwork.compiler.codegen.target import host
+from linkwork.compiler.codegen.target import EFFORT, host
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.kernel_code import KernelCode
 from linkwork.compiler.trace.trace import trace
@@ -32,6 +32,12 @@ def check(backend, monkeypatch, which):
     """Check a backend with some of the sample programs."""
     monkeypatch.setattr(import_module(check_backend.__module__), "programs", lambda: iter(which))
     return check_backend(backend)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Code of little effort, where reports do not depend on it."""
+    monkeypatch.setenv(EFFORT, "0")
 
 
 FEW = [case for case in programs() if case[0].name in ("add", "sin", "shapes", "choice", "sum", "root")]
@@ -130,7 +136,7 @@ def nan(outputs):
         (nan, "cpu", "is nan"),
     ],
 )
-def test_wrong_results_are_reported(change, requirement, message, monkeypatch):
+def test_wrong_results_are_reported(change, requirement, message, quick, monkeypatch):
     failures = {line.name: line.problem for line in check(Changed(change), monkeypatch, FEW).failures}
     assert message in failures[requirement]
 
@@ -145,7 +151,7 @@ class Unsteady(CPUBackend):
         return [code + bytes(self.count[0]) for code in super().emit(texts, waiting)]
 
 
-def test_unsteady_code_is_reported(monkeypatch):
+def test_unsteady_code_is_reported(quick, monkeypatch):
     failures = {line.name: line.problem for line in check(Unsteady(host()), monkeypatch, FEW).failures}
     assert "has other objects when it is emitted again" in failures["emit"]
 
@@ -155,7 +161,7 @@ class StraightLine(CPUBackend):
         return "it has loops" if any(i.operation.arity < 0 for i in program.instructions) else None
 
 
-def test_refused_programs_are_named(monkeypatch):
+def test_refused_programs_are_named(quick, monkeypatch):
     backend = StraightLine(host())
     program = next(p for p, _ in programs() if p.name == "root")
     with pytest.raises(ValueError, match="cpu: program 'root' cannot be compiled: it has loops"):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 from linkwork.compiler.codegen.jit import emit, is_object_file, link
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import IrModule
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not can_assemble(host(), DOUBLE), reason="anothe
 
 _NAMES = "neg add sub mul div sqrt abs sign floor copysign fmin fmax eq lt le and_ or_ not_ where"
 _OPERATIONS = [*(BY_NAME[name] for name in _NAMES.split()), *[FMA, FMS, FNMA] * 4]
-_SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e300, 5e-324, 0.5]
+_SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e300, 5e-324, 0.5, 1e38, 1e-45]
 
 
 def _write(f: Any, rng: random.Random, length: int, inputs: int, without: str = "") -> int:
@@ -47,33 +47,37 @@ def _write(f: Any, rng: random.Random, length: int, inputs: int, without: str = 
 
 
 def _run(objects: list[bytes], x: np.ndarray, count: int) -> np.ndarray:
-    y = np.full(count + 1, 7.0)
+    y = np.full(count + 1, 7.0, dtype=x.dtype)
     code = link(objects, host(), "random.f")
     ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)(x.ctypes.data, y.ctypes.data)
     assert y[-1] == 7.0  # nothing is written behind the results
     return y[:-1]
 
 
+@pytest.mark.parametrize("real", [DOUBLE, SINGLE], ids=["float64", "float32"])
 @pytest.mark.parametrize(("length", "special"), [(3, False), (900, False), (40, True), (900, True)])
-def test_bits_are_those_of_llvm(length: int, special: bool) -> None:
+def test_bits_are_those_of_llvm(length: int, special: bool, real: FloatType) -> None:
     """Random programs, of few values and of more than registers, at usual and at special numbers."""
     without = "copysign" if special else ""  # the sign of NaN is not specified
     rng = random.Random(length)
     seed = rng.random()
-    assembler = BlockAssembler(["%a", "%b"])
+    assembler = BlockAssembler(["%a", "%b"], real=real)
     count = _write(assembler, random.Random(seed), length, 8, without)
     code, start = assembler.machine_code()
     ours = object_file([("random.f", code, start)])
     assert is_object_file(ours)
     module = IrModule("random")
-    f = Instructions("define void @.f(ptr %a, ptr %b)", host(), DOUBLE, 1, unchanging=False)
+    f = Instructions("define void @.f(ptr %a, ptr %b)", host(), real, 1, unchanging=False)
     assert _write(f, random.Random(seed), length, 8, without) == count
     module.add(f)
     theirs = emit([f'target triple = "{host().triple}"\n{module}\nattributes #0 = {{ nounwind }}\n'], host())
     for _ in range(4):
-        x = np.array([rng.choice(_SPECIAL) if special else rng.uniform(-2.0, 2.0) for _ in range(8)])
+        values = [rng.choice(_SPECIAL) if special else rng.uniform(-2.0, 2.0) for _ in range(8)]
+        with np.errstate(over="ignore"):
+            x = np.array(values).astype(real.dtype)
         found, expected = _run([ours], x, count), _run(theirs, x, count)
-        same = (found.view(np.int64) == expected.view(np.int64)) | (np.isnan(found) & np.isnan(expected))
+        bits = f"i{real.bytes}"
+        same = (found.view(bits) == expected.view(bits)) | (np.isnan(found) & np.isnan(expected))
         assert same.all(), (x, np.flatnonzero(~same), found[~same], expected[~same])
 
 
@@ -125,4 +129,3 @@ def test_what_it_does_not_write_is_refused() -> None:
         f.operation(BY_NAME["sin"], [f.get("%a", 0)])
     with pytest.raises(NotSupported):
         BlockAssembler([f"%{k}" for k in range(14)])
-    assert not can_assemble(host(), SINGLE)

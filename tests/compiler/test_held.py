@@ -20,7 +20,7 @@ from linkwork.compiler.trace.trace import compile
 _TP_CLEAR = 51  # in Python's table of slots
 
 PLAIN = """
-import gc, threading
+import gc, sys, threading
 import numpy as np
 import linkwork as lw
 
@@ -33,6 +33,7 @@ def others():
     while not stop.is_set():
         [bytearray(32) for _ in range(100)]
 
+sys.setswitchinterval(2e-4)  # threads take turns often
 threads = [threading.Thread(target=others, daemon=True) for _ in range(2)]
 for thread in threads:
     thread.start()
@@ -85,6 +86,7 @@ def others():
         robot.gravity_force(np.zeros(6))
         [bytearray(32) for _ in range(100)]
 
+sys.setswitchinterval(2e-4)  # threads take turns often
 threads = [threading.Thread(target=others, daemon=True) for _ in range(2)]
 for thread in threads:
     thread.start()
@@ -117,7 +119,7 @@ PERTURBED = {"PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "2"}  # what is freed 
 def test_a_robot_in_cyclic_garbage(program: str, memory: dict[str, str]) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", program],
-        env=os.environ | memory,
+        env=os.environ | memory | {"LINKWORK_EFFORT": "0"},
         capture_output=True,
         text=True,
     )

@@ -15,6 +15,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.compiler import code_parts
+from linkwork.compiler.build import Source
 from linkwork.compiler.cache import disk_cache
 from linkwork.compiler.codegen import background_emit, target
 from linkwork.compiler.kernel import source_and_code
@@ -85,6 +86,18 @@ def test_the_best_code_at_once(monkeypatch: pytest.MonkeyPatch, cache_folder: Pa
     best = kernel("best")
     best(*arguments())
     assert not is_quick(best)
+
+
+def test_effort_0_makes_quick_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    (x, y), (xs, ys) = arguments(), arguments(1, (64,))
+    monkeypatch.setenv(target.EFFORT, "2")
+    best = kernel()
+    one, many = best(x, y), best(xs, ys)
+    monkeypatch.setenv(target.EFFORT, "0")
+    monkeypatch.setattr(Source, "texts", None)  # of the best code
+    quick = kernel()
+    assert same(quick(x, y), one) and same(quick(xs, ys), many)
+    assert not is_quick(quick)  # nothing is to replace it
 
 
 def test_a_process_that_ends_early_leaves_quick_code_for_the_next(

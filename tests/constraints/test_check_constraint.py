@@ -35,6 +35,7 @@ TRIED: tuple[tuple[constraints.Constraint, lw.Robot], ...] = (
     (constraints.Rack("slide", "turn", 0.1), SLIDER),
     (constraints.Screw("slide", "turn", 0.01), SLIDER),
     (constraints.Belt("spin", "turn", 0.1, 0.2), SLIDER),
+    (constraints.PolynomialCoupling("slide", "turn", (0.1, 0.3, 0.2), unit="m"), SLIDER),
 )
 
 

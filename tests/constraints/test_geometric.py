@@ -50,6 +50,8 @@ def kinds(tree, state):
         lw.constraints.Belt(turns[0], turns[1], 0.1, 0.3, crossed=True),
         lw.constraints.Coupling({turns[0]: 1.0, turns[1]: -2.0, slides[0]: 0.5}, offset=0.2),
         lw.constraints.Coupling((turns[0], slides[0]), cam),
+        lw.constraints.PolynomialCoupling(slides[0], turns[1], (0.3, -1.2, 0.5, 0.1), b_reference=0.2, unit="m"),
+        lw.constraints.PolynomialCoupling(turns[0], slides[0], [0.0, 2.0], a_reference=-0.3, name="linear"),
         lw.constraints.Prescribed(turns[0], lambda t: 0.2 * t + np.sin(t)),
         lw.constraints.Prescribed(several, lambda t: t * t * np.array([1.0, 2.0])),
         lw.constraints.Prescribed(point="marker0", motion=lambda t: (0.3 * t, f.cos(t)), axes="xz", relative_to=other),

@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import sdf_texts as sdf
 from urdf_texts import joint, link, robot
 
-__all__ = ["DOCUMENTS", "LOOPS", "ROBOTS", "SCENES"]
+__all__ = ["DOCUMENTS", "LOOPS", "ROBOTS", "SCENES", "SDF"]
 
 _SPHERE = "<geometry><sphere radius='1'/></geometry>"
 
@@ -45,6 +46,42 @@ ROBOTS: dict[str, Callable[[int], str]] = {
     "materials": _materials,
     "digits": lambda n: robot(link("a", f'<visual><geometry><box size="1 2 {"9" * n}"/></geometry></visual>' * 10)),
     "words": lambda n: robot(link("a", f'<visual><origin xyz="{"1 " * n}"/>{_SPHERE}</visual>')),
+}
+
+
+def _sdf(n: int, ends: Callable[[int], tuple[int, int]], inner: Callable[[int], str] = lambda i: "") -> str:
+    """A model of n links, and n - 1 joints between two of them."""
+    joints = (sdf.joint(f"j{i}", *(f"link_{k}" for k in ends(i))) for i in range(n - 1))
+    return sdf.sdf(sdf.model(*(sdf.link(f"link_{i}", inner(i)) for i in range(n)), *joints))
+
+
+def _relative(i: int) -> str:
+    return f'{sdf.INERTIAL}<pose relative_to="{"j" + str(i - 1) if i else "__model__"}">0 0 1 0 0 0</pose>'
+
+
+SDF: dict[str, Callable[[int], str]] = {
+    "chain": lambda n: _sdf(n, lambda i: (i, i + 1)),
+    "chain of poses": lambda n: _sdf(n, lambda i: (i, i + 1), _relative).replace(
+        "<parent>", '<pose relative_to="__model__"/><parent>'
+    ),
+    "chain of frames": lambda n: sdf.sdf(
+        sdf.model(
+            sdf.link("a"), *(f'<frame name="f{i}" attached_to="{f"f{i - 1}" if i else "a"}"/>\n' for i in range(n))
+        )
+    ),
+    "chain that is read from its end": lambda n: _sdf(n, lambda i: (n - 2 - i, n - 1 - i)),
+    "joints to one child": lambda n: _sdf(n, lambda i: (i, n - 1)),
+    "joints against the tree": lambda n: _sdf(n, lambda i: (i + 1, i) if i % 2 else (i, i + 1)),
+    "loops": lambda n: _sdf(n, lambda i: (i // 2, i // 2 + 1)),
+    "links that float": lambda n: sdf.sdf(sdf.model(*(sdf.link(f"link_{i}") for i in range(n)))),
+    "models": lambda n: sdf.world(*(sdf.model(sdf.link("a"), name=f"m{i}") for i in range(n))),
+    "unknown frames": lambda n: sdf.sdf(
+        sdf.model(*(sdf.link(f"link_{i}", f'<pose relative_to="lnk_{i}"/>') for i in range(n)))
+    ),
+    "nested names": lambda n: sdf.sdf(
+        sdf.model(sdf.link("a", f'<pose relative_to="{"m::" * n}a"/>'), sdf.model(sdf.link("a")))
+    ),
+    "unknown tags": lambda n: sdf.sdf(sdf.model(sdf.link("a"), *(f"<tag_{i}/>" for i in range(n)))),
 }
 
 DOCUMENTS: dict[str, Callable[[int], str]] = {

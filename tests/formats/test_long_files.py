@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from formats.long_files import DOCUMENTS, LOOPS, ROBOTS, SCENES
+from formats.long_files import DOCUMENTS, LOOPS, ROBOTS, SCENES, SDF
 from helpers.steps import grows_in_proportion
 from linkwork.errors import Findings, ModelError
-from linkwork.formats import loops_text, parse_loops, parse_urdf, robot_text, sdf_text, urdf_text
+from linkwork.formats import loops_text, parse_loops, parse_sdf, parse_urdf, robot_text, sdf_text, urdf_text
 from linkwork.formats.json_and_yaml import Builder, _Reader
 from linkwork.formats.loops_file import BUDGET
 from linkwork.formats.xml_document import parse
@@ -46,6 +46,15 @@ def test_writing_a_robot_takes_work_in_proportion(write: Any):
     def work(n: int):
         tree = build_tree(parse_urdf(ROBOTS["chain"](n)))
         return lambda: write(tree)
+
+    assert grows_in_proportion(work, N)
+
+
+@pytest.mark.parametrize("name", SDF)
+def test_reading_sdf_takes_work_in_proportion(name: str):
+    def work(n: int):
+        text = SDF[name](n)
+        return lambda: build_tree(parse_sdf(text))
 
     assert grows_in_proportion(work, N)
 

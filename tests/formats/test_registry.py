@@ -100,14 +100,15 @@ def test_content_that_contradicts_the_suffix(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "code", "said"),
     [
-        ("a.xml", "<robt/>", "UNKNOWN_FORMAT", "got the root element 'robt'"),
+        ("a.xml", "<robt/>", "UNKNOWN_FORMAT", "(.urdf, <robot>); mjcf (.mjcf, .mjb, <mujoco>)"),
         ("a.xml", "<robt/>", "UNKNOWN_FORMAT", "did you mean 'robot'"),
-        ("a.xml", "<mujoco/>", "UNKNOWN_FORMAT", "this looks like an MJCF file"),
+        ("a.xml", "<robt/>", "UNKNOWN_FORMAT", "got the root element 'robt'"),
+        ("a.xml", "<collada/>", "UNKNOWN_FORMAT", "this looks like a COLLADA mesh"),
         ("a.urfd", "#", "UNKNOWN_FORMAT", "did you mean '.urdf'"),
         ("a", "# a file", "UNKNOWN_FORMAT", "got no suffix and content that begins with b'# a file'"),
         ("a.xml", "", "XML_EMPTY", "empty"),
         ("a.xml", "<!-- ", "XML_SYNTAX", "ends early"),
-        ("a.urdf", "<mujoco/>", "WRONG_FORMAT", "expected <robot> as the root of a URDF, got <mujoco>"),
+        ("a.urdf", "<mujoco/>", "WRONG_FORMAT", "but the root element <mujoco> is that of an MJCF file"),
     ],
 )
 def test_files_of_no_known_format(tmp_path: Path, name: str, content: str, code: str, said: str) -> None:

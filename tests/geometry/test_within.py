@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.geometry import EllipsoidCore, HalfSpaceCore, PolytopeCore, Solid, signed_distance
-from linkwork.geometry.pairs import WITHIN, within
+from linkwork.geometry import EllipsoidCore, HalfSpaceCore, PolytopeCore, SignedDistance, Solid, signed_distance
+from linkwork.geometry.pairs import WITHIN, separation_once, signed_distance_once, within
 from linkwork.geometry.pairs.pair_dispatch import has_own
 from linkwork.spatial import Pose, Rotation, Vec3
 
@@ -106,3 +106,23 @@ def test_parallel_and_degenerate_bodies_are_told_apart() -> None:
     assert all(has_own(*kinds) for kinds in WITHIN)
     with pytest.raises(TypeError, match="is not supported"):
         within(plane, plane, 0.0)
+
+
+@pytest.mark.parametrize(("a", "b"), [("box", "hull"), ("hull", "hull"), ("box", "cylinder")])
+def test_separations_are_distances_where_bodies_are_apart(a: str, b: str) -> None:
+    """The same bits and normals unless they almost touch, and no positive value where they overlap."""
+    rng, ((na, core_a), (nb, core_b)) = np.random.default_rng(4), (CORES[a], CORES[b])
+    x, y = rows(a, rng, 500, 0.5), rows(b, rng, 500, 0.5)
+
+    def values(result: SignedDistance) -> tuple:
+        return result.distance, lw.expr.array([*result.normal]), lw.expr.array([*result.on_a, *result.on_b])
+
+    def measured(x, y):
+        first, second = grown(core_a(x), 0.02), grown(core_b(y), 0.02)
+        return (*values(signed_distance_once(first, second)), *values(separation_once(first, second)))
+
+    distance, normal, points, separation, other_normal, other_points = lw.compile(measured, x=na, y=nb)(x, y)
+    apart = distance > 1e-3
+    assert 50 < apart.sum() < 450 and (separation[distance <= 0.0] <= 0.0).all()
+    assert np.array_equal(separation[apart], distance[apart])
+    assert np.array_equal(other_normal[apart], normal[apart]) and np.array_equal(other_points[apart], points[apart])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import linkwork
@@ -22,11 +22,14 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports_of(path: Path) -> Iterator[tuple[str, str]]:
+@cache
+def imports_of(path: Path) -> tuple[tuple[str, str], ...]:
     """Each import of a file, wherever it stands: the module, and the name that is imported from it or ""."""
+    result: list[tuple[str, str]] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             assert node.module and not node.level, f"{path}: imports are absolute"
-            yield from ((node.module, alias.name) for alias in node.names)
+            result += ((node.module, alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from ((alias.name, "") for alias in node.names)
+            result += ((alias.name, "") for alias in node.names)
+    return tuple(result)

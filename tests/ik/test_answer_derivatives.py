@@ -81,6 +81,7 @@ def nearest_cases():
     return near, X, inside, pressed
 
 
+@pytest.mark.slow(every=3)
 def test_the_nearest_by_pose_and_by_what_it_is_near_to():
     near, X, inside, pressed = nearest_cases()
     assert len(inside) >= 4 and len(pressed)
@@ -189,6 +190,7 @@ def test_finite_where_there_is_none():
             found.derivative(by)
 
 
+@pytest.mark.slow(every=3)
 def test_within_a_function_that_is_compiled():
     """The answer is that of the method, and derivatives go right through it, forward and in reverse."""
     q0 = np.array([0.3, -0.4, 0.5, 1.2, 0.2, 0.6, 0.1])

@@ -69,10 +69,10 @@ def test_every_kind_of_scalar_and_of_derivative_gives_the_same(drawn: Any) -> No
         assert np.allclose(symbolic_jacobian(said, samples[1]), dual_jacobian(said, samples[1]), atol=1e-9), name
 
 
-def test_the_gap_is_the_twist_to_first_order() -> None:
+def test_the_gap_is_the_twist_to_first_order(drawn: Any) -> None:
     """Against differences, across the wrenches that the joint bears; and q follows the pose along its motions."""
     rng, h = np.random.default_rng(1), 1e-6
-    for name, joint in EVERY.items():
+    for name, joint in drawn(EVERY.items()):
         X, V = pose(poses(joint, 2)[1]), Motion.of(rng.normal(size=6).tolist())
         q = joint.configuration_from_pose(X)
         for F in joint.constraint_wrench_subspace(q):

@@ -313,7 +313,7 @@ def test_kernels_follow_the_code_of_ones_own_types(monkeypatch: pytest.MonkeyPat
     assert height(Crank((0, 0, 1), table=np.zeros(2))) == -2.0 and made == ["transform"]  # no hash: not shared
 
 
-def test_functions_that_depend_on_inertias_say_so() -> None:
+def test_functions_that_depend_on_inertias_say_so(drawn: Any) -> None:
     """And are refused, by name, of a robot that was loaded without them; all others are there."""
     tree = TREES["mixed_0"]
     bodies = [replace(body, inertia=Inertia.zero()) if i == 2 else body for i, body in enumerate(tree.bodies)]
@@ -322,7 +322,7 @@ def test_functions_that_depend_on_inertias_say_so() -> None:
     ignored = robot_owner(lw.load("double_pendulum", inertia="ignore").tree)
     q = state(tree, size=1)[0][0]
     rng = np.random.default_rng(0)
-    for row in ROBOT.values():
+    for row in drawn(ROBOT.values()):
         request = read_request(subject, (row.name, *names_for(tree, row)))
         shapes = {name: shape_of(subject, quantity_of(name).shape, request.sizes) for name in request.inputs}
         numbers = {name: list(np.ravel(q if name == "q" else rng.normal(size=shapes[name]))) for name in shapes}

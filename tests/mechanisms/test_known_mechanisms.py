@@ -47,8 +47,8 @@ def test_mobility_and_energy_of_what_ships(name):
     assert abs(after - energy) < 1e-8 * moved, (after - energy, moved)
 
 
-def test_mobility_is_told_by_name():
-    for name, count in MOBILITY.items():
+def test_mobility_is_told_by_name(drawn):
+    for name, count in drawn(MOBILITY.items()):
         found = lw.load(name).mobility()
         assert (found.mobility, found.dof, found.coordinates) == (count, count, CONFIGURATIONS[name])
         assert not (found.inconsistent or found.singular)

@@ -15,7 +15,9 @@ from linkwork.model.random_tree import random_tree
 from linkwork.model.tree_edits import straight_tree
 from linkwork.planning.goals import read_goals
 from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
+from linkwork.planning.search import kernel_planner
 from linkwork.planning.search.halton_samples import halton
+from linkwork.planning.search.search_kernel import SearchTables
 from linkwork.planning.search.search_tree import PlanningTree
 
 WALL = lw.Scene().with_box("wall", (0.1, 0.4, 0.4), (3.0, 0.0, 0.0))
@@ -133,6 +135,20 @@ def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
     sampled = arm.plan(START, GOAL, SCENE, collision_check="sampled", resolution=0.02)
     assert sampled.success and _least(arm, sampled.path, SCENE) > -0.02
     assert len(found.tree.q) == len(found.tree.parent) == found.nodes and found.tree.parent.max() < found.nodes
+
+
+def test_a_search_that_fills_small_tables_is_repeated_with_large_ones(
+    arm: lw.Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = arm.plan(START, GOAL, SCENE, seed=1)
+    monkeypatch.setattr(kernel_planner, "SMALL", SearchTables(tree=6, path=8, best=4, roots=4, pairs=4))
+    again = _arm()
+    for _ in range(2):  # the second time with large tables at once
+        found = again.plan(START, GOAL, SCENE, seed=1)
+        assert found._space.has_loop("searching 512") and np.array_equal(found.path, expected.path)
+        for count in ("iterations", "nodes", "motions_checked"):
+            assert getattr(found, count) == getattr(expected, count)
+    assert not expected._space.has_loop("searching 512")
 
 
 @pytest.mark.slow(every=3)

@@ -171,10 +171,10 @@ def test_searches_find_shorter_and_shorter_paths() -> None:
         nodes, links, best, told = kernel(*tables, given)
         again = _search(*tables, given)
         assert all(np.abs(a - b).max() < 1e-9 for a, b in zip((nodes, links, best, told), again, strict=True))
-        count, length, total, first, second, number, done, rounds, explored, growing, full = told.tolist()
+        count, length, total, first, second, number, done, rounds, explored, growing, full, crowded = told.tolist()
         path = best[: int(count)]
         assert np.array_equal(path[0], START) and (path[-1] == GOALS).all(axis=1).any()
-        assert abs(_length(path) - length) < 1e-9 and done == searches and not growing and not full
+        assert abs(_length(path) - length) < 1e-9 and done == searches and not growing and not (full or crowded)
         assert 0.0 < rounds < 4000.0 and number <= rounds and explored >= total
         for a, b in pairwise(path):
             t = np.linspace(0.0, 1.0, 2 + int(np.linalg.norm(b - a) / 1e-3))[:, None]
@@ -190,10 +190,30 @@ def test_searches_find_shorter_and_shorter_paths() -> None:
     assert lengths[1] <= lengths[0]
     # in pieces of a few rounds, the same path as at once
     nodes, links, *rest = tables
-    told = np.zeros(11)
+    told = np.zeros(12)
     for _ in range(400):
         given = np.array([1.0, 5.0, told[9], *told[2:6]])
         nodes, links, best, told = kernel(nodes, links, *rest, given)
         if told[0]:
             break
     assert told[0] > 0.0 and told[6] == 1.0
+
+
+def test_tables_have_no_effect_on_a_search_unless_they_are_crowded(drawn: Any) -> None:
+    """More rows change nothing; fewer rows of the trees, of the path or of the best path are reported."""
+    rows = {"nodes": ROOM, "links": ROOM, "path": ROOM, "after": ROOM, "best": ROOM}
+
+    def searched(**changed: int) -> tuple[np.ndarray, list[float]]:
+        shapes = {name: (count, 2) for name, count in {**rows, **changed}.items()}
+        *_, best, told = lw.compile(_search, **shapes, numbers=7)(*map(np.zeros, shapes.values()), given)
+        return best, told.tolist()
+
+    given = np.array([2.0, 300.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    whole, expected = searched()
+    assert expected[-1] == 0.0
+    for trees, path, best, crowded in drawn(
+        [(8, ROOM, ROOM, 1.0), (2 * ROOM, 2 * ROOM, 2 * ROOM, 0.0), (ROOM, 8, ROOM, 1.0), (ROOM, ROOM, 3, 1.0)]
+    ):
+        found, told = searched(nodes=trees, links=trees, path=path, after=path, best=best)
+        assert told[-1] == crowded
+        assert crowded or (told == expected and np.array_equal(found[:ROOM], whole))

@@ -106,7 +106,7 @@ def test_what_is_not_opened(folder) -> None:
         r"the path leads out of the folders": lambda: load_mesh("../secret.stl", inside),
         r"package://arm/../../secret.stl'.* out of": lambda: load_mesh("package://arm/../../secret.stl", inside),
         r"secret.stl': the path leads out": lambda: load_mesh(str(folder / "secret.stl"), inside),
-        r"expected package://, file:// or a path": lambda: load_mesh("http://a/b.stl", inside),
+        r"expected package://, model://, file:// or a path": lambda: load_mesh("http://a/b.stl", inside),
         r"a mesh of type .stl, .obj, .dae, .ply, got '.step'": lambda: load_mesh("meshes/box.step", inside),
         r"expected a regular file": lambda: load_mesh("meshes/folder.stl", inside),
         r"too large: the limit is max_bytes=99": lambda: load_mesh("meshes/box.stl", inside, max_bytes=99),
@@ -167,6 +167,13 @@ def test_a_robot_gets_hulls_in_its_meshes_place(folder) -> None:
     assert codes == ["MESH_HULL", "MESH_OPEN", "MESH_HULL"] and "link[a]" in str(hulled.report.warnings[0].where)
     with pytest.raises(FileNotFoundError, match=r"with_collision_hulls: link 'a': mesh .* was not found"):
         robot.with_collision_hulls(folder / "arm" / "meshes")
+    with pytest.raises(ValueError, match=r"folders: the robot is not from a file"):
+        robot.with_collision_hulls()
+    (folder / "arm" / "package.xml").write_text("")
+    (folder / "arm" / "urdf").mkdir()
+    (folder / "arm" / "urdf" / "r.urdf").write_text(URDF)  # its package is found around it
+    found = lw.load(folder / "arm" / "urdf" / "r.urdf").with_collision_hulls(max_vertices=24)
+    assert found.link("a").collisions == hulled.link("a").collisions
 
 
 def test_a_ring_is_hollow_in_pieces(folder) -> None:

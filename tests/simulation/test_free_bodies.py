@@ -43,7 +43,7 @@ def test_no_torque_no_turn(drawn):
         S = robot.jacobian(q, "body", expressed_in="world")
         v = np.linalg.lstsq(S, [0.0, 0.0, 0.0, 1.0, 0.0, 3.0], rcond=None)[0]
         assert np.abs((S @ v)[:3]).max() < 1e-12
-        for method, row in METHODS.items():
+        for method, row in drawn(METHODS.items()):
             h = 0.01
             found = robot.simulate(q, v, duration=1.0, dt=h, method=method, record_every=100)
             end = robot.pose(found.q[-1], "body")

@@ -54,7 +54,7 @@ def _loads(boxes, masses):
     return {f"inertia:box{k}": masses[:, k, None] * own[f"inertia_box{k}"] for k in range(masses.shape[1])}
 
 
-@pytest.mark.parametrize("count", [3, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.slow), pytest.param(5, marks=pytest.mark.slow)])
 def test_contacts_are_rigid_whatever_they_bear(count):
     """Stacks of light and heavy boxes, up to a million times as heavy: they sink no further than a step lets them,
     stay, and every contact carries what is above it."""

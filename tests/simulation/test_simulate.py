@@ -31,10 +31,10 @@ def target_controller(robot):
     return controller
 
 
-def test_a_robot_without_joints_stays():
+def test_a_robot_without_joints_stays(drawn):
     """Every method, alone and in a batch, with limits, controllers and records; its profile is refused by name."""
     stone = lw.Robot.build("stone", lw.Link("stone", lw.shapes.Sphere(0.1), mass=1.0))
-    for method in METHODS:
+    for method in drawn(METHODS):
         found = stone.simulate(np.zeros((3, 0)), duration=0.01, method=method, record=["potential_energy"])
         assert np.all(found.success) and found.q.shape == (3, 11, 0) and not found.records["potential_energy"].any(), (
             method

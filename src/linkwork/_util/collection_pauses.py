@@ -42,9 +42,24 @@ def without_collections(function: Callable[P, T]) -> Callable[P, T]:
                     _pauses.pop(pause, None)
                 finally:  # also where a signal handler raises here
                     if not _pauses and _was_enabled:
-                        gc.enable()
+                        try:
+                            _count_as_old()
+                        finally:
+                            gc.enable()
 
     return call
+
+
+def _count_as_old() -> None:
+    """Move all objects to the oldest generation, without a visit to each.
+
+    Otherwise the first collection after a pause would visit all objects of a trace, and the next one again.
+    """
+    if hasattr(gc, "freeze") and gc.get_freeze_count() == 0:  # objects that a user has frozen stay so
+        try:
+            gc.freeze()
+        finally:
+            gc.unfreeze()
 
 
 def is_any_paused() -> bool:

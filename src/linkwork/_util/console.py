@@ -118,7 +118,8 @@ def log_compilation(kernel: str, seconds: float) -> None:
 def _is_silenced() -> bool:
     """Return True if the logger "linkwork" is disabled, or its own level is above INFO."""
     logging = sys.modules.get("logging")  # without it, nothing was configured
-    logger = logging.getLogger("linkwork") if logging is not None else None
+    get_logger = getattr(logging, "getLogger", None)  # None also while another thread is importing the module
+    logger = get_logger("linkwork") if get_logger is not None else None
     return logger is not None and (logger.disabled or logger.level > _INFO)
 
 

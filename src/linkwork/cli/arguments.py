@@ -62,6 +62,8 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="report repairable problems as errors")
     parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
     parser.add_argument("--loops", metavar="FILE", help="a JSON or YAML file that closes the robot's loops")
+    parser.add_argument("--package-dirs", metavar="FOLDER", nargs="+", help="folders of packages that the file names")
+    parser.add_argument("--model", metavar="NAME", help="read one model of an SDF file")
     for name, (about, choices) in _CHOICES.items():
         parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=f"{about} (default: {choices[0]})")
 
@@ -83,7 +85,7 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
     """
     options = {
         name: getattr(arguments, name)
-        for name in ("format", "floating_base", "strict", "multi_root", "loops", *_CHOICES)
+        for name in ("format", "floating_base", "strict", "multi_root", "loops", "package_dirs", "model", *_CHOICES)
     }
     return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
 
@@ -209,7 +211,7 @@ def read_robot(name: str, **options: Any) -> Robot:
         raise CommandError(BAD_MODEL, text) from error
     except (UnknownNameError, ImportError) as error:  # a name, PyYAML or the package of a format
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
-    except TypeError as error:  # an option that the file's format does not have
+    except (TypeError, ValueError) as error:  # an option that the file's format does not have, a folder that is none
         raise CommandError(USAGE, escaped(str(error))) from error
     except OSError as error:
         raise CommandError(

@@ -14,9 +14,12 @@ from linkwork.collision import algorithms
 from linkwork.collision.kernels import DistanceSpec
 from linkwork.errors import Status
 from linkwork.expr.arrays.symbol_array import array
+from linkwork.geometry.cores import PolytopeCore
 from linkwork.kernels.compiler_api import Kernel, Space, compile
 from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.model.collision_pairs import link_shapes
 from linkwork.model.tree_edits import straight_tree
+from linkwork.shapes import Polytope
 
 __all__ = ["METHODS", "MotionCheck", "check_edges", "edge_kernel"]
 
@@ -86,22 +89,30 @@ def check_edges(spec: DistanceSpec) -> None:
             raise TypeError(f'is_motion_free: {error}; use collision_check="sampled"') from None
 
 
-def edge_kernel(method: str, spec: DistanceSpec, space: Space, *, each: bool = False) -> Kernel:
+def edge_kernel(method: str, spec: DistanceSpec, space: Space, *, each: bool = False, depths: bool = True) -> Kernel:
     """Return the kernel that checks segments; planar and floating joints translate straight (`straight_tree`).
 
     Inputs: both ends, the margin, the tolerance or resolution, with ``each`` a margin for each pair, and a scene's rows
-    by kind.  Outputs: the status, t, the clearance, the number of configurations that were checked, and q.
+    by kind.  Outputs: the status, t, the clearance, the number of configurations that were checked, and q.  Without
+    ``depths``, margins must not be negative, and the clearance of polytopes that overlap is 0.
     """
+    depths = depths or not _has_polytopes(spec)
     check = algorithms.certified_edge if method == "certified" else algorithms.sampled_edge
     tree = straight_tree(spec.tree)
 
     def traced(*, q0: Any, q1: Any, margin: Any, step: Any, **inputs: Any) -> Any:
         margins = spec.pair_margins(inputs) if each else None
-        result = check(tree, [*q0], [*q1], spec.pairs, spec.shapes, spec.scene(inputs), margin, step, margins=margins)
+        arguments = tree, [*q0], [*q1], spec.pairs, spec.shapes, spec.scene(inputs), margin, step
+        result = check(*arguments, margins=margins, depths=depths)
         return array([result.status, result.t, result.clearance, result.checks, *result.q])
 
     def compiled() -> Kernel:
         inputs = {**(spec.margins if each else {}), **spec.rows}
         return compile(traced, name=f"is_motion_free_{method}", q0=space, q1=space, margin=(), step=(), **inputs)
 
-    return _KERNELS.get((method, spec, each), compiled)
+    return _KERNELS.get((method, spec, each, depths), compiled)
+
+
+def _has_polytopes(spec: DistanceSpec) -> bool:
+    own = any(isinstance(shape.shape, Polytope) for shape in link_shapes(spec.tree))
+    return own or any(kind.core is PolytopeCore for kind, _ in spec.capacities)

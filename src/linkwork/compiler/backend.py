@@ -35,7 +35,7 @@ class Lowered(Protocol):
     def quick_texts(self, parts: Iterable[str]) -> list[str | bytes]:
         """Return modules of the same results for `Backend.quick`: texts, and objects as bytes.
 
-        It is called only for backends with a quick one.
+        It is called only for backends that are quick, or have a quick one.
         """
 
 
@@ -110,6 +110,11 @@ class Backend(ABC, Generic[Loaded]):
 
         ``waiting`` is called from time to time while modules are compiled: see `linkwork._util.thread_pool.run`.
         """
+
+    @property
+    def is_quick(self) -> bool:
+        """True if all code of this backend is that of `Lowered.quick_texts`."""
+        return False
 
     @property
     def quick(self) -> Self | None:

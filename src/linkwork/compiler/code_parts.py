@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
+from linkwork._util.collection_pauses import without_collections
 from linkwork._util.console import CompileNotice
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.build import Source
@@ -50,6 +51,7 @@ class ImprovablePart:
     facts: Mapping[str, Any]
 
 
+@without_collections
 def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool = True) -> dict[str, CompiledPart]:
     """Return parts of a kernel's code, from the cache or compiled in parallel.
 
@@ -64,7 +66,9 @@ def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool =
     if quick is not None:
         result |= _quick(source, quick, cache, [part for part in parts if part not in result], real)
     absent = [part for part in parts if part not in result]
-    new = _emitted(source, backend, {part: source.texts([part], real) for part in absent}, stored=bool(keys))
+    write: Callable[[Sequence[str], FloatType], Sequence[str | bytes]]
+    write = source.quick_texts if backend.is_quick else source.texts
+    new = _emitted(source, backend, {part: write([part], real) for part in absent}, stored=bool(keys))
     for part, code in new.items():
         if cache is not None and part in keys:
             cache.store(keys[part], _cache_entry(backend, _facts(source, part, real), code))

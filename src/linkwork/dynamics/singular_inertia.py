@@ -18,7 +18,7 @@ from linkwork.kernels.owners import KernelOwner, RobotOwner
 from linkwork.model.function_spec import InertiaCheck
 from linkwork.model.tree import Tree
 
-__all__ = ["SINGULAR_INERTIA", "unfelt"]
+__all__ = ["SINGULAR_INERTIA", "singular_joints", "unfelt"]
 
 SINGULAR = 1e-13  # relative size of a pivot that is rounding; pivots of real robots are above 1e-4
 NEARLY = 1e-6  # relative size below which a pivot is checked again, in float64
@@ -36,7 +36,7 @@ def refuse_singular_inertia(subject: KernelOwner, request: Request) -> None:
         and not _depends_on_parameters(subject, request)
     ):
         key = _inertia_key(subject, request)
-        result = subject.singular_joints.get(key, lambda: _singular_joints(subject.joint_space_tree, *key))
+        result = subject.singular_joints.get(key, lambda: singular_joints(subject.joint_space_tree, *key))
         if result:
             raise SingularInertiaError(result[0], joints=result)
 
@@ -117,7 +117,7 @@ def unfelt_joints(tree: Tree, q: list[float], armature: bool, fixed: Sequence[in
     return [tree.bodies[i].joint_name for i in bodies]
 
 
-def _singular_joints(tree: Tree, armature: bool, fixed: tuple[int, ...]) -> tuple[str, ...]:
+def singular_joints(tree: Tree, armature: bool, fixed: tuple[int, ...] = ()) -> tuple[str, ...]:
     """Return the names of the joints that move no inertia; () where M is regular.
 
     The joint of the first failing pivot is first.

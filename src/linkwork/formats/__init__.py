@@ -1,4 +1,4 @@
-"""Readers and writers of robot files: URDF, MJCF, linkwork's own JSON, SRDF and loop files; writers of SDF."""
+"""Readers and writers of robot files: URDF, MJCF, SDF, linkwork's own JSON, SRDF and loop files."""
 
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
     from linkwork.formats.mjcf.coordinates import MujocoCoordinates
     from linkwork.formats.registry import FORMATS, Format
+    from linkwork.formats.sdf.sdf_reader import parse_sdf, read_sdf
     from linkwork.formats.sdf.sdf_writer import sdf_text
     from linkwork.formats.srdf import parse_srdf, srdf_text
     from linkwork.formats.urdf.urdf_reader import parse_urdf, read_urdf
@@ -24,10 +25,12 @@ __all__ = [
     "loops_text",
     "parse_loops",
     "parse_robot",
+    "parse_sdf",
     "parse_srdf",
     "parse_urdf",
     "read_loops",
     "read_robot",
+    "read_sdf",
     "read_urdf",
     "robot_text",
     "sdf_text",
@@ -45,6 +48,7 @@ if not TYPE_CHECKING:
             "linkwork.formats.registry": "FORMATS Format",
             "linkwork.formats.linkwork_json.robot_reader": "parse_robot read_robot",
             "linkwork.formats.linkwork_json.robot_writer": "robot_text",
+            "linkwork.formats.sdf.sdf_reader": "parse_sdf read_sdf",
             "linkwork.formats.sdf.sdf_writer": "sdf_text",
             "linkwork.formats.srdf": "parse_srdf srdf_text",
             "linkwork.formats.urdf.urdf_reader": "parse_urdf read_urdf",

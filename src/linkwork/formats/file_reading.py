@@ -8,7 +8,7 @@ from linkwork._util.file_access import NotRegularError, opened_regular
 from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError
 
-__all__ = ["path_text", "read_regular", "read_start", "require_path"]
+__all__ = ["path_text", "read_regular", "read_start", "require_path", "require_text"]
 
 
 def read_regular(path: str | os.PathLike[str], max_bytes: int) -> bytes:
@@ -52,6 +52,21 @@ def require_path(path: object) -> None:
     if text.lstrip("\ufeff \t\r\n").startswith("<"):
         message = f"expected the path of a file, got XML text ({quoted(text.lstrip())})"
         raise ModelError(Issue("NOT_A_PATH", message, hint="read a text with Robot.from_urdf_string(text)"))
+
+
+def require_text(text: object, source: str | None, title: str) -> None:
+    """Raise TypeError for a value that is not text, and ModelError (NOT_TEXT) for a path.
+
+    ``title`` says whose text is expected: "a URDF".
+    """
+    hint = "read a file with linkwork.load(path)"
+    if isinstance(text, os.PathLike):
+        raise ModelError(Issue("NOT_TEXT", f"expected the text of {title}, got a path ({text})", hint=hint))
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"text: expected a string or bytes, got {type(text).__name__}")
+    if isinstance(text, str) and text.strip() and "<" not in text and "\n" not in text.strip():
+        message = f"expected the text of {title}, got what looks like a path ({quoted(text)})"
+        raise ModelError(Issue("NOT_TEXT", message, Location(source), hint))
 
 
 def path_text(path: str | bytes | os.PathLike[str]) -> str:

@@ -87,6 +87,14 @@ FORMATS: tuple[Format, ...] = (
         extra="mujoco",
     ),
     Format(
+        name="sdf",
+        title="an SDF file",
+        reader="linkwork.formats.sdf.sdf_reader:read_sdf",
+        suffixes=(".sdf", ".world"),
+        roots=("sdf",),
+        options=("continuous", "inertia", "floating_base", "package_dirs", "model"),
+    ),
+    Format(
         name="linkwork",
         title="a robot file of linkwork (JSON)",
         reader="linkwork.formats.linkwork_json.robot_reader:read_robot",
@@ -96,6 +104,7 @@ FORMATS: tuple[Format, ...] = (
 )
 
 FOREIGN_ROOTS = {
+    "mujoco": "an MJCF file (MuJoCo)",
     "sdf": "an SDF file",
     "collada": "a COLLADA mesh",
     "opensimdocument": "an OpenSim model",

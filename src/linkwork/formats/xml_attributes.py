@@ -139,14 +139,21 @@ class Reader:
                 "quat_xyzw requires URDF 1.1, but this file declares 1.0: read anyway, unlike in some other readers"
             )
             self.warn(element, "VERSION", message, 'write version="1.1" in <robot>')
-        x, y, z, w = self.number_list(element, "quat_xyzw", 4, (0.0, 0.0, 0.0, 1.0))
+        return self.rotation_of(element, "quat_xyzw", self.number_list(element, "quat_xyzw", 4, (0.0, 0.0, 0.0, 1.0)))
+
+    def rotation_of(self, element: Element, label: str, xyzw: Sequence[float]) -> Rotation:
+        """Return the rotation of a quaternion (x, y, z, w), called ``label`` in messages.
+
+        Its norm is 1 (QUAT_NORM): an error if it is off by 1e-3, and a warning if it is off by more than 1e-6.
+        """
+        x, y, z, w = xyzw
         largest = max(abs(x), abs(y), abs(z), abs(w))
         norm = sum((a / largest) ** 2 for a in (w, x, y, z)) ** 0.5 * largest if largest else 0.0
         if abs(norm - 1.0) >= 1e-3:
-            self.error(element, "QUAT_NORM", f"quat_xyzw must be a unit quaternion, its norm is {norm:.6g}")
+            self.error(element, "QUAT_NORM", f"{label} must be a unit quaternion, its norm is {norm:.6g}")
             return Rotation.identity()
         if abs(norm - 1.0) > 1e-6:
-            self.warn(element, "QUAT_NORM", f"the norm of quat_xyzw is {norm:.9g}, not 1: normalised")
+            self.warn(element, "QUAT_NORM", f"the norm of {label} is {norm:.9g}, not 1: normalised")
         return Rotation.from_quaternion(w / norm, x / norm, y / norm, z / norm)
 
 

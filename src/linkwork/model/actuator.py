@@ -34,6 +34,7 @@ class Actuator:
     origin, where ``wrench`` is (moment; force) in the axes of the frame; l is the offset, and l̇ the power of the wrench
     at f = 1.  With ``relative_to`` the wrench is in the axes of that frame, on which the opposite wrench acts, at its
     own origin, and l = offset + wrench · (the pose of ``frame`` relative to it, as rotation vector and position).
+    Joints that move both frames feel no force.
 
     Units: the gain converts u to N or N·m; l is in rad or m, times the gear.  A range without bounds is (−inf, inf).
     The limit on the total force of all actuators on a joint is the joint's ``effort``.

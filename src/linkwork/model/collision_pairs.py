@@ -6,7 +6,7 @@ Both kinds are skipped unless the pair is enabled.  Disabled pairs are skipped a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -30,6 +30,7 @@ __all__ = [
     "joined_bodies",
     "link_shapes",
     "ordered",
+    "pair_filter",
     "pairs_of_links",
     "unmoving_pairs",
     "with_attached",
@@ -49,6 +50,7 @@ class LinkShape:
     body: int  # or WORLD
     shape: Shape
     placement: Pose  # X_body_shape
+    friction: float | None = None  # coefficient of Coulomb friction of its surface; None if it is not known
 
 
 def link_shapes(tree: Tree) -> tuple[LinkShape, ...]:
@@ -65,9 +67,10 @@ def link_shapes(tree: Tree) -> tuple[LinkShape, ...]:
             if isinstance(geometry.shape, Compound):
                 for j, part in enumerate(geometry.shape.parts):
                     at = compose(placement, part.origin)
-                    result.append(LinkShape(f"{name}[{j}]", frame.name, frame.body, part.shape, at))
+                    friction = geometry.friction if part.friction is None else part.friction
+                    result.append(LinkShape(f"{name}[{j}]", frame.name, frame.body, part.shape, at, friction))
                 continue
-            result.append(LinkShape(name, frame.name, frame.body, geometry.shape, placement))
+            result.append(LinkShape(name, frame.name, frame.body, geometry.shape, placement, geometry.friction))
     return tuple(result)
 
 
@@ -92,16 +95,23 @@ def pairs_of_links(tree: Tree) -> Iterator[tuple[Frame, Frame]]:
 
 def collision_pairs(tree: Tree) -> tuple[tuple[str, str], ...]:
     """Return the pairs of links that are checked for collisions, each in the order of the frames."""
+    is_checked = pair_filter(tree)
+    return tuple((a.name, b.name) for a, b in pairs_of_links(tree) if is_checked(a, b))
+
+
+def pair_filter(tree: Tree) -> Callable[[Frame, Frame], bool]:
+    """Return a function of two links that is True if they are checked for collisions."""
     disabled = {frozenset((pair.a, pair.b)) for pair in tree.disabled_collisions}
     enabled = {frozenset(pair) for pair in tree.enabled_collisions}
-    result, joined = [], joined_bodies(tree)
-    for a, b in pairs_of_links(tree):
+    joined = joined_bodies(tree)
+
+    def is_checked(a: Frame, b: Frame) -> bool:
         if a.body == b.body:
-            continue
+            return False
         pair = frozenset((a.name, b.name))
-        if pair not in disabled and (pair in enabled or frozenset((a.body, b.body)) not in joined):
-            result.append((a.name, b.name))
-    return tuple(result)
+        return pair not in disabled and (pair in enabled or frozenset((a.body, b.body)) not in joined)
+
+    return is_checked
 
 
 def adjacent(tree: Tree, a: Frame, b: Frame) -> bool:

@@ -8,7 +8,7 @@ the same description gives the same tree in every process.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linkwork._util.messages import listed, nearest, quoted
 from linkwork.errors import NOTED, Findings, Issue, Location
@@ -91,15 +91,17 @@ def build_tree(
         enabled_collisions=description.enabled_collisions,
         report=Report(tuple(findings.warnings)),
     )
+    states = description.named_configurations
     if mimic == "coupled":
         tree = with_couplings(tree, mimics)
+        states = tuple(replace(one, state=one.state.without(joints=mimics)) for one in states)
     more = Attachments(
         points=description.points,
         directions=description.directions,
         constraints=constraints,
         force_elements=description.force_elements,
         actuators=description.actuators,
-        named_configurations=description.named_configurations,
+        named_configurations=states,
     )
     return attached(tree, more)
 

@@ -24,6 +24,7 @@ from linkwork._util.messages import quoted
 from linkwork.errors import Findings, Issue, Location
 from linkwork.model.body import Drive
 from linkwork.model.description import Description, JointDescription, LinkDescription
+from linkwork.model.shape_bounds import bounding_sphere_of
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from linkwork.spatial.arguments import LARGEST, RIGID
@@ -35,6 +36,7 @@ __all__ = [
     "check_joint_values",
     "check_values",
     "inertia_problems",
+    "looks_like_degrees",
     "mass_properties",
     "nearest_physical",
     "principal_moments",
@@ -331,6 +333,20 @@ def inertia_problems(inertia: Inertia) -> tuple[str, ...]:
     return (f"it has no extent in some direction: its second moments of mass are {_rounded(seconds)} kg m²",)
 
 
+def looks_like_degrees(lower: float, upper: float) -> bool:
+    """Return True for limits of an angle that are whole numbers, of which one is more than two turns in rad.
+
+    None is more than two turns in degrees.
+    """
+    largest = max(abs(lower), abs(upper))
+    is_whole = all(math.isfinite(x) and abs(x - round(x)) < _WHOLE for x in (lower, upper))
+    return is_whole and _TWO_TURNS < largest <= _TWO_TURNS_IN_DEGREES
+
+
+_TWO_TURNS, _TWO_TURNS_IN_DEGREES = 12.6, 720.0
+_WHOLE = 1e-9  # difference from a whole number that is rounding
+
+
 def all_finite(values: Iterable[Any]) -> bool:
     """Return True if all values are finite."""
     return all(map(math.isfinite, values))
@@ -338,7 +354,7 @@ def all_finite(values: Iterable[Any]) -> bool:
 
 def _check_size(findings: Findings, where: Location, gyration: float, center: Vec3, shapes: Sequence[Geometry]) -> None:
     """Record a warning if the radius of gyration or the centre of mass does not fit the link's shapes."""
-    size = _size(shapes)
+    size = bounding_sphere_of(shapes)
     hint = "are lengths in m, masses in kg, inertia in kg m², and is it about the centre of mass?"
     if size is None:
         if gyration > _LARGE:
@@ -353,18 +369,6 @@ def _check_size(findings: Findings, where: Location, gyration: float, center: Ve
     if distance > _FAR * reach:
         message = f"the centre of mass lies {distance:.3g} m from the link's shapes, which reach {reach:.3g} m"
         findings.warn(Issue("COM_FAR", message, where, hint))
-
-
-def _size(shapes: Sequence[Geometry]) -> tuple[Vec3, float] | None:
-    """Return the centre of the shapes and their maximum distance from it; None if it is unknown."""
-    bounds = [(geometry.origin, geometry.shape.bounding_sphere) for geometry in shapes]
-    balls = [(X.point(bound[0]), bound[1]) for X, bound in bounds if bound is not None]
-    if not balls or len(balls) < len(shapes):
-        return None
-    centers = [center for center, _ in balls]
-    middle = sum(centers[1:], start=centers[0]) * (1.0 / len(centers))
-    reach = max(math.hypot(*(center - middle)) + radius for center, radius in balls)
-    return (middle, reach) if math.isfinite(reach) else None
 
 
 _SIGNS = "no body has a negative moment: check the signs of ixy, ixz, iyz and the order of the values"

@@ -126,8 +126,10 @@ def _curvature(program: PathProgram, w: PathWindow, request: TermRequest) -> Arr
 
 def _parameter_cost(program: PathProgram, w: PathWindow, inputs: PathInputs, p: Array, k: int) -> float:
     """Return a first-order estimate of what the path's parameters cost by term k; 0 unless it is a "cost"."""
+    if program.terms[k].kind != "cost":
+        return 0.0
     J = _jacobian(program, w, _term_request(program, inputs, k))[:, (program.depth + 1) * program.width :]
-    return float((np.abs(J) @ np.abs(p)).sum()) if program.terms[k].kind == "cost" else 0.0
+    return float((np.abs(J) @ np.abs(p)).sum())
 
 
 class _Stiffness:

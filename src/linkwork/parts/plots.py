@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from linkwork import geometry
+from linkwork._util.file_search import Folders
 from linkwork._util.plotting import space_axes
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
@@ -25,7 +25,6 @@ _AROUND, _ACROSS = 16, 9  # directions of a shape's support points
 _MAX_POINTS = 2000  # of a cloud
 _FLOOR = 1.0  # [m] half width of the drawn section of a plane
 _AXIS = 0.1  # [m] length of a frame's axes
-Folders = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def frames_to_draw(robot: Any, frame: str | Sequence[str] | None) -> tuple[str, ...]:

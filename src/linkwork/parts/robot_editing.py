@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.file_search import Folders
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import edits
@@ -200,7 +201,7 @@ class CollisionHullMethods(Constructors):
     @edits
     def with_collision_hulls(
         self,
-        folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        folders: Folders | None = None,
         *,
         max_vertices: int | None = 32,
         decompose: bool = False,
@@ -208,14 +209,17 @@ class CollisionHullMethods(Constructors):
     ) -> Self:
         """Return the robot with each collision mesh replaced by its convex hull; this opens the mesh files.
 
-        Files are opened only inside ``folders`` (`linkwork.shapes.load_mesh`, the `mesh` extra).  A hull of more than
+        Files are opened only inside ``folders`` (`linkwork.shapes.load_mesh`, the `mesh` extra); by default inside the
+        folder of the robot's file, the package that contains it, and the folders of ROS's and Gazebo's environment
+        variables, where `linkwork.load` searches too.  A hull of more than
         ``max_vertices`` vertices becomes an outer hull that contains the mesh.  Its ``overestimate`` [m] bounds its
         excess; `report` has an issue MESH_HULL for each mesh, and MESH_OPEN for an open or inside-out surface.  With
         ``decompose``, the mesh is decomposed into convex components first, which preserves hollows
         (`LoadedMesh.convex_decomposition`, the `decompose` extra).  ``unit`` [m] is the length unit of the files.
         Other shapes and visuals do not change.
 
-        Raises the errors of `load_mesh`, preceded by the link's name.
+        Raises the errors of `load_mesh`, preceded by the link's name, and ValueError without folders for a robot that
+        is not from a file.
         """
         known: dict[Mesh, tuple[Polytope, ...]] = {}
         issues: list[Issue] = []
@@ -228,12 +232,26 @@ class CollisionHullMethods(Constructors):
                     result.append(geometry)
                     continue
                 if mesh not in known:
-                    known[mesh], found = _hulls(frame.name, mesh, folders, max_vertices, decompose, unit)
+                    known[mesh], found = _hulls(
+                        frame.name, mesh, _searched(self._tree.source, folders), max_vertices, decompose, unit
+                    )
                     issues += found
                 result += [replace(geometry, shape=hull) for hull in known[mesh]]
             frames.append(replace(frame, collisions=tuple(result)))
         report = Report((*self._tree.report.warnings, *issues))
         return type(self)(replace(self._tree, frames=tuple(frames), report=report))
+
+
+def _searched(source: str | None, folders: Folders | None) -> object:
+    """Return folders of meshes, or else the search of the files that a robot's file names.  Raises ValueError."""
+    if folders is not None:
+        return folders
+    from linkwork.formats.resource_paths import resource_paths
+
+    if source is None or not os.path.isfile(source):
+        message = "with_collision_hulls: folders: the robot is not from a file: expected the folders of its meshes"
+        raise ValueError(message)
+    return resource_paths(source)
 
 
 def _hulls(

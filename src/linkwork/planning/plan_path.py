@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,7 +111,7 @@ def plan_path(
     history: list[CostSoFar] = []
     space.has_time = lambda: clock.has_time
     with clock:
-        path = None if kernel_search is None else kernel_search.path(clock.continues)
+        path = None if kernel_search is None else kernel_search.path(clock.continues, clock.paused)
         if kernel_search is not None:
             clock.iterations += kernel_search.iterations
             trees = kernel_search.trees
@@ -337,6 +338,15 @@ class _Clock:
             return False
         self.iterations += 1
         return True
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Exclude the time of a compilation from the time limit."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.begin_time += time.perf_counter() - begin
 
     @property
     def has_time(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -103,10 +103,7 @@ class PlanningSpace:
         self.turns = bool(self._turning_q.any())
         self.checked = 0  # number of edges checked
         self.blocks = pair_blocks(robot, scene, pairs, self.margins)
-        if (
-            collision_check == METHODS[0]
-            and f"is_motion_free {collision_check}" not in self.blocks[0].selection.kernels
-        ):
+        if collision_check == METHODS[0] and self._edge_name(self.blocks[0]) not in self.blocks[0].selection.kernels:
             check_edges(self.blocks[0].selection.spec)
         self._edge: dict[str, Any] | None = None  # kernel calls by name
 
@@ -279,17 +276,25 @@ class PlanningSpace:
             result = self._edge[function] = [self._kernel_call(function, block) for block in self.blocks]
         return result
 
+    def _edge_name(self, block: PairBlock) -> str:
+        """Return the name of the kernel that checks edges for a block of pairs.
+
+        Other kernels than those of `Robot.is_motion_free` serve pairs that may not overlap.
+        """
+        name = f"is_motion_free {self.method}" if block.is_deep else f"is_motion_free {self.method} without depths"
+        return name if block.each is None else f"{name} {EACH}"
+
     def _kernel_call(self, function: str, block: PairBlock) -> tuple[Any, tuple[np.ndarray, ...]]:
         selection, arguments = block.selection, [np.array(block.margin)]
         kernels, each = selection.kernels, block.each is not None
-        if each:
-            function += f" {EACH}"
         if function.startswith("is_motion_free"):
+            function = self._edge_name(block)
             arguments.append(np.array(float(TOLERANCE if self.method == METHODS[0] else self.resolution)))
             if function not in kernels:
-                kernels[function] = edge_kernel(self.method, selection.spec, self.robot.configuration_space, each=each)
-        elif block.is_deep:
-            function += " deeper"
+                space = self.robot.configuration_space
+                kernels[function] = edge_kernel(self.method, selection.spec, space, each=each, depths=block.is_deep)
+        else:
+            function = " ".join([function, *[EACH] * each, *["deeper"] * block.is_deep])
         if function not in kernels:
             selection.kernel(function, self.robot.configuration_space)
         return kernels[function], (*arguments, *(block.each or ()), *selection.inputs(selection.scene.rows_by_distance))
@@ -315,17 +320,31 @@ class PlanningSpace:
         individual pairs (if any), then the scene's obstacles.
         """
         blocks = self.blocks
-        deep, each = tuple([block.is_deep for block in blocks]), blocks[0].each is not None
-        key: Any = (function, deep, each)
-        cached: dict[Any, Any] = blocks[0].selection.kernels
-        if len(blocks) > 1:
-            key, cached = (*key, *(block.selection.spec for block in blocks)), self.robot._calls
+        cached, key = self._loops(function)
         if key not in cached:
-            cached[key] = kernel(tuple([block.selection.spec for block in blocks]), deep, turning, each=each)
+            specs = tuple([block.selection.spec for block in blocks])
+            cached[key] = kernel(specs, self._deep, turning, each=blocks[0].each is not None)
         result = []
         for block in blocks:
             result += [*(block.each or ()), *block.selection.inputs(block.selection.scene.rows_by_distance)]
         return cached[key], result
+
+    def has_loop(self, function: str) -> bool:
+        """Return True if the kernel of the search loop with this name was built for the space."""
+        cached, key = self._loops(function)
+        return key in cached
+
+    def _loops(self, function: str) -> tuple[dict[Any, Any], Any]:
+        """Return the table of search kernels that has those of the space, and the key of the one with this name."""
+        blocks = self.blocks
+        key: Any = (function, self._deep, blocks[0].each is not None)
+        if len(blocks) == 1:
+            return cast(Any, blocks[0].selection.kernels), key
+        return self.robot._calls, (*key, *(block.selection.spec for block in blocks))
+
+    @property
+    def _deep(self) -> tuple[bool, ...]:
+        return tuple([block.is_deep for block in self.blocks])
 
     # -- samples
 

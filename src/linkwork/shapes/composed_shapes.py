@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ class Compound(MasslessShape):
         for k, one in enumerate(self.parts):
             placed = _placed(one, f"{expected}, got {one!r} at index {k}", f"compound: parts[{k}]: pose")
             if isinstance(placed.shape, Compound):
-                parts += [Geometry(p.shape, placed.origin @ p.origin, p.name) for p in placed.shape.parts]
+                parts += [replace(p, origin=placed.origin @ p.origin, material=None) for p in placed.shape.parts]
             else:
                 parts.append(placed)
         if not parts:

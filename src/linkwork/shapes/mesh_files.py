@@ -11,7 +11,6 @@ import os
 import stat
 import xml.parsers.expat
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,6 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.file_search import FileSearchError, Folders, read_folders
 from linkwork.shapes.bounding_shapes import convex_hull
 from linkwork.shapes.mass_properties import of_triangles
 from linkwork.shapes.mesh import Mesh
@@ -90,7 +90,7 @@ class LoadedMesh:
 
 def load_mesh(
     uri: str | Mesh,
-    folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    folders: Folders,
     *,
     scale: ArrayLike = 1.0,
     unit: float | None = None,
@@ -100,10 +100,11 @@ def load_mesh(
     """Load a mesh file: STL, OBJ, DAE or PLY.
 
     Args:
-        uri: a name as in a robot's file, ``package://arm/meshes/hand.stl``, ``file:///...`` or a path; or a `Mesh`,
-            whose scale applies in addition.
-        folders: where to search.  The file must be inside one of them after symbolic links are resolved.  A package is
-            a subfolder of that name, or a folder of that name itself.
+        uri: a name as in a robot's file, ``package://arm/meshes/hand.stl``, ``model://...``, ``file:///...`` or a path;
+            or a `Mesh`, whose scale applies in addition.
+        folders: where to search, or the folder of each package by its name, as ``package_dirs`` of `linkwork.load`.
+            The file must be inside one of them after symbolic links are resolved.  A package is a subfolder of that
+            name, or a folder of that name itself.
         scale: a factor, or one for each axis.
         unit: length unit of the file [m]; by default metres, for DAE the unit that the file states.
         max_bytes, max_vertices: limits on the file's size and on the number of distinct vertices.
@@ -255,40 +256,14 @@ def _extra(module: str, extra: str, caller: str) -> Any:
 
 def _find(name: str, folders: Any) -> Path:
     """Return the path of a file inside one of the folders."""
-    single = isinstance(folders, (str, os.PathLike))
-    try:
-        roots = [Path(folder).expanduser() for folder in ([folders] if single else folders)]
-    except TypeError:
-        raise ValueError(f"load_mesh: folders: expected paths of folders, got {folders!r}") from None
-    if not roots or "\0" in name:
+    search = read_folders("load_mesh: folders", folders)
+    if not (search.folders or search.packages) or "\0" in name:
         raise ValueError(f"load_mesh: expected a name and folders to search, got {name!r} and {folders!r}")
-    for root in roots:
-        if not root.is_dir():
-            raise ValueError(f"load_mesh: folders: {str(root)!r} is not a folder")
-    tried: list[Path] = []
-    escaped: list[Path] = []
-    for root in roots:
-        for candidate in _candidates(name, root):
-            real = Path(os.path.realpath(candidate))
-            if not real.is_relative_to(os.path.realpath(root)):
-                escaped.append(candidate)
-            elif candidate.exists():
-                return candidate
-            tried.append(candidate)
-    if any(candidate.exists() for candidate in escaped) or len(escaped) == len(tried):
-        raise ValueError(f"mesh {name!r}: the path leads out of the folders {', '.join(map(str, roots))}")
-    searched = "".join(f"\n    {candidate}" for candidate in tried)
-    raise FileNotFoundError(f"mesh {name!r} was not found; paths searched:{searched}")
-
-
-def _candidates(name: str, root: Path) -> list[Path]:
-    if name.startswith(("package://", "model://")):
-        package, _, rest = name.partition("://")[2].partition("/")
-        return [root / package / rest, *([root / rest] if root.resolve().name == package else [])]
-    path = name.removeprefix("file://")
-    if "://" in path:
-        raise ValueError(f"mesh {name!r}: expected package://, file:// or a path")
-    return [root / path]
+    try:
+        return Path(search.find(name))
+    except FileSearchError as error:
+        missing = error.code in ("FILE_MISSING", "PACKAGE_UNKNOWN")
+        raise (FileNotFoundError if missing else ValueError)(f"mesh {error}") from None
 
 
 def _read(file: Path, max_bytes: int) -> bytes:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from linkwork.simulation.sensors.check_sensor import check_sensor
     from linkwork.simulation.sensors.frame_sensors import IMU, RangeSensor, TouchSensor
     from linkwork.simulation.sensors.joint_sensors import Encoder, ForceTorqueSensor
+    from linkwork.simulation.sensors.mujoco_sensors import sensors_of_mujoco
     from linkwork.simulation.sensors.sensor import Sensor, SensorInput
     from linkwork.simulation.servo_actuators import ServoActuators, ServoForces, actuator_servos
     from linkwork.simulation.simulator_state import SimulatorState
@@ -44,6 +45,7 @@ __all__ = [
     "actuator_servos",
     "actuator_torque",
     "check_sensor",
+    "sensors_of_mujoco",
 ]
 
 if not TYPE_CHECKING:
@@ -61,6 +63,7 @@ if not TYPE_CHECKING:
             "linkwork.simulation.sensors.check_sensor": "check_sensor",
             "linkwork.simulation.sensors.frame_sensors": "IMU RangeSensor TouchSensor",
             "linkwork.simulation.sensors.joint_sensors": "Encoder ForceTorqueSensor",
+            "linkwork.simulation.sensors.mujoco_sensors": "sensors_of_mujoco",
             "linkwork.simulation.sensors.sensor": "Sensor SensorInput",
             "linkwork.simulation.actuator_forces": "actuator_torque",
             "linkwork.simulation.servo_actuators": "ServoActuators ServoForces actuator_servos",

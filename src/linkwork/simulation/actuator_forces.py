@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.model.actuator import Actuator
+from linkwork.model.body import WORLD
+from linkwork.model.tree import Tree
 from linkwork.spatial import Quaternion, Rotation, Vec3
 
 __all__ = ["actuator_torque", "control_values", "limited"]
@@ -97,6 +99,23 @@ def _along_frame(robot: Any, actuator: Actuator, q: Any) -> tuple[list[Any], Any
         return list(robot.static_torque(q, wrenches={frame: w}, expressed_in=frame)), actuator.offset
     pair = {name: x for name, x in ((frame, w), (other, -w)) if robot.tree.frame(name).body >= 0}
     moment = list(robot.static_torque(q, wrenches=pair, expressed_in=dict.fromkeys(pair, other)))
+    for k in _moving_both(robot.tree, frame, other):
+        moment[k] = 0.0
     X = robot.pose(q, frame, relative_to=other)
     turn = Quaternion.of(Rotation(*(Vec3(*X[i, :3]) for i in range(3)))).log()
     return moment, actuator.offset + dot(list(w), [*turn, *X[:3, 3]])
+
+
+def _moving_both(tree: Tree, frame: str, other: str) -> Iterator[int]:
+    """Yield the indices in v of the joints that move two frames together."""
+    paths: list[set[int]] = []
+    for name in (frame, other):
+        path, body = set(), tree.frame(name).body
+        while body != WORLD:
+            path.add(body)
+            body = tree.bodies[body].parent
+        paths.append(path)
+    between = {tree.v_slices[i].start for i in paths[0] ^ paths[1]}  # joints that follow others share their velocity
+    for i in paths[0] & paths[1]:
+        if tree.v_slices[i].start not in between:
+            yield from range(tree.nv)[tree.v_slices[i]]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.expr import call, cond, cos, fori_loop, scan, sin, sqrt, tangent, while_loop
+from linkwork.expr import array, call, cond, cos, fori_loop, lt, scan, sin, sqrt, tangent, where, while_loop
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.control.conditional import call_once_traced
+from linkwork.expr.scalar.precision import require_float64
 
 
 def mixed(x: Any, u: Any) -> Any:
@@ -69,3 +72,29 @@ def test_a_derivative_that_is_no_number_ends_no_loop() -> None:
     assert [float(part) for part in by_duals(2.0)] == [0.0, 3.0, 0.0]
     assert [float(part) for part in lw.compile(by_duals, x=())(2.0)] == [0.0, 3.0, 0.0]
     assert np.isnan(lw.compile(lambda x: tangent([rooted(x * x).state[0]], [x], [1.0])[0], x=())(0.0))
+
+
+def test_a_function_with_a_key_is_traced_once_for_all_kernels() -> None:
+    """Its properties and its values are those of `call`; dual numbers are traced on their own."""
+    numbers = itertools.count()
+
+    def function(x: Any, k: Any) -> Any:
+        next(numbers)
+        require_float64([k])
+        return k * (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]), lt(x[0], k)
+
+    def both(x: Any) -> Any:
+        (one, less), (other, _) = (call_once_traced("test: squares", function, (*x,), k) for k in (2.0 * x[2], x[1]))
+        return array([one + other, where(less, 1.0, 0.0)])
+
+    def by_duals(x: Any) -> Any:
+        dual = seeded([*x], [0.0, 1.0, 0.0])
+        return parts(call_once_traced("test: squares", function, (*dual,), dual[1])[0])[1]
+
+    x = np.array([0.5, 3.0, -1.0])
+    expected, before = both(x), next(numbers)
+    kernels = [lw.compile(both, x=3), lw.compile(lambda y: both(y[1:]), y=4)]
+    assert next(numbers) == before + 2  # one between the two numbers that this test takes
+    assert np.array_equal(kernels[0](x), expected) and np.array_equal(kernels[1](np.array([7.0, *x])), expected)
+    assert all(kernel.program.in_double for kernel in kernels)
+    assert lw.compile(by_duals, x=3)(x) == pytest.approx(2.0 * x[1] * x[1] + x @ x)

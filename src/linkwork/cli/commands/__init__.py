@@ -10,9 +10,11 @@ COMMANDS: dict[str, str] = {
     "demo": "pose a robot, check its dynamics and time it over a million states",
     "info": "show a robot's tree, joints and links, and problems of its file",
     "check": (
-        "check a robot's constraints: degrees of freedom, redundant or inconsistent constraints, "
-        "joints beyond their limits"
+        "check a robot: what is physically odd about its masses, inertias, shapes and limits; degrees of freedom, "
+        "redundant or inconsistent constraints"
     ),
+    "compare": "compare two robots by the names of their links and joints, and print what differs",
+    "convert": "read a robot in one format and write it in another",
     "robots": "list the built-in robots",
     "explain": "show where the operations of a robot's function come from, body by body",
     "ik": "measure the success rate and time of inverse kinematics of a frame",

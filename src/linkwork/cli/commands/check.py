@@ -1,4 +1,8 @@
-"""`linkwork check`: whether a robot's constraints can be satisfied, its mobility, and whether limits hold."""
+"""`linkwork check`: what is physically odd about a robot, and whether its constraints and limits can be satisfied.
+
+Exit codes: 1 if the constraints cannot be satisfied, for findings that are errors, for a difference from a library of
+``--beside``, and with ``--strict`` for warnings; others as for all commands.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,22 @@ from typing import Any
 import numpy as np
 
 from linkwork import __version__
-from linkwork.cli.arguments import FAILED, add_json, add_robot, robot_of
+from linkwork.cli.arguments import FAILED, add_json, add_meshes, add_robot, robot_of, with_meshes
+from linkwork.cli.commands.compare import add_beside, add_sampling, compared_with_libraries
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
+from linkwork.errors import Issue
 from linkwork.mechanisms.mobility.mobility_analysis import Mobility
 from linkwork.parts.tree_drawing import constraint_rows
 from linkwork.robot import Robot
 
-__all__ = ["add_arguments", "mobility_lines", "run"]
+__all__ = ["add_arguments", "issue_data", "mobility_data", "mobility_lines", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
+    add_meshes(parser)
+    add_beside(parser)
+    add_sampling(parser)
     add_json(parser)
 
 
@@ -27,12 +36,20 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
     result = _mobility(robot)
     beyond = _beyond_limits(robot, result.q) if result.assembled else []
+    model = (with_meshes(robot, arguments) if arguments.meshes else robot).check_model()
+    beside = compared_with_libraries(robot, arguments)
     if arguments.json:
         about = {"linkwork": __version__, "file": robot.tree.source, "floating_base": bool(arguments.floating_base)}
-        terminal.out.json({**about, **mobility_data(result), "beyond_limits": beyond})
+        repairs = [issue_data(issue) for issue in robot.report.warnings]
+        data = {**about, **mobility_data(result), "beyond_limits": beyond, "repairs": repairs, "model": model.as_dict()}
+        terminal.out.json({**data, "beside": [one.as_dict() for one in beside]})
     else:
-        terminal.out.lines(_text(robot, result, beyond, columns_of(terminal.out)))
-    return 0 if result.assembled else FAILED
+        columns = columns_of(terminal.out)
+        terminal.out.lines([*_text(robot, result, beyond, columns), "", *model.lines(columns)])
+        for one in beside:
+            terminal.out.lines(["", *one.lines(columns)])
+    is_odd = model.errors or (arguments.strict and model.warnings)
+    return 0 if result.assembled and not is_odd and all(one.same for one in beside) else FAILED
 
 
 def _mobility(robot: Robot) -> Mobility:
@@ -83,6 +100,20 @@ def _bound(x: float | None) -> str:
 
 
 # -- for programs
+
+
+def issue_data(issue: Issue) -> dict[str, Any]:
+    """Return a problem of a robot's file as plain data for JSON."""
+    where = issue.where
+    return {
+        "code": issue.code,
+        "message": issue.message,
+        "hint": issue.hint,
+        "file": where.file,
+        "line": where.line,
+        "column": where.column,
+        "element": where.element,
+    }
 
 
 def mobility_data(result: Mobility) -> dict[str, Any]:

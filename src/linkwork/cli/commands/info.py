@@ -12,10 +12,9 @@ import numpy as np
 
 from linkwork import __version__
 from linkwork.cli.arguments import add_json, add_robot, robot_of
-from linkwork.cli.commands.check import CONSTRAINTS, mobility_data, mobility_lines
+from linkwork.cli.commands.check import CONSTRAINTS, issue_data, mobility_data, mobility_lines
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, number_list, quantity
 from linkwork.constraints import Constraint
-from linkwork.errors import Issue
 from linkwork.model.actuator import Actuator
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.named_state import NamedState
@@ -222,7 +221,7 @@ def _data(robot: Robot, floating_base: bool) -> dict[str, Any]:
         "actuators": [_actuator_data(actuator) for actuator in robot.actuators],
         "named_configurations": [_named_data(state) for state in tree.named_configurations],
         "mobility": mobility_data(robot.mobility()) if tree.constraints else None,
-        "warnings": [_warning_data(issue) for issue in robot.report.warnings],
+        "warnings": [issue_data(issue) for issue in robot.report.warnings],
     }
 
 
@@ -300,17 +299,4 @@ def _named_data(state: NamedState) -> dict[str, Any]:
         "q": {joint: list(x) for joint, x in state.q},
         "v": None if state.v is None else {joint: list(x) for joint, x in state.v},
         "controls": None if state.controls is None else dict(state.controls),
-    }
-
-
-def _warning_data(issue: Issue) -> dict[str, Any]:
-    where = issue.where
-    return {
-        "code": issue.code,
-        "message": issue.message,
-        "hint": issue.hint,
-        "file": where.file,
-        "line": where.line,
-        "column": where.column,
-        "element": where.element,
     }

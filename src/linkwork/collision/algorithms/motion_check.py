@@ -42,7 +42,7 @@ from linkwork.expr.control import cond, take, while_loop
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, sqrt, where
 from linkwork.geometry.cores import BoxCore, Core, FieldCore, PointCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
-from linkwork.geometry.pairs import PAIRS, signed_distance_once
+from linkwork.geometry.pairs import PAIRS, separation_once, signed_distance_once
 from linkwork.geometry.solids import SolidKind, SolidRow, anchor
 from linkwork.geometry.support_points import support
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
@@ -102,16 +102,19 @@ def certified_edge(
     *,
     max_iterations: int = 1000,
     margins: PairMargins | None = None,
+    depths: bool = True,
 ) -> EdgeResult:
     """Certify that all distances exceed ``margin`` [m] on the whole segment from q0 to q1 (nq each).
 
     The status is COLLIDING if some distance at t is at most the margin.  It is UNDECIDED if that distance exceeds the
     margin by at most ``tolerance`` [m], or if ``max_iterations`` configurations did not suffice.  ``margins`` of
-    single pairs are added to the common one; the clearance is the distance less these.
+    single pairs are added to the common one; the clearance is the distance less these.  Without ``depths``, margins
+    are not negative, and the clearance of polytopes that overlap is 0, which takes less code.
     """
     phi = difference(tree, q0, q1)
     middle = _configuration(tree, q0, phi, 0.5)
-    gaps = _Gaps(tree, pairs, shapes, scene, margin, phi, shape_bounds(tree, middle, phi, pairs), margins=margins)
+    moving = shape_bounds(tree, middle, phi, pairs)
+    gaps = _Gaps(tree, pairs, shapes, scene, margin, phi, moving, margins=margins, depths=depths)
 
     def step(at: _Progress) -> _Progress:
         distance, back, forth = gaps.at(_configuration(tree, q0, phi, at.t), at.t - at.done, 1.0 - at.t)
@@ -143,17 +146,19 @@ def sampled_edge(
     *,
     max_iterations: int = 100_000,
     margins: PairMargins | None = None,
+    depths: bool = True,
 ) -> EdgeResult:
     """Check that all distances exceed ``margin`` [m] at configurations ``resolution`` apart, including both ends.
 
     The resolution is measured by √Σ φ², φ = q1 ⊖ q0 [rad, m].  Configurations between the samples are not checked.
+    ``margins`` and ``depths`` are as in `certified_edge`.
     """
     phi = difference(tree, q0, q1)
     square: Any = 0.0
     for x in phi:
         square = square + x * x
     count = fmax(-floor(-sqrt(square) / resolution), 1.0)
-    gaps = _Gaps(tree, pairs, shapes, scene, margin, margins=margins)
+    gaps = _Gaps(tree, pairs, shapes, scene, margin, margins=margins, depths=depths)
 
     def step(at: tuple[Any, ...]) -> tuple[Any, ...]:
         k, _, least, _ = at
@@ -201,8 +206,9 @@ class _Gaps:
         moving: Bounded | Summed | None = None,
         *,
         margins: PairMargins | None = None,
+        depths: bool = True,
     ) -> None:
-        self.margins = margins
+        self.margins, self.depths = margins, depths
         self.tree, self.pairs, self.shapes, self.scene = tree, pairs, shapes, scene
         self.margin, self.phi, self.moving = margin, phi, moving
 
@@ -268,7 +274,8 @@ class _Gaps:
         less = self.margin + _SLACK
 
         def measured() -> tuple[Any, ...]:
-            result = signed_distance_once(a.solid, b.solid)
+            measure = signed_distance_once if self.depths else separation_once
+            result = measure(a.solid, b.solid)
             distance = result.distance if own is None else result.distance - own
             if not motion:
                 return fmin(least, distance), back, forth

@@ -7,6 +7,7 @@ import struct
 from array import array
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,7 +17,7 @@ from linkwork.expr.scalar.operations import Operation
 
 __all__ = ["content"]
 
-_MIN_TABLE = 16  # floats that are encoded together
+_MIN_TABLE = 16  # numbers of one type that are encoded together
 _NAMES = {(Program, "name"), (Port, "name")}  # excluded from the digest
 
 
@@ -37,12 +38,16 @@ def _encoded(value: Any, digests: dict[int, bytes]) -> bytes:
         if id(value) not in digests:
             digests[id(value)] = hashlib.sha256(_listing(value, digests)).digest()
         return digests[id(value)]
-    if isinstance(value, tuple) and len(value) >= _MIN_TABLE and all(type(x) is float for x in value):
-        return b"floats%d:" % len(value) + array("d", value).tobytes()  # a table of constants
+    if isinstance(value, tuple) and len(value) >= _MIN_TABLE:
+        kinds = set(map(type, value))
+        if kinds == {float}:
+            return b"floats%d:" % len(value) + array("d", value).tobytes()  # a table of constants
+        if kinds == {int} and max(value) < 1 << 63 and min(value) >= -1 << 63:
+            return b"integers%d:" % len(value) + array("q", value).tobytes()  # indices of values
     if isinstance(value, tuple):
         parts = [_encoded(part, digests) for part in value]
     elif isinstance(value, Operation):
-        parts = [_named(getattr(value, f.name), digests) for f in fields(value)]
+        return _operation(value)
     elif is_dataclass(value):
         kind = type(value)
         parts = [_encoded(getattr(value, f.name), digests) for f in fields(value) if (kind, f.name) not in _NAMES]
@@ -73,11 +78,16 @@ def _plain(value: Any) -> bytes:
     raise TypeError(f"a program's content: expected numbers, strings, tuples or dataclasses, got {value!r}")
 
 
-def _named(value: Any, digests: dict[int, bytes]) -> bytes:
+@lru_cache(1024)
+def _operation(operation: Operation) -> bytes:
+    return _joined(operation, [_named(getattr(operation, f.name)) for f in fields(operation)])
+
+
+def _named(value: Any) -> bytes:
     """Encode a value that may be a function; linkwork's own functions are identified by name."""
     if isinstance(value, Callable):  # type: ignore[arg-type]
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}".encode()
-    return _encoded(value, digests)
+    return _encoded(value, {})
 
 
 def _instructions(instructions: tuple[Instruction, ...], digests: dict[int, bytes]) -> bytes:

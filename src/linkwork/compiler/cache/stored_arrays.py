@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.collection_pauses import without_collections
 from linkwork.compiler.cache.disk_cache import Entry, shared
 from linkwork.compiler.cache.function_content import content_key
 
@@ -20,6 +21,7 @@ def stored_array(name: str, depends_on: Sequence[Any], compute: Callable[[], np.
     ``depends_on`` has all values that the array depends on, and the function that computes it.  If the content of one
     of them is unknown, the array is computed.
     """
+    compute = without_collections(compute)
     cache = shared()
     key = None if cache is None else content_key("array", name, *depends_on)
     if cache is None or key is None:

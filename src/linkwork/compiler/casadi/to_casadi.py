@@ -18,7 +18,7 @@ from linkwork.compiler.program import Instruction, Program
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.control.table_access import Put, Take
-from linkwork.expr.linalg.frontal_elimination import FrontElimination
+from linkwork.expr.linalg.matrix_product import DenseInstruction
 from linkwork.expr.scalar.block import InstructionList, Region
 from linkwork.expr.scalar.functions import eq, floor, le, or_, where
 from linkwork.expr.scalar.multi_result import MultiResult
@@ -149,7 +149,7 @@ class ControlWriter:
             if on_mx:
                 return self._split(self._function(bundle.body)(self._column(arguments)), bundle.count)
             return self.run(bundle.body, arguments, symbols)
-        if isinstance(bundle, FrontElimination):
+        if isinstance(bundle, DenseInstruction):
             return bundle.written_out(arguments)
         raise ValueError(f"{self._name}: CasADi has no counterpart of {bundle.operation.name!r}")
 
@@ -157,10 +157,10 @@ class ControlWriter:
         state, stacked, outside = loop.split(arguments)
         outputs: list[list[Any]] = [[] for _ in range(loop.max_iterations)]
         for t in reversed(range(loop.max_iterations)) if loop.backward else range(loop.max_iterations):
-            here = stacked[t * loop.inputs : (t + 1) * loop.inputs]
+            here = loop.inputs_of(stacked, t)
             result = self.run(loop.body, [*state, *here, *outside], self._casadi.SX)
             state, outputs[t] = result[: loop.carried], result[loop.carried :]
-        return [*state, *(x for row in outputs for x in row)]
+        return loop.results_of(state, outputs)
 
     def _accumulated(self, loop: Loop, arguments: list[Any]) -> list[Any]:
         """Return the results of a loop as a call of CasADi's `mapaccum`.
@@ -170,7 +170,9 @@ class ControlWriter:
         casadi, steps = self._casadi, loop.max_iterations
         if not steps:
             return arguments[: loop.carried]
-        state, stacked, outside = (self._column(part) for part in loop.split(arguments))
+        state, inputs, outside = loop.split(arguments)
+        inputs = [x for t in range(steps) for x in loop.inputs_of(inputs, t)]
+        state, stacked, outside = (self._column(part) for part in (state, inputs, outside))
         slices = casadi.reshape(stacked, loop.inputs, steps)
         order = list(reversed(range(steps)))
         if loop.backward:
@@ -180,7 +182,8 @@ class ControlWriter:
         if loop.backward:
             outputs = outputs[:, order]
         last = self._split(states[:, steps - 1], loop.carried)
-        return [*last, *self._split(casadi.vec(outputs), steps * loop.kept)]
+        numbers = self._split(casadi.vec(outputs), steps * loop.kept)
+        return loop.results_of(last, [numbers[t * loop.kept : (t + 1) * loop.kept] for t in range(steps)])
 
     def _function(self, body: Region, loop: Loop | None = None) -> Any:
         """Return the body of a loop or of another construct as a CasADi function of columns.

@@ -83,6 +83,10 @@ class CPUBackend(Backend[MachineCode]):
         return [next(objects) if isinstance(text, str) else text for text in texts]
 
     @property
+    def is_quick(self) -> bool:
+        return self.processor.effort == 0
+
+    @property
     def quick(self) -> CPUBackend | None:
         return CPUBackend(replace(self.processor, effort=0)) if self.has_quick else None
 

@@ -101,6 +101,11 @@ class IrFunction:
         """Return the address at a byte offset from a pointer."""
         return self.let(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
+    def smaller(self, index: str, most: int) -> str:
+        """Return an index, but at most ``most``."""
+        below = self.let(f"icmp slt i64 {index}, {most}")
+        return self.let(f"select i1 {below}, i64 {index}, i64 {most}")
+
     def load(self, kind: str, pointer: str, align: int = 8) -> str:
         return self.let(f"load {kind}, ptr {pointer}, align {align}")
 

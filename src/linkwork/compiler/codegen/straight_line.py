@@ -142,7 +142,7 @@ def assembled_segment(layout: Layout, k: int) -> tuple[str, BlockAssembler]:
 
     Raises NotSupported for a segment that needs LLVM.
     """
-    f = BlockAssembler(["%in", "%work", *_out_arguments(layout)])
+    f = BlockAssembler(["%in", "%work", *_out_arguments(layout)], real=layout.real)
     _write(f, layout, k, _in_order, layout.sinks)
     return f"@.sample.{k}", f
 

@@ -151,9 +151,9 @@ class BlockCode(ABC):
         arguments = Pointers.arguments(scope.columns)
         try:
             if scope.columns > _MAX_COLUMNS:
-                assembler = BlockAssembler([arguments.frame, _RESULTS, "%columns"], arguments.columns)
+                assembler = BlockAssembler([arguments.frame, _RESULTS, "%columns"], arguments.columns, self.real)
             else:
-                assembler = BlockAssembler([arguments.frame, _RESULTS, *arguments.columns])
+                assembler = BlockAssembler([arguments.frame, _RESULTS, *arguments.columns], real=self.real)
             inner = self._written(assembler, scope, step, arguments)
         except NotSupported:
             return None

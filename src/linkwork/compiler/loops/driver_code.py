@@ -21,6 +21,7 @@ from linkwork.compiler.loops.frame_layout import plan_program
 from linkwork.compiler.loops.frontal_elimination_code import front_driver
 from linkwork.compiler.loops.in_place_tables import nan_values, store, written_rows
 from linkwork.compiler.loops.interrupt_checks import end_if_interrupted, period_of
+from linkwork.compiler.loops.matrix_product_code import product_driver
 from linkwork.compiler.loops.outlined_calls_code import calls_driver
 from linkwork.compiler.loops.special_loops import (
     VectorizedLoop,
@@ -33,6 +34,7 @@ from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.expr.control.branch_and_call_instructions import Subroutine
 from linkwork.expr.control.loop_instruction import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
+from linkwork.expr.linalg.matrix_product import MatrixProduct
 from linkwork.expr.scalar.multi_result import PART
 
 __all__ = ["ControlCode"]
@@ -60,24 +62,24 @@ class ControlCode(BlockCode):
         They begin ``behind`` bytes after the sample's frame. This has to be called before the steps are emitted.
         """
         most, visited = 0, set[int]()
-
-        def collect(scope: Scope, behind: int) -> None:
-            nonlocal most
-            if id(scope) in visited:
-                return
-            visited.add(id(scope))
-            for step in scope.steps:
+        waiting = [(scope, behind)]
+        while waiting:
+            one, after = waiting.pop()
+            if id(one) in visited:
+                continue
+            visited.add(id(one))
+            inner = []
+            for step in one.steps:
                 if not isinstance(step, Control):
                     continue
-                together = self._vectorized(step.bundle) if isinstance(step.bundle, Loop) else None
+                apart = isinstance(step.bundle, Loop) and not any(column.rows for column in step.columns)
+                together = self._vectorized(step.bundle) if apart else None
                 if together is not None:
-                    self._vectorized_steps[id(step)] = together, behind
+                    self._vectorized_steps[id(step)] = together, after
                     most = max(most, together.bytes)
                     continue
-                for body in step.scopes:
-                    collect(body, behind - step.frame * self.width)
-
-        collect(scope, behind)
+                inner += [(body, after - step.frame * self.width) for body in step.scopes]
+            waiting += reversed(inner)
         return most
 
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:
@@ -87,6 +89,9 @@ class ControlCode(BlockCode):
             return
         if isinstance(step.bundle, FrontElimination):
             f.do(f"call void {front_driver(self, step)}(ptr {at.frame})")
+            return
+        if isinstance(step.bundle, MatrixProduct):
+            f.do(f"call void {product_driver(self, step)}(ptr {at.frame})")
             return
         if isinstance(step.bundle, Subroutine):
             self._call(f, step, at, mask)
@@ -174,7 +179,8 @@ class ControlCode(BlockCode):
             columns = []
             for column, start in zip(step.columns, starts, strict=True):
                 size = self.real.bytes if column.table else column.stride * self.width
-                columns.append(f.at(start, f.let(f"mul i64 {k}, {size}")) if size else start)
+                row = f.smaller(k, column.rows - 1) if column.rows else k
+                columns.append(f.at(start, f.let(f"mul i64 {row}, {size}")) if size else start)
             at = Pointers("%frame", tuple(columns), f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")))
             at = replace(at, registers=dict(zip(slots, carried, strict=False)))
             value = self.run_to_the_end(f, scope, slice(0, None), at, "%mask", self.inline(scope))

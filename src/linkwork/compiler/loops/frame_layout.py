@@ -27,6 +27,7 @@ from linkwork.compiler.program import CONSTANT, INPUT
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
+from linkwork.expr.linalg.matrix_product import MatrixProduct
 from linkwork.expr.scalar.block import InstructionList, Region
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 
@@ -142,12 +143,15 @@ class _Planner:
 
     # -- slots
 
-    def _needs_no_slot(self, value: int) -> bool:
-        """Return True for leaves, results of controls, and elements of tables changed in place."""
-        operation, args, _ = self.listing.instructions[value]
-        if value in self.scope.puts or (operation is PART and args[0] in self.scope.puts):
-            return True
-        return operation in (INPUT, CONSTANT) or self._control_of(value) is not None or operation in CONTROL
+    @cached_property
+    def _needs_no_slot(self) -> list[bool]:
+        """True for leaves, results of controls, and elements of tables changed in place."""
+        instructions = self.listing.instructions
+        without = {k for k, instruction in enumerate(instructions) if instruction[0] in CONTROL} | self.scope.puts
+        return [
+            k in without or operation is INPUT or operation is CONSTANT or (operation is PART and args[0] in without)
+            for k, (operation, args, _) in enumerate(instructions)
+        ]
 
     def _control_of(self, value: int) -> int | None:
         """Return the control that a value is a result of, or None."""
@@ -200,18 +204,18 @@ class _Planner:
 
         It is freed after the last step that reads it.
         """
-        instructions, scope = self.listing.instructions, self.scope
+        instructions, scope, needs_no_slot = self.listing.instructions, self.scope, self._needs_no_slot
         until: dict[int, int] = {}
         for k, (operation, args, _) in enumerate(instructions):
             here = -1 if operation in CONTROL else step_of[k]
             for a in args:
-                if step_of[a] != here and a not in scope.slots and not self._needs_no_slot(a):
+                if step_of[a] != here and a not in scope.slots and not needs_no_slot[a]:
                     until[a] = max(until.get(a, 0), step_of[k])
         for r in results:
-            if not self._needs_no_slot(r) and (whole or step_of[r] != last) and r not in scope.slots:
+            if not needs_no_slot[r] and (whole or step_of[r] != last) and r not in scope.slots:
                 until[r] = last + whole  # the program's results stay to the end
         for r in self.listing.results[: self.listing.first]:
-            if not self._needs_no_slot(r) and step_of[r] != scope.head - 1:
+            if not needs_no_slot[r] and step_of[r] != scope.head - 1:
                 until[r] = max(until.get(r, 0), scope.head - 1)
         ending: dict[int, list[int]] = {}
         leaving: dict[int, list[int]] = {}
@@ -261,6 +265,15 @@ class _Planner:
         before.copies += [(value, base + k) for k, value in enumerate(values)]
         return base
 
+    def _run_of_slots(self, values: Sequence[int], before: BasicBlock) -> int:
+        """Return the first of adjacent slots of values: where they are, or where the preceding block stores them."""
+        first = self.existing_slot(values[0])
+        if first is not None and first.area == FRAME:
+            slots = map(self.existing_slot, values)
+            if all(slot == (FRAME, first.number + k, 0) for k, slot in enumerate(slots)):
+                return first.number
+        return self._adjacent_slots(values, before)
+
     # -- controls
 
     def _control(self, step: Control, before: BasicBlock) -> None:
@@ -296,6 +309,13 @@ class _Planner:
             self._adjacent_slots(args[: bundle.offset], before, step.results + bundle.count)
             return
         step.results = self.memory.take(bundle.count)
+        if isinstance(bundle, MatrixProduct):
+            matrices = args[: bundle.offset], args[bundle.offset :]
+            step.arguments = tuple([self._run_of_slots(values, before) for values in matrices])
+            step.outside = tuple(
+                [start + k for start, some in zip(step.arguments, matrices, strict=True) for k in range(len(some))]
+            )
+            return
         if isinstance(bundle, Subroutine):
             scope, step.frame = self._called(bundle.body)
             self._adjacent_slots(args, before, step.frame)
@@ -320,8 +340,14 @@ class _Planner:
         """Return the columns of a loop's inputs, and the position of each for its body."""
         columns: list[Column] = []
         positions: list[Slot] = []
-        for j in range(loop.inputs):
-            result = self._column(stacked[j :: loop.inputs], before)
+        for rows, count in zip(stacked, loop.reads, strict=False):  # where another loop has stored them
+            positions += [Slot(SLICE, k, len(columns)) for k in range(count)]
+            other: Loop = self.listing.instructions[self.listing.instructions[rows].args[0]].value
+            start, many = Slot(FRAME, self._slot_of(rows, before)), other.max_iterations
+            columns.append(Column(start, other.kept, count, rows=many if many < loop.max_iterations else 0))
+        own, first = loop.own_inputs, len(loop.reads)
+        for j in range(own):
+            result = self._column(stacked[first + j :: own], before)
             if columns and columns[-1].is_followed_by(result):
                 columns[-1].count += 1
                 positions.append(Slot(SLICE, columns[-1].count - 1, len(columns) - 1))
@@ -342,13 +368,12 @@ class _Planner:
             return Column(Slot(FRAME, self._slot_of(values[0], before)), 0, 1)
         if all(instructions[value].operation is CONSTANT for value in values):
             return Column(Slot(TABLE, 0), 1, 1, tuple(instructions[value].value for value in values))
-        positions = [self.existing_slot(value) for value in values]
-        first, second = positions[:2]
-        if first is not None and second is not None:
+        first, second = self.existing_slot(values[0]), self.existing_slot(values[1])
+        if first is not None and second is not None and first.area != TABLE:
             stride = second.number - first.number
-            regular = (Slot(first.area, first.number + k * stride, first.column) for k in range(len(positions)))
-            if first.area != TABLE and all(
-                position == expected for position, expected in zip(positions, regular, strict=True)
+            if all(
+                self.existing_slot(value) == (first.area, first.number + k * stride, first.column)
+                for k, value in enumerate(values)
             ):
                 return Column(first, stride, 1)
         return Column(Slot(FRAME, self._adjacent_slots(values, before)), 1, 1)

@@ -29,9 +29,12 @@ def schedule(program: L) -> L:
     users: list[list[int]] = [[] for _ in instructions]
     needs: list[Sequence[int]] = []  # distinct arguments of each instruction that are computed
     for k, (_, args, _) in enumerate(instructions):
-        if len(args) == 2 and args[0] != args[1]:
+        own: Sequence[int]
+        if len(args) == 1:
+            own = () if leaf[args[0]] else args
+        elif len(args) == 2 and args[0] != args[1]:
             a, b = args
-            own: Sequence[int] = () if leaf[a] and leaf[b] else (b,) if leaf[a] else (a,) if leaf[b] else args
+            own = () if leaf[a] and leaf[b] else (b,) if leaf[a] else (a,) if leaf[b] else args
         else:
             own = tuple({a for a in args if not leaf[a]})
         needs.append(own)

@@ -142,37 +142,44 @@ def trim_loops(program: L) -> L:
         return program
     program = program.pruned()
     instructions = list(program.instructions)
-    used: dict[int, set[int]] = {}
-    for operation, args, part in instructions:
-        if operation is PART:
-            used.setdefault(args[0], set()).add(part)
+    loops = [k for k, instruction in enumerate(instructions) if instruction[0] is LOOP]
+    parts: dict[int, list[int]] = {k: [] for k in loops}  # of each loop
+    for k, (operation, args, _) in enumerate(instructions):
+        if operation is PART and args[0] in parts:
+            parts[args[0]].append(k)
     aliases: dict[int, int] = {}  # results of loops that equal an argument
-    for k in range(len(instructions) - 1, -1, -1):
-        operation, args, loop = instructions[k]
-        if operation is LOOP:
-            _trim(instructions, k, loop, used.get(k, set()), aliases)
+    for k in reversed(loops):
+        _trim(instructions, k, parts[k], aliases)
     if aliases:
         for k in sorted(aliases):  # a value that passes through several loops is the argument of the first
             aliases[k] = aliases.get(aliases[k], aliases[k])
         moved = [Instruction(op, tuple([aliases.get(a, a) for a in args]), value) for op, args, value in instructions]
         return program.rebuilt(moved, [aliases.get(r, r) for r in program.results]).pruned()
+    if all(instructions[k] is program.instructions[k] for k in loops):
+        return program
     return program.rebuilt(instructions, program.results).pruned()
 
 
-def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[int], aliases: dict[int, int]) -> None:
-    body, args = loop.body, instructions[number].args
+def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], aliases: dict[int, int]) -> None:
+    """Trim the loop at an index, of which ``parts`` are the indices of the results that are used."""
+    _, args, loop = instructions[number]
+    used = {instructions[k].value for k in parts}
+    body = loop.body
     n, head = loop.carried, int(loop.conditional)
     source = [_input(body, r) for r in body.results[head : head + n]]
     unchanged = [k for k in range(n) if source[k] == k]
     kept = sorted({(part - n) % loop.kept for part in used if part >= n}) if loop.kept else []
+    stores = loop.stores if n in used else 0
+    kept = sorted({*kept, *range(stores)})
     carried = _needed_state(loop, {part for part in used if part < n}, kept, set(unchanged))
     taken = {_input(body, k) for k in body.needed(
         [*body.results[:head], *(body.results[head + k] for k in carried), *(body.results[head + n + j] for j in kept)]
     )}  # fmt: skip
-    columns = [j for j in range(loop.inputs) if n + j in taken]
-    outside = [j for j in range(len(args) - n - loop.max_iterations * loop.inputs) if n + loop.inputs + j in taken]
+    read, first = sum(loop.reads), len(loop.reads)
+    columns = [j for j in range(loop.inputs) if j < read or n + j in taken]
     frozen = [k for k in unchanged if k in taken and k not in carried]
     state, stacked, others = loop.split(args)
+    outside = [j for j in range(len(others)) if n + loop.inputs + j in taken]
     if (len(carried), len(columns), len(outside), len(kept)) == (n, loop.inputs, len(others), loop.kept):
         return
     order = [*carried, *(n + j for j in columns), *(n + loop.inputs + j for j in outside), *frozen]
@@ -184,25 +191,26 @@ def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[in
     results = [*body.results[:head], *(body.results[head + k] for k in carried)]
     results += [body.results[head + n + j] for j in kept]
     trimmed = Region(len(order), tuple(listed), tuple(results), body.first).pruned()
-    arguments = [state[k] for k in carried]
-    for t in range(loop.max_iterations if columns else 0):
-        arguments += [stacked[t * loop.inputs + j] for j in columns]
+    arguments = [*(state[k] for k in carried), *stacked[:first]]
+    for t in range(loop.max_iterations if len(columns) > read else 0):
+        arguments += [stacked[first + t * loop.own_inputs + j - read] for j in columns[read:]]
     arguments += [others[j] for j in outside] + [state[k] for k in frozen]
     carried_at, kept_at = ({old: new for new, old in enumerate(some)} for some in (carried, kept))
     watched = sum(1 for k in carried if k < loop.watched)
-    change = replace(loop, body=trimmed, carried=len(carried), inputs=len(columns), kept=len(kept), watched=watched)
+    sizes = {"carried": len(carried), "inputs": len(columns), "kept": len(kept), "watched": watched, "stores": stores}
+    change = replace(loop, body=trimmed, **sizes)
     instructions[number] = Instruction(LOOP, tuple(arguments), change)
-    for k, (operation, some, part) in enumerate(instructions):
-        if operation is PART and some[0] == number:
-            if part < n and part in unchanged and part not in carried:
-                aliases[k] = state[part]
-            elif part < n:
-                instructions[k] = Instruction(PART, some, carried_at[part])
-            elif loop.conditional:
-                instructions[k] = Instruction(PART, some, part - n + len(carried))
-            else:
-                step, column = divmod(part - n, loop.kept)
-                instructions[k] = Instruction(PART, some, len(carried) + step * len(kept) + kept_at[column])
+    for k in parts:
+        _, some, part = instructions[k]
+        if part < n and part in unchanged and part not in carried:
+            aliases[k] = state[part]
+        elif part < n:
+            instructions[k] = Instruction(PART, some, carried_at[part])
+        elif loop.conditional:
+            instructions[k] = Instruction(PART, some, part - n + len(carried))
+        else:
+            step, column = divmod(part - n, loop.kept)
+            instructions[k] = Instruction(PART, some, len(carried) + step * len(kept) + kept_at[column])
 
 
 def _input(body: Region, value: int) -> int | None:
@@ -238,7 +246,7 @@ def merge_loops(program: L) -> L:
     instructions = list(program.instructions)
     alike: dict[tuple[object, ...], list[int]] = {}
     for k, (operation, args, loop) in enumerate(instructions):
-        if operation is LOOP and not loop.conditional:
+        if operation is LOOP and not (loop.conditional or loop.stores or loop.reads):
             key = (args, loop.carried, loop.inputs, loop.max_iterations, loop.backward)
             alike.setdefault(key, []).append(k)
     for numbers in alike.values():

@@ -76,7 +76,7 @@ def _verify_bodies(bundle: MultiResult, arguments: int, where: str, done: set[Re
         return
     takes, gives = arguments, bundle.count
     if isinstance(bundle, Loop):
-        takes -= (bundle.max_iterations - 1) * bundle.inputs
+        takes += bundle.inputs - len(bundle.reads) - bundle.max_iterations * bundle.own_inputs
         gives = bundle.conditional + bundle.carried + bundle.kept
         if bundle.conditional and (bundle.inputs or bundle.kept):
             raise InvalidProgramError(

@@ -204,6 +204,7 @@ def traced_function(
         raise TypeError(f"{error}; {number}\n    in {caller}") from None
     except (TypeError, ValueError) as error:
         raise type(error)(f"{error}\n    in {caller}") from None
+    graph.clear()
     return Trace(program, PortTree(forms, form), spaces)
 
 

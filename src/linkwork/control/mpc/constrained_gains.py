@@ -17,7 +17,7 @@ import numpy as np
 from linkwork.control.mpc.mpc_plan import MPCPlan
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
-from linkwork.expr.equations.linear_quadratic import LinearQuadratic, riccati_step
+from linkwork.expr.equations.linear_quadratic import riccati_step_of_hessian
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
@@ -147,19 +147,13 @@ def _compiled(
         tree = with_inputs(own, parameters, inputs)
         dynamics = ContactDynamics(tree, step, acting, "semi_implicit_euler", passive, contact_models)
 
-        def node(_: Any, row: Any) -> Any:
+        def back(X: Any, row: Any) -> Any:
             q, v, u, times_and_phases = (list(part) for part in row)
             _, linear = dynamics.at(times_and_phases).linear([*q, *v], u)
-            return (), array(linear.rows())
-
-        AB = scan(node, (), (whole_path, rates, u, times_and_phases))[1]
-        none = [[0.0] * m for _ in range(n)]
-
-        def back(X: Any, AB: Any) -> Any:
-            X, K = riccati_step(LinearQuadratic.of(AB[:, :n], AB[:, n:], Q, R, none), [list(row) for row in X])
+            X, K = riccati_step_of_hessian(linear.hessian([list(line) for line in X]), Q, R)
             return array(X), array(K)
 
-        return scan(back, Q, AB, reverse=True)[1]
+        return scan(back, Q, (whole_path, rates, u, times_and_phases), reverse=True)[1]
 
     sizes = {
         "whole_path": (steps, own.nq),

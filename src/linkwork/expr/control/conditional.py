@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from linkwork.expr.control.closure_conversion import (
 from linkwork.expr.control.numeric_loops import call_argument, is_element_batch, select_samples, truth_of_condition
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
-__all__ = ["SharedCall", "call", "cond"]
+__all__ = ["SharedCall", "call", "call_once_traced", "cond"]
 
 
 def _called(argument: str, branch: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
@@ -169,3 +169,43 @@ class SharedCall:
         if self._traced is None or self._traced.graph is not graph:
             self._traced = TracedCall(graph, self.function, arguments)
         return self._traced(arguments)
+
+
+class _StoredCall(NamedTuple):
+    """A traced function that belongs to no trace: its code, the form of its result, and `Graph.in_double`."""
+
+    routine: Subroutine
+    result: FlatValue
+    in_double: bool
+
+
+_MAX_STORED = 32  # of the longest, each has some megabytes
+_stored: dict[Hashable, _StoredCall] = {}
+
+
+def call_once_traced(key: Hashable, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return ``function(*arguments)`` as `call` does, with a function that is traced once per process.
+
+    ``key`` identifies the function.  It uses no numbers except its arguments.
+    """
+    flat = FlatValue(arguments, "call: arguments")
+    graph = graph_of(flat.scalars)
+    if graph is None or any(layout != "n" for layout in flat.layouts):
+        return call(function, *arguments)
+    key = key, flat.form
+    stored = _stored.get(key)
+    if stored is None:
+        if len(_stored) >= _MAX_STORED:
+            _stored.clear()
+        stored = _stored[key] = _traced_alone(function, arguments)
+    graph.in_double |= stored.in_double
+    return stored.result.together(graph.bundle(stored.routine, flat.elements))
+
+
+def _traced_alone(function: Callable[..., Any], arguments: tuple[Any, ...]) -> _StoredCall:
+    """Trace a function for arguments of this structure in a trace of its own."""
+    graph = Graph(function_label(function))
+    traced = TracedCall(graph, function, arguments)
+    traced.result.scalars = []  # symbols of the trace, which ends here
+    graph.clear()
+    return _StoredCall(traced.routine, traced.result, graph.in_double)

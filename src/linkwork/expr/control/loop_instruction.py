@@ -43,6 +43,12 @@ class Loop(MultiResult):
     state and the outputs of all steps.  The body of a ``conditional`` loop returns a truth value, true if the step is
     to be done, and the new state.  The loop's results are the last state, the number of steps and the status.  It also
     ends if one of the first ``watched`` scalars of the state is NaN.
+
+    The first ``stores`` outputs of all steps of a scan are one result together: that of the first of them.  It is not a
+    number, but an argument of other scans; the other results of these outputs are not used.  The first inputs of a
+    step are those that other scans have stored: ``reads`` are their counts, and their values are the first arguments
+    after the state.
+    Steps beyond the last stored one read that one.  Such scans have no derivatives.
     """
 
     body: Region
@@ -53,6 +59,8 @@ class Loop(MultiResult):
     conditional: bool = False
     backward: bool = False  # True: from the last step's inputs and outputs to the first's
     watched: int = 0
+    stores: int = 0
+    reads: tuple[int, ...] = ()
 
     operation: ClassVar[Operation] = LOOP
 
@@ -69,28 +77,60 @@ class Loop(MultiResult):
     def count(self) -> int:
         return self.carried + (0 if self.conditional else self.max_iterations * self.kept) + 2 * self.conditional
 
+    @property
+    def used_results(self) -> Sequence[int]:
+        if not self.stores:
+            return range(self.count)
+        n, own = self.carried, range(self.stores, self.kept)
+        outputs = (n + t * self.kept + j for t in range(self.max_iterations) for j in own)
+        return [*range(n + 1), *outputs]
+
+    def results_of(self, state: Sequence[Any], outputs: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return the results of a scan with this last state and these outputs of each step."""
+        result = [*state, *(x for row in outputs for x in row)]
+        if self.stores:
+            result[self.carried] = [row[: self.stores] for row in outputs]
+        return result
+
+    def is_stored(self, result: int) -> bool:
+        """Return True if a result is all outputs together."""
+        return self.stores > 0 and result == self.carried
+
+    @property
+    def own_inputs(self) -> int:
+        """Number of stacked inputs of each step that no other scan has stored."""
+        return self.inputs - sum(self.reads)
+
+    def inputs_of(self, stacked: Sequence[Any], step: int) -> list[Any]:
+        """Return the inputs of a step, from those of all steps."""
+        many, first = self.own_inputs, len(self.reads)
+        own = stacked[first + step * many : first + (step + 1) * many]
+        return [*(x for rows in stacked[:first] for x in rows[min(step, len(rows) - 1)]), *own]
+
     def with_bodies(self, change: Callable[[Region], Region]) -> Loop:
         return replace(self, body=change(self.body))
 
     def split(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """Return the arguments in three parts: the initial state, the inputs of all steps and the outer values."""
-        end = self.carried + self.max_iterations * self.inputs
+        """Return the arguments in three parts: the initial state, the inputs of all steps and the outer values.
+
+        Inputs of all steps begin with those that other scans have stored.
+        """
+        end = self.carried + len(self.reads) + self.max_iterations * self.own_inputs
         return arguments[: self.carried], arguments[self.carried : end], arguments[end:]
 
     def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
         state, stacked, outside = self.split(arguments)
-        apply, constant = numeric_mode(arguments)
+        apply, constant = numeric_mode([*arguments, *(x for rows in stacked[: len(self.reads)] for x in rows[0])])
 
         def run(values: Sequence[Any], step: int) -> list[Any]:
-            here = stacked[step * self.inputs : (step + 1) * self.inputs]
-            return self.body.run([*values, *here, *outside], apply, constant)
+            return self.body.run([*values, *self.inputs_of(stacked, step), *outside], apply, constant)
 
         if not self.conditional:
             kept: list[Any] = [None] * self.max_iterations
             for t in reversed(range(self.max_iterations)) if self.backward else range(self.max_iterations):
                 result = run(state, t)
                 state, kept[t] = result[: self.carried], result[self.carried :]
-            return [*state, *(x for row in kept for x in row)]
+            return self.results_of(state, kept)
         return (self._masked if apply is apply_on_arrays else self._one_by_one)(list(state), run)
 
     def _one_by_one(self, state: list[Any], run: Any) -> list[Any]:
@@ -127,6 +167,7 @@ class Loop(MultiResult):
     def push_forward(
         self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
     ) -> list[SparseRow]:
+        self._check_derivatives()
         n, m, steps = self.carried, self.inputs, self.max_iterations
         state, stacked, outside = self.split(arguments)
         state_rows, stacked_rows, outside_rows = self.split(rows)
@@ -171,6 +212,7 @@ class Loop(MultiResult):
                 "while_loop: a loop of unknown length has no reverse-mode gradient: use scan or fori_loop, whose "
                 "length is known, root, whose derivative needs no iterations, or forward derivatives (tangent)"
             )
+        self._check_derivatives()
         n, m, kept, steps = self.carried, self.inputs, self.kept, self.max_iterations
         _, stacked, outside = self.split(arguments)
         columns = [j for j in range(kept) if not all(map(is_zero, weights[n + j :: kept]))]
@@ -217,6 +259,10 @@ class Loop(MultiResult):
             for value, j in zip(values[first : first + back.kept], to_inputs, strict=True):
                 gradient[n + t * m + j] = value
         return gradient
+
+    def _check_derivatives(self) -> None:
+        if self.stores or self.reads:
+            raise NotDifferentiableError("a scan whose outputs another scan reads together has no derivatives")
 
     def _history(self, arguments: Sequence[Any], indices: Sequence[int]) -> Sequence[Any]:
         """Return the scalars of the state at these indices at the start of every step, one step after the other."""

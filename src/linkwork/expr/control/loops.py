@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,9 +34,10 @@ from linkwork.expr.control.numeric_loops import (
     truth_of_condition,
 )
 from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
-__all__ = ["WhileResult", "fori_loop", "map_rows", "scan", "while_loop"]
+__all__ = ["StoredRows", "WhileResult", "fori_loop", "map_rows", "scan", "scan_traced", "while_loop"]
 
 
 class WhileResult(NamedTuple):
@@ -115,6 +117,7 @@ def _while_traced(
     following.widen(start)
     holds = holds if holds.__class__ is Symbol else graph.truth(bool(holds))
     body, outside = close_over(fresh, [holds, *following.elements], early=1)
+    _check_outer(outside)
     many = len(fresh)
     loop = Loop(body, many, 0, 0, max_iterations, conditional=True, watched=len(start.scalars) - unwatched)
     *last, iterations, status = graph.bundle(loop, [*start.elements, *outside])
@@ -162,7 +165,7 @@ def scan(
         if not isinstance(result, Graph):
             return result
         graph = result
-    return _scan_traced(graph, f, start, inputs, form, steps, reverse)
+    return scan_traced(graph, f, start, inputs, form, steps, reverse)
 
 
 @public(lower=unchecked, upper=unchecked)
@@ -200,7 +203,14 @@ def fori_loop(
     return end
 
 
-def _scan_traced(
+class StoredRows:
+    """Outputs of all steps of a traced scan, stored together: inputs of other scans, and not arrays."""
+
+    def __init__(self, values: Symbol, row: FlatValue, steps: int) -> None:
+        self.values, self.row, self.steps = values, row, steps
+
+
+def scan_traced(
     graph: Graph,
     step: Callable[..., Any],
     start: FlatValue,
@@ -208,17 +218,24 @@ def _scan_traced(
     form: Any,
     steps: int,
     backward: bool,
+    stores: bool = False,
+    stored: Sequence[StoredRows] = (),
 ) -> tuple[Any, Any]:
     one: FlatValue | None = None
     rows: list[list[Any]] = []
+    reads = tuple([other.row.size for other in stored])
+    known = sum(reads)
     if form is not None:
         shape = map_leaves(form, lambda leaf: Leaf(leaf.shape[1:], is_array=len(leaf.shape) > 1))
         one, rows = FlatValue.alike(shape, _rows_of(form, inputs, steps))
-    width = 0 if one is None else one.size
+    width = known + (0 if one is None else one.size)
     while True:
         fresh = inner_symbols(graph, f"the state of scan of {function_label(step)}", len(start.elements) + width)
         carried, slices = fresh[: len(start.elements)], fresh[len(start.elements) :]
-        row = None if one is None else one.together(slices)
+        row = None if one is None else one.together(slices[known:])
+        if stored:
+            ends = [*accumulate(reads, initial=0)]
+            row = (tuple([k.row.together(slices[a:b]) for k, (a, b) in zip(stored, pairwise(ends), strict=True)]), row)
         state, output = check_pair(step, call_argument("scan: f", "(carry, x)", step, start.together(carried), row))
         following = FlatValue(state, f"scan: f: state that {function_label(step)} returns")
         check_step("scan: f", step, start.form, following.form, start.logical, following.logical)
@@ -227,15 +244,31 @@ def _scan_traced(
     following.widen(start)
     collected = None if output is None else FlatValue(output, f"scan: f: output of {function_label(step)}")
     outputs = [] if collected is None else collected.elements
+    kept = None
+    if stores:
+        kept = FlatValue(output[0], f"scan: f: output of {function_label(step)}")
+        collected = FlatValue(output[1], f"scan: f: output of {function_label(step)}")
+        outputs = [*kept.elements, *collected.elements]
     body, outside = close_over(fresh, [*following.elements, *outputs])
-    loop = Loop(body, len(carried), width, len(outputs), steps, backward=backward)
-    result = graph.bundle(loop, [*start.elements, *(x for r in rows for x in r), *outside])
+    _check_outer(outside)
+    many = 0 if kept is None else kept.size
+    loop = Loop(body, len(carried), width, len(outputs), steps, backward=backward, stores=many, reads=reads)
+    before = [*start.elements, *(other.values for other in stored)]
+    result = graph.bundle(loop, [*before, *(x for r in rows for x in r), *outside])
     last = start.together(result[: len(carried)])
     if collected is None:
         return last, None
-    many = len(outputs)
-    ends = (len(carried) + t * many for t in range(steps))
-    return last, _joined(collected, [collected.scalars_of(result[end : end + many]) for end in ends])
+    own = len(outputs) - many
+    starts = (len(carried) + t * len(outputs) + many for t in range(steps))
+    joined = _joined(collected, [collected.scalars_of(result[start : start + own]) for start in starts])
+    return last, joined if kept is None else (StoredRows(result[len(carried)], kept, steps), joined)
+
+
+def _check_outer(outside: Sequence[Symbol]) -> None:
+    """Raise ValueError if a body would read stored outputs of a scan outside of it."""
+    for x in outside:
+        if x.op is PART and isinstance(x.args[0].value, Loop) and x.args[0].value.is_stored(x.value):
+            raise ValueError("scan_stored: expected outputs of a scan in the same loop, got those of one around it")
 
 
 def _rows_of(form: TreeDef | Leaf, elements: Sequence[Any], steps: int) -> list[list[Any]]:

@@ -22,10 +22,11 @@ import numpy as np
 
 from linkwork.expr.control.loops import scan
 from linkwork.expr.equations.matmul_lists import add_to_diagonal, gram, map_matrix_rows, matmul, solve_columns
+from linkwork.expr.linalg.frontal_elimination import eliminate_front
 from linkwork.expr.linalg.sparse_dot import add_matrices, dot, mirrored, negated, rows_of, subtract_dot, transposed
 from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt
 
-__all__ = ["TINY", "BoundedCholesky", "LinearQuadratic", "riccati_step", "riccati_sweep"]
+__all__ = ["TINY", "BoundedCholesky", "LinearQuadratic", "riccati_step", "riccati_step_of_hessian", "riccati_sweep"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,30 @@ def riccati_step(problem: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
     S = mirrored(add_matrices(problem.R, matmul(transposed(problem.B), XB)))
     K = solve_columns(S, T, "pos")
     return mirrored(add_matrices(problem.Q, matmul(transposed(problem.A), XA), negated(matmul(transposed(T), K)))), K
+
+
+def riccati_step_of_hessian(H: Sequence[Sequence[Any]], Q: Any, R: Any) -> tuple[Matrix, Matrix]:
+    """Return X and the gains K of a time step, as `riccati_step`, without a mixed cost N.
+
+    H is the Hessian of the cost after the step by (x, u), which is FᵀX F for x⁺ = F (x; u); only its lower triangle is
+    read.  The inputs are eliminated from the sum of costs.
+    """
+    n, m = len(Q), len(R)
+    rows = [[*(H[n + j][n + i] + R[j][i] for j in range(i, m)), *H[n + i][:n], 0.0] for i in range(m)]
+    rows += [[*(H[j][i] + Q[j][i] for j in range(i, n)), 0.0] for i in range(n)]
+    front = eliminate_front(rows, m)
+    X = [[front.rest[min(i, j)][abs(i - j)] for j in range(n)] for i in range(n)]
+
+    def solved(column: Sequence[Any]) -> list[Any]:
+        result: list[Any] = [0.0] * m
+        for i in range(m - 1, -1, -1):
+            inverse, *row = front.eliminated[i][: m - i]
+            result[i] = subtract_dot(column[i], row, result[i + 1 :]) * inverse
+        return result
+
+    return X, transposed(
+        map_matrix_rows(solved, transposed([row[m - i : -1] for i, row in enumerate(front.eliminated)]), m * m)
+    )
 
 
 def riccati_sweep(matrices: Sequence[Any], end: Any) -> tuple[Any, Any]:

@@ -13,9 +13,10 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from linkwork.expr.control.branch_and_call_instructions import Subroutine
+from linkwork.expr.linalg.matrix_product import DenseInstruction
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import lt, sqrt, where
-from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
+from linkwork.expr.scalar.multi_result import SparseRow, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Graph
 
@@ -41,7 +42,7 @@ class Front(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FrontElimination(MultiResult):
+class FrontElimination(DenseInstruction):
     """Instruction that adds least-squares rows to equations A x = b and eliminates the first ``pivots`` unknowns.
 
     A has ``size`` unknowns, and there are ``added`` rows.  The arguments are ``counts`` and ``stretch`` of
@@ -78,17 +79,12 @@ class FrontElimination(MultiResult):
 
     @property
     def operations(self) -> Mapping[str, int]:
-        """Number of times that each scalar operation is executed, by its name."""
         n, k, r = self.size, self.pivots, self.added
         products = r * n * (n + 1) // 2 + r * n
         products += sum((k - max(k - i, 0)) * (n + 1 - i) for i in range(n))
         return Counter(mul=products + r * n + k * (n + 1), add=products, sqrt=k, div=k, lt=k, where=2 * k)
 
-    def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        return self.written_out(arguments)
-
     def written_out(self, arguments: Sequence[Any]) -> list[Any]:
-        """Return the results by single scalar operations, without loops."""
         n, counts, stretch = self.size, arguments[0], arguments[1]
         elements = iter(arguments[self.offset :])
         U = [[next(elements) for _ in range(self.columns - i)] for i in range(n)]

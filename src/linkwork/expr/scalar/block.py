@@ -84,15 +84,13 @@ class InstructionList(ABC):
         instructions = self.instructions
         number = [-1] * len(instructions)
         kept: list[Instruction] = []
-        new, add = tuple.__new__, kept.append
-        for k in order:
+        new, add, numbered = tuple.__new__, kept.append, number.__getitem__
+        for index, k in enumerate(order):
             instruction = instructions[k]
-            number[k] = len(kept)
+            number[k] = index
             operation, args, value = instruction
-            if len(args) == 2:
-                instruction = new(Instruction, (operation, (number[args[0]], number[args[1]]), value))
-            elif args:
-                instruction = new(Instruction, (operation, tuple([number[a] for a in args]), value))
+            if args:
+                instruction = new(Instruction, (operation, tuple(map(numbered, args)), value))
             add(instruction)
         return self.rebuilt(kept, [number[r] for r in self.results])
 

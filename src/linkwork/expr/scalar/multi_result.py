@@ -62,6 +62,11 @@ class MultiResult(ABC):
     def count(self) -> int:
         """Number of results."""
 
+    @property
+    def used_results(self) -> Sequence[int]:
+        """The indices of the results that are used."""
+        return range(self.count)
+
     def kinds(self, arguments: int) -> str:
         """Return a letter for each argument, as in `Operation.kinds`."""
         return "n" * arguments

@@ -69,17 +69,18 @@ class Graph:
         return _make(self, _LE, self.constant(0.0), self.constant(1.0 if value else -1.0))
 
     def bundle(self, bundle: MultiResult, arguments: Sequence[Any]) -> list[Symbol]:
-        """Return the results of an instruction with several results, as symbols."""
+        """Return the results of an instruction with several results, as symbols; None for those that are not used."""
         nodes = [self._argument(kind, a) for kind, a in zip(bundle.kinds(len(arguments)), arguments, strict=True)]
         whole = self._valued(bundle.operation, bundle, nodes)
-        table, result = self._table, []
-        for k in range(bundle.count):
+        table = self._table
+        result: list[Any] = [None] * bundle.count
+        for k in bundle.used_results:
             key = PART, k, whole
             part = table.get(key)
             if part is None:
                 part = table[key] = _leaf(self, PART, k)
                 part.args = (whole,)
-            result.append(part)
+            result[k] = part
         return result
 
     def _argument(self, kind: str, x: Any) -> Symbol:

@@ -13,7 +13,7 @@ from typing import Any
 from linkwork.errors import Location
 from linkwork.formats.mjcf.bodies_and_joints import Structure
 from linkwork.formats.mjcf.compiled_model import WORLD_LINK, CompiledModel
-from linkwork.formats.mjcf.equalities import FixedTendon
+from linkwork.formats.mjcf.tendons import FixedTendon
 from linkwork.model.actuator import FREE, Actuator
 from linkwork.model.description import ActuatorDescription, FrameDescription
 
@@ -48,6 +48,9 @@ def read_actuators(source: CompiledModel, structure: Structure, tendons: dict[in
         except _Unsupported as reason:
             source.unsupported(f"{source.title('actuator', name)} is not taken: {reason}", where)
             continue
+        except ValueError as error:
+            source.error("ACTUATOR", str(error), where)
+            continue
         result.actuators.append(ActuatorDescription(actuator, where))
         result.controls[reader.control[i]] = name
     _limit_joints(source, structure, result)
@@ -78,7 +81,7 @@ class _Reader:
 
     def element(self, i: int) -> str:
         """Return the tag of an actuator's element, as far as its fields tell it."""
-        name = self.source.given_name("actuator", i)
+        name = self.source.name_in_model("actuator", i)
         tags = ("motor", "position", "velocity", "general", "intvelocity", "damper", "cylinder", "muscle", "adhesion")
         return next((tag for tag in tags if (tag, name) in self.source.lines), "general")
 
@@ -118,12 +121,12 @@ class _Reader:
             force_range=self.range("force", i),
         )
 
-    def range(self, what: str, k: int) -> tuple[float, float]:
-        if what == "ctrl" and "clampctrl" in self.source.disabled:
+    def range(self, prefix: str, k: int) -> tuple[float, float]:
+        if prefix == "ctrl" and "clampctrl" in self.source.disabled:
             return FREE
-        if not self.source.array(f"actuator_{what}limited")[k]:
+        if not self.source.array(f"actuator_{prefix}limited")[k]:
             return FREE
-        low, high = self.source.array(f"actuator_{what}range")[k]
+        low, high = self.source.array(f"actuator_{prefix}range")[k]
         return low, high
 
     def report_dynamics(self, i: int, name: str, where: Location) -> None:

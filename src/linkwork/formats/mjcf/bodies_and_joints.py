@@ -19,7 +19,7 @@ from linkwork.joints import Fixed, Floating, JointType, Prismatic, Revolute, Sph
 from linkwork.model.body import Drive, Limits
 from linkwork.model.composite_body import compose
 from linkwork.model.description import FrameDescription, JointDescription, LinkDescription
-from linkwork.model.value_check import check_inertial
+from linkwork.model.value_check import all_finite, check_inertial
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 
@@ -66,7 +66,7 @@ def read_structure(
     inertias = _Inertias(source, findings)
     freed = _freed_base(source, findings, parents, counts, mocap) if floating_base else None
     if floating_base is False:
-        result.fixed_base = _held_bases(source, findings)
+        result.fixed_base = _base_to_fix(source, findings)
     for i, name in enumerate(source.bodies):
         where = source.of_body("body", name, parents[i])
         own = [j for j in range(first[i], first[i] + counts[i]) if j not in result.fixed_base]
@@ -114,7 +114,7 @@ def sites_as_frames(source: CompiledModel) -> list[FrameDescription]:
     """
     result = []
     array = source.array
-    given = [source.given_name("site", i) for i in range(source.model.nsite)]
+    given = [source.name_in_model("site", i) for i in range(source.model.nsite)]
     for i, (body, p, q) in enumerate(zip(array("site_bodyid"), array("site_pos"), array("site_quat"), strict=True)):
         wanted = given[i] or f"site{i}"
         name = source.frame_names.new(f"{wanted}_site" if wanted in source.frame_names.taken else wanted)
@@ -146,6 +146,9 @@ class _Joints:
         """Return joint j between two links, placed at X in the parent before its own displacement."""
         source, name, kind, where = self.source, self.source.joints[j], self.types[j], self.where(j)
         axis, p, start = Vec3.of(self.axis[j]), Vec3.of(self.pos[j]), self.qpos0[self.q[j]]
+        if not all_finite(axis) or not any(axis):
+            source.error("AXIS_ZERO", f"{source.title('joint', name)}: its axis has no direction: {(*axis,)}", where)
+            axis = Vec3(0.0, 0.0, 1.0)
         joint: JointType
         rotor = Pose.identity()
         if kind == "free":
@@ -246,7 +249,7 @@ class _Joints:
             if not (rotor or damper or (poly and any(poly[i]))):
                 continue
             kind = source.kind("mjtTrn", kinds[i])
-            name = source.given_name("actuator", i) or f"actuator{i}"
+            name = source.name_in_model("actuator", i) or f"actuator{i}"
             j = ids[i][0]
             simple = kind in ("joint", "jointinparent") and self.types[j] in ("hinge", "slide")
             if not simple or (poly and any(poly[i])):
@@ -295,7 +298,7 @@ def _freed_base(
     return None
 
 
-def _held_bases(source: CompiledModel, findings: Findings) -> dict[int, Sequence[float]]:
+def _base_to_fix(source: CompiledModel, findings: Findings) -> dict[int, Sequence[float]]:
     """Return the free joint of the model's single floating base, to be fixed, with its qpos0."""
     starts = source.array("jnt_qposadr")
     free = [j for j, x in enumerate(source.array("jnt_type")) if source.kind("mjtJoint", x) == "free"]

@@ -22,12 +22,12 @@ class Names:
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = set(taken)
 
-    def new(self, wanted: str) -> str:
-        """Return the wanted name, followed by "_" as often as necessary to make it new."""
-        while wanted in self.taken:
-            wanted += "_"
-        self.taken.add(wanted)
-        return wanted
+    def new(self, name: str) -> str:
+        """Return the name, followed by "_" as often as necessary to make it new."""
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
 
 
 class CompiledModel:
@@ -36,11 +36,15 @@ class CompiledModel:
     A part without a name has its kind and its index in the model: "body3", "joint2", "geom7".
     """
 
-    def __init__(self, model: Any, file: str | None = None, lines: Lines | None = None) -> None:
+    def __init__(
+        self, model: Any, file: str | None = None, lines: Lines | None = None, displaced: Iterable[str] = ()
+    ) -> None:
         import mujoco
 
         self.mujoco, self.model, self.file, self.lines = mujoco, model, file, lines or {}
-        self.issues: list[Issue] = []
+        self.displaced = tuple(displaced)  # names of meshes that are not where their files say
+        self.issues: list[Issue] = []  # notes and warnings
+        self.errors: list[Issue] = []
         self.bodies = self.own_names("body", model.nbody)
         self.joints = self.own_names("joint", model.njnt)
         self.geoms = self.own_names("geom", model.ngeom)
@@ -55,11 +59,11 @@ class CompiledModel:
 
     def own_names(self, kind: str, count: int) -> list[str]:
         """Return the names of all objects of a kind, such as "body", made unique."""
-        given = [self.given_name(kind, i) for i in range(count)]
+        given = [self.name_in_model(kind, i) for i in range(count)]
         names = Names(given)
         return [name or names.new(f"{kind}{i}") for i, name in enumerate(given)]
 
-    def given_name(self, kind: str, i: int) -> str:
+    def name_in_model(self, kind: str, i: int) -> str:
         """Return the name of an object in the model, or "" if it has none."""
         name: str | None = self.mujoco.mj_id2name(self.model, self.mujoco.mju_str2Type(kind), i)
         return name or ""
@@ -96,6 +100,10 @@ class CompiledModel:
         inside = "worldbody/" if body == 0 else f"body[{printable(self.bodies[body])}]/"
         return self.where(kind, name, inside)
 
+    def error(self, code: str, message: str, where: Location) -> None:
+        """Record an error."""
+        self.errors.append(Issue(code, message, where))
+
     def ignored(self, message: str, where: Location | None = None, hint: str | None = None) -> None:
         """Note something that does not act on the dynamics."""
         self.issues.append(Issue("IGNORED", message, where or Location(self.file), hint))
@@ -104,10 +112,10 @@ class CompiledModel:
         """Warn of something that acts on the dynamics and is not taken."""
         self.issues.append(Issue("UNSUPPORTED", message, where or Location(self.file), hint))
 
-    def ignored_all(self, what: str, names: Sequence[str]) -> None:
+    def ignored_all(self, subject: str, names: Sequence[str]) -> None:
         """Note several things of a kind together, if there are any."""
         if names:
-            self.ignored(f"{what} {'is' if len(names) == 1 else 'are'} not taken: {listed(names)}")
+            self.ignored(f"{subject} are not taken: {listed(names)}")
 
     def title(self, kind: str, name: str) -> str:
         """Return a thing's name in messages."""

@@ -43,8 +43,8 @@ def read_pairs(source: CompiledModel, structure: Structure) -> Pairs:
         source.ignored("contacts are disabled by the file's option; linkwork checks what the file would check")
     if len(masks) > _MOST_LINKS:
         source.ignored(f"bit masks of contacts are not taken: more than {_MOST_LINKS} links have collision shapes")
-        pairs = [pair for pair in excluded if len(pair) == 2 and pair not in stated]
-        return tuple(DisabledPair(*sorted(pair), "User") for pair in pairs), ()
+        pairs = [sorted(pair) for pair in excluded if len(pair) == 2 and pair not in stated]
+        return tuple(DisabledPair(a, b, "User") for a, b in pairs), ()
     return _compared(source, structure, masks, stated, excluded)
 
 

@@ -1,4 +1,4 @@
-"""Equality constraints and fixed tendons of a compiled model as constraints.
+"""Equality constraints of a compiled model.
 
 Solver parameters (``solref``, ``solimp``) are not taken: a constraint of linkwork holds exactly.
 """
@@ -13,20 +13,12 @@ from linkwork.constraints import Ball, Constraint, Coupling, PolynomialCoupling,
 from linkwork.errors import Location
 from linkwork.formats.mjcf.bodies_and_joints import Structure
 from linkwork.formats.mjcf.compiled_model import CompiledModel
+from linkwork.formats.mjcf.tendons import FixedTendon
 from linkwork.model.body import Following
 from linkwork.model.description import ConstraintDescription, MarkDescription
 from linkwork.spatial import Pose, Rotation, Vec3
 
-__all__ = ["Equalities", "FixedTendon", "fixed_tendons", "read_equalities"]
-
-
-@dataclass(frozen=True, slots=True)
-class FixedTendon:
-    """A fixed tendon: its name, and its coefficient for each joint."""
-
-    name: str
-    weights: dict[str, float]
-    unit: str  # of its length, by its first joint
+__all__ = ["Equalities", "read_equalities"]
 
 
 @dataclass(slots=True)
@@ -49,75 +41,17 @@ def read_equalities(source: CompiledModel, structure: Structure, tendons: dict[i
         source.ignored("equality constraints are disabled by the file's option and not taken")
         return reader.result
     for i, kind in enumerate(source.kind("mjtEq", x) for x in kinds):
-        given = source.given_name("equality", i)
+        given = source.name_in_model("equality", i)
         where = source.where(kind, given or f"equality{i}", "equality/")
         if not active[i]:
             source.ignored(f"{source.title(kind, given or f'equality{i}')}: it is not active, and not taken", where)
             continue
         name = source.joint_names.new(given or f"equality{i}")
-        match kind:
-            case "joint":
-                reader.joint(i, name, where)
-            case "tendon":
-                reader.tendon(i, name, where)
-            case "connect" | "weld":
-                reader.frames(i, name, kind, where)
-            case _:
-                source.unsupported(f"{source.title(kind, name)}: equality constraints of flexes are not taken", where)
+        try:
+            reader.read(i, kind, name, where)
+        except ValueError as error:
+            source.error("CONSTRAINT", str(error), where)
     return reader.result
-
-
-def fixed_tendons(source: CompiledModel) -> dict[int, FixedTendon]:
-    """Return the fixed tendons of a model by index, and report what tendons have besides."""
-    array = source.array
-    result = {}
-    first, counts, wraps, prm = (array(x) for x in ("tendon_adr", "tendon_num", "wrap_objid", "wrap_prm"))
-    types = array("jnt_type")
-    for i, kind in enumerate(source.kind("mjtTendon", x) for x in array("tendon_type")):
-        name = source.given_name("tendon", i) or f"tendon{i}"
-        where = source.where(kind, name, "tendon/")
-        own = _own_dynamics(source, i)
-        if kind == "fixed":
-            weights: dict[str, float] = {}
-            parts = range(first[i], first[i] + counts[i])
-            for k in parts:
-                joint = source.joints[wraps[k]]
-                weights[joint] = weights.get(joint, 0.0) + prm[k]
-            unit = "m" if source.kind("mjtJoint", types[wraps[first[i]]]) == "slide" else "rad"
-            result[i] = FixedTendon(name, weights, unit)
-            if own:
-                source.unsupported(f"fixed {source.title('tendon', name)}: its {listed_words(own)} not taken", where)
-        elif own:
-            source.unsupported(f"spatial {source.title('tendon', name)}: its {listed_words(own)} not taken", where)
-        else:
-            source.ignored(f"spatial {source.title('tendon', name)} is not taken", where)
-    return result
-
-
-def _own_dynamics(source: CompiledModel, i: int) -> list[str]:
-    """Return the words for what acts on a tendon besides actuators and equality constraints."""
-    array, off = source.array, source.disabled
-    fields = (
-        ("stiffness", "spring", ("tendon_stiffness", "tendon_stiffnesspoly")),
-        ("damping", "damper", ("tendon_damping", "tendon_dampingpoly")),
-        ("friction", "frictionloss", ("tendon_frictionloss",)),
-        ("armature", "", ("tendon_armature",)),
-        ("limits", "limit", ("tendon_limited",)),
-        ("limits of the actuators' force", "", ("tendon_actfrclimited",)),
-    )
-    result = []
-    for word, flag, names in fields:
-        values = [array(name)[i] for name in names if array(name)]
-        if flag not in off and any(any(x) if isinstance(x, list) else x for x in values):
-            result.append(word)
-    return result
-
-
-def listed_words(words: Sequence[str]) -> str:
-    """Return the subject of a sentence and its verb: "stiffness is", "stiffness and damping are"."""
-    if len(words) == 1:
-        return f"{words[0]} {'are' if words[0].startswith('limits') else 'is'}"
-    return f"{', '.join(words[:-1])} and {words[-1]} are"
 
 
 class _Reader:
@@ -132,6 +66,19 @@ class _Reader:
         self.starts, self.qpos0, self.types = array("jnt_qposadr"), array("qpos0"), array("jnt_type")
         self.rigid = structure.rigid()
         self.masters: dict[str, str] = {}  # of joints with a mimic relation
+
+    def read(self, i: int, kind: str, name: str, where: Location) -> None:
+        """Add equality constraint i, or report it."""
+        match kind:
+            case "joint":
+                self.joint(i, name, where)
+            case "tendon":
+                self.tendon(i, name, where)
+            case "connect" | "weld":
+                self.frames(i, name, kind, where)
+            case _:
+                message = f"{self.source.title(kind, name)}: equality constraints of flexes are not taken"
+                self.source.unsupported(message, where)
 
     def add(self, constraint: Constraint, where: Location, mimic_of: str | None = None) -> None:
         self.result.constraints.append(ConstraintDescription(constraint, where, mimic_of))

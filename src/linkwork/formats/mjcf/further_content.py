@@ -5,9 +5,15 @@ from __future__ import annotations
 from linkwork._util.messages import listed
 from linkwork.formats.mjcf.compiled_model import CompiledModel
 
-__all__ = ["report_further_content"]
+__all__ = ["READ_SENSORS", "report_further_content"]
 
-_LOOKS = (("camera", "ncam"), ("light", "nlight"), ("skin", "nskin"), ("texture", "ntex"))
+READ_SENSORS = ("jointpos", "jointvel", "ballangvel", "jointactfrc", "gyro", "accelerometer")
+_KINDS = (
+    *(("camera", "ncam", "cameras"), ("light", "nlight", "lights"), ("skin", "nskin", "skins")),
+    *(("texture", "ntex", "textures"), ("pair", "npair", "friction and other parameters of contact pairs")),
+    *(("numeric", "nnumeric", "custom numbers"), ("text", "ntext", "custom texts")),
+    ("tuple", "ntuple", "custom tuples"),
+)  # kinds of content without a place in a robot: word, field with their number, and what is not taken of them
 
 
 def report_further_content(source: CompiledModel) -> None:
@@ -15,9 +21,8 @@ def report_further_content(source: CompiledModel) -> None:
     _forces(source)
     _flexes_and_plugins(source)
     _sensors(source)
-    for kind, count in _LOOKS:
-        names = [source.given_name(kind, i) or f"{kind}{i}" for i in range(getattr(source.model, count))]
-        source.ignored_all(f"{kind}s" if len(names) != 1 else kind, names)
+    for kind, count, subject in _KINDS:
+        source.ignored_all(subject, source.own_names(kind, getattr(source.model, count)))
     option = source.model.opt
     integrator = source.kind("mjtIntegrator", option.integrator)
     where = source.where("option", "timestep")
@@ -41,7 +46,7 @@ def _forces(source: CompiledModel) -> None:
 def _flexes_and_plugins(source: CompiledModel) -> None:
     model = source.model
     for i in range(getattr(model, "nflex", 0)):
-        name = source.given_name("flex", i) or f"flex{i}"
+        name = source.name_in_model("flex", i) or f"flex{i}"
         message = f"{source.title('flex', name)}: its elasticity and contacts are not taken; its points are bodies"
         source.unsupported(message, source.where("flex", name, "deformable/"))
     owners = (
@@ -56,14 +61,21 @@ def _flexes_and_plugins(source: CompiledModel) -> None:
             if k < 0:
                 continue
             used.add(k)
-            name = source.given_name(kind, i) or f"{kind}{i}"
+            name = source.name_in_model(kind, i) or f"{kind}{i}"
             message = f"{source.title(kind, name)}: its plugin is not taken"
             report = source.unsupported if kind in ("body", "actuator") else source.ignored
             report(message, source.where(kind, name))
 
 
 def _sensors(source: CompiledModel) -> None:
-    names = [source.given_name("sensor", i) or f"sensor{i}" for i in range(source.model.nsensor)]
-    if names:
-        message = f"sensors are not part of a robot: {listed(names)}"
-        source.ignored(message, source.where("sensor", names[0], "sensor/"))
+    kinds: dict[str, list[str]] = {}
+    names = source.own_names("sensor", source.model.nsensor)
+    for name, kind in zip(names, source.array("sensor_type"), strict=True):
+        kinds.setdefault(source.kind("mjtSensor", kind), []).append(name)
+    for word, those in kinds.items():
+        where = source.where(word, those[0], "sensor/")
+        if word in READ_SENSORS:
+            hint = "linkwork.simulation.sensors_of_mujoco(model) returns them for simulations"
+            source.ignored(f"sensors are not part of a robot ({word}): {listed(those)}", where, hint)
+        else:
+            source.ignored(f"linkwork has no sensor of the kind {word!r}: {listed(those)}", where)

@@ -7,12 +7,14 @@ hull of a mesh, so a collision mesh is a `Polytope`.  A visual mesh is a `Mesh` 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork.errors import Findings, Issue
 from linkwork.formats.mjcf.compiled_model import CompiledModel, pose_of
 from linkwork.model.composite_body import compose
 from linkwork.shapes import (
@@ -37,17 +39,17 @@ _SHOWN_GROUPS = range(3)
 Shapes = tuple[tuple[Geometry, ...], tuple[Geometry, ...]]
 
 
-def read_shapes(source: CompiledModel) -> dict[int, Shapes]:
-    """Return the visual and the collision shapes of each body that has any."""
-    reader = _Reader(source)
+def read_shapes(source: CompiledModel, findings: Findings) -> dict[int, Shapes]:
+    """Return the visual and the collision shapes of each body that has any.  Errors: GEOM_SIZE."""
+    reader = _Reader(source, findings)
     visuals: dict[int, list[Geometry]] = {}
     collisions: dict[int, list[Geometry]] = {}
     for i in range(source.model.ngeom):
         body = reader.body[i]
         if reader.collides(i) and (shape := reader.shape(i)) is not None:
             collisions.setdefault(body, []).append(reader.placed(i, shape))
-        if reader.group[i] in _SHOWN_GROUPS and (seen := reader.seen(i)) is not None:
-            visuals.setdefault(body, []).append(seen)
+        if reader.group[i] in _SHOWN_GROUPS and (visual := reader.visual_shape(i)) is not None:
+            visuals.setdefault(body, []).append(visual)
     source.ignored_all("geoms whose shape linkwork does not have", reader.without_shape)
     empty: tuple[Geometry, ...] = ()
     bodies = visuals | collisions
@@ -57,8 +59,8 @@ def read_shapes(source: CompiledModel) -> dict[int, Shapes]:
 class _Reader:
     """Reader of geoms."""
 
-    def __init__(self, source: CompiledModel) -> None:
-        self.source, array = source, source.array
+    def __init__(self, source: CompiledModel, findings: Findings) -> None:
+        self.source, self.findings, array = source, findings, source.array
         self.kinds = [source.kind("mjtGeom", x) for x in array("geom_type")]
         self.body, self.group, self.data = array("geom_bodyid"), array("geom_group"), array("geom_dataid")
         self.pos, self.quat, self.size = array("geom_pos"), array("geom_quat"), array("geom_size")
@@ -68,6 +70,7 @@ class _Reader:
         self.in_pairs = {*array("pair_geom1"), *array("pair_geom2")}
         self.without_shape: list[str] = []
         self.hulls: dict[int, Polytope | None] = {}
+        self.shapes: dict[int, Shape | None] = {}
 
     def collides(self, i: int) -> bool:
         return bool(self.contype[i] or self.conaffinity[i] or i in self.in_pairs)
@@ -77,7 +80,7 @@ class _Reader:
         origin = pose_of(self.pos[i], self.quat[i]) if origin is None else origin
         return Geometry(shape, origin, self.source.geoms[i], material, self.friction[i][0])
 
-    def seen(self, i: int) -> Geometry | None:
+    def visual_shape(self, i: int) -> Geometry | None:
         """Return geom i as a visual shape; None for one without a size, or that is transparent."""
         kind, rgba = self.kinds[i], self.color(i)
         if kind in ("plane", "hfield") or rgba[3] <= 0.0:
@@ -102,10 +105,22 @@ class _Reader:
         return r, g, b, a
 
     def name_of_material(self, i: int) -> str:
-        return self.source.given_name("material", self.material[i]) if self.material[i] >= 0 else ""
+        return self.source.name_in_model("material", self.material[i]) if self.material[i] >= 0 else ""
 
     def shape(self, i: int) -> Shape | None:
-        """Return the shape of geom i in its own frame; None if linkwork does not have it."""
+        """Return the shape of geom i in its own frame; None if linkwork does not have it, or after an error."""
+        if i in self.shapes:
+            return self.shapes[i]
+        self.shapes[i] = None
+        try:
+            self.shapes[i] = self.read_shape(i)
+        except ValueError as error:
+            name = self.source.geoms[i]
+            where = self.source.of_body("geom", name, self.body[i])
+            self.findings.error(Issue("GEOM_SIZE", f"{self.source.title('geom', name)}: {error}", where))
+        return self.shapes[i]
+
+    def read_shape(self, i: int) -> Shape | None:
         a, b, c = self.size[i]
         match self.kinds[i]:
             case "plane":
@@ -165,8 +180,12 @@ class _Reader:
 
     def uri(self, k: int) -> str:
         """Return the path of a mesh's file, or "" if it is not known."""
-        at = self.source.array("mesh_pathadr")[k]
-        return "" if at < 0 else self.paths[at : self.paths.index(b"\0", at)].decode("utf-8", "replace")
+        at, name = self.source.array("mesh_pathadr")[k], self.source.name_in_model("mesh", k)
+        if at < 0 or name.endswith(self.source.displaced):  # a model that is attached has a prefix
+            return ""
+        path = self.paths[at : self.paths.index(b"\0", at)].decode("utf-8", "replace")
+        whole = os.path.join(os.path.dirname(os.path.abspath(self.source.file or "")), path)  # before MuJoCo 4
+        return whole if os.path.exists(whole) else path
 
 
 def _three(values: Sequence[float]) -> tuple[Any, Any, Any]:

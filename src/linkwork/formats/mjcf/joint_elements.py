@@ -47,7 +47,7 @@ class Part:
     position: Vec3 = Vec3(0.0, 0.0, 0.0)
     coordinate: int = 0  # index of its first coordinate in the joint's v
 
-    def seen_from(self, X: Pose) -> Part:
+    def in_frame(self, X: Pose) -> Part:
         """Return the part in the coordinates of another frame, whose pose in this one is X."""
         axis = X.rotation.inv_act(self.axis)
         return replace(self, axis=axis, position=X.rotation.inv_act(self.position - X.translation))
@@ -85,7 +85,7 @@ def _reversed(joint: JointType) -> tuple[Part, ...] | None:
     parts, before = mujoco_parts(joint), joint.X(joint.zero()).inv().formed()
     if parts is None or any(part.kind == FREE for part in parts):
         return None
-    return tuple(replace(part, axis=-part.axis).seen_from(before) for part in reversed(parts))
+    return tuple(replace(part, axis=-part.axis).in_frame(before) for part in reversed(parts))
 
 
 def _in_sequence(joints: Sequence[JointType], placements: Sequence[Pose]) -> tuple[Part, ...] | None:
@@ -95,7 +95,7 @@ def _in_sequence(joints: Sequence[JointType], placements: Sequence[Pose]) -> tup
         parts = mujoco_parts(joint)
         if parts is None or any(part.kind in (BALL, FREE) for part in parts):
             return None  # MuJoCo has no rotation after a ball in one body
-        result = [part.seen_from(compose(placement, joint.X(joint.zero()))) for part in result]
+        result = [part.in_frame(compose(placement, joint.X(joint.zero()))) for part in result]
         result += [replace(part, coordinate=start + part.coordinate) for part in parts]
         start += joint.nv
     return tuple(result)
@@ -110,7 +110,7 @@ def keeps_coordinates(joint: JointType) -> bool:
 
 def placed_parts(parts: Sequence[Part], rotor: Pose) -> list[Part]:
     """Return the parts in the coordinates of the body, whose pose in the joint's frame M is ``rotor``."""
-    return list(parts) if rotor.is_identity else [part.seen_from(rotor) for part in parts]
+    return list(parts) if rotor.is_identity else [part.in_frame(rotor) for part in parts]
 
 
 def zero_pose(joint: JointType, placement: Pose, rotor: Pose) -> Pose:

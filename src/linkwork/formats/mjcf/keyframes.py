@@ -27,7 +27,7 @@ def read_keyframes(
     if not structure.joints:
         return []
     reader = _Reader(source, structure)
-    given = [source.given_name("key", i) for i in range(source.model.nkey)]
+    given = [source.name_in_model("key", i) for i in range(source.model.nkey)]
     names, result = Names(given), []
     array = source.array
     if source.model.njnt and INITIAL not in names.taken:

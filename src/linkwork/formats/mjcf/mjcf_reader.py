@@ -11,7 +11,7 @@ import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.file_reading import path_text, read_start, require_path
@@ -19,12 +19,14 @@ from linkwork.formats.mjcf.actuators import read_actuators
 from linkwork.formats.mjcf.bodies_and_joints import read_structure, sites_as_frames
 from linkwork.formats.mjcf.compiled_model import CompiledModel
 from linkwork.formats.mjcf.contact_pairs import read_pairs
-from linkwork.formats.mjcf.equalities import fixed_tendons, read_equalities
+from linkwork.formats.mjcf.equalities import read_equalities
 from linkwork.formats.mjcf.further_content import report_further_content
 from linkwork.formats.mjcf.geoms import read_shapes
 from linkwork.formats.mjcf.keyframes import read_keyframes
 from linkwork.formats.mjcf.model_files import ModelFiles, check_files
+from linkwork.formats.mjcf.tendons import read_tendons
 from linkwork.model.description import Description
+from linkwork.model.tree_builder import read_gravity
 from linkwork.spatial import Vec3
 
 __all__ = ["describe_model", "read_mjcf"]
@@ -55,9 +57,9 @@ def read_mjcf(
     roots = [*(package_dirs.values() if isinstance(package_dirs, Mapping) else package_dirs or ())]
     files = check_files(path, [path_text(root) for root in roots], findings)
     model, warnings = _compiled(file, files)
-    source = CompiledModel(model, file, files.lines)
+    source = CompiledModel(model, file, files.lines, files.displaced)
     source.issues += [Issue("IGNORED", f"MuJoCo: {text}", Location(file)) for text in warnings]
-    return _describe(source, findings, floating_base)
+    return _checked(source, findings, floating_base)
 
 
 def describe_model(model: Any, *, floating_base: bool | None = None) -> Description:
@@ -68,30 +70,44 @@ def describe_model(model: Any, *, floating_base: bool | None = None) -> Descript
     import mujoco
 
     if isinstance(model, mujoco.MjSpec):
-        try:
-            model = model.compile()
-        except Exception as error:
-            _refuse(str(error), None, None)
+        model, problem = _compiled_spec(model)
+        if problem:
+            raise _refusal(problem, None, None)
     if not isinstance(model, mujoco.MjModel):
         raise TypeError(f"from_mujoco: model: expected a mujoco.MjModel or MjSpec, got {type(model).__name__}")
-    return _describe(CompiledModel(model), Findings(), floating_base)
+    return _checked(CompiledModel(model), Findings(), floating_base)
+
+
+def _checked(source: CompiledModel, findings: Findings, floating_base: bool | None) -> Description:
+    """Return the description of a model.  Raises ModelError, also for values that no part of a robot can have."""
+    try:
+        return _describe(source, findings, floating_base)
+    except ModelError:
+        raise
+    except (ValueError, OverflowError) as error:
+        problem = str(error)
+    raise ModelError(Issue("VALUE", problem, Location(source.file)))
 
 
 def _describe(source: CompiledModel, findings: Findings, floating_base: bool | None) -> Description:
     """Return the description of a model, with the findings about it."""
-    structure = read_structure(source, findings, read_shapes(source), floating_base)
+    structure = read_structure(source, findings, read_shapes(source, findings), floating_base)
     findings.raise_errors()
     frames = sites_as_frames(source)
-    tendons = fixed_tendons(source)
-    equalities = read_equalities(source, structure, tendons)
-    actuators = read_actuators(source, structure, tendons)
+    tendons = read_tendons(source, structure)
+    equalities = read_equalities(source, structure, tendons.fixed)
+    actuators = read_actuators(source, structure, tendons.fixed)
     states = read_keyframes(source, structure, actuators.controls)
     disabled, enabled = read_pairs(source, structure)
+    for issue in source.errors:
+        findings.error(issue)
+    findings.raise_errors()
     report_further_content(source)
     given = bytes(source.model.names).partition(b"\0")[0].decode("utf-8", "replace")
     name = given if given.strip() and given != _UNNAMED else ""
     stem = os.path.splitext(os.path.basename(source.file or ""))[0]
     gravity = Vec3(0.0, 0.0, 0.0) if "gravity" in source.disabled else Vec3.of(source.model.opt.gravity.tolist())
+    read_gravity(gravity)
     return Description(
         name or stem or "model",
         tuple(structure.links),
@@ -104,6 +120,7 @@ def _describe(source: CompiledModel, findings: Findings, floating_base: bool | N
         actuators=tuple(actuators.actuators),
         named_configurations=tuple(states),
         points=tuple(equalities.points),
+        force_elements=tuple(tendons.springs),
         disabled_collisions=disabled,
         enabled_collisions=enabled,
         gravity=gravity,
@@ -112,6 +129,14 @@ def _describe(source: CompiledModel, findings: Findings, floating_base: bool | N
 
 
 # -- compilation
+
+
+def _compiled_spec(spec: Any) -> tuple[Any, str]:
+    """Return the compiled model of a specification, and MuJoCo's message if it cannot be compiled."""
+    try:
+        return spec.compile(), ""
+    except Exception as error:
+        return None, str(error)
 
 
 def _compiled(file: str, files: ModelFiles) -> tuple[Any, list[str]]:
@@ -128,14 +153,14 @@ def _compiled(file: str, files: ModelFiles) -> tuple[Any, list[str]]:
             problem = str(error)
         finally:
             mujoco.set_mju_user_warning(before)
-    _refuse(problem, file, files)
+    raise _refusal(problem, file, files)
 
 
 _ONE_AT_A_TIME = threading.Lock()  # the handler of warnings is global
 
 
-def _refuse(text: str, file: str | None, files: ModelFiles | None) -> NoReturn:
-    """Raise the error that MuJoCo's message describes, with the element and the line that it names."""
+def _refusal(text: str, file: str | None, files: ModelFiles | None) -> ModelError:
+    """Return the error that MuJoCo's message describes, with the element and the line that it names."""
     message = " ".join(text.split())
     found, named = _LINE.search(message), _ELEMENT.search(message)
     line = int(found[1]) if found and files is not None and files.documents == 1 else None
@@ -144,7 +169,7 @@ def _refuse(text: str, file: str | None, files: ModelFiles | None) -> NoReturn:
         places = {(x.file, x.line): x for (_, name), x in files.lines.items() if name == named[1]}
         if len(places) == 1:
             where = next(iter(places.values()))
-    raise ModelError(Issue("COMPILER", f"MuJoCo cannot compile the model: {message}", where))
+    return ModelError(Issue("COMPILER", f"MuJoCo cannot compile the model: {message}", where))
 
 
 _LINE = re.compile(r"\bline (\d+)")

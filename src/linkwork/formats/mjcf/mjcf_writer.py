@@ -62,7 +62,7 @@ class MjcfDocument:
 
     @property
     def losses(self) -> tuple[Issue, ...]:
-        """What the document does not state, once for all elements with the same message."""
+        """Findings on what the document does not state, one for all elements with the same message."""
         result = []
         for (message, hint), elements in self.lost.items():
             every = f" (at {len(elements)} places: {', '.join(elements)})" if len(elements) > 1 else ""
@@ -216,7 +216,7 @@ def _moved(
 ) -> list[tuple[Body, tuple[str, ...], tuple[Part, ...]]]:
     """Return joints before a body in the coordinates of that body."""
     X = zero_pose(body.joint, body.placement, body.rotor)
-    return [(one, names, tuple(part.seen_from(X) for part in parts)) for one, names, parts in joints]
+    return [(one, names, tuple(part.in_frame(X) for part in parts)) for one, names, parts in joints]
 
 
 def _placed_after(tree: Tree, before: _Before, body: Body) -> Pose:
@@ -310,11 +310,11 @@ def _add_joint(document: MjcfDocument, node: Node, body: Body, name: str, part: 
     element, single = f"joint[{body.joint_name}]", part.kind in (BALL, FREE)
     own = slice(part.coordinate, part.coordinate + (nv if part.kind == FREE else 3) if single else part.coordinate + 1)
 
-    def value(what: str, values: Sequence[float]) -> str | None:
+    def value(quantity: str, values: Sequence[float]) -> str | None:
         """Return the number of all coordinates of the part; None for zero, or if they differ."""
         numbers = set(values[own])
         if len(numbers) > 1:
-            document.lose(element, f"its {what} {tuple(values)}: MJCF has one number for a {part.kind} joint")
+            document.lose(element, f"its {quantity} {tuple(values)}: MJCF has one number for a {part.kind} joint")
             return None
         number = numbers.pop() if numbers else 0.0
         return None if number == 0.0 else number_text(number)

@@ -7,19 +7,24 @@ make the compiler allocate very much is refused, too.
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from linkwork._util.messages import quoted
+from linkwork._util.messages import listed, quoted
 from linkwork.errors import Findings, Issue, Location
-from linkwork.formats.file_reading import path_text, read_regular
+from linkwork.formats.file_reading import path_text, read_regular, read_start
 from linkwork.formats.xml_document import Budget, Element, parse
 
 __all__ = ["ModelFiles", "check_files"]
 
 _MOST_FILES = 10_000  # included files and assets
-_MOST_BYTES = 2**30  # of all files together
+_MOST_BYTES = 2**29  # of all files together
+_MOST_NESTED = 64  # documents that include or attach each other
+_MOST_PIXELS = 2**26  # of a picture
+_DEEPEST = 500  # nested elements, as deep as MuJoCo reads them: bodies are nested in MJCF
 _MOST_COPIES = 20_000  # of one element, by nested <replicate>
 _LARGEST: dict[str, dict[str, float]] = {  # products of the numbers in an attribute, by element
     "composite": {"count": 20_000.0},
@@ -32,15 +37,25 @@ _LARGEST: dict[str, dict[str, float]] = {  # products of the numbers in an attri
         **{f"nuser_{x}": 1e4 for x in ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor")},
     },
 }
+_FINITE = frozenset(  # attributes whose numbers are finite; bounds may be infinite
+    (
+        *("anchor", "axis", "axisangle", "euler", "fromto", "pos", "quat", "relpose", "vertex", "xyaxes", "zaxis"),
+        *("density", "diaginertia", "fullinertia", "gravity", "mass", "scale", "size", "timestep"),
+        *("armature", "damping", "frictionloss", "ref", "springref", "stiffness", "qpos", "qvel"),
+        *("biasprm", "coef", "gainprm", "gear", "kp", "kv", "polycoef"),
+    )
+)
+_SUSPECT = re.compile(r"inf|nan|e\+?\d{3}", re.IGNORECASE)
 _FILES = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 _DIRECTORIES = ("meshdir", "texturedir", "assetdir")
 
 
 @dataclass(slots=True)
 class ModelFiles:
-    """Lines of named elements, by tag and name, and whether the model has more than one document."""
+    """Lines of named elements, by tag and name, numbers of documents and assets, and names of displaced meshes."""
 
     lines: dict[tuple[str, str], Location] = field(default_factory=dict)
+    displaced: set[str] = field(default_factory=set)  # meshes with a reference pose, which the compiled model forgets
     documents: int = 0
     assets: int = 0
 
@@ -48,8 +63,8 @@ class ModelFiles:
 def check_files(path: str | os.PathLike[str], roots: Iterable[str], findings: Findings) -> ModelFiles:
     """Read the documents of a model and check every file that they name.
 
-    ``roots`` are folders besides that of the model in which files may be.  Errors: PATH_ESCAPE, TOO_LARGE, and those of
-    reading XML.  A file that does not exist is left to MuJoCo's message.
+    ``roots`` are folders besides that of the model in which files may be.  Errors: PATH_ESCAPE, TOO_LARGE, CYCLE,
+    NOT_FINITE, and those of reading XML.  A file that does not exist is left to MuJoCo's message.
     """
     checker = _Checker(path_text(path), [*roots], findings)
     checker.documents()
@@ -65,11 +80,12 @@ class _Checker:
         self.result, self.bytes, self.elements = ModelFiles(), 0, 0
         self.waiting = [(main, self.folder)]  # documents, each with the folder of its model
         self.known: set[str] = set()
+        self.parts: dict[str, dict[str, Location]] = {}  # documents that each document includes or attaches
         self.named: list[tuple[Element, str, str, str, str]] = []  # element, file, folders of document and model, name
         self.directories = {""}
 
     def documents(self) -> None:
-        budget = Budget()
+        budget = Budget(max_depth=_DEEPEST)
         while self.waiting:
             file, folder = self.waiting.pop()
             if (true := os.path.realpath(file)) in self.known:
@@ -81,41 +97,68 @@ class _Checker:
             self.result.documents += 1
             for element in _every(root):
                 self.look_at(element, file, folder)
+        self.check_nesting()
         for element, file, own, folder, name in self.named:
             self.asset(element, file, own, folder, name)
         self.findings.raise_errors()
 
+    def check_nesting(self) -> None:
+        """Record an error for documents that include or attach each other in a cycle, or very deep: MuJoCo recurses."""
+        left = {file: {part for part in parts if part in self.parts} for file, parts in self.parts.items()}
+        depth = 0
+        while left:
+            done = {file for file, parts in left.items() if not parts}
+            depth += 1
+            if not done or depth > _MOST_NESTED:
+                file = next(iter(left))
+                where = self.parts[file][next(iter(left[file]))]
+                names = listed(map(os.path.basename, left))
+                code, what = (
+                    ("TOO_LARGE", f"nested more than {_MOST_NESTED} deep") if done else ("CYCLE", "nested in a cycle")
+                )
+                self.findings.error(Issue(code, f"included or attached files are {what}: {names}", where))
+                return
+            left = {file: parts - done for file, parts in left.items() if file not in done}
+
     def look_at(self, element: Element, file: str, folder: str) -> None:
         attributes = element.attributes
-        where = Location(file, element.line, element.column, element.path if attributes else None)
         if name := attributes.get("name"):
-            self.result.lines.setdefault((element.tag, name), where)
-        self.check_size(element, where)
+            self.result.lines.setdefault((element.tag, name), Location(file, element.line, element.column))
+        self.check_size(element, file)
+        self.check_finite(element, file)
+        if element.tag == "mesh" and ("refpos" in attributes or "refquat" in attributes):
+            stem = os.path.splitext(os.path.basename(attributes.get("file", "")))[0]
+            self.result.displaced.add(attributes.get("name", stem))
         self.directories.update(attributes[key] for key in _DIRECTORIES if key in attributes)
         own = os.path.dirname(os.path.abspath(file))
         for key in _FILES:
             target = attributes.get(key)
             if not target:
                 continue
+            where = _where(element, file)
             if element.tag in ("include", "model") and key == "file":
                 for candidate in self.existing(target, (folder, own), ("",)):
                     if self.inside(candidate, target, where):
+                        self.parts.setdefault(os.path.realpath(file), {})[os.path.realpath(candidate)] = where
+                        self.parts.setdefault(os.path.realpath(candidate), {})
                         new = os.path.dirname(candidate) if element.tag == "model" else folder
                         if candidate.lower().endswith((".xml", ".mjcf", ".urdf")) or element.tag == "include":
                             self.waiting.append((candidate, new))
             else:
                 self.named.append((element, file, own, folder, target))
         if len(self.known) + len(self.waiting) + len(self.named) > _MOST_FILES:
-            self.findings.error(Issue("TOO_LARGE", f"the model names more than {_MOST_FILES} files", where))
+            message = f"the model names more than {_MOST_FILES} files"
+            self.findings.error(Issue("TOO_LARGE", message, _where(element, file)))
             self.findings.raise_errors()
 
     def asset(self, element: Element, file: str, own: str, folder: str, target: str) -> None:
-        where = Location(file, element.line, element.column, element.path)
+        where = _where(element, file)
         for candidate in self.existing(target, (folder, own), tuple(sorted(self.directories))):
             if self.inside(candidate, target, where) and (true := os.path.realpath(candidate)) not in self.known:
                 self.known.add(true)
                 self.result.assets += 1
                 self.count(os.path.getsize(candidate), where)
+                self.check_picture(candidate, where)
 
     def existing(self, target: str, folders: Iterable[str], directories: Iterable[str]) -> list[str]:
         """Return the files that MuJoCo could mean by a name, each once."""
@@ -135,12 +178,12 @@ class _Checker:
         self.findings.error(Issue("PATH_ESCAPE", message, where, hint))
         return False
 
-    def check_size(self, element: Element, where: Location) -> None:
+    def check_size(self, element: Element, file: str) -> None:
         """Record the error TOO_LARGE for an element that stands for very many others, or large arrays."""
         for key, largest in _LARGEST.get(element.tag, {}).items():
             if _product(element.attributes.get(key, "")) > largest:
                 message = f"{key}: {quoted(element.attributes[key])} is above the limit of {largest:.0f}"
-                self.findings.error(Issue("TOO_LARGE", message, where))
+                self.findings.error(Issue("TOO_LARGE", message, _where(element, file)))
         if element.tag == "replicate":
             copies, outer = 1.0, element
             while outer.parent is not None:
@@ -148,6 +191,23 @@ class _Checker:
                 outer = outer.parent
             if copies > _MOST_COPIES:
                 message = f"nested <replicate> make {copies:.0f} copies, more than the limit of {_MOST_COPIES}"
+                self.findings.error(Issue("TOO_LARGE", message, _where(element, file)))
+
+    def check_finite(self, element: Element, file: str) -> None:
+        """Record the error NOT_FINITE for a physical number that is not finite; MuJoCo may not end with one."""
+        for key in _FINITE.intersection(element.attributes):
+            text = element.attributes[key]
+            if _SUSPECT.search(text) and any(not math.isfinite(x) for x in _floats(text)):
+                message = f"{key}: expected finite numbers, got {quoted(text)}"
+                self.findings.error(Issue("NOT_FINITE", message, _where(element, file)))
+
+    def check_picture(self, path: str, where: Location) -> None:
+        """Record the error TOO_LARGE for a picture (PNG) with very many pixels, which few bytes can state."""
+        start = read_start(path, 24)
+        if start.startswith(b"\x89PNG"):
+            width, height = int.from_bytes(start[16:20], "big"), int.from_bytes(start[20:24], "big")
+            if width * height > _MOST_PIXELS:
+                message = f"a picture of {width} x {height} pixels: more than the limit of {_MOST_PIXELS}"
                 self.findings.error(Issue("TOO_LARGE", message, where))
 
     def count(self, size: int, where: Location) -> None:
@@ -158,12 +218,24 @@ class _Checker:
             self.findings.raise_errors()
 
 
+def _where(element: Element, file: str) -> Location:
+    return Location(file, element.line, element.column, element.path)
+
+
 def _every(root: Element) -> Iterator[Element]:
     stack = [root]
     while stack:
         element = stack.pop()
         yield element
         stack.extend(reversed(element.children))
+
+
+def _floats(text: str) -> Iterator[float]:
+    for word in text.split():
+        try:
+            yield float(word)
+        except ValueError:  # which MuJoCo reports
+            continue
 
 
 def _product(text: str) -> float:

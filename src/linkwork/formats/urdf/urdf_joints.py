@@ -21,6 +21,7 @@ from linkwork.joints import (
 )
 from linkwork.model.body import Following, Limits
 from linkwork.model.description import JointDescription
+from linkwork.model.value_check import looks_like_degrees
 from linkwork.spatial import Vec3
 from linkwork.spatial.arguments import LARGEST
 
@@ -29,8 +30,6 @@ __all__ = ["TYPES", "read_axis", "read_bound", "read_joint"]
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _X = Vec3(1.0, 0.0, 0.0)
 _INF = math.inf
-_TWO_TURNS, _TWO_TURNS_IN_DEGREES = 12.6, 720.0
-_ROUNDING = 1e-9  # of a whole number
 
 
 def read_joint(reader: Reader, element: Element, drives: Drives, continuous: str = "angle") -> JointDescription:
@@ -160,17 +159,10 @@ def _range(reader: Reader, limit: Element, is_angle: bool) -> tuple[float, float
     if lower > upper or lower == _INF or upper == -_INF:
         reader.error(limit, "LIMIT_ORDER", f"lower limit {lower!r} is above upper limit {upper!r}")
         return -_INF, _INF
-    if is_angle and _are_like_degrees(lower, upper):
+    if is_angle and looks_like_degrees(lower, upper):
         message = f"limits from {lower:g} to {upper:g} rad are more than two turns: are they in degrees?"
         reader.warn(limit, "LIMIT_UNITS", message, "limits of a revolute joint are in rad")
     return lower, upper
-
-
-def _are_like_degrees(lower: float, upper: float) -> bool:
-    """Return True for whole numbers of which one is more than two turns in rad, and none is in degrees."""
-    largest = max(abs(lower), abs(upper))
-    is_whole = all(math.isfinite(x) and abs(x - round(x)) < _ROUNDING for x in (lower, upper))
-    return is_whole and _TWO_TURNS < largest <= _TWO_TURNS_IN_DEGREES
 
 
 def _maximum(reader: Reader, limit: Element, attribute: str) -> float:

@@ -24,8 +24,8 @@ from typing import Any
 
 from linkwork._util.messages import did_you_mean, nearest, quoted
 from linkwork.constraints import LoopJoint
-from linkwork.errors import Findings, Issue, Location, ModelError
-from linkwork.formats.file_reading import path_text, read_regular, require_path
+from linkwork.errors import Findings, Issue, ModelError
+from linkwork.formats.file_reading import path_text, read_regular, require_path, require_text
 from linkwork.formats.registry import FOREIGN_ROOTS
 from linkwork.formats.urdf.urdf_joints import read_axis, read_bound, read_joint
 from linkwork.formats.urdf.urdf_links import read_link, read_materials
@@ -78,7 +78,7 @@ def parse_urdf(
 
     ``source`` is its name in messages; the other arguments are those of `read_urdf`.  Raises ModelError.
     """
-    _expect_text(text, source)
+    require_text(text, source, "a URDF")
     if continuous not in ("angle", "sincos"):
         raise ValueError(f"continuous: expected 'angle' or 'sincos', got {continuous!r}")
     if inertia not in ("given", "nearest", "ignore"):
@@ -107,17 +107,6 @@ def parse_urdf(
     )
     reader.findings.raise_errors()
     return description
-
-
-def _expect_text(text: object, source: str | None) -> None:
-    hint = "read a file with linkwork.load(path)"
-    if isinstance(text, os.PathLike):
-        raise ModelError(Issue("NOT_TEXT", f"expected the text of a URDF, got a path ({text})", hint=hint))
-    if not isinstance(text, (str, bytes)):
-        raise TypeError(f"text: expected a string or bytes, got {type(text).__name__}")
-    if isinstance(text, str) and text.strip() and "<" not in text and "\n" not in text.strip():
-        message = f"expected the text of a URDF, got what looks like a path ({quoted(text)})"
-        raise ModelError(Issue("NOT_TEXT", message, Location(source), hint))
 
 
 def _refuse_other_format(reader: Reader, root: Element) -> None:

@@ -15,6 +15,7 @@ from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import (
 from linkwork.geometry.pairs.collision_query import (
     WITHIN,
     distance_once,
+    separation_once,
     signed_distance_once,
     within,
     within_called,
@@ -39,6 +40,7 @@ __all__ = [
     "point_segment",
     "segment_box",
     "segment_segment",
+    "separation_once",
     "signed_distance",
     "signed_distance_once",
     "within",

@@ -13,22 +13,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from linkwork.expr.control import call, cond
+from linkwork.expr.control.conditional import call_once_traced, cond
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, not_, or_, sqrt
 from linkwork.geometry.cores import BoxCore, Core, CylinderCore, FieldCore, PointCore, SegmentCore, Solid
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.pairs.closed_form.box_box import box_box, box_box_gap
 from linkwork.geometry.pairs.closed_form.box_cylinder import box_cylinder_within, segment_cylinder
 from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import nearest_of_segments, nearest_to_box
+from linkwork.geometry.pairs.convex.convex_pair import polytope_separation
 from linkwork.geometry.pairs.convex.gjk_simplex import nearest
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference
+from linkwork.geometry.pairs.convex.newton_refinement import CURVED
 from linkwork.geometry.pairs.pair_dispatch import has_own, is_closed_form, signed_distance
 from linkwork.geometry.solids import KINDS, SolidKind, kind_of, solid_row
 from linkwork.geometry.support_points import SUPPORTS
 from linkwork.geometry.unit_vectors import TINY, clamp
 from linkwork.spatial import Vec3
 
-__all__ = ["WITHIN", "distance_once", "signed_distance_once", "within", "within_called", "within_once"]
+__all__ = [
+    "WITHIN",
+    "distance_once",
+    "separation_once",
+    "signed_distance_once",
+    "within",
+    "within_called",
+    "within_once",
+]
 
 
 _STEPS = 2  # along a segment, before the exact search
@@ -162,6 +172,21 @@ def signed_distance_once(a: Solid, b: Solid) -> SignedDistance:
     return result.flipped() if swapped else result  # type: ignore[no-any-return]
 
 
+def separation_once(a: Solid, b: Solid) -> SignedDistance:
+    """Return the signed distance of two solids that is exact where it is positive, and at most 0 elsewhere.
+
+    Pairs of polytopes need a fraction of the code of `signed_distance_once`.
+    """
+    kinds = type(a.core), type(b.core)
+    flat = not has_own(*kinds) and all(kind in SUPPORTS and not issubclass(kind, CURVED) for kind in kinds)
+    result, swapped = _called(_separation if flat else signed_distance, a, b)
+    return result.flipped() if swapped else result  # type: ignore[no-any-return]
+
+
+def _separation(a: Solid, b: Solid) -> SignedDistance:
+    return polytope_separation(a.core, b.core).rounded(a.radius, b.radius)
+
+
 def distance_once(a: Solid, b: Solid) -> Any:
     """Return only the distance [m] of two solids, which needs less code than `signed_distance_once`."""
     return _called(_distance, a, b)[0]
@@ -205,7 +230,8 @@ def _called(function: Callable[..., Any], a: Solid, b: Solid, *more: Any, unroll
     def of_rows(x: Any, y: Any, *more: Any) -> Any:
         return function(kinds[0].solid([*x]).solid, kinds[1].solid([*y]).solid, *more)
 
-    return call(of_rows, *(solid_row(one, kind, 0.0) for one, kind in zip((a, b), kinds, strict=True)), *more), swapped
+    rows = [solid_row(one, kind, 0.0) for one, kind in zip((a, b), kinds, strict=True)]
+    return call_once_traced((function, *kinds), of_rows, *rows, *more), swapped
 
 
 def _order(kind: SolidKind) -> tuple[int, int]:

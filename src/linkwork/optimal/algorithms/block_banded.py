@@ -24,6 +24,7 @@ import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
+from linkwork.expr.control.stored_scans import scan_stored, scan_storing
 from linkwork.expr.control.table_access import put
 from linkwork.expr.linalg.frontal_elimination import AddedRow, eliminate_front
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, subtract_dot
@@ -62,7 +63,7 @@ class Eliminated(NamedTuple):
     The unknowns of all steps are eliminated.  The remaining equations have the unknowns of the border only.
     """
 
-    steps: tuple[Any, ...]  # (T + m, ...) each: L (1/diagonal) (triangle), Y (width, m·width + border), y (width)
+    steps: Any  # a tuple of arrays (T + m, ...): L (1/diagonal) (triangle), Y (width, m·width + border), y (width)
     border: list[list[Any]]  # lower triangle, of rows
     rest: list[Any]  # its right-hand side
     positive: Any  # True if all pivots are positive
@@ -74,9 +75,10 @@ def eliminate(
     depth: int,
     border_size: int,
     windows: int,
-    added: Callable[[Any], WindowShare],
+    added: Callable[..., WindowShare],
     inputs: Any,
     floor: Any,
+    stored: Any = None,
 ) -> Eliminated:
     """Return the factors of all steps' equations and the reduced border, by eliminating one step after the other.
 
@@ -85,7 +87,9 @@ def eliminate(
     ``width`` is the number of unknowns of a step, ``depth`` the number of earlier steps in a window, and
     ``border_size`` the number of unknowns of the border.  ``added(input)`` returns the contribution of a window, with
     empty ``rows``.  ``inputs`` have an entry for each of the ``windows``, then ``depth`` copies of the last one,
-    which add zero.  ``floor`` is added to every diagonal element.
+    which add zero.  ``stored`` are further inputs of the windows, from `scan_storing`: then the call is
+    ``added(input, row)``.  ``floor`` is added to every diagonal element.  In a trace, the factors are stored for
+    `substitute`.
     """
     block, size = depth * width, depth * width + border_size  # columns of the front, without and with the border
     triangle = [(i, j) for i in range(size) for j in range(i + 1)]
@@ -94,14 +98,14 @@ def eliminate(
 
     def step(state: Any, window: Any) -> tuple[Any, Any]:
         carried, right, positive, drop = state
-        row, there, real = window
+        row, (given, there, real) = window
         front = [[0.0] * (i + 1) for i in range(width + size)]
         side: list[Any] = [*[0.0] * width, *right]
         for (i, j), x in zip(triangle, list(carried), strict=True):
             front[width + i][width + j] = x
         for k in range(width):
             front[k][k] = floor
-        share = added(row)
+        share = added(given) if stored is None else added(given, row)
         for (i, j), x in share.blocks.items():
             front[i][j] = front[i][j] + there * x
         for i, x in share.sides.items():
@@ -138,14 +142,28 @@ def eliminate(
 
     flags = [1.0] * windows + [0.0] * depth
     real = [0.0] * depth + [1.0] * windows
-    last, (L, Y, y) = scan(step, started, (inputs, array(flags), array(real)))
+    last, steps = _swept(step, started, stored, (inputs, array(flags), array(real)))
     front, right, positive, drop = last
     # the columns of the dummy steps after the last are empty; the border follows them
     full: list[list[Any]] = [[0.0] * (i + 1) for i in range(size)]
     for (i, j), x in zip(triangle, list(front), strict=True):
         full[i][j] = x
     border = [full[block + i][block : block + i + 1] for i in range(border_size)]
-    return Eliminated((L, Y, y), border, list(right)[block:], lt(0.5, positive), drop)
+    return Eliminated(steps, border, list(right)[block:], lt(0.5, positive), drop)
+
+
+def _swept(step: Callable[[Any, Any], Any], started: Any, stored: Any, inputs: Any) -> tuple[Any, Any]:
+    """Return the last state and the stored outputs of a scan over ``inputs``, and over rows of ``stored`` if any."""
+
+    def swept(state: Any, row: Any) -> tuple[Any, Any]:
+        state, outputs = step(state, (None, row) if stored is None else row)
+        return state, (outputs, ())
+
+    if stored is None:
+        last, (rows, _) = scan_storing(swept, started, inputs)
+    else:
+        last, (rows, _) = scan_stored(swept, started, stored, inputs, stores=True)
+    return last, rows
 
 
 def _cholesky(rows: Sequence[Scalars], min_pivot: float) -> tuple[list[list[Any]], Any]:
@@ -194,7 +212,7 @@ def substitute(width: int, depth: int, factors: Eliminated, border: Scalars) -> 
     block = depth * width
 
     def step(later: Any, window: Any) -> tuple[Any, Any]:
-        triangle, Y, y = window
+        (triangle, Y, y), _ = window
         L = [list(triangle[i * (i + 1) // 2 :][: i + 1]) for i in range(width)]
         known = [*later, *border]
         rows = [list(column) for column in Y] if known else []
@@ -204,7 +222,7 @@ def substitute(width: int, depth: int, factors: Eliminated, border: Scalars) -> 
         return array([*list(later)[width:], *x] if depth else []), array(x)
 
     start = array([0.0] * block)
-    _, x = scan(step, start, factors.steps, reverse=True)
+    _, x = scan_stored(step, start, factors.steps, reverse=True)
     return x[depth:]
 
 
@@ -213,9 +231,10 @@ def eliminate_wide(
     depth: int,
     border_size: int,
     windows: int,
-    added: Callable[[Any], WindowShare],
+    added: Callable[..., WindowShare],
     inputs: Any,
     floor: Any,
+    stored: Any = None,
 ) -> Eliminated:
     """Return the same as `eliminate` for steps with many unknowns: each front is eliminated in loops, not unrolled.
 
@@ -231,7 +250,7 @@ def eliminate_wide(
 
     def step(state: Any, window: Any) -> tuple[Any, Any]:
         carried, positive, drop = state
-        row, there, real = window
+        row, (given, there, real) = window
         front: list[list[Any]] = [[0.0] * (whole + 1) for _ in range(whole)]
         numbers = iter(list(carried))
         for a, i in enumerate(rest[:-1]):
@@ -239,7 +258,7 @@ def eliminate_wide(
                 front[i][j] = next(numbers)
         for k in range(block, block + width):
             front[k][k] = floor
-        share = added(row)
+        share = added(given) if stored is None else added(given, row)
         for (a, b), x in share.blocks.items():
             i, j = sorted((column_of[a], column_of[b]))
             front[i][j] = front[i][j] + there * x
@@ -266,7 +285,7 @@ def eliminate_wide(
 
     flags = [1.0] * windows + [0.0] * depth
     real = [0.0] * depth + [1.0] * windows
-    (rest_values, positive, drop), front = scan(step, started, (inputs, array(flags), array(real)))
+    (rest_values, positive, drop), front = _swept(step, started, stored, (inputs, array(flags), array(real)))
     numbers = iter(list(rest_values))
     upper = [[next(numbers) for _ in range(size + 1 - i)] for i in range(size)]
     border = [[upper[block + j][i - j] for j in range(i + 1)] for i in range(border_size)]
@@ -282,7 +301,7 @@ def substitute_wide(width: int, depth: int, factors: Eliminated, border: Any) ->
     indices = np.arange(width, dtype=float)
 
     def step(later: Any, window: Any) -> tuple[Any, Any]:
-        U, diagonal = window
+        (U, diagonal), _ = window
         known = array([*[0.0] * width, *list(later), *border])
 
         def solved(x: Any, line: Any) -> tuple[Any, None]:
@@ -294,5 +313,5 @@ def substitute_wide(width: int, depth: int, factors: Eliminated, border: Any) ->
         own = list(x)[:width]
         return array([*own, *list(later)[: block - width]] if depth else []), array(own)
 
-    _, x = scan(step, array([0.0] * block), factors.steps, reverse=True)
+    _, x = scan_stored(step, array([0.0] * block), factors.steps, reverse=True)
     return x[depth:]

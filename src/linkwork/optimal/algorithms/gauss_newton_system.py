@@ -9,6 +9,7 @@ import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
+from linkwork.expr.control.stored_scans import scan_storing
 from linkwork.expr.scalar.functions import fabs, fmax, lt, where
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.optimal.algorithms.block_banded import (
@@ -143,6 +144,7 @@ class PathSweeps(PathSteps):
         program = self.program
         size = (program.depth + 1) * program.width
         whole: dict[str, Any] = {}
+        local: Any = None
         layout: list[Any] = []
         alone = [LocalTerms() for _ in program.alone]
         merit: Any = 0.0
@@ -167,17 +169,16 @@ class PathSweeps(PathSteps):
                 blocks = [terms.blocks.get(index, 0.0) for index in indices]
                 slopes = [terms.gradient.get(i, 0.0) for i in columns]
                 rows = [x for line, c, f in terms.rows for x in (c, f, *line.values())]
-                return state, array([terms.merit, terms.active, *slopes, *blocks, *rows])
+                return state, (array([*slopes, *blocks, *rows]), array([terms.merit, terms.active]))
 
-            _, factors = scan(step, (), self.rows(point, duals))
-            merit, active = sum(list(factors[:, 0]), merit), sum(list(factors[:, 1]), active)
-            whole["local"] = factors
+            _, (local, sums) = scan_storing(step, (), self.rows(point, duals))
+            merit, active = sum(list(sums[:, 0]), merit), sum(list(sums[:, 1]), active)
         T = program.steps
         for n, k in enumerate(program.alone):
             whole[f"at{n}"] = array([1.0 if t == program.terms[k].at else 0.0 for t in range(T)])
         stretched = 1.0 + damping
 
-        def added(row: Any) -> WindowShare:
+        def added(row: Any, local: Any = None) -> WindowShare:
             blocks: dict[tuple[int, int], Any] = {}
             sides: dict[int, Any] = {}
             rows: list[tuple[dict[int, Any], Any, Any]] = []
@@ -186,9 +187,9 @@ class PathSweeps(PathSteps):
                 x = x * stretched if index[0] == index[1] else x
                 blocks[index] = blocks[index] + x if index in blocks else x
 
-            if "local" in row:
+            if local is not None:
                 indices, columns, lines = layout
-                numbers = iter(list(row["local"])[2:])
+                numbers = iter(list(local))
                 for i in columns:
                     sides[i] = -next(numbers)
                 for index in indices:
@@ -207,7 +208,7 @@ class PathSweeps(PathSteps):
         m = program.depth
         padded = {name: np.concatenate([x, *[x[-1:]] * m]) for name, x in whole.items()}
         method = eliminate_wide if program.wide else eliminate
-        return method(program.width, m, program.many, T, added, padded, floor), merit, active
+        return method(program.width, m, program.many, T, added, padded, floor, local), merit, active
 
     def direction(self, factors: Eliminated, border: Sequence[Any]) -> Any:
         """Return the Newton direction of every step (T, width), by back substitution.

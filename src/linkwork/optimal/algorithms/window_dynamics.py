@@ -165,14 +165,15 @@ class WindowDynamics:
 
 
 def _product(A: Matrix, B: Matrix) -> Matrix:
-    """Return A B, skipping structural zeros of B."""
-    columns = range(len(B[0]) if B else 0)
-    product = [[0.0 for _ in columns] for _ in A]
+    """Return A B, skipping structural zeros."""
+    columns = len(B[0]) if B else 0
+    product = [[0.0] * columns for _ in A]
+    elements = [[(k, y) for k, y in enumerate(row) if not is_zero(y)] for row in B]
     for row, out in zip(A, product, strict=True):
-        for x, other in zip(row, B, strict=True):
-            for k in columns:
-                if not is_zero(other[k]) and not is_zero(x):
-                    out[k] = out[k] + x * other[k]
+        for x, others in zip(row, elements, strict=True):
+            if not is_zero(x):
+                for k, y in others:
+                    out[k] = out[k] + x * y
     return product
 
 

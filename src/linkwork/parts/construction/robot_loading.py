@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, TypedDict
 import numpy as np
 
 from linkwork import robots
+from linkwork._util.file_search import Folders
 from linkwork._util.unknown_options import option_hint
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import ModelWarning, UnknownNameError
@@ -26,8 +27,6 @@ __all__ = ["BuildOptions", "LoadOptions", "Options", "read_robot", "read_robot_s
 Mimicry = Literal["free", "coupled", "ignore"]
 Continuous = Literal["angle", "sincos"]
 Inertias = Literal["given", "nearest", "ignore"]
-PackageDirs = Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]]
-"""Folders that contain packages, or the folder of each package by its name."""
 
 
 class BuildOptions(TypedDict, total=False):
@@ -46,7 +45,8 @@ class LoadOptions(BuildOptions, total=False):
 
     continuous: Continuous
     loops: str | os.PathLike[str] | None
-    package_dirs: PackageDirs | None
+    package_dirs: Folders | None
+    model: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,8 @@ class Options:
     continuous: Continuous = "angle"
     inertia: Inertias = "given"
     loops: str | os.PathLike[str] | None = None
-    package_dirs: PackageDirs | None = None
+    package_dirs: Folders | None = None
+    model: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("floating_base", "strict", "multi_root"):

@@ -66,7 +66,7 @@ class SearchResult(NamedTuple):
 
     ``number`` is the index of the last sample. ``done``, ``rounds`` and ``nodes`` count completed searches, rounds,
     and nodes of completed searches. ``growing`` is 1 if the trees may continue to grow, ``full`` is 1 if their table
-    is full.
+    is full. ``crowded`` is 1 if a table had few rows left at some time: with larger tables the result may differ.
     """
 
     best: BestPath
@@ -77,6 +77,7 @@ class SearchResult(NamedTuple):
     nodes: Any
     growing: Any
     full: Any
+    crowded: Any
 
 
 class _TreePath(NamedTuple):
@@ -152,10 +153,14 @@ def search_paths(
         )
         better = and_(fine, lt(short.length, now.best.length))
         left = left - result.rounds
-        full = and_(le(float(len(num_roots.nodes) - 2), result.trees.total), not_(met_nodes))
+        trees_full = le(float(len(num_roots.nodes) - 2), result.trees.total)
+        full = and_(trees_full, not_(met_nodes))
+        shortest = _best_of(now.best, short.nodes, short.links, short.length, better)
+        no_room = or_(and_(met_nodes, not_(short_enough)), and_(fine, lt(float(len(path) - 2), short.count)))
+        no_room = or_(or_(trees_full, no_room), lt(float(len(now.best.path)), shortest.count))
         going_on = or_(again, and_(and_(not_(met_nodes), not_(full)), or_(not_(bounded), lt(0.5, left))))
         next_state = SearchResult(
-            _best_of(now.best, short.nodes, short.links, short.length, better),
+            shortest,
             cut_off,
             result.sample_index,
             now.done + where(going_on, 0.0, 1.0),
@@ -163,10 +168,11 @@ def search_paths(
             now.nodes + where(going_on, 0.0, result.trees.total),
             where(going_on, 1.0, 0.0),
             where(and_(full, not_(bounded)), 1.0, 0.0),
+            where(no_room, 1.0, now.crowded),
         )
         return next_state, left, short.nodes, short.links
 
-    start = SearchResult(begin, trees, sampling.first, 0.0, 0.0, 0.0, growing, 0.0)
+    start = SearchResult(begin, trees, sampling.first, 0.0, 0.0, 0.0, growing, 0.0, 0.0)
     last: SearchResult = while_loop(
         continues, next_search, (start, request.max_iterations, path, after), max_iterations=max_iterations
     ).state[0]

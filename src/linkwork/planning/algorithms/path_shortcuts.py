@@ -41,12 +41,13 @@ _NODE_DISTANCE = 0.01  # of a path's length: places that are nearer to a node ar
 class ShortenedPath(NamedTuple):
     """Shortened path: configurations ``nodes`` (n, nq) and ``links`` (n, 2), from row 0 on.
 
-    A link is the index of the next row and the distance to it. Further fields are the length, the number of trials,
-    and the number of checks of eight configurations.
+    A link is the index of the next row and the distance to it. Further fields are the number of rows in use, the
+    length, the number of trials, and the number of checks of eight configurations.
     """
 
     nodes: Any
     links: Any
+    count: Any
     length: Any
     trials_done: Any
     num_checks: Any
@@ -138,7 +139,7 @@ def shorten(
 
     run = while_loop(continues, next_trial, _At(nodes, links, count, length, 0.0, 0.0), max_iterations=max_iterations)
     at = run.state
-    return ShortenedPath(at.nodes, at.links, at.length, at.trials_done, at.num_checks)
+    return ShortenedPath(at.nodes, at.links, at.count, at.length, at.trials_done, at.num_checks)
 
 
 def _points_at(links: Any, low: Any, high: Any, room: int) -> tuple[_PathPoint, _PathPoint]:

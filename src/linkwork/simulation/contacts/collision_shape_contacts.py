@@ -40,9 +40,11 @@ class ContactScene:
 
     ``links`` are names of links, which touch by their collision shapes, and `ContactPoint`; by default all moving links
     with shapes.  ``materials`` is a `ContactMaterial` for all, or a dict by names of links and obstacles, and by pairs
-    of these.  The contact points of two shapes depend on their kinds, as in `linkwork.contact_points`: both ends of a
-    capsule, the corners of a box, points of a cylinder's rims, for two boxes all corners of the overlap of faces, and
-    for hulls eight of these.
+    of these.  A link without a material has the friction of its shape, if the robot's file states it.
+
+    The contact points of two shapes depend on their kinds, as in `linkwork.contact_points`: both ends of a capsule, the
+    corners of a box, points of a cylinder's rims, for two boxes all corners of the overlap of faces, and for hulls
+    eight of these.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import ContactMaterial, ContactScene
@@ -95,7 +97,7 @@ class ContactScene:
         result: list[ContactCandidate] = []
         for point, one, name in self._pairs(robot):
             obstacle = self.scene[name]
-            material = material_of(self.materials, one.link, name)  # type: ignore[arg-type]
+            material = material_of(self.materials, one.link, name, (one.friction, None))  # type: ignore[arg-type]
             if point is not None:
                 material = point.of(material)
             X = _Placed(robot, q, one)
@@ -122,6 +124,8 @@ class ContactScene:
 @dataclass(frozen=True)
 class ContactPair:
     """Contacts between two links of the robot, by their collision shapes, with one material or two by name.
+
+    Without a material the shapes have the friction that the robot's file states, if any.
 
     Recorded forces are those on the ``second``.  The pair may be two links that a joint connects, if their shapes do
     not overlap at the joint.
@@ -158,12 +162,13 @@ class ContactPair:
 
     def candidates(self, robot: Any, q: Any) -> list[ContactCandidate]:
         """Return the contact candidates at a configuration q: symbols (nq), or an array (..., nq)."""
-        material = material_of(self.materials, self.first, self.second)  # type: ignore[arg-type]
         shapes = link_shapes(robot.tree)
         result: list[ContactCandidate] = []
         for a in (one for one in shapes if one.link == self.first):
             for b in (one for one in shapes if one.link == self.second):
                 A, B = _Placed(robot, q, a), _Placed(robot, q, b)
+                known: Any = self.materials
+                material = material_of(known, self.first, self.second, (a.friction, b.friction))
                 for candidate in _candidates(f"{a.name!r} and {b.name!r}", material, (a.link, b.link), a.shape, A.X, B):
                     arm = candidate.arms[1]
                     result.append(replace(candidate, first=a.link, arms=(arm + B.origin - A.origin, arm)))

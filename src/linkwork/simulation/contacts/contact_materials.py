@@ -124,14 +124,25 @@ def check_names(materials: Materials, known: Iterable[str]) -> None:
                 raise UnknownNameError("link or obstacle with a material", name, names)
 
 
-def material_of(materials: Materials, a: str, b: str) -> ContactMaterial:
-    """Return the material of a pair: its own, else the combination of both; the default is `ContactMaterial()`."""
+def material_of(
+    materials: Materials, a: str, b: str, frictions: tuple[float | None, float | None] = (None, None)
+) -> ContactMaterial:
+    """Return the material of a pair: its own, else the combination of both.
+
+    A link or obstacle without a material has the one for all, else `ContactMaterial()` with the friction of its shape,
+    if that is known: ``frictions`` are those of both shapes.
+    """
     known = dict(materials)
     for pair in ((a, b), (b, a)):
         if pair in known:
             return known[pair]
-    default = known.get("", ContactMaterial())
-    return known.get(a, default).beside(known.get(b, default))
+    sides = []
+    for name, friction in zip((a, b), frictions, strict=True):
+        own = known.get(name, known.get(""))
+        if own is None:
+            own = ContactMaterial() if friction is None else ContactMaterial(friction)
+        sides.append(own)
+    return sides[0].beside(sides[1])
 
 
 restitution = partial(finite_number, least=0.0, most=1.0, symbols=False)

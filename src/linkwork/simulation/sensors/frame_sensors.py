@@ -32,6 +32,8 @@ _RAY_SHAPES = (*SOLIDS, HeightField)  # shapes at which rays end
 class IMU(Sensor):
     """Inertial measurement unit: angular velocity (3) [rad/s] and specific force (3) [m/s²], in the frame's axes.
 
+    ``of`` is "both", or "angular_velocity" (a gyroscope) or "specific_force" (an accelerometer) for one of them.
+
     The specific force is the acceleration of the frame's origin minus gravity, so it points up at rest.  The
     acceleration is the mean of the last step, v̇ = (v⁺ − v)/h, or of its part until an event that stopped it; it
     includes the change of v in a jump.  Before the first step v̇ is 0.  For a floating body v̇ is in its own axes: with
@@ -43,22 +45,33 @@ class IMU(Sensor):
     """
 
     frame: str
+    of: str = "both"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.of not in ("both", "angular_velocity", "specific_force"):
+            raise ValueError(f"IMU: of: expected 'both', 'angular_velocity' or 'specific_force', got {self.of!r}")
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
         _check_frame("IMU", robot, self.frame)
         super().checked(robot, has_contacts)
 
     def size(self, robot: Any) -> int:
-        return 6
+        return 6 if self.of == "both" else 3
 
     def readings(self, state: SensorInput) -> Sequence[Any]:
         robot, frame = state.robot, self.frame
-        turning = robot.twist(state.q, state.v, frame, expressed_in=frame)
+        turning: Sequence[Any] = []
+        if self.of != "specific_force":
+            twist = robot.twist(state.q, state.v, frame, expressed_in=frame)
+            turning = [twist[i] for i in range(3)]
+        if self.of == "angular_velocity":
+            return turning
         moved = robot.acceleration(state.q, state.v, state.a, frame, expressed_in=frame)
         R = robot.pose(state.q, frame)[:3, :3]
         g = robot.gravity
         felt = [moved[3 + i] - sum(R[j, i] * g[j] for j in range(3)) for i in range(3)]
-        return [*(turning[i] for i in range(3)), *felt]
+        return [*turning, *felt]
 
 
 @public_constructor

@@ -17,7 +17,9 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
+import numpy as np
+
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 from linkwork.compiler.codegen.quick.object_file import ObjectFile, object_file
 from linkwork.compiler.codegen.target import Target
 from linkwork.expr.scalar.operations import Operation
@@ -30,8 +32,9 @@ class NotSupported(Exception):
 
 
 def can_assemble(target: Target, real: FloatType) -> bool:
-    """Return True for float64 code of x86-64 with fused multiply-add on Linux, whose calling convention is used."""
-    return target.fma and real is DOUBLE and target.triple.startswith("x86_64") and "linux" in target.triple
+    """Return True for code of x86-64 with fused multiply-add on Linux, whose calling convention is used."""
+    known = real is DOUBLE or real is SINGLE
+    return known and target.fma and target.triple.startswith("x86_64") and "linux" in target.triple
 
 
 # the pointers that a function receives are in rdi, rsi, rdx, rcx, r8, r9; others come from the stack in rax, r10, and
@@ -55,10 +58,12 @@ _FUSED = {
 _LESS, _LESS_EQUAL, _EQUAL, _UNEQUAL, _UNORDERED = 0x11, 0x12, 0x00, 0x0C, 0x03  # predicates, quiet
 _FLOOR = 9
 _TO_SUM = 0x10  # more: those that overwrite the sum
+_OF_SINGLE = 0x100  # more: those on float32
 _INSTRUCTIONS = {"fadd": _ADD, "fsub": _SUB, "fmul": _MUL, "fdiv": _DIV}
 _PREDICATES = {"fcmp olt": _LESS, "fcmp ole": _LESS_EQUAL, "fcmp oeq": _EQUAL}
-_ONE, _ZERO = struct.pack("<d", 1.0), bytes(8)
-_SIGN, _SIZE, _ALL = struct.pack("<Q", 1 << 63), struct.pack("<Q", (1 << 63) - 1), b"\xff" * 8
+_ZERO, _ALL = bytes(8), b"\xff" * 8
+_SIGN = {DOUBLE: struct.pack("<Q", 1 << 63), SINGLE: struct.pack("<Q", 1 << 31)}
+_SIZE = {DOUBLE: struct.pack("<Q", (1 << 63) - 1), SINGLE: struct.pack("<Q", (1 << 31) - 1)}
 
 
 class BlockAssembler:
@@ -70,7 +75,8 @@ class BlockAssembler:
 
     lanes = 1
 
-    def __init__(self, pointers: Sequence[str], listed: Sequence[str] = ()) -> None:
+    def __init__(self, pointers: Sequence[str], listed: Sequence[str] = (), real: FloatType = DOUBLE) -> None:
+        self.real, self._bytes = real, real.bytes
         if len(pointers) > (_NOT_IN_RAX if listed else len(_POINTERS)):
             raise NotSupported
         self._base = dict(zip(pointers, _POINTERS, strict=False))
@@ -83,10 +89,13 @@ class BlockAssembler:
     # -- as `Instructions`
 
     def constant(self, value: float) -> int:
-        return self._bits(struct.pack("<d", value))
+        if self.real is DOUBLE:
+            return self._bits(struct.pack("<d", value))
+        with np.errstate(over="ignore"):
+            return self._bits(np.float32(value).tobytes().ljust(8, b"\0"))
 
     def get(self, pointer: str, index: int) -> int:
-        return self._let(_LOAD, (), (self._base_of(pointer), 8 * index))
+        return self._let(_LOAD, (), (self._base_of(pointer), self._bytes * index))
 
     def load(self, kind: str, pointer: str, align: int = 8) -> int:
         return self.get(pointer, 0)
@@ -95,12 +104,12 @@ class BlockAssembler:
         return number
 
     def put(self, value: int, pointer: str, index: int) -> None:
-        self._recorded.append((_STORE, -1, (value,), (self._base_of(pointer), 8 * index)))
+        self._recorded.append((_STORE, -1, (value,), (self._base_of(pointer), self._bytes * index)))
 
     def keep(self, operation: Operation, value: int, index: int, memory: str = "%work") -> None:
         """Store a value in memory, a truth value as 0 or 1."""
         if operation.logical:
-            value = self._let(_TWO, (value, self._bits(_ONE)), _AND)
+            value = self._let(_TWO, (value, self.constant(1.0)), _AND)
         self.put(value, memory, index)
 
     def fetch(self, operation: Operation, index: int, memory: str = "%work") -> int:
@@ -128,10 +137,10 @@ class BlockAssembler:
     # -- operations of several instructions; truth values are masks
 
     def _fneg(self, x: int) -> int:
-        return self._let(_TWO, (x, self._bits(_SIGN)), _XOR)
+        return self._let(_TWO, (x, self._bits(_SIGN[self.real])), _XOR)
 
     def _fabs(self, x: int) -> int:
-        return self._let(_TWO, (x, self._bits(_SIZE)), _AND)
+        return self._let(_TWO, (x, self._bits(_SIZE[self.real])), _AND)
 
     def _sqrt(self, x: int) -> int:
         return self._let(_TWO, (x, x), _SQRT)
@@ -155,13 +164,13 @@ class BlockAssembler:
         return self._extreme(_MIN, x, y)
 
     def _copysign(self, x: int, y: int) -> int:
-        size, sign = self._fabs(x), self._let(_TWO, (y, self._bits(_SIGN)), _AND)
+        size, sign = self._fabs(x), self._let(_TWO, (y, self._bits(_SIGN[self.real])), _AND)
         return self._let(_TWO, (size, sign), _OR)
 
     def _sign(self, x: int) -> int:
         """Return ±1 with the sign of x, or the magnitude of x if that is zero or NaN."""
         some = self._let(_COMPARE, (x, self._bits(_ZERO)), _UNEQUAL)
-        return self._select(some, self._copysign(self._bits(_ONE), x), self._fabs(x))
+        return self._select(some, self._copysign(self.constant(1.0), x), self._fabs(x))
 
     def _extreme(self, which: int, x: int, y: int) -> int:
         """Return the minimum or maximum of two numbers; a NaN counts as missing."""
@@ -198,7 +207,8 @@ class BlockAssembler:
 
     def machine_code(self) -> tuple[bytes, int]:
         """Return the constants followed by the function, and the offset of its first instruction."""
-        registers = _Registers(self._recorded, self._constants, self._count, self._list)
+        single = _OF_SINGLE if self.real is SINGLE else 0
+        registers = _Registers(self._recorded, self._constants, self._count, self._list, single)
         return registers.machine_code(len(self._base))
 
 
@@ -214,8 +224,11 @@ _WRITTEN = frozenset(("fneg", "fabs", "sqrt", "floor", "and", "or", "not", "maxn
 class _Registers:
     """Assignment of registers to recorded instructions, in order, and their encoding."""
 
-    def __init__(self, recorded: Sequence[Any], constants: dict[bytes, int], count: int, listed: int) -> None:
+    def __init__(
+        self, recorded: Sequence[Any], constants: dict[bytes, int], count: int, listed: int, single: int
+    ) -> None:
         self.recorded = recorded
+        self.single = single
         self.load_pointer = bytes((0x49 if listed >= 8 else 0x48, 0x8B, 0x80 | listed & 7))  # mov rax, [listed + ...]
         self.pool = {value: 8 * k for k, value in enumerate(constants.values())}  # value -> offset among the constants
         self.data = b"".join(constants)
@@ -232,12 +245,13 @@ class _Registers:
 
     def machine_code(self, pointers: int) -> tuple[bytes, int]:
         """Return the code of a function with this number of pointers, and the offset of its first instruction."""
-        code, register, last = self.code, self.register, self.last
+        code, register, last, single = self.code, self.register, self.last, self.single
+        store, load = 0x11 + single, 0x10 + single
         for k, (kind, result, arguments, operand) in enumerate(self.recorded):
             if kind == _LOAD:
                 if last[result] >= 0:
                     base, offset = operand
-                    code.append(_moved(0x10, self.fresh((), result), base, offset))
+                    code.append(_moved(load, self.fresh((), result), base, offset))
                 continue
             if kind == _POINTER:
                 code.append(self.load_pointer + operand)
@@ -245,7 +259,7 @@ class _Registers:
             at = [register[a] if a in register else self.loaded(a, arguments) for a in arguments]
             if kind == _STORE:
                 base, offset = operand
-                code.append(_moved(0x11, at[0], base, offset))
+                code.append(_moved(store, at[0], base, offset))
                 self.ended(k, arguments)
                 continue
             if last[result] < 0:
@@ -254,6 +268,7 @@ class _Registers:
             if kind == _FMA:
                 x, y, z = arguments
                 a, b, c = at
+                operand += single
                 if last[z] == k and z != x and z != y:
                     code.append(_three(operand + _TO_SUM, c, a, b))
                     del register[z]
@@ -275,13 +290,13 @@ class _Registers:
             self.ended(k, arguments)
             to = self.fresh(arguments, result)
             if kind == _TWO:
-                code.append(_three(operand, to, at[0], at[1]))
+                code.append(_three(operand + single, to, at[0], at[1]))
             elif kind == _COMPARE:
-                code.append(_three(_COMPARISON, to, at[0], at[1]) + bytes((operand,)))
+                code.append(_three(_COMPARISON + single, to, at[0], at[1]) + bytes((operand,)))
             elif kind == _ROUND:
-                code.append(_three(_ROUNDING, to, at[0], at[1]) + bytes((operand,)))
+                code.append(_three(_ROUNDING + single, to, at[0], at[1]) + bytes((operand,)))
             else:
-                code.append(_three(_BLENDING, to, at[0], at[1]) + bytes((at[2] << 4,)))
+                code.append(_three(_BLENDING + single, to, at[0], at[1]) + bytes((at[2] << 4,)))
         begin, end = _frame_code(pointers, -(-self.size // 16) * 16)
         start = -(-len(self.data) // 16) * 16
         address = b"\x4c\x8d\x1d" + struct.pack("<i", -(start + 7))  # lea r11, [rip - ...]
@@ -300,7 +315,7 @@ class _Registers:
                 else:
                     offset, self.size = self.size, self.size + 8
                 self.spilled[other] = offset
-                self.code.append(_moved(0x11, to, _STACK, offset))
+                self.code.append(_moved(0x11 + self.single, to, _STACK, offset))
         self.register[result] = to
         return to
 
@@ -308,7 +323,7 @@ class _Registers:
         """Load a constant, or a value from the stack."""
         to = self.fresh(arguments, value)
         base, offset = (_POOL, self.pool[value]) if value in self.pool else (_STACK, self.spilled[value])
-        self.code.append(_moved(0x10, to, base, offset))
+        self.code.append(_moved(0x10 + self.single, to, base, offset))
         return to
 
     def ended(self, k: int, arguments: tuple[int, ...]) -> None:
@@ -358,15 +373,17 @@ def _three(code: int, to: int, a: int, b: int) -> bytes:
     key = code, to, a, b
     known = _encoded.get(key)
     if known is None:
-        # the opcode's table (1: 0F, 2: 0F38, 3: 0F3A), its prefix (1: 66, 3: F2) and W
+        single, code = code >> 8, code & 0xFF
+        # the opcode's table (1: 0F, 2: 0F38, 3: 0F3A), its prefix (1: 66, 2: F3, 3: F2) and W
         if code in _BITWISE or code == _MOVE:
             table, prefix, wide = 1, 1, 0
         elif code in (_ROUNDING, _BLENDING):
             table, prefix, wide = 3, 1, 0
+            code -= single  # float32's are one less
         elif code >= 0xA0 and code != _COMPARISON:
-            table, prefix, wide = 2, 1, 1
+            table, prefix, wide = 2, 1, 1 - single
         else:
-            table, prefix, wide = 1, 3, 0
+            table, prefix, wide = 1, 3 - single, 0
         first = (0x80 if to < 8 else 0) | 0x40 | (0x20 if b < 8 else 0) | table
         second = wide << 7 | (15 if code == _MOVE else a) << 3 ^ (0 if code == _MOVE else 0x78) | prefix
         known = _encoded[key] = bytes((0xC4, first, second, code, 0xC0 | (to & 7) << 3 | b & 7))
@@ -374,12 +391,12 @@ def _three(code: int, to: int, a: int, b: int) -> bytes:
 
 
 def _moved(code: int, register: int, base: int, offset: int) -> bytes:
-    """Return a load (0x10) or store (0x11) of a float64 at an offset [bytes] from a base register."""
+    """Return a load (0x10) or store (0x11) at an offset [bytes] from a base register."""
     key = code, register, base
     known = _prefixes.get(key)
     if known is None:
         first = (0x80 if register < 8 else 0) | 0x40 | (0x20 if base < 8 else 0) | 1
-        known = bytes((0xC4, first, 0x7B, code, 0x80 | (register & 7) << 3 | base & 7))
+        known = bytes((0xC4, first, 0x7B - (code >> 8), code & 0xFF, 0x80 | (register & 7) << 3 | base & 7))
         if base == _STACK:
             known += b"\x24"
         _prefixes[key] = known

@@ -37,6 +37,7 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivative
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.expr.control.loops import map_rows, while_loop
+from linkwork.expr.linalg.matrix_product import large_product
 from linkwork.expr.linalg.sparse_dot import (
     dot,
     identity,
@@ -61,7 +62,7 @@ Matrix = list[list[Any]]
 
 _TOLERANCE, _MAX_ITERATIONS = 1e-8, 25  # change by the last Newton step [m, rad], whose error is its square
 _REGULARIZATION, _REFINEMENTS = 1e-9, 3  # E relative to S's diagonal; solutions with the same factors
-_LONG = 4000  # of right-hand sides times contact forces squared, from which on they are solved in a loop
+_LONG = 1500  # of right-hand sides times contact forces squared, from which on they are solved in a loop
 _NOISE = 1e-18  # squared relative size below which a row counts as zero
 
 
@@ -79,7 +80,7 @@ class _StepSolution(NamedTuple):
     v: list[Any]  # v⁺
     forces: list[Any]
     W: Matrix  # h M⁻¹
-    G: Matrix
+    moving: Matrix  # h M⁻¹Gᵀ
     floors: list[Any]
 
 
@@ -127,7 +128,7 @@ class ContactDynamics(RobotDynamics):
         c = bias_force(tree, q, v, (), self.passive)
         free = [a + b * h for a, b in zip(v, inverse.applied(_less(self.forces(u), c)), strict=True)]
         G, floors = self._rows(q, W)
-        moving = transposed([[dot(row, g) for row in W] for g in G]) if G else []  # h M⁻¹Gᵀ
+        moving = large_product(W, transposed(G)) if G else []  # h M⁻¹Gᵀ
 
         def velocity(forces: Scalars) -> list[Any]:
             return [a + dot(row, forces) for a, row in zip(free, moving, strict=True)] if G else free
@@ -149,7 +150,7 @@ class ContactDynamics(RobotDynamics):
         # begin at rest: without contacts the robot may move far
         start = np.zeros(tree.nv), np.zeros(self.more), 1.0, 0.0
         solution = while_loop(more, step, start, max_iterations=_MAX_ITERATIONS).state if G else (free, [])
-        return _StepSolution(list(solution[0]), list(solution[1]), W, G, floors)
+        return _StepSolution(list(solution[0]), list(solution[1]), W, moving, floors)
 
     def _masks(self) -> list[Any]:
         """Return, for each component of the contact forces, 1 if its contact is active, else 0."""
@@ -219,6 +220,7 @@ class ContactDynamics(RobotDynamics):
         a = [(b - c) / h for b, c in zip(solution.v, v, strict=True)]
         by_q, by_v = self._force_derivatives(q, v, a, solution.forces)
         W = solution.W
+        by_both = large_product(W, [[*row_q, *row_v] for row_q, row_v in zip(by_q, by_v, strict=True)])
         one, none = identity(n), [0.0] * n
         left = [
             [
@@ -226,21 +228,19 @@ class ContactDynamics(RobotDynamics):
                 *(_plus(one[i][k], _minus(c)) for k, c in enumerate(row_v)),
                 *(W[i][k] for k in self.actuated),
             ]
-            for i, (row_q, row_v) in enumerate(zip(product(W, by_q), product(W, by_v), strict=True))
+            for i, (row_q, row_v) in enumerate((row[:n], row[n:]) for row in by_both)
         ]
-        moving = transposed([[dot(row, g) for row in W] for g in solution.G])
+        moving = solution.moving
         _, D, by_configuration = self._residual(q, solution.v)
         factors = self._factors(D, moving, solution.floors)
         right = [
             _sum(row, [*place, *([0.0] * (n + m))])
-            for row, place in zip(product(D, left), by_configuration, strict=True)
+            for row, place in zip(large_product(D, left), by_configuration, strict=True)
         ]
         sides = [[_minus(b) for b in column] for column in transposed(right)]
         columns = map_rows(factors.solved, sides, in_loops=len(sides) * len(right) ** 2 > _LONG, alike=True)
         forces = transposed(columns)  # df by (dq, dv, du)
-        velocity_rows = [
-            _sum(row, [dot(to, column) for column in columns]) for row, to in zip(left, moving, strict=True)
-        ]
+        velocity_rows = [_sum(*rows) for rows in zip(left, large_product(moving, forces), strict=True)]
         displacement = [b * h for b in solution.v]
         by_begin, by_step = integrate_derivatives(tree, q, displacement)
         rows = [[*row, *none, *([0.0] * m)] for row in one]

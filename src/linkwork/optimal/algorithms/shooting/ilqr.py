@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.expr.control.loops import scan, watching_while_loop, while_loop
+from linkwork.expr.control.stored_scans import scan_stored, scan_storing
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
 from linkwork.optimal.algorithms.shooting.augmented_cost import CONSTRAINTS, Terms, WeightedRows, quadratic
@@ -134,7 +135,7 @@ class Shooting:
 
         The result has five entries, each with a row for each step:
 
-        - the derivatives of dynamics and cost, packed into a flat array;
+        - the derivatives of dynamics and cost, packed into a flat array and stored for `scan_stored`;
         - the updated multipliers;
         - the values of the components of `Terms`;
         - the triple (cost, largest violation, sum of the gap's absolute values);
@@ -175,11 +176,12 @@ class Shooting:
                 _total(gap),
             ]
             packed = self.packing.packed(model)
-            return (), (packed, tuple(map(_array, new)), tuple(map(_array, rows)), np.array(sizes), _array(gap))
+            others = tuple(map(_array, new)), tuple(map(_array, rows)), np.array(sizes), _array(gap)
+            return (), (packed, others)
 
         x, u = state.motion
-        _, result = scan(step, (), (self.before(x), u, x, self.data, self.weights, state.multipliers))
-        return result  # type: ignore[no-any-return]
+        _, (packed, others) = scan_storing(step, (), (self.before(x), u, x, self.data, self.weights, state.multipliers))
+        return packed, *others
 
     def model(self, packed: Any, curvature: Any = None) -> StepModel:
         """Return the quadratic model of a step from its packed values.
@@ -194,38 +196,38 @@ class Shooting:
     def dynamics_curvature(self, state: SearchState, packed: Any) -> Any:
         """Return, for each step, the second derivatives of the dynamics, weighted with the costates of the motion.
 
-        They are flat, and multiplied by ``bend`` of the search's state.
+        They are flat, multiplied by ``bend`` of the search's state, and stored for `scan_stored`.
         """
 
         def back(p: Any, row: Any) -> tuple[Any, Any]:
-            at = self.model(row)
+            at = self.model(row[0])
             here = [a + b for a, b in zip(p, at.reached_gradient, strict=True)]
             q = [a + b for a, b in zip(at.gradient, at.linear.gradient(here), strict=True)]
             return np.array(q[: self.dynamics.size]), np.array(here)
 
-        _, costates = scan(back, np.zeros(self.dynamics.size), packed, reverse=True)
+        _, costates = scan_stored(back, np.zeros(self.dynamics.size), packed, reverse=True)
 
         def step(_: Any, row: Any) -> tuple[Any, Any]:
             x, u, p, data = (list(part) for part in row)
             bent = self.dynamics.at(data).curvature(x, u, p)
-            return (), np.array([state.bend * x for line in bent for x in line])
+            return (), (np.array([state.bend * x for line in bent for x in line]), ())
 
-        _, result = scan(step, (), (self.before(state.motion.x), state.motion.u, costates, self.data))
+        _, (result, _) = scan_storing(step, (), (self.before(state.motion.x), state.motion.u, costates, self.data))
         return result
 
     def policy(self, state: SearchState, packed: Any) -> Policy:
         """Return the feedback policy (k, K) of every step, by the Riccati backward pass."""
         n, m = self.dynamics.size, self.dynamics.controls
         bent = self.dynamics_curvature(state, packed) if self.second_order else None
-        rows = (packed, state.motion.u) if bent is None else (packed, state.motion.u, bent)
+        stored = (packed,) if bent is None else (packed, bent)
 
-        def room(row: Any) -> tuple[list[Any], list[Any]]:
+        def room(u: Any) -> tuple[list[Any], list[Any]]:
             assert self.limits is not None
-            return tuple([b - x for b, x in zip(bound, row[1], strict=True)] for bound in self.limits)  # type: ignore[return-value]
+            return tuple([b - x for b, x in zip(bound, u, strict=True)] for bound in self.limits)  # type: ignore[return-value]
 
         damping = fmax(state.damping, self.proximal) if self.proximal else state.damping
         return backward_pass(
-            lambda row: self.model(row[0], *row[2:]), rows, n, m, damping, None if self.limits is None else room
+            lambda row: self.model(*row), stored, state.motion.u, n, m, damping, None if self.limits is None else room
         )
 
     # ---- roll-outs
@@ -268,7 +270,7 @@ class Shooting:
 
         def step(state: Any, row: Any) -> tuple[Any, Any]:
             dx, total, bent = state
-            packed, k, K, gap = row
+            packed, (k, K, gap) = row
             at = self.model(packed)
             dx = list(dx)
             both = [*dx, *(a + dot(list(c), dx) for a, c in zip(k, K, strict=True))]
@@ -278,7 +280,7 @@ class Shooting:
                 bent = bent + 0.5 * dot(z, [dot(row, z) for row in H])
             return (np.array(dy), total, bent), None
 
-        (_, total, bent), _ = scan(step, (np.zeros(n), 0.0, 0.0), (packed, policy.k, policy.K, gaps))
+        (_, total, bent), _ = scan_stored(step, (np.zeros(n), 0.0, 0.0), packed, (policy.k, policy.K, gaps))
         return total, bent
 
     def line_search(

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.expr.control.loops import scan, while_loop
+from linkwork.expr.control.loops import while_loop
+from linkwork.expr.control.stored_scans import scan_stored
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.linalg.triangular_factors import SymmetricFactors
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
@@ -69,7 +70,8 @@ class Policy(NamedTuple):
 
 def backward_pass(
     model: Callable[[Any], StepModel],
-    rows: Any,
+    stored: tuple[Any, ...],
+    u: Any,
     n: int,
     m: int,
     damping: Any,
@@ -77,12 +79,14 @@ def backward_pass(
 ) -> Policy:
     """Return the feedback policy of all steps, by the Riccati backward pass from the last step to the first.
 
-    ``rows`` are the inputs by step. ``model(row)`` returns the quadratic model of a step, and ``limits(row)`` the
-    lower and upper bounds of du. ``n`` and ``m`` are the sizes of dx and u.
+    ``model(row)`` returns the quadratic model of a step from the rows of `scan_storing` in ``stored``, and
+    ``limits(u)`` the lower and upper bounds of du from the step's controls ``u`` (T, m). ``n`` and ``m`` are the sizes
+    of dx and u.
     """
 
     def step(state: Any, row: Any) -> tuple[Any, Any]:
         lower, v, slope, regular, size = state
+        row, u = row
         at = model(row)
         V = mirrored_of(list(lower), n)
         V = [[a + b for a, b in zip(x, y, strict=True)] for x, y in zip(V, at.reached_hessian, strict=True)]
@@ -100,7 +104,7 @@ def backward_pass(
         solution: BoxSolution = (
             unconstrained_solution(Q_uu, q[n:], columns)
             if limits is None
-            else box_solution(Q_uu, q[n:], columns, *limits(row))
+            else box_solution(Q_uu, q[n:], columns, *limits(u))
         )
         new = [[Q[i][j] + dot(columns[i], [g[j] for g in solution.gains]) for j in range(i + 1)] for i in range(n)]
         v = [q[i] + dot(columns[i], solution.d) for i in range(n)]
@@ -116,7 +120,7 @@ def backward_pass(
         return state, (np.array(solution.d), np.array(solution.gains))
 
     start = (np.zeros(n * (n + 1) // 2), np.zeros(n), 0.0, 1.0, 0.0)
-    (_, _, slope, regular, size), (k, K) = scan(step, start, rows, reverse=True)
+    (_, _, slope, regular, size), (k, K) = scan_stored(step, start, stored, u, reverse=True)
     return Policy(k, K, slope, regular, size)
 
 

@@ -21,13 +21,16 @@ from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
-from linkwork.expr.linalg.sparse_dot import dot, product, transposed
+from linkwork.expr.linalg.matrix_product import large_product
+from linkwork.expr.linalg.sparse_dot import add_matrices, dot, is_zero, mirrored, product, transposed
 
 __all__ = ["Dynamics", "LinearStep", "Stepped", "congruent", "second_derivatives", "value_and_jacobian"]
 
 
 Scalars = Sequence[Any]
 Rates = list[dict[Any, Any]]
+
+_LARGE = 8000  # multiplications of a congruence from which on its dense rows are products in loops
 
 
 class Dynamics(ABC):
@@ -185,7 +188,13 @@ class LinearStep:
 
 
 def congruent(V: Matrix, F: Matrix) -> list[list[Any]]:
-    """Return FᵀV F for a symmetric V; the result is exactly symmetric."""
+    """Return FᵀV F for a symmetric V; the result is exactly symmetric.
+
+    Products of the rows of F that are mostly nonzero are large ones, if there are enough of them.
+    """
+    dense = [k for k, row in enumerate(F) if 2 * sum(map(is_zero, row)) < len(row)]
+    if len(F) * len(dense) * len(F[0]) > _LARGE:
+        return _congruent_in_parts(V, F, dense)
     columns = transposed(F)
     products = [[dot(row, column) for row in V] for column in columns]
     product: list[list[Any]] = [[0.0] * len(columns) for _ in columns]
@@ -193,3 +202,17 @@ def congruent(V: Matrix, F: Matrix) -> list[list[Any]]:
         for j in range(i + 1):
             product[i][j] = product[j][i] = dot(column, products[j])
     return product
+
+
+def _congruent_in_parts(V: Matrix, F: Matrix, dense: Sequence[int]) -> list[list[Any]]:
+    """Return FᵀV F for a symmetric V, with the rows ``dense`` of F in large products, and the others written out."""
+    sparse = [k for k in range(len(F)) if k not in set(dense)]
+    rows, columns = [F[k] for k in dense], transposed([F[k] for k in sparse])
+    product = large_product([[row[k] for k in dense] for row in V], rows)
+    if not sparse:
+        return mirrored(large_product(transposed(rows), [product[k] for k in dense]))
+    shares = [[dot(row, column) for column in columns] for row in ([row[k] for k in sparse] for row in V)]
+    product = add_matrices(product, shares)
+    inner = large_product(transposed(rows), [product[k] for k in dense])
+    others = [[line[j] for line in (product[k] for k in sparse)] for j in range(len(inner))]
+    return mirrored([[inner[i][j] + dot(columns[i], others[j]) for j in range(i + 1)] for i in range(len(inner))])

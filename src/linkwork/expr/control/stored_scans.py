@@ -1,0 +1,79 @@
+"""Scans whose outputs other scans read: in a trace, the rows of all steps are one value.
+
+Elements of an output of `scan` are values of their own, which every pass visits.  Rows that only move from one scan to
+another, such as the factors of an elimination, are stored instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.arrays.pytree import flatten, tree_map
+from linkwork.expr.control.closure_conversion import FlatValue, graph_of
+from linkwork.expr.control.loops import StoredRows, scan, scan_traced
+from linkwork.expr.control.numeric_loops import number_of_steps, numeric_scan
+from linkwork.expr.scalar.symbol import Graph
+
+__all__ = ["scan_stored", "scan_storing"]
+
+
+def scan_storing(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
+    """Return the last carry, and the stored and the other outputs, of a forward `scan`.
+
+    ``f`` returns (carry, (row, y)); y is () without other outputs.  The rows are stored for `scan_stored`.  In a trace,
+    each of their elements would be a value of its own otherwise.
+    """
+    return _scan(f, init, xs, stores=True)
+
+
+def scan_stored(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    stored: Any,
+    xs: Any = None,
+    *,
+    reverse: bool = False,
+    stores: bool = False,
+) -> tuple[Any, Any]:
+    """Return the result of a `scan` over rows of `scan_storing`; ``f`` is called with (carry, (row, x)).
+
+    ``stored`` is a tuple of the rows of several scans, or those of one.  Without ``xs``, x is None.  With ``stores``,
+    outputs are those of `scan_storing`.  If ``xs`` have more steps than the rows, the last row is repeated.  The other
+    scans must be in the same function, and not around a loop that contains this one.
+    """
+    some = stored if isinstance(stored, tuple) else (stored,)
+    if all(isinstance(one, StoredRows) for one in some):
+        return _scan(f if stored is some else _with_one_row(f), init, xs, reverse=reverse, stores=stores, stored=some)
+    if xs is None:
+        return scan(lambda carry, row: f(carry, (row, None)), init, stored, reverse=reverse)
+    steps = number_of_steps(flatten(xs, "scan: xs")[1], None)
+    stored = tree_map(lambda x: np.concatenate([x, *[x[-1:]] * (steps - len(x))]), stored)
+    return scan(f, init, (stored, xs), reverse=reverse)
+
+
+def _with_one_row(f: Callable[[Any, Any], tuple[Any, Any]]) -> Callable[[Any, Any], tuple[Any, Any]]:
+    return lambda carry, row: f(carry, (row[0][0], row[1]))
+
+
+def _scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any,
+    *,
+    reverse: bool = False,
+    stores: bool = False,
+    stored: Sequence[StoredRows] = (),
+) -> tuple[Any, Any]:
+    inputs, form = flatten(xs, "scan: xs") if xs is not None else ([], None)
+    steps = stored[0].steps if stored and form is None else number_of_steps(form, None)
+    start = FlatValue(init, "scan: init")
+    graph = graph_of([*start.elements, *inputs]) if not stored else stored[0].values.graph
+    if graph is None:
+        result = numeric_scan(f, init, xs, start, steps, reverse)
+        if not isinstance(result, Graph):
+            return result
+        graph = result
+    return scan_traced(graph, f, start, inputs, form, steps, reverse, stores, stored)

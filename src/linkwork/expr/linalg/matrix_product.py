@@ -1,0 +1,114 @@
+"""Matrix product as one instruction with loops, and the class of such instructions on dense matrices.
+
+Code written out operation by operation grows with the number of products, and takes long to compile for matrices of
+more than some ten rows.  Here a product of any size is the same few loops (`compiler/loops/matrix_product_code.py`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, product, rows_of, transposed
+from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
+from linkwork.expr.scalar.operations import Operation
+from linkwork.expr.scalar.symbol import Symbol
+
+__all__ = ["PRODUCT", "DenseInstruction", "MatrixProduct", "large_product"]
+
+PRODUCT = bundle_operation("matrix_product")
+
+Rows = Sequence[Sequence[Any]]
+_SMALL = 2000  # multiplications up to which a product is written out
+
+
+class DenseInstruction(MultiResult):
+    """Instruction on dense matrices, whose code is loops over elements in memory."""
+
+    @property
+    @abstractmethod
+    def operations(self) -> Mapping[str, int]:
+        """Number of times that each scalar operation is executed, by its name."""
+
+    @abstractmethod
+    def written_out(self, arguments: Sequence[Any]) -> list[Any]:
+        """Return the results by single scalar operations, without loops."""
+
+    def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
+        return self.written_out(arguments)
+
+
+@dataclass(frozen=True)
+class MatrixProduct(DenseInstruction):
+    """Product of a matrix of ``rows`` × ``inner`` elements and one of ``inner`` × ``columns``.
+
+    The arguments are the elements of both matrices, row by row.  The results are those of the product, row by row.
+    """
+
+    rows: int
+    inner: int
+    columns: int
+
+    operation: ClassVar[Operation] = PRODUCT
+
+    @property
+    def offset(self) -> int:
+        """Number of elements of the left matrix."""
+        return self.rows * self.inner
+
+    @property
+    def count(self) -> int:
+        return self.rows * self.columns
+
+    @property
+    def operations(self) -> Mapping[str, int]:
+        products = self.count * self.inner
+        return {"mul": products, "add": products - self.count}
+
+    def split(self, arguments: Sequence[Any]) -> tuple[list[list[Any]], list[list[Any]]]:
+        """Return the rows of both matrices."""
+        left = rows_of(arguments, self.inner, self.rows)
+        return left, rows_of(arguments[self.offset :], self.columns, self.inner)
+
+    def written_out(self, arguments: Sequence[Any]) -> list[Any]:
+        left, right = self.split(arguments)
+        columns = transposed(right)
+        return [dot(row, column) for row in left for column in columns]
+
+    def push_forward(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+    ) -> list[SparseRow]:
+        pushed: list[dict[Any, Any]] = [{} for _ in results]
+        for key in dict.fromkeys(key for row in rows for key in row):
+            rates = [row.get(key, 0.0) for row in rows]
+            ends = slice(None, self.offset), slice(self.offset, None)
+            parts = []
+            for end in ends:
+                if not all(map(is_zero, rates[end])):
+                    changed = list(arguments)
+                    changed[end] = rates[end]
+                    parts.append(self(changed))
+            for row, *terms in zip(pushed, *parts, strict=True):
+                row[key] = terms[0] if len(terms) == 1 else terms[0] + terms[1]
+        return list(pushed)
+
+    def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+        left, right = self.split(arguments)
+        rows = rows_of(weights, self.columns, self.rows)
+        by_left = large_product(rows, transposed(right))
+        by_right = large_product(transposed(left), rows)
+        return [x for row in (*by_left, *by_right) for x in row]
+
+
+def large_product(left: Rows, right: Rows) -> list[list[Any]]:
+    """Return the matrix product left · right of dense matrices.
+
+    In a trace, a large product is one instruction; structural zeros then count as any other number.
+    """
+    rows, inner, columns = len(left), len(right), len(right[0])
+    elements = [x for matrix in (left, right) for row in matrix for x in row]
+    if rows * inner * columns <= _SMALL or not any(x.__class__ is Symbol for x in elements):
+        return product(left, right)
+    return rows_of(MatrixProduct(rows, inner, columns)(elements), columns, rows)

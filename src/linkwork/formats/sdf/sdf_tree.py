@@ -1,0 +1,332 @@
+"""Spanning tree of the links and joints of SDF models, and the constraints that close the loops.
+
+SDF's links and joints are any graph.  Joints become part of the tree in the order of the document: first those whose
+child no earlier joint carries and which close no loop, then those that connect what is static apart.  The others are
+loop joints.  The root is the world.  Links that no joint connects to it float, each part on its first link that is no
+joint's child; links of static models are fixed to the world.  A joint from a link to the one before it in the tree is
+reversed, with the same coordinates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from linkwork._util.messages import listed, quoted
+from linkwork.constraints import Gear, LoopJoint
+from linkwork.formats.sdf.sdf_frames import Frames, Node
+from linkwork.formats.sdf.sdf_joints import SdfJoint, values_of
+from linkwork.joints import Fixed, Floating, JointType
+from linkwork.model.body import Drive, Limits
+from linkwork.model.description import ConstraintDescription, FrameDescription, JointDescription
+from linkwork.model.tree_builder import FLOATING_BASE
+from linkwork.spatial import Pose, Rotation, Vec3
+
+__all__ = ["Names", "SpanningTree"]
+
+WORLD = "world"
+
+
+class Names:
+    """Names of links, joints and frames: without the model's name if there is only one model.
+
+    A joint or a frame of the world has "world::" before its name if an element of the one model has the same name.
+    """
+
+    def __init__(self, prefix: str, nodes: Iterable[Node]) -> None:
+        self.prefix = prefix
+        self.joints: set[str] = set()
+        self.of_model = {node.name.removeprefix(prefix) for node in nodes if prefix and node.name.startswith(prefix)}
+
+    def __call__(self, node: Node) -> str:
+        if node.kind == "world":
+            return WORLD
+        is_of_world = node.scope is not None and node.scope.owner.kind == "world"
+        if is_of_world and node.name in self.of_model:
+            return f"{WORLD}::{node.name}"
+        return node.name.removeprefix(self.prefix)
+
+    def new_joint(self, name: str) -> str:
+        """Return a name for a joint that the file does not have; it ends with underscores if the name is taken."""
+        while name in self.joints:
+            name += "_"
+        self.joints.add(name)
+        return name
+
+
+class _Parts:
+    """Connected parts of a graph, by union-find."""
+
+    def __init__(self) -> None:
+        self.parents: dict[Node, Node] = {}
+
+    def find(self, node: Node) -> Node:
+        path = [node]
+        while (after := self.parents.get(path[-1], path[-1])) is not path[-1]:
+            path.append(after)
+        for one in path:
+            self.parents[one] = path[-1]
+        return path[-1]
+
+    def join(self, a: Node, b: Node) -> bool:
+        """Connect two nodes; return False if they are connected already."""
+        a, b = self.find(a), self.find(b)
+        if a is not b:
+            self.parents[b] = a
+        return a is not b
+
+
+@dataclass(eq=False)
+class SpanningTree:
+    """The joints of a tree and the loop joints, as a description states them.
+
+    ``floating_base`` decides how the base moves: as the file says (None), freely (True) or not at all (False).
+    """
+
+    frames: Frames
+    links: Sequence[Node]
+    names: Names
+    floating_base: bool | None = None
+    joints: list[JointDescription] = field(default_factory=list)
+    marks: list[FrameDescription] = field(default_factory=list)
+    constraints: list[ConstraintDescription] = field(default_factory=list)
+    tree: list[SdfJoint] = field(default_factory=list)  # that are part of the tree
+
+    def build(self, joints: Sequence[SdfJoint]) -> None:
+        """Describe the joints.  Records notes for joints that cannot move, and the error FLOATING_BASE."""
+        self.names.joints.update(self.names(joint.node) for joint in joints)
+        static = [link for link in self.links if link.fixed]
+        moving = [joint for joint in joints if joint.kind != "gearbox" and not self._is_immovable(joint)]
+        accepted, parts = self._accepted(static, moving)
+        floating = self._roots(moving, parts)
+        freed = self._freed(static, floating, accepted) if self.floating_base else None
+        for link in self.links:
+            if link is freed or (link in floating and self.floating_base is not False):
+                self._float(link, len(floating) > 1)
+            elif link in floating or link.fixed:
+                self._fix(link)
+        before = self._reversed(accepted, [self.frames.world, *static, *floating])
+        welds = _Parts()
+        for link in static:
+            if link is not freed:
+                welds.join(self.frames.world, link)
+        loose = [joint for joint in accepted if freed in _ends(joint) and self.frames.world in _ends(joint)]
+        for joint in accepted:
+            if joint.kind == "fixed" and joint not in loose:
+                welds.join(joint.parent, joint.child)
+        for joint in moving:
+            if joint in accepted:
+                if joint not in loose:
+                    self._add_joint(joint, joint in before)
+            elif welds.find(joint.parent) is welds.find(joint.child):
+                message = "is ignored: it connects two links that are welded together"
+                joint.reader.note(joint.element, "IGNORED", f"joint {quoted(self.names(joint.node))} {message}")
+            else:
+                self._add_loop(joint)
+        for joint in joints:
+            if joint.kind == "gearbox":
+                self._add_gear(joint)
+
+    def _is_immovable(self, joint: SdfJoint) -> bool:
+        """Return True, with a note, for a joint between links of static models, or one of them and the world."""
+        if not all(link.fixed or link.kind == "world" for link in _ends(joint)):
+            return False
+        message = "is ignored: both of its links are fixed to the world"
+        joint.reader.note(joint.element, "IGNORED", f"joint {quoted(self.names(joint.node))} {message}")
+        return True
+
+    # -- the graph
+
+    def _accepted(self, static: Iterable[Node], joints: Sequence[SdfJoint]) -> tuple[dict[SdfJoint, None], _Parts]:
+        """Return the joints of the tree, and the parts that they and the links ``static``, fixed to the world, form."""
+        parts, carried = _Parts(), {self.frames.world, *static}
+        for link in static:
+            parts.join(self.frames.world, link)
+        accepted: dict[SdfJoint, None] = {}
+        for joint in joints:
+            if joint.child not in carried and parts.join(joint.parent, joint.child):
+                accepted[joint] = None
+                carried.add(joint.child)
+        for joint in joints:
+            if joint not in accepted and parts.join(joint.parent, joint.child):
+                accepted[joint] = None
+        return accepted, parts
+
+    def _roots(self, joints: Iterable[SdfJoint], parts: _Parts) -> dict[Node, None]:
+        """Return the links on which the parts float that are not connected to the world, one for each part."""
+        children = {joint.child for joint in joints}
+        roots = {parts.find(self.frames.world): self.frames.world}
+        for links in ([link for link in self.links if link not in children], self.links):
+            for link in links:
+                roots.setdefault(parts.find(link), link)
+        chosen = set(roots.values())
+        return dict.fromkeys(link for link in self.links if link in chosen)
+
+    def _freed(self, static: Sequence[Node], floating: Iterable[Node], accepted: Iterable[SdfJoint]) -> Node | None:
+        """Return the link, fixed to the world, that the option ``floating_base`` frees; None if the base floats."""
+        if any(True for _ in floating):
+            return None
+        world = self.frames.world
+        bases = [*static]
+        for joint in accepted:
+            if world in _ends(joint):
+                link = joint.child if joint.parent is world else joint.parent
+                bases.append(link)
+                if joint.kind != "fixed":
+                    message = f"joint {quoted(self.names(joint.node))} connects the base to the world: it cannot float"
+                    joint.reader.error(joint.element, "FLOATING_BASE", message, "load it without floating_base=True")
+                    return None
+        if len(bases) != 1:
+            listed_ = listed(self.names(link) for link in bases)
+            message = f"floating_base: expected one link that is fixed to the world, got {len(bases)}: {listed_}"
+            world.reader.error(world.element, "FLOATING_BASE", message, 'choose a model by model="name"')
+            return None
+        return bases[0]
+
+    def _reversed(self, accepted: Iterable[SdfJoint], roots: Sequence[Node]) -> set[SdfJoint]:
+        """Return the joints whose child is before their parent in the tree."""
+        around: dict[Node, list[SdfJoint]] = {}
+        for joint in accepted:
+            for link in _ends(joint):
+                around.setdefault(link, []).append(joint)
+        found: set[SdfJoint] = set()
+        reached, stack = set(roots), [*roots]
+        while stack:
+            node = stack.pop()
+            for joint in around.get(node, ()):
+                other = joint.child if joint.parent is node else joint.parent
+                if other not in reached:
+                    reached.add(other)
+                    stack.append(other)
+                    if other is joint.parent:
+                        found.add(joint)
+        return found
+
+    # -- descriptions
+
+    def _float(self, link: Node, several: bool) -> None:
+        name = f"{self.names(link)}::{FLOATING_BASE}" if several else FLOATING_BASE
+        self._add_base(link, name, Floating())
+
+    def _fix(self, link: Node) -> None:
+        self._add_base(link, f"{WORLD}_to_{self.names(link)}", Fixed())
+
+    def _add_base(self, link: Node, name: str, joint: JointType) -> None:
+        none = (0.0,) * joint.nv
+        where = link.reader.where(link.element)
+        X, limits = self.frames.relative(self.frames.world, link), Limits.none(joint)
+        name = self.names.new_joint(name)
+        self.joints.append(JointDescription(name, WORLD, self.names(link), joint, X, limits, none, none, where=where))
+
+    def _add_joint(self, one: SdfJoint, is_reversed: bool) -> None:
+        """Describe a joint of the tree.
+
+        If its frame has the origin of the link after it, or any origin is as good, the joint is in the link's axes.
+        """
+        before, after = (one.child, one.parent) if is_reversed else (one.parent, one.child)
+        rotor = self.frames.relative(one.node, after)
+        if one.kind in ("fixed", "prismatic") or tuple(rotor.translation) == (0.0, 0.0, 0.0):
+            turn = self.frames.relative(after, one.node).rotation
+            placement, rotor = self.frames.relative(before, after), Pose.identity()
+        else:
+            turn, placement = _NO_TURN, self.frames.relative(before, one.node)
+        joint = one.make(turn)
+        joint = joint.reversed() if is_reversed and joint.nv else joint
+        self.tree.append(one)
+        self.joints.append(
+            JointDescription(
+                name=self.names(one.node),
+                parent=self.names(before),
+                child=self.names(after),
+                joint=joint,
+                placement=placement,
+                limits=_limits(one, joint),
+                damping=values_of(one.axes, "damping") if one.axes else (0.0,) * joint.nv,
+                friction=values_of(one.axes, "friction") if one.axes else (0.0,) * joint.nv,
+                rotor=rotor,
+                where=one.reader.where(one.element),
+                drive=_drive(one, joint),
+            )
+        )
+
+    def _add_loop(self, one: SdfJoint) -> None:
+        """Describe a joint that closes a loop, between frames "pin_F" on its parent and "pin_M" on its child."""
+        name, where = self.names(one.node), one.reader.where(one.element)
+        F, M = f"{name}_F", f"{name}_M"
+        for mark, link in ((F, one.parent), (M, one.child)):
+            self.marks.append(FrameDescription(mark, self.names(link), self.frames.relative(link, one.node), where))
+        joint = one.make(_NO_TURN)
+        values: dict[str, Any] = {}
+        for key, argument, none in _LOOP_VALUES:
+            stated = values_of(one.axes, key)
+            if len(stated) == joint.nv == joint.nq and any(value != none for value in stated):
+                values[argument] = stated
+        self.constraints.append(ConstraintDescription(LoopJoint(name, joint, M, F, **values), where))
+
+    def _add_gear(self, one: SdfJoint) -> None:
+        """Describe a gearbox: a gear between the hinges that carry its parent and its child on the reference body.
+
+        The angle of its child about its second axis is the negated ratio times that of its parent about its first.
+        """
+        hinges = {frozenset(_ends(joint)): joint for joint in self.tree if joint.kind in ("revolute", "continuous")}
+        pairs = []
+        for link, axis in zip(_ends(one), one.axes, strict=True):
+            hinge = None if one.gear_reference is None else hinges.get(frozenset((one.gear_reference, link)))
+            sign = 0.0 if hinge is None else self._sign(one, axis.direction, hinge)
+            pairs.append((hinge, sign if hinge is None or hinge.child is link else -sign))
+        (first, s1), (second, s2) = pairs
+        name, where = self.names(one.node), one.reader.where(one.element)
+        if first is None or second is None or s1 * s2 == 0.0:
+            message = (
+                f"gearbox {quoted(name)} is not supported yet and is ignored: its parent and its child need hinges"
+            )
+            one.reader.warn(one.element, "UNSUPPORTED", f"{message} about its axes on the gearbox_reference_body")
+            return
+        ratio = -one.gear_ratio * s1 * s2
+        gear = Gear(self.names(second.node), self.names(first.node), ratio, name=name)
+        self.constraints.append(ConstraintDescription(gear, where))
+
+    def _sign(self, gearbox: SdfJoint, direction: Vec3, hinge: SdfJoint) -> float:
+        """Return 1 or -1 for a hinge along a direction of a gearbox or against it, and 0 for any other axis."""
+        turn = self.frames.relative(hinge.node, gearbox.node).rotation
+        a, b = turn @ direction, hinge.axes[0].direction
+        cosine = a.dot(b) / (a.dot(a) * b.dot(b)) ** 0.5
+        return 0.0 if abs(cosine) < 1.0 - _PARALLEL else 1.0 if cosine > 0.0 else -1.0
+
+
+def _ends(joint: SdfJoint) -> tuple[Node, Node]:
+    return joint.parent, joint.child
+
+
+def _limits(one: SdfJoint, joint: JointType) -> Limits:
+    """Return the limits that the axes state; infinite ones for a joint with other coordinates than its axes."""
+    if len(one.axes) != joint.nv:
+        return Limits.none(joint)
+    velocity, effort = values_of(one.axes, "velocity"), values_of(one.axes, "effort")
+    if joint.nq != joint.nv:
+        return replace(Limits.none(joint), velocity=velocity, effort=effort)
+    return Limits(values_of(one.axes, "lower"), values_of(one.axes, "upper"), velocity, effort)
+
+
+def _drive(one: SdfJoint, joint: JointType) -> Drive:
+    stiffness, rest = values_of(one.axes, "stiffness"), values_of(one.axes, "rest")
+    return Drive(
+        stiffness=stiffness if any(stiffness) else (),
+        rest=tuple(joint.integrate(joint.zero(), rest)) if any(rest) and any(stiffness) else (),
+    )
+
+
+_NO_TURN = Rotation.identity()
+_PARALLEL = 1e-6  # difference of the cosine of two axes from 1 that counts as parallel
+_LOOP_VALUES = (
+    ("lower", "lower", -math.inf),
+    ("upper", "upper", math.inf),
+    ("velocity", "velocity_bound", math.inf),
+    ("effort", "effort", math.inf),
+    ("damping", "damping", 0.0),
+    ("friction", "friction", 0.0),
+    ("stiffness", "stiffness", 0.0),
+    ("rest", "rest", 0.0),
+)

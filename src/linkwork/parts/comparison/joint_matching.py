@@ -1,0 +1,301 @@
+"""Matching of the joints of two robots by name, with maps of their configurations and velocities.
+
+Joints of one name may differ in direction, in coordinates (an angle, or its sine and cosine), and in couplings.  A
+configuration of one robot is taken to the other by the motion of each joint from its zero, as seen from the link that
+it carries.  The velocities of matched joints follow from
+
+    S_right v_right = S_left v_left
+
+in the axes of that link.  If the robots have different roots, the link before a joint of one robot may be the link
+after it in the other; the joint is then swapped, and its axis compared with the opposite sign.  A floating link has the
+pose and the twist that it has in the left robot.  Joints that only one robot has stay at zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork.errors import UnknownNameError
+from linkwork.kinematics.algorithms.forward_kinematics import pose
+from linkwork.kinematics.algorithms.jacobians import jacobian
+from linkwork.model.body import WORLD, Body
+from linkwork.model.coordinate_names import names_of
+from linkwork.model.coupled_joints import bounds
+from linkwork.model.tree import Tree
+from linkwork.spatial import Motion, Pose, Vec3
+
+__all__ = ["Names", "Pairing", "axis_at_zero", "neutral_of", "paired"]
+
+_ALIGNED = 0.999  # cosine of the angle of two axes, from which on one is the other or its opposite
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of links, frames, joints, constraints and actuators of the left robot in the right one."""
+
+    left_to_right: Mapping[str, str]
+
+    def right(self, name: str) -> str:
+        """Return the name in the right robot."""
+        return self.left_to_right.get(name, name)
+
+    def left(self, name: str) -> str:
+        """Return the name in the left robot."""
+        return next((key for key, value in self.left_to_right.items() if value == name), name)
+
+    @staticmethod
+    def checked(caller: str, names: Mapping[str, str], left: Tree, right: Tree) -> Names:
+        """Return the names after checks.  Raises UnknownNameError for a name that a robot does not have."""
+        for tree, given in ((left, names.keys()), (right, names.values())):
+            known = _names_in(tree)
+            for name in given:
+                if name not in known:
+                    raise UnknownNameError(f"link, joint or other part of robot {tree.name!r}", name, known).at(
+                        f"{caller}: names"
+                    )
+        return Names(dict(names))
+
+
+def _names_in(tree: Tree) -> dict[str, None]:
+    named: list[Any] = [
+        *tree.frames,
+        *tree.constraints,
+        *tree.force_elements,
+        *tree.actuators,
+        *tree.named_configurations,
+    ]
+    parts = [one.name for one in named]
+    return dict.fromkeys([*parts, *(body.joint_name for body in tree.bodies), *tree.fixed_joints])
+
+
+@dataclass(frozen=True, slots=True)
+class JointPair:
+    """A joint of the left robot, and the same joint of the right robot, by the index of the bodies they carry."""
+
+    left: int
+    right: int
+    by_link: bool  # matched by the link that the joints carry, not by name
+    direction: int  # −1 if one coordinate is the opposite of the other, 1 if it is the same, 0 if neither
+    swapped: bool = False  # True if the link before the joint is the one after it in the other robot
+    floating: str = ""  # if the right joint frees a body in the world, the left name of that body, else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """All joints of two robots, matched, and the velocities u that both have."""
+
+    left: Tree
+    right: Tree
+    pairs: tuple[JointPair, ...]
+    left_only: tuple[int, ...]
+    right_only: tuple[int, ...]
+
+    def random_configurations(self, rng: np.random.Generator) -> tuple[list[float], list[float]]:
+        """Return a random configuration of the left robot, within its limits, and the same of the right robot."""
+        q = np.zeros(self.left.nq)
+        limits = bounds(self.left)
+        shared = {pair.left for pair in self.pairs}
+        for i, body in self.left.stacked():
+            drawn = body.call_joint("random", rng, *limits[i], ())
+            q[self.left.q_slices[i]] = drawn if i in shared else body.call_joint("zero")
+        return self.configurations(q)
+
+    def configurations(self, q: np.ndarray) -> tuple[list[float], list[float]]:
+        """Return a configuration of the left robot that couplings of the right one allow too, and that of the right."""
+        q = np.array(q, dtype=float)
+        for pair, master, sign in self._tied():
+            relation = self.right.bodies[pair.right].coupling
+            assert relation is not None
+            own = self._own(self.left, q, master.left)
+            value = [pair.direction * x for x in relation.q([sign * x for x in own])]
+            q[self.left.q_slices[pair.left]] = value
+        other = np.array(neutral_of(self.right))
+        for pair in self.pairs:
+            body = self.right.bodies[pair.right]
+            if pair.floating:
+                X = body.placement.inv() @ pose(self.left, q.tolist(), pair.floating) @ body.rotor.inv().formed()
+                other[self.right.q_slices[pair.right]] = body.call_joint("configuration_from_pose", X)
+            elif body.coupling is None:
+                own = self._own(self.left, q, pair.left)
+                other[self.right.q_slices[pair.right]] = _moved(self, pair, own)
+        return q.tolist(), other.tolist()
+
+    def velocity_maps(self, q: list[float], other: list[float]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """Return the matrices from common velocities u to those of the left and right robot, and the names of u."""
+        left, right = self.left, self.right
+        tied = {pair.left: (pair, master, sign) for pair, master, sign in self._tied()}
+        shared = {pair.left for pair in self.pairs}
+        free = [i for i, _ in left.stacked() if i in shared and i not in tied]
+        names, columns = names_of(left, "v"), [k for i in free for k in range(left.nv)[left.v_slices[i]]]
+        G = np.zeros((left.nv, len(columns)))
+        G[columns, range(len(columns))] = 1.0
+        for i, (pair, master, sign) in tied.items():
+            relation = right.bodies[pair.right].coupling
+            assert relation is not None
+            follows = left.bodies[master.left].ratio * G[left.v_slices[master.left]]
+            G[left.v_slices[i]] = pair.direction * relation.ratio * sign * follows
+        T = np.zeros((right.nv, len(columns)))
+        for pair in self.pairs:
+            body = right.bodies[pair.right]
+            if pair.floating:
+                J = np.array(jacobian(left, q, pair.floating, expressed_in=pair.floating), dtype=float)
+                S = _columns(body, self._own(right, np.array(other), pair.right))
+                T[right.v_slices[pair.right]] = np.linalg.lstsq(S, J @ G, rcond=None)[0]
+            elif body.coupling is None:
+                follows = left.bodies[pair.left].ratio * G[left.v_slices[pair.left]]
+                values = (
+                    self._own(tree, np.array(x), k) for tree, x, k in ((left, q, pair.left), (right, other, pair.right))
+                )
+                T[right.v_slices[pair.right]] = _rates(self, pair, *values) @ follows
+        return G, T, [names[k] for k in columns]
+
+    def _tied(self) -> list[tuple[JointPair, JointPair, int]]:
+        """Return the pairs whose right joint follows another and whose left one does not: (pair, master, its sign)."""
+        by_right = {pair.right: pair for pair in self.pairs}
+        result = []
+        for pair in self.pairs:
+            relation = self.right.bodies[pair.right].coupling
+            if relation is None or self.left.bodies[pair.left].coupling is not None or not pair.direction:
+                continue
+            master = by_right.get(self.right.joint_index(relation.joint))
+            if master is not None and master.direction and self.left.bodies[master.left].coupling is None:
+                result.append((pair, master, master.direction))
+        return result
+
+    @staticmethod
+    def _own(tree: Tree, q: np.ndarray, i: int) -> list[float]:
+        """Return the configuration of a body's own joint, which may follow another one."""
+        values = [float(x) for x in q[tree.q_slices[i]]]
+        coupling = tree.bodies[i].coupling
+        return values if coupling is None else [float(x) for x in coupling.q(values)]
+
+
+def neutral_of(tree: Tree) -> list[float]:
+    """Return the configuration with every joint at zero."""
+    q = [0.0] * tree.nq
+    for i, body in tree.stacked():
+        q[tree.q_slices[i]] = body.call_joint("zero")
+    return q
+
+
+def paired(left: Tree, right: Tree, names: Names) -> Pairing:
+    """Return the joints of two robots, matched by name, or else by the link that they carry."""
+    by_name = {body.joint_name: i for i, body in enumerate(right.bodies)}
+    found: dict[int, tuple[int, bool]] = {}
+    for i, body in enumerate(left.bodies):
+        j = by_name.get(names.right(body.joint_name))
+        if j is not None:
+            found[i] = j, False
+    taken = {j for j, _ in found.values()}
+    carried = {body.name: j for j, body in enumerate(right.bodies) if j not in taken}
+    for i, body in enumerate(left.bodies):
+        j = carried.get(names.right(body.name))
+        if i not in found and j is not None:
+            found[i] = j, True
+    on_left, on_right = {frame.name: frame.body for frame in left.frames}, {frame.name for frame in right.frames}
+    zero = neutral_of(right)
+    pairs = tuple(
+        _pair(left, right, i, j, by_link, names, on_left, on_right, zero) for i, (j, by_link) in sorted(found.items())
+    )
+    taken = {pair.right for pair in pairs}
+    return Pairing(
+        left,
+        right,
+        pairs,
+        tuple(i for i in range(len(left.bodies)) if i not in found),
+        tuple(j for j in range(len(right.bodies)) if j not in taken),
+    )
+
+
+def joint_map(body: Body, q: list[float]) -> Pose:
+    """Return the pose of a body in its parent at a configuration of its own joint, without coupling."""
+    X: Pose = body.placement @ body.call_joint("X", q)
+    return X @ body.rotor
+
+
+def _moved(pairing: Pairing, pair: JointPair, own: list[float]) -> list[float]:
+    """Return the right joint's configuration for the left joint's own one."""
+    left, right = pairing.left.bodies[pair.left], pairing.right.bodies[pair.right]
+    if pair.direction and (left.joint.nq, right.joint.nq) == (1, 1):
+        return [pair.direction * own[0]]  # keeps full turns
+    if _are_equal(left, right, pair):
+        return own
+    X = joint_map(left, own)
+    zero = joint_map(left, left.call_joint("zero")).inv() @ X
+    X = joint_map(right, right.call_joint("zero")) @ zero
+    inner = right.placement.inv() @ X @ right.rotor.inv().formed()
+    return [float(x) for x in right.call_joint("configuration_from_pose", inner)]
+
+
+def _are_equal(left: Body, right: Body, pair: JointPair) -> bool:
+    """Return True for joints that have the same coordinates: of one type, or of the opposite one if swapped."""
+    return (left.joint.reversed() if pair.swapped else left.joint) == right.joint
+
+
+def _columns(body: Body, own: list[float]) -> np.ndarray:
+    """Return the motion subspace (6, nv) of a body's own joint, in the axes of the body."""
+    S = body.call_joint("S", own)
+    S = S if body.rotor.is_identity else body.rotor.inv() @ S
+    return np.array([column.elements() for column in S.columns], dtype=float).reshape(-1, 6).T
+
+
+def _rates(pairing: Pairing, pair: JointPair, own: list[float], other: list[float]) -> np.ndarray:
+    """Return the matrix from the left joint's own velocities to the right joint's."""
+    left, right = pairing.left.bodies[pair.left], pairing.right.bodies[pair.right]
+    if pair.direction and (left.joint.nv, right.joint.nv) == (1, 1):
+        return np.array([[float(pair.direction)]])
+    if _are_equal(left, right, pair):
+        return np.eye(left.joint.nv)
+    return np.asarray(np.linalg.lstsq(_columns(right, other), _columns(left, own), rcond=None)[0])
+
+
+def axis_at_zero(tree: Tree, i: int, X: Pose) -> tuple[str, np.ndarray] | None:
+    """Return the axis (3,) of a joint of one velocity in the world, and "rad" or "m"; None for other joints.
+
+    X is the pose of the body in the world with all joints at zero.
+    """
+    body = tree.bodies[i]
+    if body.joint.nv != 1:
+        return None
+    own = body.call_joint("zero")
+    (column,) = (Motion.of(list(c)) for c in _columns(body, own).T)
+    unit = body.joint.v_units[0].partition("/")[0]
+    vector = X.rotation @ (column.angular if unit == "rad" else column.linear)
+    array = np.array([*vector], dtype=float)
+    size = float(np.linalg.norm(array))
+    return (unit, array / size) if size > 0.0 else None
+
+
+def _pair(
+    left: Tree,
+    right: Tree,
+    i: int,
+    j: int,
+    by_link: bool,
+    names: Names,
+    on_left: Mapping[str, int],
+    on_right: Collection[str],
+    zero: list[float],
+) -> JointPair:
+    """Return the pair of two joints with the sign of their coordinates, by their axes in the link of the left joint.
+
+    ``on_left`` has the body of each left link, ``on_right`` the right links; ``zero`` is the right zero configuration.
+    """
+    body, other = left.bodies[i], right.bodies[j]
+    link, carried = names.right(body.name), names.left(other.name)
+    if other.parent == WORLD and other.joint.is_floating and body.joint.is_floating and carried in on_left:
+        return JointPair(i, j, by_link, 0, floating=carried)
+    swapped = on_left.get(carried, i) == body.parent != WORLD
+    axes = [axis_at_zero(tree, k, Pose.identity()) for tree, k in ((left, i), (right, j))]
+    if axes[0] is None or axes[1] is None or axes[0][0] != axes[1][0]:
+        return JointPair(i, j, by_link, 0, swapped)
+    axis = axes[1][1]
+    if link != other.name and link in on_right:
+        X = pose(right, zero, other.name, link)
+        axis = np.array([*(X.rotation @ Vec3.of(axis.tolist()))], dtype=float)
+    cosine = float(axes[0][1] @ axis) * (-1.0 if swapped else 1.0)
+    return JointPair(i, j, by_link, 1 if cosine > _ALIGNED else -1 if cosine < -_ALIGNED else 0, swapped)

@@ -1,0 +1,76 @@
+"""`linkwork convert`: the suffix selects the writer; nothing is overwritten or lost in silence."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import linkwork as lw
+from linkwork.cli.commands import convert
+from linkwork.errors import Issue, Location, ModelError
+from linkwork.formats.registry import FORMATS
+from linkwork.parts import Report
+
+LOSS = Issue("UNSUPPORTED", "robots in this format have no loop pin", Location(element="loop[pin\t]"))
+
+
+@pytest.fixture
+def writer(monkeypatch):
+    """A format `.copy`, whose writer copies the robot's URDF file and cannot say one thing."""
+
+    def to_copy(self, path, *, strict=False):
+        if strict:
+            raise ModelError(LOSS)
+        shutil.copy(self.tree.source, path)
+        return Report((LOSS,))
+
+    monkeypatch.setattr(lw.Robot, "to_copy", to_copy, raising=False)
+    monkeypatch.setattr(convert, "WRITERS", {".copy": "to_copy", ".other": "to_nothing"})
+
+
+@pytest.mark.usefixtures("writer")
+def test_files_are_written_and_losses_said(linkwork, tmp_path):
+    out = tmp_path / "arm.copy"
+    ran = linkwork("convert", "double_pendulum", str(out))
+    assert ran.code == 0 and out.read_text() == Path(lw.robots.path("double_pendulum")).read_text()
+    assert "no loop pin [UNSUPPORTED]" in ran.err and "\t" not in ran.err
+    assert ran.out.startswith("double_pendulum: written to") and "; 1 thing not written as stated" in ran.out
+    ran = linkwork("convert", "double_pendulum", str(out))
+    assert ran.code == 2 and "exists already; pass --force to replace it" in ran.err
+    data = json.loads(linkwork("convert", "double_pendulum", str(out), "--force", "--json", "--verify").out)
+    assert data["losses"][0]["code"] == "UNSUPPORTED" and data["verified"]["same"] is True
+
+
+@pytest.mark.usefixtures("writer")
+def test_what_cannot_be_written(linkwork, tmp_path):
+    out = tmp_path / "strict.copy"
+    ran = linkwork("convert", "double_pendulum", str(out), "--strict")
+    assert ran.code == 1 and "is not written:" in ran.err and "no loop pin" in ran.err and not out.exists()
+    for name, said in (
+        ("arm.other", "no format to write has the suffix '.other'; formats are .copy"),
+        ("nosuch/arm.copy", "the folder does not exist"),
+        ("", "no format to write"),
+    ):
+        ran = linkwork("convert", "double_pendulum", str(tmp_path / name))
+        assert ran.code == 2 and said in ran.err
+    ran = linkwork("convert", "double_pendulum", str(out), "--to-loops", str(tmp_path / "loops.json"))
+    assert ran.code == 2 and "--to-loops: files like" in ran.err
+    (tmp_path / "folder.copy").mkdir()
+    assert linkwork("convert", "double_pendulum", str(tmp_path / "folder.copy"), "--force").code == 2
+    assert linkwork("convert", "nosuch", str(out)).code == 3 and not out.exists()
+
+
+def test_the_formats_that_are_written(linkwork, tmp_path):
+    """Every writer that `Robot` has writes a file that is read as the same mechanism; JSON says everything."""
+    read = {suffix for one in FORMATS for suffix in one.suffixes} | {".xml"}
+    for suffix, name in convert.WRITERS.items():
+        if hasattr(lw.Robot, name) and suffix in read:
+            file = str(tmp_path / f"arm{suffix}")
+            ran = linkwork("convert", "arm7_gripper", file, "--verify", "--json", "--force")
+            data = json.loads(ran.out)
+            groups = {one["group"] for one in data["verified"]["differences"]}
+            assert groups.isdisjoint({"inertias", "poses", "dynamics", "names"}), ran.out
+            assert ran.code == (1 if groups else 0) and (suffix != ".json" or not groups)

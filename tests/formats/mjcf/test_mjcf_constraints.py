@@ -1,0 +1,173 @@
+"""Equality constraints, tendons and contact pairs of MJCF."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.constraints import Ball, Coupling, PolynomialCoupling, Weld
+
+mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
+pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
+
+from benchmarks.mjcf_comparison import deviations  # noqa: E402
+
+BODIES = """<worldbody>
+  <body name="a" pos=".1 .2 .3" euler="10 20 30"><freejoint/><geom size=".1"/>
+  <site name="s" pos=".1 .2 .3" euler="30 0 0"/>
+    <body name="b" pos=".2 0 0"><joint name="h1" ref="20"/><geom size=".1" pos=".1 0 0"/>
+    <site name="t" pos=".3 .1 0" euler="0 50 0"/>
+      <body name="c" pos=".2 0 0"><joint name="h2" axis="0 1 0" ref="-10"/><geom size=".1" pos=".1 0 0"/>
+        <body name="d" pos=".2 0 0"><joint name="l" type="slide" ref=".1"/><geom size=".1"/></body></body></body>
+        </body>
+  <body name="e"><joint name="m" type="slide" axis="1 0 0"/><geom size=".1"/><body name="f" pos=".2 0 0">
+  <geom size=".1"/></body></body>
+</worldbody>"""
+
+EQUALITIES = {
+    '<connect name="x" body1="c" anchor=".1 .2 .3"/>': Ball,
+    '<connect name="x" body1="c" body2="e" anchor=".1 .2 .3"/>': Ball,
+    '<connect name="x" site1="s" site2="t"/>': Ball,
+    '<weld name="x" body1="d"/>': Weld,
+    '<weld name="x" body1="d" body2="e" anchor=".1 .2 .3" torquescale="2" relpose="1 2 3 4 5 6 7"/>': Weld,
+    '<weld name="x" site1="t" site2="s" torquescale=".5"/>': Weld,
+    '<joint name="x" joint1="h1"/>': Coupling,
+    '<joint name="x" joint1="l" polycoef=".3"/>': Coupling,
+    '<joint name="x" joint1="h1" joint2="h2"/>': Coupling,
+    '<joint name="x" joint1="l" joint2="h2" polycoef=".1 -2 0 0 0"/>': Coupling,
+    '<joint name="x" joint1="l" joint2="h2" polycoef=".1 -2 3 4 5"/>': PolynomialCoupling,
+    '<joint name="x" joint1="h2" joint2="h1" polycoef="0 0 1"/>': PolynomialCoupling,
+    '<tendon name="x" tendon1="t1" polycoef=".2"/>': Coupling,
+    '<tendon name="x" tendon1="t1" tendon2="t2" polycoef=".2 3"/>': Coupling,
+}
+TENDONS = """<tendon><fixed name="t1"><joint joint="h1" coef="2"/><joint joint="l" coef="-3"/></fixed>
+<fixed name="t2"><joint joint="h2" coef="1.5"/><joint joint="l" coef="1"/></fixed></tendon>"""
+
+
+def read(text, **options):
+    return lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(f"<mujoco>{text}</mujoco>"), **options)
+
+
+def test_residuals_are_those_of_mujoco():
+    for line, kind in EQUALITIES.items():
+        model = mujoco.MjModel.from_xml_string(f"<mujoco>{BODIES}{TENDONS}<equality>{line}</equality></mujoco>")
+        robot = lw.Robot.from_mujoco(model)
+        assert [type(one) for one in robot.constraints] == [kind], line
+        assert not robot.report.repairs, line
+        found = deviations(robot.tree, model, count=5)
+        assert found["equality"] < 1e-12, (line, found)
+        changed = robot.without_constraints("x").tree
+        assert deviations(changed, model, count=1)["equality"] == 0.0  # nothing is compared without the constraint
+
+
+def test_rows_and_bias_of_polynomial_couplings():
+    robot = read(f'{BODIES}<equality><joint name="x" joint1="l" joint2="h2" polycoef=".1 -2 3 4 5"/></equality>')
+    coupling = robot.constraints["x"]
+    assert coupling.coefficients == (0.1, -2.0, 3.0, 4.0, 5.0) and coupling.unit == "m"
+    assert (coupling.a_reference, coupling.b_reference) == (0.1, pytest.approx(np.radians(-10.0)))
+    q = robot.random_configuration(seed=3)
+    x = q[robot.joint("h2").q_slice][0] - coupling.b_reference
+    error = q[robot.joint("l").q_slice][0] - 0.1 - (0.1 - 2.0 * x + 3.0 * x**2 + 4.0 * x**3 + 5.0 * x**4)
+    np.testing.assert_allclose(robot.constraint_error(q), [error], rtol=1e-13)
+
+
+def test_linear_relations_are_mimics_too():
+    lines = """<joint joint1="h1" joint2="h2" polycoef=".2 -3"/><joint joint1="h2" joint2="h1"/>
+    <joint joint1="l" joint2="h1" polycoef="0 .1"/>
+    <connect body1="d" body2="e" anchor="0 0 0"/>"""
+    free, coupled = (read(f"{BODIES}<equality>{lines}</equality>", mimic=x) for x in ("free", "coupled"))
+    assert len(free.constraints) == 4 and free.nv == 10 and not free.report.repairs
+    assert "MIMIC_FREE" not in [issue.code for issue in free.report.warnings]
+    assert (free.joint("h1").mimic.joint, free.joint("h2").mimic, free.joint("l").mimic.joint) == ("h2", None, "h2")
+    assert [one.name for one in coupled.constraints] == ["equality1", "equality3"] and coupled.nv == 8
+    q = coupled.random_configuration(seed=1)
+    x = q[coupled.joint("h2").q_slice][0]
+    X = free.pose({"h1": np.radians(20.0) + 0.2 - 3.0 * (x + np.radians(10.0)), "h2": x}, "c", relative_to="a")
+    np.testing.assert_allclose(coupled.pose(q, "c", relative_to="a"), X, atol=1e-14)
+    maps = lw.formats.MujocoCoordinates(coupled, mujoco.MjModel.from_xml_string(f"<mujoco>{BODIES}</mujoco>"))
+    np.testing.assert_allclose(maps.q(maps.qpos(q)), q)
+
+
+def test_what_does_not_act_is_noted():
+    lines = """<weld name="off" body1="a" active="false"/><weld name="within" body1="e" body2="f"/>"""
+    robot = read(f"{BODIES}<equality>{lines}</equality>")
+    assert not robot.constraints and not robot.report.repairs
+    messages = [issue.message for issue in robot.report.warnings]
+    assert any("'off': it is not active" in text for text in messages)
+    assert any("'within' connects parts of one rigid body" in text for text in messages)
+    robot = read(f'<option><flag equality="disable"/></option>{BODIES}<equality><weld body1="a"/></equality>')
+    assert not robot.constraints
+
+
+def test_tendons_are_taken_or_named():
+    sites = '<site name="u"/></body></worldbody>'
+    world = BODIES.replace("</body>\n</worldbody>", sites)
+    spatial = '<tendon><spatial name="rope"{}><site site="s"/><site site="u"/></spatial></tendon>'
+    for more, code, what in (
+        ("", "IGNORED", "is not taken"),
+        (' range="0 1" limited="true"', "UNSUPPORTED", "its limits are not taken"),
+        (' stiffness="3" springlength="1 2"', "UNSUPPORTED", "its stiffness is not taken"),
+        (' stiffness="3" frictionloss="1"', "UNSUPPORTED", "its friction is not taken"),
+    ):
+        (issue,) = (x for x in read(world + spatial.format(more)).report.warnings if "rope" in x.message)
+        assert issue.code == code and what in issue.message, more
+    fixed = TENDONS.replace('"t1"', '"t1" stiffness="2" frictionloss="1" limited="true" range="0 1"')
+    robot = read(BODIES + fixed)
+    (issue,) = robot.report.repairs
+    assert issue.message == "fixed tendon 't1': its stiffness, friction and limits are not taken"
+    with pytest.raises(lw.errors.ModelError, match="its stiffness, friction and limits"):
+        read(BODIES + fixed, strict=True)
+    ropes = '<equality><tendon tendon1="rope"/></equality>'
+    assert any("spatial tendons" in x.message for x in read(world + spatial.format("") + ropes).report.repairs)
+
+
+def test_tendons_between_two_sites_are_springs():
+    world = BODIES.replace("</body>\n</worldbody>", '<site name="u"/></body></worldbody>')
+    tendon = (
+        '<tendon><spatial name="rope" stiffness="30" damping="4"{}><site site="t"/><site site="u"/></spatial></tendon>'
+    )
+    for more in ("", ' springlength=".3"'):
+        model = mujoco.MjModel.from_xml_string(f"<mujoco>{world}{tendon.format(more)}</mujoco>")
+        robot = lw.Robot.from_mujoco(model)
+        spring = robot.force_elements["rope"]
+        assert (spring.a, spring.b, spring.stiffness, spring.damping) == (
+            "t",
+            "u",
+            30.0,
+            4.0,
+        ) and not robot.report.repairs
+        assert deviations(robot.tree, model, count=3)["passive"] < 1e-12
+
+
+LEGS = """<worldbody><geom type="plane" size="1 1 1"/>
+  <body name="trunk"><freejoint/><geom size=".1"/>
+    <body name="thigh"><joint name="x"/><joint name="y" axis="0 1 0"/><geom size=".1"/>
+      <body name="shin"><joint/><geom size=".1"/><body name="foot"><geom size=".1"/></body></body></body>
+    <body name="arm"><joint/><geom size=".1" contype="2" conaffinity="4"/><body name="hand"><joint/>
+    <geom size=".1" contype="0" conaffinity="0"/></body></body>
+  </body></worldbody>"""
+
+
+def pairs_of_mujoco(model):
+    """Pairs of bodies whose geoms MuJoCo reports in contact, with all of them in one place."""
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    bodies = model.geom_bodyid[data.contact.geom]
+    return {frozenset(model.body(i).name for i in pair) for pair in bodies}
+
+
+@pytest.mark.parametrize(
+    "contact",
+    [
+        "",
+        '<contact><exclude body1="trunk" body2="shin"/></contact>',
+        '<contact><pair geom1="t" geom2="k"/><pair geom1="t" geom2="h"/></contact>',
+    ],
+)
+def test_the_checked_pairs_are_those_of_mujoco(contact):
+    text = LEGS.replace('<freejoint/><geom size=".1"/>', '<freejoint/><geom name="t" size=".1"/>')
+    text = text.replace('axis="0 1 0"/><geom', 'axis="0 1 0"/><geom name="k"').replace(
+        'contype="0"', 'name="h" contype="0"'
+    )
+    model = mujoco.MjModel.from_xml_string(f"<mujoco>{text}{contact}</mujoco>")
+    robot = lw.Robot.from_mujoco(model)
+    assert {frozenset(pair) for pair in robot.collision_pairs} == pairs_of_mujoco(model)

@@ -1,0 +1,183 @@
+"""MJCF files: which files are opened, what errors say, and what the report names."""
+
+import os
+import struct
+import subprocess
+import sys
+
+import pytest
+
+import linkwork as lw
+from linkwork.errors import ModelError
+
+mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
+
+BODY = '<worldbody><body name="rod"><joint name="hinge"/><geom size=".1"/></body></worldbody>'
+
+
+def written(folder, name, text):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_the_content_decides(tmp_path):
+    path = written(tmp_path, "robot.xml", f'<mujoco model="rig">{BODY}</mujoco>')
+    robot = lw.load(path)
+    assert robot.name == "rig" and robot == lw.load(str(path), format="mjcf")
+    assert lw.load(written(tmp_path, "two.mjcf", f"<mujoco>{BODY}</mujoco>")).name == "two"
+    with pytest.raises(ModelError, match="WRONG_FORMAT"):
+        lw.load(written(tmp_path, "robot.urdf", f"<mujoco>{BODY}</mujoco>"))
+    with pytest.raises(ModelError, match=r"Robot.from_mujoco\(mujoco.MjModel.from_binary_path"):
+        lw.load(written(tmp_path, "robot.mjb", "binary"))
+    with pytest.raises(TypeError, match="load: continuous: an MJCF file"):
+        lw.load(path, continuous="sincos")
+
+
+def test_included_files_are_read(tmp_path):
+    written(tmp_path, "parts/bodies.xml", '<mujoco><include file="more.xml"/><worldbody/></mujoco>')
+    written(tmp_path, "parts/more.xml", f"<mujoco>{BODY}</mujoco>")
+    path = written(tmp_path, "main.xml", '<mujoco><include file="parts/bodies.xml"/></mujoco>')
+    robot = lw.load(path)
+    assert robot.frames == ("world", "rod") and robot.gravity.tolist() == [0.0, 0.0, -9.81]
+
+
+def test_files_outside_of_the_folder_are_not_opened(tmp_path):
+    outside = written(tmp_path, "outside/bodies.xml", f"<mujoco>{BODY}</mujoco>")
+    written(tmp_path, "outside/wood.png", "no picture")
+    folder = tmp_path / "model"
+    folder.mkdir()
+    os.symlink(outside, folder / "link.xml")
+    texts = (
+        '<include file="../outside/bodies.xml"/>',
+        '<include file="link.xml"/>',
+        f'<include file="{outside}"/>',
+        '<asset><model name="m" file="../outside/bodies.xml"/></asset>',
+        '<asset><texture name="t" type="2d" file="../outside/wood.png"/></asset>',
+        '<compiler texturedir="../outside"/><asset><texture name="t" type="2d" file="wood.png"/></asset>',
+        '<compiler assetdir="../outside"/><asset><hfield name="t" file="wood.png"/></asset>',
+    )
+    for text in texts:
+        with pytest.raises(ModelError) as caught:
+            lw.load(written(folder, "main.xml", f"<mujoco>{text}</mujoco>"))
+        assert {issue.code for issue in caught.value.issues} == {"PATH_ESCAPE"}, text
+        assert caught.value.line == 1 and "package_dirs=" in str(caught.value.hint)
+    for roots in ([outside.parent], {"any": str(outside.parent)}):
+        assert lw.load(written(folder, "main.xml", f"<mujoco>{texts[0]}</mujoco>"), package_dirs=roots).frames == (
+            "world",
+            "rod",
+        )
+
+
+def test_files_that_would_exhaust_the_compiler_are_refused(tmp_path):
+    text = """<mujoco><asset><model name="m" file="{}"/></asset>
+      <worldbody><attach model="m" body="b" prefix="p"/></worldbody></mujoco>"""
+    written(tmp_path, "b.xml", text.format("a.xml"))
+    with pytest.raises(ModelError, match=r"nested in a cycle: '(a|b)\.xml', '(a|b)\.xml' \[CYCLE\]"):
+        lw.load(written(tmp_path, "a.xml", text.format("b.xml")))
+    for k in range(70):
+        written(tmp_path, f"{k}.xml", f'<mujoco><include file="{k + 1}.xml"/></mujoco>')
+    with pytest.raises(ModelError, match="nested more than 64 deep"):
+        lw.load(tmp_path / "0.xml")
+    start = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1 << 16, 1 << 16)
+    (tmp_path / "vast.png").write_bytes(start)
+    texture = '<mujoco><asset><texture name="t" type="2d" file="vast.png"/></asset></mujoco>'
+    with pytest.raises(ModelError, match="65536 x 65536 pixels"):
+        lw.load(written(tmp_path, "vast.xml", texture))
+
+
+def test_errors_name_the_file_the_line_and_the_element(tmp_path):
+    cases = {
+        "\n\n<worldbod/>": (3, "Schema violation"),
+        '\n<worldbody><body name="b"><joint/></body></worldbody>': (2, "mass and inertia of moving bodies"),
+        '\n<worldbody><body><geom type="mesh" mesh="m"/></body></worldbody>': (2, "mesh 'm' not found"),
+        '<asset><mesh name="m" file="gone.stl"/></asset>': (None, "gone.stl"),
+        "<worldbody>\n<body>": (2, "mismatched tag"),
+        '<!DOCTYPE x [<!ENTITY a "b">]>': (1, "not well-formed"),
+        '<worldbody><replicate count="1000"><replicate count="1000"/></replicate></worldbody>': (1, "1000000 copies"),
+        '<asset><hfield name="h" nrow="100000" ncol="2" size="1 1 1 1"/></asset>': (1, "nrow: '100000'"),
+        '\n<worldbody><body><joint axis="1 Inf 0"/></body></worldbody>': (
+            2,
+            "axis: expected finite numbers, got '1 Inf 0'",
+        ),
+        '<worldbody><body><geom size="1e400"/></body></worldbody>': (1, "size: expected finite numbers, got '1e400'"),
+        f"{'<worldbody>' * 600}": (1, "nested more than 500 deep"),
+        '<worldbody><body name="b"><joint/><geom name="g" size="1e30"/></body></worldbody>': (1, "at most 1e"),
+    }
+    for text, (line, message) in cases.items():
+        path = written(tmp_path, "main.xml", f"<mujoco>{text}</mujoco>")
+        with pytest.raises(ModelError) as caught:
+            lw.load(path)
+        assert message in str(caught.value), text
+        line = line if "COMPILER" not in str(caught.value) or "line" in caught.value.message else None
+        assert caught.value.file == str(path) and caught.value.line == line, (text, str(caught.value))
+    for data, code in ((b"", "XML_EMPTY"), (b"<mujoco/>\0", "XML_SYNTAX"), (b"<mujoco>\xff</mujoco>", "XML_ENCODING")):
+        path.write_bytes(data)
+        with pytest.raises(ModelError) as caught:
+            lw.load(path, format="mjcf")
+        assert caught.value.code in (code, "WRONG_FORMAT")
+    with pytest.raises(FileNotFoundError):
+        lw.load(tmp_path / "gone.xml")
+
+
+def test_values_that_no_robot_has_are_errors():
+    model = mujoco.MjModel.from_xml_string(f"<mujoco>{BODY}</mujoco>")
+    for field, value in (
+        ("body_mass", float("nan")),
+        ("body_pos", 1e300),
+        ("qpos0", float("nan")),
+        ("dof_damping", -1.0),
+    ):
+        changed = mujoco.MjModel.from_xml_string(f"<mujoco>{BODY}</mujoco>")
+        getattr(changed, field)[-1] = value
+        with pytest.raises(ModelError):
+            lw.Robot.from_mujoco(changed)
+    model.opt.gravity[2] = float("inf")
+    with pytest.raises(ModelError):
+        lw.Robot.from_mujoco(model)
+
+
+def test_the_report_names_what_is_not_taken(tmp_path):
+    text = """<mujoco><option density="1000" wind="1 0 0"/><custom><numeric name="kept" data="1"/></custom>
+      <worldbody><light name="lamp"/><camera name="eye"/>
+      <body name="rod" gravcomp="1">
+        <joint name="hinge"/><geom size=".1"/></body></worldbody></mujoco>"""
+    path = written(tmp_path, "rod.xml", text)
+    with pytest.warns(lw.errors.ModelWarning):
+        robot = lw.load(path)
+    named = {(issue.code, issue.message) for issue in robot.report.warnings}
+    assert ("IGNORED", "lights are not taken: 'lamp'") in named and ("IGNORED", "cameras are not taken: 'eye'") in named
+    assert ("IGNORED", "custom numbers are not taken: 'kept'") in named
+    repairs = [issue.message for issue in robot.report.repairs]
+    assert len(repairs) == 2 and "gravcomp" in repairs[0] and "density 1000 kg/m³" in repairs[1]
+    with pytest.raises(ModelError) as caught:
+        lw.load(path, strict=True)
+    assert [issue.code for issue in caught.value.issues] == ["UNSUPPORTED"] * 2
+
+
+def test_findings_have_the_line_of_a_named_element(tmp_path):
+    joint = '<joint name="hinge" type="ball" limited="true" range="0 30"/>'
+    path = written(
+        tmp_path, "rod.xml", "<mujoco>\n" + BODY.replace('<joint name="hinge"/>', f"\n  {joint}") + "</mujoco>"
+    )
+    with pytest.warns(lw.errors.ModelWarning):
+        (issue,) = lw.load(path).report.repairs
+    assert (issue.where.file, issue.where.line, issue.where.column) == (str(path), 3, 3)
+    assert issue.where.element == "mujoco/body[rod]/joint[hinge]"
+
+
+def test_nothing_is_written_or_imported(tmp_path):
+    """Warnings of MuJoCo are in the report, the folder stays as it is, and linkwork itself imports no mujoco."""
+    path = written(tmp_path, "model.xml", f'<mujoco><compiler settotalmass="3"/>{BODY}</mujoco>')
+    code = f"""
+import sys, warnings
+import linkwork as lw
+assert "mujoco" not in sys.modules
+lw.load("arm7")
+assert "mujoco" not in sys.modules
+robot = lw.load({str(path)!r})
+print(len(robot.report.warnings))
+"""
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stderr == "" and os.listdir(tmp_path) == ["model.xml"]

@@ -1,0 +1,114 @@
+"""Files that a robot's file names are searched in the allowed folders, and nothing is used outside of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from linkwork._util.file_search import FileSearchError
+from linkwork.errors import Location
+from linkwork.formats.resource_paths import ENVIRONMENT, resource_paths, search_issue
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A package "arm" with a robot's file in its folder robots, a model "hand" beside it, and a secret outside."""
+    for file in (
+        "ws/arm/package.xml",
+        "ws/arm/robots/arm.sdf",
+        "ws/arm/robots/near.stl",
+        "ws/arm/meshes/link 1.stl",
+        "ws/arm/meshes/100%25.stl",
+        "ws/hand/model.config",
+        "ws/hand/model.sdf",
+        "prefix/share/base/base.sdf",
+        "secret.stl",
+    ):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("")
+    return tmp_path
+
+
+def found(home: Path, name: str, environment: dict[str, str] | None = None, **options) -> str:
+    search = resource_paths(home / "ws/arm/robots/arm.sdf", environment=environment or {}, **options)
+    return Path(os.path.realpath(search.find(name))).relative_to(os.path.realpath(home)).as_posix()
+
+
+def code(home: Path, name: str, environment: dict[str, str] | None = None, **options) -> str:
+    with pytest.raises(FileSearchError) as caught:
+        found(home, name, environment, **options)
+    assert "secret" not in name or "was not found" not in str(caught.value)
+    return caught.value.code
+
+
+def test_names_are_found_beside_the_file_and_in_its_package(home: Path):
+    for name in ("near.stl", "./near.stl", "file://near.stl", "package://arm/robots/near.stl", "../robots/near.stl"):
+        assert found(home, name) == "ws/arm/robots/near.stl", name
+    absolute = (home / "ws/arm/robots/near.stl").as_posix()
+    for name in (absolute, f"file://{absolute}", f"file://localhost{absolute}", "MODEL://arm/robots/near.stl"):
+        assert found(home, name) == "ws/arm/robots/near.stl", name
+    assert found(home, "package://arm/meshes/link%201.stl") == "ws/arm/meshes/link 1.stl"
+    assert found(home, "package://arm/meshes/100%25.stl") == "ws/arm/meshes/100%25.stl"
+    assert found(home, "../meshes/link 1.stl") == "ws/arm/meshes/link 1.stl"  # inside the package
+
+
+def test_packages_are_found_in_given_folders_and_those_of_the_environment(home: Path):
+    assert code(home, "model://hand") == "PACKAGE_UNKNOWN"
+    for given in (home / "ws", [home / "ws"], {"hand": home / "ws/hand"}):
+        assert found(home, "model://hand/model.sdf", package_dirs=given) == "ws/hand/model.sdf"
+    assert found(home, "package://other/model.sdf", package_dirs={"other": home / "ws/hand"}) == "ws/hand/model.sdf"
+    assert found(home, "package://hand", package_dirs=[home / "ws/hand"]) == "ws/hand"
+    for variable, inside in ENVIRONMENT.items():
+        entries = os.pathsep.join(["relative", "/none", "", str(home / "ws"), str(home / "prefix")])
+        if inside:
+            assert found(home, "package://base/base.sdf", {variable: entries}) == "prefix/share/base/base.sdf"
+        else:
+            assert found(home, "model://hand", {variable: entries}) == "ws/hand"
+            assert found(home, "hand/model.sdf", {variable: entries}) == "ws/hand/model.sdf"
+    search = resource_paths(None, [home / "ws"], {})
+    assert search.package("hand") == str(home / "ws" / "hand")
+    with pytest.raises(FileSearchError, match=r"package 'hnd' was not found; paths searched"):
+        search.package("hnd")
+    with pytest.raises(FileSearchError, match=r"'a.stl' was not found: there are no folders to search"):
+        resource_paths(None, None, {}).find("a.stl")
+    with pytest.raises(ValueError, match=r"load: package_dirs: .* is not a folder"):
+        resource_paths(None, [home / "none"], {})
+
+
+def test_row_57_nothing_is_found_outside(home: Path):
+    os.symlink(home / "secret.stl", home / "ws/arm/robots/link.stl")
+    os.symlink(home, home / "ws/arm/robots/up")
+    secret = (home / "secret.stl").as_posix()
+    for name in (
+        *("../../../secret.stl", "./../../../secret.stl", secret, f"file://{secret}", "link.stl", "up/secret.stl"),
+        *("package://arm/../../secret.stl", "package://arm/%2e%2e/%2E%2E/secret.stl", "model://../secret.stl"),
+        *("file://..%2f..%2f..%2fsecret.stl", "package://arm/robots/up/secret.stl", "package://%2e%2e/secret.stl"),
+        *(
+            "\\\\server\\share\\secret.stl",
+            "//server/secret.stl",
+            "C:\\secret.stl",
+            "c:/secret.stl",
+            "file:///C:/secret.stl",
+        ),
+    ):
+        assert code(home, name) == "PATH_ESCAPE", name
+    for name in ("package://arm/%2e%2e/%2e%2e/secret.stl", "../../../secret.stl"):
+        assert found(home, name, package_dirs=[home]) == "secret.stl"  # a folder that is given
+    assert code(home, "package://..\\secret.stl/x") == "PATH_ESCAPE"
+
+
+def test_rows_56_58_and_59_say_what_is_wrong(home: Path):
+    for name in ("http://a/b.stl", "https://a/b.stl", "ftp://a", "x://y", "data://text"):
+        assert code(home, name) == "URI_SCHEME", name
+    for name in ("", "  ", "a\0b", "a%00b", "\ud800", "package:///a.stl"):
+        assert code(home, name) == "BAD_NAME", name
+    with pytest.raises(FileSearchError) as caught:
+        found(home, "near.stlx", package_dirs=[home / "ws"])
+    issue = search_issue(caught.value, Location("arm.sdf", 3), "MESH_MISSING")
+    assert issue.code == "MESH_MISSING" and "package_dirs" in str(issue.hint)
+    assert str(home / "ws/arm/robots/near.stlx") in issue.message and str(home / "ws/near.stlx") in issue.message
+    with pytest.raises(FileSearchError) as caught:
+        found(home, "package://hnad/a.stl", package_dirs=[home / "ws"])
+    assert caught.value.code == "PACKAGE_UNKNOWN" and caught.value.hint == "did you mean 'hand'?"

@@ -1,0 +1,112 @@
+"""Robots written as SDF are the robots of their URDF: links, joints, limits, drives, shapes and mass matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from linkwork import robots
+from linkwork.formats import parse_sdf, read_urdf
+from linkwork.joints import Fixed, Prismatic
+from linkwork.model.description import Description, JointDescription, LinkDescription
+from linkwork.model.tree_builder import build_tree
+from linkwork.robot_table import ROBOT
+from linkwork.shapes import Box, Cylinder, Shape, Sphere
+from linkwork.spatial import Pose
+
+NAMES = [name for name in robots.names() if "#" not in name and robots.path(name).stat().st_size < 60_000]
+
+
+def numbers(values) -> str:
+    return " ".join(repr(float(x)) for x in values)
+
+
+def pose(X: Pose, frame: str = "") -> str:
+    """A pose by its quaternion (x, y, z, w), from the rotation's matrix."""
+    R = np.reshape(X.elements(), (4, 4))[:3, :3]
+    squares = np.array([1.0 + np.trace(R), *(1.0 - np.trace(R) + 2.0 * np.diag(R))])  # 4 w², 4 x², ...
+    k = int(np.argmax(squares))
+    sums = np.array(
+        [
+            [squares[0], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+            [0.0, squares[1], R[1, 0] + R[0, 1], R[0, 2] + R[2, 0]],
+            [0.0, 0.0, squares[2], R[2, 1] + R[1, 2]],
+            [0.0, 0.0, 0.0, squares[3]],
+        ]
+    )
+    row = (sums + np.triu(sums, 1).T)[k]
+    w, x, y, z = row / np.linalg.norm(row)
+    relative = f' relative_to="{frame}"' if frame else ""
+    return f'<pose rotation_format="quat_xyzw"{relative}>{numbers((*X.translation, x, y, z, w))}</pose>'
+
+
+def shape(one: Shape) -> str:
+    match one:
+        case Box(size):
+            return f"<box><size>{numbers(size)}</size></box>"
+        case Cylinder(radius, length):
+            return f"<cylinder><radius>{radius!r}</radius><length>{length!r}</length></cylinder>"
+        case Sphere(radius):
+            return f"<sphere><radius>{radius!r}</radius></sphere>"
+    return "<empty/>"
+
+
+def link(one: LinkDescription, before: str) -> Iterator[str]:
+    yield f'<link name="{one.name}"><pose relative_to="{before}"/>'
+    I = one.inertia
+    center = I.moment * (1.0 / I.mass) if I.mass else I.moment
+    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    moments = zip(names, I.shifted(-center).about.elements(), strict=True)
+    yield f"<inertial><pose>{numbers((*center, 0, 0, 0))}</pose><mass>{I.mass!r}</mass><inertia>"
+    yield "".join(f"<{name}>{value!r}</{name}>" for name, value in moments) + "</inertia></inertial>"
+    for i, geometry in enumerate(one.collisions):
+        yield f'<collision name="c{i}">{pose(geometry.origin)}<geometry>{shape(geometry.shape)}</geometry></collision>'
+    yield "</link>"
+
+
+def joint(one: JointDescription) -> Iterator[str]:
+    kind = "fixed" if isinstance(one.joint, Fixed) else "prismatic" if isinstance(one.joint, Prismatic) else "revolute"
+    yield f'<joint name="j:{one.name}" type="{kind}">{pose(one.placement, one.parent)}'
+    yield f"<parent>{one.parent}</parent><child>{one.child}</child>"
+    if kind != "fixed":
+        limits = ("lower", "upper", "velocity", "effort")
+        yield f"<axis><xyz>{numbers(one.joint.axis)}</xyz><limit>"  # type: ignore[attr-defined]
+        yield "".join(f"<{name}>{getattr(one.limits, name)[0]!r}</{name}>" for name in limits)
+        yield f"</limit><dynamics><damping>{one.damping[0]!r}</damping><friction>{one.friction[0]!r}</friction>"
+        yield f"<spring_stiffness>{sum(one.drive.stiffness)!r}</spring_stiffness></dynamics></axis>"
+    yield "</joint>"
+
+
+def sdf(robot: Description) -> str:
+    carriers = {one.child: f"j:{one.name}" for one in robot.joints}
+    parts = [line for one in robot.links for line in link(one, carriers.get(one.name, "__model__"))]
+    parts += [line for one in robot.joints for line in joint(one)]
+    (root,) = (one.name for one in robot.links if one.name not in carriers)
+    parts.append(f'<joint name="j:" type="fixed"><parent>world</parent><child>{root}</child></joint>')
+    return f'<sdf version="1.9"><model name="{robot.name}">{"".join(parts)}</model></sdf>'
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_robots_are_those_of_their_urdf(name: str):
+    robot = read_urdf(robots.path(name))
+    types = {type(one.joint).__name__ for one in robot.joints}
+    if not types <= {"Fixed", "Prismatic", "Revolute"} or any(one.name == "world" for one in robot.links):
+        pytest.skip("it has joints that SDF does not have")
+    ours, theirs = build_tree(parse_sdf(sdf(robot), strict=True)), build_tree(robot)
+    assert [body.name for body in ours.bodies] == [body.name for body in theirs.bodies]
+    assert [f"j:{body.joint_name}" for body in theirs.bodies] == [body.joint_name for body in ours.bodies]
+    for one, other in zip(ours.bodies, theirs.bodies, strict=True):
+        assert (one.limits, one.damping, one.friction) == (other.limits, other.damping, other.friction)
+        assert one.drive.stiffness == other.drive.stiffness and one.rotor.is_identity
+        np.testing.assert_allclose([*one.joint.axis], [*other.joint.axis], atol=1e-15)  # type: ignore[attr-defined]
+        np.testing.assert_allclose(one.placement.elements(), other.placement.elements(), rtol=0.0, atol=1e-15)
+    for one, other in zip(ours.frames[1:], theirs.frames, strict=True):
+        shapes = [geometry.shape for geometry in other.collisions if shape(geometry.shape) != "<empty/>"]
+        assert one.name == other.name and [geometry.shape for geometry in one.collisions] == shapes
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, theirs.nq).tolist()
+    M, expected = (
+        np.array([[*row] for row in ROBOT["mass_matrix"].compute(x, q)], dtype=float) for x in (ours, theirs)
+    )
+    np.testing.assert_allclose(M, expected, rtol=1e-13, atol=1e-13 * np.abs(expected).max(initial=1.0))

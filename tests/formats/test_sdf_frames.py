@@ -1,0 +1,137 @@
+"""Frames of SDF beside libsdformat: poses of links and frames, joints and their axes, inertias.
+
+The folder sdf has files that cover what SDF says of frames, and in resolved what libsdformat 12.3 makes of them.  To
+make these figures anew, with libsdformat-dev installed:
+
+    cd tests/formats/sdf
+    g++ -O1 -std=c++17 resolve_sdf.cpp -o resolve_sdf $(pkg-config --cflags --libs sdformat12)
+    for file in *.sdf; do ./resolve_sdf models $file > resolved/${file%.sdf}.json; done
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork.constraints import LoopJoint
+from linkwork.formats import read_sdf
+from linkwork.joints import Fixed, Floating
+from linkwork.model.body import WORLD
+from linkwork.model.tree import Tree
+from linkwork.model.tree_builder import build_tree
+from linkwork.robot_table import ROBOT
+from linkwork.spatial import Pose
+
+HERE = Path(__file__).parent / "sdf"
+CASES = sorted(file.stem for file in HERE.glob("*.sdf"))
+ROUNDED = {"merged_of_1_9": 1e-6}  # libsdformat writes the pose of a merged model with six digits and reads it again
+
+
+def read(name: str, **options: Any) -> Tree:
+    return build_tree(read_sdf(HERE / f"{name}.sdf", package_dirs=[HERE / "models"], **options))
+
+
+def resolved(name: str) -> dict[str, Any]:
+    found = json.loads((HERE / "resolved" / f"{name}.json").read_text())
+    proxies = [frame for frame in found["frames"] if "_merged__" in frame]  # frames of libsdformat's own
+    found["frames"] = {frame: value for frame, value in found["frames"].items() if frame not in proxies}
+    models = {link.partition("::")[0] for link in found["links"]}
+    if len(models) > 1:
+        return found
+
+    def short(x: Any) -> Any:
+        if isinstance(x, dict):
+            return {key.removeprefix(f"{one}::"): short(value) for key, value in x.items()}
+        return x.removeprefix(f"{one}::") if isinstance(x, str) else x
+
+    (one,) = models
+    return short(found)
+
+
+def matrix(numbers: Any) -> np.ndarray:
+    return np.array([*np.reshape(numbers, (3, 4)), [0.0, 0.0, 0.0, 1.0]])
+
+
+def poses(tree: Tree) -> dict[str, np.ndarray]:
+    """The pose of each frame in the world, where all joints are at zero."""
+    q = [x for body in tree.bodies for x in body.joint.zero()]
+    X = ROBOT["forward_kinematics"].compute(tree, q)
+    bodies = [np.reshape(pose.elements(), (4, 4)) for pose in X]
+    return {
+        frame.name: (np.eye(4) if frame.body == WORLD else bodies[frame.body]) @ homogeneous(frame.placement)
+        for frame in tree.frames
+    }
+
+
+def homogeneous(X: Pose) -> np.ndarray:
+    return np.reshape(X.elements(), (4, 4))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_poses_are_libsdformats(name: str):
+    tree, expected = read(name), resolved(name)
+    found = poses(tree)
+    for group in ("links", "frames"):
+        for key, value in expected[group].items():
+            np.testing.assert_allclose(
+                found[key], matrix(value["pose"]), rtol=0.0, atol=ROUNDED.get(name, 1e-14), err_msg=key
+            )
+    links = {link for frame in tree.frames if frame.is_link for link in [frame.name]}
+    assert links == {"world", *expected["links"]}
+    for key, value in expected["frames"].items():
+        body = value["body"] if "__model__" not in value["body"] else "world"  # of a static model
+        assert tree.frame(key).body == tree.frame(body).body
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_joints_and_their_axes_are_libsdformats(name: str):
+    """Each joint has the frame, the ends and the axes that the file states; loops have two frames on their links."""
+    description, expected = read_sdf(HERE / f"{name}.sdf", package_dirs=[HERE / "models"]), resolved(name)
+    found, joints = poses(read(name)), {joint.name: joint for joint in description.joints}
+    loops = {one.constraint.name: one.constraint for one in description.constraints}
+    static = {link for link in expected["links"] if f"world_to_{link}" in joints}
+    for key, value in expected["joints"].items():
+        ends = {value["parent"], value["child"]}
+        if ends <= {*static, "world"}:
+            assert key not in joints and key not in loops
+            continue
+        if key in loops:
+            loop = loops[key]
+            assert isinstance(loop, LoopJoint)
+            for frame in (loop.frame, loop.relative_to):
+                np.testing.assert_allclose(found[frame], matrix(value["pose"]), rtol=0.0, atol=ROUNDED.get(name, 1e-14))
+            X, type_ = found[loop.relative_to], loop.joint
+        else:
+            joint = joints.pop(key)
+            assert {joint.parent, joint.child} == ends
+            X, type_ = found[joint.parent] @ homogeneous(joint.placement), joint.joint
+            if joint.joint.nv and not (found[joint.child] == X).all():
+                np.testing.assert_allclose(X @ homogeneous(joint.rotor), found[joint.child], rtol=0.0, atol=1e-14)
+            if joint.parent != value["parent"]:
+                type_ = type_.reversed()
+        columns = [column.elements() for column in type_.S(type_.zero()).columns]
+        for axis, column in zip(value["axes"], columns, strict=False):
+            direction = column[:3] if any(column[:3]) else column[3:]
+            np.testing.assert_allclose(
+                X[:3, :3] @ direction, np.array(axis) / np.linalg.norm(axis), rtol=0.0, atol=ROUNDED.get(name, 1e-14)
+            )
+    assert all(isinstance(joint.joint, (Fixed, Floating)) and joint.parent == "world" for joint in joints.values())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_inertias_are_libsdformats(name: str):
+    description, expected = read_sdf(HERE / f"{name}.sdf", package_dirs=[HERE / "models"]), resolved(name)["links"]
+    for link in description.links[1:]:
+        mass, *center_and_moments = expected[link.name]["inertia"]
+        center, moments = center_and_moments[:3], center_and_moments[3:]
+        I = link.inertia
+        if I.mass == 0.0:
+            assert mass == 1.0 and link.name.startswith("shelf")  # of a static link, which states none
+            continue
+        about = I.shifted(-I.moment * (1.0 / I.mass)).about.elements()
+        np.testing.assert_allclose([I.mass, *(x / I.mass for x in I.moment)], [mass, *center], atol=1e-15)
+        np.testing.assert_allclose(about, moments, atol=1e-15 * 4)

@@ -1,0 +1,271 @@
+"""Comparison of robots: what is the same in other words, and every value that is not."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import ModelWarning, UnknownNameError
+from linkwork.model.random_tree import random_tree
+from linkwork.spatial import Pose, Rotation, Vec3
+from oracles.example_robots import EXAMPLES
+
+LINK = """<link name="{name}"><inertial><origin xyz="{com}" rpy="0.1 0.2 0.3"/><mass value="{mass}"/>
+<inertia ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="0" izz="0.025"/></inertial>
+<collision><origin xyz="0.1 0 0"/><geometry><box size="{size} 0.1 0.2"/></geometry></collision></link>"""
+JOINT = """<joint name="{name}" type="{type}"><parent link="{parent}"/><child link="{child}"/>
+<origin xyz="{at}" rpy="0.3 -0.2 0.5"/><axis xyz="{axis}"/><limit lower="{lower}" upper="{upper}" effort="{effort}"
+velocity="{velocity}"/><dynamics damping="{damping}" friction="0.2"/>{more}</joint>"""
+ORIGIN = "0.1 0.2 0.3"
+
+
+def link(name, mass=1.5, com="0.1 0.05 0", size=0.3):
+    return LINK.format(name=name, mass=mass, com=com, size=size)
+
+
+def joint(name, parent, child, axis="0 0 1", lower=-1, upper=2, **others):
+    values = {"type": "revolute", "effort": 5, "velocity": 3, "at": ORIGIN, "more": "", "damping": 0.5} | others
+    return JOINT.format(name=name, parent=parent, child=child, axis=axis, lower=lower, upper=upper, **values)
+
+
+def elbow(axis="0 1 0", lower=-1, upper=2, **others):
+    return joint("elbow", "upper", "lower", axis, lower, upper, **others)
+
+
+def robot_of(*parts, **options):
+    return lw.Robot.from_urdf_string(f'<robot name="r"><link name="base"/>{"".join(parts)}</robot>', **options)
+
+
+LINKS = [link("upper"), link("lower", 0.7), link("side", 2.0), '<link name="tip"/>']
+JOINTS = [
+    joint("shoulder", "base", "upper"),
+    elbow(),
+    joint("slide", "upper", "side", "1 0 0", type="prismatic"),
+    joint("weld", "lower", "tip", type="fixed"),
+]
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return robot_of(*LINKS, *JOINTS)
+
+
+def differing(comparison):
+    return {one.quantity for one in comparison.differences}
+
+
+def test_a_robot_is_the_same_as_itself_in_another_order(arm):
+    swapped = robot_of(*reversed(LINKS), JOINTS[2], JOINTS[3], JOINTS[1], JOINTS[0])
+    assert [j.name for j in swapped.joints] != [j.name for j in arm.joints]
+    result = arm.compare(swapped)
+    assert result.same and not result.notes, str(result)
+    counts = {one.quantity: one.compared for one in result.quantities}
+    assert counts["mass matrix"] == 6 and counts["position [m]"] == 5 and counts["inertia [kg m²]"] == 3
+    assert all(one.largest < 1e-12 for one in result.quantities)
+    assert str(result).splitlines()[0] == "r (1) and r (2): same (tolerance 1e-09 relative)"
+
+
+def test_an_opposite_axis_is_said_and_the_rest_compared_with_the_opposite_sign(arm):
+    turned = robot_of(*LINKS, JOINTS[0], elbow("0 -1 0", -2, 1), *JOINTS[2:])
+    result = arm.compare(turned)
+    assert differing(result) == {"axis in the world at zero"} and "'elbow' has the opposite axis" in result.notes[0]
+    assert turned.compare(arm).differences[0].subject == "elbow"
+    assert not np.allclose(arm.mass_matrix([0.1, 0.2, 0.3]), turned.mass_matrix([0.1, 0.2, 0.3]))
+
+
+def test_other_coordinates_and_couplings_are_the_same_motion():
+    wheel = [*LINKS, JOINTS[0], elbow(type="continuous"), *JOINTS[2:]]
+    result = robot_of(*wheel).compare(robot_of(*wheel, continuous="sincos"))
+    assert differing(result) == {"joint type"} and result.differences[0].right == "unbounded revolute"
+    mimic = '<mimic joint="shoulder" multiplier="-0.4" offset="0.1"/>'
+    follows = [*LINKS, JOINTS[0], elbow(more=mimic), *JOINTS[2:]]
+    free, coupled = robot_of(*follows), robot_of(*follows, mimic="coupled")
+    for one, other in ((free, coupled), (coupled, free)):
+        result = one.compare(other)
+        assert differing(result) == {"coupling: master"}, str(result)
+        assert {x.quantity: x.compared for x in result.quantities}["mass matrix"] == 3
+    back = [
+        *follows[:-3],
+        elbow("0 -1 0", -2, 1, more=mimic.replace("-0.4", "0.4")),
+        *JOINTS[2:],
+    ]
+    result = free.compare(robot_of(*back, mimic="coupled"))
+    assert "mass matrix" not in differing(result) and "gravity force [N·m, N]" not in differing(result)
+
+
+def test_a_floating_base_only_one_robot_has(arm):
+    floats = robot_of(*LINKS, *JOINTS, floating_base=True)
+    assert floats.compare(floats).same
+    only = arm.compare(floats)
+    assert {(x.quantity, x.subject) for x in only.differences} == {("joint", "floating_base")}
+
+
+def test_another_root_is_the_same_robot():
+    leg = lw.load("leg", floating_base=True)
+    tip = leg.with_root(leg.bodies[-1])
+    result = leg.compare(tip, samples=3)
+    assert result.same and [one.name for one in leg.joints] == [one.name for one in tip.joints], str(result)
+    heavier = tip.with_inertia(leg.bodies[-1], mass=9.0)
+    assert {one.group for one in leg.compare(heavier).differences} == {"inertias", "dynamics"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ((*LINKS[:2], link("side", 2.1), LINKS[3], *JOINTS), {"mass [kg]": ("side", 0.1, 0.1 / 2.1)}),
+        (
+            (*LINKS[:2], link("side", 2.0, "0.1 0.05 0.003"), LINKS[3], *JOINTS),
+            {"center of mass [m]": ("side", 0.003, None)},
+        ),
+        (
+            (*LINKS[:2], link("side", 2.0, size=0.31), LINKS[3], *JOINTS),
+            {"collision shapes: size [m]": ("side", 0.01, 0.01)},
+        ),
+        ((*LINKS, JOINTS[0], elbow(upper=2.5), *JOINTS[2:]), {"upper limit [rad, m]": ("elbow", 0.5, 0.2)}),
+        (
+            (*LINKS, JOINTS[0], elbow(effort=4, velocity=6, damping=0.25), *JOINTS[2:]),
+            {
+                "effort limit [N·m, N]": ("elbow", 1.0, 0.2),
+                "speed limit [rad/s, m/s]": ("elbow", 3.0, 0.5),
+                "damping": ("elbow", 0.25, 0.5),
+            },
+        ),
+        ((*LINKS, JOINTS[0], elbow(at="0.1 0.2 0.31"), *JOINTS[2:]), {"position at zero [m]": ("lower", 0.01, None)}),
+    ],
+)
+def test_each_value_that_differs_is_named_with_its_difference(arm, parts, expected):
+    result = arm.compare(robot_of(*parts))
+    assert not result.same
+    for quantity, (subject, absolute, relative) in expected.items():
+        one = next(x for x in result.differences if x.quantity == quantity)
+        assert (one.subject, one.absolute) == (subject, pytest.approx(absolute, rel=1e-9))
+        assert relative is None or one.relative == pytest.approx(relative, rel=1e-9)
+    others = differing(result) - expected.keys()
+    follow = {"total mass [kg]", "mass matrix", "gravity force [N·m, N]", "position [m]", "inertia [kg m²]"}
+    assert others <= (
+        follow if {"mass [kg]", "center of mass [m]", "position at zero [m]"} & expected.keys() else set()
+    )
+    assert arm.compare(robot_of(*parts), tolerance=0.6).same
+
+
+def test_names_and_groups(arm):
+    renamed = robot_of(
+        *(text.replace('"lower"', '"forearm"').replace('"elbow"', '"bend"') for text in (*LINKS, *JOINTS))
+    )
+    result = arm.compare(renamed)
+    assert {(x.quantity, x.subject) for x in result.of("names")} >= {
+        ("link", "lower"),
+        ("joint", "elbow"),
+        ("joint", "bend"),
+    }
+    assert arm.compare(renamed, names={"lower": "forearm", "elbow": "bend"}).same
+    by_link = arm.compare(renamed, names={"lower": "forearm"})
+    assert by_link.same and "is matched with 'bend'" in by_link.notes[0]
+    with pytest.raises(UnknownNameError, match=r"compare: names: .*'lowe'"):
+        arm.compare(renamed, names={"lowe": "forearm"})
+    with pytest.raises(ValueError, match=r"compare: ignore: expected one of 'names', .*got 'limit'"):
+        arm.compare(arm, ignore=["limit"])
+    heavier = arm.with_inertia("side", mass=3.0)
+    assert arm.compare(heavier, ignore=["inertias", "dynamics"]).same
+
+
+def test_bodies_are_compared_where_links_are_merged(arm):
+    tip = LINK.format(name="tip", mass=0.4, com="0.02 0 0", size=0.1)
+    split = robot_of(*LINKS[:3], tip, *JOINTS)
+    body = split.tree.bodies[split.tree.joint_index("elbow")].inertia
+    whole = robot_of(*LINKS[:3], *JOINTS[:3]).with_inertia("lower", inertia=body)
+    by_links = split.compare(whole)
+    assert {("link", "tip"), ("mass [kg]", "lower")} <= {(x.quantity, x.subject) for x in by_links.differences}
+    assert not by_links.of("dynamics")
+    assert split.compare(whole, by="bodies").same
+    assert not split.compare(whole.with_inertia("lower", mass=1.2), by="bodies").same
+
+
+def test_constraints_actuators_and_configurations():
+    one = lw.load("fourbar")
+    assert one.compare(lw.load("fourbar")).same
+    tree = lw.load(lw.robots.path("fourbar"))
+    assert {(x.quantity, x.subject) for x in one.compare(tree).differences} == {
+        ("frame", "coupler_tip"), ("frame", "rocker_tip"), ("constraint", "pin"),
+    }  # fmt: skip
+    arm = lw.load("double_pendulum")
+    text = """{{"version": 1,
+        "actuators": [{{"name": "servo", "kind": "position", "joint": "elbow", "stiffness": {0}}}],
+        "named_configurations": [{{"name": "bent", "q": {{"elbow": {1}}}}}]}}"""
+    a, b = (arm.with_loops_document(text.format(*values)) for values in ((80, 0.5), (90, 0.6)))
+    found = {x.subject: x.absolute for x in a.compare(b).differences}
+    assert found == {"servo": pytest.approx(10.0), "bent": pytest.approx(0.1)}
+    assert a.compare(arm).of("actuators")[0].left == "there"
+
+
+def test_joints_of_all_types_are_compared():
+    for seed in range(3):
+        robot = lw.Robot(random_tree(np.random.default_rng(seed), 12))
+        result = robot.compare(robot, samples=2)
+        assert result.same and "mass matrix" in {one.quantity for one in result.quantities}, str(result)
+        moved = lw.Robot(replace(robot.tree, bodies=(*robot.tree.bodies[:-1], moved_by(robot.tree.bodies[-1], 0.01))))
+        found = {one.quantity: one.absolute for one in robot.compare(moved, samples=2).of("poses")}
+        assert found["position at zero [m]"] == pytest.approx(0.01), found
+
+
+def moved_by(body, x):
+    return replace(body, placement=body.placement @ Pose(Rotation.identity(), Vec3(x, 0.0, 0.0)))
+
+
+def test_results_are_data(arm):
+    result = arm.compare(arm.with_inertia("side", mass=3.0))
+    data = result.as_dict()
+    assert data["same"] is False and data["differences"][0]["quantity"] == "total mass [kg]"
+    assert {one["where"] for one in data["quantities"] if one["quantity"] == "mass [kg]"} == {"side"}
+    assert (
+        "1 difference" not in repr(result)
+        and repr(arm.compare(arm)) == "<RobotComparison of 'r (1)' and 'r (2)': same>"
+    )
+    assert all(len(line) <= 60 for line in result.lines(60))
+
+
+@pytest.mark.parametrize("library", ["pinocchio", "mujoco"])
+def test_real_robots_are_the_same_in_other_libraries(library, tmp_path):
+    pytest.importorskip(library, reason=f"compares with {library}, which is optional")
+    for example in [one for one in EXAMPLES if one.name in ("panda", "talos", "solo12")]:
+        path = tmp_path / f"{example.name}.urdf"
+        path.write_text(example.text(), encoding="utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            robot = lw.load(path, floating_base=example.floating)
+        result = robot.compare_with_library(library, samples=2)
+        assert result.same and {one.quantity for one in result.quantities} >= {"mass matrix", "position [m]"}, str(
+            result
+        )
+        other = robot.with_inertia(robot.bodies[-1], mass=5.0)
+        assert {x.group for x in other.compare_with_library(library, samples=1).differences} == {"dynamics"}
+    with pytest.raises(
+        ValueError, match=f"compare_with_library: library: {library}: the robot was not read from a file"
+    ):
+        robot_of(*LINKS, *JOINTS).compare_with_library(library)
+
+
+def test_mjcf_of_a_urdf_by_mujoco(tmp_path):
+    """MuJoCo's own conversion merges welded links and prints six digits; limits of speed have no place in MJCF."""
+    mujoco = pytest.importorskip("mujoco", reason="converts with MuJoCo, which is optional")
+    tip = LINK.format(name="tip", mass=0.4, com="0.02 0 0", size=0.1)
+    extension = '<mujoco><compiler fusestatic="true" balanceinertia="false" discardvisual="false"/></mujoco>'
+    text = f'<robot name="r">{extension}<link name="base"/>{"".join((*LINKS[:3], tip, *JOINTS))}</robot>'
+    (tmp_path / "arm.xml").write_text(_compiled(mujoco, text).to_xml(), encoding="utf-8")
+    urdf, mjcf = robot_of(*LINKS[:3], tip, *JOINTS), lw.load(tmp_path / "arm.xml")
+    result = urdf.compare(mjcf, by="bodies", tolerance=1e-5)
+    assert {one.group for one in result.differences} == {"limits", "collisions", "visuals", "actuators"}, str(result)
+    assert {one.quantity for one in result.of("limits")} == {"speed limit [rad/s, m/s]"}
+    shapes = {one.subject: (one.left, one.right) for one in result.of("collisions")}
+    assert shapes == {"lower": ("Box", "Box, Box")}
+    assert {one.group for one in urdf.compare(mjcf, tolerance=1e-5).of("names")} == {"names"}
+
+
+def _compiled(mujoco, text):
+    spec = mujoco.MjSpec.from_string(text)
+    spec.compile()
+    return spec
