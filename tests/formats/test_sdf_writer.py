@@ -15,7 +15,7 @@ from formats.saved_robots import drawn
 from formats.written_robots import drawn_configuration, frame_poses, ordered_tree, relative_difference
 from linkwork import constraints, joints
 from linkwork.errors import ModelError
-from linkwork.formats import sdf_text
+from linkwork.formats import parse_sdf, sdf_text
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree import Tree
 from linkwork.model.tree_builder import build_tree
@@ -143,7 +143,6 @@ def test_poses_of_bundled_robots() -> None:
 
 
 def test_read_back() -> None:
-    reader = pytest.importorskip("linkwork.formats.sdf.sdf_reader", reason="linkwork's own reader of SDF")
     rng = np.random.default_rng(0)
     for name in lw.robots.names():
         for floating in (False, True):
@@ -152,13 +151,13 @@ def test_read_back() -> None:
                 text, _ = sdf_text(tree, world="room")
             except ModelError:  # its base is the world, or a link moves freely beside a floating base
                 continue
-            again = build_tree(reader.parse_sdf(text))
+            again = build_tree(parse_sdf(text))
             assert again.gravity == tree.gravity
             if name != "delta":  # whose platform is carried by a loop then
                 assert relative_difference(tree, again, rng) <= ROUNDING, name
     for seed in range(3):
         tree = ordered_tree(seed, 12, (*TYPES, *CHAINS))
-        again = build_tree(reader.parse_sdf(sdf_text(tree, world="room")[0]), mimic="coupled")
+        again = build_tree(parse_sdf(sdf_text(tree, world="room")[0]), mimic="coupled")
         assert relative_difference(tree, again, rng) <= ROUNDING
         for body in tree.bodies:
             if body.joint.nv == 1 and not isinstance(body.joint, joints.Helical):
