@@ -154,5 +154,23 @@ def test_a_file_is_read_written_and_read():
         mjcf_text(lw.load("arm7").tree, strict=True)  # its velocity limits
 
 
+def test_polynomial_couplings_with_references():
+    arm = lw.load("arm7")
+    coupling = lw.constraints.PolynomialCoupling(
+        "elbow", "wrist_roll", (0.1, -0.4, 0.3, 0.2, -0.05), a_reference=0.2, b_reference=-0.3
+    )
+    text, _ = mjcf_text(arm.with_constraints(coupling).tree)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    for angle in (-1.0, 0.2, 0.9):
+        x = angle + 0.3
+        elbow = 0.2 + 0.1 - 0.4 * x + 0.3 * x**2 + 0.2 * x**3 - 0.05 * x**4
+        data.qpos[model.joint("wrist_roll").qposadr] = angle
+        data.qpos[model.joint("elbow").qposadr] = elbow
+        mujoco.mj_forward(model, data)
+        rows = data.efc_pos[data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY]
+        assert rows == pytest.approx([0.0], abs=1e-15)
+
+
 def near(X, Y):
     return [*Y.elements()] == pytest.approx([*X.elements()], rel=1e-15, abs=1e-15)

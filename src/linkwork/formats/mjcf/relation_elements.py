@@ -5,12 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from linkwork._util.messages import quoted
-from linkwork.constraints import Ball, Belt, Constraint, Coupling, Gear, LoopJoint, Rack, Screw, Weld
+from linkwork.constraints import (
+    Ball,
+    Belt,
+    Constraint,
+    Coupling,
+    Gear,
+    LoopJoint,
+    PolynomialCoupling,
+    Rack,
+    Screw,
+    Weld,
+)
 from linkwork.force_elements import SpringDamper
 from linkwork.formats.mjcf.joint_elements import BALL, FREE
+from linkwork.formats.mjcf.mjcf_document import MjcfDocument
 from linkwork.formats.xml_text import number_text, numbers_text
 from linkwork.joints import Fixed, Revolute, Spherical
 from linkwork.model.actuator import FREE as UNBOUNDED
@@ -19,11 +33,9 @@ from linkwork.model.body import Body
 from linkwork.model.named_state import NamedState
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
 
-if TYPE_CHECKING:
-    from linkwork.formats.mjcf.mjcf_writer import MjcfDocument
-
 __all__ = ["add_actuators", "add_keyframes", "add_relations"]
 
+_COEFFICIENTS = 5  # of MuJoCo's polynomials
 _ARM = 0.1  # [m] between the two points by which connects replace a hinge
 
 
@@ -58,7 +70,7 @@ def _couple(
     document: MjcfDocument, name: str | None, joint: str, other: str | None, coefficients: Sequence[float]
 ) -> None:
     """Add the equality q = Σ cₖ q_otherᵏ of two joints with one coordinate, or of one joint and a number."""
-    full = (*coefficients, *(0.0,) * (5 - len(coefficients)))
+    full = (*coefficients, *(0.0,) * (_COEFFICIENTS - len(coefficients)))
     equality = document.section("equality")
     equality.add("joint", name=name, joint1=joint, joint2=other, polycoef=numbers_text(full))
 
@@ -89,12 +101,10 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
             _couple(document, constraint.name, constraint.a, constraint.b, pair)
         case Coupling(function=None):
             _add_coupling(document, constraint)
+        case PolynomialCoupling() if len(constraint.coefficients) <= _COEFFICIENTS:
+            _couple(document, constraint.name, constraint.a, constraint.b, _about_zero(constraint))
         case _:
-            coefficients = getattr(constraint, "coefficients", None)
-            if type(constraint).__name__ != "PolynomialCoupling" or coefficients is None or len(coefficients) > 5:
-                return False
-            polynomial: Any = constraint
-            _couple(document, constraint.name, polynomial.a, polynomial.b, coefficients)
+            return False
     if isinstance(constraint, LoopJoint) and any(
         math.isfinite(x) for x in (*constraint.lower, *constraint.upper, *constraint.effort, *constraint.velocity_bound)
     ):
@@ -104,6 +114,15 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
             f"constraint[{constraint.name}]", "damping, friction and springs of the joint that closes the loop"
         )
     return True
+
+
+def _about_zero(constraint: PolynomialCoupling) -> list[float]:
+    """Return the coefficients of q_a as a polynomial in q_b, as joints of the document have the reference 0."""
+    shifted = np.polynomial.Polynomial(constraint.coefficients)(
+        np.polynomial.Polynomial([-constraint.b_reference, 1.0])
+    )
+    first, *rest = shifted.coef.tolist() if constraint.b_reference else constraint.coefficients
+    return [first + constraint.a_reference, *rest]
 
 
 def _weld(document: MjcfDocument, constraint: Constraint, frame: str, other: str, pose: Pose) -> None:

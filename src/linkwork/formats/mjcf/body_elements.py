@@ -1,0 +1,241 @@
+"""Links, joints, further frames and points of a robot as bodies, joints and sites of MJCF."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkwork._util.messages import quoted
+from linkwork.formats.mjcf.joint_elements import (
+    BALL,
+    FREE,
+    Part,
+    keeps_coordinates,
+    mujoco_parts,
+    placed_parts,
+    zero_pose,
+)
+from linkwork.formats.mjcf.mjcf_document import MjcfDocument, between, placed
+from linkwork.formats.mjcf.shape_elements import add_shapes
+from linkwork.formats.xml_text import Node, number_text, numbers_text
+from linkwork.model.body import WORLD, Body, Frame
+from linkwork.model.coordinate_names import names_in
+from linkwork.model.tree import Tree
+from linkwork.spatial import Pose, Rotation, Vec3
+
+__all__ = ["add_bodies"]
+
+_FAR = 1e10  # stands for a limit that a joint does not have
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """Joints between a body and the link that carries it: those of massless links in between, which have no <body>."""
+
+    node: Node  # of the carrying link
+    carrier: str
+    joints: tuple[tuple[Body, tuple[str, ...], tuple[Part, ...]], ...] = ()
+    placement: Pose | None = None  # of the last of these links in the carrying link, at zero
+
+
+def add_bodies(document: MjcfDocument) -> None:
+    """Add a <body> for each link, inside that of the link that carries it, and a <site> for each further frame."""
+    tree, world = document.tree, document.section("worldbody")
+    carried = {body.name: body for body in tree.bodies}
+    order = {body.name: k for k, body in enumerate(tree.bodies)}
+    children: dict[str, list[Frame]] = {}
+    for link in sorted(tree.links, key=lambda one: order.get(one.name, -1)):
+        children.setdefault(_carrier(tree, link, carried.get(link.name)), []).append(link)
+    skipped = _skipped_links(tree, children)
+    roots = children.get("world", [])
+    stack = [(link, _Before(world, "world")) for link in reversed(roots)]
+    while stack:
+        link, before = stack.pop()
+        below = reversed(children.get(link.name, []) if link.name != "world" else [])
+        body = carried.get(link.name)
+        if link.name in skipped:
+            assert body is not None
+            after = _skip_link(document, body, before)
+        else:
+            node = world if link.name == "world" else _add_link(document, link, body, before)
+            document.links[link.name] = node
+            add_shapes(document, link, node)
+            after = _Before(node, link.name)
+        stack.extend((child, after) for child in below)
+    _add_marks(document)
+
+
+def _skipped_links(tree: Tree, children: dict[str, list[Frame]]) -> set[str]:
+    """Return the massless links between two joints, to which nothing else is fixed and nothing refers.
+
+    MuJoCo refuses moving bodies without mass; the joints on both sides become joints of one body.
+    """
+    references = [one.references for one in tree.constraints] + [one.references for one in tree.force_elements]
+    named = {name for one in references for name in (*one.frames, *one.points)}
+    named |= {name for actuator in tree.actuators for name in actuator.frames}
+    named |= {point.frame for point in tree.points} | {direction.frame for direction in tree.directions}
+    result = set()
+    for i, body in enumerate(tree.bodies):
+        frames, below = tree.frames_on(i), children.get(body.name, [])
+        if len(frames) != 1 or len(below) != 1 or body.name in named:
+            continue
+        if any(part.kind in (BALL, FREE) for part in mujoco_parts(body.joint) or ()):
+            continue  # MuJoCo has no rotation after a ball in one body
+        (link,) = frames
+        if link.inertia.is_zero and not (link.visuals or link.collisions) and below[0].fixed_joint is None:
+            result.add(body.name)
+    return result
+
+
+def _skip_link(document: MjcfDocument, body: Body, before: _Before) -> _Before:
+    message = "a link without mass between two joints: its joint is one of the body after it"
+    document.lose(f"link[{body.name}]", message)
+    parts = tuple(placed_parts(mujoco_parts(body.joint) or (), body.rotor))
+    X = _placed_after(document.tree, before, body)
+    return _Before(before.node, before.carrier, (*_moved(before.joints, body), (body, _names(body), parts)), X)
+
+
+def _moved(
+    joints: Sequence[tuple[Body, tuple[str, ...], tuple[Part, ...]]], body: Body
+) -> list[tuple[Body, tuple[str, ...], tuple[Part, ...]]]:
+    """Return joints before a body in the coordinates of that body."""
+    X = zero_pose(body.joint, body.placement, body.rotor)
+    return [(one, names, tuple(part.in_frame(X) for part in parts)) for one, names, parts in joints]
+
+
+def _placed_after(tree: Tree, before: _Before, body: Body) -> Pose:
+    """Return the pose of a body in the link that carries it, at zero."""
+    X = zero_pose(body.joint, body.placement, body.rotor)
+    if before.placement is not None:
+        return before.placement @ X
+    return between(Pose.identity() if before.carrier == "world" else tree.frame(before.carrier).placement, X)
+
+
+def _names(body: Body) -> tuple[str, ...]:
+    """Return the name of each MuJoCo joint of a body's joint."""
+    parts = mujoco_parts(body.joint) or ()
+    coordinates = names_in(body, "v")
+    return tuple(coordinates[part.coordinate] if len(parts) > 1 else body.joint_name for part in parts)
+
+
+def _add_marks(document: MjcfDocument) -> None:
+    """Add a site for each further frame and point."""
+    tree = document.tree
+    for frame in tree.frames:
+        if not frame.is_link:
+            document.site(frame.name, frame.name, Pose.identity())
+    for point in tree.points:
+        document.site(point.name, point.frame, Pose(Rotation.identity(), point.position))
+    for direction in tree.directions:
+        document.lose(f"direction[{direction.name}]", f"direction {quoted(direction.name)}: MJCF has no directions")
+    if tree.inertias_ignored:
+        document.lose("robot", "the robot was loaded without inertias, which MuJoCo needs to simulate")
+
+
+def _carrier(tree: Tree, link: Frame, body: Body | None) -> str:
+    """Return the name of the link to which a link is attached by a joint; "world" for none."""
+    if body is None and link.welded_to is not None:
+        return link.welded_to
+    if body is None:
+        return "world" if link.body == WORLD or link.name == "world" else tree.bodies[link.body].name
+    parts = mujoco_parts(body.joint) or ()
+    if body.links is not None and body.links[0] != link.name and not any(part.kind == FREE for part in parts):
+        parent = body.links[0]
+        if parent == "world" or any(frame.name == parent for frame in tree.frames_on(body.parent)):
+            return parent
+    return "world" if body.parent == WORLD else tree.bodies[body.parent].name
+
+
+def _add_link(document: MjcfDocument, link: Frame, body: Body | None, before: _Before) -> Node:
+    """Add the <body> of a link with its joints and inertia."""
+    tree, carrier = document.tree, before.carrier
+    if body is None:
+        X = between(Pose.identity() if carrier == "world" else tree.frame(carrier).placement, link.placement)
+        node = before.node.add("body", name=link.name, **placed(X))
+    else:
+        node = before.node.add("body", name=link.name, **placed(_placed_after(tree, before, body)))
+        own = placed_parts(mujoco_parts(body.joint) or (), body.rotor)
+        for one, names, parts in (*_moved(before.joints, body), (body, _names(body), tuple(own))):
+            _add_joints(document, node, one, names, parts)
+    inertia = link.inertia
+    if inertia.mass != 0.0 or not inertia.is_zero:
+        c = inertia.moment * (1.0 / inertia.mass) if inertia.mass != 0.0 else Vec3.zero()
+        about = inertia.shifted(-c).about
+        full = (about.xx, about.yy, about.zz, about.xy, about.xz, about.yz)
+        node.add("inertial", pos=numbers_text(c), mass=number_text(inertia.mass), fullinertia=numbers_text(full))
+    elif body is not None:
+        message = f"link {quoted(link.name)} moves and has no mass; MuJoCo needs one unless a link welded to it has"
+        document.lose(f"link[{link.name}]", message)
+    return node
+
+
+def _add_joints(document: MjcfDocument, node: Node, body: Body, names: tuple[str, ...], parts: Sequence[Part]) -> None:
+    """Add the joints of a body, with limits, damping, friction, armature and springs."""
+    document.joints.append((body, names, list(parts)))
+    element = f"joint[{body.joint_name}]"
+    if not keeps_coordinates(body.joint):
+        kinds = " and ".join(sorted({part.kind for part in parts}))
+        document.lose(element, f"the coordinates of a joint of type {body.joint.type_name()}: written as {kinds}")
+    elif parts[0].kind == FREE and not (body.placement.is_identity and body.rotor.is_identity):
+        document.lose(element, "the placement of the floating joint: MuJoCo's coordinates are the pose in the world")
+    limits, drive = body.limits, body.drive
+    if any(map(math.isfinite, limits.velocity)):
+        document.lose(element, "its velocity limit: MJCF has none")
+    if drive.static_friction or drive.friction_velocity:
+        document.lose(element, "its static friction and friction velocity: MuJoCo's dry friction is one number")
+    if body.mimic is not None and body.coupling is None:
+        document.lose(element, f"that it mimics joint {quoted(body.mimic.joint)} in the file: the joint moves freely")
+    for name, part in zip(names, parts, strict=True):
+        _add_joint(document, node, body, name, part)
+
+
+def _add_joint(document: MjcfDocument, node: Node, body: Body, name: str, part: Part) -> None:
+    drive, limits, nv = body.drive, body.limits, body.joint.nv
+    element, single = f"joint[{body.joint_name}]", part.kind in (BALL, FREE)
+    own = slice(part.coordinate, part.coordinate + (nv if part.kind == FREE else 3) if single else part.coordinate + 1)
+
+    def value(quantity: str, values: Sequence[float]) -> str | None:
+        """Return the number of all coordinates of the part; None for zero, or if they differ."""
+        numbers = set(values[own])
+        if len(numbers) > 1:
+            document.lose(element, f"its {quantity} {tuple(values)}: MJCF has one number for a {part.kind} joint")
+            return None
+        number = numbers.pop() if numbers else 0.0
+        return None if number == 0.0 else number_text(number)
+
+    friction = body.friction if body.dynamics != "none" else (0.0,) * nv
+    damping = body.damping if body.dynamics != "none" else (0.0,) * nv
+    effort = limits.effort[own][0] if not single else math.inf
+    bounded = body.joint.nq == nv and not single and limits.enabled
+    low, high = (limits.lower[own][0], limits.upper[own][0]) if bounded else (-math.inf, math.inf)
+    if bounded and math.isinf(low) != math.isinf(high):
+        document.lose(element, f"that it has one limit of {(low, high)}: the other is written as {_FAR:g}")
+        low, high = max(low, -_FAR), min(high, _FAR)
+    if low == high:
+        document.lose(element, f"its limits, which are equal ({low!r}): MuJoCo needs a lower limit below the upper one")
+        low, high = -math.inf, math.inf
+    if not bounded and any(math.isfinite(x) for x in (*limits.lower, *limits.upper)):
+        document.lose(element, f"its limits {limits.lower} and {limits.upper}")
+    if single and any(map(math.isfinite, limits.effort)):
+        document.lose(element, f"its effort limits {limits.effort}: MJCF has them for hinges and slides")
+    rest = drive.rest[part.coordinate] if drive.rest and body.joint.nq == nv and not single else 0.0
+    if drive.rest and not (body.joint.nq == nv and not single):
+        document.lose(element, f"the rest configuration {drive.rest} of its springs")
+    has_range, has_effort = math.isfinite(low), math.isfinite(effort)
+    node.add(
+        "joint",
+        name=name,
+        type=part.kind,
+        axis=None if single else numbers_text(part.axis),
+        pos=None if part.kind == FREE or not any(part.position) else numbers_text(part.position),
+        limited="true" if has_range else None,
+        range=numbers_text((low, high)) if has_range else None,
+        actuatorfrclimited="true" if has_effort else None,
+        actuatorfrcrange=numbers_text((-effort, effort)) if has_effort else None,
+        damping=value("damping", damping),
+        frictionloss=value("friction", friction),
+        armature=value("armature", drive.full(drive.armature, nv, 0.0)),
+        stiffness=value("stiffness", drive.full(drive.stiffness, nv, 0.0)),
+        springref=number_text(rest) if rest else None,
+    )

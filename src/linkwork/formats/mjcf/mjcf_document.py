@@ -1,0 +1,87 @@
+"""MJCF document under construction, and poses and quaternions as its attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from linkwork.errors import Issue, Location
+from linkwork.formats.mjcf.joint_elements import Part
+from linkwork.formats.xml_text import Node, numbers_text
+from linkwork.model.body import Body
+from linkwork.model.tree import Tree
+from linkwork.spatial import Pose, Quaternion, Rotation
+
+__all__ = ["MjcfDocument", "between", "placed", "quaternion_text"]
+
+
+@dataclass(slots=True)
+class MjcfDocument:
+    """A document under construction: its elements by link, the joints in MuJoCo's order, and what is not written."""
+
+    tree: Tree
+    root: Node
+    links: dict[str, Node] = field(default_factory=dict)  # the <body> of each link
+    joints: list[tuple[Body, tuple[str, ...], list[Part]]] = field(default_factory=list)  # in the order of qpos
+    sites: set[str] = field(default_factory=set)
+    lost: dict[tuple[str, str | None], list[str]] = field(default_factory=dict)  # elements by message and hint
+
+    def lose(self, element: str, message: str, hint: str | None = None) -> None:
+        """Report what the document does not state about an element."""
+        self.lost.setdefault((message, hint), []).append(element)
+
+    @property
+    def losses(self) -> tuple[Issue, ...]:
+        """Findings on what the document does not state, one for all elements with the same message."""
+        result = []
+        for (message, hint), elements in self.lost.items():
+            every = f" (at {len(elements)} places: {', '.join(elements)})" if len(elements) > 1 else ""
+            result.append(Issue("NOT_WRITTEN", message + every, Location(element=elements[0]), hint))
+        return tuple(result)
+
+    def section(self, tag: str) -> Node:
+        """Return the document's element of a section, such as <actuator>, which is added if it does not exist yet."""
+        found = next((node for node in self.root.children if node.tag == tag), None)
+        return self.root.add(tag) if found is None else found
+
+    def pose_in_link(self, frame: str) -> tuple[str, Pose]:
+        """Return the link of a frame, or "world", and the frame's pose in that link."""
+        named = self.tree.frame(frame)
+        link = named if frame in self.links or frame == "world" else self.tree.frame(str(named.welded_to))
+        return link.name, between(link.placement, named.placement)
+
+    def site(self, name: str, frame: str, pose: Pose) -> str:
+        """Add a site at a pose in a frame, and return its name, which is ``name`` or a name like it.
+
+        A frame that is a site already is returned if the pose is the identity.
+        """
+        if frame in self.sites and pose.is_identity:
+            return frame
+        unique, count = name, 1
+        while unique in self.sites:
+            count += 1
+            unique = f"{name}_{count}"
+        self.sites.add(unique)
+        link, X = self.pose_in_link(frame)
+        node = self.links.get(link, self.section("worldbody"))
+        node.add("site", name=unique, **placed(X @ pose if not pose.is_identity else X))
+        return unique
+
+
+def between(X_a: Pose, X_b: Pose) -> Pose:
+    """Return X_ab; X_b itself if X_a is the identity."""
+    return X_b if X_a.is_identity else X_a.inv() @ X_b
+
+
+def placed(X: Pose) -> dict[str, str]:
+    """Return the attributes pos and quat of a pose, without those of the identity."""
+    result = {}
+    if any(X.translation):
+        result["pos"] = numbers_text(X.translation)
+    if X.rotation != Rotation.identity():
+        result["quat"] = quaternion_text(X.rotation)
+    return result
+
+
+def quaternion_text(rotation: Rotation) -> str:
+    """Return the quaternion (w, x, y, z) of a rotation as text."""
+    return numbers_text(Quaternion.of(rotation).elements())

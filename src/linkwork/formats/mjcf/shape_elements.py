@@ -1,0 +1,64 @@
+"""Shapes of links as geoms of MJCF."""
+
+from __future__ import annotations
+
+from linkwork.formats.mjcf.mjcf_document import MjcfDocument, placed
+from linkwork.formats.xml_text import Node, number_text, numbers_text
+from linkwork.model.body import Frame
+from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, HalfSpace, Polytope, Shape, Sphere
+
+__all__ = ["add_shapes"]
+
+_VISUAL, _COLLISION = "1", "3"  # groups of geoms; MuJoCo's viewer shows groups 0 to 2
+
+
+def add_shapes(document: MjcfDocument, link: Frame, node: Node) -> None:
+    for geometries, group, massless in ((link.visuals, _VISUAL, "0"), (link.collisions, _COLLISION, None)):
+        for geometry in geometries:
+            attributes = _shape(document, geometry.shape)
+            if attributes is None:
+                kind = type(geometry.shape).__name__
+                hint = "robot.with_collision_hulls(folders) replaces meshes by hulls" if kind == "Mesh" else None
+                what = "visual" if group == _VISUAL else "collision"
+                document.lose(f"link[{link.name}]/{what}", f"a shape of kind {kind}", hint)
+                continue
+            friction = getattr(geometry, "friction", None)
+            node.add(
+                "geom",
+                **attributes,
+                **placed(geometry.origin),
+                group=group,
+                contype=massless,
+                conaffinity=massless,
+                rgba=_colour(geometry),
+                friction=None if friction is None else numbers_text((friction, 0.005, 0.0001)),
+            )
+
+
+def _shape(document: MjcfDocument, shape: Shape) -> dict[str, str] | None:
+    """Return the attributes of a geom for a shape; None for a shape that MJCF does not have."""
+    match shape:
+        case Box():
+            return {"type": "box", "size": numbers_text(0.5 * x for x in shape.size)}
+        case Sphere():
+            return {"type": "sphere", "size": number_text(shape.radius)}
+        case Cylinder():
+            return {"type": "cylinder", "size": numbers_text((shape.radius, 0.5 * shape.length))}
+        case Capsule():
+            return {"type": "capsule", "size": numbers_text((shape.radius, 0.5 * shape.length))}
+        case Ellipsoid():
+            return {"type": "ellipsoid", "size": numbers_text(shape.radii)}
+        case HalfSpace():
+            return {"type": "plane", "size": "0 0 1"}
+        case Polytope():
+            asset = document.section("asset")
+            name = f"hull_{len(asset.children)}"
+            points = numbers_text(x for vertex in shape.vertices for x in vertex)
+            asset.add("mesh", name=name, vertex=points)
+            return {"type": "mesh", "mesh": name}
+    return None
+
+
+def _colour(geometry: Geometry) -> str | None:
+    material = geometry.material
+    return None if material is None or material.rgba is None else numbers_text(material.rgba)
