@@ -266,6 +266,9 @@ class _Writer:
         elif joint.mimic is not None and (self.follows or joint.joint.nq != 1):
             self.log.lost(element, "the mimic relation of a joint that moves freely is not written")
             joint = replace(joint, mimic=None)
+        elif joint.mimic is not None:
+            hint = 'load the file with mimic="ignore" to let the joint move freely'
+            self.log.changed(element, "the mimic relation of a free joint is written, and readers enforce it", hint)
         links, parts = split_joint(self.described, joint, chain)
         self.links += links
         if len(parts) > 1:
