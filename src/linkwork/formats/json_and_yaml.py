@@ -18,7 +18,7 @@ from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.number_text import BadNumber, parse_number
 from linkwork.formats.xml_document import Budget
 
-__all__ = ["Builder", "NumberList", "Value", "parse_json", "parse_yaml"]
+__all__ = ["Builder", "NumberList", "Value", "decoded", "parse_json", "parse_yaml", "values_of"]
 
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -41,6 +41,38 @@ def parse_json(
     and inf. The errors DUPLICATE_KEY, and NOT_FINITE for a number beyond float64, are added to ``findings``.
     """
     return _Reader(decoded(document, file, budget), Builder(file, findings, budget, signed_zeros)).read()
+
+
+def values_of(data: Any, file: str | None, findings: Findings, budget: Budget) -> Value:
+    """Return plain data, as from `json.loads`, as a tree of values without positions.
+
+    Raises ModelError: DATA_DEPTH, TOO_LARGE.
+    """
+    builder = Builder(file, findings, budget)
+    root = Value(None, None, None)
+    open_ = [(root, data, 1)]
+    while open_:
+        value, content, depth = open_.pop()
+        items: Any = ()
+        if type(content) is dict:
+            value.content, items = {}, content.items()
+        elif type(content) is list and content and all(type(x) is float for x in content):
+            value.content = NumberList(content)
+            value.content.text = ""
+            builder.count += len(content)
+            depth += 1
+        elif type(content) is list:
+            value.content, items = [], enumerate(content)
+        else:
+            value.content = float(content) if type(content) is int else content
+        builder.value(None, 0, 0, depth)  # checks the limits
+        inner = [(Value(None, None, None, value, key), item, depth + 1) for key, item in items]
+        if type(content) is dict:
+            value.content.update({one.step: one for one, _, _ in inner})
+        elif inner:
+            value.content.extend([one for one, _, _ in inner])
+        open_ += inner
+    return root
 
 
 class _Reader:
@@ -320,7 +352,7 @@ class Value:
         if type(content) is not NumberList:
             return content  # type: ignore[no-any-return]
         line, column = self.line, self.column or 1
-        columns = [column + number.start() for number in _NUMBER.finditer(content.text)]
+        columns = [column + number.start() for number in _NUMBER.finditer(content.text)] or [column] * len(content)
         return [Value(x, line, at, self, k) for k, (x, at) in enumerate(zip(content, columns, strict=True))]
 
     @property

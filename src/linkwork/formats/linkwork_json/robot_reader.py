@@ -16,7 +16,7 @@ from linkwork.formats.actuation_entries import read_actuator, read_named_configu
 from linkwork.formats.constraint_entries import EntryReader
 from linkwork.formats.constructor_reader import OF_Q, PlainReader
 from linkwork.formats.file_reading import path_text, read_regular
-from linkwork.formats.json_and_yaml import Value, parse_json
+from linkwork.formats.json_and_yaml import Value, parse_json, values_of
 from linkwork.formats.linkwork_json.shape_entries import read_geometry
 from linkwork.formats.xml_document import Budget
 from linkwork.joints import JointType
@@ -30,7 +30,7 @@ from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from linkwork.spatial.arguments import LARGEST
 
-__all__ = ["BUDGET", "VERSION", "parse_robot", "read_robot"]
+__all__ = ["BUDGET", "VERSION", "parse_robot", "read_data", "read_robot"]
 
 VERSION = 1
 BUDGET = Budget(max_bytes=64 * 2**20, max_elements=4_000_000, max_depth=64)
@@ -50,6 +50,17 @@ def parse_robot(text: str | bytes, *, source: str | None = None, strict: bool = 
     """Return the tree of the robot in the text of a file.  Raises ModelError; with ``strict`` also for warnings."""
     findings = Findings(strict=strict)
     root = parse_json(text, source, findings, budget, signed_zeros=True)
+    return _read(root, source, findings)
+
+
+@without_collections
+def read_data(data: Any, *, budget: Budget = BUDGET) -> Tree:
+    """Return the tree of the robot in the data of a file, as from `json.loads`.  Raises ModelError."""
+    findings = Findings()
+    return _read(values_of(data, None, findings, budget), None, findings)
+
+
+def _read(root: Value, source: str | None, findings: Findings) -> Tree:
     reader = _Robot(PlainReader(source, findings))
     reader.check_format(root)
     return reader.read(root)

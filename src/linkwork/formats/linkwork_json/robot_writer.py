@@ -6,16 +6,19 @@ attached to them.  Values that are the default are left out, and null stands for
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+from linkwork._util.collection_pauses import without_collections
 from linkwork.errors import ModelError
 from linkwork.formats.actuation_entries import actuator_entry, named_configuration_entry
 from linkwork.formats.constraint_entries import constraint_entry, document_lines, element_entry, one_or_list
 from linkwork.formats.constructor_schema import constructor_arguments, is_exactly, plain
-from linkwork.formats.linkwork_json.robot_reader import VERSION, parse_robot
+from linkwork.formats.json_and_yaml import decoded
+from linkwork.formats.linkwork_json.robot_reader import BUDGET, VERSION, read_data
 from linkwork.formats.linkwork_json.shape_entries import geometry_entry
 from linkwork.model.body import WORLD, Body, Drive, Following, Frame, Limits
 from linkwork.model.composite_body import with_summed_inertias
@@ -25,16 +28,18 @@ from linkwork.spatial import Inertia, Pose
 __all__ = ["robot_text"]
 
 
+@without_collections
 def robot_text(tree: Tree) -> str:
-    """Return the JSON text of a robot's tree, from which `parse_robot` reads an equal tree.
+    """Return the JSON text of a robot's tree, from which a reader gets an equal tree.
 
-    The text is read back before it is returned.  Raises TypeError for content that a file cannot represent, with its
-    name: functions in constraints, and user-defined types of joints, constraints, force elements and shapes; ValueError
-    if the tree read back is another one.
+    The content of the text is read back before it is returned.  Raises TypeError for content that a file cannot
+    represent, with its name: functions in constraints, and user-defined types of joints, constraints, force elements
+    and shapes; ValueError if the tree read back is another one.
     """
     text = "\n".join(document_lines(_document(tree))) + "\n"
     try:
-        back = parse_robot(text)
+        decoded(text, None, BUDGET)
+        back = read_data(json.loads(text))
     except ModelError as error:
         raise ValueError(f"robot {tree.name!r} cannot be written to a file that can be read: {error}") from error
     if back != tree:
