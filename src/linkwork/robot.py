@@ -37,6 +37,7 @@ from linkwork.parts.parameter_methods import ParameterMethods
 from linkwork.parts.plausibility.methods import ModelCheckMethods
 from linkwork.parts.plots import PlottingMethods
 from linkwork.parts.robot_editing import CollisionHullMethods, EditingMethods
+from linkwork.parts.writing_methods import WritingMethods
 from linkwork.planning.methods import PlanningMethods
 from linkwork.precompilation import PrecompilingMethods
 from linkwork.robot_table import ROBOT
@@ -83,6 +84,7 @@ class Robot(
     CollisionHullMethods,
     StructureMethods,
     LimitMethods,
+    WritingMethods,
 ):
     """An articulated system, with its functions as compiled code.
 

@@ -7,6 +7,7 @@ string and ``1e-3`` a number.  Anchors, aliases, tags and several documents are 
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
@@ -17,22 +18,61 @@ from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.number_text import BadNumber, parse_number
 from linkwork.formats.xml_document import Budget
 
-__all__ = ["Builder", "Value", "parse_json", "parse_yaml"]
+__all__ = ["Builder", "NumberList", "Value", "decoded", "parse_json", "parse_yaml", "values_of"]
 
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_NUMBERS = re.compile(rf"\[(?>{_NUMBER.pattern} *, *)*+{_NUMBER.pattern}\]")  # a list of numbers on one line
+_KEY = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')  # without escapes
+_AFTER = re.compile(r"[ \t\r\n]*(?:([,\]}])[ \t\r\n]*)?")  # a value: a comma or a closing bracket
 _WORD = re.compile(r"[^\s,\]}:]{1,20}")
 _LITERALS = {"true": True, "false": False, "null": None}
 
 
-def parse_json(document: bytes | str, file: str | None, findings: Findings, budget: Budget) -> Value:
+def parse_json(
+    document: bytes | str, file: str | None, findings: Findings, budget: Budget, *, signed_zeros: bool = False
+) -> Value:
     """Return the content of a JSON document as a tree of values with their positions.
+
+    −0 is read as 0, unless ``signed_zeros``.
 
     Raises ModelError: DATA_EMPTY, DATA_SYNTAX, DATA_ENCODING, DATA_DEPTH, TOO_LARGE, and NOT_FINITE for the words nan
     and inf. The errors DUPLICATE_KEY, and NOT_FINITE for a number beyond float64, are added to ``findings``.
     """
-    return _Reader(decoded(document, file, budget), Builder(file, findings, budget)).read()
+    return _Reader(decoded(document, file, budget), Builder(file, findings, budget, signed_zeros)).read()
+
+
+def values_of(data: Any, file: str | None, findings: Findings, budget: Budget) -> Value:
+    """Return plain data, as from `json.loads`, as a tree of values without positions.
+
+    Raises ModelError: DATA_DEPTH, TOO_LARGE.
+    """
+    builder = Builder(file, findings, budget)
+    root = Value(None, None, None)
+    open_ = [(root, data, 1)]
+    while open_:
+        value, content, depth = open_.pop()
+        items: Any = ()
+        if type(content) is dict:
+            value.content, items = {}, content.items()
+        elif type(content) is list and content and all(type(x) is float for x in content):
+            value.content = NumberList(content)
+            value.content.text = ""
+            builder.count += len(content)
+            depth += 1
+        elif type(content) is list:
+            value.content, items = [], enumerate(content)
+        else:
+            value.content = float(content) if type(content) is int else content
+        builder.value(None, 0, 0, depth)  # checks the limits
+        inner = [(Value(None, None, None, value, key), item, depth + 1) for key, item in items]
+        if type(content) is dict:
+            value.content.update({one.step: one for one, _, _ in inner})
+        elif inner:
+            value.content.extend([one for one, _, _ in inner])
+        open_ += inner
+    return root
 
 
 class _Reader:
@@ -40,8 +80,8 @@ class _Reader:
 
     def __init__(self, text: str, builder: Builder) -> None:
         self.text, self.builder, self.at = text, builder, 0
-        self.line, self.start = 1, 0  # the line of ``counted``, and its start
-        self.counted = 0  # the last position for which lines were counted
+        self.line, self.start = 1, 0  # a line, and its start
+        self.end = text.find("\n") % (len(text) + 1)  # the end of this line
 
     def read(self) -> Value:
         root: Value | None = None
@@ -50,13 +90,13 @@ class _Reader:
         self.skip()
         while True:
             line, column = self.position()
-            value = self.begun(len(open_) + 1)
+            value = self.begun(len(open_) + 1, line, column)
             if root is None:
                 root = value
             if open_:
                 self.builder.put(open_[-1], key, value, *(key_position if key is not None else (line, column)))
             key = None
-            if isinstance(value.content, (list, dict)):
+            if isinstance(value.content, (list, dict)) and not value.content:
                 open_.append(value)
                 self.skip()
                 if not self.closes(open_[-1]):
@@ -65,16 +105,18 @@ class _Reader:
                     continue
                 open_.pop()
             while open_:  # after a value
-                self.skip()
                 inside = open_[-1]
-                if self.closes(inside):
+                after = _AFTER.match(self.text, self.at)
+                assert after is not None  # it matches any text
+                mark, end = after[1], "]" if isinstance(inside.content, list) else "}"
+                if mark == end:
+                    self.at = after.end(1)
                     open_.pop()
                     continue
-                if self.peek() != ",":
-                    end = "]" if isinstance(inside.content, list) else "}"
+                if mark != ",":
+                    self.at = after.start(1) if mark else after.end()
                     self.refuse(f"expected ',' or '{end}' of the one opened on line {inside.line}")
-                self.at += 1
-                self.skip()
+                self.at = after.end()
                 if isinstance(inside.content, dict):
                     key, key_position = self.key()
                 elif self.peek() == "]":
@@ -86,13 +128,17 @@ class _Reader:
                     self.refuse("the document ends before")
                 return root
 
-    def begun(self, depth: int) -> Value:
-        """Return the value that begins at the current position; a list or an object is still empty.
+    def begun(self, depth: int, line: int, column: int) -> Value:
+        """Return the value that begins at the current position, which is that line and column.
 
-        Of a list or an object only its opening bracket is read.
+        Of an object or a list, except one of numbers on one line, only the opening bracket is read.
         """
-        line, column = self.position()
         first = self.peek()
+        if first == "[" and (numbers := _NUMBERS.match(self.text, self.at)):
+            whole = self.builder.value([], line, column, depth)
+            if self.builder.set_float_list(whole, numbers[0], depth):
+                self.at = numbers.end()
+                return whole
         if first in "[{" and first:
             self.at += 1
             return self.builder.value([] if first == "[" else {}, line, column, depth)
@@ -116,6 +162,9 @@ class _Reader:
 
     def key(self) -> tuple[str, tuple[int, int]]:
         position = self.position()
+        if (plain := _KEY.match(self.text, self.at)) and plain[1].isascii():
+            self.at = plain.end()
+            return plain[1], position
         if self.peek() != '"':
             hint = "JSON has no comma after the last value" if self.peek() == "}" else 'write keys in quotes: "name"'
             self.refuse("expected a key", hint)
@@ -133,7 +182,7 @@ class _Reader:
         except JSONDecodeError as error:
             self.at = error.pos
             self.refuse(error.msg.lower())
-        if any("\ud800" <= c <= "\udfff" for c in text):
+        if not text.isascii() and _SURROGATE.search(text):
             self.refuse("a string with a surrogate code point")
         result: str = text
         return result
@@ -155,13 +204,13 @@ class _Reader:
     def position(self) -> tuple[int, int]:
         """Return line and column of the current position.
 
-        Lines are counted from the position of the last call, unless the reader went back.
+        Lines are counted from the line of the last call, unless the reader went back.
         """
-        if self.at < self.counted:
-            self.line, self.start, self.counted = 1, 0, 0
-        self.line += self.text.count("\n", self.counted, self.at)
-        self.start = max(self.start, self.text.rfind("\n", self.counted, self.at) + 1)
-        self.counted = self.at
+        if self.at < self.start:
+            self.line, self.start, self.end = 1, 0, self.text.find("\n") % (len(self.text) + 1)
+        while self.end < self.at:
+            self.line, self.start = self.line + 1, self.end + 1
+            self.end = self.text.find("\n", self.start) % (len(self.text) + 1)
         return self.line, self.at - self.start + 1
 
     def refuse(self, expected: str, hint: str | None = None) -> NoReturn:
@@ -275,15 +324,36 @@ def _refuse_references(yaml: Any, event: Any, where: Location) -> None:
 _TABS = "indent with spaces, not tabs"
 
 
+class NumberList(list[float]):
+    """Numbers of a list that a document states on one line, with its text; `Value.items` gives them as values."""
+
+    __slots__ = ("text",)
+
+    text: str
+
+
 @dataclass(slots=True, eq=False)
 class Value:
-    """A value of a document: ``content`` is None, a bool, a float, a string, a list or a dict of values."""
+    """A value of a document: ``content`` is None, a bool, a float, a string, a list or a dict of values.
+
+    A list of numbers on one line may be a `NumberList`, of floats instead of values.
+    """
 
     content: Any
     line: int | None
     column: int | None
     parent: Value | None = None
     step: str | int = ""  # its key or index in the parent
+
+    @property
+    def items(self) -> list[Value]:
+        """The values of a list."""
+        content = self.content
+        if type(content) is not NumberList:
+            return content  # type: ignore[no-any-return]
+        line, column = self.line, self.column or 1
+        columns = [column + number.start() for number in _NUMBER.finditer(content.text)] or [column] * len(content)
+        return [Value(x, line, at, self, k) for k, (x, at) in enumerate(zip(content, columns, strict=True))]
 
     @property
     def path(self) -> str:
@@ -323,9 +393,10 @@ class Builder:
     Problems of a value are collected in ``findings``; exceeding the ``budget`` raises ModelError immediately.
     """
 
-    def __init__(self, file: str | None, findings: Findings, budget: Budget) -> None:
+    def __init__(self, file: str | None, findings: Findings, budget: Budget, signed_zeros: bool = False) -> None:
         self.file, self.findings, self.budget = file, findings, budget
         self.count = 0
+        self.zero = -0.0 if signed_zeros else 0.0  # its sum with −0 is −0 or 0
 
     def value(self, content: Any, line: int, column: int, depth: int) -> Value:
         self.count += 1
@@ -350,9 +421,22 @@ class Builder:
             message = f"key {quoted(key)} is stated twice; the first is on line {first.line}"
             self.findings.error(Issue("DUPLICATE_KEY", message, Location(self.file, line, column, value.path)))
 
+    def set_float_list(self, inside: Value, text: str, depth: int) -> bool:
+        """Set the content of ``inside`` to the numbers of a list in a text; return False if one is not finite."""
+        zero = self.zero
+        numbers = NumberList([float(x) + zero for x in text[1:-1].split(",")])
+        if not all(map(math.isfinite, numbers)):
+            return False
+        numbers.text = text
+        inside.content = numbers
+        self.count += len(numbers) - 1
+        self.value(None, inside.line or 1, inside.column or 1, depth + 1)  # checks the limits
+        return True
+
     def number(self, text: str, line: int, column: int) -> float:
         try:
-            return parse_number(text)
+            value = parse_number(text)
+            return value or float(text) + self.zero
         except BadNumber as bad:
             self.findings.error(Issue(bad.code, bad.message, Location(self.file, line, column), bad.hint))
             return 0.0
@@ -387,4 +471,5 @@ def fail(code: str, message: str, where: Location, hint: str | None = None) -> N
     raise ModelError(Issue(code, message, where, hint))
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_TEXT = re.compile("[\\0\\ud800-\\udfff]")

@@ -104,6 +104,13 @@ FORMATS: tuple[Format, ...] = (
         package="pxr",
         extra="usd",
     ),
+    Format(
+        name="linkwork",
+        title="a robot file of linkwork (JSON)",
+        reader="linkwork.formats.linkwork_json.robot_reader:read_robot",
+        suffixes=(".json",),
+        starts=(b'{\n  "linkwork":',),
+    ),
 )
 
 FOREIGN_ROOTS = {

@@ -19,6 +19,7 @@ from linkwork.formats import Format, registry
 from linkwork.formats.file_reading import path_text
 from linkwork.formats.xacro_files import XacroArguments, expanded_xacro
 from linkwork.model.attached_constraints import attached
+from linkwork.model.body import WORLD
 from linkwork.model.description import Description
 from linkwork.model.tree import Tree
 from linkwork.model.tree_builder import build_tree, read_gravity
@@ -96,9 +97,11 @@ class Options:
     def tree(self, description: Description | Tree, action: str = "reading") -> Tree:
         """Return the kinematic tree of a robot's description, or the given tree with another gravity.
 
+        Raises TypeError for options that do not apply to a given tree, whose base and joints are complete.
         Issues a `ModelWarning` that reports repairs; ``action`` is "reading" or "building" in its text.
         """
         if isinstance(description, Tree):
+            self._refuse_changes(description)
             tree = description if self.gravity is None else description.with_gravity(read_gravity(self.gravity))
         else:
             tree = build_tree(
@@ -116,6 +119,20 @@ class Options:
         from linkwork.formats import read_loops
 
         return attached(tree, read_loops(self.loops))
+
+    def _refuse_changes(self, tree: Tree) -> None:
+        floats = any(body.parent == WORLD and body.joint.is_floating for body in tree.bodies)
+        refused = {
+            "floating_base": self.floating_base is True or (self.floating_base is False and floats),
+            "multi_root": self.multi_root,
+            "mimic": self.mimic != "free",
+        }
+        for name, is_refused in refused.items():
+            if is_refused:
+                raise TypeError(
+                    f"load: {name}: expected no such option for the file of a complete robot, whose base and joints "
+                    f"are as they were saved, got {getattr(self, name)!r}; edit the robot after loading"
+                )
 
 
 def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Format | None = None) -> Tree:
