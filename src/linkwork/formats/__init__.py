@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from linkwork.formats.linkwork_json.robot_writer import robot_text
     from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
     from linkwork.formats.mjcf.coordinates import MujocoCoordinates
+    from linkwork.formats.mjcf.writing.mjcf_writer import mjcf_text
     from linkwork.formats.registry import FORMATS, Format
     from linkwork.formats.sdf.sdf_reader import parse_sdf, read_sdf
     from linkwork.formats.sdf.sdf_writer import sdf_text
@@ -23,6 +24,7 @@ __all__ = [
     "Format",
     "MujocoCoordinates",
     "loops_text",
+    "mjcf_text",
     "parse_loops",
     "parse_robot",
     "parse_sdf",
@@ -45,6 +47,7 @@ if not TYPE_CHECKING:
         {
             "linkwork.formats.loops_file": "loops_text parse_loops read_loops",
             "linkwork.formats.mjcf.coordinates": "MujocoCoordinates",
+            "linkwork.formats.mjcf.writing.mjcf_writer": "mjcf_text",
             "linkwork.formats.registry": "FORMATS Format",
             "linkwork.formats.linkwork_json.robot_reader": "parse_robot read_robot",
             "linkwork.formats.linkwork_json.robot_writer": "robot_text",

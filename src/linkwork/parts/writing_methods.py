@@ -87,6 +87,30 @@ class WritingMethods(RobotBase):
         _write("to_urdf", {**({} if folder is None else folder.files()), **beside, path: text})
         return report
 
+    def to_mjcf(self, path: str | os.PathLike[str], *, strict: bool = False) -> Report:
+        """Write the robot to an MJCF file, which MuJoCo loads, and return the report of what MJCF cannot represent.
+
+        Findings with the code NOT_WRITTEN are lost; with ``strict`` they are errors, and no file is written.  Findings
+        with the code WRITTEN_AS have another form in the file.  Numbers are exact; rotations are quaternions.  Hulls
+        are meshes in the file, which MuJoCo rounds to single precision.  An existing file is replaced.
+
+        >>> import tempfile
+        >>> import linkwork as lw
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = lw.load("fourbar").to_mjcf(f"{folder}/fourbar.xml")
+        >>> sorted({issue.code for issue in report.warnings})
+        ['NOT_WRITTEN', 'WRITTEN_AS']
+
+        Raises ModelError for a joint that MuJoCo does not have, and with ``strict`` for any loss; ValueError for a path
+        that does not end in ".xml" or ".mjcf", and for a name that XML cannot represent.
+        """
+        from linkwork.formats import mjcf_text
+
+        _check_path("to_mjcf", path, ".xml", ".mjcf")
+        text, report = mjcf_text(self._tree, strict=strict)
+        _write("to_mjcf", {path: text})
+        return report
+
     def to_sdf(
         self,
         path: str | os.PathLike[str],

@@ -23,13 +23,14 @@ from linkwork.constraints import (
     Weld,
 )
 from linkwork.force_elements import SpringDamper
-from linkwork.formats.mjcf.joint_elements import BALL, FREE
-from linkwork.formats.mjcf.mjcf_document import MjcfDocument
+from linkwork.formats.mjcf.writing.joint_elements import BALL, FREE
+from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument
 from linkwork.formats.xml_text import number_text, numbers_text
 from linkwork.joints import Fixed, Revolute, Spherical
 from linkwork.model.actuator import FREE as UNBOUNDED
 from linkwork.model.actuator import Actuator
-from linkwork.model.body import Body
+from linkwork.model.body import WORLD, Body
+from linkwork.model.collision_pairs import pair_filter, pairs_of_links
 from linkwork.model.named_state import NamedState
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
 
@@ -51,19 +52,42 @@ def add_relations(document: MjcfDocument) -> None:
         if not _add_constraint(document, constraint) and constraint.name not in implied:
             kind = type(constraint).__name__
             if isinstance(constraint, LoopJoint):
-                kind = f"loop joint of type {constraint.joint.type_name()}"
-            document.lose(f"constraint[{constraint.name}]", f"a constraint of kind {kind}")
+                kind = f"{constraint.joint.type_name()} loop joint"
+            document.log.lost(f"constraint[{constraint.name}]", f"MJCF has no constraint like a {kind}")
     for element in tree.force_elements:
         if isinstance(element, SpringDamper):
             _add_spring(document, element)
         else:
-            document.lose(f"force_element[{element.name}]", f"a force element of kind {type(element).__name__}")
-    for pair in tree.disabled_collisions:
-        if pair.a not in document.links or pair.b not in document.links:
-            continue  # a link without shapes
-        document.section("contact").add("exclude", body1=pair.a, body2=pair.b)
-    for a, b in tree.enabled_collisions:
-        document.lose("contact", f"that links {quoted(a)} and {quoted(b)} are checked although a joint connects them")
+            kind = type(element).__name__
+            document.log.lost(f"force_element[{element.name}]", f"MJCF has no force element like a {kind}")
+    _add_excluded_pairs(document)
+
+
+def _add_excluded_pairs(document: MjcfDocument) -> None:
+    """Add the pairs of links that MuJoCo would check and the robot does not.
+
+    MuJoCo skips links of one rigid body, and those of a body and the moving one that carries it.
+    """
+    tree = document.tree
+    is_checked = pair_filter(tree)
+
+    def carrier(i: int) -> int:
+        """Return the body before a body in the document, where bodies without mass may be left out."""
+        parent = tree.bodies[i].parent if i != WORLD else WORLD
+        while parent != WORLD and tree.bodies[parent].name not in document.links:
+            parent = tree.bodies[parent].parent
+        return parent
+
+    before = {i: carrier(i) for i in (WORLD, *range(len(tree.bodies)))}
+    for a, b in pairs_of_links(tree):
+        if a.body == b.body:
+            continue
+        skipped = WORLD not in (a.body, b.body) and (before[a.body] == b.body or before[b.body] == a.body)
+        if is_checked(a, b) and skipped:
+            message = f"MuJoCo does not check links {quoted(a.name)} and {quoted(b.name)}, which a joint connects"
+            document.log.lost("contact", message)
+        elif not (is_checked(a, b) or skipped):
+            document.section("contact").add("exclude", body1=a.name, body2=b.name)
 
 
 def _couple(
@@ -87,8 +111,8 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
         case LoopJoint(joint=Revolute(axis=axis)):
             points = [Vec3.zero(), axis * _ARM]
             _connect(document, constraint.name, constraint.frame, constraint.relative_to, points)
-            message = "it is written as two connects, of six rows for the joint's five"
-            document.lose(f"constraint[{constraint.name}]", message)
+            message = "a revolute loop joint is written as two connects, with six equations in place of five"
+            document.log.changed(f"constraint[{constraint.name}]", message)
         case Ball():
             tree = document.tree
             a, b = tree.point(constraint.a), tree.point(constraint.b)
@@ -108,11 +132,10 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
     if isinstance(constraint, LoopJoint) and any(
         math.isfinite(x) for x in (*constraint.lower, *constraint.upper, *constraint.effort, *constraint.velocity_bound)
     ):
-        document.lose(f"constraint[{constraint.name}]", "the limits of the joint that closes the loop")
+        document.log.lost(f"constraint[{constraint.name}]", "limits of joints that close loops")
     if isinstance(constraint, LoopJoint) and constraint.resists:
-        document.lose(
-            f"constraint[{constraint.name}]", "damping, friction and springs of the joint that closes the loop"
-        )
+        message = "damping, friction and springs of joints that close loops"
+        document.log.lost(f"constraint[{constraint.name}]", message)
     return True
 
 
@@ -202,7 +225,9 @@ def add_actuators(document: MjcfDocument) -> None:
         element = f"actuator[{actuator.name}]"
         target = _target(document, actuator)
         if target is None:
-            document.lose(element, f"actuator {quoted(actuator.name)}: MJCF has no transmission like it")
+            document.log.lost(
+                element, "MJCF has no transmission of an actuator on a free joint, or on a ball and other joints"
+            )
             continue
         b0, b1, b2 = actuator.bias
         gain = actuator.gain

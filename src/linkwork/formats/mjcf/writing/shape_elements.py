@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from linkwork.formats.mjcf.mjcf_document import MjcfDocument, placed
+from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, placed
+from linkwork.formats.written_content import report_shape, simple_geometries
 from linkwork.formats.xml_text import Node, number_text, numbers_text
 from linkwork.model.body import Frame
 from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, HalfSpace, Polytope, Shape, Sphere
@@ -14,13 +15,11 @@ _VISUAL, _COLLISION = "1", "3"  # groups of geoms; MuJoCo's viewer shows groups 
 
 def add_shapes(document: MjcfDocument, link: Frame, node: Node) -> None:
     for geometries, group, massless in ((link.visuals, _VISUAL, "0"), (link.collisions, _COLLISION, None)):
-        for geometry in geometries:
+        element = f"link[{link.name}]/{'visual' if group == _VISUAL else 'collision'}"
+        for geometry in simple_geometries(document.log, element, geometries):
             attributes = _shape(document, geometry.shape)
             if attributes is None:
-                kind = type(geometry.shape).__name__
-                hint = "robot.with_collision_hulls(folders) replaces meshes by hulls" if kind == "Mesh" else None
-                what = "visual" if group == _VISUAL else "collision"
-                document.lose(f"link[{link.name}]/{what}", f"a shape of kind {kind}", hint)
+                report_shape(document.log, element, geometry)
                 continue
             friction = getattr(geometry, "friction", None)
             node.add(
