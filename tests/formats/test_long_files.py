@@ -12,7 +12,8 @@ from formats.long_files import DOCUMENTS, LOOPS, ROBOTS, SCENES, SDF
 from helpers.steps import grows_in_proportion
 from linkwork.errors import Findings, ModelError
 from linkwork.formats import loops_text, parse_loops, parse_sdf, parse_urdf, robot_text, sdf_text, urdf_text
-from linkwork.formats.json_and_yaml import Builder, _Reader
+from linkwork.formats.data_values import Builder
+from linkwork.formats.json_and_yaml import _Reader
 from linkwork.formats.loops_file import BUDGET
 from linkwork.formats.xml_document import parse
 from linkwork.geometry.scene import Scene

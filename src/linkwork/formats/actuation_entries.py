@@ -13,7 +13,7 @@ from typing import Any
 
 from linkwork.formats.constructor_reader import PlainReader
 from linkwork.formats.constructor_schema import constructor_arguments
-from linkwork.formats.json_and_yaml import Value
+from linkwork.formats.data_values import Value
 from linkwork.model.actuator import FREE, Actuator
 from linkwork.model.description import ActuatorDescription, NamedStateDescription
 from linkwork.model.named_state import NamedState

@@ -25,7 +25,7 @@ from linkwork.formats.constructor_schema import (
     is_plain,
     plain,
 )
-from linkwork.formats.json_and_yaml import Value
+from linkwork.formats.data_values import Value
 from linkwork.model.description import ConstraintDescription, ForceElementDescription, MarkDescription
 
 __all__ = [

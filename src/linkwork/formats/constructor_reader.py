@@ -16,7 +16,7 @@ import numpy as np
 from linkwork._util.messages import did_you_mean, nearest, quoted
 from linkwork.errors import Findings, Issue, Location
 from linkwork.formats.constructor_schema import TYPES, arguments, is_exactly, is_function
-from linkwork.formats.json_and_yaml import NumberList, Value
+from linkwork.formats.data_values import NumberList, Value
 from linkwork.joints import JointType, Planar
 from linkwork.spatial import Pose, Rotation, Vec3
 from linkwork.spatial.arguments import LARGEST, RIGID

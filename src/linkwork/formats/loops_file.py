@@ -29,8 +29,9 @@ from linkwork.formats.constraint_entries import (
 )
 from linkwork.formats.constructor_reader import PlainReader
 from linkwork.formats.constructor_schema import plain
+from linkwork.formats.data_values import Value
 from linkwork.formats.file_reading import path_text, read_regular
-from linkwork.formats.json_and_yaml import Value, parse_json, parse_yaml
+from linkwork.formats.json_and_yaml import parse_json, parse_yaml
 from linkwork.formats.xml_document import Budget
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.composite_body import compose

@@ -9,7 +9,7 @@ from typing import Any
 from linkwork._util.messages import letters, listed, quoted
 from linkwork.errors import Findings, Issue, Location
 from linkwork.formats.tree_description import Names
-from linkwork.formats.xml_text import numbers_text
+from linkwork.formats.xml_text import number_list_text
 from linkwork.model.tree import Report, Tree
 from linkwork.shapes import Compound, Geometry, Mesh, Polytope
 
@@ -130,7 +130,7 @@ def report_mesh_names(log: WritingLog, tree: Tree, path: str | os.PathLike[str] 
 
 
 def _obj_text(shape: Polytope) -> str:
-    vertices = [f"v {numbers_text(vertex)}" for vertex in shape.vertices]
+    vertices = [f"v {number_list_text(vertex)}" for vertex in shape.vertices]
     faces = [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in shape.triangles]
     return "\n".join([*vertices, *faces]) + "\n"
 

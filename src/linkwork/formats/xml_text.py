@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from linkwork._util.messages import quoted
 
-__all__ = ["Node", "number_text", "numbers_text", "xml_text"]
+__all__ = ["Node", "number_text", "number_list_text", "xml_text"]
 
 
 @dataclass(slots=True, eq=False)
@@ -37,7 +37,7 @@ def number_text(x: float) -> str:
     return repr(float(x) + 0.0).removesuffix(".0")
 
 
-def numbers_text(values: Iterable[float]) -> str:
+def number_list_text(values: Iterable[float]) -> str:
     """Return numbers with spaces in between."""
     return " ".join(map(number_text, values))
 

@@ -15,8 +15,9 @@ from linkwork.errors import Findings, Issue, ModelError, UnknownNameError
 from linkwork.formats.actuation_entries import read_actuator, read_named_configuration
 from linkwork.formats.constraint_entries import EntryReader
 from linkwork.formats.constructor_reader import OF_Q, PlainReader
+from linkwork.formats.data_values import Value, values_of
 from linkwork.formats.file_reading import path_text, read_regular
-from linkwork.formats.json_and_yaml import Value, parse_json, values_of
+from linkwork.formats.json_and_yaml import parse_json
 from linkwork.formats.linkwork_json.shape_entries import read_geometry
 from linkwork.formats.xml_document import Budget
 from linkwork.joints import JointType

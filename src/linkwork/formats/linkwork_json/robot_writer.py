@@ -17,7 +17,7 @@ from linkwork.errors import ModelError
 from linkwork.formats.actuation_entries import actuator_entry, named_configuration_entry
 from linkwork.formats.constraint_entries import constraint_entry, document_lines, element_entry, one_or_list
 from linkwork.formats.constructor_schema import constructor_arguments, is_exactly, plain
-from linkwork.formats.json_and_yaml import decoded
+from linkwork.formats.data_values import decoded
 from linkwork.formats.linkwork_json.robot_reader import BUDGET, VERSION, read_data
 from linkwork.formats.linkwork_json.shape_entries import geometry_entry
 from linkwork.model.body import WORLD, Body, Drive, Following, Frame, Limits

@@ -14,7 +14,7 @@ import numpy as np
 from linkwork._util.messages import did_you_mean, quoted
 from linkwork.formats.constructor_reader import PlainReader, plain_value
 from linkwork.formats.constructor_schema import constructor_arguments, in_words, is_exactly, plain
-from linkwork.formats.json_and_yaml import Value
+from linkwork.formats.data_values import Value
 from linkwork.shapes import (
     Box,
     Capsule,

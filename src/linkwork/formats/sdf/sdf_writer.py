@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from linkwork._util.messages import listed, quoted
 from linkwork.constraints import LoopJoint
-from linkwork.formats.fewest_digits import inertial_values
+from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
 from linkwork.formats.simple_joints import chain_of, split_joint
 from linkwork.formats.tree_description import Names, describe, relative_pose
 from linkwork.formats.written_content import (
@@ -24,10 +24,8 @@ from linkwork.formats.written_content import (
     WritingLog,
     report_attachments,
     report_mesh_names,
-    report_shape,
-    simple_geometries,
 )
-from linkwork.formats.xml_text import Node, number_text, numbers_text, xml_text
+from linkwork.formats.xml_text import Node, number_text, number_list_text, xml_text
 from linkwork.joints import (
     Fixed,
     Floating,
@@ -44,8 +42,7 @@ from linkwork.model.composite_body import compose
 from linkwork.model.description import JointDescription, LinkDescription
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_builder import DEFAULT_GRAVITY
-from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Geometry, Mesh, Polytope, Shape, Sphere
-from linkwork.spatial import Inertia, Pose, Quaternion, Vec3
+from linkwork.spatial import Inertia, Pose, Vec3
 
 __all__ = ["sdf_text"]
 
@@ -82,14 +79,14 @@ class _Writer:
     """
 
     def __init__(self, tree: Tree, strict: bool, world: str | None, meshes: MeshFolder | None) -> None:
-        self.tree, self.world, self.meshes = tree, world, meshes
+        self.tree, self.world = tree, world
         self.log = WritingLog(tree, "SDF", strict)
         self.follows = tree.has_couplings
         self.has_sines = any(isinstance(body.joint, UnboundedRevolute) for body in tree.bodies)
         self.marks = [frame for frame in tree.frames if not frame.is_link]
         self.described = describe(tree, without=[frame.name for frame in self.marks])
         self.links: list[LinkDescription] = []
-        self.materials: dict[str, None] = {}  # their names
+        self.contents = LinkContents(self.log, meshes)
         self.free: dict[str, JointDescription] = {}  # links that move freely in the world, with their joints
         self.joints = [part for joint in self.described.joints for part in self._simple(joint)]
         self.placed = {joint.child: joint for joint in self.joints}
@@ -102,7 +99,7 @@ class _Writer:
         inside = root
         if self.world is not None:
             inside = root.add("world", name=self.world)
-            inside.add("gravity", numbers_text(self.tree.gravity))
+            inside.add("gravity", number_list_text(self.tree.gravity))
         model = inside.add("model", name=self.tree.name, **self._canonical())
         for link in (*self.described.links, *self.links):
             self._link(model, link)
@@ -118,7 +115,7 @@ class _Writer:
             if carrier == _ROOT and self.root is None:
                 self.log.lost(f"frame[{frame.name}]", "a frame on the world is not written: no link is there")
                 continue
-            self._pose(model.add("frame", name=self.mark_names[frame.name], attached_to=carrier), pose, carrier)
+            add_pose(model.add("frame", name=self.mark_names[frame.name], attached_to=carrier), pose, carrier)
         self._report(written)
         report_mesh_names(self.log, self.tree, path)
         report = self.log.report()
@@ -164,85 +161,12 @@ class _Writer:
         node = model.add("link", name=self.link_names[link.name])
         joint = self.placed.get(link.name)
         if joint is not None:
-            self._pose(node, joint.rotor, self.joint_names[joint.name])
+            add_pose(node, joint.rotor, self.joint_names[joint.name])
         elif link.name in self.free:
             joint = self.free[link.name]
             parent = _ROOT if joint.parent == "world" else self.link_names[joint.parent]
-            self._pose(node, compose(joint.placement, joint.rotor), parent)
-        self._inertia(node, link)  # also of a link without mass: by default SDF gives it 1 kg
-        for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
-            element, names = f"link[{link.name}]/{tag}", Names([])
-            for geometry in simple_geometries(self.log, element, shapes):
-                self._geometry(node, tag, element, link.name, geometry, names)
-
-    def _inertia(self, link: Node, description: LinkDescription) -> None:
-        mass, center, about = inertial_values(description.inertia)
-        if mass == 0.0 and any(description.inertia.moment):
-            self.log.lost(f"link[{description.name}]/inertial", "first moments of mass without mass are not written")
-        node = link.add("inertial")
-        if any(center):
-            node.add("pose", numbers_text([*center, 0.0, 0.0, 0.0]))
-        node.add("mass", number_text(mass))
-        matrix = node.add("inertia")
-        for key, value in zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), about.elements(), strict=True):
-            matrix.add(key, number_text(value))
-
-    def _geometry(self, link: Node, tag: str, element: str, name: str, geometry: Geometry, names: Names) -> None:
-        shape = self._shape(name, geometry.shape)
-        if shape is None:
-            report_shape(self.log, element, geometry)
-            return
-        if geometry.friction is not None:
-            self.log.lost(element, "the friction of shapes is not written")
-        node = link.add(tag, name=names.new(geometry.name or tag))
-        self._pose(node, geometry.origin)
-        node.add("geometry").children.append(shape)
-        material = geometry.material
-        if material is None:
-            return
-        if tag == "collision":
-            self.log.lost(element, f"the material {quoted(material.name)} of a collision shape is not written")
-            return
-        if material.name:
-            self.materials[material.name] = None
-        if material.texture is not None:
-            self.log.lost(element, f"the texture {quoted(material.texture)} is not written")
-        if material.rgba is not None:
-            colors = node.add("material")
-            for key in ("ambient", "diffuse"):
-                colors.add(key, numbers_text(material.rgba))
-
-    def _shape(self, link: str, shape: Shape) -> Node | None:
-        match shape:
-            case Box():
-                sizes = {"size": numbers_text(shape.size)}
-            case Cylinder() | Capsule() | Cone():
-                sizes = {"radius": number_text(shape.radius), "length": number_text(shape.length)}
-            case Sphere():
-                sizes = {"radius": number_text(shape.radius)}
-            case Ellipsoid():
-                sizes = {"radii": numbers_text(shape.radii)}
-            case Mesh():
-                sizes = {"uri": shape.uri}
-                if shape.scale != (1.0, 1.0, 1.0):
-                    sizes["scale"] = numbers_text(shape.scale)
-            case Polytope() if self.meshes is not None:
-                sizes = {"uri": self.meshes.add(link, shape)}
-            case _:
-                return None
-        tag = "mesh" if isinstance(shape, Polytope) else type(shape).__name__.lower()
-        return Node(tag, children=[Node(key, text=value) for key, value in sizes.items()])
-
-    def _pose(self, node: Node, pose: Pose, relative_to: str | None = None) -> None:
-        attributes = {} if relative_to is None else {"relative_to": relative_to}
-        if pose.is_identity and not attributes:
-            return
-        epsilon = Quaternion.of(pose.rotation)
-        turned = [*epsilon.vector, epsilon.w]
-        if pose.is_identity or turned[:3] == [0.0, 0.0, 0.0]:
-            node.add("pose", numbers_text([*pose.translation, 0.0, 0.0, 0.0]), **attributes)
-            return
-        node.add("pose", numbers_text([*pose.translation, *turned]), **attributes, rotation_format="quat_xyzw")
+            add_pose(node, compose(joint.placement, joint.rotor), parent)
+        self.contents.add(node, link)
 
     # -- joints
 
@@ -281,7 +205,7 @@ class _Writer:
         limits = joint.limits
         node = model.add("joint", name=self.joint_names[joint.name], type=self._type(element, joint))
         parent = "world" if joint.parent == "world" else self.link_names[joint.parent]
-        self._pose(node, joint.placement, _ROOT if joint.parent == "world" else parent)
+        add_pose(node, joint.placement, _ROOT if joint.parent == "world" else parent)
         node.add("parent", parent)
         node.add("child", self.link_names[joint.child])
         lower, upper = limits.positions
@@ -338,7 +262,7 @@ class _Writer:
             node.add("screw_thread_pitch", number_text(kind.pitch * (2.0 * math.pi)))
         for k, axis in enumerate(axes):
             child = node.add("axis" if k == 0 else "axis2")
-            child.add("xyz", numbers_text(axis))
+            child.add("xyz", number_list_text(axis))
             limit, dynamics = Node("limit"), Node("dynamics")
             for key, numbers in values.items():
                 if numbers[k] != none.get(key, 0.0):
@@ -373,7 +297,7 @@ class _Writer:
         if child == _ROOT:
             return False
         node = model.add("joint", name=self.joint_names[loop.name], type=_type_of(kind))
-        self._pose(node, pose, child)
+        add_pose(node, pose, child)
         node.add("parent", "world" if parent == _ROOT else parent)
         node.add("child", child)
         nq, nv = kind.nq, kind.nv
@@ -430,10 +354,14 @@ class _Writer:
         if massless:
             hint = "Gazebo simulates links with positive masses only"
             log.changed("links", f"links without mass have a mass of 0: {listed(massless)}", hint)
-        if self.materials:
-            log.changed("links", f"colours are written without the names of materials: {listed(self.materials)}")
+        if self.contents.materials:
+            log.changed(
+                "links", f"colours are written without the names of materials: {listed(self.contents.materials)}"
+            )
         if tree.gravity != DEFAULT_GRAVITY and self.world is None:
-            log.lost("gravity", f"a model has no gravity, here {numbers_text(tree.gravity)} m/s²", "world= writes it")
+            log.lost(
+                "gravity", f"a model has no gravity, here {number_list_text(tree.gravity)} m/s²", "world= writes it"
+            )
         if tree.inertias_ignored:
             log.changed("", "the robot has no inertias", 'load the file with inertia="ignore"')
         if not described.keeps_order:

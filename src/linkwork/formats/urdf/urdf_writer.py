@@ -25,7 +25,7 @@ from linkwork.formats.written_content import (
     report_shape,
     simple_geometries,
 )
-from linkwork.formats.xml_text import Node, number_text, numbers_text, xml_text
+from linkwork.formats.xml_text import Node, number_text, number_list_text, xml_text
 from linkwork.joints import (
     Fixed,
     Floating,
@@ -120,7 +120,7 @@ class _Writer:
             self.log.lost(f"link[{description.name}]/inertial", "first moments of mass without mass are not written")
         node = link.add("inertial")
         if any(center):
-            node.add("origin", xyz=numbers_text(center))
+            node.add("origin", xyz=number_list_text(center))
         node.add("mass", value=number_text(mass))
         names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
         node.add("inertia", **{key: number_text(x) for key, x in zip(names, about.elements(), strict=True)})
@@ -143,21 +143,21 @@ class _Writer:
             return
         color = node.add("material", name=material.name)
         if material.rgba is not None:
-            color.add("color", rgba=numbers_text(material.rgba))
+            color.add("color", rgba=number_list_text(material.rgba))
         if material.texture is not None:
             color.add("texture", filename=material.texture)
 
     def _shape(self, link: str, shape: Shape) -> Node | None:
         match shape:
             case Box():
-                return Node("box", {"size": numbers_text(shape.size)})
+                return Node("box", {"size": number_list_text(shape.size)})
             case Cylinder() | Capsule():
                 tag = type(shape).__name__.lower()
                 return Node(tag, {"radius": number_text(shape.radius), "length": number_text(shape.length)})
             case Sphere():
                 return Node("sphere", {"radius": number_text(shape.radius)})
             case Mesh():
-                scale = {} if shape.scale == (1.0, 1.0, 1.0) else {"scale": numbers_text(shape.scale)}
+                scale = {} if shape.scale == (1.0, 1.0, 1.0) else {"scale": number_list_text(shape.scale)}
                 return Node("mesh", {"filename": shape.uri, **scale})
             case Polytope() if self.meshes is not None:
                 return Node("mesh", {"filename": self.meshes.add(link, shape)})
@@ -170,8 +170,8 @@ class _Writer:
         angles = rpy_of(pose.rotation)
         if rotation_error(Rotation.from_rpy(*angles), pose.rotation) > _ORTHONORMAL:
             self.log.lost(element, "the rotation is not orthonormal: the angles of a nearby rotation are written")
-        attributes = {"xyz": numbers_text(pose.translation)} if any(pose.translation) else {}
-        attributes |= {"rpy": numbers_text(angles)} if any(angles) else {}
+        attributes = {"xyz": number_list_text(pose.translation)} if any(pose.translation) else {}
+        attributes |= {"rpy": number_list_text(angles)} if any(angles) else {}
         if tag is None:
             node.attributes |= attributes
         else:
@@ -215,7 +215,7 @@ class _Writer:
         node.add("child", link=joint.child)
         axis = kind.normal if isinstance(kind, Planar) else getattr(kind, "axis", None)
         if axis is not None and tuple(axis) != (1.0, 0.0, 0.0):
-            node.add("axis", xyz=numbers_text(axis))
+            node.add("axis", xyz=number_list_text(axis))
         self._limit(node, element, joint)
         self._dynamics(node, element, joint)
         if joint.mimic is not None:
@@ -294,7 +294,7 @@ class _Writer:
             self._origin(node.add(tag, link=end[0]), end[1], element, tag=None)
         axis = kind.normal if isinstance(kind, Planar) else getattr(kind, "axis", None)
         if axis is not None:
-            node.add("axis", xyz=numbers_text(axis))
+            node.add("axis", xyz=number_list_text(axis))
         limits = {
             key: number_text(values[0])
             for key, values in (
@@ -365,7 +365,9 @@ class _Writer:
                     f"joint[{base}]", f"the name of the floating base is not written: it is {FLOATING_BASE!r} then"
                 )
         if tree.gravity != DEFAULT_GRAVITY:
-            log.lost("gravity", f"URDF has no gravity, here {numbers_text(tree.gravity)} m/s²", "load it with gravity=")
+            log.lost(
+                "gravity", f"URDF has no gravity, here {number_list_text(tree.gravity)} m/s²", "load it with gravity="
+            )
         if tree.inertias_ignored:
             log.changed("", "the robot has no inertias", 'load the file with inertia="ignore"')
         if not described.keeps_order:

@@ -17,7 +17,7 @@ from linkwork.formats.mjcf.writing.joint_elements import (
 )
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, between, placed
 from linkwork.formats.mjcf.writing.shape_elements import add_shapes
-from linkwork.formats.xml_text import Node, number_text, numbers_text
+from linkwork.formats.xml_text import Node, number_text, number_list_text
 from linkwork.model.body import WORLD, Body, Frame
 from linkwork.model.coordinate_names import names_in
 from linkwork.model.tree import Tree
@@ -162,7 +162,9 @@ def _add_link(document: MjcfDocument, link: Frame, body: Body | None, before: _B
         c = inertia.moment * (1.0 / inertia.mass) if inertia.mass != 0.0 else Vec3.zero()
         about = inertia.shifted(-c).about
         full = (about.xx, about.yy, about.zz, about.xy, about.xz, about.yz)
-        node.add("inertial", pos=numbers_text(c), mass=number_text(inertia.mass), fullinertia=numbers_text(full))
+        node.add(
+            "inertial", pos=number_list_text(c), mass=number_text(inertia.mass), fullinertia=number_list_text(full)
+        )
     elif body is not None:
         message = "MuJoCo refuses a link that moves without mass, unless a link welded to it has mass"
         document.log.lost(f"link[{link.name}]", message)
@@ -229,12 +231,12 @@ def _add_joint(document: MjcfDocument, node: Node, body: Body, name: str, part: 
         "joint",
         name=name,
         type=part.kind,
-        axis=None if single else numbers_text(part.axis),
-        pos=None if part.kind == FREE or not any(part.position) else numbers_text(part.position),
+        axis=None if single else number_list_text(part.axis),
+        pos=None if part.kind == FREE or not any(part.position) else number_list_text(part.position),
         limited="true" if has_range else None,
-        range=numbers_text((low, high)) if has_range else None,
+        range=number_list_text((low, high)) if has_range else None,
         actuatorfrclimited="true" if has_effort else None,
-        actuatorfrcrange=numbers_text((-effort, effort)) if has_effort else None,
+        actuatorfrcrange=number_list_text((-effort, effort)) if has_effort else None,
         damping=value("damping", damping),
         frictionloss=value("friction", friction),
         armature=value("armature", drive.full(drive.armature, nv, 0.0)),

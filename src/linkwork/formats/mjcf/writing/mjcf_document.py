@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from linkwork.formats.mjcf.writing.joint_elements import Part
 from linkwork.formats.written_content import WritingLog
-from linkwork.formats.xml_text import Node, numbers_text
+from linkwork.formats.xml_text import Node, number_list_text
 from linkwork.model.body import Body
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose, Quaternion, Rotation
@@ -63,7 +63,7 @@ def placed(X: Pose) -> dict[str, str]:
     """Return the attributes pos and quat of a pose, without those of the identity."""
     result = {}
     if any(X.translation):
-        result["pos"] = numbers_text(X.translation)
+        result["pos"] = number_list_text(X.translation)
     if X.rotation != Rotation.identity():
         result["quat"] = quaternion_text(X.rotation)
     return result
@@ -71,4 +71,4 @@ def placed(X: Pose) -> dict[str, str]:
 
 def quaternion_text(rotation: Rotation) -> str:
     """Return the quaternion (w, x, y, z) of a rotation as text."""
-    return numbers_text(Quaternion.of(rotation).elements())
+    return number_list_text(Quaternion.of(rotation).elements())

@@ -13,7 +13,7 @@ from linkwork.formats.mjcf.writing.joint_elements import FREE, mujoco_parts
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument
 from linkwork.formats.mjcf.writing.relation_elements import add_actuators, add_keyframes, add_relations
 from linkwork.formats.written_content import WritingLog
-from linkwork.formats.xml_text import Node, numbers_text, xml_text
+from linkwork.formats.xml_text import Node, number_list_text, xml_text
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Report, Tree
 
@@ -30,7 +30,7 @@ def mjcf_text(tree: Tree, *, strict: bool = False) -> tuple[str, Report]:
     _check_joints(tree, log)
     root = Node("mujoco", {"model": tree.name} if tree.name else {})
     root.add("compiler", angle="radian", autolimits="false", inertiafromgeom="false", fusestatic="false")
-    root.add("option", gravity=numbers_text(tree.gravity))
+    root.add("option", gravity=number_list_text(tree.gravity))
     document = MjcfDocument(tree, root, log)
     for tag in ("asset", "worldbody"):
         root.add(tag)

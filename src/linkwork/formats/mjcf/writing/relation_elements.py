@@ -25,7 +25,7 @@ from linkwork.constraints import (
 from linkwork.force_elements import SpringDamper
 from linkwork.formats.mjcf.writing.joint_elements import BALL, FREE
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument
-from linkwork.formats.xml_text import number_text, numbers_text
+from linkwork.formats.xml_text import number_text, number_list_text
 from linkwork.joints import Fixed, Revolute, Spherical
 from linkwork.model.actuator import FREE as UNBOUNDED
 from linkwork.model.actuator import Actuator
@@ -96,7 +96,7 @@ def _couple(
     """Add the equality q = Σ cₖ q_otherᵏ of two joints with one coordinate, or of one joint and a number."""
     full = (*coefficients, *(0.0,) * (_COEFFICIENTS - len(coefficients)))
     equality = document.section("equality")
-    equality.add("joint", name=name, joint1=joint, joint2=other, polycoef=numbers_text(full))
+    equality.add("joint", name=name, joint1=joint, joint2=other, polycoef=number_list_text(full))
 
 
 def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
@@ -152,14 +152,14 @@ def _weld(document: MjcfDocument, constraint: Constraint, frame: str, other: str
     """Add a weld of the frame M to the pose X_FM in the frame F (``other``)."""
     (link_M, X_M), (link_F, X_F) = (document.pose_in_link(name) for name in (frame, other))
     X = X_F @ pose @ X_M.inv()
-    relative = numbers_text((*X.translation, *Quaternion.of(X.rotation).elements()))
+    relative = number_list_text((*X.translation, *Quaternion.of(X.rotation).elements()))
     document.section("equality").add(
         "weld",
         name=constraint.name,
         body1=link_F,
         body2=link_M,
         relpose=relative,
-        anchor=numbers_text(X_M.translation),
+        anchor=number_list_text(X_M.translation),
     )
 
 
@@ -183,7 +183,7 @@ def _add_coupling(document: MjcfDocument, constraint: Coupling) -> None:
         _couple(document, constraint.name, first, other, (constraint.offset / weight, ratio))
         return
     tendon = _fixed_tendon(document, constraint.name, constraint.joints)
-    polynomial = numbers_text((constraint.offset, 0.0, 0.0, 0.0, 0.0))
+    polynomial = number_list_text((constraint.offset, 0.0, 0.0, 0.0, 0.0))
     document.section("equality").add("tendon", name=constraint.name, tendon1=tendon, polycoef=polynomial)
 
 
@@ -239,9 +239,9 @@ def add_actuators(document: MjcfDocument) -> None:
             name=actuator.name,
             **target,
             gaintype="fixed" if gain[1:] == (0.0, 0.0) else "affine",
-            gainprm=numbers_text(gain),
+            gainprm=number_list_text(gain),
             biastype="none" if (b0, b1, b2) == (0.0, 0.0, 0.0) else "affine",
-            biasprm=numbers_text((b0, b1, b2)),
+            biasprm=number_list_text((b0, b1, b2)),
             **_range("ctrl", actuator.control_range),
             **_range("force", actuator.force_range),
         )
@@ -252,7 +252,7 @@ def _target(document: MjcfDocument, actuator: Actuator) -> dict[str, str] | None
     if actuator.frame is not None:
         moment, force = actuator.wrench[:3], actuator.wrench[3:]
         site = document.site(f"{actuator.name}_site", actuator.frame, Pose.identity())
-        result = {"site": site, "gear": numbers_text((*force, *moment))}
+        result = {"site": site, "gear": number_list_text((*force, *moment))}
         if actuator.relative_to is not None:
             result["refsite"] = document.site(f"{actuator.name}_refsite", actuator.relative_to, Pose.identity())
         return result
@@ -261,7 +261,7 @@ def _target(document: MjcfDocument, actuator: Actuator) -> dict[str, str] | None
         ((joint, gears),) = actuator.joints
         names, kinds = parts[joint]
         if kinds[0].kind == BALL:
-            return {"joint": names[0], "gear": numbers_text(gears)}
+            return {"joint": names[0], "gear": number_list_text(gears)}
         if kinds[0].kind == FREE:
             return None
         if len(gears) == 1:
@@ -280,7 +280,7 @@ def _range(kind: str, bounds: tuple[float, float]) -> dict[str, str]:
     if bounds == UNBOUNDED:
         return {}
     numbers = [max(min(x, 1e10), -1e10) for x in bounds]
-    return {f"{kind}limited": "true", f"{kind}range": numbers_text(numbers)}
+    return {f"{kind}limited": "true", f"{kind}range": number_list_text(numbers)}
 
 
 # -- named configurations
@@ -294,11 +294,11 @@ def add_keyframes(document: MjcfDocument) -> None:
         document.section("keyframe").add(
             "key",
             name=state.name,
-            qpos=numbers_text(chain.from_iterable(_qpos(state, *one) for one in document.joints)),
+            qpos=number_list_text(chain.from_iterable(_qpos(state, *one) for one in document.joints)),
             qvel=None
             if state.v is None
-            else numbers_text(chain.from_iterable(_qvel(state, *one) for one in document.joints)),
-            ctrl=None if state.controls is None else numbers_text(controls.get(name, 0.0) for name in actuators),
+            else number_list_text(chain.from_iterable(_qvel(state, *one) for one in document.joints)),
+            ctrl=None if state.controls is None else number_list_text(controls.get(name, 0.0) for name in actuators),
         )
 
 
