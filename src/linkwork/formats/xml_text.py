@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from linkwork._util.messages import quoted
 
-__all__ = ["Node", "number_text", "number_list_text", "xml_text"]
+__all__ = ["Node", "number_list_text", "number_text", "xml_text"]
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,7 @@ from linkwork._util.messages import quoted
 from linkwork.formats.fewest_digits import inertial_values
 from linkwork.formats.tree_description import Names
 from linkwork.formats.written_content import MeshFolder, WritingLog, report_shape, simple_geometries
-from linkwork.formats.xml_text import Node, number_text, number_list_text
+from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model.description import LinkDescription
 from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Geometry, Mesh, Polytope, Shape, Sphere
 from linkwork.spatial import Pose, Quaternion

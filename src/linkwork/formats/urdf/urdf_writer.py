@@ -25,7 +25,7 @@ from linkwork.formats.written_content import (
     report_shape,
     simple_geometries,
 )
-from linkwork.formats.xml_text import Node, number_text, number_list_text, xml_text
+from linkwork.formats.xml_text import Node, number_list_text, number_text, xml_text
 from linkwork.joints import (
     Fixed,
     Floating,

@@ -25,7 +25,7 @@ from linkwork.constraints import (
 from linkwork.force_elements import SpringDamper
 from linkwork.formats.mjcf.writing.joint_elements import BALL, FREE
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument
-from linkwork.formats.xml_text import number_text, number_list_text
+from linkwork.formats.xml_text import number_list_text, number_text
 from linkwork.joints import Fixed, Revolute, Spherical
 from linkwork.model.actuator import FREE as UNBOUNDED
 from linkwork.model.actuator import Actuator

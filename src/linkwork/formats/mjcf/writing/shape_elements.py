@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, placed
 from linkwork.formats.written_content import report_shape, simple_geometries
-from linkwork.formats.xml_text import Node, number_text, number_list_text
+from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model.body import Frame
 from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, HalfSpace, Polytope, Shape, Sphere
 
