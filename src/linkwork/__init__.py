@@ -9,7 +9,7 @@
 Robots:
 
 - `load` reads a URDF file, or a built-in robot (`robots.names()`).  `Robot.build` builds one in Python from `Link`,
-  `Joint.of`, the shapes in `shapes` and `pose`.
+  `Joint.of`, the shapes in `shapes` and `pose`.  `load_description` loads one by its name in robot_descriptions.
 - `Robot` has the functions: `help(linkwork.Robot)`.  `Robot.compile` combines several in one `Kernel`.
 - `pose_difference` is the error between two poses, for controllers; `propagate_motion` composes motions of frames, with
   velocities and accelerations.
@@ -59,9 +59,10 @@ Documentation is in docs/ of the source and in share/doc/linkwork of the Python 
 
 - Start: first_hour.md, howto.md (short answers), coming_from.md (terms of other libraries), examples/ (scripts),
   limits.md, messages.md, first_calls.md.
-- Guides: robots.md, robot_files.md, sdf.md, building.md, shapes.md, joints.md, parameters.md, inverse_kinematics.md,
-  distances.md, motion.md, planning.md, optimal.md, controllers.md, control.md, simulation.md, learning.md,
-  real_time.md, mechanisms.md, constraints.md, force_elements.md, identification.md, results.md.
+- Guides: robots.md, robot_files.md, sdf.md, usd.md, mjcf.md, mjcf_files.md, writing_robots.md, comparing_robots.md,
+  building.md, shapes.md, joints.md, parameters.md, inverse_kinematics.md, distances.md, motion.md, planning.md,
+  optimal.md, controllers.md, control.md, simulation.md, learning.md, real_time.md, mechanisms.md, constraints.md,
+  force_elements.md, identification.md, results.md.
 - Compiler: compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md, torch_and_jax.md,
   c_code.md, casadi.md.
 - Reference: reference.md (every function), conventions.md, glossary.md, mathematics.md; equations are in algorithms/.
@@ -120,7 +121,7 @@ if TYPE_CHECKING:
     from linkwork.parts.construction.link import Link
     from linkwork.parts.joint.joint import Joint
     from linkwork.parts.joint_checks.check_joint import check_joint
-    from linkwork.robot import Robot, load
+    from linkwork.robot import Robot, load, load_description
     from linkwork.simulation.simulator import Simulator
 
 __all__ = [
@@ -156,6 +157,7 @@ __all__ = [
     "joints",
     "kinematics",
     "load",
+    "load_description",
     "lstsq",
     "mechanisms",
     "motion",
@@ -207,7 +209,7 @@ if not TYPE_CHECKING:
             "linkwork.parts.construction.link": "Link",
             "linkwork.parts.joint.joint": "Joint",
             "linkwork.parts.joint_checks.check_joint": "check_joint",
-            "linkwork.robot": "Robot load",
+            "linkwork.robot": "Robot load load_description",
             "linkwork.simulation.simulator": "Simulator",
         },
         modules=(

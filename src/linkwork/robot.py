@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from linkwork.dynamics.derivative_methods import DerivativeMethods
 from linkwork.dynamics.methods import DynamicsMethods, ForceMethods, InertiaMethods
 from linkwork.dynamics.momentum_methods import MomentumMethods, RegressorMethods
 from linkwork.formats import Format
+from linkwork.formats.registry import format_named
+from linkwork.formats.xacro_files import XacroArguments
 from linkwork.ik.methods import ClosedFormMethods, InverseKinematicsMethods
 from linkwork.kernels.compiled_method import is_computed, named_after
 from linkwork.kinematics.methods import ConfigurationMethods, JacobianMethods, KinematicsMethods
@@ -28,18 +30,20 @@ from linkwork.motion.methods import CartesianMethods, MotionMethods, ProfileMeth
 from linkwork.parts.actuation_methods import ActuationMethods
 from linkwork.parts.comparison.methods import ComparisonMethods
 from linkwork.parts.constraint_methods import ConstraintMethods, ForceElementMethods, LoopFileMethods
-from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry, Options, read_robot
+from linkwork.parts.construction.description_loading import description_file
+from linkwork.parts.construction.robot_loading import Continuous, Inertias, LoadOptions, Mimicry, Options, read_robot
 from linkwork.parts.methods import CompilingMethods, LimitMethods, StructureMethods
 from linkwork.parts.parameter_methods import ParameterMethods
 from linkwork.parts.plausibility.methods import ModelCheckMethods
 from linkwork.parts.plots import PlottingMethods
 from linkwork.parts.robot_editing import CollisionHullMethods, EditingMethods
+from linkwork.parts.writing_methods import WritingMethods
 from linkwork.planning.methods import PlanningMethods
 from linkwork.precompilation import PrecompilingMethods
 from linkwork.robot_table import ROBOT
 from linkwork.simulation.methods import SimulationMethods
 
-__all__ = ["Robot", "load"]
+__all__ = ["Robot", "load", "load_description"]
 
 
 class Robot(
@@ -80,6 +84,7 @@ class Robot(
     CollisionHullMethods,
     StructureMethods,
     LimitMethods,
+    WritingMethods,
 ):
     """An articulated system, with its functions as compiled code.
 
@@ -161,6 +166,8 @@ def load(
     inertia: Inertias = "given",
     loops: str | os.PathLike[str] | None = None,
     package_dirs: Folders | None = None,
+    xacro: bool = False,
+    arguments: XacroArguments | None = None,
     model: str | None = None,
 ) -> Robot:
     """Load a robot from a file, or a built-in robot by its name (`linkwork.robots.names`).
@@ -191,6 +198,9 @@ def load(
     ``package_dirs`` are folders that contain packages, or a dict of the folder of each package: files that a robot's
     file names as ``package://arm/hand.sdf`` or ``model://hand`` are searched there.
 
+    ``xacro`` expands a xacro file to URDF or SDF first, with the package xacro (``pip install "linkwork[xacro]"``).
+    ``arguments`` are the values of its arguments, strings, numbers or bools by name.  A xacro file is a program, which
+    can run code and open any file: expand only files that you trust.
     ``model`` is the name of one model of an SDF file; by default all models are loaded, with their names before the
     names of their links and joints ("arm::hand") if there are several.
 
@@ -211,6 +221,41 @@ def load(
         inertia=inertia,
         loops=loops,
         package_dirs=package_dirs,
+        xacro=xacro,
+        arguments=arguments,
         model=model,
     )
     return Robot(read_robot(robot, options, format))
+
+
+@public
+def load_description(
+    name: str, *, format: str | None = None, commit: str | None = None, **options: Unpack[LoadOptions]
+) -> Robot:
+    """Load a robot by its name in the package robot_descriptions, such as "panda_description".
+
+    The package downloads the repository of the robot when it is first used (``pip install
+    "linkwork[descriptions]"``).  ``format`` is "urdf" or "mjcf"; by default URDF, if the description has it.
+    ``commit`` selects a commit of the robot's repository.  ``options`` are those of `load`.  A description that is a
+    xacro file needs ``xacro=True``, because such a file is a program; ``arguments`` replace its default arguments.
+
+    Raises ImportError, with the installation command, without the package; UnknownNameError for an unknown description
+    or a format that it does not have; TypeError for a xacro file without ``xacro=True``; and the errors of `load`.
+    """
+    keywords: dict[str, Any] = dict(options)
+    Options.of("load_description", keywords)
+    file = description_file(name, format, commit, keywords.get("package_dirs"))
+    if file.format == "xacro":
+        if not keywords.get("xacro"):
+            raise TypeError(
+                f"load_description: xacro: expected True, because {name!r} is a xacro file: a program, which can run "
+                "code and open any file; pass xacro=True if you trust it"
+            )
+        keywords["arguments"] = {**file.arguments, **(keywords.get("arguments") or {})}
+    elif keywords.pop("xacro", False) or keywords.get("arguments") is not None:
+        raise TypeError(f"load_description: xacro: {name!r} is a file of the format {file.format}, without xacro")
+    if file.format == "xacro" or "package_dirs" in format_named(file.format).options:
+        keywords["package_dirs"] = file.package_dirs
+    else:
+        keywords.pop("package_dirs", None)
+    return load(file.path, format=None if file.format == "xacro" else file.format, **keywords)

@@ -206,3 +206,17 @@ def test_actuators_and_named_configurations(linkwork, monkeypatch):
     assert data["named_configurations"] == [
         {"name": "home", "q": {"elbow": [-1.2]}, "v": None, "controls": {"elbow_motor": 0.5, "pull": 0.0}}
     ]
+
+
+def test_xacro_files_are_expanded_when_asked(linkwork, tmp_path):
+    pytest.importorskip("xacro", reason="needs xacro")
+    file = tmp_path / "arm.urdf.xacro"
+    namespace = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
+    file.write_text(f'<robot name="r" {namespace}><xacro:arg name="p" default=""/><link name="$(arg p)a"/></robot>')
+    refused = linkwork("info", str(file))
+    assert refused.code == 3 and "is a program, which can run code" in refused.err
+    expanded = linkwork("info", str(file), "--xacro", "--argument", "p=left_")
+    assert expanded.code == 0 and "left_a" in expanded.out
+    wrong = linkwork("info", str(file), "--argument", "p")
+    assert wrong.code == 2 and "expected NAME=VALUE" in wrong.err
+    assert linkwork("info", str(file), "--argument", "p=x").code == 2

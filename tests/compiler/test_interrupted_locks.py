@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
+from linkwork._util.collection_pauses import _pauses, without_collections
 from linkwork._util.console import _elsewhere, shown_elsewhere
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.runtime import threads as llvm_lock
-from linkwork.compiler.runtime.cpython import _pauses, without_collections
 from linkwork.kernels.kernel_cache import LazyCache
 
 
@@ -120,7 +120,7 @@ def test_once_releases_the_key_of_what_could_not_be_made() -> None:
 FORKS = """
 import os, sys, threading
 import linkwork as lw
-from linkwork.compiler.runtime import cpython as collector
+from linkwork._util import collection_pauses as collector
 from linkwork.compiler.runtime import threads as llvm_lock
 from compiler.test_interrupted_locks import interrupted, is_free
 

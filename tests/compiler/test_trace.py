@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwork._util.collection_pauses import without_collections
 from linkwork.compiler.program import Port
-from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.compiler.trace import trace as trace_module
 from linkwork.compiler.trace.trace import compile, trace
 from linkwork.errors import TraceWarning

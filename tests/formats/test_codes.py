@@ -15,6 +15,7 @@ SAID_BY = {
     "FileSearchError",
     "Issue",
     "BadNumber",
+    "_error",
     "_fail",
     "_try",
     "add",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+from typing import Any
 
 import pytest
 
 from formats.long_files import DOCUMENTS, LOOPS, ROBOTS, SCENES, SDF
 from helpers.steps import grows_in_proportion
 from linkwork.errors import Findings, ModelError
-from linkwork.formats import loops_text, parse_loops, parse_sdf, parse_urdf
-from linkwork.formats.json_and_yaml import Builder, _Reader
+from linkwork.formats import loops_text, parse_loops, parse_sdf, parse_urdf, robot_text, sdf_text, urdf_text
+from linkwork.formats.data_values import Builder
+from linkwork.formats.json_and_yaml import _Reader
 from linkwork.formats.loops_file import BUDGET
 from linkwork.formats.xml_document import parse
 from linkwork.geometry.scene import Scene
@@ -27,6 +29,24 @@ def test_reading_a_robot_takes_work_in_proportion(name: str):
     def work(n: int):
         text = ROBOTS[name](n)
         return lambda: build_tree(parse_urdf(text))
+
+    assert grows_in_proportion(work, N)
+
+
+@pytest.mark.parametrize("name", ["chain", "welded chain", "materials"])
+def test_saving_and_loading_a_robot_take_work_in_proportion(name: str):
+    def work(n: int):
+        tree = build_tree(parse_urdf(ROBOTS[name](n)))
+        return lambda: robot_text(tree)  # which reads the text as well
+
+    assert grows_in_proportion(work, N)
+
+
+@pytest.mark.parametrize("write", [urdf_text, sdf_text])
+def test_writing_a_robot_takes_work_in_proportion(write: Any):
+    def work(n: int):
+        tree = build_tree(parse_urdf(ROBOTS["chain"](n)))
+        return lambda: write(tree)
 
     assert grows_in_proportion(work, N)
 

@@ -393,11 +393,13 @@ def test_numbers_whose_products_overflow():
 
 def test_row_40_limits_beyond_all_bounds_are_none():
     largest = repr(sys.float_info.max)
-    text = arm(f'<limit lower="-{largest}" upper="1e21" effort="1e300" velocity="1e20"/>')
+    text = arm('<limit lower="-1e22" upper="1e21" effort="1e300" velocity="1e20"/>')
     found = warnings(text)
     assert [issue.code for issue in found] == ["LIMIT_FINITE"] * 3 and "taken as none" in found[0].message
     assert read(text).bodies[0].limits == Limits((-INF,), (INF,), (1e20,), (INF,))
     assert {issue.code for issue in errors(text, strict=True)} == {"LIMIT_FINITE"}
+    text = arm(f'<limit lower="-{largest}" upper="{largest}" effort="{largest}" velocity="{largest}"/>')
+    assert not warnings(text) and read(text).bodies[0].limits == Limits((-INF,), (INF,), (INF,), (INF,))
 
 
 def test_limits_that_seem_to_be_degrees():

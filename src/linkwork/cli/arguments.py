@@ -62,12 +62,19 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="report repairable problems as errors")
     parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
     parser.add_argument("--loops", metavar="FILE", help="a JSON or YAML file that closes the robot's loops")
+    parser.add_argument(
+        "--xacro", action="store_true", help="expand a xacro file, a program that can run code: only if you trust it"
+    )
+    parser.add_argument(
+        "--argument", metavar="NAME=VALUE", action="append", type=_pair, help="the value of an argument of a xacro file"
+    )
     parser.add_argument("--package-dirs", metavar="FOLDER", nargs="+", help="folders of packages that the file names")
     parser.add_argument("--model", metavar="NAME", help="read one model of an SDF file")
     for name, (about, choices) in _CHOICES.items():
         parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=f"{about} (default: {choices[0]})")
 
 
+_PLAIN = ("format", "floating_base", "strict", "multi_root", "loops", "package_dirs", "model", "xacro")
 _CHOICES = {
     "mimic": ("treatment of mimic joints", get_args(Mimicry)),
     "continuous": ("coordinates of a continuous joint", get_args(Continuous)),
@@ -78,15 +85,22 @@ _CHOICES = {
 }
 
 
+def _pair(text: str) -> tuple[str, str]:
+    """Return a name and a value from NAME=VALUE.  Raises argparse.ArgumentTypeError."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
+    return name, value
+
+
 def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
     """Return the robot that the arguments name.  Raises CommandError.
 
     Its warnings are logged, but not with ``--json``.
     """
-    options = {
-        name: getattr(arguments, name)
-        for name in ("format", "floating_base", "strict", "multi_root", "loops", "package_dirs", "model", *_CHOICES)
-    }
+    options = {name: getattr(arguments, name) for name in (*_PLAIN, *_CHOICES)}
+    if arguments.argument:
+        options["arguments"] = dict(arguments.argument)
     return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
 
 

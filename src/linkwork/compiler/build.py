@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linkwork._util.collection_pauses import without_collections
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.backend import Backend, Lowered, symbol_prefix
 from linkwork.compiler.cache.disk_cache import digest
 from linkwork.compiler.cache.program_digest import content
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.program import Port, Program
-from linkwork.compiler.runtime.cpython import without_collections
 
 __all__ = ["DEBUG", "Recipe", "Source", "is_debugging"]
 

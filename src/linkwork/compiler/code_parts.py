@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
+from linkwork._util.collection_pauses import without_collections
 from linkwork._util.console import CompileNotice
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.build import Source
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
 from linkwork.compiler.codegen.float_type import FloatType
-from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.expr.scalar.block import instruction_count
 
 __all__ = ["CompiledPart", "ImprovablePart", "best_modules", "compiled", "improvable", "is_cached", "store_best"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from linkwork.formats.constructor_reader import PlainReader
 from linkwork.formats.constructor_schema import constructor_arguments
-from linkwork.formats.json_and_yaml import Value
+from linkwork.formats.data_values import Value
 from linkwork.model.actuator import FREE, Actuator
 from linkwork.model.description import ActuatorDescription, NamedStateDescription
 from linkwork.model.named_state import NamedState
@@ -93,8 +93,7 @@ def _by_name(reader: PlainReader, value: Value) -> tuple[tuple[str, tuple[float,
 
 
 def _number_or_list(reader: PlainReader, value: Value) -> tuple[float, ...]:
-    items = value.content if isinstance(value.content, list) else [value]
-    return tuple([reader.number(item) for item in items])
+    return reader.float_list(value) if isinstance(value.content, list) else (reader.number(value),)
 
 
 def _range(reader: PlainReader, value: Value) -> tuple[float, float]:
@@ -103,7 +102,7 @@ def _range(reader: PlainReader, value: Value) -> tuple[float, float]:
         reader.error(value, "ARITY", f"{value.step}: expected [lower, upper], null for no bound, got {value.kind}")
         return FREE
     lower, upper = [
-        bound if item.content is None else reader.number(item) for item, bound in zip(value.content, FREE, strict=True)
+        bound if item.content is None else reader.number(item) for item, bound in zip(value.items, FREE, strict=True)
     ]
     return lower, upper
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from linkwork._util.messages import did_you_mean, nearest, quoted
 from linkwork.errors import Findings, Issue, Location
-from linkwork.formats.constructor_schema import TYPES, arguments, is_function
-from linkwork.formats.json_and_yaml import Value
+from linkwork.formats.constructor_schema import TYPES, arguments, is_exactly, is_function
+from linkwork.formats.data_values import NumberList, Value
 from linkwork.joints import JointType, Planar
 from linkwork.spatial import Pose, Rotation, Vec3
 from linkwork.spatial.arguments import LARGEST, RIGID
 
-__all__ = ["BOUNDS", "RESISTING", "PlainReader"]
+__all__ = ["BOUNDS", "OF_Q", "RESISTING", "PlainReader", "plain_value"]
 
 _FALLBACK_AXIS = Vec3(1.0, 0.0, 0.0)
 
@@ -85,21 +85,28 @@ class PlainReader:
 
     # -- numbers
 
-    def number(self, value: Value) -> float:
-        """Return a number of at most 1e20 in magnitude; 0 after the error NUMBER or MAGNITUDE."""
+    def number(self, value: Value, largest: float = LARGEST) -> float:
+        """Return a number of at most ``largest`` in magnitude; 0 after the error NUMBER or MAGNITUDE."""
         if not isinstance(value.content, float):
             hint = None
             if isinstance(value.content, str):
                 hint = "write numbers without quotes, with a decimal point"
             self.error(value, "NUMBER", f"{value.step}: expected a number, got {value.kind}", hint)
             return 0.0
-        if abs(value.content) > LARGEST:
-            message = f"{value.step}: expected a number of at most {LARGEST:.0e}, got {value.content!r}"
+        if abs(value.content) > largest:
+            message = f"{value.step}: expected a number of at most {largest:.0e}, got {value.content!r}"
             self.error(value, "MAGNITUDE", message)
             return 0.0
         return value.content
 
-    def number_list(self, value: Value, count: int) -> tuple[float, ...]:
+    def float_list(self, value: Value, largest: float = LARGEST) -> tuple[float, ...]:
+        """Return the numbers in a list of any length, with zeros after errors as in `number`."""
+        content = value.content
+        if isinstance(content, NumberList) and max(map(abs, content)) <= largest:
+            return tuple(content)
+        return tuple([self.number(item, largest) for item in value.items])
+
+    def number_list(self, value: Value, count: int, largest: float = LARGEST) -> tuple[float, ...]:
         """Return the numbers in a list of length ``count``.
 
         Zeros replace them after the errors ARITY, DATA_TYPE or NUMBER.
@@ -109,7 +116,7 @@ class PlainReader:
         elif len(value.content) != count:
             self.error(value, "ARITY", f"{value.step}: expected {count} numbers, got {len(value.content)}")
         else:
-            return tuple([self.number(item) for item in value.content])
+            return self.float_list(value, largest)
         return (0.0,) * count
 
     # -- poses
@@ -133,9 +140,8 @@ class PlainReader:
             )
         translation = Vec3.of(self.number_list(given["xyz"], 3)) if "xyz" in given else Vec3.zero()
         rotation = getattr(self, f"_{rotations[0]}")(given[rotations[0]]) if rotations else Rotation.identity()
-        if rotation == Rotation.identity() and not any(translation):
-            return Pose.identity()
-        return Pose(rotation, translation)
+        pose = Pose(rotation, translation)
+        return Pose.identity() if is_exactly(pose, Pose.identity()) else pose
 
     def _rpy(self, value: Value) -> Rotation:
         return Rotation.from_rpy(*self.number_list(value, 3))
@@ -153,7 +159,7 @@ class PlainReader:
         if not isinstance(value.content, list) or len(value.content) != 3:
             self.error(value, "ROTATION", f"rotation: expected three rows of a matrix, got {value.kind}")
             return Rotation.identity()
-        rows = [self.number_list(row, 3) for row in value.content]
+        rows = [self.number_list(row, 3) for row in value.items]
         R = np.array(rows)
         if not (np.abs(R @ R.T - np.eye(3)).max() <= RIGID and np.linalg.det(R) > 0.0):
             self.error(value, "ROTATION", "rotation: expected orthonormal rows of a right-handed frame")
@@ -250,7 +256,7 @@ class PlainReader:
             return value.content
         if origin in (tuple, list, Sequence):
             return self._several(value, inner)
-        return _plain_value(value)
+        return plain_value(value)
 
     def _one_of(self, value: Value, hints: tuple[Any, ...]) -> Any:
         """Return a value as the first type of a union annotation that fits it."""
@@ -266,7 +272,7 @@ class PlainReader:
         options = [hint for hint in hints if hint is not NoneType]
         for hint in options:
             hint_type = get_origin(hint) or hint
-            kinds = types_of_hints.get(type(value.content), ())
+            kinds = types_of_hints.get(list if isinstance(value.content, list) else type(value.content), ())
             if (
                 hint_type is Any
                 or hint_type in (kinds if isinstance(kinds, tuple) else (kinds,))
@@ -284,18 +290,16 @@ class PlainReader:
 
     def _several(self, value: Value, hints: tuple[Any, ...]) -> tuple[Any, ...]:
         if isinstance(value.content, dict) and hints == (Any, ...):
-            return tuple(
-                [(key, _plain_value(item)) for key, item in value.content.items()]
-            )  # as pairs of Python's dict
+            return tuple([(key, plain_value(item)) for key, item in value.content.items()])  # as pairs of Python's dict
         if not isinstance(value.content, list):
             self.error(value, "DATA_TYPE", f"{value.step}: expected a list, got {value.kind}")
             return ()
         if not hints or hints[-1] is Ellipsis or len(hints) == 1:
-            return tuple([self.converted(item, hints[0] if hints else Any) for item in value.content])
+            return tuple([self.converted(item, hints[0] if hints else Any) for item in value.items])
         if len(hints) != len(value.content):
             self.error(value, "ARITY", f"{value.step}: expected {len(hints)} values, got {len(value.content)}")
             return ()
-        return tuple([self.converted(item, hint) for item, hint in zip(value.content, hints, strict=True)])
+        return tuple([self.converted(item, hint) for item, hint in zip(value.items, hints, strict=True)])
 
     # -- limits and resistance of loops
 
@@ -312,21 +316,21 @@ class PlainReader:
             for key, inner in limits.content.items():
                 if key in BOUNDS:
                     none = -math.inf if key == "lower" else math.inf
-                    result[BOUNDS[key]] = self._each(inner, joint.nq if key in OF_Q else joint.nv, key in OF_Q, none)
+                    result[BOUNDS[key]] = self.each(inner, joint.nq if key in OF_Q else joint.nv, key in OF_Q, none)
             pairs = zip(result.get("lower", ()), result.get("upper", ()), strict=False)
             if any(lower > upper for lower, upper in pairs):
                 self.error(limits, "LIMIT_ORDER", "a lower limit is above the upper limit")
         for key in RESISTING:
             if key in given:
-                result[key] = self._each(given[key], joint.nq if key in OF_Q else joint.nv, key in OF_Q)
+                result[key] = self.each(given[key], joint.nq if key in OF_Q else joint.nv, key in OF_Q)
         return result
 
-    def _each(self, value: Value, count: int, any_sign: bool, none: float | None = None) -> tuple[float, ...]:
+    def each(self, value: Value, count: int, any_sign: bool, none: float | None = None) -> tuple[float, ...]:
         """Return ``count`` numbers, from a list of as many or from one number for all of them.
 
         null stands for ``none``, unless this is None.  Records the errors ARITY, and NEGATIVE unless ``any_sign``.
         """
-        items = value.content if isinstance(value.content, list) else [value] * count
+        items = value.items if isinstance(value.content, list) else [value] * count
         if len(items) != count:
             self.error(value, "ARITY", f"{value.step}: expected a number or a list of {count}, got {len(items)}")
             return ()
@@ -337,12 +341,14 @@ class PlainReader:
         return tuple(numbers)
 
 
-def _plain_value(value: Value) -> Any:
+def plain_value(value: Value) -> Any:
     """Return a value of the document as plain Python data, with lists as tuples."""
+    if isinstance(value.content, NumberList):
+        return tuple(value.content)
     if isinstance(value.content, list):
-        return tuple([_plain_value(item) for item in value.content])
+        return tuple([plain_value(item) for item in value.content])
     if isinstance(value.content, dict):
-        return {key: _plain_value(item) for key, item in value.content.items()}
+        return {key: plain_value(item) for key, item in value.content.items()}
     return value.content
 
 

@@ -7,6 +7,7 @@ constraint can be in files without further code.  Types that hold a function can
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ __all__ = [
     "arguments",
     "constructor_arguments",
     "in_words",
+    "is_exactly",
     "is_function",
     "is_plain",
     "plain",
@@ -117,10 +119,13 @@ def plain(value: Any, owner: str) -> Any:
     raise TypeError(f"{owner}: {value!r} cannot be written to a file")
 
 
-def constructor_arguments(item: Any, kind: type, owner: str) -> dict[str, Any]:
+def constructor_arguments(
+    item: Any, kind: type, owner: str, plain: Callable[[Any, str], Any] = plain
+) -> dict[str, Any]:
     """Return the constructor's arguments with which an object was created, as plain data; defaults are left out.
 
-    Raises TypeError, with ``owner``, for an argument that the object does not store or a file cannot represent.
+    ``plain`` converts a value to plain data.  Raises TypeError, with ``owner``, for an argument that the object does
+    not store or a file cannot represent.
     """
     result = {}
     for argument in arguments(kind):
@@ -144,6 +149,19 @@ def _joint(joint: JointType, owner: str) -> dict[str, Any]:
 
 def _pose(pose: Pose) -> dict[str, Any]:
     result: dict[str, Any] = {"xyz": [*pose.translation]}
-    if pose.rotation != Rotation.identity():
+    if not is_exactly(pose.rotation, Rotation.identity()):
         result["rotation"] = pose.rotation.rows()
     return result
+
+
+def is_exactly(one: Pose | Rotation, other: Pose | Rotation) -> bool:
+    """Return True if two poses or rotations are equal to the bit: 0 and −0 differ."""
+    return one is other or (one == other and all(map(_same_sign, _elements(one), _elements(other))))
+
+
+def _elements(value: Pose | Rotation) -> Sequence[float]:
+    return value.elements() if isinstance(value, Pose) else (*value.x, *value.y, *value.z)
+
+
+def _same_sign(x: float, y: float) -> bool:
+    return math.copysign(1.0, x) == math.copysign(1.0, y)

@@ -8,31 +8,36 @@ string and ``1e-3`` a number.  Anchors, aliases, tags and several documents are 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
-from linkwork._util.messages import printable, quoted
-from linkwork.errors import Findings, Issue, Location, ModelError
-from linkwork.formats.number_text import BadNumber, parse_number
+from linkwork._util.messages import printable
+from linkwork.errors import Findings, Location
+from linkwork.formats.data_values import NUMBER, Builder, Value, decoded, fail
 from linkwork.formats.xml_document import Budget
 
-__all__ = ["Builder", "Value", "parse_json", "parse_yaml"]
+__all__ = ["parse_json", "parse_yaml"]
 
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_NUMBERS = re.compile(rf"\[(?>{NUMBER.pattern} *, *)*+{NUMBER.pattern}\]")  # a list of numbers on one line
+_KEY = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')  # without escapes
+_AFTER = re.compile(r"[ \t\r\n]*(?:([,\]}])[ \t\r\n]*)?")  # a value: a comma or a closing bracket
 _WORD = re.compile(r"[^\s,\]}:]{1,20}")
 _LITERALS = {"true": True, "false": False, "null": None}
 
 
-def parse_json(document: bytes | str, file: str | None, findings: Findings, budget: Budget) -> Value:
+def parse_json(
+    document: bytes | str, file: str | None, findings: Findings, budget: Budget, *, signed_zeros: bool = False
+) -> Value:
     """Return the content of a JSON document as a tree of values with their positions.
+
+    −0 is read as 0, unless ``signed_zeros``.
 
     Raises ModelError: DATA_EMPTY, DATA_SYNTAX, DATA_ENCODING, DATA_DEPTH, TOO_LARGE, and NOT_FINITE for the words nan
     and inf. The errors DUPLICATE_KEY, and NOT_FINITE for a number beyond float64, are added to ``findings``.
     """
-    return _Reader(decoded(document, file, budget), Builder(file, findings, budget)).read()
+    return _Reader(decoded(document, file, budget), Builder(file, findings, budget, signed_zeros)).read()
 
 
 class _Reader:
@@ -40,8 +45,8 @@ class _Reader:
 
     def __init__(self, text: str, builder: Builder) -> None:
         self.text, self.builder, self.at = text, builder, 0
-        self.line, self.start = 1, 0  # the line of ``counted``, and its start
-        self.counted = 0  # the last position for which lines were counted
+        self.line, self.start = 1, 0  # a line, and its start
+        self.end = text.find("\n") % (len(text) + 1)  # the end of this line
 
     def read(self) -> Value:
         root: Value | None = None
@@ -50,13 +55,13 @@ class _Reader:
         self.skip()
         while True:
             line, column = self.position()
-            value = self.begun(len(open_) + 1)
+            value = self.begun(len(open_) + 1, line, column)
             if root is None:
                 root = value
             if open_:
                 self.builder.put(open_[-1], key, value, *(key_position if key is not None else (line, column)))
             key = None
-            if isinstance(value.content, (list, dict)):
+            if isinstance(value.content, (list, dict)) and not value.content:
                 open_.append(value)
                 self.skip()
                 if not self.closes(open_[-1]):
@@ -65,16 +70,18 @@ class _Reader:
                     continue
                 open_.pop()
             while open_:  # after a value
-                self.skip()
                 inside = open_[-1]
-                if self.closes(inside):
+                after = _AFTER.match(self.text, self.at)
+                assert after is not None  # it matches any text
+                mark, end = after[1], "]" if isinstance(inside.content, list) else "}"
+                if mark == end:
+                    self.at = after.end(1)
                     open_.pop()
                     continue
-                if self.peek() != ",":
-                    end = "]" if isinstance(inside.content, list) else "}"
+                if mark != ",":
+                    self.at = after.start(1) if mark else after.end()
                     self.refuse(f"expected ',' or '{end}' of the one opened on line {inside.line}")
-                self.at += 1
-                self.skip()
+                self.at = after.end()
                 if isinstance(inside.content, dict):
                     key, key_position = self.key()
                 elif self.peek() == "]":
@@ -86,19 +93,23 @@ class _Reader:
                     self.refuse("the document ends before")
                 return root
 
-    def begun(self, depth: int) -> Value:
-        """Return the value that begins at the current position; a list or an object is still empty.
+    def begun(self, depth: int, line: int, column: int) -> Value:
+        """Return the value that begins at the current position, which is that line and column.
 
-        Of a list or an object only its opening bracket is read.
+        Of an object or a list, except one of numbers on one line, only the opening bracket is read.
         """
-        line, column = self.position()
         first = self.peek()
+        if first == "[" and (numbers := _NUMBERS.match(self.text, self.at)):
+            whole = self.builder.value([], line, column, depth)
+            if self.builder.set_float_list(whole, numbers[0], depth):
+                self.at = numbers.end()
+                return whole
         if first in "[{" and first:
             self.at += 1
             return self.builder.value([] if first == "[" else {}, line, column, depth)
         if first == '"':
             return self.builder.value(self.string(), line, column, depth)
-        if result := _NUMBER.match(self.text, self.at):
+        if result := NUMBER.match(self.text, self.at):
             self.at = result.end()
             if _WORD.match(self.text, self.at):
                 self.at = result.start()
@@ -116,6 +127,9 @@ class _Reader:
 
     def key(self) -> tuple[str, tuple[int, int]]:
         position = self.position()
+        if (plain := _KEY.match(self.text, self.at)) and plain[1].isascii():
+            self.at = plain.end()
+            return plain[1], position
         if self.peek() != '"':
             hint = "JSON has no comma after the last value" if self.peek() == "}" else 'write keys in quotes: "name"'
             self.refuse("expected a key", hint)
@@ -133,7 +147,7 @@ class _Reader:
         except JSONDecodeError as error:
             self.at = error.pos
             self.refuse(error.msg.lower())
-        if any("\ud800" <= c <= "\udfff" for c in text):
+        if not text.isascii() and _SURROGATE.search(text):
             self.refuse("a string with a surrogate code point")
         result: str = text
         return result
@@ -155,13 +169,13 @@ class _Reader:
     def position(self) -> tuple[int, int]:
         """Return line and column of the current position.
 
-        Lines are counted from the position of the last call, unless the reader went back.
+        Lines are counted from the line of the last call, unless the reader went back.
         """
-        if self.at < self.counted:
-            self.line, self.start, self.counted = 1, 0, 0
-        self.line += self.text.count("\n", self.counted, self.at)
-        self.start = max(self.start, self.text.rfind("\n", self.counted, self.at) + 1)
-        self.counted = self.at
+        if self.at < self.start:
+            self.line, self.start, self.end = 1, 0, self.text.find("\n") % (len(self.text) + 1)
+        while self.end < self.at:
+            self.line, self.start = self.line + 1, self.end + 1
+            self.end = self.text.find("\n", self.start) % (len(self.text) + 1)
         return self.line, self.at - self.start + 1
 
     def refuse(self, expected: str, hint: str | None = None) -> NoReturn:
@@ -273,118 +287,4 @@ def _refuse_references(yaml: Any, event: Any, where: Location) -> None:
 
 
 _TABS = "indent with spaces, not tabs"
-
-
-@dataclass(slots=True, eq=False)
-class Value:
-    """A value of a document: ``content`` is None, a bool, a float, a string, a list or a dict of values."""
-
-    content: Any
-    line: int | None
-    column: int | None
-    parent: Value | None = None
-    step: str | int = ""  # its key or index in the parent
-
-    @property
-    def path(self) -> str:
-        """Path in the document, for messages: ``loops[pin]/axis``, with names or indices of list entries."""
-        steps: list[str] = []
-        value: Value = self
-        while value.parent is not None:
-            steps.append(f"[{value._label()}]" if isinstance(value.step, int) else f"/{printable(value.step)}")
-            value = value.parent
-        return "".join(reversed(steps)).lstrip("/")
-
-    def _label(self) -> str:
-        name = self.content.get("name") if isinstance(self.content, dict) else None
-        return printable(name.content) if name is not None and isinstance(name.content, str) else str(self.step)
-
-    @property
-    def kind(self) -> str:
-        """Description of the value for messages: "null", "a list of 3", "the number 2.0"."""
-        match self.content:
-            case None:
-                return "null"
-            case bool():
-                return "true" if self.content else "false"
-            case float():
-                return f"the number {self.content!r}"
-            case str():
-                return f"the string {quoted(self.content)}"
-            case list():
-                return f"a list of {len(self.content)}"
-            case _:
-                return "an object with keys"
-
-
-class Builder:
-    """Builder of a tree of values, which checks for unique keys, finite numbers, and limits of size and depth.
-
-    Problems of a value are collected in ``findings``; exceeding the ``budget`` raises ModelError immediately.
-    """
-
-    def __init__(self, file: str | None, findings: Findings, budget: Budget) -> None:
-        self.file, self.findings, self.budget = file, findings, budget
-        self.count = 0
-
-    def value(self, content: Any, line: int, column: int, depth: int) -> Value:
-        self.count += 1
-        if self.count > self.budget.max_elements:
-            fail("TOO_LARGE", f"more than {self.budget.max_elements} values", Location(self.file, line, column))
-        if depth > self.budget.max_depth:
-            message = f"values nested more than {self.budget.max_depth} deep"
-            fail("DATA_DEPTH", message, Location(self.file, line, column))
-        return Value(content, line, column)
-
-    def put(self, inside: Value, key: str | None, value: Value, line: int, column: int) -> None:
-        """Add a value to a list, or to a dict under a key."""
-        value.parent = inside
-        if isinstance(inside.content, list):
-            value.step = len(inside.content)
-            inside.content.append(value)
-            return
-        assert key is not None
-        value.step = key
-        first = inside.content.setdefault(key, value)
-        if first is not value:
-            message = f"key {quoted(key)} is stated twice; the first is on line {first.line}"
-            self.findings.error(Issue("DUPLICATE_KEY", message, Location(self.file, line, column, value.path)))
-
-    def number(self, text: str, line: int, column: int) -> float:
-        try:
-            return parse_number(text)
-        except BadNumber as bad:
-            self.findings.error(Issue(bad.code, bad.message, Location(self.file, line, column), bad.hint))
-            return 0.0
-
-
-def decoded(document: bytes | str, file: str | None, budget: Budget) -> str:
-    """Return the text of a UTF-8 document, without its byte-order mark.
-
-    Raises ModelError: TOO_LARGE, DATA_ENCODING, DATA_EMPTY.
-    """
-    size = len(document) if isinstance(document, bytes) else len(document.encode("utf-8", "surrogatepass"))
-    if size > budget.max_bytes:
-        fail("TOO_LARGE", f"{size} bytes, more than the limit of {budget.max_bytes} bytes", Location(file))
-    text = document
-    if isinstance(text, bytes):
-        try:
-            text = text.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line = document[: error.start].count(b"\n") + 1  # type: ignore[arg-type]
-            shown = document[error.start : error.start + 4].hex(" ")  # type: ignore[union-attr]
-            fail("DATA_ENCODING", f"not valid UTF-8: bytes {shown}", Location(file, line), "save the file as UTF-8")
-    text = text.removeprefix("\ufeff")
-    if result := _NO_TEXT.search(text):
-        line = text.count("\n", 0, result.start()) + 1
-        fail("DATA_ENCODING", f"the text contains {result[0]!r}", Location(file, line), "save the file as UTF-8")
-    if not text.strip():
-        fail("DATA_EMPTY", "the file is empty", Location(file))
-    return text
-
-
-def fail(code: str, message: str, where: Location, hint: str | None = None) -> NoReturn:
-    raise ModelError(Issue(code, message, where, hint))
-
-
-_NO_TEXT = re.compile("[\\0\\ud800-\\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")

@@ -23,7 +23,7 @@ from linkwork.formats.xml_document import parse
 from linkwork.model.description import Description
 from linkwork.model.tree import Tree
 
-__all__ = ["FOREIGN_ROOTS", "FORMATS", "Format", "find_format", "format_named"]
+__all__ = ["FOREIGN_ROOTS", "FORMATS", "Format", "find_format", "format_named", "format_of_text"]
 
 _START = 1 << 20  # [bytes] of a file that are searched for its root element
 
@@ -94,6 +94,23 @@ FORMATS: tuple[Format, ...] = (
         roots=("sdf",),
         options=("continuous", "inertia", "floating_base", "package_dirs", "model"),
     ),
+    Format(
+        name="usd",
+        title="a USD stage",
+        reader="linkwork.formats.usd.usd_reader:read_usd",
+        suffixes=(".usd", ".usda", ".usdc", ".usdz"),
+        starts=(b"#usda", b"PXR-USDC"),
+        options=("package_dirs", "floating_base"),
+        package="pxr",
+        extra="usd",
+    ),
+    Format(
+        name="linkwork",
+        title="a robot file of linkwork (JSON)",
+        reader="linkwork.formats.linkwork_json.robot_reader:read_robot",
+        suffixes=(".json",),
+        starts=(b'{\n  "linkwork":',),
+    ),
 )
 
 FOREIGN_ROOTS = {
@@ -146,6 +163,12 @@ def find_format(path: str | os.PathLike[str]) -> Format:
     if len(by_suffix) == 1:
         return by_suffix[0]  # whose reader says what is wrong with the content
     raise _unknown_format(Location(path_text(path)), suffix, start, root)
+
+
+def format_of_text(text: str) -> Format | None:
+    """Return the format of an XML text, by its root element, or None."""
+    root = _root_element(text[:_START].encode("utf-8", "replace"))
+    return next((one for one in FORMATS if root in one.roots), None)
 
 
 def _root_element(start: bytes) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from linkwork._util.collection_pauses import without_collections
 from linkwork.compiler.program import Port, Program
-from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.expr.autodiff.custom_derivative import apply_rule
 from linkwork.expr.scalar.interpreter import reachable
 from linkwork.expr.scalar.symbol import Graph, Symbol

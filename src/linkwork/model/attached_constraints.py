@@ -17,10 +17,11 @@ __all__ = ["attached"]
 T = TypeVar("T", ActuatorDescription, NamedStateDescription)
 
 
-def attached(tree: Tree, attachments: Attachments) -> Tree:
+def attached(tree: Tree, attachments: Attachments, *, with_implied: bool = True) -> Tree:
     """Return the tree with all attachments of a file added in order.
 
-    Raises ModelError with all findings.
+    Constraints are added with those that they imply, unless ``with_implied`` is False.  Raises ModelError with all
+    findings.
 
     Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, UNKNOWN_ACTUATOR,
     MARK_INVALID, CONSTRAINT, FORCE_ELEMENT, ACTUATOR, CONFIGURATION.
@@ -44,7 +45,7 @@ def attached(tree: Tree, attachments: Attachments) -> Tree:
             findings.error(Issue("DUPLICATE_NAME", message, item.where, "constraints and joints need distinct names"))
             continue
         first[name] = item.where
-        _try(findings, item.where, "CONSTRAINT", constraints.add, [item.constraint])
+        _try(findings, item.where, "CONSTRAINT", constraints.add, [item.constraint], with_implied)
     elements = ForceElementBuilder(constraints.tree())
     for one in attachments.force_elements:
         _try(findings, one.where, "FORCE_ELEMENT", elements.add, one.element)

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from linkwork.joints import ALL, JointType
+from linkwork.joints.axis import unit_axis
 from linkwork.model.body import WORLD, Body, Direction, Drive, Frame, Limits, Point
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
@@ -65,7 +66,7 @@ def random_tree(
     ground = [Frame(f"ground{k}", WORLD, random_pose(rng)) for k in range(2)]
     on = (tools or ground)[-1].name
     points = tuple(Point(f"marker{k}", name, _random_vector(aside, 0.3)) for k, name in enumerate((on, "world")))
-    arrow = Direction("arrow", on, _random_vector(aside, 1.0))
+    arrow = Direction("arrow", on, unit_axis(_random_vector(aside, 1.0)))
     return Tree(f"random_{shape}_{bodies}", tuple(parts), (*links, *tools, *ground), points=points, directions=(arrow,))
 
 

@@ -47,9 +47,9 @@ class ConstraintBuilder:
         """Return the tree with all additions."""
         return replace(self._tree, constraints=tuple(self._added))
 
-    def add(self, constraints: Iterable[Constraint]) -> None:
-        """Add constraints, each with its implied constraints; see `with_constraints`."""
-        for constraint in _with_implied(constraints):
+    def add(self, constraints: Iterable[Constraint], with_implied: bool = True) -> None:
+        """Add constraints, each with its implied constraints unless ``with_implied`` is False: `with_constraints`."""
+        for constraint in _with_implied(constraints) if with_implied else constraints:
             self._check_name(constraint)
             check_references(self._tree, constraint.references)
             problems = [*_same_body_errors(self._tree, constraint), *constraint.checked(self._tree)]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.collection_pauses import without_collections
 from linkwork.compiler.cache.disk_cache import Entry, shared
 from linkwork.compiler.cache.function_content import content_key
-from linkwork.compiler.runtime.cpython import without_collections
 
 __all__ = ["stored_array"]
 

@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from linkwork._util.collection_pauses import without_collections
 from linkwork.compiler.casadi.to_casadi import import_casadi
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import CONSTANT, Port, Program
-from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.expr.scalar import functions as c
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import BY_NAME

@@ -24,11 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from linkwork._util.checked_arguments import public, unchecked
+from linkwork._util.collection_pauses import is_any_paused
 from linkwork._util.validation import duration, optional
 from linkwork.compiler.codegen import compile_process
 from linkwork.compiler.codegen.jit import effort_of, emit
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.runtime.cpython import in_main_interpreter, is_any_paused
+from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.threads import available_processors
 
 __all__ = ["Job", "is_available", "submit", "wait_for_compiler"]

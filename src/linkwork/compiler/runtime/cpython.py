@@ -1,4 +1,4 @@
-"""CPython internals: objects that must outlive machine code, pauses of the garbage collector, interpreters.
+"""CPython internals: objects that must outlive machine code, and interpreters.
 
 The garbage collector ends a cycle in two steps, neither of which respects dependencies: it calls every ``__del__``, and
 then lets objects drop their references, in any order. A C function in that cycle still exists meanwhile: a user's
@@ -10,18 +10,12 @@ reference to that object, and not before.
 from __future__ import annotations
 
 import ctypes
-import gc
-import os
-import threading
-from collections.abc import Callable
-from functools import cache, wraps
-from typing import Any, ParamSpec, TypeVar
+from functools import cache
+from typing import Any
 
 import numpy as np
 
-from linkwork._util.fork_safe_lock import Lock
-
-__all__ = ["in_main_interpreter", "is_any_paused", "keep_alive", "without_collections"]
+__all__ = ["in_main_interpreter", "keep_alive"]
 
 
 def keep_alive(*things: Any) -> np.ndarray:
@@ -34,78 +28,6 @@ def keep_alive(*things: Any) -> np.ndarray:
     keeper[()] = things
     keeper.flags.writeable = False
     return keeper
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
-_pauses: dict[object, int] = {}  # for each call that pauses the collector, its thread
-
-
-def without_collections(function: Callable[P, T]) -> Callable[P, T]:
-    """Return the function with Python's garbage collector paused during its calls.
-
-    Traces and passes create objects and drop few, so a collection would only take time.  The collector is enabled
-    again when the last call ends; where it was disabled before the first, it stays so.
-    """
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        global _was_enabled
-        pause = object()
-        try:
-            with _lock:
-                if not _pauses:
-                    _was_enabled = gc.isenabled()
-                _pauses[pause] = threading.get_ident()
-                gc.disable()
-            return function(*args, **kwargs)
-        finally:
-            with _lock:
-                try:
-                    _pauses.pop(pause, None)
-                finally:  # also where a signal handler raises here
-                    if not _pauses and _was_enabled:
-                        try:
-                            _count_as_old()
-                        finally:
-                            gc.enable()
-
-    return call
-
-
-def _count_as_old() -> None:
-    """Move all objects to the oldest generation, without a visit to each.
-
-    Otherwise the first collection after a pause would visit all objects of a trace, and the next one again.
-    """
-    if hasattr(gc, "freeze") and gc.get_freeze_count() == 0:  # objects that a user has frozen stay so
-        try:
-            gc.freeze()
-        finally:
-            gc.unfreeze()
-
-
-def is_any_paused() -> bool:
-    """Return True while a call of `without_collections` runs, in any thread."""
-    return bool(_pauses)
-
-
-_lock = Lock()
-_was_enabled = gc.isenabled()
-
-
-def _leave_in_child() -> None:
-    """Forget the pauses of threads that a forked process does not have."""
-    thread = threading.get_ident()
-    others = [pause for pause, other in _pauses.items() if other != thread]
-    for pause in others:
-        del _pauses[pause]
-    if others and not _pauses and _was_enabled:
-        gc.enable()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_in_child)
 
 
 @cache

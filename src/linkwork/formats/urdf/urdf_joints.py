@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 from linkwork._util.messages import did_you_mean, quoted
 from linkwork.formats.number_text import BadNumber, parse_number
@@ -189,7 +190,9 @@ def read_bound(reader: Reader, limit: Element, attribute: str, default: float) -
     except BadNumber as bad:
         reader.bad_number(limit, attribute, bad, "LIMIT_FINITE" if bad.is_word else None)
         return default
-    if math.isinf(value):
+    if abs(value) == sys.float_info.max:  # as exporters write a bound that does not exist
+        value = math.copysign(_INF, value)
+    elif math.isinf(value):
         reader.warn(limit, "LIMIT_FINITE", f"{attribute} limit {quoted(text)} is not finite: taken as none")
     elif abs(value) > LARGEST:
         reader.warn(limit, "LIMIT_FINITE", f"{attribute} limit {quoted(text)} is beyond {LARGEST:.0e}: taken as none")

@@ -10,6 +10,7 @@ import re
 from linkwork._util.messages import printable, quoted
 from linkwork.formats.unused_content import Kind, Unused, kind, walk
 from linkwork.formats.urdf.urdf_transmissions import states_drive
+from linkwork.formats.xacro_files import XACRO_HINT
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
 
@@ -130,5 +131,4 @@ def _check_foreign(log: Unused, element: Element, inside: str, kind: Kind) -> No
 
 
 def _refuse_xacro(log: Unused, element: Element, item: str) -> None:
-    hint = "expand the file with xacro (or xacrodoc) and load the result"
-    log.add(("", "xacro"), element, "XACRO", f"{item} is xacro, not URDF", hint)
+    log.add(("", "xacro"), element, "XACRO", f"{item} is xacro, not URDF", XACRO_HINT)

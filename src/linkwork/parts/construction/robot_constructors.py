@@ -52,7 +52,7 @@ class Constructors(RobotBase):
     @classmethod
     def from_urdf_string(cls, text: str | bytes, **options: Unpack[LoadOptions]) -> Self:
         """Return the robot of a text in URDF; the options are those of `linkwork.load`."""
-        return cls(read_robot_string(text, Options.of("from_urdf_string", options)))
+        return cls(read_robot_string(text, Options.of("from_urdf_string", options, without=_FILES)))
 
     @classmethod
     def from_mujoco(
@@ -184,9 +184,13 @@ class Constructors(RobotBase):
         return type(self)(reroot(self._tree, link))
 
 
+_FILES = ("package_dirs", "xacro", "arguments")
+"""Options that apply to files only."""
+
+
 def _options(function: str, value: BuildOptions) -> Options:
     """Return the options of `build` or `from_dh`, by which mimic joints are coupled by default."""
-    return Options.of(function, {"mimic": "coupled", **value}, without=("continuous", "loops"))
+    return Options.of(function, {"mimic": "coupled", **value}, without=("continuous", "loops", *_FILES))
 
 
 _DH_UNITS = {"a": "m", "alpha": "rad", "d": "m", "theta": "rad"}

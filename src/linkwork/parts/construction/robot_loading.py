@@ -16,7 +16,10 @@ from linkwork._util.unknown_options import option_hint
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import ModelWarning, UnknownNameError
 from linkwork.formats import Format, registry
+from linkwork.formats.file_reading import path_text
+from linkwork.formats.xacro_files import XacroArguments, expanded_xacro
 from linkwork.model.attached_constraints import attached
+from linkwork.model.body import WORLD
 from linkwork.model.description import Description
 from linkwork.model.tree import Tree
 from linkwork.model.tree_builder import build_tree, read_gravity
@@ -45,6 +48,8 @@ class LoadOptions(BuildOptions, total=False):
     continuous: Continuous
     loops: str | os.PathLike[str] | None
     package_dirs: Folders | None
+    xacro: bool
+    arguments: XacroArguments | None
     model: str | None
 
 
@@ -64,10 +69,12 @@ class Options:
     inertia: Inertias = "given"
     loops: str | os.PathLike[str] | None = None
     package_dirs: Folders | None = None
+    xacro: bool = False
+    arguments: XacroArguments | None = None
     model: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("floating_base", "strict", "multi_root"):
+        for name in ("floating_base", "strict", "multi_root", "xacro"):
             value = getattr(self, name)
             if value is None and name == "floating_base":
                 continue  # as the file says
@@ -90,9 +97,11 @@ class Options:
     def tree(self, description: Description | Tree, action: str = "reading") -> Tree:
         """Return the kinematic tree of a robot's description, or the given tree with another gravity.
 
+        Raises TypeError for options that do not apply to a given tree, whose base and joints are complete.
         Issues a `ModelWarning` that reports repairs; ``action`` is "reading" or "building" in its text.
         """
         if isinstance(description, Tree):
+            self._refuse_changes(description)
             tree = description if self.gravity is None else description.with_gravity(read_gravity(self.gravity))
         else:
             tree = build_tree(
@@ -111,6 +120,20 @@ class Options:
 
         return attached(tree, read_loops(self.loops))
 
+    def _refuse_changes(self, tree: Tree) -> None:
+        floats = any(body.parent == WORLD and body.joint.is_floating for body in tree.bodies)
+        refused = {
+            "floating_base": self.floating_base is True or (self.floating_base is False and floats),
+            "multi_root": self.multi_root,
+            "mimic": self.mimic != "free",
+        }
+        for name, is_refused in refused.items():
+            if is_refused:
+                raise TypeError(
+                    f"load: {name}: expected no such option for the file of a complete robot, whose base and joints "
+                    f"are as they were saved, got {getattr(self, name)!r}; edit the robot after loading"
+                )
+
 
 def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Format | None = None) -> Tree:
     """Return the kinematic tree of a built-in robot, by its name, or of a file; see `linkwork.load`."""
@@ -126,8 +149,31 @@ def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Fo
         path = os.path.expanduser(robot)
         if isinstance(robot, str) and robot.isidentifier() and not os.path.exists(robot):
             raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names())
+    if options.xacro:
+        return options.tree(_expanded(path, options, chosen))
+    if options.arguments is not None:
+        raise TypeError("load: arguments: values are for a xacro file: pass xacro=True too")
     chosen = registry.find_format(path) if chosen is None else chosen
     return options.tree(chosen.read(path, strict=options.strict, **_options_of(chosen, options)))
+
+
+def _expanded(path: Any, options: Options, chosen: Format | None) -> Description:
+    """Return the description of the URDF or SDF text to which a xacro file expands."""
+    from linkwork.formats import parse_urdf
+
+    text = expanded_xacro(path, options.arguments, options.package_dirs)
+    found = registry.format_of_text(text)
+    if chosen is not None and chosen != found:
+        expanded = "a text of no known format" if found is None else found.title
+        raise TypeError(f"load: format: the xacro file expands to {expanded}, not to {chosen.title}")
+    source = f"{path_text(path)} (expanded)"
+    if found is not None and found.name == "sdf":
+        from linkwork.formats.sdf.sdf_reader import parse_sdf
+
+        return parse_sdf(text, source=source, strict=options.strict, **_options_of(found, options))
+    urdf = registry.format_named("urdf")
+    keywords = _options_of(urdf, replace(options, package_dirs=None))  # they were for the expansion
+    return parse_urdf(text, source=source, strict=options.strict, **keywords)
 
 
 def _options_of(chosen: Format, options: Options) -> dict[str, Any]:
@@ -141,7 +187,7 @@ def _options_of(chosen: Format, options: Options) -> dict[str, Any]:
     return {name: getattr(options, name) for name in chosen.options}
 
 
-_OF_EVERY_FORMAT = ("floating_base", "gravity", "strict", "loops")
+_OF_EVERY_FORMAT = ("floating_base", "gravity", "strict", "loops", "xacro", "arguments")
 """Options that apply to files of every format; a reader may take them besides."""
 
 

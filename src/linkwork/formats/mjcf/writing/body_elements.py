@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linkwork._util.messages import quoted
-from linkwork.formats.mjcf.joint_elements import (
+from linkwork.formats.mjcf.writing.joint_elements import (
     BALL,
     FREE,
     Part,
@@ -16,9 +15,9 @@ from linkwork.formats.mjcf.joint_elements import (
     placed_parts,
     zero_pose,
 )
-from linkwork.formats.mjcf.mjcf_document import MjcfDocument, between, placed
-from linkwork.formats.mjcf.shape_elements import add_shapes
-from linkwork.formats.xml_text import Node, number_text, numbers_text
+from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, between, placed
+from linkwork.formats.mjcf.writing.shape_elements import add_shapes
+from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model.body import WORLD, Body, Frame
 from linkwork.model.coordinate_names import names_in
 from linkwork.model.tree import Tree
@@ -90,7 +89,7 @@ def _skipped_links(tree: Tree, children: dict[str, list[Frame]]) -> set[str]:
 
 def _skip_link(document: MjcfDocument, body: Body, before: _Before) -> _Before:
     message = "a link without mass between two joints: its joint is one of the body after it"
-    document.lose(f"link[{body.name}]", message)
+    document.log.changed(f"link[{body.name}]", message)
     parts = tuple(placed_parts(mujoco_parts(body.joint) or (), body.rotor))
     X = _placed_after(document.tree, before, body)
     return _Before(before.node, before.carrier, (*_moved(before.joints, body), (body, _names(body), parts)), X)
@@ -128,9 +127,9 @@ def _add_marks(document: MjcfDocument) -> None:
     for point in tree.points:
         document.site(point.name, point.frame, Pose(Rotation.identity(), point.position))
     for direction in tree.directions:
-        document.lose(f"direction[{direction.name}]", f"direction {quoted(direction.name)}: MJCF has no directions")
+        document.log.lost(f"direction[{direction.name}]", "MJCF has no directions")
     if tree.inertias_ignored:
-        document.lose("robot", "the robot was loaded without inertias, which MuJoCo needs to simulate")
+        document.log.lost("links", "the robot was loaded without inertias, which MuJoCo needs")
 
 
 def _carrier(tree: Tree, link: Frame, body: Body | None) -> str:
@@ -163,10 +162,12 @@ def _add_link(document: MjcfDocument, link: Frame, body: Body | None, before: _B
         c = inertia.moment * (1.0 / inertia.mass) if inertia.mass != 0.0 else Vec3.zero()
         about = inertia.shifted(-c).about
         full = (about.xx, about.yy, about.zz, about.xy, about.xz, about.yz)
-        node.add("inertial", pos=numbers_text(c), mass=number_text(inertia.mass), fullinertia=numbers_text(full))
+        node.add(
+            "inertial", pos=number_list_text(c), mass=number_text(inertia.mass), fullinertia=number_list_text(full)
+        )
     elif body is not None:
-        message = f"link {quoted(link.name)} moves and has no mass; MuJoCo needs one unless a link welded to it has"
-        document.lose(f"link[{link.name}]", message)
+        message = "MuJoCo refuses a link that moves without mass, unless a link welded to it has mass"
+        document.log.lost(f"link[{link.name}]", message)
     return node
 
 
@@ -176,16 +177,18 @@ def _add_joints(document: MjcfDocument, node: Node, body: Body, names: tuple[str
     element = f"joint[{body.joint_name}]"
     if not keeps_coordinates(body.joint):
         kinds = " and ".join(sorted({part.kind for part in parts}))
-        document.lose(element, f"the coordinates of a joint of type {body.joint.type_name()}: written as {kinds}")
+        kind = body.joint.type_name()
+        document.log.changed(element, f"a {kind} joint is written as {kinds}, with other coordinates")
     elif parts[0].kind == FREE and not (body.placement.is_identity and body.rotor.is_identity):
-        document.lose(element, "the placement of the floating joint: MuJoCo's coordinates are the pose in the world")
+        message = "a floating joint with a placement is written with the pose in the world as its coordinates"
+        document.log.changed(element, message)
     limits, drive = body.limits, body.drive
     if any(map(math.isfinite, limits.velocity)):
-        document.lose(element, "its velocity limit: MJCF has none")
+        document.log.lost(element, "MJCF has no velocity limits")
     if drive.static_friction or drive.friction_velocity:
-        document.lose(element, "its static friction and friction velocity: MuJoCo's dry friction is one number")
+        document.log.lost(element, "MJCF has no static friction and no friction velocity")
     if body.mimic is not None and body.coupling is None:
-        document.lose(element, f"that it mimics joint {quoted(body.mimic.joint)} in the file: the joint moves freely")
+        document.log.lost(element, "mimic relations of joints that move freely", "couple them: robot.with_couplings")
     for name, part in zip(names, parts, strict=True):
         _add_joint(document, node, body, name, part)
 
@@ -199,7 +202,8 @@ def _add_joint(document: MjcfDocument, node: Node, body: Body, name: str, part: 
         """Return the number of all coordinates of the part; None for zero, or if they differ."""
         numbers = set(values[own])
         if len(numbers) > 1:
-            document.lose(element, f"its {quantity} {tuple(values)}: MJCF has one number for a {part.kind} joint")
+            message = f"MJCF has one {quantity} for a {part.kind} joint: got {tuple(values)}"
+            document.log.lost(element, message)
             return None
         number = numbers.pop() if numbers else 0.0
         return None if number == 0.0 else number_text(number)
@@ -210,29 +214,29 @@ def _add_joint(document: MjcfDocument, node: Node, body: Body, name: str, part: 
     bounded = body.joint.nq == nv and not single and limits.enabled
     low, high = (limits.lower[own][0], limits.upper[own][0]) if bounded else (-math.inf, math.inf)
     if bounded and math.isinf(low) != math.isinf(high):
-        document.lose(element, f"that it has one limit of {(low, high)}: the other is written as {_FAR:g}")
+        document.log.changed(element, f"a joint with one limit has the other at {_FAR:g}")
         low, high = max(low, -_FAR), min(high, _FAR)
     if low == high:
-        document.lose(element, f"its limits, which are equal ({low!r}): MuJoCo needs a lower limit below the upper one")
+        document.log.lost(element, f"limits that are equal ({low!r}): MuJoCo needs a lower limit below the upper one")
         low, high = -math.inf, math.inf
     if not bounded and any(math.isfinite(x) for x in (*limits.lower, *limits.upper)):
-        document.lose(element, f"its limits {limits.lower} and {limits.upper}")
+        document.log.lost(element, f"limits {limits.lower} and {limits.upper} of a {part.kind} joint")
     if single and any(map(math.isfinite, limits.effort)):
-        document.lose(element, f"its effort limits {limits.effort}: MJCF has them for hinges and slides")
+        document.log.lost(element, f"effort limits {limits.effort} of a {part.kind} joint")
     rest = drive.rest[part.coordinate] if drive.rest and body.joint.nq == nv and not single else 0.0
     if drive.rest and not (body.joint.nq == nv and not single):
-        document.lose(element, f"the rest configuration {drive.rest} of its springs")
+        document.log.lost(element, f"the rest configuration {drive.rest} of springs in a {part.kind} joint")
     has_range, has_effort = math.isfinite(low), math.isfinite(effort)
     node.add(
         "joint",
         name=name,
         type=part.kind,
-        axis=None if single else numbers_text(part.axis),
-        pos=None if part.kind == FREE or not any(part.position) else numbers_text(part.position),
+        axis=None if single else number_list_text(part.axis),
+        pos=None if part.kind == FREE or not any(part.position) else number_list_text(part.position),
         limited="true" if has_range else None,
-        range=numbers_text((low, high)) if has_range else None,
+        range=number_list_text((low, high)) if has_range else None,
         actuatorfrclimited="true" if has_effort else None,
-        actuatorfrcrange=numbers_text((-effort, effort)) if has_effort else None,
+        actuatorfrcrange=number_list_text((-effort, effort)) if has_effort else None,
         damping=value("damping", damping),
         frictionloss=value("friction", friction),
         armature=value("armature", drive.full(drive.armature, nv, 0.0)),

@@ -23,13 +23,14 @@ from linkwork.constraints import (
     Weld,
 )
 from linkwork.force_elements import SpringDamper
-from linkwork.formats.mjcf.joint_elements import BALL, FREE
-from linkwork.formats.mjcf.mjcf_document import MjcfDocument
-from linkwork.formats.xml_text import number_text, numbers_text
+from linkwork.formats.mjcf.writing.joint_elements import BALL, FREE
+from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument
+from linkwork.formats.xml_text import number_list_text, number_text
 from linkwork.joints import Fixed, Revolute, Spherical
 from linkwork.model.actuator import FREE as UNBOUNDED
 from linkwork.model.actuator import Actuator
-from linkwork.model.body import Body
+from linkwork.model.body import WORLD, Body
+from linkwork.model.collision_pairs import pair_filter, pairs_of_links
 from linkwork.model.named_state import NamedState
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
 
@@ -51,19 +52,42 @@ def add_relations(document: MjcfDocument) -> None:
         if not _add_constraint(document, constraint) and constraint.name not in implied:
             kind = type(constraint).__name__
             if isinstance(constraint, LoopJoint):
-                kind = f"loop joint of type {constraint.joint.type_name()}"
-            document.lose(f"constraint[{constraint.name}]", f"a constraint of kind {kind}")
+                kind = f"{constraint.joint.type_name()} loop joint"
+            document.log.lost(f"constraint[{constraint.name}]", f"MJCF has no constraint like a {kind}")
     for element in tree.force_elements:
         if isinstance(element, SpringDamper):
             _add_spring(document, element)
         else:
-            document.lose(f"force_element[{element.name}]", f"a force element of kind {type(element).__name__}")
-    for pair in tree.disabled_collisions:
-        if pair.a not in document.links or pair.b not in document.links:
-            continue  # a link without shapes
-        document.section("contact").add("exclude", body1=pair.a, body2=pair.b)
-    for a, b in tree.enabled_collisions:
-        document.lose("contact", f"that links {quoted(a)} and {quoted(b)} are checked although a joint connects them")
+            kind = type(element).__name__
+            document.log.lost(f"force_element[{element.name}]", f"MJCF has no force element like a {kind}")
+    _add_excluded_pairs(document)
+
+
+def _add_excluded_pairs(document: MjcfDocument) -> None:
+    """Add the pairs of links that MuJoCo would check and the robot does not.
+
+    MuJoCo skips links of one rigid body, and those of a body and the moving one that carries it.
+    """
+    tree = document.tree
+    is_checked = pair_filter(tree)
+
+    def carrier(i: int) -> int:
+        """Return the body before a body in the document, where bodies without mass may be left out."""
+        parent = tree.bodies[i].parent if i != WORLD else WORLD
+        while parent != WORLD and tree.bodies[parent].name not in document.links:
+            parent = tree.bodies[parent].parent
+        return parent
+
+    before = {i: carrier(i) for i in (WORLD, *range(len(tree.bodies)))}
+    for a, b in pairs_of_links(tree):
+        if a.body == b.body:
+            continue
+        skipped = WORLD not in (a.body, b.body) and (before[a.body] == b.body or before[b.body] == a.body)
+        if is_checked(a, b) and skipped:
+            message = f"MuJoCo does not check links {quoted(a.name)} and {quoted(b.name)}, which a joint connects"
+            document.log.lost("contact", message)
+        elif not (is_checked(a, b) or skipped):
+            document.section("contact").add("exclude", body1=a.name, body2=b.name)
 
 
 def _couple(
@@ -72,7 +96,7 @@ def _couple(
     """Add the equality q = Σ cₖ q_otherᵏ of two joints with one coordinate, or of one joint and a number."""
     full = (*coefficients, *(0.0,) * (_COEFFICIENTS - len(coefficients)))
     equality = document.section("equality")
-    equality.add("joint", name=name, joint1=joint, joint2=other, polycoef=numbers_text(full))
+    equality.add("joint", name=name, joint1=joint, joint2=other, polycoef=number_list_text(full))
 
 
 def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
@@ -87,8 +111,8 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
         case LoopJoint(joint=Revolute(axis=axis)):
             points = [Vec3.zero(), axis * _ARM]
             _connect(document, constraint.name, constraint.frame, constraint.relative_to, points)
-            message = "it is written as two connects, of six rows for the joint's five"
-            document.lose(f"constraint[{constraint.name}]", message)
+            message = "a revolute loop joint is written as two connects, with six equations in place of five"
+            document.log.changed(f"constraint[{constraint.name}]", message)
         case Ball():
             tree = document.tree
             a, b = tree.point(constraint.a), tree.point(constraint.b)
@@ -108,11 +132,10 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
     if isinstance(constraint, LoopJoint) and any(
         math.isfinite(x) for x in (*constraint.lower, *constraint.upper, *constraint.effort, *constraint.velocity_bound)
     ):
-        document.lose(f"constraint[{constraint.name}]", "the limits of the joint that closes the loop")
+        document.log.lost(f"constraint[{constraint.name}]", "limits of joints that close loops")
     if isinstance(constraint, LoopJoint) and constraint.resists:
-        document.lose(
-            f"constraint[{constraint.name}]", "damping, friction and springs of the joint that closes the loop"
-        )
+        message = "damping, friction and springs of joints that close loops"
+        document.log.lost(f"constraint[{constraint.name}]", message)
     return True
 
 
@@ -129,14 +152,14 @@ def _weld(document: MjcfDocument, constraint: Constraint, frame: str, other: str
     """Add a weld of the frame M to the pose X_FM in the frame F (``other``)."""
     (link_M, X_M), (link_F, X_F) = (document.pose_in_link(name) for name in (frame, other))
     X = X_F @ pose @ X_M.inv()
-    relative = numbers_text((*X.translation, *Quaternion.of(X.rotation).elements()))
+    relative = number_list_text((*X.translation, *Quaternion.of(X.rotation).elements()))
     document.section("equality").add(
         "weld",
         name=constraint.name,
         body1=link_F,
         body2=link_M,
         relpose=relative,
-        anchor=numbers_text(X_M.translation),
+        anchor=number_list_text(X_M.translation),
     )
 
 
@@ -160,7 +183,7 @@ def _add_coupling(document: MjcfDocument, constraint: Coupling) -> None:
         _couple(document, constraint.name, first, other, (constraint.offset / weight, ratio))
         return
     tendon = _fixed_tendon(document, constraint.name, constraint.joints)
-    polynomial = numbers_text((constraint.offset, 0.0, 0.0, 0.0, 0.0))
+    polynomial = number_list_text((constraint.offset, 0.0, 0.0, 0.0, 0.0))
     document.section("equality").add("tendon", name=constraint.name, tendon1=tendon, polycoef=polynomial)
 
 
@@ -202,7 +225,9 @@ def add_actuators(document: MjcfDocument) -> None:
         element = f"actuator[{actuator.name}]"
         target = _target(document, actuator)
         if target is None:
-            document.lose(element, f"actuator {quoted(actuator.name)}: MJCF has no transmission like it")
+            document.log.lost(
+                element, "MJCF has no transmission of an actuator on a free joint, or on a ball and other joints"
+            )
             continue
         b0, b1, b2 = actuator.bias
         gain = actuator.gain
@@ -214,9 +239,9 @@ def add_actuators(document: MjcfDocument) -> None:
             name=actuator.name,
             **target,
             gaintype="fixed" if gain[1:] == (0.0, 0.0) else "affine",
-            gainprm=numbers_text(gain),
+            gainprm=number_list_text(gain),
             biastype="none" if (b0, b1, b2) == (0.0, 0.0, 0.0) else "affine",
-            biasprm=numbers_text((b0, b1, b2)),
+            biasprm=number_list_text((b0, b1, b2)),
             **_range("ctrl", actuator.control_range),
             **_range("force", actuator.force_range),
         )
@@ -227,7 +252,7 @@ def _target(document: MjcfDocument, actuator: Actuator) -> dict[str, str] | None
     if actuator.frame is not None:
         moment, force = actuator.wrench[:3], actuator.wrench[3:]
         site = document.site(f"{actuator.name}_site", actuator.frame, Pose.identity())
-        result = {"site": site, "gear": numbers_text((*force, *moment))}
+        result = {"site": site, "gear": number_list_text((*force, *moment))}
         if actuator.relative_to is not None:
             result["refsite"] = document.site(f"{actuator.name}_refsite", actuator.relative_to, Pose.identity())
         return result
@@ -236,7 +261,7 @@ def _target(document: MjcfDocument, actuator: Actuator) -> dict[str, str] | None
         ((joint, gears),) = actuator.joints
         names, kinds = parts[joint]
         if kinds[0].kind == BALL:
-            return {"joint": names[0], "gear": numbers_text(gears)}
+            return {"joint": names[0], "gear": number_list_text(gears)}
         if kinds[0].kind == FREE:
             return None
         if len(gears) == 1:
@@ -255,7 +280,7 @@ def _range(kind: str, bounds: tuple[float, float]) -> dict[str, str]:
     if bounds == UNBOUNDED:
         return {}
     numbers = [max(min(x, 1e10), -1e10) for x in bounds]
-    return {f"{kind}limited": "true", f"{kind}range": numbers_text(numbers)}
+    return {f"{kind}limited": "true", f"{kind}range": number_list_text(numbers)}
 
 
 # -- named configurations
@@ -269,11 +294,11 @@ def add_keyframes(document: MjcfDocument) -> None:
         document.section("keyframe").add(
             "key",
             name=state.name,
-            qpos=numbers_text(chain.from_iterable(_qpos(state, *one) for one in document.joints)),
+            qpos=number_list_text(chain.from_iterable(_qpos(state, *one) for one in document.joints)),
             qvel=None
             if state.v is None
-            else numbers_text(chain.from_iterable(_qvel(state, *one) for one in document.joints)),
-            ctrl=None if state.controls is None else numbers_text(controls.get(name, 0.0) for name in actuators),
+            else number_list_text(chain.from_iterable(_qvel(state, *one) for one in document.joints)),
+            ctrl=None if state.controls is None else number_list_text(controls.get(name, 0.0) for name in actuators),
         )
 
 

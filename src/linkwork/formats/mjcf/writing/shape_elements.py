@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from linkwork.formats.mjcf.mjcf_document import MjcfDocument, placed
-from linkwork.formats.xml_text import Node, number_text, numbers_text
+from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, placed
+from linkwork.formats.written_content import report_shape, simple_geometries
+from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model.body import Frame
 from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, HalfSpace, Polytope, Shape, Sphere
 
@@ -14,13 +15,11 @@ _VISUAL, _COLLISION = "1", "3"  # groups of geoms; MuJoCo's viewer shows groups 
 
 def add_shapes(document: MjcfDocument, link: Frame, node: Node) -> None:
     for geometries, group, massless in ((link.visuals, _VISUAL, "0"), (link.collisions, _COLLISION, None)):
-        for geometry in geometries:
+        element = f"link[{link.name}]/{'visual' if group == _VISUAL else 'collision'}"
+        for geometry in simple_geometries(document.log, element, geometries):
             attributes = _shape(document, geometry.shape)
             if attributes is None:
-                kind = type(geometry.shape).__name__
-                hint = "robot.with_collision_hulls(folders) replaces meshes by hulls" if kind == "Mesh" else None
-                what = "visual" if group == _VISUAL else "collision"
-                document.lose(f"link[{link.name}]/{what}", f"a shape of kind {kind}", hint)
+                report_shape(document.log, element, geometry)
                 continue
             friction = getattr(geometry, "friction", None)
             node.add(
@@ -31,7 +30,7 @@ def add_shapes(document: MjcfDocument, link: Frame, node: Node) -> None:
                 contype=massless,
                 conaffinity=massless,
                 rgba=_colour(geometry),
-                friction=None if friction is None else numbers_text((friction, 0.005, 0.0001)),
+                friction=None if friction is None else number_list_text((friction, 0.005, 0.0001)),
             )
 
 
@@ -39,21 +38,21 @@ def _shape(document: MjcfDocument, shape: Shape) -> dict[str, str] | None:
     """Return the attributes of a geom for a shape; None for a shape that MJCF does not have."""
     match shape:
         case Box():
-            return {"type": "box", "size": numbers_text(0.5 * x for x in shape.size)}
+            return {"type": "box", "size": number_list_text(0.5 * x for x in shape.size)}
         case Sphere():
             return {"type": "sphere", "size": number_text(shape.radius)}
         case Cylinder():
-            return {"type": "cylinder", "size": numbers_text((shape.radius, 0.5 * shape.length))}
+            return {"type": "cylinder", "size": number_list_text((shape.radius, 0.5 * shape.length))}
         case Capsule():
-            return {"type": "capsule", "size": numbers_text((shape.radius, 0.5 * shape.length))}
+            return {"type": "capsule", "size": number_list_text((shape.radius, 0.5 * shape.length))}
         case Ellipsoid():
-            return {"type": "ellipsoid", "size": numbers_text(shape.radii)}
+            return {"type": "ellipsoid", "size": number_list_text(shape.radii)}
         case HalfSpace():
             return {"type": "plane", "size": "0 0 1"}
         case Polytope():
             asset = document.section("asset")
             name = f"hull_{len(asset.children)}"
-            points = numbers_text(x for vertex in shape.vertices for x in vertex)
+            points = number_list_text(x for vertex in shape.vertices for x in vertex)
             asset.add("mesh", name=name, vertex=points)
             return {"type": "mesh", "mesh": name}
     return None
@@ -61,4 +60,4 @@ def _shape(document: MjcfDocument, shape: Shape) -> dict[str, str] | None:
 
 def _colour(geometry: Geometry) -> str | None:
     material = geometry.material
-    return None if material is None or material.rgba is None else numbers_text(material.rgba)
+    return None if material is None or material.rgba is None else number_list_text(material.rgba)

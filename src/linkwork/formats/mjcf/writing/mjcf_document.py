@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from linkwork.errors import Issue, Location
-from linkwork.formats.mjcf.joint_elements import Part
-from linkwork.formats.xml_text import Node, numbers_text
+from linkwork.formats.mjcf.writing.joint_elements import Part
+from linkwork.formats.written_content import WritingLog
+from linkwork.formats.xml_text import Node, number_list_text
 from linkwork.model.body import Body
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose, Quaternion, Rotation
@@ -16,27 +16,14 @@ __all__ = ["MjcfDocument", "between", "placed", "quaternion_text"]
 
 @dataclass(slots=True)
 class MjcfDocument:
-    """A document under construction: its elements by link, the joints in MuJoCo's order, and what is not written."""
+    """A document under construction: its elements by link, the joints in MuJoCo's order, and the log of losses."""
 
     tree: Tree
     root: Node
+    log: WritingLog
     links: dict[str, Node] = field(default_factory=dict)  # the <body> of each link
     joints: list[tuple[Body, tuple[str, ...], list[Part]]] = field(default_factory=list)  # in the order of qpos
     sites: set[str] = field(default_factory=set)
-    lost: dict[tuple[str, str | None], list[str]] = field(default_factory=dict)  # elements by message and hint
-
-    def lose(self, element: str, message: str, hint: str | None = None) -> None:
-        """Report what the document does not state about an element."""
-        self.lost.setdefault((message, hint), []).append(element)
-
-    @property
-    def losses(self) -> tuple[Issue, ...]:
-        """Findings on what the document does not state, one for all elements with the same message."""
-        result = []
-        for (message, hint), elements in self.lost.items():
-            every = f" (at {len(elements)} places: {', '.join(elements)})" if len(elements) > 1 else ""
-            result.append(Issue("NOT_WRITTEN", message + every, Location(element=elements[0]), hint))
-        return tuple(result)
 
     def section(self, tag: str) -> Node:
         """Return the document's element of a section, such as <actuator>, which is added if it does not exist yet."""
@@ -76,7 +63,7 @@ def placed(X: Pose) -> dict[str, str]:
     """Return the attributes pos and quat of a pose, without those of the identity."""
     result = {}
     if any(X.translation):
-        result["pos"] = numbers_text(X.translation)
+        result["pos"] = number_list_text(X.translation)
     if X.rotation != Rotation.identity():
         result["quat"] = quaternion_text(X.rotation)
     return result
@@ -84,4 +71,4 @@ def placed(X: Pose) -> dict[str, str]:
 
 def quaternion_text(rotation: Rotation) -> str:
     """Return the quaternion (w, x, y, z) of a rotation as text."""
-    return numbers_text(Quaternion.of(rotation).elements())
+    return number_list_text(Quaternion.of(rotation).elements())

@@ -1,0 +1,1 @@
+"""Files of whole robots in linkwork's own JSON format."""

@@ -1,0 +1,395 @@
+"""Writing of SDF 1.11: one model, by itself or in a world.
+
+Poses are relative to the links and joints that they belong to, with quaternions, so that nothing is computed from
+several of them.  What SDF has no word for is listed: as NOT_WRITTEN where it is lost, and as WRITTEN_AS where it has
+another form.  A joint that SDF cannot represent by any of its joints is an error.
+
+Source: http://sdformat.org/spec?ver=1.11 and the proposals on the semantics of poses and frames there.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from linkwork._util.messages import listed, quoted
+from linkwork.constraints import LoopJoint
+from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
+from linkwork.formats.simple_joints import chain_of, split_joint
+from linkwork.formats.tree_description import Names, describe, relative_pose
+from linkwork.formats.written_content import (
+    MeshFolder,
+    WritingLog,
+    report_attachments,
+    report_mesh_names,
+)
+from linkwork.formats.xml_text import Node, number_list_text, number_text, xml_text
+from linkwork.joints import (
+    Fixed,
+    Floating,
+    Helical,
+    JointType,
+    Prismatic,
+    Revolute,
+    Spherical,
+    UnboundedRevolute,
+    Universal,
+)
+from linkwork.model.body import FRICTION_VELOCITY, WORLD, Drive, Frame
+from linkwork.model.composite_body import compose
+from linkwork.model.description import JointDescription, LinkDescription
+from linkwork.model.tree import Report, Tree
+from linkwork.model.tree_builder import DEFAULT_GRAVITY
+from linkwork.spatial import Inertia, Pose, Vec3
+
+__all__ = ["sdf_text"]
+
+_KINDS = (Fixed, Revolute, UnboundedRevolute, Prismatic, Spherical, Universal, Helical)
+_ROOT = "__model__"  # the frame of the model, which is the world's
+_BASE = "base_fixed_to_world"  # name of the joint that fixes the root link
+_CLOSED = 1e-9  # largest distance of the ends of a loop at zero that counts as rounding [m, rad]
+
+
+def sdf_text(
+    tree: Tree,
+    *,
+    strict: bool = False,
+    world: str | None = None,
+    meshes: MeshFolder | None = None,
+    path: str | os.PathLike[str] | None = None,
+) -> tuple[str, Report]:
+    """Return a robot as the text of an SDF file, and the report of what SDF cannot represent.
+
+    With the name of a ``world``, the model is in a world of this name, which states the gravity.  ``meshes`` is a
+    folder for hulls, which SDF has no shape for; ``path`` is that of the file.
+
+    Raises ModelError for a joint that SDF does not have, and with ``strict`` for any loss (NOT_WRITTEN); ValueError
+    for a name that XML cannot represent.
+    """
+    return _Writer(tree, strict, world, meshes).write(path)
+
+
+class _Writer:
+    """Writer of one robot.
+
+    ``links`` collects the links that connect parts of joints.  ``root`` is the link that no joint moves, or None if
+    that is the world itself.
+    """
+
+    def __init__(self, tree: Tree, strict: bool, world: str | None, meshes: MeshFolder | None) -> None:
+        self.tree, self.world = tree, world
+        self.log = WritingLog(tree, "SDF", strict)
+        self.follows = tree.has_couplings
+        self.has_sines = any(isinstance(body.joint, UnboundedRevolute) for body in tree.bodies)
+        self.marks = [frame for frame in tree.frames if not frame.is_link]
+        self.described = describe(tree, without=[frame.name for frame in self.marks])
+        self.links: list[LinkDescription] = []
+        self.contents = LinkContents(self.log, meshes)
+        self.free: dict[str, JointDescription] = {}  # links that move freely in the world, with their joints
+        self.joints = [part for joint in self.described.joints for part in self._simple(joint)]
+        self.placed = {joint.child: joint for joint in self.joints}
+        self.link_names, self.joint_names, self.mark_names = self._names()
+        moved = {"world", *self.placed, *self.free}
+        self.root = next((link.name for link in self.described.links if link.name not in moved), None)
+
+    def write(self, path: str | os.PathLike[str] | None) -> tuple[str, Report]:
+        root = Node("sdf", {"version": "1.11"})
+        inside = root
+        if self.world is not None:
+            inside = root.add("world", name=self.world)
+            inside.add("gravity", number_list_text(self.tree.gravity))
+        model = inside.add("model", name=self.tree.name, **self._canonical())
+        for link in (*self.described.links, *self.links):
+            self._link(model, link)
+        if self.described.base is None and self.root is not None:
+            fixed = model.add("joint", name=self.joint_names[_BASE], type="fixed")
+            fixed.add("parent", "world")
+            fixed.add("child", self.link_names[self.root])
+        for joint in self.joints:
+            self._joint(model, joint)
+        written = [one.name for one in self.tree.constraints if isinstance(one, LoopJoint) and self._loop(model, one)]
+        for frame in self.marks:
+            carrier, pose = self._carrier(frame)
+            if carrier == _ROOT and self.root is None:
+                self.log.lost(f"frame[{frame.name}]", "a frame on the world is not written: no link is there")
+                continue
+            add_pose(model.add("frame", name=self.mark_names[frame.name], attached_to=carrier), pose, carrier)
+        self._report(written)
+        report_mesh_names(self.log, self.tree, path)
+        report = self.log.report()
+        return xml_text(root), report
+
+    def _canonical(self) -> dict[str, str]:
+        """Return the attribute that names the root link, which the model's frame is fixed to; none if it is first."""
+        first = next((link.name for link in self.described.links if link.name != "world"), None)
+        return {} if self.root in (None, first) else {"canonical_link": self.link_names[self.root or ""]}
+
+    def _names(self) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+        """Return the names of links, joints and frames in the file, where all are different.
+
+        Those that SDF reserves are changed.
+        """
+        names = Names([])
+        links: dict[str, str] = {}
+        joints: dict[str, str] = {}
+        marks: dict[str, str] = {}
+        loops = [one.name for one in self.tree.constraints if isinstance(one, LoopJoint)]
+        for kind, own, result in (
+            ("link", [link.name for link in (*self.described.links, *self.links)], links),
+            ("joint", [*(joint.name for joint in self.joints), *loops, _BASE], joints),
+            ("frame", [frame.name for frame in self.marks], marks),
+        ):
+            for name in own:
+                allowed = name.replace("::", "_")
+                if allowed.startswith("__") and allowed.endswith("__"):
+                    allowed = f"{kind}{allowed}"
+                result[name] = name if kind == "link" and name == "world" else names.new(allowed)
+                if result[name] != name and name != _BASE:
+                    message = f"the name is written as {quoted(result[name])}: names in SDF are different, without '::'"
+                    self.log.lost(f"{kind}[{name}]", message)
+        return links, joints, marks
+
+    # -- links
+
+    def _link(self, model: Node, link: LinkDescription) -> None:
+        if link.name == "world":
+            if link.inertia != Inertia.zero() or link.visuals or link.collisions:
+                self.log.lost("link[world]", "the mass and the shapes of the world are not written")
+            return
+        node = model.add("link", name=self.link_names[link.name])
+        joint = self.placed.get(link.name)
+        if joint is not None:
+            add_pose(node, joint.rotor, self.joint_names[joint.name])
+        elif link.name in self.free:
+            joint = self.free[link.name]
+            parent = _ROOT if joint.parent == "world" else self.link_names[joint.parent]
+            add_pose(node, compose(joint.placement, joint.rotor), parent)
+        self.contents.add(node, link)
+
+    # -- joints
+
+    def _simple(self, joint: JointDescription) -> list[JointDescription]:
+        """Return the joints of SDF that a joint is written as."""
+        element, type_name = f"joint[{joint.name}]", joint.joint.type_name()
+        body = self.described.bodies.get(joint.name)
+        if joint.joint == Floating() and body is not None and body.parent == WORLD and joint.drive == Drive():
+            self.free[joint.child] = joint
+            self.log.changed(element, "a link that moves freely is written without a joint")
+            return []
+        chain = chain_of(joint.joint, _KINDS)
+        if chain is None or any(isinstance(part, Spherical) and part != Spherical() for _, part in chain):
+            self.log.refuse(element, f"SDF has no {type_name} joint, nor joints with the same coordinates")
+            return []
+        coupled = body is not None and body.coupling is not None
+        if coupled and joint.joint.nq != 1:
+            self.log.refuse(element, f"SDF cannot couple a {type_name} joint to another")
+        elif coupled:
+            self.log.changed(element, "the coupling is written as <mimic>", 'load the file with mimic="coupled"')
+        elif joint.mimic is not None and (self.follows or joint.joint.nq != 1):
+            self.log.lost(element, "the mimic relation of a joint that moves freely is not written")
+            joint = replace(joint, mimic=None)
+        elif joint.mimic is not None:
+            hint = 'load the file with mimic="ignore" to let the joint move freely'
+            self.log.changed(element, "the mimic relation of a free joint is written, and readers enforce it", hint)
+        links, parts = split_joint(self.described, joint, chain)
+        self.links += links
+        if len(parts) > 1:
+            names = listed([part.name for part in parts])
+            self.log.changed(element, f"the {type_name} joint is written as {len(parts)} joints, {names}")
+        return parts
+
+    def _joint(self, model: Node, joint: JointDescription) -> None:
+        element, kind = f"joint[{joint.name}]", joint.joint
+        limits = joint.limits
+        node = model.add("joint", name=self.joint_names[joint.name], type=self._type(element, joint))
+        parent = "world" if joint.parent == "world" else self.link_names[joint.parent]
+        add_pose(node, joint.placement, _ROOT if joint.parent == "world" else parent)
+        node.add("parent", parent)
+        node.add("child", self.link_names[joint.child])
+        lower, upper = limits.positions
+        if not limits.enabled and any(map(math.isfinite, (*limits.lower, *limits.upper))):
+            self.log.lost(element, "bounds without effect are not written")
+        resists = joint.dynamics != "none"
+        if not resists and (any(joint.damping) or any(joint.friction)):
+            self.log.lost(element, "damping and friction without effect are not written")
+        drive, nv = joint.drive, kind.nv
+        rest = kind.difference(kind.zero(), drive.rest) if drive.rest else [0.0] * nv
+        values = {
+            "lower": lower,
+            "upper": upper,
+            "velocity": limits.velocity,
+            "effort": limits.effort,
+            "damping": joint.damping if resists else (0.0,) * nv,
+            "friction": joint.friction if resists else (0.0,) * nv,
+            "spring_stiffness": drive.stiffness or (0.0,) * nv,
+            "spring_reference": tuple(map(float, rest)),
+        }
+        self._axes(node, element, kind, values)
+        self._lost_drive(element, joint)
+        if joint.mimic is not None:
+            axis = next(child for child in node.children if child.tag == "axis")
+            mimic = axis.add("mimic", joint=self.joint_names[joint.mimic.joint])
+            mimic.add("multiplier", number_text(joint.mimic.ratio))
+            mimic.add("offset", number_text(joint.mimic.offset))
+            mimic.add("reference", "0")
+
+    def _type(self, element: str, joint: JointDescription) -> str:
+        match joint.joint:
+            case UnboundedRevolute():
+                hint = 'load the file with continuous="sincos"'
+                self.log.changed(element, "the sine and cosine in q are not written: the joint is continuous", hint)
+                return "continuous"
+            case Revolute():
+                is_bounded = any(map(math.isfinite, (*joint.limits.positions[0], *joint.limits.positions[1])))
+                return "revolute" if is_bounded or self.has_sines else "continuous"
+        return _type_of(joint.joint)
+
+    def _axes(self, node: Node, element: str, kind: JointType, values: dict[str, tuple[float, ...]]) -> None:
+        """Add the axes of a joint, with the values for each; values of a ball joint have no place in the file."""
+        axes = _axes_of(kind)
+        none = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "effort": math.inf}
+        if isinstance(kind, UnboundedRevolute):
+            if any(map(math.isfinite, (*values["lower"], *values["upper"]))):
+                self.log.lost(element, "bounds of the sine and cosine of an angle are not written")
+            values = values | {"lower": (-math.inf,), "upper": (math.inf,)}
+        if not axes:
+            if any(x != none.get(key, 0.0) for key, numbers in values.items() for x in numbers):
+                self.log.lost(element, f"limits, damping, friction and springs of a {_type_of(kind)} joint are lost")
+            return
+        if isinstance(kind, Helical):
+            node.add("screw_thread_pitch", number_text(kind.pitch * (2.0 * math.pi)))
+        for k, axis in enumerate(axes):
+            child = node.add("axis" if k == 0 else "axis2")
+            child.add("xyz", number_list_text(axis))
+            limit, dynamics = Node("limit"), Node("dynamics")
+            for key, numbers in values.items():
+                if numbers[k] != none.get(key, 0.0):
+                    (limit if key in none else dynamics).add(key, number_text(numbers[k]))
+            child.children += [part for part in (limit, dynamics) if part.children]
+
+    def _lost_drive(self, element: str, joint: JointDescription) -> None:
+        drive = joint.drive
+        lost = {
+            "armature": any(drive.armature),
+            "gear ratio": any(ratio != 1.0 for ratio in drive.gear_ratio),
+            "static friction": drive.static_friction not in ((), joint.friction),
+            "scale of the law of friction": any(x != FRICTION_VELOCITY for x in drive.friction_velocity),
+        }
+        names = [name for name, is_lost in lost.items() if is_lost]
+        if names:
+            self.log.lost(element, f"SDF has no {', '.join(names)} of joints")
+
+    # -- loops and frames
+
+    def _loop(self, model: Node, loop: LoopJoint) -> bool:
+        """Write a loop as a joint, or list why the file cannot have it; return False for a type that SDF lacks."""
+        kind, element = loop.joint, f"joint[{loop.name}]"
+        F, M = self.tree.frame(loop.relative_to), self.tree.frame(loop.frame)
+        known = isinstance(kind, (Fixed, Revolute, Prismatic, Universal, Helical)) or kind == Spherical()
+        if known and self._gap(loop, F, M) > _CLOSED:
+            self.log.lost(element, "the loop is not written: it is open where q is zero, and SDF needs it closed there")
+            return True
+        if not known:
+            return False
+        (parent, _), (child, pose) = self._carrier(F), self._carrier(M)
+        if child == _ROOT:
+            return False
+        node = model.add("joint", name=self.joint_names[loop.name], type=_type_of(kind))
+        add_pose(node, pose, child)
+        node.add("parent", "world" if parent == _ROOT else parent)
+        node.add("child", child)
+        nq, nv = kind.nq, kind.nv
+        values = {
+            "lower": loop.lower or (-math.inf,) * nq,
+            "upper": loop.upper or (math.inf,) * nq,
+            "velocity": loop.velocity_bound or (math.inf,) * nv,
+            "effort": loop.effort or (math.inf,) * nv,
+            "damping": loop.damping or (0.0,) * nv,
+            "friction": loop.friction or (0.0,) * nv,
+            "spring_stiffness": loop.stiffness or (0.0,) * nv,
+            "spring_reference": loop.rest or (0.0,) * nv,
+        }
+        self._axes(node, element, kind, values)
+        if loop.static_friction or loop.friction_velocity:
+            self.log.lost(element, "its static friction is not written")
+        return True
+
+    def _gap(self, loop: LoopJoint, F: Frame, M: Frame) -> float:
+        """Return by how much a loop is open where all coordinates, also those of the loop, are zero [m, rad]."""
+        X_FM = self._at_zero(F).inv() @ self._at_zero(M)
+        difference = loop.joint.X(loop.joint.zero()).difference(X_FM)
+        return max(abs(float(x)) for x in difference.elements())
+
+    def _at_zero(self, frame: Frame) -> Pose:
+        """Return the pose of a frame in the world in the zero configuration."""
+        X, body = frame.placement, frame.body
+        while body != WORLD:
+            one = self.tree.bodies[body]
+            X, body = one.X(one.joint.zero()) @ X, one.parent
+        return X
+
+    def _carrier(self, frame: Frame) -> tuple[str, Pose]:
+        """Return the link that a frame is written on, and its pose there."""
+        if frame.name in self.link_names and frame.name != "world":
+            return self.link_names[frame.name], Pose.identity()
+        on_body = [other for other in self.tree.frames if other.body == frame.body and other.name in self.link_names]
+        carrier = next((other for other in on_body if other.name == frame.welded_to), None)
+        carrier = carrier or next(iter(on_body), None)
+        if carrier is None or carrier.name == "world":
+            if frame.body == WORLD:
+                return _ROOT, frame.placement
+            return self.link_names[self.tree.bodies[frame.body].name], frame.placement
+        return self.link_names[carrier.name], relative_pose(carrier.placement, frame.placement)
+
+    # -- the report
+
+    def _report(self, loops: Sequence[str]) -> None:
+        log, tree, described = self.log, self.tree, self.described
+        if described.base is not None:
+            log.changed(f"joint[{described.base.joint_name}]", "a floating base is written as a model without a base")
+        massless = [link.name for link in (*described.links, *self.links) if link.inertia == Inertia.zero()]
+        massless = [name for name in massless if name != "world"]
+        if massless:
+            hint = "Gazebo simulates links with positive masses only"
+            log.changed("links", f"links without mass have a mass of 0: {listed(massless)}", hint)
+        if self.contents.materials:
+            log.changed(
+                "links", f"colours are written without the names of materials: {listed(self.contents.materials)}"
+            )
+        if tree.gravity != DEFAULT_GRAVITY and self.world is None:
+            log.lost(
+                "gravity", f"a model has no gravity, here {number_list_text(tree.gravity)} m/s²", "world= writes it"
+            )
+        if tree.inertias_ignored:
+            log.changed("", "the robot has no inertias", 'load the file with inertia="ignore"')
+        if not described.keeps_order:
+            log.lost("joints", "joints have another order in q: that of links from the root outwards")
+        if described.added:
+            log.changed("links", f"links without mass are added, which connect the others: {listed(described.added)}")
+        report_attachments(log, tree, loops)
+
+
+def _type_of(kind: JointType) -> str:
+    return _TYPES[type(kind)]
+
+
+def _axes_of(kind: JointType) -> tuple[Vec3, ...]:
+    match kind:
+        case Universal():
+            return kind.first, kind.second
+        case Revolute() | UnboundedRevolute() | Prismatic() | Helical():
+            return (kind.axis,)
+    return ()
+
+
+_TYPES: dict[type[JointType], str] = {
+    Fixed: "fixed",
+    Revolute: "revolute",
+    UnboundedRevolute: "continuous",
+    Prismatic: "prismatic",
+    Spherical: "ball",
+    Universal: "universal",
+    Helical: "screw",
+}

@@ -1,0 +1,216 @@
+"""Description of a tree by links and joints, as files of other formats state them: the reverse of `build_tree`.
+
+A tree stores the poses of joints and links relative to bodies; a file states them relative to links.  Frames that are
+no links become links with fixed joints, since few formats have frames.  The order of the joints is such that a reader
+which visits children in the order of the file finds the order of the robot's q, if there is such an order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from linkwork.joints import Fixed, Floating
+from linkwork.model.body import WORLD, Body, Frame, Limits
+from linkwork.model.description import JointDescription, LinkDescription
+from linkwork.model.tree import Tree
+from linkwork.spatial import Inertia, Pose
+
+__all__ = ["DescribedTree", "Names", "describe", "relative_pose"]
+
+
+class Names:
+    """Names in use, and new ones that differ from them."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self.taken = {*taken}
+
+    def new(self, name: str) -> str:
+        """Return a name that is not in use, which begins with ``name``, and count it as used."""
+        count, result = 1, name
+        while result in self.taken:
+            count += 1
+            result = f"{name}_{count}"
+        self.taken.add(result)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedTree:
+    """Links and joints of a tree, from the root outwards.
+
+    There is one root link.  ``base`` is the body whose floating joint is left out, because the root link floats.
+    ``added`` are the names of links that are frames of the robot, or that only connect others.  ``bodies`` has the body
+    of each moving joint, by the joint's name.
+    """
+
+    links: tuple[LinkDescription, ...]
+    joints: tuple[JointDescription, ...]
+    bodies: dict[str, Body]
+    base: Body | None
+    frames: tuple[str, ...]  # frames of the robot that became links
+    added: tuple[str, ...]  # links that the robot does not have
+    keeps_order: bool  # True if the order of the joints is that of the robot's q
+    names: Names  # of links, joints and frames
+
+
+def describe(tree: Tree, without: Collection[str] = ()) -> DescribedTree:
+    """Return a tree as links and joints; ``without`` names frames that are left out."""
+    return _Describer(tree, without).describe()
+
+
+def relative_pose(X_ab: Pose, X_ac: Pose) -> Pose:
+    """Return X_bc, the pose of a frame c in a frame b, from their poses in a frame a."""
+    if X_ab.is_identity:
+        return X_ac
+    return Pose.identity() if X_ab == X_ac else X_ab.inv() @ X_ac
+
+
+class _Describer:
+    """Builder of the links and joints of a tree."""
+
+    def __init__(self, tree: Tree, without: Collection[str]) -> None:
+        self.tree = tree
+        self.frames = [frame for frame in tree.frames if frame.name not in without]
+        self.names = Names(["world", *(frame.name for frame in tree.frames), *(body.name for body in tree.bodies)])
+        self.names.taken |= {point.name for point in tree.points} | {mark.name for mark in tree.directions}
+        self.names.taken |= {frame.fixed_joint for frame in tree.frames if frame.fixed_joint is not None}
+        self.names.taken |= {constraint.name for constraint in tree.constraints}
+        self.names.taken |= {body.joint_name for body in tree.bodies}
+        self.added: list[str] = []
+        self.own: dict[int, Frame] = {}  # the frame of each body itself, by index
+
+    def describe(self) -> DescribedTree:
+        self._add_own_frames()
+        base = self._floating_base()
+        root = self._root(base)
+        fixed = self._welds(root)
+        moving = self._moving(base)
+        joints = self._in_order([*moving, *fixed], root)
+        links = [LinkDescription(f.name, f.inertia, f.visuals, f.collisions) for f in self.frames]
+        order = [body.joint_name for _, body in self.tree.stacked()]
+        bodies = {body.joint_name: body for body in self.tree.bodies if body is not base}
+        own = {*order}
+        written = [] if base is None else [base.joint_name]
+        written += [joint.name for joint in joints if joint.name in bodies and joint.name in own]
+        return DescribedTree(
+            tuple(links),
+            tuple(joints),
+            bodies,
+            base,
+            tuple(frame.name for frame in self.frames if not frame.is_link),
+            tuple(self.added),
+            written == order,
+            self.names,
+        )
+
+    def _add_own_frames(self) -> None:
+        """Find the frame of each body itself, and add a link where there is none."""
+        for frame in self.frames:
+            if frame.body != WORLD and frame.name == self.tree.bodies[frame.body].name and frame.placement.is_identity:
+                self.own[frame.body] = frame
+        known = {frame.name for frame in self.frames}
+        bare = all(frame.body == WORLD or frame.inertia == Inertia.zero() for frame in self.frames)
+        for i, body in enumerate(self.tree.bodies):
+            if i not in self.own:
+                name = body.name if body.name not in known else self.names.new(f"{body.name}_body")
+                self.own[i] = Frame(name, i, Pose.identity(), body.inertia if bare else Inertia.zero())
+                self.frames.append(self.own[i])
+                self.added.append(name)
+
+    def _floating_base(self) -> Body | None:
+        """Return the body of a floating base: its joint alone connects the robot to the world."""
+        roots = [body for body in self.tree.bodies if body.parent == WORLD]
+        if len(roots) != 1 or any(frame.body == WORLD for frame in self.frames):
+            return None
+        (body,) = roots
+        plain = body.placement.is_identity and body.rotor.is_identity and body.joint == Floating()
+        none = not any(body.damping) and not any(body.friction) and body.limits == Limits.none(body.joint)
+        return body if plain and none else None
+
+    def _root(self, base: Body | None) -> str:
+        """Return the name of the root link; a link of the world is added where no link is at its place."""
+        if base is not None:
+            return self.own[self.tree.bodies.index(base)].name
+        grounded = [frame for frame in self.frames if frame.body == WORLD]
+        loose = [frame for frame in grounded if frame.is_link and frame.fixed_joint is None]
+        if len(loose) == 1 and loose[0].placement.is_identity:
+            return loose[0].name
+        named = next((frame for frame in grounded if frame.name == "world"), None)
+        if named is None:
+            self.frames.insert(0, Frame("world", WORLD, Pose.identity()))
+            self.added.append("world")
+        return "world"
+
+    def _welds(self, root: str) -> list[JointDescription]:
+        """Return the fixed joints that connect links to links of the same body, or to the root."""
+        result = []
+        at = {frame.name: frame for frame in self.frames}
+        for frame in self.frames:
+            own = root if frame.body == WORLD else self.own[frame.body].name
+            if frame.name == own:
+                continue
+            carrier = at.get(frame.welded_to or "", at[own])
+            if carrier.body != frame.body or carrier is frame:
+                carrier = at[own]
+            name = frame.fixed_joint or self.names.new(f"{frame.name}_fixed")
+            result.append(self._joint(name, carrier, frame, Fixed(), carrier.placement, frame.placement))
+        return result
+
+    def _joint(
+        self, name: str, parent: Frame, child: Frame, joint: Fixed, X_parent: Pose, X_child: Pose
+    ) -> JointDescription:
+        pose = relative_pose(X_parent, X_child)
+        return JointDescription(name, parent.name, child.name, joint, pose, Limits.none(joint), (), ())
+
+    def _moving(self, base: Body | None) -> list[JointDescription]:
+        at = {frame.name: frame for frame in self.frames}
+        world = next((f for f in self.frames if f.body == WORLD and f.placement.is_identity), None)
+        result = []
+        for i, body in enumerate(self.tree.bodies):
+            if body is base:
+                continue
+            named = at.get(body.links[0]) if body.links is not None else None
+            parent = named if named is not None and named.body == body.parent else None
+            parent = parent or (world if body.parent == WORLD else self.own[body.parent])
+            assert parent is not None
+            result.append(
+                JointDescription(
+                    body.joint_name,
+                    parent.name,
+                    self.own[i].name,
+                    body.joint,
+                    relative_pose(parent.placement, body.placement),
+                    body.limits,
+                    body.damping,
+                    body.friction,
+                    body.coupling or body.mimic,
+                    body.rotor,
+                    dynamics=body.dynamics,
+                    drive=body.drive,
+                )
+            )
+        return result
+
+    def _in_order(self, joints: list[JointDescription], root: str) -> list[JointDescription]:
+        """Return the joints from the root outwards, children in the order of the first joint in q behind each."""
+        rank = {self.tree.bodies[i].joint_name: k for k, i in enumerate(self.tree.order)}
+        children: dict[str, list[JointDescription]] = {}
+        for joint in joints:
+            children.setdefault(joint.parent, []).append(joint)
+        visited, stack = [], [*children.get(root, ())]
+        while stack:
+            joint = stack.pop()
+            visited.append(joint)
+            stack.extend(children.get(joint.child, ()))
+        first: dict[str, int] = {}  # rank of the first moving joint at or behind a joint, by the joint's child link
+        for joint in reversed(visited):
+            behind = [first[other.child] for other in children.get(joint.child, ())]
+            own = rank.get(joint.name, len(rank)) if joint.joint.nv or joint.name in rank else len(rank)
+            first[joint.child] = min([own, *behind])
+        result, stack = [], sorted(children.get(root, ()), key=lambda joint: first[joint.child], reverse=True)
+        while stack:
+            joint = stack.pop()
+            result.append(joint)
+            stack.extend(sorted(children.get(joint.child, ()), key=lambda j: first[j.child], reverse=True))
+        return result

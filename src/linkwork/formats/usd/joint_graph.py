@@ -1,0 +1,198 @@
+"""Spanning tree of links and joints: joints of the tree, loops, and the motion of bodies without joints.
+
+The joints of a stage may form any graph.  Joints are added to the tree in the order of the stage, those that are
+excluded from articulations last.  A joint between two links that are connected already closes a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.constraints import LoopJoint
+from linkwork.formats.usd.joint_prims import JointPrim, following
+from linkwork.formats.usd.prim_values import PrimReader
+from linkwork.joints import Cylindrical, Fixed, Floating, JointType, Prismatic, Reversed, Revolute
+from linkwork.model.body import DisabledPair, Limits
+from linkwork.model.description import ConstraintDescription, FrameDescription, JointDescription
+from linkwork.model.tree_builder import FLOATING_BASE
+from linkwork.spatial import Pose
+
+__all__ = ["WORLD", "Graph", "joint_graph"]
+
+WORLD = "world"
+
+
+@dataclass
+class Graph:
+    """Joints of a tree from the world, frames and constraints of its loops, and pairs of links that loops join."""
+
+    joints: list[JointDescription]
+    frames: list[FrameDescription]
+    constraints: list[ConstraintDescription]
+    pairs: list[DisabledPair]
+    used: list[JointPrim]  # joints of the tree
+    loops: list[JointPrim]  # joints that close loops
+
+
+def joint_graph(
+    reader: PrimReader,
+    poses: Mapping[str, Pose],
+    fixed: Mapping[str, Any],
+    joints: list[JointPrim],
+    roots: Iterable[str],
+    prims: Mapping[str, Any],
+) -> Graph:
+    """Return the joints of a tree of links, and loops.
+
+    ``poses`` are the poses of all links in the world, in order; ``fixed`` are the links that do not move, with their
+    prims; ``roots`` are links that carry a floating part of the robot, if there is a choice; ``prims`` are those of
+    the links.
+    """
+    names = {str(joint.prim.GetPath()): joint.name for joint in joints}
+    owner = {name: name for name in (WORLD, *poses)}
+
+    def top(link: str) -> str:
+        while owner[link] != link:
+            owner[link] = owner[owner[link]]
+            link = owner[link]
+        return link
+
+    neighbours: dict[str, list[tuple[str, JointPrim | None]]] = {name: [] for name in owner}
+    for link in fixed:
+        owner[top(link)] = WORLD
+        neighbours[WORLD].append((link, None))
+    tree, loops, still = [], [], {WORLD, *fixed}
+    for joint in sorted(joints, key=lambda one: one.excluded):
+        first, second = (end.link for end in joint.ends)
+        if isinstance(joint.joint, Floating):
+            reader.note(joint.prim, "a joint that is free in all directions does not join bodies: it is ignored")
+        elif first in still and second in still:
+            reader.note(joint.prim, "a joint between two bodies that do not move is ignored")
+        elif top(first) == top(second):
+            loops.append(joint)
+        else:
+            a, b = top(first), top(second)
+            owner[a if b == WORLD else b] = b if b == WORLD else a
+            tree.append(joint)
+            neighbours[first].append((second, joint))
+            neighbours[second].append((first, joint))
+    graph = Graph([], [], [], [], [], loops)
+    parts: dict[str, list[str]] = {}  # links by the representative of their floating part
+    for link in poses:
+        if top(link) != WORLD:
+            parts.setdefault(top(link), []).append(link)
+    entered, chosen = {joint.ends[1].link for joint in tree}, {*roots}
+    floating = [_start(members, chosen, entered) for members in parts.values()]
+    found: dict[int, JointDescription] = {}
+    bases = []
+    taken = {*names.values()}
+    for link in floating:
+        name = _unused(FLOATING_BASE if len(floating) == 1 else f"{link}_floating", taken)
+        free = Floating()
+        none = (0.0,) * free.nv
+        bases.append(
+            JointDescription(
+                name, WORLD, link, free, Pose.identity(), Limits.none(free), none, none, where=reader.where(prims[link])
+            )
+        )
+    welds = []
+    for link, prim in fixed.items():
+        name = _unused(f"{link}_fixed", taken)
+        welds.append(
+            JointDescription(
+                name, WORLD, link, Fixed(), poses[link], Limits.none(Fixed()), (), (), where=reader.where(prim)
+            )
+        )
+    visited, waiting = {WORLD, *floating}, [WORLD, *floating]
+    while waiting:
+        link = waiting.pop()
+        for other, edge in neighbours[link]:
+            if other in visited:
+                continue
+            visited.add(other)
+            waiting.append(other)
+            if edge is not None:
+                found[id(edge)] = _described(reader, edge, link, names)
+    graph.joints = [*bases, *welds, *(found[id(joint)] for joint in joints if id(joint) in found)]
+    graph.used = [joint for joint in joints if id(joint) in found]
+    for loop in loops:
+        _close(reader, graph, loop)
+    return graph
+
+
+def _start(members: list[str], roots: set[str], entered: set[str]) -> str:
+    """Return the link that carries a floating part: an articulation's root, or one that no joint leads to."""
+    candidates = [link for link in members if link in roots] or [link for link in members if link not in entered]
+    return (candidates or members)[0]
+
+
+def _unused(name: str, names: set[str]) -> str:
+    while name in names:
+        name += "_"
+    return name
+
+
+def _described(reader: PrimReader, joint: JointPrim, parent: str, names: dict[str, str]) -> JointDescription:
+    """Return a joint of the tree.  One whose second end is the parent is reversed, with the same coordinates."""
+    first, second = joint.ends
+    kind = joint.joint
+    if first.link != parent:
+        first, second = second, first
+        kind = _reversed(kind)
+    return JointDescription(
+        name=joint.name,
+        parent=first.link,
+        child=second.link,
+        joint=kind,
+        placement=first.pose,
+        limits=joint.limits,
+        damping=joint.damping,
+        friction=joint.friction,
+        mimic=following(joint, names),
+        rotor=second.pose.inv().formed() if not second.pose.is_identity else second.pose,
+        where=reader.where(joint.prim),
+        drive=joint.drive,
+    )
+
+
+def _reversed(joint: JointType) -> JointType:
+    if isinstance(joint, (Revolute, Prismatic, Cylindrical)):
+        return type(joint)(-joint.axis)
+    return joint if isinstance(joint, Fixed) else Reversed(joint)
+
+
+def _close(reader: PrimReader, graph: Graph, joint: JointPrim) -> None:
+    """Add a loop: two frames and the joint between them."""
+    where = reader.where(joint.prim)
+    ends = [FrameDescription(f"{joint.name}_{x}", e.link, e.pose, where) for x, e in zip("FM", joint.ends, strict=True)]
+    graph.frames += ends
+    limits, values = joint.limits, {}
+    if joint.joint.nv:
+        values = {
+            "lower": limits.lower,
+            "upper": limits.upper,
+            "velocity_bound": limits.velocity,
+            "effort": limits.effort,
+            "damping": joint.damping,
+            "friction": joint.friction,
+            "static_friction": joint.drive.static_friction,
+        }
+        values = {
+            key: value
+            for key, value in values.items()
+            if any(x not in (0.0, float("inf"), -float("inf")) for x in value)
+        }
+    loop = LoopJoint(joint.name, joint.joint, ends[1].name, ends[0].name, **values)
+    graph.constraints.append(ConstraintDescription(loop, where))
+    for what, present in (
+        ("armature", joint.drive.armature),
+        ("drive", joint.actuators),
+        ("relation to another joint", joint.mimic),
+    ):
+        if present:
+            reader.warn(joint.prim, "UNSUPPORTED", f"the {what} of a joint that closes a loop is left out")
+    first, second = (end.link for end in joint.ends)
+    if not joint.collides and first != second:
+        graph.pairs.append(DisabledPair(first, second, "Adjacent"))

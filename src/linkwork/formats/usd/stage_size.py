@@ -1,0 +1,148 @@
+"""Limits of a USD stage: nesting of its text, and prims after composition, counted before it is composed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from linkwork.errors import Issue, Location, ModelError
+
+__all__ = ["MAX_DEPTH", "MAX_PRIMS", "check_nesting", "check_size", "prim_specs"]
+
+MAX_DEPTH = 512  # levels of nested prims, lists and dictionaries: the parser of USD recurses
+MAX_PRIMS = 500_000
+_TOKENS = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*+"""'
+    r"|'''(?:[^'\\]|\\.|'(?!''))*+'''"
+    r'|"(?:[^"\\\n]|\\.)*+"'
+    r"|'(?:[^'\\\n]|\\.)*+'"
+    r"|@@@(?:[^@]|@(?!@@))*+@@@|@[^@\n]*+@"
+    r"|#[^\n]*+"
+    r"|[{}()\[\]]",
+    re.DOTALL,
+)
+
+
+def check_nesting(text: str, where: Location) -> None:
+    """Raise ModelError (DATA_DEPTH) for a text layer whose brackets nest more deeply than `MAX_DEPTH`."""
+    depth = 0
+    for found in _TOKENS.finditer(text):
+        token = found[0]
+        if token in "{([":
+            depth += 1
+            if depth > MAX_DEPTH:
+                line = text.count("\n", 0, found.start()) + 1
+                message = f"prims and values are nested more than {MAX_DEPTH} levels deep"
+                raise ModelError(Issue("DATA_DEPTH", message, Location(where.file, line)))
+        elif token in "})]":
+            depth -= 1
+
+
+Node = tuple[str, str]  # identifier of a layer, path of a prim
+
+
+def check_size(layers: dict[str, Any], root: Any, where: Location) -> None:
+    """Raise ModelError (TOO_LARGE, DATA_DEPTH) for a stage whose composition has more than `MAX_PRIMS` prims.
+
+    ``layers`` are all layers by identifier.  References multiply prims: a prim counts once for each path of references
+    that leads to it, which bounds the composed prims from above.
+    """
+    specs, stacks = {name: prim_specs(layer) for name, layer in layers.items()}, _stacks(layers)
+    for paths in specs.values():
+        if any(path.count("/") > MAX_DEPTH for path in paths):
+            raise ModelError(Issue("DATA_DEPTH", f"prims are nested more than {MAX_DEPTH} levels deep", where))
+    graph: dict[Node, list[Node]] = {}
+    for name, paths in specs.items():
+        for path, spec in paths.items():
+            targets = [(name, child) for child in _children(spec)]
+            for layer, target in _arcs(name, spec, layers):
+                at = next((p for p in _ancestors(target) if any(p in specs[one] for one in stacks[layer])), "")
+                targets += [(one, at) for one in stacks[layer] if at in specs[one]]
+            graph[name, path] = [node for node in targets if node in graph or node[1] in specs[node[0]]]
+    starts = [(one, "/") for one in stacks[root.identifier]]
+    total = sum(_counts(graph, starts)[start] for start in starts)
+    if total > MAX_PRIMS:
+        message = f"the composed stage may have more prims than the limit of {MAX_PRIMS}"
+        raise ModelError(Issue("TOO_LARGE", message, where))
+
+
+def _counts(graph: dict[Node, list[Node]], starts: list[Node]) -> dict[Node, int]:
+    """Return the number of prims that each node stands for, without recursion; a cycle counts once."""
+    counts: dict[Node, int] = {}
+    for start in starts:
+        stack = [(start, False)]
+        active: set[Node] = set()
+        while stack:
+            node, is_done = stack.pop()
+            if is_done:
+                counts[node] = min(1 + sum(counts.get(other, 0) for other in graph[node]), 1 << 60)
+                active.discard(node)
+            elif node not in counts and node not in active:
+                active.add(node)
+                stack.append((node, True))
+                stack += [(other, False) for other in graph[node] if other not in counts and other not in active]
+    return counts
+
+
+def prim_specs(layer: Any) -> dict[str, Any]:
+    """Return the prim specs of a layer by path, with those in variants."""
+    result: dict[str, Any] = {}
+    waiting = [layer.pseudoRoot]
+    while waiting:
+        spec = waiting.pop()
+        result[str(spec.path)] = spec
+        waiting += [layer.GetPrimAtPath(path) for path in _children(spec)]
+    return result
+
+
+def _children(spec: Any) -> list[str]:
+    found = [str(child.path) for child in spec.nameChildren]
+    for variants in spec.variantSets.values() if str(spec.path) != "/" else ():
+        found += [str(variant.primSpec.path) for variant in variants.variants.values()]
+    return found
+
+
+def _arcs(name: str, spec: Any, layers: dict[str, Any]) -> list[Node]:
+    """Return what a prim spec refers to: the identifier of a layer and the path of a prim in it."""
+    if str(spec.path) == "/":
+        return []
+    result = []
+    for arc in (*_items(spec, "references", "referenceList"), *_items(spec, "payload", "payloadList")):
+        layer = layers.get(arc.assetPath) if arc.assetPath else layers[name]
+        if layer is None:
+            continue
+        target = str(arc.primPath) if arc.primPath else f"/{layer.defaultPrim}"
+        result.append((layer.identifier, target))
+    classes = (*_items(spec, "inheritPaths", "inheritPathList"), *_items(spec, "specializes", "specializesList"))
+    return result + [(name, str(path)) for path in classes]
+
+
+def _items(spec: Any, key: str, name: str) -> list[Any]:
+    """Return the items of a list of arcs; the look-up of its key is faster than its empty list."""
+    if not spec.HasInfo(key):
+        return []
+    edits = getattr(spec, name)
+    return [*edits.explicitItems, *edits.prependedItems, *edits.addedItems, *edits.appendedItems]
+
+
+def _ancestors(path: str) -> list[str]:
+    """Return a path and the paths of the prims above it, from the lowest."""
+    result = [path]
+    while path.count("/") > 1:
+        path = path.rpartition("/")[0]
+        result.append(path)
+    return result
+
+
+def _stacks(layers: dict[str, Any]) -> dict[str, list[str]]:
+    """Return, for each layer, its identifier and those of its sublayers, directly or not."""
+    result = {}
+    for name in layers:
+        found, waiting = [], [name]
+        while waiting:
+            one = waiting.pop()
+            if one in layers and one not in found:
+                found.append(one)
+                waiting += [*layers[one].subLayerPaths]
+        result[name] = found
+    return result

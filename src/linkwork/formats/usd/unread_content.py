@@ -1,0 +1,76 @@
+"""Content of a stage that is not read: each kind is reported once, with the number of its prims."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from linkwork.formats.usd.prim_values import PrimReader
+
+__all__ = ["report_unread"]
+
+_SIMULATORS = ("physx", "newton:", "mjc:", "drake:", "isaac:")
+_READ = re.compile(
+    r"newton:(armature|damping|friction|velocityLimit|inertia|mimic\w+|selfCollisionEnabled|jointsAddMobility"
+    r"|gravityEnabled)$"
+    r"|physxJoint:(armature|maxJointVelocity|jointFriction)$"
+    r"|physxJointAxis:\w+:(armature|maxJointVelocity|viscousFrictionCoefficient|dynamicFrictionEffort|staticFrictionEffort)$"
+    r"|physxArticulation:enabledSelfCollisions$"
+)
+_HARMLESS = re.compile(
+    # parameters of solvers, contacts and displays, which change neither masses nor the forces of joints
+    r"physx(Scene|Articulation|Collision|\w*Collision|Material|Sdf\w*|Convex\w*|Triangle\w*|Cooked\w*)\b.*"
+    r"|physxRigidBody:(sleepThreshold|stabilizationThreshold|solver\w+|max\w+|enableCCD|\w*contact\w*|retainAccelerations)"
+    r"|physxLimit:\w+:(contactDistance|bounceThreshold|restitution)"
+    r"|newton:(maxSolver\w*|timeSteps\w*|contact\w*|\w+Friction|restitution|max\w+|\w+:.*|massModel)"
+    r"|mjc:(sol\w+|flag:.*|option:.*|compiler:.*|con\w+|group|priority|margin|gap|shellinertia|impratio|actuatorfrclimited)"
+    r"|isaac:.*"
+)
+_ZERO = re.compile(r"physxRigidBody:(linearDamping|angularDamping|disableGravity)|mjc:(stiffness|damping|gravcomp)\b.*")
+_FORCES = re.compile(r"Mjc|Newton|Physx|Isaac|Physics(Deformable|Vehicle|Tendon)|Drake")
+
+
+def report_unread(reader: PrimReader, prims: list[Any]) -> None:
+    """Report what a stage has besides that which is read: attributes of simulators, their prims, and velocities.
+
+    Content that changes the motion is UNSUPPORTED; the rest is IGNORED.
+    """
+    for prim in prims:
+        kind = str(prim.GetTypeName())
+        if _FORCES.match(kind):
+            reader.once(prim, "UNSUPPORTED", f"prims of type {kind} are not read")
+            continue
+        for schema in prim.GetAppliedSchemas():
+            name = schema.partition(":")[0]
+            if "Tendon" in name or "Deformable" in name or name == "PhysxMimicJointAPI":
+                reader.once(prim, "UNSUPPORTED", f"the schema {name} is not read")
+        for attribute in prim.GetAuthoredAttributes():
+            name = str(attribute.GetName())
+            if name.startswith(_SIMULATORS) and not _READ.match(name):
+                _report(reader, prim, name, attribute)
+        for name in ("physics:velocity", "physics:angularVelocity"):
+            if any(reader.vector(prim, name) or ()):
+                reader.once(prim, "IGNORED", f"{name}, a velocity at the start of a simulation, is not read")
+    _report_variants(reader, prims)
+
+
+def _report(reader: PrimReader, prim: Any, name: str, attribute: Any) -> None:
+    if _HARMLESS.match(name):
+        reader.once(prim, "IGNORED", f"attributes {name.partition(':')[0]}: parameters of a simulator are not read")
+        return
+    if _ZERO.match(name) and not attribute.Get(reader.time):
+        return
+    reader.once(prim, "UNSUPPORTED", f"the attribute {name} is not read")
+
+
+def _report_variants(reader: PrimReader, prims: list[Any]) -> None:
+    """Note the variants in which a stage is read."""
+    for prim in prims:
+        if not prim.HasVariantSets():
+            continue
+        sets = prim.GetVariantSets()
+        for name in sets.GetNames():
+            one = sets.GetVariantSet(name)
+            if len(one.GetVariantNames()) > 1:
+                chosen = one.GetVariantSelection()
+                reader.note(prim, f"of the variants {one.GetVariantNames()} of {name!r}, {chosen!r} is read")

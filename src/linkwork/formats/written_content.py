@@ -1,0 +1,142 @@
+"""Parts of several writers: the list of losses, shapes in terms of fewer shapes, and hulls as mesh files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from linkwork._util.messages import letters, listed, quoted
+from linkwork.errors import Findings, Issue, Location
+from linkwork.formats.tree_description import Names
+from linkwork.formats.xml_text import number_list_text
+from linkwork.model.tree import Report, Tree
+from linkwork.shapes import Compound, Geometry, Mesh, Polytope
+
+__all__ = ["MeshFolder", "WritingLog", "report_attachments", "report_mesh_names", "report_shape", "simple_geometries"]
+
+
+class WritingLog:
+    """List of what a format cannot represent (NOT_WRITTEN), and of what it represents in another way (WRITTEN_AS).
+
+    Elements with the same message are one entry.  With ``strict`` every loss is an error.
+    """
+
+    def __init__(self, tree: Tree, format: str, strict: bool) -> None:
+        self.robot, self.format = tree.name, format
+        self._findings = Findings(strict=strict)
+        self._lost: dict[tuple[str, str | None], list[str]] = {}  # elements by message and hint
+        self._changed: dict[tuple[str, str | None], list[str]] = {}
+
+    def lost(self, element: str, message: str, hint: str | None = None) -> None:
+        """Record content that is not in the file."""
+        self._lost.setdefault((message, hint), []).append(element)
+
+    def changed(self, element: str, message: str, hint: str | None = None) -> None:
+        """Record content that is in the file in another form."""
+        self._changed.setdefault((message, hint), []).append(element)
+
+    def refuse(self, element: str, message: str) -> None:
+        """Record content without which the file would describe another mechanism: an error."""
+        hint = "robot.save(path) writes everything to linkwork's own format"
+        self._findings.error(self._issue("NOT_WRITTEN", message, [element], hint))
+
+    def report(self) -> Report:
+        """Return the list.  Raises ModelError if it has errors."""
+        for (message, hint), elements in self._lost.items():
+            self._findings.warn(self._issue("NOT_WRITTEN", message, elements, hint))
+        for (message, hint), elements in self._changed.items():
+            self._findings.note(self._issue("WRITTEN_AS", message, elements, hint))
+        self._findings.raise_errors()
+        return Report(tuple(self._findings.warnings))
+
+    def _issue(self, code: str, message: str, elements: Sequence[str], hint: str | None) -> Issue:
+        unique = [*dict.fromkeys(elements)]
+        places = f" (at {len(unique)} places: {listed(unique)})" if len(unique) > 1 else ""
+        where = Location(element=f"robot[{self.robot}]/{elements[0]}".rstrip("/"))
+        return Issue(code, message + places, where, hint)
+
+
+def report_attachments(log: WritingLog, tree: Tree, written: Collection[str] = ()) -> None:
+    """Record the points, constraints and other parts of a tree that a format has no element for.
+
+    ``written`` names the kinds that are in the file or in one beside it, and constraints by their names.
+    """
+    beside = "loops= writes a file for it beside this one"
+    kinds: dict[str, Sequence[Any]] = {
+        "points": tree.points,
+        "directions": tree.directions,
+        "constraints": [one for one in tree.constraints if one.name not in written],
+        "force_elements": tree.force_elements,
+        "actuators": tree.actuators,
+        "named_configurations": tree.named_configurations,
+    }
+    for kind, items in kinds.items():
+        if items and kind not in written:
+            names = listed([item.name for item in items])
+            log.lost(kind, f"{log.format} has no {kind.replace('_', ' ')}: {names}", beside)
+    pairs = len(tree.disabled_collisions) + len(tree.enabled_collisions)
+    if pairs:
+        log.lost("collisions", f"{log.format} has no disabled or enabled pairs of links: {pairs} pairs")
+
+
+def simple_geometries(log: WritingLog, element: str, geometries: Sequence[Geometry]) -> Iterator[Geometry]:
+    """Yield shapes on a link, with the components of compounds as shapes of their own."""
+    for geometry in geometries:
+        if not isinstance(geometry.shape, Compound):
+            yield geometry
+            continue
+        log.changed(element, f"a compound is written as {len(geometry.shape.parts)} shapes")
+        for part in geometry.shape.parts:
+            yield Geometry(part.shape, geometry.origin @ part.origin, part.name, geometry.material)
+
+
+class MeshFolder:
+    """Folder of mesh files for shapes that a format does not have, beside the robot's file."""
+
+    def __init__(self, folder: str | os.PathLike[str], file: str | os.PathLike[str]) -> None:
+        self.folder = os.path.realpath(folder)
+        self.beside = os.path.dirname(os.path.realpath(file))
+        self.texts: dict[str, str] = {}  # of files by path
+        self._names = Names(())
+        self._known: dict[Polytope, str] = {}
+
+    def add(self, link: str, shape: Polytope) -> str:
+        """Return the name of the file for a shape, relative to the robot's file."""
+        if shape not in self._known:
+            path = os.path.join(self.folder, f"{self._names.new(letters(link) or 'link')}.obj")
+            self.texts[path] = _obj_text(shape)
+            self._known[shape] = os.path.relpath(path, self.beside).replace(os.sep, "/")
+        return self._known[shape]
+
+    def files(self) -> dict[str, str]:
+        """Create the folder, and return the texts of its files by path."""
+        if self.texts:
+            os.makedirs(self.folder, exist_ok=True)
+        return self.texts
+
+
+def report_mesh_names(log: WritingLog, tree: Tree, path: str | os.PathLike[str] | None) -> None:
+    """Record names of mesh files that are relative to the folder of another file than the written one."""
+    if path is None or tree.source is None:
+        return
+    before, after = (os.path.dirname(os.path.realpath(file)) for file in (tree.source, path))
+    shapes = [shape.shape for frame in tree.frames for shape in (*frame.visuals, *frame.collisions)]
+    names = {shape.uri: None for shape in shapes if isinstance(shape, Mesh) and "://" not in shape.uri}
+    relative = [name for name in names if not os.path.isabs(name)]
+    if relative and before != after:
+        hint = f"copy the mesh files from {before}, or write to that folder"
+        log.changed("links", f"names of mesh files are relative to another folder: {listed(relative)}", hint)
+
+
+def _obj_text(shape: Polytope) -> str:
+    vertices = [f"v {number_list_text(vertex)}" for vertex in shape.vertices]
+    faces = [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in shape.triangles]
+    return "\n".join([*vertices, *faces]) + "\n"
+
+
+def report_shape(log: WritingLog, element: str, geometry: Geometry) -> None:
+    """Record a shape that the format does not have."""
+    kind = type(geometry.shape).__name__
+    hint = "meshes= writes it to a mesh file" if isinstance(geometry.shape, Polytope) else None
+    log.lost(element, f"{log.format} has no shape {quoted(kind)}", hint)

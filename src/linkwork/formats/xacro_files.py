@@ -1,0 +1,108 @@
+"""Expansion of xacro files with the package xacro of ROS, in a process of its own.
+
+A xacro file is a program: it evaluates expressions of Python, and includes any file that it names.  Expand only files
+that you trust.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from linkwork._util.file_search import Folders, read_folders
+from linkwork._util.messages import quoted
+from linkwork._util.validation import shown
+from linkwork.errors import Issue, Location, ModelError
+from linkwork.formats.child_process import ChildProcessEnded, run_child
+from linkwork.formats.file_reading import path_text, read_start, require_path
+
+__all__ = ["XACRO_HINT", "XacroArguments", "expanded_xacro", "xacro_arguments"]
+
+XacroArguments = Mapping[str, str | float | bool]
+"""Values of the arguments of a xacro file, by name."""
+
+XACRO_HINT = (
+    "load(path, xacro=True) expands it with the package xacro; such a file is a program, which can run code and open "
+    "any file: expand only files that you trust"
+)
+_MOST_SECONDS = 120.0  # of the expansion of one file
+_MOST_TEXT = 4000  # characters of an error
+
+
+def expanded_xacro(
+    path: str | os.PathLike[str], arguments: XacroArguments | None = None, package_dirs: Folders | None = None
+) -> str:
+    """Return the XML text to which a xacro file expands.
+
+    ``arguments`` are the values of its ``<xacro:arg>``.  ``$(find package)`` is searched like the files of a robot:
+    around the file, in ``package_dirs``, and in the folders of ROS's environment variables.
+
+    Raises ImportError without the package xacro, ModelError (XACRO, XML_SYNTAX, NOT_A_FILE) for a file that cannot be
+    expanded, TypeError for invalid arguments, ValueError for folders that do not exist, and the errors of the operating
+    system.
+    """
+    values = xacro_arguments(arguments)
+    if package_dirs is not None:
+        read_folders("load: package_dirs", package_dirs)
+    if find_spec("xacro") is None:
+        message = 'load: xacro: expanding a file needs the package xacro: pip install "linkwork[xacro]"'
+        raise ImportError(message, name="xacro")
+    require_path(path)
+    read_start(path, 1)  # a regular file that can be read
+    file = os.path.abspath(path_text(path))
+    request = {"file": file, "arguments": values, "packages": _plain(package_dirs)}
+    where = Location(path_text(path))
+    try:
+        (answer,) = run_child(Path(__file__).with_name("xacro_child.py"), request, _MOST_SECONDS)
+    except ChildProcessEnded as error:
+        raise ModelError(Issue("XACRO", f"the process that expands the file failed: {error}", where)) from None
+    if "text" in answer:
+        return str(answer["text"])
+    raise ModelError(_issue(answer, where, file))
+
+
+def _issue(answer: Mapping[str, Any], where: Location, file: str) -> Issue:
+    """Return the error of xacro, at the file that it was reading."""
+    inside = where.file if os.path.realpath(answer["file"]) == os.path.realpath(file) else answer["file"]
+    text, hint = str(answer["error"])[:_MOST_TEXT], None
+    if answer["kind"] == "FileSearchError" or "not found" in text:
+        hint = "name the folders that contain packages: load(path, package_dirs=[...])"
+    elif "Undefined substitution argument" in text or answer["kind"] == "ArgException":
+        hint = "state its value: load(path, xacro=True, arguments={...})"
+    code = "XML_SYNTAX" if answer["kind"] == "ExpatError" else "XACRO"
+    return Issue(code, f"xacro cannot expand the file: {text}", Location(inside, answer["line"]), hint)
+
+
+def xacro_arguments(arguments: XacroArguments | None) -> dict[str, str]:
+    """Return the values of arguments as xacro's text: True is "true".  Raises TypeError for other values."""
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        raise TypeError(f"load: arguments: expected a dict by name, got {shown(arguments)}")
+    result = {}
+    for name, value in arguments.items():
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"load: arguments: expected names as strings, got {shown(name)}")
+        if isinstance(value, bool):
+            result[name] = "true" if value else "false"
+        elif isinstance(value, str) or (isinstance(value, (int, float)) and math.isfinite(value)):
+            result[name] = str(value)
+        else:
+            expected = "expected a string, a finite number or a bool"
+            raise TypeError(f"load: arguments: {quoted(name)}: {expected}, got {shown(value)}")
+    return result
+
+
+def _plain(folders: Folders | None) -> Any:
+    """Return folders as JSON: absolute paths, because relative ones would depend on the process."""
+    if folders is None:
+        return None
+    if isinstance(folders, Mapping):
+        return {str(name): os.path.abspath(os.path.expanduser(folder)) for name, folder in folders.items()}
+    if isinstance(folders, (str, os.PathLike)):
+        folders = [folders]
+    return [os.path.abspath(os.path.expanduser(os.fspath(folder))) for folder in folders]

@@ -1,0 +1,273 @@
+"""Robots saved as JSON: what is saved is read to the bit, and what is damaged is an error."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from formats.saved_robots import everything
+from linkwork import constraints, joints, shapes
+from linkwork.compiler.cache.function_content import content_digest
+from linkwork.errors import Issue, ModelError, ModelWarning
+from linkwork.formats import parse_robot, robot_text
+from linkwork.formats.linkwork_json import robot_reader, shape_entries
+from linkwork.model.random_tree import random_tree
+from linkwork.model.tree import Tree
+
+HERE = Path(__file__).parent
+SAVED = HERE / "saved" / "version_1.json"
+ARM = robot_text(lw.load("double_pendulum").tree)
+
+
+def kept(tree: Tree) -> Tree:
+    """The tree after saving and loading, which is the same to the bit."""
+    text = robot_text(tree)
+    back = parse_robot(text)
+    assert back == tree and hash(back) == hash(tree) and robot_text(back) == text
+    assert content_digest(back) == content_digest(tree)  # as kernels are stored
+    return back
+
+
+def issues(document: Any) -> tuple[Issue, ...]:
+    text = document if isinstance(document, str) else json.dumps(document)
+    with pytest.raises(ModelError) as caught:
+        parse_robot(text)
+    return caught.value.issues
+
+
+def test_bundled_and_random_robots_are_kept_to_the_bit() -> None:
+    for name in lw.robots.names():
+        kept(lw.load(name).tree)
+    kept(lw.load("humanoid", floating_base=True).tree)
+    for seed in range(3):
+        kept(random_tree(np.random.default_rng(seed), 2 * len(joints.ALL)))
+
+
+def test_a_robot_with_everything_is_kept_to_the_bit() -> None:
+    robot = everything()
+    back = kept(robot.tree)
+    shape = back.frames[-1].visuals[10].shape
+    assert isinstance(shape, shapes.Polytope) and shape.overestimate == 0.125
+    assert np.copysign(1.0, back.gravity.y) == -1.0
+    drawn = {type(geometry.shape) for geometry in back.frames[-1].visuals}
+    assert drawn == set(shape_entries.SHAPES.values())
+    assert {type(body.joint) for body in back.bodies} == set(joints.ALL)
+
+
+def test_edited_robots_are_kept_to_the_bit() -> None:
+    arm = lw.load("arm7_gripper")
+    joint = arm.joints[2].name
+    for robot in (
+        arm.with_locked_joints({joint: 0.3}),
+        arm.with_root("hand"),
+        arm.with_frame("f", "hand", (0.1, 0, 0)).with_point("p", "f", (0, 0, 1e-300)),
+        arm.with_gravity((0, 0, 0)),
+        lw.load("fourbar", inertia="ignore"),
+        lw.load("humanoid", floating_base=True).with_root("left_foot"),
+    ):
+        kept(robot.tree)
+
+
+def test_saving_and_loading_files(tmp_path: Path) -> None:
+    robot = everything()
+    path = tmp_path / "robot.json"
+    path.write_text("old")
+    robot.save(path)
+    loaded = lw.load(path)
+    assert loaded == robot and loaded.tree.source == str(path)
+    assert os.listdir(tmp_path) == ["robot.json"]
+    assert lw.load(path, gravity=(0, 0, 1)) == robot.with_gravity((0, 0, 1))
+    assert lw.load(path.rename(tmp_path / "robot")) == robot  # the content says what it is
+    lw.load("double_pendulum").save(tmp_path / "pendulum.JSON")
+    beside = tmp_path / "loops.json"
+    closing = '{"version": 1, "points": [{"name": "p", "on": "tip", "xyz": [0, 0, 1]}]}'
+    beside.write_text(closing)
+    with_loops = lw.load("double_pendulum").with_loops_document(closing)
+    assert lw.load(tmp_path / "pendulum.JSON", loops=beside) == with_loops
+
+
+def test_options_that_do_not_apply_are_errors(tmp_path: Path) -> None:
+    lw.load("humanoid", floating_base=True).save(tmp_path / "humanoid.json")
+    for options in (
+        {"floating_base": True},
+        {"floating_base": False},
+        {"mimic": "coupled"},
+        {"multi_root": True},
+        {"continuous": "sincos"},
+        {"inertia": "ignore"},
+    ):
+        with pytest.raises(TypeError, match=f"load: {next(iter(options))}: "):
+            lw.load(tmp_path / "humanoid.json", **options)  # type: ignore[arg-type]
+    lw.load("fourbar").save(tmp_path / "fourbar.json")
+    assert lw.load(tmp_path / "fourbar.json", floating_base=False) == lw.load("fourbar")
+
+
+class Ring(shapes.Sphere):
+    """A user's shape."""
+
+
+class Turn(joints.Revolute):
+    """A user's joint type."""
+
+
+def test_what_a_file_cannot_hold_is_refused_before_writing(tmp_path: Path) -> None:
+    robot = lw.load("double_pendulum")
+    hinge = robot.tree.bodies[0]
+    turned = replace(robot.tree, bodies=(replace(hinge, joint=Turn((0, 1, 0))), *robot.tree.bodies[1:]))
+    held = robot.with_constraints(constraints.Holonomic("held", lambda state: state.point("tip")[:1]))
+    path = tmp_path / "robot.json"
+    path.write_text("old")
+    (tmp_path / "folder.json").mkdir()
+    for bad, said in (
+        (lw.Robot(turned), "joint 'shoulder': joint type Turn is not one of linkwork.joints"),
+        (
+            robot.with_collisions("lower_rod", Ring(0.1)),
+            "link 'lower_rod': its shape Ring is not one of linkwork.shapes",
+        ),
+        (held, "constraint 'held'"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            bad.save(path)
+    far = replace(robot.tree, bodies=(replace(hinge, damping=(1e30,)), *robot.tree.bodies[1:]))
+    with pytest.raises(ValueError, match=r"cannot be written to a file that can be read.*MAGNITUDE"):
+        lw.Robot(far).save(path)
+    with pytest.raises(ValueError, match=r"save: path: expected a file named \.json"):
+        robot.save(tmp_path / "robot.urdf")
+    with pytest.raises(ValueError, match="save: path: expected the path of a regular file"):
+        robot.save(tmp_path / "folder.json")
+    with pytest.raises(TypeError, match="save: path: expected the path of a file"):
+        robot.save(3)  # type: ignore[arg-type]
+    assert path.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["folder.json", "robot.json"]
+
+
+def test_files_of_version_1_are_read() -> None:
+    robot = lw.load(SAVED)
+    assert json.loads(robot_text(robot.tree)) == json.loads(SAVED.read_text(encoding="utf-8"))
+    assert {type(body.joint) for body in robot.tree.bodies} >= set(joints.ALL)
+    assert [c.name for c in robot.constraints] == [
+        "pin",
+        "tool1 rolls",
+        "weld(tool3, tool5)",
+        robot.constraints[3].name,
+    ]
+    assert robot.named_configurations["home"].controls is not None
+    assert robot == pickle.loads(pickle.dumps(robot))
+
+
+def test_other_files_are_named(tmp_path: Path) -> None:
+    for text, code, hint in (
+        ('{"version": 1, "loops": []}', "WRONG_FORMAT", "loops="),
+        ('{"name": "r"}', "WRONG_FORMAT", "Robot.save"),
+        ("[1, 2]", "WRONG_FORMAT", "Robot.save"),
+        ('{"linkwork": 2, "robots": []}', "VERSION", "later version"),
+        ('{"linkwork": true}', "VERSION", None),
+        ('{"linkwork": "1"}', "VERSION", None),
+    ):
+        (issue,) = issues(text)
+        assert issue.code == code and (hint is None) == (issue.hint is None) and (hint or "") in (issue.hint or "")
+    (tmp_path / "a.json").write_text('<robot name="r"/>')
+    with pytest.raises(ModelError, match=r"the suffix \.json is that of a robot file of linkwork"):
+        lw.load(tmp_path / "a.json")
+
+
+GONE = object()
+REVERSED = object()
+EDITS: list[tuple[str, Any, str, str]] = [
+    ("name", GONE, "KEY_MISSING", ""),
+    ("colour", 1, "UNKNOWN_KEY", "colour"),
+    ("gravity", [0, 0], "ARITY", "gravity"),
+    ("bodies", {}, "DATA_TYPE", "bodies"),
+    ("bodies", REVERSED, "UNKNOWN_BODY", "bodies[lower_rod]/parent"),
+    ("bodies 0 parent", "nowhere", "UNKNOWN_BODY", "bodies[upper_rod]/parent"),
+    ("bodies 1 name", "upper_rod", "DUPLICATE_NAME", "bodies[upper_rod]"),
+    ("bodies 1 joint name", "shoulder", "DUPLICATE_NAME", "bodies[lower_rod]"),
+    ("bodies 0 joint type", "revolut", "JOINT_TYPE", "bodies[upper_rod]/joint/type"),
+    ("bodies 0 joint axis", [0, 0, 0], "AXIS_ZERO", "bodies[upper_rod]/joint/axis"),
+    ("bodies 0 damping", [1, 2], "ARITY", "bodies[upper_rod]/damping"),
+    ("bodies 0 damping", -1, "NEGATIVE", "bodies[upper_rod]"),
+    ("bodies 0 limits", {"lower": 2, "upper": 1}, "LIMIT_ORDER", "bodies[upper_rod]"),
+    ("bodies 0 limits", {"lowr": 2}, "UNKNOWN_KEY", "bodies[upper_rod]/limits/lowr"),
+    ("bodies 0 gear_ratio", 0, "ZERO_VALUE", "bodies[upper_rod]"),
+    ("bodies 0 coupling", {"joint": "elbw"}, "UNKNOWN_JOINT", "bodies[upper_rod]/coupling/joint"),
+    ("bodies 0 coupling", {"joint": "shoulder"}, "ROBOT", ""),
+    ("bodies 0 dynamics", "mujoco", "DATA_TYPE", "bodies[upper_rod]/dynamics"),
+    ("bodies 0 links", ["a"], "ARITY", "bodies[upper_rod]/links"),
+    ("bodies 0 links", ["a", "upper_rod"], "UNKNOWN_LINK", "bodies[upper_rod]/links[0]"),
+    ("bodies 0 inertia", {"mass": 1, "moment": [0, 0, 0], "about": [0] * 6}, "ROBOT", ""),
+    ("bodies 0 placement", {"rotation": [[1, 0, 0]] * 3}, "ROTATION", "bodies[upper_rod]/placement/rotation"),
+    ("frames 1 inertia mass", -1, "MASS_NEGATIVE", "frames[upper_rod]"),
+    ("frames 1 inertia about", [-1, 0, 0, 1, 0, 1], "INERTIA_NOT_PSD", "frames[upper_rod]"),
+    ("frames 1 inertia about", GONE, "KEY_MISSING", "frames[upper_rod]/inertia"),
+    ("frames 1 on", "uper", "UNKNOWN_BODY", "frames[upper_rod]/on"),
+    ("frames 1 name", "tip", "DUPLICATE_NAME", "frames[tip]"),
+    ("frames 1 name", "world", "BAD_NAME", "frames[world]"),
+    ("frames 3 welded_to", "hand", "UNKNOWN_FRAME", "frames[tip]/welded_to"),
+    ("frames 1 visuals", [{"shape": {"type": "bx"}}], "SHAPE_TYPE", "frames[upper_rod]/visuals[0]/shape/type"),
+    ("frames 1 visuals", [{"shape": {"type": "sphere", "radius": 0}}], "SHAPE", "frames[upper_rod]/visuals[0]/shape"),
+    ("frames 1 visuals", [{}], "KEY_MISSING", "frames[upper_rod]/visuals[0]"),
+    ("stacking", ["elbow"], "STACKING", "stacking"),
+    ("points", [{"name": "tip", "on": "tip", "xyz": [0, 0, 0]}], "DUPLICATE_NAME", "points[tip]"),
+    ("points", [{"name": "p", "on": "hand", "xyz": [0, 0, 0]}], "UNKNOWN_FRAME", "points[p]/on"),
+    ("directions", [{"name": "d", "on": "tip", "vector": [0, 0, 2]}], "AXIS_NORM", "directions[d]"),
+    ("constraints", [{"kind": "parallel"}], "KEY_MISSING", "constraints[0]"),
+    ("disabled_collisions", [{"links": ["tip", "hand"]}], "UNKNOWN_LINK", "disabled_collisions[0]/links[1]"),
+    ("enabled_collisions", [["tip"]], "ARITY", "enabled_collisions[0]"),
+    ("actuators", [{"name": "m", "kind": "motor", "joint": "elbw"}], "UNKNOWN_JOINT", "actuators[m]"),
+]
+
+
+def edited(where: str, value: Any) -> Any:
+    """The document of the arm with another value at a place."""
+    document = json.loads(ARM)
+    *path, last = [int(step) if step.isdigit() else step for step in where.split()]
+    inside = document
+    for step in path:
+        inside = inside[step]
+    if value is GONE:
+        del inside[last]
+    else:
+        inside[last] = inside[last][::-1] if value is REVERSED else value
+    return document
+
+
+def test_wrong_edits_are_named() -> None:
+    for where, value, code, element in EDITS:
+        first = issues(edited(where, value))[0]
+        assert (first.code, first.where.element or "") == (code, element), str(first)
+        assert first.where.line == 1 and len(str(first)) < 1000
+
+
+def test_errors_have_lines_and_come_together() -> None:
+    text = ARM.replace('"revolute"', '"revolut"').replace('"mass"', '"mas"', 1)
+    found = issues(text)
+    lines = [text[:at].count("\n") + 1 for at in (text.index("revolut"), text.rindex("revolut"), text.index('"mas"'))]
+    assert [issue.where.line for issue in found][:3] == lines
+
+
+def test_suspicious_inertias_are_reported_again(tmp_path: Path) -> None:
+    document = edited("frames 1 inertia", {"mass": 1, "moment": [0, 0, 0], "about": [1, 0, 0, 1, 0, 3]})
+    (tmp_path / "robot.json").write_text(json.dumps(document))
+    with pytest.warns(ModelWarning, match="INERTIA_TRIANGLE"):
+        robot = lw.load(tmp_path / "robot.json")
+    assert [issue.code for issue in robot.report.repairs] == ["INERTIA_TRIANGLE"]
+    with pytest.raises(ModelError, match="INERTIA_TRIANGLE"):
+        parse_robot(json.dumps(document), strict=True)
+
+
+def test_the_schema_lists_what_the_reader_knows() -> None:
+    schema = json.loads((HERE.parents[1] / "docs" / "robot.schema.json").read_text(encoding="utf-8"))
+    kinds = schema["$defs"]
+    assert set(schema["properties"]) == set(robot_reader._KEYS)
+    assert set(kinds["body"]["properties"]) == set(robot_reader._BODY_KEYS)
+    assert set(kinds["frame"]["properties"]) == set(robot_reader._FRAME_KEYS)
+    assert set(kinds["inertia"]["properties"]) == set(robot_reader._INERTIA_KEYS)
+    assert set(kinds["shape"]["properties"]["type"]["enum"]) == set(shape_entries.SHAPES)
+    assert schema["properties"]["linkwork"]["const"] == robot_reader.VERSION

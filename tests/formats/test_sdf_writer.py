@@ -1,0 +1,220 @@
+"""Robots written to SDF: the poses and inertias that the text states are the robot's, and losses are listed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from formats.saved_robots import drawn
+from formats.written_robots import drawn_configuration, frame_poses, ordered_tree, relative_difference
+from linkwork import constraints, joints
+from linkwork.errors import ModelError
+from linkwork.formats import parse_sdf, sdf_text
+from linkwork.model.random_tree import random_tree
+from linkwork.model.tree import Tree
+from linkwork.model.tree_builder import build_tree
+
+ROUNDING = 5e-15
+TYPES = (joints.Fixed, joints.Revolute, joints.Prismatic, joints.Spherical, joints.Universal, joints.Helical)
+CHAINS = (joints.Cylindrical, joints.Translational, joints.SphericalEuler)
+NONE = ElementTree.fromstring("<none/>")
+
+
+class Model:
+    """A model as SDF's page on poses and frames says: each pose is relative to a frame, by default that it is on."""
+
+    def __init__(self, text: str) -> None:
+        self.model = next(ElementTree.fromstring(text).iter("model"))
+        self.links = {link.get("name"): link for link in self.model.iter("link")}
+        self.joints = {joint.get("name"): joint for joint in self.model.iter("joint")}
+        self.frames = {frame.get("name"): frame for frame in self.model.iter("frame")}
+        named = [*self.links, *self.joints, *self.frames]
+        assert len({*named}) == len(named)
+        self.at_zero = {"__model__": np.eye(4), "world": np.eye(4)}
+
+    def pose(self, name: str | None) -> np.ndarray:
+        """The pose of a link, joint or frame in the model where all coordinates are zero."""
+        assert name is not None
+        if name not in self.at_zero:
+            element = (self.links | self.joints | self.frames)[name]
+            own = "__model__" if name in self.links else element.findtext("child") or element.get("attached_to")
+            pose = element.find("pose")
+            relative_to = own if pose is None else pose.get("relative_to", own)
+            self.at_zero[name] = self.pose(relative_to) @ matrix(pose)
+        return self.at_zero[name]
+
+    def moved(self, q: dict[str, list[float]]) -> dict[str, np.ndarray]:
+        """The poses of links and frames for coordinates of joints: the joints turn what their child links carry."""
+        before = {joint.findtext("child"): name for name, joint in self.joints.items()}
+
+        def placed(link: str) -> np.ndarray:
+            name = before.get(link)
+            if name is None or link == "world":
+                return self.pose(link)
+            parent = self.joints[name].findtext("parent") or ""
+            X = np.eye(4) if parent == "world" else placed(parent) @ np.linalg.inv(self.pose(parent))
+            J = self.pose(name)
+            return X @ J @ motion(self.joints[name], q.get(name, [])) @ np.linalg.inv(J) @ self.pose(link)
+
+        poses = {name: placed(name) for name in self.links if name is not None}
+        for name, frame in self.frames.items():
+            link = frame.get("attached_to")
+            carried = np.eye(4) if link == "__model__" else poses[link] @ np.linalg.inv(self.pose(link))
+            poses[name] = carried @ self.pose(name)
+        return poses
+
+
+def matrix(pose: ElementTree.Element | None) -> np.ndarray:
+    X = np.eye(4)
+    if pose is not None:
+        numbers = [float(x) for x in (pose.text or "").split()]
+        X[:3, 3] = numbers[:3]
+        if pose.get("rotation_format") == "quat_xyzw":
+            X[:3, :3] = turned(np.array(numbers[3:6]), numbers[6])
+        else:
+            assert numbers[3:] == [0.0, 0.0, 0.0]
+    return X
+
+
+def turned(vector: np.ndarray, w: float) -> np.ndarray:
+    """The rotation of a quaternion."""
+    cross = np.cross(np.eye(3), vector)
+    return np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross
+
+
+def motion(joint: ElementTree.Element, q: list[float]) -> np.ndarray:
+    """The motion of a joint's child in the joint's frame."""
+    X, kind = np.eye(4), joint.get("type")
+    axes = [np.array([float(x) for x in axis.findtext("xyz").split()]) for axis in joint if axis.tag.startswith("axis")]
+    if kind == "ball":
+        X[:3, :3] = turned(np.array(q[1:]), q[0])
+    elif kind == "prismatic":
+        X[:3, 3] = axes[0] * q[0]
+    elif kind != "fixed":
+        for axis, angle in zip(axes, q, strict=True):
+            X[:3, :3] = X[:3, :3] @ turned(axis * math.sin(angle / 2.0), math.cos(angle / 2.0))
+        if kind == "screw":
+            X[:3, 3] = axes[0] * float(joint.findtext("screw_thread_pitch")) * q[0] / (2.0 * math.pi)
+    return X
+
+
+def parts_of(tree: Tree, model: Model, q: list[float]) -> dict[str, list[float]]:
+    """The coordinates of each joint of the text: those of the tree's joints, or of their parts in order."""
+    result = {}
+    for i, body in enumerate(tree.bodies):
+        own = q[tree.q_slices[i]]
+        names = [body.joint_name, *(f"{body.joint_name}_{k}" for k in range(2, 7))]
+        names = [name for name in names if name in model.joints]
+        result |= {name: own[k : k + 1] for k, name in enumerate(names)} if len(names) > 1 else {names[0]: own}
+    return result
+
+
+def check(tree: Tree, text: str, seed: int) -> None:
+    model, q = Model(text), drawn_configuration(tree, np.random.default_rng(seed))
+    poses, expected = model.moved(parts_of(tree, model, q)), frame_poses(tree, q)
+    assert {*expected} <= {*poses}
+    size = max(float(np.abs(X).max()) for X in expected.values())
+    for name, X in expected.items():
+        assert np.abs(poses[name] - X).max() <= 2.0 * ROUNDING * size, name
+    masses = [float(link.findtext("inertial/mass")) for link in model.links.values()]
+    assert sum(masses) == pytest.approx(tree.mass, rel=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_poses_of_random_robots(seed: int) -> None:
+    tree = ordered_tree(seed, 12, (*TYPES, *CHAINS))
+    check(tree, sdf_text(tree)[0], seed)
+
+
+def test_poses_of_bundled_robots() -> None:
+    for name in ("arm7_gripper", "humanoid", "fourbar", "differential_drive"):
+        tree = lw.load(name).tree
+        text, report = sdf_text(tree)
+        lost = [issue.message for issue in report.warnings if issue.code == "NOT_WRITTEN"]
+        assert len(lost) == (name == "differential_drive"), lost
+        if name not in ("fourbar", "differential_drive"):  # with a loop, which is a joint too; without a joint
+            check(tree, text, 0)
+
+
+def test_read_back() -> None:
+    rng = np.random.default_rng(0)
+    for name in lw.robots.names():
+        for floating in (False, True):
+            try:
+                tree = lw.load(name, floating_base=floating).tree
+                text, _ = sdf_text(tree, world="room")
+            except ModelError:  # its base is the world, or a link moves freely beside a floating base
+                continue
+            again = build_tree(parse_sdf(text))
+            assert again.gravity == tree.gravity
+            if name != "delta":  # whose platform is carried by a loop then
+                assert relative_difference(tree, again, rng) <= ROUNDING, name
+    for seed in range(3):
+        tree = ordered_tree(seed, 12, (*TYPES, *CHAINS))
+        again = build_tree(parse_sdf(sdf_text(tree, world="room")[0]), mimic="coupled")
+        assert relative_difference(tree, again, rng) <= ROUNDING
+        for body in tree.bodies:
+            if body.joint.nv == 1 and not isinstance(body.joint, joints.Helical):
+                other = again.bodies[again.joint_index(body.joint_name)]
+                assert (other.limits, other.damping, other.friction) == (body.limits, body.damping, body.friction)
+                assert other.drive.stiffness == body.drive.stiffness and other.drive.rest == body.drive.rest
+
+
+def test_what_is_lost_is_listed_and_refused_if_strict(tmp_path: Path) -> None:
+    robot = lw.load("arm6").with_gravity((0, 0, -1.6)).with_point("p", "tool", (0, 0, 1))
+    tree = robot.tree
+    drive = replace(tree.bodies[0].drive, armature=(1.0,), gear_ratio=(50.0,))
+    bodies = (replace(tree.bodies[0], drive=drive), *tree.bodies[1:])
+    frames = (*tree.frames[:-1], replace(tree.frames[-1], visuals=drawn(np.random.default_rng(0))))
+    robot = lw.Robot(replace(tree, bodies=bodies, frames=frames)).with_constraints(
+        constraints.LoopJoint("open", joints.Revolute((0, 0, 1)), "tool", "base")
+    )
+    report = robot.to_sdf(tmp_path / "arm.sdf", meshes=tmp_path)
+    lost = sorted({issue.message.partition(" (at")[0] for issue in report.warnings if issue.code == "NOT_WRITTEN"})
+    assert lost == sorted(
+        [
+            *(f"SDF has no shape '{kind}'" for kind in ("DistanceField", "HalfSpace", "HeightField", "PointCloud")),
+            "SDF has no points: 'p'",
+            "SDF has no shape 'Rounded'",
+            "SDF has no armature, gear ratio of joints",
+            "a model has no gravity, here 0 0 -1.6 m/s²",
+            "the loop is not written: it is open where q is zero, and SDF needs it closed there",
+            "the texture 'red.png' is not written",
+        ]
+    )
+    assert (tmp_path / "tool.obj").exists()
+    text = (tmp_path / "arm.sdf").read_text()
+    with pytest.raises(ModelError, match="NOT_WRITTEN"):
+        robot.to_sdf(tmp_path / "arm.sdf", strict=True)
+    assert (tmp_path / "arm.sdf").read_text() == text
+    robot.to_sdf(tmp_path / "arm.world", world="room & hall")
+    assert '<world name="room &amp; hall">\n    <gravity>0 0 -1.6</gravity>' in (tmp_path / "arm.world").read_text()
+    with pytest.raises(ValueError, match=r"to_sdf: path: expected a file named \.sdf or \.world"):
+        robot.to_sdf(tmp_path / "arm.urdf")
+
+
+def test_names_are_unique() -> None:
+    tree = lw.load("double_pendulum").tree
+    hinge = replace(tree.bodies[0], joint_name="upper_rod")
+    renamed = replace(
+        tree, bodies=(hinge, *tree.bodies[1:]), frames=(*tree.frames[:-1], replace(tree.frames[-1], name="a::b"))
+    )
+    text, report = sdf_text(renamed)
+    model = Model(text)
+    assert "upper_rod_2" in model.joints and "a_b" in model.links
+    assert [i.where.element for i in report.warnings if i.code == "NOT_WRITTEN"] == [
+        "robot[double_pendulum]/link[a::b]",
+        "robot[double_pendulum]/joint[upper_rod]",
+    ]
+
+
+def test_joints_without_a_form_in_sdf_are_errors() -> None:
+    for kind in (joints.Planar, joints.SphericalMRP, joints.FloatingMRP, joints.FloatingEuler, joints.Ellipsoid):
+        with pytest.raises(ModelError, match=r"NOT_WRITTEN.*\n.*robot.save"):
+            sdf_text(random_tree(np.random.default_rng(0), 2, types=(kind,)))
