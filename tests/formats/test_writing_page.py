@@ -12,14 +12,18 @@ import pytest
 import linkwork as lw
 from linkwork import joints
 from linkwork.errors import ModelError
-from linkwork.formats import sdf_text, urdf_text
+from linkwork.formats import mjcf_text, sdf_text, urdf_text
 from linkwork.formats.linkwork_json import robot_reader
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree import Tree
 
 PAGE = (Path(__file__).parents[2] / "docs" / "writing_robots.md").read_text(encoding="utf-8")
-PLAIN = {joints.Spherical: joints.Spherical(), joints.Floating: joints.Floating()}
-ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+PLAIN: dict[type[joints.JointType], joints.JointType] = {
+    joints.Spherical: joints.Spherical(),
+    joints.Floating: joints.Floating(),
+    joints.Reversed: joints.Reversed(joints.Universal()),
+}
+ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 
 
 def one_joint(kind: type[joints.JointType]) -> Tree:
@@ -38,18 +42,20 @@ def test_the_table_of_joint_types() -> None:
     assert [*rows] == [kind.__name__ for kind in joints.ALL]
     for kind in joints.ALL:
         tree = one_joint(kind)
-        for text_of, cell in zip((urdf_text, sdf_text), rows[kind.__name__], strict=True):
+        for text_of, cell in zip((urdf_text, mjcf_text, sdf_text), rows[kind.__name__], strict=True):
             if cell == "–":
                 with pytest.raises(ModelError, match="NOT_WRITTEN"):
                     text_of(tree)
                 continue
             text, _ = text_of(tree)
-            types = re.findall(r'<joint name="joint0(?:_\d)?" type="(\w+)"', text)
+            types = re.findall(r'<joint name="joint0(?:_\d|\.\w+)?" type="(\w+)"', text)
             if cell[0].isdigit():
                 assert len(types) == int(cell[0]), (kind, types)
             elif cell == "its parts":
-                assert types == ["continuous", "prismatic"]
-            elif cell.startswith("no joint"):
+                assert types == (["hinge", "slide"] if text_of is mjcf_text else ["continuous", "prismatic"])
+            elif cell == "the same, reversed":
+                assert len(types) == tree.nv
+            elif cell.startswith(("no joint", "body without")):
                 assert types == []
             else:
                 assert len(types) == 1 and types[0] in cell, (kind, types)
@@ -62,5 +68,5 @@ def test_the_keys_of_saved_robots() -> None:
 
 
 def test_the_methods_are_named() -> None:
-    for name in ("save", "to_urdf", "to_sdf"):
+    for name in ("save", "to_urdf", "to_mjcf", "to_sdf"):
         assert f"robot.{name}(path)" in PAGE and hasattr(lw.Robot, name)

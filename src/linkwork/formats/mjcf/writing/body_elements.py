@@ -25,6 +25,7 @@ from linkwork.spatial import Pose, Rotation, Vec3
 
 __all__ = ["add_bodies"]
 
+_FIXED = "a fixed joint is written as a body without a joint, and its name is lost"
 _FAR = 1e10  # stands for a limit that a joint does not have
 
 
@@ -152,6 +153,8 @@ def _add_link(document: MjcfDocument, link: Frame, body: Body | None, before: _B
     if body is None:
         X = between(Pose.identity() if carrier == "world" else tree.frame(carrier).placement, link.placement)
         node = before.node.add("body", name=link.name, **placed(X))
+        if link.fixed_joint is not None:
+            document.log.changed(f"joint[{link.fixed_joint}]", _FIXED)
     else:
         node = before.node.add("body", name=link.name, **placed(_placed_after(tree, before, body)))
         own = placed_parts(mujoco_parts(body.joint) or (), body.rotor)
@@ -173,6 +176,9 @@ def _add_link(document: MjcfDocument, link: Frame, body: Body | None, before: _B
 
 def _add_joints(document: MjcfDocument, node: Node, body: Body, names: tuple[str, ...], parts: Sequence[Part]) -> None:
     """Add the joints of a body, with limits, damping, friction, armature and springs."""
+    if not parts:
+        document.log.changed(f"joint[{body.joint_name}]", _FIXED)
+        return
     document.joints.append((body, names, list(parts)))
     element = f"joint[{body.joint_name}]"
     if not keeps_coordinates(body.joint):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from linkwork.joints import (
     Composite,
     Cylindrical,
+    Fixed,
     Floating,
     FloatingEuler,
     FloatingMRP,
@@ -54,8 +55,13 @@ class Part:
 
 
 def mujoco_parts(joint: JointType) -> tuple[Part, ...] | None:
-    """Return the MuJoCo joints that together are a joint, in the coordinates of its frame M; None if there are none."""
+    """Return the MuJoCo joints that together are a joint, in the coordinates of its frame M.
+
+    A fixed joint has no parts.  The result is None for a joint that MuJoCo does not have.
+    """
     match joint:
+        case Fixed():
+            return ()
         case Revolute() | UnboundedRevolute():
             parts = [Part(HINGE, joint.axis)]
         case Prismatic():

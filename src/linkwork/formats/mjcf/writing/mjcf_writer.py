@@ -49,7 +49,7 @@ def _check_joints(tree: Tree, log: WritingLog) -> None:
         parts = mujoco_parts(body.joint)
         if parts is None:
             message = f"joint {quoted(body.joint_name)}: MJCF has no joint of type {body.joint.type_name()}"
-        elif parts[0].kind == FREE and body.parent != WORLD:
+        elif parts and parts[0].kind == FREE and body.parent != WORLD:
             message = f"joint {quoted(body.joint_name)}: a free joint of MJCF connects a body to the world only"
         else:
             continue
