@@ -17,21 +17,31 @@ precision floating-point arithmetic and fast robust geometric predicates, 1997 (
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
-__all__ = ["FLAT", "hull_triangles", "require_volume"]
+from linkwork.shapes.hull_start import (
+    AFTER,
+    BEFORE,
+    TIE,
+    changes,
+    dots,
+    first_four,
+    scaled_points,
+    slopes,
+    true_at,
+)
 
-FLAT = 1e-10  # relative to the extent: minimum thickness of points with a hull
+__all__ = ["hull_triangles"]
+
 _NEAR = 1e-14  # relative to the extent: points less far outside count as inside
-_TIE = 1e-13  # relative to the extent: points within this of the farthest are ties
 _LEVEL = 1e-12  # relative to the extent: facets within this of a common plane are flat at their edge
 _ROUNDING = 7.8e-16  # bound on the rounding error of a determinant relative to its permanent
 _TINY = 1e-280  # products above this have no error from underflow
-_OBLIQUE = (0.6180339887, 0.4142135624, 0.2360679775)  # direction that breaks ties in favour of a corner
 _PAIRS = 200_000  # of points and facets at a time; bounds the memory
 _MANY = 40  # proposals; among more, neighbours are thinned out first
 _SCRAMBLE = np.uint32(2654435761)  # multiplier of a hash: orders proposals evenly over the surface
-_AFTER, _BEFORE = [1, 2, 0], [2, 0, 1]
 _SIDES = np.arange(3)
 
 
@@ -41,7 +51,7 @@ def hull_triangles(points: np.ndarray) -> np.ndarray:
     Points inside facets and edges, within rounding, are not vertices.  Raises ValueError with the text "flat" for
     coplanar points.
     """
-    scaled, extent = _scaled(points)
+    scaled, extent = scaled_points(points)
     everything = np.arange(len(points))
     hull = _Hull(points, scaled, extent, everything)
     hull.grow()
@@ -59,79 +69,6 @@ def hull_triangles(points: np.ndarray) -> np.ndarray:
     return hull.triangles()
 
 
-def require_volume(points: np.ndarray) -> None:
-    """Raise the ValueError of `hull_triangles` for points (n, 3) that it would refuse; takes much less time."""
-    scaled, extent = _scaled(points)
-    _first_four(scaled, extent, np.arange(len(points)))
-
-
-def _scaled(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return coordinates (3, n) over a power of two, and their extent, which is near one."""
-    if len(points) < 4:
-        raise ValueError("flat")
-    x, y, z = np.ptp(points, axis=0).tolist()
-    extent = (x * x + y * y + z * z) ** 0.5
-    if not np.isfinite(extent * extent * extent):
-        raise ValueError("too large")
-    largest = max(x, y, z)
-    if largest == 0.0:
-        raise ValueError("flat")
-    exponent = int(np.frexp(largest)[1])
-    scaled = np.ldexp(np.ascontiguousarray(points.T, dtype=float), -exponent)
-    x, y, z = np.ptp(scaled, axis=1).tolist()
-    return scaled, float((x * x + y * y + z * z) ** 0.5)
-
-
-def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the products of vectors (3, n), summed in a fixed order."""
-    c = a * b
-    return np.asarray(c[0] + c[1] + c[2])
-
-
-def _true(condition: np.ndarray) -> np.ndarray:
-    return condition.nonzero()[0]
-
-
-def _changes(values: np.ndarray) -> np.ndarray:
-    """Return True for each value that differs from the one before it, and for the first."""
-    result = np.ones(len(values), bool)
-    np.not_equal(values[1:], values[:-1], out=result[1:])
-    return result
-
-
-def _slope(points: np.ndarray) -> np.ndarray:
-    return np.asarray(points[0] * _OBLIQUE[0] + points[1] * _OBLIQUE[1] + points[2] * _OBLIQUE[2])
-
-
-def _first_four(points: np.ndarray, extent: float, some: np.ndarray) -> tuple[int, int, int, int]:
-    """Return four of some points that span a tetrahedron of non-zero volume."""
-    p = points[:, some]
-    slope = _slope(p)
-
-    def maximum(values: np.ndarray) -> int:  # among ties, a corner of the hull
-        ties = _true(values >= values.max() - _TIE)
-        return int(ties[np.argmax(slope[ties])])
-
-    a = int(np.lexsort((p[2], p[1], p[0]))[0])
-    offset = (p - p[:, a : a + 1]) / extent
-    squares = _dot(offset, offset)
-    b = maximum(squares)
-    along = offset[:, b : b + 1] / np.sqrt(squares[b])
-    off = offset - _dot(offset, along) * along
-    squares = _dot(off, off)
-    c = maximum(squares)
-    width = float(np.sqrt(squares[c]))
-    if width <= FLAT:
-        raise ValueError("flat")
-    across = off[:, c : c + 1] / width
-    normal = along[_AFTER] * across[_BEFORE] - along[_BEFORE] * across[_AFTER]
-    height = np.abs(_dot(offset, normal))
-    d = maximum(height)
-    if height[d] <= FLAT:
-        raise ValueError("flat")
-    return int(some[a]), int(some[b]), int(some[c]), int(some[d])
-
-
 class _Hull:
     """Closed surface of triangles.
 
@@ -140,7 +77,7 @@ class _Hull:
 
     def __init__(self, points: np.ndarray, scaled: np.ndarray, extent: float, some: np.ndarray) -> None:
         self.original, self.points, self.extent = points, scaled, extent
-        self.slope = _slope(scaled)
+        self.slope = slopes(scaled)
         self.wholes: tuple[np.ndarray, np.ndarray] | None = None
         self.count, self.free = 4, np.empty(0, np.intp)  # facets, those among them that are not in use
         room = 64
@@ -153,7 +90,7 @@ class _Hull:
         self.tied = False  # two points have been equally far above a facet
         self.outside, self.home = np.empty(0, np.intp), np.empty(0, np.intp)  # points, each with one facet below it
         self.high = np.empty(0)  # height of each over its facet; zero if it is no candidate
-        self._start(*_first_four(scaled, extent, some))
+        self._start(*first_four(scaled, extent, some))
         self.offer(some)
 
     def _start(self, a: int, b: int, c: int, d: int) -> None:
@@ -185,7 +122,7 @@ class _Hull:
     def _proposals(self) -> np.ndarray:
         """Return facets that propose a point, in ascending order of preference."""
         count = self.count
-        facets = _true(self.apex[:count] >= 0)
+        facets = true_at(self.apex[:count] >= 0)
         order = facets.astype(np.uint32) * _SCRAMBLE
         if len(facets) > _MANY:
             rank = np.zeros(count, np.uint32)
@@ -209,18 +146,18 @@ class _Hull:
         x, y, z = self.points[:, self.outside]
         (a, b, c), (i, j, k) = self.points[:, first, None], normal[:, :, None]
         height = (x - a) * i + (y - b) * j + (z - c) * k
-        least = np.maximum(height.max(axis=1) - _TIE * self.extent, _NEAR * self.extent)
+        least = np.maximum(height.max(axis=1) - TIE * self.extent, _NEAR * self.extent)
         slope = np.where(height >= least[:, None], self.slope[self.outside], -np.inf)
         best = slope.argmax(axis=1)
         point = self.outside[best]
-        better = _true((point != self.apex[facets]) & (height[np.arange(len(facets)), best] >= least))
+        better = true_at((point != self.apex[facets]) & (height[np.arange(len(facets)), best] >= least))
         better = better[self._above(point[better], facets[better])]
         self.apex[facets[better]] = point[better]
 
     def _reject(self, facets: np.ndarray) -> None:
         """Propose another point for each of some facets, since rounding placed the present one above it."""
         self.owner[facets] = 0
-        there = _true(self.owner[self.home] == 0)
+        there = true_at(self.owner[self.home] == 0)
         self.owner[facets] = -1
         refused = self.outside[there] == self.apex[self.home[there]]
         self.high[there[refused]] = 0.0
@@ -242,30 +179,30 @@ class _Hull:
         while len(f):
             g = twin[(3 * f[:, None] + _SIDES).ravel()] // 3
             c = np.repeat(c, 3)
-            new = _true(owner[g] != c)
+            new = true_at(owner[g] != c)
             g, c = g[new], c[new]
-            new = _true(self._above(point[c], g))
+            new = true_at(self._above(point[c], g))
             g, c = g[new], c[new]
             before = owner[g]
-            contested = _true(before >= 0)
+            contested = true_at(before >= 0)
             if len(contested):
                 lost = (before > c) & taken[before]
                 taken[before[(before >= 0) & ~lost]] = False
                 taken[c[lost]] = False
-                new = _true(taken[c])
+                new = true_at(taken[c])
                 g, c = g[new], c[new]
             owner[g] = c  # the last, so the highest
             taken[c[owner[g] != c]] = False
             step = np.arange(len(g))
             slot[g] = step
-            new = _true(slot[g] == step)
+            new = true_at(slot[g] == step)
             g, c = g[new], c[new]
             marked.append(g)
             seen.append(c)
-            new = _true(taken[c])
+            new = true_at(taken[c])
             f, c = g[new], c[new]
         f, c = np.concatenate(marked), np.concatenate(seen)
-        new = _true(taken[c])
+        new = true_at(taken[c])
         visible, by = f[new], c[new]
         owner[f] = -1
         owner[visible] = by
@@ -274,7 +211,7 @@ class _Hull:
         if touching.any():
             taken[np.minimum(other, by[:, None])[touching]] = False
             owner[visible] = -1
-            new = _true(taken[by])
+            new = true_at(taken[by])
             visible, by = visible[new], by[new]
         number = np.cumsum(taken) - 1
         order = np.argsort(by, kind="stable")
@@ -288,7 +225,7 @@ class _Hull:
         half = (3 * visible[:, None] + _SIDES).ravel()
         twin = self.twin[half]
         by = np.repeat(by, 3)
-        border = _true(self.owner[twin // 3] != by)
+        border = true_at(self.owner[twin // 3] != by)
         half, twin, by = half[border], twin[border], by[border]
         following = half + 1
         following[following % 3 == 0] -= 3
@@ -315,7 +252,7 @@ class _Hull:
         begin = np.cumsum(rows) - rows
         freed = cavity >= 0
         loose, cavity = self.outside[freed], cavity[freed]
-        kept = _true(loose != points[cavity])
+        kept = true_at(loose != points[cavity])
         loose, cavity = loose[kept], cavity[kept]
         stay = ~freed
         self.outside, self.home, self.high = self.outside[stay], self.home[stay], self.high[stay]
@@ -339,11 +276,11 @@ class _Hull:
         p, first = self.points, 3 * facets
         a = p.take(self.corner[first], axis=1)
         s, t = p.take(self.corner[first + 1], axis=1) - a, p.take(self.corner[first + 2], axis=1) - a
-        one, two = s[_AFTER] * t[_BEFORE], s[_BEFORE] * t[_AFTER]
+        one, two = s[AFTER] * t[BEFORE], s[BEFORE] * t[AFTER]
         normal = one - two
         self.normal[:, facets] = normal
         self.bound[:, facets] = np.abs(one) + np.abs(two)
-        length = np.sqrt(_dot(normal, normal))
+        length = np.sqrt(dots(normal, normal))
         self.inverse[facets] = 1.0 / np.where(length > 0.0, length, 1.0)
 
     def _assign(self, points: np.ndarray, begin: np.ndarray, rows: np.ndarray, facets: np.ndarray) -> None:
@@ -354,7 +291,7 @@ class _Hull:
         cuts = [0, len(points)]
         if (total := int(rows.sum())) > _PAIRS:
             cuts = [0, *(1 + np.searchsorted(np.cumsum(rows), np.arange(_PAIRS, total, _PAIRS))).tolist(), len(points)]
-        for i, j in zip(cuts, cuts[1:], strict=False):
+        for i, j in itertools.pairwise(cuts):
             if i < j:
                 found.append(self._highest(points[i:j], begin[i:j], rows[i:j], facets))
         new, home, high = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -370,13 +307,13 @@ class _Hull:
         facet = facets[np.arange(len(of)) + (begin - start)[of]]
         offset = self.points.take(points[of], axis=1)
         offset -= self.points.take(self.corner[3 * facet], axis=1)
-        height = _dot(offset, self.normal.take(facet, axis=1)) * self.inverse[facet]
+        height = dots(offset, self.normal.take(facet, axis=1)) * self.inverse[facet]
         best = np.maximum.reduceat(height, start)
-        above = _true(best > _NEAR * self.extent)
-        least = np.where(best > _NEAR * self.extent, best - _TIE * self.extent, np.inf)
-        ties = _true(height >= least[of])  # of equally high facets the first, so one plane has one list
-        whose = of[ties]
-        first = ties[_true(_changes(whose))]
+        above = true_at(best > _NEAR * self.extent)
+        least = np.maximum(best - TIE * self.extent, _NEAR * self.extent)
+        ties = true_at((height >= least[of]) & (height > _NEAR * self.extent))
+        whose = of[ties]  # of equally high facets the first, so one plane has one list
+        first = ties[true_at(changes(whose))]
         return points[above], facet[first], height[first]
 
     def _propose(self, points: np.ndarray, home: np.ndarray, high: np.ndarray) -> None:
@@ -385,25 +322,25 @@ class _Hull:
             return
         order = np.argsort(home, kind="stable")
         points, home, high = points[order], home[order], high[order]
-        fresh = _changes(home)
-        start = _true(fresh)
+        fresh = changes(home)
+        start = true_at(fresh)
         best = np.maximum.reduceat(high, start)
         number = np.cumsum(fresh) - 1
-        ties = _true(high >= np.maximum(best - _TIE * self.extent, _NEAR * self.extent)[number])
+        ties = true_at(high >= np.maximum(best - TIE * self.extent, _NEAR * self.extent)[number])
         if len(ties) > len(start):
             self.tied = True
             ties = ties[np.lexsort((-self.slope[points[ties]], number[ties]))]
-            ties = ties[_true(_changes(number[ties]))]
+            ties = ties[true_at(changes(number[ties]))]
         self.apex[home[ties]] = points[ties]
 
     def _above(self, points: np.ndarray, facets: np.ndarray) -> np.ndarray:
         """Return True where a point is above the plane of a facet, decided exactly."""
         offset = self.points.take(points, axis=1)
         offset -= self.points.take(self.corner[3 * facets], axis=1)
-        det = _dot(offset, self.normal.take(facets, axis=1))
-        error = _dot(np.abs(offset), self.bound.take(facets, axis=1)) * _ROUNDING
+        det = dots(offset, self.normal.take(facets, axis=1))
+        error = dots(np.abs(offset), self.bound.take(facets, axis=1)) * _ROUNDING
         above = np.asarray(det > error)
-        unsure = _true((np.abs(det) <= error) | (error <= _TINY))
+        unsure = true_at((np.abs(det) <= error) | (error <= _TINY))
         if len(unsure):
             above[unsure] = self._exactly_above(points[unsure], facets[unsure])
         return above
@@ -411,12 +348,12 @@ class _Hull:
     def _exactly_above(self, points: np.ndarray, facets: np.ndarray) -> np.ndarray:
         corners = self.corner[3 * facets[:, None] + _SIDES]
         result = np.zeros(len(points), bool)
-        rest = _true((corners != points[:, None]).all(axis=1))
+        rest = true_at((corners != points[:, None]).all(axis=1))
         if not len(rest):
             return result
         a = self._whole(corners[rest, 0])
         u, v, w = (self._whole(k[rest]) - a for k in (corners[:, 1], corners[:, 2], points))
-        result[rest] = ((u[_AFTER] * v[_BEFORE] - u[_BEFORE] * v[_AFTER]) * w).sum(axis=0) > 0
+        result[rest] = ((u[AFTER] * v[BEFORE] - u[BEFORE] * v[AFTER]) * w).sum(axis=0) > 0
         return result
 
     def _whole(self, points: np.ndarray) -> np.ndarray:
@@ -437,7 +374,7 @@ class _Hull:
         opposite[opposite % 3 == 2] += 3
         facet = half // 3
         offset = self.points.take(self.corner[opposite], axis=1) - self.points.take(self.corner[3 * facet], axis=1)
-        height = np.abs(_dot(offset, self.normal.take(facet, axis=1)) * self.inverse[facet])
+        height = np.abs(dots(offset, self.normal.take(facet, axis=1)) * self.inverse[facet])
         of_edge = np.zeros(3 * self.count)
         of_edge[half] = height
         bent = np.minimum(height, of_edge[self.twin[half]]) > _LEVEL * self.extent
