@@ -149,7 +149,7 @@ class _Robot:
             )
         except (UnknownNameError, ValueError) as error:
             raise ModelError(Issue("ROBOT", str(error), reader.where(root))) from error
-        return attached(tree, more, with_implied=False)
+        return attached(tree, more, with_implied=False, strict=findings.strict)
 
     # -- bodies
 
