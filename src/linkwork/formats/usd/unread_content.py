@@ -58,7 +58,7 @@ def report_unread(reader: PrimReader, prims: list[Any]) -> None:
                 _report(reader, prim, name, attribute)
             elif name.startswith("physics:") and name not in known:
                 close = did_you_mean(name, known)
-                message = f"{name} is no attribute of UsdPhysics and is ignored"
+                message = f"{name} is not an attribute of UsdPhysics: ignored"
                 reader.once(prim, "UNKNOWN_TAG", f"{message}; {close}" if close else message)
         for name in ("physics:velocity", "physics:angularVelocity"):
             if any(reader.vector(prim, name) or ()):
