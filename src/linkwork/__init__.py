@@ -59,10 +59,10 @@ Documentation is in docs/ of the source and in share/doc/linkwork of the Python 
 
 - Start: first_hour.md, howto.md (short answers), coming_from.md (terms of other libraries), examples/ (scripts),
   limits.md, messages.md, first_calls.md.
-- Guides: robots.md, robot_files.md, sdf.md, usd.md, mjcf.md, mjcf_files.md, writing_robots.md, comparing_robots.md,
-  building.md, shapes.md, joints.md, parameters.md, inverse_kinematics.md, distances.md, motion.md, planning.md,
-  optimal.md, controllers.md, control.md, simulation.md, learning.md, real_time.md, mechanisms.md, constraints.md,
-  force_elements.md, identification.md, results.md.
+- Guides: robots.md, robot_files.md, sdf.md, usd.md, mjcf.md, robot_files_read.md, writing_robots.md,
+  comparing_robots.md, building.md, shapes.md, joints.md, parameters.md, inverse_kinematics.md, distances.md,
+  motion.md, planning.md, optimal.md, controllers.md, control.md, simulation.md, learning.md, real_time.md,
+  mechanisms.md, constraints.md, force_elements.md, identification.md, results.md.
 - Compiler: compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md, torch_and_jax.md,
   c_code.md, casadi.md.
 - Reference: reference.md (every function), conventions.md, glossary.md, mathematics.md; equations are in algorithms/.

@@ -12,6 +12,7 @@ import pytest
 from benchmarks.callable_own_values import REQUIRED
 from benchmarks.finds import Find
 from benchmarks.fuzz import fuzz, main
+from benchmarks.fuzz_files import FilesFound, fuzz_files
 
 from benchmarks import callable_forms, callable_subjects, callable_values, fuzz_callables, fuzz_reader, fuzz_sdf
 from linkwork.errors import Findings
@@ -28,6 +29,22 @@ def test_reading_random_texts(what: str) -> None:
     assert tally["robots"] > 40 and tally["error XML_SYNTAX"] > 40
     assert len([name for name in tally if name.startswith("error ")]) > 12
     assert any(name.startswith("repair ") for name in tally)
+
+
+def test_changed_files_are_read_in_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = Path(__file__).parents[1] / "formats" / "saved" / "version_1.json"
+    assert main(["files", str(saved), "--count", "30", "--seed", "5"]) == 0
+    assert "30 cases, 0 bad" in capsys.readouterr().out
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"a\.json: expected the file of a robot, got WRONG_FORMAT"):
+        fuzz_files([tmp_path / "a.json"], range(1), 5)
+    found = FilesFound()
+    for case, seconds, megabytes in ((0, 0.1, 100.0), (1, 3.0, 100.0), (2, 0.1, 600.0)):
+        found.add(case, ("robot", seconds, megabytes), saved, "")
+    found.add(3, ("bad: ZeroDivisionError", 0.1, 100.0), saved, "")
+    assert [*found.bad] == [1, 2, 3] and found.lines()[-1].startswith("4 cases, 3 bad; slowest 3.00 s, largest 600")
+    with pytest.raises(SystemExit):
+        main(["files"])
 
 
 @pytest.mark.slow(every=3)

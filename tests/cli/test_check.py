@@ -92,7 +92,11 @@ def test_what_is_odd_about_a_model(linkwork, urdf):
     assert ran.code == 1 and r"tip\t" in ran.out and "\t" not in ran.out
     data = json.loads(linkwork("check", massless, "--json").out)
     assert (data["model"]["errors"], data["model"]["findings"][0]["code"]) == (1, "MASSLESS_MOVING")
-    assert data["repairs"] == [] and data["beside"] == [] and data["assembled"] is True
+    assert (
+        [one["code"] for one in data["repairs"]] == ["MESH_MISSING"]
+        and data["beside"] == []
+        and data["assembled"] is True
+    )
 
 
 def test_shapes_of_mesh_files_are_known_with_their_folder(linkwork, urdf, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pickle
@@ -198,6 +199,7 @@ EDITS: list[tuple[str, Any, str, str]] = [
     ("bodies 0 gear_ratio", 0, "ZERO_VALUE", "bodies[upper_rod]"),
     ("bodies 0 coupling", {"joint": "elbw"}, "UNKNOWN_JOINT", "bodies[upper_rod]/coupling/joint"),
     ("bodies 0 coupling", {"joint": "shoulder"}, "ROBOT", ""),
+    ("bodies 0 mimic", {"joint": "shoulder"}, "MIMIC_SELF", "bodies[upper_rod]"),
     ("bodies 0 dynamics", "mujoco", "DATA_TYPE", "bodies[upper_rod]/dynamics"),
     ("bodies 0 links", ["a"], "ARITY", "bodies[upper_rod]/links"),
     ("bodies 0 links", ["a", "upper_rod"], "UNKNOWN_LINK", "bodies[upper_rod]/links[0]"),
@@ -260,6 +262,32 @@ def test_suspicious_inertias_are_reported_again(tmp_path: Path) -> None:
     assert [issue.code for issue in robot.report.repairs] == ["INERTIA_TRIANGLE"]
     with pytest.raises(ModelError, match="INERTIA_TRIANGLE"):
         parse_robot(json.dumps(document), strict=True)
+
+
+def test_a_denormal_mass_is_suspicious() -> None:
+    document = edited("frames 1 inertia", {"mass": 1e-320, "moment": [0, 0, 0], "about": [0] * 6})
+    assert [issue.code for issue in parse_robot(json.dumps(document)).report.warnings] == ["MAGNITUDE"]
+
+
+def test_named_configurations_outside_of_limits_are_reported() -> None:
+    document = edited("bodies 0 limits", {"lower": -1, "upper": 1})
+    states = [{"name": name, "q": {"shoulder": x}} for name, x in (("in", 1.0), ("rounded", 1.00001), ("out", -3))]
+    document["named_configurations"] = states
+    (warning,) = parse_robot(json.dumps(document)).report.warnings
+    assert warning.code == "Q_OUT_OF_LIMITS" and "'out'" in warning.message and "-3" in warning.message
+    with pytest.raises(ModelError, match="Q_OUT_OF_LIMITS"):
+        parse_robot(json.dumps(document), strict=True)
+
+
+def test_documents_that_were_read_leave_no_garbage() -> None:
+    """Values of a document refer to each other; the collector of garbage has to find them."""
+    parse_robot(ARM)
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(20):
+        parse_robot(ARM)
+    gc.collect(0)
+    assert len(gc.get_objects()) - before < 1000
 
 
 def test_the_schema_lists_what_the_reader_knows() -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.fuzz_files import numbers_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkwork as lw
-from formats.fuzzing import numbers_of
 from linkwork.errors import MOST_ISSUES, ModelError
 from linkwork.formats import parse_robot, robot_text
 from linkwork.model.tree import Tree

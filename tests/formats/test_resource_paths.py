@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import linkwork as lw
 from linkwork._util.file_search import FileSearchError
 from linkwork.errors import Location
 from linkwork.formats.resource_paths import ENVIRONMENT, resource_paths, search_issue
@@ -112,3 +113,21 @@ def test_rows_56_58_and_59_say_what_is_wrong(home: Path):
     with pytest.raises(FileSearchError) as caught:
         found(home, "package://hnad/a.stl", package_dirs=[home / "ws"])
     assert caught.value.code == "PACKAGE_UNKNOWN" and caught.value.hint == "did you mean 'hand'?"
+
+
+def test_meshes_that_are_not_found_are_noted(tmp_path: Path) -> None:
+    """A robot without its meshes loads, also strictly; the note names the places that were searched."""
+    names = ("gone.stl", "package://gone/a.stl", "package://gone/b.stl", "http://a/b.stl", "../../out.stl", "here.stl")
+    shapes = "".join(f'<visual><geometry><mesh filename="{name}"/></geometry></visual>' for name in names)
+    (tmp_path / "here.stl").write_text("not opened")
+    path = tmp_path / "arm.urdf"
+    path.write_text(f'<robot name="arm"><link name="base">{shapes}</link></robot>')
+    (note,) = lw.load(path, strict=True).report.warnings
+    assert note.code == "MESH_MISSING" and note.message.startswith(
+        "5 of 6 mesh files are not found, such as 'gone.stl'"
+    )
+    assert str(tmp_path / "gone.stl") in note.message and note.where.element == "robot[arm]/link[base]"
+    path.write_text(
+        path.read_text().replace(shapes, '<visual><geometry><mesh filename="here.stl"/></geometry></visual>')
+    )
+    assert not lw.load(path).report.warnings

@@ -19,6 +19,8 @@ from linkwork.formats import parse_sdf, sdf_text
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree import Tree
 from linkwork.model.tree_builder import build_tree
+from linkwork.shapes import Box, Geometry
+from linkwork.spatial import Pose
 
 ROUNDING = 5e-15
 TYPES = (joints.Fixed, joints.Revolute, joints.Prismatic, joints.Spherical, joints.Universal, joints.Helical)
@@ -197,6 +199,22 @@ def test_what_is_lost_is_listed_and_refused_if_strict(tmp_path: Path) -> None:
     assert '<world name="room &amp; hall">\n    <gravity>0 0 -1.6</gravity>' in (tmp_path / "arm.world").read_text()
     with pytest.raises(ValueError, match=r"to_sdf: path: expected a file named \.sdf or \.world"):
         robot.to_sdf(tmp_path / "arm.urdf")
+
+
+def test_friction_of_shapes() -> None:
+    """A collision keeps its coefficient, also zero; a visual has no surface in SDF."""
+    box = Geometry(Box((1.0, 2.0, 3.0)), Pose.identity())
+    shapes = tuple(replace(box, name=f"box{mu}", friction=mu) for mu in (None, 0.0, 0.1, 1.0 / 3.0))
+    tree = lw.load("double_pendulum").tree
+    frames = tuple(
+        replace(one, visuals=shapes[2:], collisions=shapes) if one.name == "tip" else one for one in tree.frames
+    )
+    text, report = sdf_text(replace(tree, frames=frames))
+    (lost,) = (issue for issue in report.warnings if issue.code == "NOT_WRITTEN")
+    assert "the friction of a visual shape is not written" in lost.message
+    back = build_tree(parse_sdf(text, strict=True)).frame("tip")
+    assert [one.friction for one in back.collisions] == [None, 0.0, 0.1, 1.0 / 3.0]
+    assert [one.friction for one in back.visuals] == [None, None]
 
 
 def test_names_are_unique() -> None:

@@ -52,6 +52,16 @@ def test_a_xacro_file_is_expanded_only_when_asked(tmp_path: Path) -> None:
     assert (robot.frames, robot.mass, robot.tree.source) == (("base",), 2.0, f"{path} (expanded)")
 
 
+def test_a_file_named_xacro_is_a_program_also_without_macros(tmp_path: Path) -> None:
+    for name in ("robot.urdf.xacro", "robot.XACRO"):
+        path = xacro(tmp_path, '<link name="a"/>', name)
+        error = error_of(path)
+        assert (error.code, error.file) == ("XACRO", str(path)) and "load(path, xacro=True)" in str(error.hint)
+        assert lw.load(path, xacro=True).frames == lw.load(path, format="urdf").frames == ("a",)
+    with pytest.raises(FileNotFoundError):
+        lw.load(tmp_path / "gone.xacro")
+
+
 def test_arguments_and_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = packaged(tmp_path)
     arguments = {"prefix": "left_", "mass": 1.5, "hand": True}

@@ -2,7 +2,8 @@
 
 A format is one entry in `FORMATS`, with the name of its reader's module, which is imported when a file is read.
 `find_format` chooses by the suffix of the path.  If no format or several have the suffix, the content decides: the root
-element of XML, or the first bytes.  A file whose content and suffix are of different formats is an error.
+element of XML, or the first bytes.  A file whose content and suffix are of different formats is an error, and so is a
+xacro file, which is a program that writes a robot file.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Issue, Location, ModelError, UnknownNameError
 from linkwork.formats.file_reading import path_text, read_start, require_path
+from linkwork.formats.xacro_files import XACRO_HINT
 from linkwork.formats.xml_document import parse
 from linkwork.model.description import Description
 from linkwork.model.tree import Tree
@@ -144,13 +146,16 @@ def format_named(name: str | Format, caller: str = "load") -> Format:
 def find_format(path: str | os.PathLike[str]) -> Format:
     """Return the format of a file, by its suffix and its content.
 
-    Raises ModelError for a file of unknown format (UNKNOWN_FORMAT) and for one whose content and suffix are of
-    different formats (WRONG_FORMAT), and the errors of opening the file.
+    Raises ModelError for a file of unknown format (UNKNOWN_FORMAT), for one whose content and suffix are of different
+    formats (WRONG_FORMAT), and for a file named .xacro (XACRO), and the errors of opening the file.
     """
     require_path(path)
     suffix = os.path.splitext(path_text(path))[1].lower()
     by_suffix = [one for one in FORMATS if suffix in one.suffixes]
     start = read_start(path, _START)
+    if suffix == ".xacro":
+        message = "a xacro file is a program that writes a robot file, and is not read as one"
+        raise ModelError(Issue("XACRO", message, Location(path_text(path)), XACRO_HINT))
     root = _root_element(start)
     by_content = [one for one in FORMATS if root in one.roots or (one.starts and start.startswith(one.starts))]
     both = [one for one in by_suffix if one in by_content]

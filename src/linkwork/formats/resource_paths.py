@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 
 from linkwork._util.file_search import FileSearch, FileSearchError, Folders, read_folders
 from linkwork.errors import Issue, Location
 from linkwork.formats.file_reading import path_text
+from linkwork.model.tree import Report, Tree
+from linkwork.shapes import Mesh
 
-__all__ = ["ENVIRONMENT", "FileSearch", "FileSearchError", "resource_paths", "search_issue"]
+__all__ = ["ENVIRONMENT", "FileSearch", "FileSearchError", "resource_paths", "search_issue", "with_missing_meshes"]
 
 ENVIRONMENT = {
     "ROS_PACKAGE_PATH": "",
@@ -27,6 +31,7 @@ ENVIRONMENT = {
 """Environment variables with lists of folders, and the folder inside each that contains the packages or models."""
 
 _MOST_PATHS = 20  # in a message
+_MOST_MESHES = 2000  # that are searched
 _MARKS = ("package.xml", "model.config")  # files of a package's own folder
 
 
@@ -57,6 +62,36 @@ def search_issue(error: FileSearchError, where: Location, code: str | None = Non
     paths = ", ".join(error.searched[:_MOST_PATHS]) + (", ..." if len(error.searched) > _MOST_PATHS else "")
     message = f"{error.message}; paths searched: {paths}" if paths else error.message
     return Issue(code if code and error.code == "FILE_MISSING" else error.code, message, where, found)
+
+
+def with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
+    """Return the tree with a note (MESH_MISSING) about mesh files that are not found; none is opened."""
+    names: dict[str, str] = {}  # links by the names of their meshes
+    for frame in tree.frames:
+        for geometry in (*frame.visuals, *frame.collisions):
+            if isinstance(geometry.shape, Mesh):
+                names.setdefault(geometry.shape.uri, frame.name)
+    if not names:
+        return tree
+    search, unknown = resource_paths(tree.source, package_dirs), set[str]()
+    missing, first = 0, None
+    for uri, link in islice(names.items(), _MOST_MESHES):
+        package = "/".join(uri.split("/")[:3]) if uri.startswith(("package://", "model://")) else ""
+        if package in unknown:
+            missing += 1
+            continue
+        try:
+            search.find(uri)
+        except FileSearchError as error:
+            unknown |= {package} if error.code == "PACKAGE_UNKNOWN" else set()
+            where = Location(tree.source, None, None, f"robot[{tree.name}]/link[{link}]")
+            first, missing = first or search_issue(error, where), missing + 1
+    if first is None:
+        return tree
+    message = f"{missing} of {len(names)} mesh files are not found, such as {first.message}"
+    hint = "no mesh is needed for kinematics and dynamics; shapes.load_mesh(name, folders) reads one"
+    note = Issue("MESH_MISSING", message, first.where, hint)
+    return replace(tree, report=Report((*tree.report.warnings, note)))
 
 
 def _folders_of(environment: Mapping[str, str]) -> Iterator[str]:

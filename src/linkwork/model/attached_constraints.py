@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from linkwork._util.messages import quoted
 from linkwork.errors import Findings, Issue, Location, UnknownNameError
 from linkwork.model.description import ActuatorDescription, Attachments, NamedStateDescription
-from linkwork.model.tree import Tree
+from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_actuators import ActuatorBuilder, NamedStateBuilder
 from linkwork.model.tree_attachments import ConstraintBuilder, ForceElementBuilder, FrameBuilder
 
 __all__ = ["attached"]
 
 T = TypeVar("T", ActuatorDescription, NamedStateDescription)
+_ROUNDED = 1e-4  # [rad, m] by which a named configuration may exceed a limit: files state few digits
 
 
-def attached(tree: Tree, attachments: Attachments, *, with_implied: bool = True) -> Tree:
+def attached(tree: Tree, attachments: Attachments, *, with_implied: bool = True, strict: bool = False) -> Tree:
     """Return the tree with all attachments of a file added in order.
 
-    Constraints are added with those that they imply, unless ``with_implied`` is False.  Raises ModelError with all
-    findings.
+    Constraints are added with those that they imply, unless ``with_implied`` is False.  Named configurations outside
+    of the limits of joints are reported (Q_OUT_OF_LIMITS).  Raises ModelError with all errors, and with ``strict`` all
+    warnings.
 
     Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, UNKNOWN_ACTUATOR,
     MARK_INVALID, CONSTRAINT, FORCE_ELEMENT, ACTUATOR, CONFIGURATION.
     """
-    findings, marks = Findings(), FrameBuilder(tree)
+    findings, marks = Findings(strict=strict), FrameBuilder(tree)
     for frame in attachments.frames:
         _try(findings, frame.where, "MARK_INVALID", marks.add_frame, frame.name, frame.link, frame.placement)
     for point in attachments.points:
@@ -57,7 +60,29 @@ def attached(tree: Tree, attachments: Attachments, *, with_implied: bool = True)
     for described in _named_once(findings, "configuration", attachments.named_configurations, lambda x: x.state.name):
         _try(findings, described.where, "CONFIGURATION", states.add, described.state)
     findings.raise_errors()
-    return states.tree()
+    tree = states.tree()
+    for described in attachments.named_configurations:
+        _report_outside(findings, tree, described)
+    findings.raise_errors()
+    if not findings.warnings:
+        return tree
+    return replace(tree, report=Report((*tree.report.warnings, *findings.warnings)))
+
+
+def _report_outside(findings: Findings, tree: Tree, described: NamedStateDescription) -> None:
+    """Report the joints that a configuration places outside of their limits, but for those at their zero."""
+    told = []
+    for name, q in described.state.q:
+        body = tree.bodies[tree.joint_index(name)]
+        if [*q] != [*body.joint.zero()]:
+            told += [
+                f"joint {quoted(name)} is at {value:.6g}, and its limits are {low:.6g} and {high:.6g}"
+                for value, low, high in body.limits.outside(q, _ROUNDED)
+            ]
+    if told:
+        more = f", and {len(told) - 1} more" if len(told) > 1 else ""
+        message = f"the configuration {quoted(described.state.name)} is outside of limits: {told[0]}{more}"
+        findings.warn(Issue("Q_OUT_OF_LIMITS", message, described.where))
 
 
 def _named_once(findings: Findings, kind: str, items: Iterable[T], name_of: Callable[[T], str]) -> Iterator[T]:

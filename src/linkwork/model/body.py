@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,15 @@ class Limits:
         if self.enabled:
             return self.lower, self.upper
         return tuple(-math.inf for _ in self.lower), tuple(math.inf for _ in self.upper)
+
+    def outside(self, q: Sequence[float], slack: float) -> Iterator[tuple[float, float, float]]:
+        """Yield (value, lower, upper) of each coordinate that exceeds a bound by more than ``slack``.
+
+        The slack is relative to 1, or to the bound if that is larger.
+        """
+        for value, low, high in zip(q, *self.positions, strict=True):
+            if not low - slack * max(1.0, abs(low)) <= value <= high + slack * max(1.0, abs(high)):
+                yield value, low, high
 
     @staticmethod
     def none(joint: JointType) -> Limits:

@@ -103,7 +103,7 @@ def build_tree(
         actuators=description.actuators,
         named_configurations=states,
     )
-    return attached(tree, more)
+    return attached(tree, more, strict=strict)
 
 
 @dataclass(slots=True)

@@ -382,7 +382,11 @@ def mass_properties(inertia: Inertia) -> tuple[float, Vec3, Symmetric3]:
     """
     if inertia.mass == 0.0:
         return 0.0, Vec3.zero(), inertia.about
-    center = inertia.moment * (1.0 / inertia.mass)
+    inverse = 1.0 / inertia.mass
+    if math.isfinite(inverse):
+        center = inertia.moment * inverse
+    else:  # a denormal number
+        center = Vec3(*(component / inertia.mass for component in inertia.moment))
     return float(inertia.mass), center, inertia.shifted(-center).about
 
 

@@ -92,7 +92,11 @@ def test_errors_name_the_file_the_line_and_the_element(tmp_path):
         "\n\n<worldbod/>": (3, "Schema violation"),
         '\n<worldbody><body name="b"><joint/></body></worldbody>': (2, "mass and inertia of moving bodies"),
         '\n<worldbody><body><geom type="mesh" mesh="m"/></body></worldbody>': (2, "mesh 'm' not found"),
-        '<asset><mesh name="m" file="gone.stl"/></asset>': (None, "gone.stl"),
+        '<worldbody><body><joint range="2 1"/><geom size=".1"/></body></worldbody>': (1, "LIMIT_ORDER"),
+        '<worldbody><body><joint range="nan 1"/><geom size=".1"/></body></worldbody>': (1, "LIMIT_FINITE"),
+        '<asset><mesh name="m" file="http://a/b.stl"/></asset>': (1, "nothing is fetched [URI_SCHEME]"),
+        '<asset>\n<mesh name="m" file="gone.stl"/></asset>': (2, "the file 'gone.stl' is not found"),
+        '\n<include file="parts/gone.xml"/>': (2, "the file 'parts/gone.xml' is not found"),
         "<worldbody>\n<body>": (2, "mismatched tag"),
         '<!DOCTYPE x [<!ENTITY a "b">]>': (1, "not well-formed"),
         '<worldbody><replicate count="1000"><replicate count="1000"/></replicate></worldbody>': (1, "1000000 copies"),
@@ -112,11 +116,18 @@ def test_errors_name_the_file_the_line_and_the_element(tmp_path):
         assert message in str(caught.value), text
         line = line if "COMPILER" not in str(caught.value) or "line" in caught.value.message else None
         assert caught.value.file == str(path) and caught.value.line == line, (text, str(caught.value))
-    for data, code in ((b"", "XML_EMPTY"), (b"<mujoco/>\0", "XML_SYNTAX"), (b"<mujoco>\xff</mujoco>", "XML_ENCODING")):
+    for data, code in (
+        (b"", "XML_EMPTY"),
+        (b"<mujoco/>\0", "XML_SYNTAX"),
+        (b"\x1f\x8b\x08\x00", "XML_SYNTAX"),
+        (b"<mujoco>\xff</mujoco>", "XML_ENCODING"),
+        ("<mujoco/>".encode("utf-16"), "XML_ENCODING"),
+        (b"<mujocoo/>", "WRONG_FORMAT"),
+    ):
         path.write_bytes(data)
         with pytest.raises(ModelError) as caught:
             lw.load(path, format="mjcf")
-        assert caught.value.code in (code, "WRONG_FORMAT")
+        assert caught.value.code == code
     with pytest.raises(FileNotFoundError):
         lw.load(tmp_path / "gone.xml")
 
@@ -154,6 +165,17 @@ def test_the_report_names_what_is_not_taken(tmp_path):
     with pytest.raises(ModelError) as caught:
         lw.load(path, strict=True)
     assert [issue.code for issue in caught.value.issues] == ["UNSUPPORTED"] * 2
+
+
+def test_suspicious_ranges_and_keyframes_are_reported(tmp_path):
+    for joint, code in (('range="-inf inf"', "LIMIT_FINITE"), ('range="-10 10"', "Q_OUT_OF_LIMITS")):
+        text = BODY.replace('name="hinge"', f'name="hinge" {joint}')
+        text = f'<mujoco>{text}<keyframe><key name="far" qpos="3"/></keyframe></mujoco>'
+        with pytest.warns(lw.errors.ModelWarning, match=code):
+            robot = lw.load(written(tmp_path, "rod.xml", text))
+        assert [issue.code for issue in robot.report.repairs] == [code]
+        with pytest.raises(ModelError, match=code):
+            lw.load(tmp_path / "rod.xml", strict=True)
 
 
 def test_findings_have_the_line_of_a_named_element(tmp_path):

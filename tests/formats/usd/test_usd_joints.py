@@ -195,6 +195,20 @@ def test_attributes_that_are_not_read_are_named(tmp_path: Path) -> None:
     assert "UNSUPPORTED the attribute newton:unknown" in text and "IGNORED attributes mjc" in text
 
 
+def test_misspelt_attributes_and_types_are_named(tmp_path: Path) -> None:
+    text = stage(
+        body("a"),
+        body("b"),
+        joint("Revolute", "j", "a", "b", "float physics:lowerLimt = 3"),
+        joint("Revolut", "k", "a", "b"),
+    )
+    with pytest.warns(ModelWarning):
+        robot = load(tmp_path, text)
+    assert [one.code for one in robot.report.repairs] == ["UNKNOWN_TAG"] * 2
+    messages = " ".join(one.message for one in robot.report.repairs)
+    assert "did you mean 'physics:lowerLimit'" in messages and "the unknown type PhysicsRevolutJoint" in messages
+
+
 def test_a_joint_from_the_child_to_the_parent_keeps_its_sign(tmp_path: Path) -> None:
     def arm(first: str, second: str, kind: str = "Revolute") -> lw.Robot:
         pivot = {"a": "(0, 0, 1)", "b": "(0, 1, 0)"}

@@ -46,7 +46,7 @@ def read_robot(path: str | os.PathLike[str], *, strict: bool, budget: Budget = B
     return parse_robot(read_regular(path, budget.max_bytes), source=path_text(path), strict=strict, budget=budget)
 
 
-@without_collections
+@partial(without_collections, drops_cycles=True)  # values of the document know what contains them
 def parse_robot(text: str | bytes, *, source: str | None = None, strict: bool = False, budget: Budget = BUDGET) -> Tree:
     """Return the tree of the robot in the text of a file.  Raises ModelError; with ``strict`` also for warnings."""
     findings = Findings(strict=strict)
@@ -54,7 +54,7 @@ def parse_robot(text: str | bytes, *, source: str | None = None, strict: bool = 
     return _read(root, source, findings)
 
 
-@without_collections
+@partial(without_collections, drops_cycles=True)  # values of the document know what contains them
 def read_data(data: Any, *, budget: Budget = BUDGET) -> Tree:
     """Return the tree of the robot in the data of a file, as from `json.loads`.  Raises ModelError."""
     findings = Findings()
@@ -149,7 +149,7 @@ class _Robot:
             )
         except (UnknownNameError, ValueError) as error:
             raise ModelError(Issue("ROBOT", str(error), reader.where(root))) from error
-        return attached(tree, more, with_implied=False)
+        return attached(tree, more, with_implied=False, strict=findings.strict)
 
     # -- bodies
 
@@ -351,6 +351,9 @@ class _Robot:
         for value in _entries(root, "bodies"):
             for key in ("mimic", "coupling"):
                 if key in value.content:
+                    own_name = value.content["joint"].content["name"].content
+                    if key == "mimic" and value.content[key].content["joint"].content == own_name:
+                        self.reader.error(value, "MIMIC_SELF", f"joint {quoted(own_name)} mimics itself")
                     self._known(value.content[key].content["joint"], "joint", joints, "UNKNOWN_JOINT")
             for item in value.content["links"].items if "links" in value.content else ():
                 self._known(item, "link", own, "UNKNOWN_LINK")

@@ -7,12 +7,14 @@ if it does not act on the dynamics, else UNSUPPORTED.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from linkwork._util.messages import quoted
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.file_reading import path_text, read_start, require_path
 from linkwork.formats.mjcf.actuators import read_actuators
@@ -46,11 +48,16 @@ def read_mjcf(
     ``floating_base`` is None for a base that moves as the file says, True to free a base that is welded to the world,
     and False to fix a base that is free.  Files that the model includes or uses may also be in ``package_dirs``.
 
-    Raises ModelError: PATH_ESCAPE, TOO_LARGE, COMPILER (MuJoCo's message), the errors of XML and of values.
+    Raises ModelError: PATH_ESCAPE, FILE_MISSING, TOO_LARGE, COMPILER (MuJoCo's message), the errors of XML and of
+    values.
     """
     require_path(path)
     file, findings = path_text(path), Findings(strict=strict)
-    if not read_start(path, 1 << 12).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+    start = read_start(path, 1 << 12)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        message = "MuJoCo reads MJCF in UTF-8, and this file is in UTF-16"
+        raise ModelError(Issue("XML_ENCODING", message, Location(file, 1), "save the file in UTF-8"))
+    if file.lower().endswith(".mjb") and not start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         message = "expected MJCF, which is XML; linkwork does not open MuJoCo's binary models"
         hint = "robot = Robot.from_mujoco(mujoco.MjModel.from_binary_path(path)), for a file that you trust"
         raise ModelError(Issue("WRONG_FORMAT", message, Location(file), hint))
@@ -162,6 +169,11 @@ _ONE_AT_A_TIME = threading.Lock()  # the handler of warnings is global
 def _refusal(text: str, file: str | None, files: ModelFiles | None) -> ModelError:
     """Return the error that MuJoCo's message describes, with the element and the line that it names."""
     message = " ".join(text.split())
+    for name, where in ({} if files is None else files.missing).items():
+        if os.path.basename(name.replace("\\", "/")) in message:
+            told = f"the file {quoted(name)} is not found: MuJoCo needs it ({message})"
+            hint = "place it in the folder of the model, or in those of its meshdir, texturedir or assetdir"
+            return ModelError(Issue("FILE_MISSING", told, where, hint))
     found, named = _LINE.search(message), _ELEMENT.search(message)
     line = int(found[1]) if found and files is not None and files.documents == 1 else None
     where = Location(file, line, None, named[1] if named else None)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from linkwork._util.messages import listed, quoted
+from linkwork._util.messages import listed, nearest, quoted
 from linkwork.errors import Findings, Issue, Location
 from linkwork.formats.file_reading import path_text, read_regular, read_start
 from linkwork.formats.xml_document import Budget, Element, parse
@@ -47,6 +47,7 @@ _FINITE = frozenset(  # attributes whose numbers are finite; bounds may be infin
 )
 _SUSPECT = re.compile(r"inf|nan|e\+?\d{3}", re.IGNORECASE)
 _FILES = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
+_ROOTS = ("mujoco", "robot")  # MuJoCo reads URDF, too
 _DIRECTORIES = ("meshdir", "texturedir", "assetdir")
 
 
@@ -56,6 +57,7 @@ class ModelFiles:
 
     lines: dict[tuple[str, str], Location] = field(default_factory=dict)
     displaced: set[str] = field(default_factory=set)  # meshes with a reference pose, which the compiled model forgets
+    missing: dict[str, Location] = field(default_factory=dict)  # files that are not found, by their names
     documents: int = 0
     assets: int = 0
 
@@ -63,8 +65,9 @@ class ModelFiles:
 def check_files(path: str | os.PathLike[str], roots: Iterable[str], findings: Findings) -> ModelFiles:
     """Read the documents of a model and check every file that they name.
 
-    ``roots`` are folders besides that of the model in which files may be.  Errors: PATH_ESCAPE, TOO_LARGE, CYCLE,
-    NOT_FINITE, and those of reading XML.  A file that does not exist is left to MuJoCo's message.
+    ``roots`` are folders besides that of the model in which files may be.  Errors: PATH_ESCAPE, URI_SCHEME, TOO_LARGE,
+    CYCLE, WRONG_FORMAT, NOT_FINITE, LIMIT_ORDER, LIMIT_FINITE, and those of reading XML.  Files that do not exist are
+    only listed.
     """
     checker = _Checker(path_text(path), [*roots], findings)
     checker.documents()
@@ -94,6 +97,10 @@ class _Checker:
             data = read_regular(file, budget.max_bytes)
             self.count(len(data), Location(file))
             root = parse(data, file, budget=budget)
+            if not self.result.documents and root.tag not in _ROOTS:
+                message = f"expected the root element <mujoco>, got <{root.tag}>"
+                self.findings.error(Issue("WRONG_FORMAT", message, _where(root, file), nearest(root.tag, _ROOTS)))
+                self.findings.raise_errors()
             self.result.documents += 1
             for element in _every(root):
                 self.look_at(element, file, folder)
@@ -126,6 +133,7 @@ class _Checker:
             self.result.lines.setdefault((element.tag, name), Location(file, element.line, element.column))
         self.check_size(element, file)
         self.check_finite(element, file)
+        self.check_range(element, file)
         if element.tag == "mesh" and ("refpos" in attributes or "refquat" in attributes):
             stem = os.path.splitext(os.path.basename(attributes.get("file", "")))[0]
             self.result.displaced.add(attributes.get("name", stem))
@@ -136,8 +144,14 @@ class _Checker:
             if not target:
                 continue
             where = _where(element, file)
-            if element.tag in ("include", "model") and key == "file":
-                for candidate in self.existing(target, (folder, own), ("",)):
+            if (scheme := target.partition("://"))[1] and scheme[0].lower() not in ("file", "model", "package"):
+                message = f"{quoted(target)}: nothing is fetched"
+                self.findings.error(Issue("URI_SCHEME", message, where, "save the file in the folder of the model"))
+            elif element.tag in ("include", "model") and key == "file":
+                found = self.existing(target, (folder, own), ("",))
+                if not found:
+                    self.result.missing.setdefault(target, where)
+                for candidate in found:
                     if self.inside(candidate, target, where):
                         self.parts.setdefault(os.path.realpath(file), {})[os.path.realpath(candidate)] = where
                         self.parts.setdefault(os.path.realpath(candidate), {})
@@ -153,7 +167,10 @@ class _Checker:
 
     def asset(self, element: Element, file: str, own: str, folder: str, target: str) -> None:
         where = _where(element, file)
-        for candidate in self.existing(target, (folder, own), tuple(sorted(self.directories))):
+        found = self.existing(target, (folder, own), tuple(sorted(self.directories)))
+        if not found:
+            self.result.missing.setdefault(target, where)
+        for candidate in found:
             if self.inside(candidate, target, where) and (true := os.path.realpath(candidate)) not in self.known:
                 self.known.add(true)
                 self.result.assets += 1
@@ -200,6 +217,20 @@ class _Checker:
             if _SUSPECT.search(text) and any(not math.isfinite(x) for x in _floats(text)):
                 message = f"{key}: expected finite numbers, got {quoted(text)}"
                 self.findings.error(Issue("NOT_FINITE", message, _where(element, file)))
+
+    def check_range(self, element: Element, file: str) -> None:
+        """Record findings about the range of a joint, which MuJoCo takes for none if it is not in order."""
+        text = element.attributes.get("range", "") if element.tag == "joint" else ""
+        bounds = [*_floats(text)] if element.attributes.get("limited") != "false" else []
+        where = _where(element, file)
+        if any(map(math.isnan, bounds)):
+            self.findings.error(Issue("LIMIT_FINITE", f"range: expected numbers, got {quoted(text)}", where))
+        elif any(map(math.isinf, bounds)):
+            message = f"range: {quoted(text)} has an infinite bound: no limit on this side"
+            self.findings.warn(Issue("LIMIT_FINITE", message, where, "leave out the range of a joint without limits"))
+        elif len(bounds) == 2 and bounds[0] > bounds[1]:
+            message = f"range: the lower limit {bounds[0]:g} is above the upper limit {bounds[1]:g}"
+            self.findings.error(Issue("LIMIT_ORDER", message, where))
 
     def check_picture(self, path: str, where: Location) -> None:
         """Record the error TOO_LARGE for a picture (PNG) with very many pixels, which few bytes can state."""

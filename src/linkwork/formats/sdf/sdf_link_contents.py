@@ -46,11 +46,15 @@ class LinkContents:
         if shape is None:
             report_shape(self.log, element, geometry)
             return
-        if geometry.friction is not None:
-            self.log.lost(element, "the friction of shapes is not written")
         node = link.add(tag, name=names.new(geometry.name or tag))
         add_pose(node, geometry.origin)
         node.add("geometry").children.append(shape)
+        if geometry.friction is not None and tag == "collision":
+            law = node.add("surface").add("friction").add("ode")
+            for key in ("mu", "mu2"):  # both: the default of each is 1
+                law.add(key, number_text(geometry.friction))
+        elif geometry.friction is not None:
+            self.log.lost(element, "the friction of a visual shape is not written")
         material = geometry.material
         if material is None:
             return

@@ -313,10 +313,4 @@ def _initial(
             continue
         where = where if states else joint.reader.where(joint.element)
         states.append((name, tuple(types[name].integrate(types[name].zero(), values))))
-        for axis in joint.axes:
-            if not axis.lower <= axis.initial <= axis.upper:
-                message = (
-                    f"the initial position {axis.initial!r} is outside the limits [{axis.lower:g}, {axis.upper:g}]"
-                )
-                joint.reader.warn(joint.element, "Q_OUT_OF_LIMITS", message)
     return (NamedStateDescription(NamedState(INITIAL, tuple(states)), where),) if states else ()

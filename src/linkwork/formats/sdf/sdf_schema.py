@@ -8,6 +8,7 @@ from __future__ import annotations
 from linkwork._util.messages import printable, quoted
 from linkwork.formats.sdf.sdf_elements import SdfReader, version_text
 from linkwork.formats.unused_content import Kind, Unused, kind, walk
+from linkwork.formats.xacro_files import XACRO_HINT
 from linkwork.formats.xml_document import Element
 
 __all__ = ["SHAPES", "check"]
@@ -152,7 +153,7 @@ def check(reader: SdfReader, root: Element) -> None:
 
     They are unknown (UNKNOWN_TAG), without effect on the robot (IGNORED), not supported (UNSUPPORTED), of a later
     version of SDF than the document (VERSION; they are read), of an earlier one (UNKNOWN_TAG; they are not read), or
-    stated twice (the error DUPLICATE_ELEMENT).
+    stated twice (the error DUPLICATE_ELEMENT), or to be expanded by xacro (the error XACRO).
     """
     log = Unused(reader)
     minor = reader.release[1]
@@ -174,7 +175,13 @@ def check(reader: SdfReader, root: Element) -> None:
             message = f"{shown}, which SDF has up to version 1.{until} only,"
             log.add((inside, item), element, "UNKNOWN_TAG", message)
 
+    def refuse_xacro(element: Element, item: str) -> None:
+        log.add(("", "xacro"), element, "XACRO", f"{item} is xacro, not SDF", XACRO_HINT)
+
     def check_element(element: Element, name: str) -> None:
+        for text in (element.text, *element.attributes.values()):
+            if "${" in text:
+                refuse_xacro(element, quoted(text.strip()))
         for item in map("@{}".format, element.attributes):
             if item[1:] in _SCHEMA[name].attributes:
                 check_version(element, name, item)
@@ -185,10 +192,15 @@ def check(reader: SdfReader, root: Element) -> None:
                 check_version(child, name, child.tag)
 
     def check_foreign(child: Element, inside: str) -> None:
+        if child.tag.startswith("xacro:"):
+            refuse_xacro(child, f"<{printable(child.tag)}>")
+            return
         log.add_foreign(_SCHEMA[inside], inside, child.tag, child, f"<{printable(child.tag)}> in <{inside}>")
 
     walk(log, root, "sdf", _SCHEMA, check_element, check_foreign)
     log.report()
+    if ("", "xacro") in log.omissions:
+        reader.findings.raise_errors()  # further errors are consequences
 
 
 _VERSIONED = {name: {*_SINCE.get(name, ()), *_UNTIL.get(name, ())} for name in (*_SINCE, *_UNTIL)}

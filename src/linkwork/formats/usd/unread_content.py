@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from linkwork._util.messages import did_you_mean
 from linkwork.formats.usd.prim_values import PrimReader
 
 __all__ = ["report_unread"]
@@ -35,8 +36,15 @@ def report_unread(reader: PrimReader, prims: list[Any]) -> None:
 
     Content that changes the motion is UNSUPPORTED; the rest is IGNORED.
     """
+    from pxr import UsdPhysics
+
+    tokens = {str(getattr(UsdPhysics.Tokens, name)) for name in dir(UsdPhysics.Tokens)}
+    known = sorted(token for token in tokens if token.startswith("physics:"))
     for prim in prims:
         kind = str(prim.GetTypeName())
+        if kind.startswith("Physics") and prim.GetPrimTypeInfo().GetSchemaType().isUnknown:
+            reader.once(prim, "UNKNOWN_TAG", f"prims of the unknown type {kind} are ignored")
+            continue
         if _FORCES.match(kind):
             reader.once(prim, "UNSUPPORTED", f"prims of type {kind} are not read")
             continue
@@ -48,6 +56,10 @@ def report_unread(reader: PrimReader, prims: list[Any]) -> None:
             name = str(attribute.GetName())
             if name.startswith(_SIMULATORS) and not _READ.match(name):
                 _report(reader, prim, name, attribute)
+            elif name.startswith("physics:") and name not in known:
+                close = did_you_mean(name, known)
+                message = f"{name} is not an attribute of UsdPhysics: ignored"
+                reader.once(prim, "UNKNOWN_TAG", f"{message}; {close}" if close else message)
         for name in ("physics:velocity", "physics:angularVelocity"):
             if any(reader.vector(prim, name) or ()):
                 reader.once(prim, "IGNORED", f"{name}, a velocity at the start of a simulation, is not read")

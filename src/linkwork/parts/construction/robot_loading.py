@@ -17,6 +17,7 @@ from linkwork._util.user_frames import levels_up
 from linkwork.errors import ModelWarning, UnknownNameError
 from linkwork.formats import Format, registry
 from linkwork.formats.file_reading import path_text
+from linkwork.formats.resource_paths import with_missing_meshes
 from linkwork.formats.xacro_files import XacroArguments, expanded_xacro
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import WORLD
@@ -112,13 +113,13 @@ class Options:
                 multi_root=self.multi_root,
                 mimic=self.mimic,
             )
+        if self.loops is not None:
+            from linkwork.formats import read_loops
+
+            tree = attached(tree, read_loops(self.loops), strict=self.strict)
         if tree.report.repairs:
             warnings.warn(_repair_message(tree, action), ModelWarning, stacklevel=levels_up())
-        if self.loops is None:
-            return tree
-        from linkwork.formats import read_loops
-
-        return attached(tree, read_loops(self.loops))
+        return tree
 
     def _refuse_changes(self, tree: Tree) -> None:
         floats = any(body.parent == WORLD and body.joint.is_floating for body in tree.bodies)
@@ -150,11 +151,12 @@ def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Fo
         if isinstance(robot, str) and robot.isidentifier() and not os.path.exists(robot):
             raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names())
     if options.xacro:
-        return options.tree(_expanded(path, options, chosen))
+        return with_missing_meshes(options.tree(_expanded(path, options, chosen)), options.package_dirs)
     if options.arguments is not None:
         raise TypeError("load: arguments: values are for a xacro file: pass xacro=True too")
     chosen = registry.find_format(path) if chosen is None else chosen
-    return options.tree(chosen.read(path, strict=options.strict, **_options_of(chosen, options)))
+    tree = options.tree(chosen.read(path, strict=options.strict, **_options_of(chosen, options)))
+    return with_missing_meshes(tree, options.package_dirs)
 
 
 def _expanded(path: Any, options: Options, chosen: Format | None) -> Description:

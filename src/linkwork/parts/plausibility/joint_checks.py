@@ -31,7 +31,7 @@ def joint_findings(tree: Tree, size: float) -> Iterator[ModelFinding]:
             body = tree.bodies[tree.joint_index(joint)]
             if [*values] == [*body.joint.zero()]:
                 continue  # ZERO_OUTSIDE says it
-            for value, low, high in _outside(body, values):
+            for value, low, high in body.limits.outside(values, _SLACK):
                 text = f"joint {quoted(joint)} is at {value:.6g}, but its limits are {low:.6g} and {high:.6g}"
                 yield finding("Q_OUT_OF_LIMITS", "configuration", state.name, text, value=value, lower=low, upper=high)
 
@@ -50,16 +50,9 @@ def _limits(body: Body, size: float) -> Iterator[ModelFinding]:
             text = f"the limits {low:g} and {high:g} m are far apart for a robot of {size:.3g} m: millimetres?"
             yield finding("LIMIT_UNITS", "joint", name, text, **values)
     if body.coupling is None:
-        for value, low, high in _outside(body, body.joint.zero()):
+        for value, low, high in body.limits.outside(body.joint.zero(), _SLACK):
             text = f"zero is outside of the limits {low:.6g} and {high:.6g}"
             yield finding("ZERO_OUTSIDE", "joint", name, text, value=value, lower=low, upper=high)
-
-
-def _outside(body: Body, q: tuple[float, ...] | list[float]) -> Iterator[tuple[float, float, float]]:
-    """Yield (value, lower, upper) of each coordinate that is outside of its limits."""
-    for value, low, high in zip(q, *body.limits.positions, strict=True):
-        if not low - _SLACK * max(1.0, abs(low)) <= value <= high + _SLACK * max(1.0, abs(high)):
-            yield value, low, high
 
 
 def _efforts(body: Body) -> Iterator[ModelFinding]:

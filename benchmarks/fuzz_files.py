@@ -1,14 +1,11 @@
 """Mutated robot files, read in processes with limits of time and memory.
 
-    python tests/formats/fuzzing.py xml tests/formats/mjcf/every_element.xml --cases 10000 --seed 0 --folder DIR
-
 A case is one of the files with a few changes of its tokens.  It has to give a robot of finite numbers or a ModelError
-of at most 20 issues, within 2 s and 512 MiB.  What does not is written into the folder, and makes the exit status 1.
+of at most 20 issues, within 2 s and 512 MiB.  What does not is a find.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import multiprocessing
 import random
@@ -19,9 +16,20 @@ import tempfile
 import time
 import warnings
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import linkwork as lw
+from linkwork.errors import ModelError
+from linkwork.model.tree import Tree
+
+__all__ = ["FilesFound", "fuzz_files", "mutated", "numbers_of", "outcome"]
 
 SECONDS, MEGABYTES = 2.0, 512
+_MOST_BYTES = 8 << 30  # of the address space of a process, so that no case takes the machine's memory
 PIECES = [
     "<",
     ">",
@@ -104,9 +112,6 @@ def _tokens(text: str, draw: random.Random) -> str:
 
 def outcome(path: str) -> str:
     """Return what reading a file gives: "robot", the code of an error, or "bad: ..." for what must not happen."""
-    import linkwork as lw
-    from linkwork.errors import ModelError
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -120,8 +125,8 @@ def outcome(path: str) -> str:
     return "robot" if all(map(math.isfinite, numbers_of(tree))) else "bad: numbers that are not finite"
 
 
-def numbers_of(tree):
-    """Every number of a tree that has to be finite."""
+def numbers_of(tree: Tree) -> Iterator[float]:
+    """Return every number of a tree that has to be finite."""
     yield from tree.gravity
     for thing in (*tree.bodies, *tree.frames):
         yield from (*thing.placement.elements(), thing.inertia.mass, *thing.inertia.moment)
@@ -142,29 +147,29 @@ def numbers_of(tree):
         yield from (x for _, values in state.q for x in values)
 
 
-def serve(connection) -> None:
+def _serve(connection: Any) -> None:
     """Read the files whose paths arrive, and send back the outcome, processor seconds and peak memory of each."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))
     while True:
         path = connection.recv()
-        if path is None:
-            return
         begin = time.process_time()
         result = outcome(path)
         used = resource.getrusage(resource.RUSAGE_SELF)
         connection.send((result, time.process_time() - begin, used.ru_maxrss / 1024))
 
 
-class Worker:
-    """A process that reads files, started anew when it was stopped or crashed."""
+class _Worker:
+    """A process that reads files, started anew after it was stopped, crashed, or took too much memory."""
 
     def __init__(self) -> None:
-        self.context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-        self.process = None
+        self.context: Any = multiprocessing.get_context("spawn")
+        self.process: Any = None
 
     def read(self, path: str) -> tuple[str, float, float]:
+        """Return the outcome, the processor time [s] and the peak memory [MiB] of reading a file."""
         if self.process is None:
             self.connection, other = self.context.Pipe()
-            self.process = self.context.Process(target=serve, args=(other,), daemon=True)
+            self.process = self.context.Process(target=_serve, args=(other,), daemon=True)
             self.process.start()
             other.close()
         self.connection.send(path)
@@ -173,59 +178,94 @@ class Worker:
             while not self.connection.poll(0.5):
                 if not self.process.is_alive():
                     raise EOFError
-                if time.monotonic() - begin > 20 * SECONDS:  # the machine may be busy: processor time counts below
-                    self.process.kill()
+                if time.monotonic() - begin > 30 * SECONDS:  # the machine may be busy: processor time counts below
                     self.stop()
-                    return "bad: it does not end", 20 * SECONDS, 0.0
-            return self.connection.recv()
+                    return "bad: it does not end", 30 * SECONDS, 0.0
+            result: tuple[str, float, float] = self.connection.recv()
         except EOFError:
-            self.process.join()
+            self.process.join(5)
             code = self.process.exitcode
             self.stop()
             return f"bad: the process ended with {code}", 0.0, 0.0
+        if result[2] > MEGABYTES:
+            self.stop()  # the peak is that of the process
+        return result
 
     def stop(self) -> None:
-        self.process.join(5)
-        self.process = None
+        """End the process, if one runs."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.join(5)
+            self.process = None
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("suffix", help="of the files, without its point, such as xml")
-    parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--cases", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--folder", type=Path, default=None, help="where files that fail are written")
-    arguments = parser.parse_args()
-    texts = [file.read_text() for file in arguments.files]
-    counts, slowest, largest, bad = Counter(), 0.0, 0.0, 0
-    with tempfile.TemporaryDirectory() as folder:
-        worker, path = Worker(), Path(folder) / f"case.{arguments.suffix}"
-        for text in texts:
-            path.write_text(text)
-            first = worker.read(str(path))[0]
-            if first != "robot":
-                print(f"the file itself: {first}")
-        for case in range(arguments.cases):
-            draw = random.Random(f"{arguments.seed}/{case}")
-            text = mutated(draw.choice(texts), draw)
-            path.write_text(text, encoding="utf-8", errors="surrogatepass")
-            result, seconds, megabytes = worker.read(str(path))
-            slowest, largest = max(slowest, seconds), max(largest, megabytes)
-            if not result.startswith("bad") and (seconds > SECONDS or megabytes > MEGABYTES):
-                result = f"bad: {seconds:.1f} s, {megabytes:.0f} MiB"
-            counts[result] += 1
-            if result.startswith("bad"):
-                bad += 1
-                print(f"case {arguments.seed}/{case}: {result[:200]}")
-                if arguments.folder is not None:
-                    arguments.folder.mkdir(parents=True, exist_ok=True)
-                    (arguments.folder / f"case_{arguments.seed}_{case}.{arguments.suffix}").write_text(text)
-    for result, count in counts.most_common(40):
-        print(f"{count:7}  {result[:100]}")
-    print(f"slowest {slowest:.2f} s of processor time, largest {largest:.0f} MiB, {bad} of {arguments.cases} bad")
-    return 1 if bad else 0
+@dataclass
+class FilesFound:
+    """What fuzzing found: numbers of outcomes, the largest figures, and the bad cases with their texts."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    slowest: float = 0.0  # processor time of a case [s]
+    largest: float = 0.0  # peak memory of a process [MiB]
+    bad: dict[int, tuple[str, Path, str]] = field(default_factory=dict)  # by case: outcome, file, text
+
+    def add(self, case: int, found: tuple[str, float, float], source: Path, text: str) -> None:
+        """Count a case."""
+        result, seconds, megabytes = found
+        self.slowest, self.largest = max(self.slowest, seconds), max(self.largest, megabytes)
+        if not result.startswith("bad") and (seconds > SECONDS or megabytes > MEGABYTES):
+            result = f"bad: {seconds:.1f} s, {megabytes:.0f} MiB"
+        self.counts[result] += 1
+        if result.startswith("bad"):
+            self.bad[case] = result, source, text
+
+    def lines(self) -> list[str]:
+        """Return the most frequent outcomes, and the figures."""
+        lines = [f"{result[:60]:32} {count:,}" for result, count in self.counts.most_common(40)]
+        total = self.counts.total()
+        return [
+            *lines,
+            f"{total:,} cases, {len(self.bad)} bad; slowest {self.slowest:.2f} s, largest {self.largest:.0f} MiB",
+        ]
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def fuzz_files(files: Sequence[Path], cases: Sequence[int], seed: int, *, jobs: int = 1) -> FilesFound:
+    """Read changed texts of the files in ``jobs`` processes.  Raises ValueError for a file that is not a robot."""
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    found = FilesFound()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        spare = [(_Worker(), Path(folder) / str(k)) for k in range(jobs)]
+        for _, own in spare:
+            own.mkdir()
+        try:
+            _require_robots(*spare[0], files, texts)
+
+            def one(case: int) -> tuple[int, tuple[str, float, float], Path, str]:
+                draw = random.Random(f"{seed}/{case}")
+                chosen = draw.randrange(len(files))
+                text = mutated(texts[chosen], draw)
+                worker, own = spare.pop()
+                path = own / f"case{files[chosen].suffix}"
+                path.write_text(text, encoding="utf-8", errors="surrogatepass")
+                result = worker.read(str(path))
+                spare.append((worker, own))
+                return case, result, files[chosen], text
+
+            begin = time.monotonic()
+            for number, result in enumerate(pool.map(one, cases), start=1):
+                found.add(*result)
+                if number % 1000 == 0:
+                    pace = f"{number:,} cases, {len(found.bad)} bad, {time.monotonic() - begin:.0f} s"
+                    print(f"fuzz: {pace}", file=sys.stderr, flush=True)
+        finally:
+            for worker, _ in spare:
+                worker.stop()
+    return found
+
+
+def _require_robots(worker: _Worker, folder: Path, files: Sequence[Path], texts: Sequence[str]) -> None:
+    for file, text in zip(files, texts, strict=True):
+        path = folder / f"case{file.suffix}"
+        path.write_text(text, encoding="utf-8")
+        result, *_ = worker.read(str(path))
+        if result != "robot":
+            raise ValueError(f"fuzz: {file}: expected the file of a robot, got {result}")
