@@ -546,7 +546,11 @@ OPTIONS: Table = {
 FUNCTION_REMEDIES: dict[str, dict[str, str]] = {
     "load": {
         **dict.fromkeys(
-            ("package_dirs", "package_dir", "mesh_dir", "meshes", "mesh_folder", "search_paths", "package_path"),
+            ("package_dir", "search_paths", "package_path", "package_paths"),
+            "use package_dirs, for the models and files that a robot's file names",
+        ),
+        **dict.fromkeys(
+            ("mesh_dir", "meshes", "mesh_folder"),
             "meshes are read later: Robot.plot(meshes=...) and Robot.with_collision_hulls accept their folders",
         ),
         **dict.fromkeys(

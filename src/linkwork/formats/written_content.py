@@ -62,7 +62,7 @@ def report_attachments(log: WritingLog, tree: Tree, written: Collection[str] = (
 
     ``written`` names the kinds that are in the file or in one beside it, and constraints by their names.
     """
-    beside = "loops= writes a file for it beside this one"
+    beside = "loops= writes a file for it beside this one" if log.format == "URDF" else None
     kinds: dict[str, Sequence[Any]] = {
         "points": tree.points,
         "directions": tree.directions,
@@ -88,7 +88,8 @@ def simple_geometries(log: WritingLog, element: str, geometries: Sequence[Geomet
             continue
         log.changed(element, f"a compound is written as {len(geometry.shape.parts)} shapes")
         for part in geometry.shape.parts:
-            yield Geometry(part.shape, geometry.origin @ part.origin, part.name, geometry.material)
+            origin = geometry.origin @ part.origin
+            yield Geometry(part.shape, origin, part.name, geometry.material, geometry.friction)
 
 
 class MeshFolder:

@@ -63,7 +63,11 @@ def test_files_outside_of_the_folder_are_not_opened(tmp_path):
             lw.load(written(folder, "main.xml", f"<mujoco>{text}</mujoco>"))
         assert {issue.code for issue in caught.value.issues} == {"PATH_ESCAPE"}, text
         assert caught.value.line == 1 and "package_dirs=" in str(caught.value.hint)
-    for roots in ([outside.parent], {"any": str(outside.parent)}):
+    with pytest.raises(ValueError, match=r"load: package_dirs: .*nosuch' is not a folder"):
+        lw.load(folder / "main.xml", package_dirs=str(outside.parent / "nosuch"))
+    with pytest.raises(ModelError, match="PATH_ESCAPE"):  # the folder's path is one string, not a list of letters
+        lw.load(written(folder, "main.xml", f"<mujoco>{texts[0]}</mujoco>"), package_dirs=str(folder))
+    for roots in (str(outside.parent), [outside.parent], {"any": str(outside.parent)}):
         assert lw.load(written(folder, "main.xml", f"<mujoco>{texts[0]}</mujoco>"), package_dirs=roots).frames == (
             "world",
             "rod",

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Mapping, Sequence
 from typing import Any
 
+from linkwork._util.file_search import FileSearch, Folders, read_folders
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.file_reading import path_text, read_start, require_path
 from linkwork.formats.mjcf.actuators import read_actuators
@@ -39,23 +39,24 @@ def read_mjcf(
     *,
     strict: bool = False,
     floating_base: bool | None = None,
-    package_dirs: Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]] | None = None,
+    package_dirs: Folders | None = None,
 ) -> Description:
     """Return the description of an MJCF file.
 
     ``floating_base`` is None for a base that moves as the file says, True to free a base that is welded to the world,
     and False to fix a base that is free.  Files that the model includes or uses may also be in ``package_dirs``.
 
-    Raises ModelError: PATH_ESCAPE, TOO_LARGE, COMPILER (MuJoCo's message), the errors of XML and of values.
+    Raises ModelError: PATH_ESCAPE, TOO_LARGE, COMPILER (MuJoCo's message), the errors of XML and of values; ValueError
+    for ``package_dirs`` that are not folders.
     """
     require_path(path)
+    further = FileSearch(()) if package_dirs is None else read_folders("load: package_dirs", package_dirs)
     file, findings = path_text(path), Findings(strict=strict)
     if not read_start(path, 1 << 12).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         message = "expected MJCF, which is XML; linkwork does not open MuJoCo's binary models"
         hint = "robot = Robot.from_mujoco(mujoco.MjModel.from_binary_path(path)), for a file that you trust"
         raise ModelError(Issue("WRONG_FORMAT", message, Location(file), hint))
-    roots = [*(package_dirs.values() if isinstance(package_dirs, Mapping) else package_dirs or ())]
-    files = check_files(path, [path_text(root) for root in roots], findings)
+    files = check_files(path, further.allowed, findings)
     model, warnings = _compiled(file, files)
     source = CompiledModel(model, file, files.lines, files.displaced)
     source.issues += [Issue("IGNORED", f"MuJoCo: {text}", Location(file)) for text in warnings]

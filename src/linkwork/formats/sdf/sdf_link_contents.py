@@ -8,7 +8,19 @@ from linkwork.formats.tree_description import Names
 from linkwork.formats.written_content import MeshFolder, WritingLog, report_shape, simple_geometries
 from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model.description import LinkDescription
-from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Geometry, Mesh, Polytope, Shape, Sphere
+from linkwork.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    HalfSpace,
+    Mesh,
+    Polytope,
+    Shape,
+    Sphere,
+)
 from linkwork.spatial import Pose, Quaternion
 
 __all__ = ["LinkContents", "add_pose"]
@@ -46,11 +58,15 @@ class LinkContents:
         if shape is None:
             report_shape(self.log, element, geometry)
             return
-        if geometry.friction is not None:
-            self.log.lost(element, "the friction of shapes is not written")
+        if geometry.friction is not None and tag == "visual":
+            self.log.lost(element, "the friction of visual shapes is not written")
         node = link.add(tag, name=names.new(geometry.name or tag))
         add_pose(node, geometry.origin)
         node.add("geometry").children.append(shape)
+        if geometry.friction is not None and tag == "collision":
+            coefficients = node.add("surface").add("friction").add("ode")
+            for key in ("mu", "mu2"):
+                coefficients.add(key, number_text(geometry.friction))
         material = geometry.material
         if material is None:
             return
@@ -80,11 +96,13 @@ class LinkContents:
                 sizes = {"uri": shape.uri}
                 if shape.scale != (1.0, 1.0, 1.0):
                     sizes["scale"] = number_list_text(shape.scale)
+            case HalfSpace():
+                sizes = {"normal": "0 0 1", "size": "1 1"}  # the size is that of the drawn part
             case Polytope() if self.meshes is not None:
                 sizes = {"uri": self.meshes.add(link, shape)}
             case _:
                 return None
-        tag = "mesh" if isinstance(shape, Polytope) else type(shape).__name__.lower()
+        tag = {Polytope: "mesh", HalfSpace: "plane"}.get(type(shape), type(shape).__name__.lower())
         return Node(tag, children=[Node(key, text=value) for key, value in sizes.items()])
 
 

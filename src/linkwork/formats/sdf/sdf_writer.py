@@ -14,7 +14,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linkwork._util.messages import listed, quoted
+from linkwork._util.messages import listed
 from linkwork.constraints import LoopJoint
 from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
 from linkwork.formats.simple_joints import chain_of, split_joint
@@ -135,6 +135,7 @@ class _Writer:
         links: dict[str, str] = {}
         joints: dict[str, str] = {}
         marks: dict[str, str] = {}
+        renamed: dict[str, str] = {}  # new names by element
         loops = [one.name for one in self.tree.constraints if isinstance(one, LoopJoint)]
         for kind, own, result in (
             ("link", [link.name for link in (*self.described.links, *self.links)], links),
@@ -147,8 +148,10 @@ class _Writer:
                     allowed = f"{kind}{allowed}"
                 result[name] = name if kind == "link" and name == "world" else names.new(allowed)
                 if result[name] != name and name != _BASE:
-                    message = f"the name is written as {quoted(result[name])}: names in SDF are different, without '::'"
-                    self.log.lost(f"{kind}[{name}]", message)
+                    renamed[f"{kind}[{name}]"] = result[name]
+        message = f"SDF allows each name once, without '::': written as {listed(renamed.values())}"
+        for element in renamed:
+            self.log.lost(element, message)
         return links, joints, marks
 
     # -- links

@@ -14,7 +14,7 @@ from linkwork import robots
 from linkwork._util.file_search import Folders
 from linkwork._util.unknown_options import option_hint
 from linkwork._util.user_frames import levels_up
-from linkwork.errors import ModelWarning, UnknownNameError
+from linkwork.errors import Findings, ModelWarning, UnknownNameError
 from linkwork.formats import Format, registry
 from linkwork.formats.file_reading import path_text
 from linkwork.formats.xacro_files import XacroArguments, expanded_xacro
@@ -159,9 +159,19 @@ def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Fo
 
 def _expanded(path: Any, options: Options, chosen: Format | None) -> Description:
     """Return the description of the URDF or SDF text to which a xacro file expands."""
+    text, issues = expanded_xacro(path, options.arguments, options.package_dirs)
+    findings = Findings(strict=options.strict)
+    for issue in issues:
+        findings.warn(issue)
+    findings.raise_errors()
+    description = _described(text, path, options, chosen)
+    return replace(description, warnings=(*findings.warnings, *description.warnings))
+
+
+def _described(text: str, path: Any, options: Options, chosen: Format | None) -> Description:
+    """Return the description of the text to which the xacro file at ``path`` expands."""
     from linkwork.formats import parse_urdf
 
-    text = expanded_xacro(path, options.arguments, options.package_dirs)
     found = registry.format_of_text(text)
     if chosen is not None and chosen != found:
         expanded = "a text of no known format" if found is None else found.title
