@@ -8,7 +8,7 @@ from typing import Any
 
 from linkwork._util.messages import letters, listed, quoted
 from linkwork.errors import Findings, Issue, Location
-from linkwork.formats.tree_description import Names
+from linkwork.formats.unique_names import Names
 from linkwork.formats.xml_text import number_list_text
 from linkwork.model.tree import Report, Tree
 from linkwork.shapes import Compound, Geometry, Mesh, Polytope
@@ -99,7 +99,7 @@ class MeshFolder:
         self.folder = os.path.realpath(folder)
         self.beside = os.path.dirname(os.path.realpath(file))
         self.texts: dict[str, str] = {}  # of files by path
-        self._names = Names(())
+        self._names = Names()
         self._known: dict[Polytope, str] = {}
 
     def add(self, link: str, shape: Polytope) -> str:

@@ -7,27 +7,14 @@ from typing import Any
 
 from linkwork._util.messages import listed, printable, quoted
 from linkwork.errors import Issue, Location
+from linkwork.formats.unique_names import Names
 from linkwork.spatial import Pose, Rotation, Vec3
 
-__all__ = ["WORLD_LINK", "CompiledModel", "Names", "pose_of"]
+__all__ = ["WORLD_LINK", "CompiledModel", "pose_of"]
 
 WORLD_LINK = "world"  # name of body 0 of every model
 
 Lines = Mapping[tuple[str, str], Location]  # of named elements, by tag and name
-
-
-class Names:
-    """Unique names of one kind of things: those of the file first, then invented ones."""
-
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self.taken = set(taken)
-
-    def new(self, name: str) -> str:
-        """Return the name, followed by "_" as often as necessary to make it new."""
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
-        return name
 
 
 class CompiledModel:
@@ -61,7 +48,7 @@ class CompiledModel:
         """Return the names of all objects of a kind, such as "body", made unique."""
         given = [self.name_in_model(kind, i) for i in range(count)]
         names = Names(given)
-        return [name or names.new(f"{kind}{i}") for i, name in enumerate(given)]
+        return [name or names.underscored(f"{kind}{i}") for i, name in enumerate(given)]
 
     def name_in_model(self, kind: str, i: int) -> str:
         """Return the name of an object in the model, or "" if it has none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkwork._util.messages import quoted
 from linkwork.formats.fewest_digits import inertial_values
-from linkwork.formats.tree_description import Names
+from linkwork.formats.unique_names import Names
 from linkwork.formats.written_content import MeshFolder, WritingLog, report_shape, simple_geometries
 from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model.description import LinkDescription
@@ -37,7 +37,7 @@ class LinkContents:
         """Add a link's inertia and shapes to its element."""
         self._inertia(node, link)  # also of a link without mass: by default SDF gives it 1 kg
         for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
-            element, names = f"link[{link.name}]/{tag}", Names([])
+            element, names = f"link[{link.name}]/{tag}", Names()
             for geometry in simple_geometries(self.log, element, shapes):
                 self._geometry(node, tag, element, link.name, geometry, names)
 

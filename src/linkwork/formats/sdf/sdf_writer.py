@@ -18,7 +18,8 @@ from linkwork._util.messages import listed
 from linkwork.constraints import LoopJoint
 from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
 from linkwork.formats.simple_joints import chain_of, split_joint
-from linkwork.formats.tree_description import Names, describe, relative_pose
+from linkwork.formats.tree_description import describe, relative_pose
+from linkwork.formats.unique_names import Names
 from linkwork.formats.written_content import (
     MeshFolder,
     WritingLog,
@@ -131,7 +132,7 @@ class _Writer:
 
         Those that SDF reserves are changed.
         """
-        names = Names([])
+        names = Names()
         links: dict[str, str] = {}
         joints: dict[str, str] = {}
         marks: dict[str, str] = {}
