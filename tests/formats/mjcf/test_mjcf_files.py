@@ -4,11 +4,13 @@ import os
 import struct
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 import linkwork as lw
 from linkwork.errors import ModelError
+from linkwork.simulation import sensors_of_mujoco
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
 
@@ -185,3 +187,10 @@ print(len(robot.report.warnings))
 """
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert run.stderr == "" and os.listdir(tmp_path) == ["model.xml"]
+
+
+def test_models_without_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    for call in (lw.Robot.from_mujoco, sensors_of_mujoco, partial(lw.formats.MujocoCoordinates, lw.load("arm6"))):
+        with pytest.raises(ImportError, match=r'need the package mujoco: pip install "linkwork\[mujoco\]"'):
+            call(None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from linkwork._util.messages import listed, printable, quoted
@@ -10,11 +11,20 @@ from linkwork.errors import Issue, Location
 from linkwork.formats.unique_names import Names
 from linkwork.spatial import Pose, Rotation, Vec3
 
-__all__ = ["WORLD_LINK", "CompiledModel", "pose_of"]
+__all__ = ["WORLD_LINK", "CompiledModel", "imported_mujoco", "pose_of"]
 
 WORLD_LINK = "world"  # name of body 0 of every model
 
 Lines = Mapping[tuple[str, str], Location]  # of named elements, by tag and name
+
+
+def imported_mujoco(caller: str) -> Any:
+    """Return the module mujoco.  Raises ImportError, with the command that installs it."""
+    try:
+        return import_module("mujoco")
+    except ImportError:
+        message = f'{caller}: models of MuJoCo need the package mujoco: pip install "linkwork[mujoco]"'
+        raise ImportError(message, name="mujoco") from None
 
 
 class CompiledModel:

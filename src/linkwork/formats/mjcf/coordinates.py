@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork.formats.mjcf.compiled_model import CompiledModel
+from linkwork.formats.mjcf.compiled_model import CompiledModel, imported_mujoco
 from linkwork.joints import Floating
 from linkwork.model.tree import Tree
 from linkwork.spatial.arguments import checked_array
@@ -51,8 +51,7 @@ class MujocoCoordinates:
     """
 
     def __init__(self, robot: Any, model: Any) -> None:
-        import mujoco
-
+        mujoco = imported_mujoco("MujocoCoordinates")
         if not isinstance(model, mujoco.MjModel):
             raise TypeError(f"MujocoCoordinates: model: expected a mujoco.MjModel, got {type(model).__name__}")
         tree: Tree = robot if isinstance(robot, Tree) else robot.tree

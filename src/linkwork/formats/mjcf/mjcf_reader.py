@@ -17,7 +17,7 @@ from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.file_reading import path_text, read_start, require_path
 from linkwork.formats.mjcf.actuators import read_actuators
 from linkwork.formats.mjcf.bodies_and_joints import read_structure, sites_as_frames
-from linkwork.formats.mjcf.compiled_model import CompiledModel
+from linkwork.formats.mjcf.compiled_model import CompiledModel, imported_mujoco
 from linkwork.formats.mjcf.contact_pairs import read_pairs
 from linkwork.formats.mjcf.equalities import read_equalities
 from linkwork.formats.mjcf.further_content import report_further_content
@@ -66,10 +66,9 @@ def read_mjcf(
 def describe_model(model: Any, *, floating_base: bool | None = None) -> Description:
     """Return the description of a compiled model (`mujoco.MjModel`), or of a specification (`mujoco.MjSpec`).
 
-    Raises TypeError for anything else, and ModelError.
+    Raises TypeError for anything else, ImportError without the package mujoco, and ModelError.
     """
-    import mujoco
-
+    mujoco = imported_mujoco("from_mujoco")
     if isinstance(model, mujoco.MjSpec):
         model, problem = _compiled_spec(model)
         if problem:
