@@ -193,10 +193,13 @@ def _options_of(chosen: Format, options: Options) -> dict[str, Any]:
         if field.name in _OF_EVERY_FORMAT or not takers or field.name in chosen.options:
             continue
         if getattr(options, field.name) != field.default:
-            raise TypeError(f"load: {field.name}: {chosen.title} does not take this option; formats that do: {takers}")
+            hint = f"; {_MESHES}" if field.name == "package_dirs" else ""
+            message = f"load: {field.name}: {chosen.title} does not take this option; formats that do: {takers}"
+            raise TypeError(message + hint)
     return {name: getattr(options, name) for name in chosen.options}
 
 
+_MESHES = "meshes are read later: Robot.plot(meshes=...) and Robot.with_collision_hulls accept their folders"
 _OF_EVERY_FORMAT = ("floating_base", "gravity", "strict", "loops", "xacro", "arguments")
 """Options that apply to files of every format; a reader may take them besides."""
 
