@@ -7,10 +7,11 @@ from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, placed
 from linkwork.formats.written_content import report_shape, simple_geometries
 from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model.body import Frame
-from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, HalfSpace, Polytope, Shape, Sphere
+from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, HalfSpace, Mesh, Polytope, Shape, Sphere
 
 __all__ = ["add_shapes"]
 
+_HULLS = "Robot.with_collision_hulls replaces those for collisions by convex hulls, which are written"
 _FURTHER_FRICTION = (0.005, 0.0001)  # of torsion [m] and rolling [m]: MuJoCo's defaults
 _VISUAL, _COLLISION = "1", "3"  # groups of geoms; MuJoCo's viewer shows groups 0 to 2
 
@@ -21,6 +22,9 @@ def add_shapes(document: MjcfDocument, link: Frame, node: Node) -> None:
         element = f"link[{link.name}]/{'visual' if group == _VISUAL else 'collision'}"
         for geometry in simple_geometries(document.log, element, geometries):
             attributes = _shape(document, geometry.shape)
+            if isinstance(geometry.shape, Mesh):
+                document.log.lost(element, "shapes from mesh files are not written", _HULLS)
+                continue
             if attributes is None:
                 report_shape(document.log, element, geometry)
                 continue
