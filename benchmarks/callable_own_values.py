@@ -52,6 +52,7 @@ _ROWS = ("q", "v", "a", "tau")  # what `measured` gives
 
 OWN_VALUES: dict[str, Any] = {
     **dict.fromkeys(("path.name", "loops.name"), "fourbar"),
+    "Robot.compare_with_library.library": "pinocchio",
     "Robot.without_constraints.*names": [],
     "spline.q": lambda _: [[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]],
     "Robot.spline.q": lambda _: [[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]],

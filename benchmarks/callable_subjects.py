@@ -88,6 +88,7 @@ _RESULTS = {
         "LoopJoint",
         "SensorInput",
     ),
+    *("RobotDifference", "ComparedQuantity", "ModelFinding"),
     *("CartesianPath", "TimedPath", "Command", "LQRController", "TVLQRController", "ServoForces", "CostSoFar"),
     *(
         "DecisionVariable",

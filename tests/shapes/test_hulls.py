@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -43,6 +45,31 @@ def test_hulls_are_those_of_scipy() -> None:
     assert len(thin.vertices) == 8 and thin.volume == pytest.approx(2.16e-6)
     repeated = Polytope([*Box((1, 1, 1)).support(WAYS)] * 3)
     assert repeated == Polytope(Box((1, 1, 1)).support(WAYS)) and hash(repeated) and "8 vertices" in repr(repeated)
+
+
+def test_hulls_of_nearly_plane_points_are_closed_and_leave_no_point_out() -> None:
+    around = np.linspace(0.0, 2.0 * np.pi, 90, endpoint=False)
+    rings = [np.stack([np.cos(around), np.sin(around), np.full(90, z)], axis=1) for z in np.linspace(0.0, 1.0, 12)]
+    tube = np.concatenate(rings)
+    cases = [tube @ TURN, *(RNG.integers(-2, 3, (150, 3)) + 10.0**-k * RNG.normal(size=(150, 3)) for k in range(9, 17))]
+    for points in cases:
+        hull = Polytope(points)
+        corners, triangles = np.array(hull.vertices), np.array(hull.triangles)
+        edges = {(t[k], t[k - 2]) for t in hull.triangles for k in range(3)}
+        assert len(edges) == 3 * len(triangles) and edges == {(b, a) for a, b in edges}
+        assert len(triangles) == 2 * len(corners) - 4
+        normals, offsets = hull.planes
+        assert (points @ normals.T - offsets).max() <= 2e-13 * np.ptp(points)
+    assert len(Polytope(cases[0]).vertices) == 180 and Polytope(tube).vertices == Polytope(tube[::-1]).vertices[::-1]
+
+
+def test_copies_of_a_polytope_equal_it_before_and_after_its_corners_are_asked_for() -> None:
+    first, second = Polytope(grid(50, TURN)), Polytope(grid(70, TURN))
+    bounds = first.bounding_sphere, first.origin_radius
+    for copied in (pickle.loads(pickle.dumps(first)), copy.deepcopy(first), copy.copy(first)):
+        assert copied == first and copied.triangles == first.triangles and hash(copied) == hash(first)
+        assert (copied.bounding_sphere, copied.origin_radius) == bounds == (first.bounding_sphere, first.origin_radius)
+    assert {*second.vertices} == {*first.vertices} and not hasattr(first, "corners")
 
 
 @pytest.mark.slow(every=3)

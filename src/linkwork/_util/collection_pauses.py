@@ -15,6 +15,7 @@ __all__ = ["is_any_paused", "without_collections"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_MANY = 200_000  # new objects, from which on a collection takes longer than 10 ms
 _pauses: dict[object, int] = {}  # for each call that pauses the collector, its thread
 
 
@@ -53,8 +54,11 @@ def without_collections(function: Callable[P, T]) -> Callable[P, T]:
 def _count_as_old() -> None:
     """Move all objects to the oldest generation, without a visit to each.
 
-    Otherwise the first collection after a pause would visit all objects of a trace, and the next one again.
+    Otherwise the first collection after a pause would visit all objects of a trace, and the next one again.  Only a
+    pause with many new objects gains by it, as the count of frozen objects takes a time in proportion to them.
     """
+    if gc.get_count()[0] < _MANY:
+        return
     if hasattr(gc, "freeze") and gc.get_freeze_count() == 0:  # objects that a user has frozen stay so
         try:
             gc.freeze()

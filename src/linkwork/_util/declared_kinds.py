@@ -147,6 +147,8 @@ def _fits_items(origin: Any, parts: tuple[Any, ...], value: Any) -> bool:
         return origin is collections.abc.Iterable
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return False
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not np.isnan(value).any():
+        value = value[:1]  # the other items are alike
     return not parts or all(fits(parts[0], item) for item in value)
 
 

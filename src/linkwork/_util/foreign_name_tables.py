@@ -355,6 +355,7 @@ OPTIONS: Table = {
         *("q0", "x0", "initial_guess", "initialguess", "initial_configuration", "seed_state", "q_guess", "q_seed"),
         *("qinit", "q_start", "start", "guess", "currentPositions", "seed", "warm_start", "init"),
     ),
+    "package_dirs": ("package_dir", "search_paths", "package_path", "package_map", "search_path"),
     "nearest_to": ("closest_to", "reference_configuration"),
     "posture": ("restPoses", "rest_poses", "q_rest", "q_nominal", "nominal", "rest"),
     "start": ("q0", "q_start", "qstart", "start_state", "x0", "initial", "q_init", "initial_state"),
@@ -545,10 +546,6 @@ OPTIONS: Table = {
 
 FUNCTION_REMEDIES: dict[str, dict[str, str]] = {
     "load": {
-        **dict.fromkeys(
-            ("package_dir", "search_paths", "package_path", "package_paths"),
-            "use package_dirs, for the models and files that a robot's file names",
-        ),
         **dict.fromkeys(
             ("mesh_dir", "meshes", "mesh_folder"),
             "meshes are read later: Robot.plot(meshes=...) and Robot.with_collision_hulls accept their folders",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork.shapes.hull_start import require_volume
 from linkwork.shapes.mass_properties import Moments, of_polytope_grown, of_triangles
 from linkwork.shapes.quickhull import hull_triangles
 from linkwork.shapes.shape import Shape
@@ -43,19 +44,29 @@ class Polytope(Shape):
     vertices: tuple[tuple[float, float, float], ...]
     overestimate: float = field(default=0.0, compare=False)
     triangles: tuple[tuple[int, int, int], ...] = field(init=False, compare=False)
+    _given: np.ndarray = field(init=False, compare=False)  # different points, of which the corners are some
 
     def __post_init__(self) -> None:
         array = read_points(self.vertices, "polytope: vertices")
-        points = array[np.sort(np.unique(array, axis=0, return_index=True)[1])]
+        points = _different(array)
         try:
-            result = hull_triangles(points)
+            require_volume(points)
         except ValueError as error:
             condition = "less than 1e100 m apart" if str(error) != "flat" else "that are not in one plane"
             expected = "at least four points" if len(array) < 4 else f"points {condition}"
             raise ValueError(f"polytope: vertices: expected {expected}, got {len(array)} points") from None
-        corners, triangles = np.unique(result, return_inverse=True)
-        object.__setattr__(self, "vertices", tuple(tuple(row) for row in points[corners].tolist()))
+        points.setflags(write=False)
+        object.__setattr__(self, "_given", points)
+        object.__delattr__(self, "vertices")  # until they are asked for: the hull takes most of the time
+
+    def __getattr__(self, name: str) -> Any:  # called for fields that are not set yet
+        if name not in ("vertices", "triangles"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        points = self._given
+        corners, triangles = np.unique(hull_triangles(points), return_inverse=True)
         object.__setattr__(self, "triangles", tuple(tuple(t) for t in triangles.reshape(-1, 3).tolist()))
+        object.__setattr__(self, "vertices", tuple(tuple(row) for row in points[corners].tolist()))
+        return getattr(self, name)
 
     def __repr__(self) -> str:
         return f"<Polytope: {len(self.vertices)} vertices>"
@@ -87,7 +98,7 @@ class Polytope(Shape):
 
     @property
     def origin_radius(self) -> float:
-        return float(np.linalg.norm(np.array(self.vertices), axis=1).max())
+        return float(np.linalg.norm(self._given, axis=1).max())
 
     @property
     def volume(self) -> float:
@@ -102,7 +113,7 @@ class Polytope(Shape):
 
     @property
     def bounding_sphere(self) -> tuple[Vec3, float]:
-        center, radius = smallest_sphere(np.array(self.vertices))
+        center, radius = smallest_sphere(self._given)  # that of the corners: no other point is farther
         return Vec3.of(center.tolist()), radius
 
     def _support(self, units: np.ndarray) -> np.ndarray:
@@ -118,6 +129,17 @@ class Polytope(Shape):
 
     def _grown(self, radius: float) -> Moments:
         return of_polytope_grown(np.array(self.vertices), np.array(self.triangles), radius)
+
+
+def _different(points: np.ndarray) -> np.ndarray:
+    """Return the first of each group of equal points (n, 3), in the given order."""
+    if not len(points):
+        return points
+    order = np.lexsort(points.T)
+    ordered = points[order]
+    first = np.ones(len(points), bool)
+    first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    return np.asarray(points[np.sort(order[first])])
 
 
 def read_points(value: Any, name: str) -> np.ndarray:

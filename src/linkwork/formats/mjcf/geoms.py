@@ -71,6 +71,7 @@ class _Reader:
         self.in_pairs = {*array("pair_geom1"), *array("pair_geom2")}
         self.without_shape: list[str] = []
         self.hulls: dict[int, Polytope | None] = {}
+        self.hull_of: dict[bytes, Polytope | None] = {}  # by points: several meshes can have the same
         self.shapes: dict[int, Shape | None] = {}
 
     def collides(self, i: int) -> bool:
@@ -156,10 +157,14 @@ class _Reader:
     def hull(self, k: int) -> Polytope | None:
         """Return the convex hull of mesh k, or None for a mesh without volume."""
         if k not in self.hulls:
-            try:
-                self.hulls[k] = Polytope(self.hull_points(k))  # type: ignore[arg-type]
-            except ValueError:
-                self.hulls[k] = None
+            points = self.hull_points(k)
+            content = points.tobytes()
+            if content not in self.hull_of:
+                try:
+                    self.hull_of[content] = Polytope(points)  # type: ignore[arg-type]
+                except ValueError:
+                    self.hull_of[content] = None
+            self.hulls[k] = self.hull_of[content]
         return self.hulls[k]
 
     def hull_points(self, k: int) -> np.ndarray:
