@@ -185,7 +185,7 @@ def load(
     (`Robot.with_couplings`), without coordinates in q and v.  ``"free"`` leaves them free and stores the relation in
     ``joint.mimic``.  ``"ignore"`` does not read it.
 
-    ``continuous`` and ``inertia`` are for URDF.  ``continuous`` is the configuration of a continuous joint: its
+    ``continuous`` and ``inertia`` are for URDF and SDF.  ``continuous`` is the configuration of a continuous joint: its
     ``"angle"``, or ``"sincos"``, two coordinates (sin, cos).  ``inertia="nearest"`` replaces physically impossible
     rotational inertias by the nearest possible ones, if these are close enough, instead of raising an error like
     ``"given"``.  ``inertia="ignore"`` ignores all inertias, for kinematics only.  The page on robot files describes all
@@ -195,12 +195,13 @@ def load(
     wheels and further constraints (`Robot.loops_document` writes one).  YAML needs PyYAML:
     ``pip install "linkwork[yaml]"``.  The loops of built-in robots are loaded automatically.
 
-    ``package_dirs`` are folders that contain packages, or a dict of the folder of each package: files that a robot's
-    file names as ``package://arm/hand.sdf`` or ``model://hand`` are searched there.
+    ``package_dirs`` are folders that contain packages, or a dict of the folder of each package: files that an SDF,
+    USD, MJCF or xacro file names, such as ``package://arm/hand.sdf`` or ``model://hand``, may be there.
 
     ``xacro`` expands a xacro file to URDF or SDF first, with the package xacro (``pip install "linkwork[xacro]"``).
     ``arguments`` are the values of its arguments, strings, numbers or bools by name.  A xacro file is a program, which
     can run code and open any file: expand only files that you trust.
+
     ``model`` is the name of one model of an SDF file; by default all models are loaded, with their names before the
     names of their links and joints ("arm::hand") if there are several.
 

@@ -74,3 +74,20 @@ def test_the_formats_that_are_written(linkwork, tmp_path):
             groups = {one["group"] for one in data["verified"]["differences"]}
             assert groups.isdisjoint({"inertias", "poses", "dynamics", "names"}), ran.out
             assert ran.code == (1 if groups else 0) and (suffix != ".json" or not groups)
+
+
+def test_the_written_file_is_read_with_the_options_that_it_needs(linkwork, tmp_path):
+    for number, (name, suffix, options) in enumerate(
+        (
+            ("arm7", ".json", ("--floating-base",)),
+            ("arm7", ".urdf", ("--floating-base",)),
+            ("arm7_gripper", ".urdf", ("--mimic", "coupled")),
+            ("double_pendulum", ".urdf", ("--continuous", "sincos")),
+            ("double_pendulum", ".sdf", ("--inertia", "ignore")),
+        )
+    ):
+        ran = linkwork("convert", name, str(tmp_path / f"{number}{suffix}"), "--verify", *options)
+        assert ran.code == 0, ran.out + ran.err
+        assert "linkwork: warning" not in ran.err  # what has another form is a note
+    world = tmp_path / "room.world"
+    assert linkwork("convert", "arm6", str(world)).code == 0 and "<world name=" in world.read_text()

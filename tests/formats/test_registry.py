@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,10 +13,12 @@ import pytest
 
 import linkwork as lw
 from helpers.row_format import ROWS, read_rows
+from linkwork.cli.commands.convert import WRITERS
 from linkwork.errors import ModelError, UnknownNameError
 from linkwork.formats import registry
 from urdf_texts import link, robot
 
+PAGE = Path(__file__).parents[2] / "docs" / "robot_files.md"
 URDF = robot(link("a"))
 ROW_TEXT = "rows\nupper 0.5 2\nlower 0.25 1"
 
@@ -39,6 +42,22 @@ def test_every_entry_names_a_reader_that_takes_its_options() -> None:
         assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in one.suffixes)
         assert bool(one.package) == bool(one.extra)
     assert len({one.name for one in registry.FORMATS}) == len(registry.FORMATS)
+
+
+def test_the_table_of_the_page_is_that_of_the_formats() -> None:
+    header = "| format | `format=` | suffixes | extra to install | written by | what is read |\n"
+    lines = PAGE.read_text(encoding="utf-8").partition(header)[2].partition("\n\n")[0].splitlines()[1:]
+    table = {cells[1]: cells for cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)}
+    assert [*table] == [f"`{one.name}`" for one in registry.FORMATS]
+    for one in registry.FORMATS:
+        _, _, suffixes, extra, method, page = table[f"`{one.name}`"]
+        assert re.findall(r"`([^`]+)`", suffixes) == [*one.suffixes], one.name
+        assert ("or by its content" in suffixes) == bool(one.roots or one.starts), one.name
+        assert extra == (f"`{one.extra}`" if one.extra else ""), one.name
+        methods = {WRITERS[suffix] for suffix in one.suffixes if suffix in WRITERS}
+        assert method == (f"`{methods.pop()}`" if methods else "") and not methods, one.name
+        target = re.search(r"\]\((\w+\.md)", page)
+        assert page == "this page" or (target is not None and (PAGE.parent / target[1]).is_file()), one.name
 
 
 @pytest.mark.usefixtures("rows")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import linkwork as lw
-from linkwork.errors import ModelError
+from linkwork.errors import ModelError, ModelWarning
 from linkwork.formats.xacro_files import xacro_arguments
 
 pytest.importorskip("xacro", reason="needs xacro")
@@ -71,7 +71,8 @@ def test_arguments_and_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert error.code == "XACRO" and "package 'arm_pkg' was not found" in error.message
     assert "package_dirs" in str(error.hint) and error.file == str(path)
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path))
-    assert lw.load(path, xacro=True, floating_base=True).nv == 6
+    with pytest.warns(ModelWarning, match="the file does not use the argument 'prefxi'"):
+        assert lw.load(path, xacro=True, floating_base=True, arguments={"prefxi": "left_", "mass": 2}).nv == 6
 
 
 def test_a_file_without_macros_is_read_as_it_is(tmp_path: Path) -> None:

@@ -78,6 +78,10 @@ def test_a_commit_is_that_of_one_call(descriptions: Path) -> None:
 def test_unknown_names_and_formats() -> None:
     with pytest.raises(UnknownNameError, match="no description named 'arm_descripton'; did you mean 'arm_description'"):
         lw.load_description("arm_descripton")
+    with pytest.raises(UnknownNameError, match="there are 'arm_description', 'arm_mj_description'"):
+        lw.load_description("arm")
+    with pytest.raises(UnknownNameError, match="no format named 'usd'; there are 'mjcf', 'urdf'"):
+        lw.load_description("arm_description", format="usd")
     for name in ("_cache", "os", "../arm_description", "arm_description.x"):
         with pytest.raises(UnknownNameError):
             lw.load_description(name)

@@ -87,10 +87,11 @@ class FileSearch:
     def allows(self, path: str) -> bool:
         """Return True if a path is inside one of the allowed folders when all symbolic links are resolved."""
         real = os.path.realpath(path)
-        return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self._roots)
+        return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.allowed)
 
     @cached_property
-    def _roots(self) -> tuple[str, ...]:
+    def allowed(self) -> tuple[str, ...]:
+        """The real paths of all folders in which files may be."""
         paths = (*self.folders, *(folder for _, folder in self.packages))
         return tuple(dict.fromkeys(os.path.realpath(path) for path in paths))
 

@@ -658,7 +658,11 @@ FEATURES: Table = {
 REMEDIES: dict[str, str] = {
     **dict.fromkeys(
         ("from_mjcf", "load_mjcf", "MJCF", "from_sdf", "load_sdf", "from_usd", "load_usd", "MjModel", "loadSDF"),
-        "linkwork reads URDF only: convert the file to URDF, or build the robot with Robot.build",
+        "linkwork.load reads URDF, MJCF, SDF, USD and JSON files, and Robot.from_mujoco models of MuJoCo",
+    ),
+    **dict.fromkeys(
+        ("to_usd", "to_json", "to_xml", "export", "export_urdf", "write", "write_urdf", "dump", "to_file"),
+        "Robot.save, Robot.to_urdf, Robot.to_mjcf and Robot.to_sdf write files",
     ),
     **dict.fromkeys(
         ("show", "view", "visualize", "render", "plotly", "display", "draw", "viewer", "Visualizer"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,8 +17,9 @@ import numpy as np
 from linkwork._util.file_access import kind_of_file, opened_regular, replaced
 from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
 from linkwork.cli.output import Terminal, escaped, label, quantity
-from linkwork.errors import Issue, ModelError, UnknownNameError
+from linkwork.errors import NOTED, Issue, ModelError, UnknownNameError
 from linkwork.geometry.scene import Scene
+from linkwork.model.body import WORLD
 from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry
 from linkwork.robot import Robot, load
 from linkwork.robot_table import ROBOT
@@ -35,9 +36,11 @@ __all__ = [
     "add_robot",
     "check_files",
     "configuration_of",
+    "floats",
     "from_zero",
     "issue_text",
     "load_robot",
+    "log_issues",
     "named_values",
     "number_from",
     "number_of",
@@ -58,7 +61,12 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name a robot, and the options with which `linkwork.load` reads it."""
     parser.add_argument("file", metavar="FILE", help="a robot file, or the name of a built-in robot (see `robots`)")
     parser.add_argument("--format", metavar="NAME", help="the file's format (default: by its suffix or content)")
-    parser.add_argument("--floating-base", action="store_true", default=None, help="free the root link")
+    parser.add_argument(
+        "--floating-base",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="free the base, or fix it (default: as the file says)",
+    )
     parser.add_argument("--strict", action="store_true", help="report repairable problems as errors")
     parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
     parser.add_argument("--loops", metavar="FILE", help="a JSON or YAML file that closes the robot's loops")
@@ -68,7 +76,12 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--argument", metavar="NAME=VALUE", action="append", type=_pair, help="the value of an argument of a xacro file"
     )
-    parser.add_argument("--package-dirs", metavar="FOLDER", nargs="+", help="folders of packages that the file names")
+    parser.add_argument(
+        "--package-dirs",
+        metavar="FOLDER",
+        nargs="+",
+        help="folders with the files of packages and models that the file names",
+    )
     parser.add_argument("--model", metavar="NAME", help="read one model of an SDF file")
     for name, (about, choices) in _CHOICES.items():
         parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=f"{about} (default: {choices[0]})")
@@ -102,6 +115,11 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
     if arguments.argument:
         options["arguments"] = dict(arguments.argument)
     return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
+
+
+def floats(robot: Robot) -> bool:
+    """Return True if a link of the robot moves freely in the world."""
+    return any(body.parent == WORLD and body.joint.is_floating for body in robot.tree.bodies)
 
 
 def add_meshes(parser: argparse.ArgumentParser) -> None:
@@ -207,12 +225,17 @@ def scene_of(file: str | None) -> Scene | None:
 def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
     """Return the robot that is built in under a name or described by a file. Raises CommandError.
 
-    Its warnings are logged.
+    Its warnings and notes are logged.
     """
     robot = read_robot(name, **options)
-    for issue in robot.report.warnings:
-        terminal.warning(issue_text(issue))
+    log_issues(robot.report.warnings, terminal)
     return robot
+
+
+def log_issues(issues: Iterable[Issue], terminal: Terminal) -> None:
+    """Log the findings of a report: notes, and repairs or losses as warnings."""
+    for issue in issues:
+        (terminal.note if issue.code in NOTED else terminal.warning)(issue_text(issue))
 
 
 def read_robot(name: str, **options: Any) -> Robot:

@@ -91,7 +91,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, about in COMMANDS.items():
-        one = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
+        one = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.", allow_abbrev=False)
         if name == command:
             module = import_module(f"linkwork.cli.commands.{name}")
             module.add_arguments(one)

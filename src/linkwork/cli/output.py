@@ -42,6 +42,9 @@ class Terminal:
     def warning(self, text: str) -> None:
         self.log.line(f"linkwork: warning: {text}")
 
+    def note(self, text: str) -> None:
+        self.log.line(f"linkwork: note: {text}")
+
     def error(self, text: str) -> None:
         self.log.line(f"linkwork: error: {text}")
 

@@ -57,7 +57,8 @@ def resource_paths(
 def search_issue(error: FileSearchError, where: Location, code: str | None = None, hint: str | None = None) -> Issue:
     """Return an error of a search as an issue.  ``code`` replaces FILE_MISSING."""
     found = error.hint or hint
-    if found is None and error.code in ("FILE_MISSING", "PACKAGE_UNKNOWN", "PATH_ESCAPE"):
+    of_folders = error.code in ("FILE_MISSING", "PACKAGE_UNKNOWN", "PATH_ESCAPE")
+    if of_folders and (found is None or found.startswith("there are ")):  # a list of whatever the folders contain
         found = "name the folders that contain packages: load(path, package_dirs=[...])"
     paths = ", ".join(error.searched[:_MOST_PATHS]) + (", ..." if len(error.searched) > _MOST_PATHS else "")
     message = f"{error.message}; paths searched: {paths}" if paths else error.message

@@ -7,32 +7,17 @@ which visits children in the order of the file finds the order of the robot's q,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from linkwork.formats.unique_names import Names
 from linkwork.joints import Fixed, Floating
 from linkwork.model.body import WORLD, Body, Frame, Limits
 from linkwork.model.description import JointDescription, LinkDescription
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose
 
-__all__ = ["DescribedTree", "Names", "describe", "relative_pose"]
-
-
-class Names:
-    """Names in use, and new ones that differ from them."""
-
-    def __init__(self, taken: Iterable[str]) -> None:
-        self.taken = {*taken}
-
-    def new(self, name: str) -> str:
-        """Return a name that is not in use, which begins with ``name``, and count it as used."""
-        count, result = 1, name
-        while result in self.taken:
-            count += 1
-            result = f"{name}_{count}"
-        self.taken.add(result)
-        return result
+__all__ = ["DescribedTree", "describe", "relative_pose"]
 
 
 @dataclass(frozen=True, slots=True)

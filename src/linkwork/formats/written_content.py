@@ -8,7 +8,7 @@ from typing import Any
 
 from linkwork._util.messages import letters, listed, quoted
 from linkwork.errors import Findings, Issue, Location
-from linkwork.formats.tree_description import Names
+from linkwork.formats.unique_names import Names
 from linkwork.formats.xml_text import number_list_text
 from linkwork.model.tree import Report, Tree
 from linkwork.shapes import Compound, Geometry, Mesh, Polytope
@@ -62,7 +62,7 @@ def report_attachments(log: WritingLog, tree: Tree, written: Collection[str] = (
 
     ``written`` names the kinds that are in the file or in one beside it, and constraints by their names.
     """
-    beside = "loops= writes a file for it beside this one"
+    beside = "loops= writes a file for it beside this one" if log.format == "URDF" else None
     kinds: dict[str, Sequence[Any]] = {
         "points": tree.points,
         "directions": tree.directions,
@@ -88,7 +88,8 @@ def simple_geometries(log: WritingLog, element: str, geometries: Sequence[Geomet
             continue
         log.changed(element, f"a compound is written as {len(geometry.shape.parts)} shapes")
         for part in geometry.shape.parts:
-            yield Geometry(part.shape, geometry.origin @ part.origin, part.name, geometry.material)
+            origin = geometry.origin @ part.origin
+            yield Geometry(part.shape, origin, part.name, geometry.material, geometry.friction)
 
 
 class MeshFolder:
@@ -98,7 +99,7 @@ class MeshFolder:
         self.folder = os.path.realpath(folder)
         self.beside = os.path.dirname(os.path.realpath(file))
         self.texts: dict[str, str] = {}  # of files by path
-        self._names = Names(())
+        self._names = Names()
         self._known: dict[Polytope, str] = {}
 
     def add(self, link: str, shape: Polytope) -> str:

@@ -1,7 +1,8 @@
 """Program that expands one xacro file: a process of its own, because such a file can run code.
 
 Standard input is a JSON object: "file", "arguments" by name, "packages" (null, folders, or folders by name) and "path",
-the modules' search path.  Standard output is a JSON object: "text", or "error" with "file" and "line".
+the modules' search path.  Standard output is a JSON object: "text" with "unused", the names of arguments that the file
+did not ask for, or "error" with "file" and "line".
 """
 
 from __future__ import annotations
@@ -23,13 +24,25 @@ def main() -> None:
     print(json.dumps(_expanded(request)), file=answer)
 
 
+class _Arguments(dict[str, str]):
+    """Values of arguments, and the names that the file has asked for."""
+
+    asked: frozenset[str] = frozenset()
+
+    def __contains__(self, name: object) -> bool:
+        self.asked |= {str(name)}
+        return super().__contains__(name)
+
+
 def _expanded(request: dict[str, Any]) -> dict[str, Any]:
     import xacro
 
     _find_packages(request)
+    arguments = _Arguments(request["arguments"])
     try:
-        document = xacro.process_file(request["file"], mappings=request["arguments"], verbosity=0)
-        return {"text": document.toprettyxml(indent="  ")}
+        document = xacro.process_file(request["file"], mappings=arguments, verbosity=0)
+        unused = [name for name in request["arguments"] if name not in arguments.asked]
+        return {"text": document.toprettyxml(indent="  "), "unused": unused}
     except (Exception, SystemExit) as raised:
         error: Any = raised
         if type(cause := getattr(error, "exc", None)).__name__ == "FileSearchError":

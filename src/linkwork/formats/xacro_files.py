@@ -35,8 +35,8 @@ _MOST_TEXT = 4000  # characters of an error
 
 def expanded_xacro(
     path: str | os.PathLike[str], arguments: XacroArguments | None = None, package_dirs: Folders | None = None
-) -> str:
-    """Return the XML text to which a xacro file expands.
+) -> tuple[str, list[Issue]]:
+    """Return the XML text to which a xacro file expands, and warnings of arguments that it does not use.
 
     ``arguments`` are the values of its ``<xacro:arg>``.  ``$(find package)`` is searched like the files of a robot:
     around the file, in ``package_dirs``, and in the folders of ROS's environment variables.
@@ -61,14 +61,15 @@ def expanded_xacro(
     except ChildProcessEnded as error:
         raise ModelError(Issue("XACRO", f"the process that expands the file failed: {error}", where)) from None
     if "text" in answer:
-        return str(answer["text"])
+        unused = [f"the file does not use the argument {quoted(name)}" for name in answer["unused"]]
+        return str(answer["text"]), [Issue("XACRO", message, where) for message in unused]
     raise ModelError(_issue(answer, where, file))
 
 
 def _issue(answer: Mapping[str, Any], where: Location, file: str) -> Issue:
     """Return the error of xacro, at the file that it was reading."""
     inside = where.file if os.path.realpath(answer["file"]) == os.path.realpath(file) else answer["file"]
-    text, hint = str(answer["error"])[:_MOST_TEXT], None
+    text, hint = " ".join(str(answer["error"]).split())[:_MOST_TEXT], None
     if answer["kind"] == "FileSearchError" or "not found" in text:
         hint = "name the folders that contain packages: load(path, package_dirs=[...])"
     elif "Undefined substitution argument" in text or answer["kind"] == "ArgException":

@@ -64,7 +64,7 @@ def control_values(caller: str, robot: Any, controls: Any) -> list[Any]:
     if isinstance(controls, Mapping):
         for name in controls:
             if name not in names:
-                raise UnknownNameError("actuator", name, names)
+                raise UnknownNameError("actuator", name, names, where=f"{caller}: controls")
         return [controls.get(name, 0.0) for name in names]
     values, _ = flatten(array(controls) if not isinstance(controls, np.ndarray) else controls, f"{caller}: controls")
     if len(values) != len(names):

@@ -4,11 +4,13 @@ import os
 import struct
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 import linkwork as lw
 from linkwork.errors import ModelError
+from linkwork.simulation import sensors_of_mujoco
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
 
@@ -63,7 +65,11 @@ def test_files_outside_of_the_folder_are_not_opened(tmp_path):
             lw.load(written(folder, "main.xml", f"<mujoco>{text}</mujoco>"))
         assert {issue.code for issue in caught.value.issues} == {"PATH_ESCAPE"}, text
         assert caught.value.line == 1 and "package_dirs=" in str(caught.value.hint)
-    for roots in ([outside.parent], {"any": str(outside.parent)}):
+    with pytest.raises(ValueError, match=r"load: package_dirs: .*nosuch' is not a folder"):
+        lw.load(folder / "main.xml", package_dirs=str(outside.parent / "nosuch"))
+    with pytest.raises(ModelError, match="PATH_ESCAPE"):  # the folder's path is one string, not a list of letters
+        lw.load(written(folder, "main.xml", f"<mujoco>{texts[0]}</mujoco>"), package_dirs=str(folder))
+    for roots in (str(outside.parent), [outside.parent], {"any": str(outside.parent)}):
         assert lw.load(written(folder, "main.xml", f"<mujoco>{texts[0]}</mujoco>"), package_dirs=roots).frames == (
             "world",
             "rod",
@@ -203,3 +209,10 @@ print(len(robot.report.warnings))
 """
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert run.stderr == "" and os.listdir(tmp_path) == ["model.xml"]
+
+
+def test_models_without_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    for call in (lw.Robot.from_mujoco, sensors_of_mujoco, partial(lw.formats.MujocoCoordinates, lw.load("arm6"))):
+        with pytest.raises(ImportError, match=r'need the package mujoco: pip install "linkwork\[mujoco\]"'):
+            call(None)

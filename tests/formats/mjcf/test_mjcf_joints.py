@@ -134,6 +134,9 @@ def test_maps_of_coordinates_invert_each_other():
     maps = lw.formats.MujocoCoordinates(held, model)
     np.testing.assert_array_equal(maps.qpos(held.neutral())[:3], [1.0, 2.0, 3.0])
     assert maps.velocity_map(held.neutral()).shape == (model.nv, held.nv)
+    locked = robot.with_locked_joints({"s": 0.0})
+    qpos = lw.formats.MujocoCoordinates(locked, model).qpos(locked.neutral())
+    np.testing.assert_array_equal(qpos[:3], locked.neutral()[4:7])
 
 
 def test_specifications_are_compiled_and_other_values_refused():

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import __version__
-from linkwork.cli.arguments import FAILED, add_json, add_meshes, add_robot, robot_of, with_meshes
+from linkwork.cli.arguments import FAILED, add_json, add_meshes, add_robot, floats, robot_of, with_meshes
 from linkwork.cli.commands.compare import add_beside, add_sampling, compared_with_libraries
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.errors import Issue
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     model = (with_meshes(robot, arguments) if arguments.meshes else robot).check_model()
     beside = compared_with_libraries(robot, arguments)
     if arguments.json:
-        about = {"linkwork": __version__, "file": robot.tree.source, "floating_base": bool(arguments.floating_base)}
+        about = {"linkwork": __version__, "file": robot.tree.source, "floating_base": floats(robot)}
         repairs = [issue_data(issue) for issue in robot.report.warnings]
         data = {**about, **mobility_data(result), "beyond_limits": beyond, "repairs": repairs, "model": model.as_dict()}
         terminal.out.json({**data, "beside": [one.as_dict() for one in beside]})

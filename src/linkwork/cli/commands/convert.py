@@ -20,12 +20,17 @@ from linkwork.cli.arguments import (
     add_json,
     add_robot,
     issue_text,
+    log_issues,
     read_robot,
     robot_of,
 )
 from linkwork.cli.commands.check import issue_data
 from linkwork.cli.output import Terminal, columns_of, escaped, label, quantity
 from linkwork.errors import Issue, ModelError
+from linkwork.formats.mjcf.keyframes import INITIAL
+from linkwork.formats.registry import find_format
+from linkwork.formats.tree_description import describe
+from linkwork.joints import Helical, UnboundedRevolute
 from linkwork.robot import Robot
 
 __all__ = ["WRITERS", "add_arguments", "run"]
@@ -60,15 +65,14 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     losses = _written(getattr(robot, method), arguments)
     comparison = None
     if arguments.verify:
-        comparison = robot.compare(_read_again(arguments))
+        comparison = robot.compare(_read_again(robot, arguments))
     same = comparison is None or comparison.same
     if arguments.json:
         about = {"linkwork": __version__, "file": robot.tree.source, "output": arguments.output, "robot": robot.name}
         verified = None if comparison is None else comparison.as_dict()
         terminal.out.json({**about, "losses": [issue_data(one) for one in losses], "verified": verified})
         return 0 if same else FAILED
-    for one in losses:
-        terminal.warning(issue_text(one))
+    log_issues(losses, terminal)
     lost = f"; {quantity(len(losses), 'thing')} not written as stated" if losses else ""
     terminal.out.line(f"{label(robot.name)}: written to {escaped(arguments.output)}{lost}")
     if comparison is not None:
@@ -76,10 +80,29 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     return 0 if same else FAILED
 
 
-def _read_again(arguments: argparse.Namespace) -> Robot:
-    """Return the robot of the written file.  Raises CommandError."""
-    options = {} if arguments.to_loops is None else {"loops": arguments.to_loops}
-    return read_robot(arguments.output, floating_base=arguments.floating_base, **options)
+def _read_again(robot: Robot, arguments: argparse.Namespace) -> Robot:
+    """Return the robot of the written file, read with the options by which it is the written one.
+
+    Raises CommandError.
+    """
+    tree, written = robot.tree, find_format(arguments.output)
+    options: dict[str, Any] = {} if arguments.to_loops is None else {"loops": arguments.to_loops}
+    if written.name != "linkwork":  # whose files state all of this
+        follows = tree.has_couplings or any(isinstance(body.joint, Helical) for body in tree.bodies)
+        options["mimic"] = "coupled" if follows else "free"
+        has_sines = any(isinstance(body.joint, UnboundedRevolute) for body in tree.bodies)
+        for name, value, is_needed in (
+            ("continuous", "sincos", has_sines),
+            ("inertia", "ignore", tree.inertias_ignored),
+        ):
+            if is_needed and name in written.options:
+                options[name] = value
+    if written.name == "urdf" and describe(tree).base is not None:
+        options["floating_base"] = True
+    result = read_robot(arguments.output, **options)
+    known, read = ({one.name for one in each.named_configurations} for each in (robot, result))
+    is_added = written.name == "mjcf" and INITIAL in read - known
+    return result.without_named_configurations(INITIAL) if is_added else result
 
 
 def _method_for(output: str) -> str:
@@ -106,7 +129,9 @@ def _check_output(output: str, force: bool) -> None:
 def _written(write: Callable[..., Any], arguments: argparse.Namespace) -> tuple[Issue, ...]:
     """Write the file, and return what its format cannot say.  Raises CommandError."""
     taken = inspect.signature(write).parameters
-    options = {"strict": arguments.strict} if "strict" in taken else {}
+    options: dict[str, Any] = {"strict": arguments.strict} if "strict" in taken else {}
+    if "world" in taken and Path(arguments.output).suffix.lower() == ".world":
+        options["world"] = "world"
     for option, value in (("loops", arguments.to_loops), ("meshes", arguments.to_meshes)):
         if value is not None:
             if option not in taken:

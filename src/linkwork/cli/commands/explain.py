@@ -9,7 +9,7 @@ from typing import Any
 
 from linkwork import __version__
 from linkwork._util.messages import cut
-from linkwork.cli.arguments import USAGE, CommandError, add_json, add_robot, robot_of
+from linkwork.cli.arguments import USAGE, CommandError, add_json, add_robot, floats, robot_of
 from linkwork.cli.output import Terminal, columns_of, escaped, label, number, quantity, table, width
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import CodeStatistics, code_statistics
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     code = code_statistics(robot.compile(requested))
     if arguments.json:
         about = {
-            "floating_base": bool(arguments.floating_base),
+            "floating_base": floats(robot),
             "function": arguments.function,
             "frame": arguments.frame,
         }

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import __version__
-from linkwork.cli.arguments import add_json, add_robot, robot_of
+from linkwork.cli.arguments import add_json, add_robot, floats, robot_of
 from linkwork.cli.commands.check import CONSTRAINTS, issue_data, mobility_data, mobility_lines
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, number_list, quantity
 from linkwork.constraints import Constraint
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
     if arguments.json:
-        terminal.out.json(_data(robot, bool(arguments.floating_base)))
+        terminal.out.json(_data(robot))
     else:
         terminal.out.lines(_text(robot, columns_of(terminal.out)))
     return 0
@@ -53,10 +53,12 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 def _text(robot: Robot, columns: int | None) -> list[str]:
     tree = robot.tree
     joints, links = robot.joints, robot.tree.frames
+    marks = sum(not frame.is_link for frame in links)
+    further = f", {quantity(marks, 'frame')}" if marks else ""
     followers = sum(body.coupling is not None for body in tree.bodies)
     coupled = f", {followers} of them coupled to others" if followers else ""
     moving = f"{quantity(len(joints), 'moving joint')}{coupled}"
-    size = f"{moving} (nq {robot.nq}, nv {robot.nv}), {quantity(len(links), 'link')}"
+    size = f"{moving} (nq {robot.nq}, nv {robot.nv}), {quantity(len(links) - marks, 'link')}{further}"
     about = f"{size}, {_mass(tree)}, gravity {number_list(robot.gravity)} m/s²"
     shown = [name for name in _DRIVES if any(getattr(joint, name).any() for joint in joints)]
     rows = [_joint_row(joint, shown) for joint in joints]
@@ -204,13 +206,13 @@ def _center(frame: Frame) -> list[float] | None:
 # -- for programs
 
 
-def _data(robot: Robot, floating_base: bool) -> dict[str, Any]:
+def _data(robot: Robot) -> dict[str, Any]:
     tree = robot.tree
     return {
         "linkwork": __version__,
         "name": robot.name,
         "file": tree.source,
-        "floating_base": floating_base,
+        "floating_base": floats(robot),
         "nq": robot.nq,
         "nv": robot.nv,
         "mass": None if tree.inertias_ignored else robot.mass,

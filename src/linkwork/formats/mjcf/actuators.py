@@ -195,7 +195,7 @@ class _Reader:
     def on_ball_in_parent(self, j: int, gear: Sequence[float], where: Location) -> dict[str, Any]:
         """Return a torque with constant axes in the link before a ball joint, on the link after it."""
         joint = next(one for one in self.structure.joints if one.name == self.source.joints[j])
-        frame = self.source.frame_names.new(f"{joint.name}_parent")
+        frame = self.source.frame_names.underscored(f"{joint.name}_parent")
         self.frames.append(FrameDescription(frame, joint.parent, joint.placement, where))
         return {"frame": joint.child, "wrench": (*gear[:3], 0.0, 0.0, 0.0), "relative_to": frame}
 

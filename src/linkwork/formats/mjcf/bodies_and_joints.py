@@ -19,13 +19,12 @@ from linkwork.joints import Fixed, Floating, JointType, Prismatic, Revolute, Sph
 from linkwork.model.body import Drive, Limits
 from linkwork.model.composite_body import compose
 from linkwork.model.description import FrameDescription, JointDescription, LinkDescription
+from linkwork.model.tree_builder import FLOATING_BASE
 from linkwork.model.value_check import all_finite, check_inertial
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 
 __all__ = ["Structure", "read_structure", "sites_as_frames"]
-
-FLOATING_BASE = "floating_base"
 
 
 @dataclass(slots=True)
@@ -72,7 +71,7 @@ def read_structure(
         own = [j for j in range(first[i], first[i] + counts[i]) if j not in result.fixed_base]
         carrier, X = source.bodies[parents[i]], poses[i]
         for j in own[:-1]:
-            link = source.frame_names.new(source.joints[j])
+            link = source.frame_names.underscored(source.joints[j])
             result.links.append(
                 LinkDescription(link, Inertia.zero(), where=source.of_body("joint", source.joints[j], i))
             )
@@ -86,7 +85,7 @@ def read_structure(
         elif i == freed:
             none = (0.0,) * 6
             free = Floating()
-            base = source.joint_names.new(FLOATING_BASE)
+            base = source.joint_names.underscored(FLOATING_BASE)
             result.joints.append(
                 JointDescription(
                     base, WORLD_LINK, name, free, Pose.identity(), Limits.none(free), none, none, where=where
@@ -95,7 +94,7 @@ def read_structure(
         elif i > 0:
             held = result.fixed_base.get(first[i])
             X = X if held is None else pose_of(held[:3], held[3:])
-            weld = source.joint_names.new(f"{name}_weld")
+            weld = source.joint_names.underscored(f"{name}_weld")
             fixed = Fixed()
             result.joints.append(
                 JointDescription(weld, carrier, name, fixed, X, Limits.none(fixed), (), (), where=where)
@@ -117,7 +116,7 @@ def sites_as_frames(source: CompiledModel) -> list[FrameDescription]:
     given = [source.name_in_model("site", i) for i in range(source.model.nsite)]
     for i, (body, p, q) in enumerate(zip(array("site_bodyid"), array("site_pos"), array("site_quat"), strict=True)):
         wanted = given[i] or f"site{i}"
-        name = source.frame_names.new(f"{wanted}_site" if wanted in source.frame_names.taken else wanted)
+        name = source.frame_names.underscored(f"{wanted}_site" if wanted in source.frame_names.taken else wanted)
         source.sites.append(name)
         where = source.of_body("site", wanted, body)
         result.append(FrameDescription(name, source.bodies[body], pose_of(p, q), where))

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from linkwork._util.messages import listed, printable, quoted
 from linkwork.errors import Issue, Location
+from linkwork.formats.unique_names import Names
 from linkwork.spatial import Pose, Rotation, Vec3
 
-__all__ = ["WORLD_LINK", "CompiledModel", "Names", "pose_of"]
+__all__ = ["WORLD_LINK", "CompiledModel", "imported_mujoco", "pose_of"]
 
 WORLD_LINK = "world"  # name of body 0 of every model
 
 Lines = Mapping[tuple[str, str], Location]  # of named elements, by tag and name
 
 
-class Names:
-    """Unique names of one kind of things: those of the file first, then invented ones."""
-
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self.taken = set(taken)
-
-    def new(self, name: str) -> str:
-        """Return the name, followed by "_" as often as necessary to make it new."""
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
-        return name
+def imported_mujoco(caller: str) -> Any:
+    """Return the module mujoco.  Raises ImportError, with the command that installs it."""
+    try:
+        return import_module("mujoco")
+    except ImportError:
+        message = f'{caller}: models of MuJoCo need the package mujoco: pip install "linkwork[mujoco]"'
+        raise ImportError(message, name="mujoco") from None
 
 
 class CompiledModel:
@@ -61,7 +58,7 @@ class CompiledModel:
         """Return the names of all objects of a kind, such as "body", made unique."""
         given = [self.name_in_model(kind, i) for i in range(count)]
         names = Names(given)
-        return [name or names.new(f"{kind}{i}") for i, name in enumerate(given)]
+        return [name or names.underscored(f"{kind}{i}") for i, name in enumerate(given)]
 
     def name_in_model(self, kind: str, i: int) -> str:
         """Return the name of an object in the model, or "" if it has none."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork.formats.mjcf.compiled_model import CompiledModel
+from linkwork.formats.mjcf.compiled_model import CompiledModel, imported_mujoco
 from linkwork.joints import Floating
 from linkwork.model.tree import Tree
 from linkwork.spatial.arguments import checked_array
@@ -38,7 +38,7 @@ class MujocoCoordinates:
     coordinates.  A free joint has (position, quaternion) in qpos and (quaternion, position) in q.  Its qvel is
     (velocity of the origin in the world's axes, angular velocity in the body's axes), and its v is (angular velocity;
     velocity of the origin), both in the body's axes.  Joints that the robot does not have, such as a base that was
-    fixed, keep their qpos0.
+    fixed or a joint that was locked, keep their qpos0.
 
     All functions accept leading axes.  Raises TypeError for a model that is not a `mujoco.MjModel`, and ValueError for
     arrays of another shape.
@@ -51,8 +51,7 @@ class MujocoCoordinates:
     """
 
     def __init__(self, robot: Any, model: Any) -> None:
-        import mujoco
-
+        mujoco = imported_mujoco("MujocoCoordinates")
         if not isinstance(model, mujoco.MjModel):
             raise TypeError(f"MujocoCoordinates: model: expected a mujoco.MjModel, got {type(model).__name__}")
         tree: Tree = robot if isinstance(robot, Tree) else robot.tree
@@ -169,8 +168,9 @@ class MujocoCoordinates:
 def _joints(source: CompiledModel, tree: Tree) -> list[_Joint]:
     result = []
     starts, dofs = source.array("jnt_qposadr"), source.array("jnt_dofadr")
+    moving = {body.joint_name for body in tree.bodies}
     for j, name in enumerate(source.joints):
-        if name not in tree.carried:
+        if name not in moving:
             continue
         i = tree.joint_index(name)
         body = tree.bodies[i]

@@ -46,7 +46,7 @@ def read_equalities(source: CompiledModel, structure: Structure, tendons: dict[i
         if not active[i]:
             source.ignored(f"{source.title(kind, given or f'equality{i}')}: it is not active, and not taken", where)
             continue
-        name = source.joint_names.new(given or f"equality{i}")
+        name = source.joint_names.underscored(given or f"equality{i}")
         try:
             reader.read(i, kind, name, where)
         except ValueError as error:
@@ -171,6 +171,6 @@ class _Reader:
         """Return the name of a point of a body: the body itself, or a new point."""
         if not any(position):
             return body
-        point = self.source.frame_names.new(f"{name}_anchor")
+        point = self.source.frame_names.underscored(f"{name}_anchor")
         self.result.points.append(MarkDescription(point, body, tuple(position), where))
         return point

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -47,7 +48,7 @@ def read_shapes(source: CompiledModel, findings: Findings) -> dict[int, Shapes]:
     for i in range(source.model.ngeom):
         body = reader.body[i]
         if reader.collides(i) and (shape := reader.shape(i)) is not None:
-            collisions.setdefault(body, []).append(reader.placed(i, shape))
+            collisions.setdefault(body, []).append(replace(reader.placed(i, shape), friction=reader.friction[i][0]))
         if reader.group[i] in _SHOWN_GROUPS and (visual := reader.visual_shape(i)) is not None:
             visuals.setdefault(body, []).append(visual)
     source.ignored_all("geoms whose shape linkwork does not have", reader.without_shape)
@@ -77,9 +78,9 @@ class _Reader:
         return bool(self.contype[i] or self.conaffinity[i] or i in self.in_pairs)
 
     def placed(self, i: int, shape: Shape, material: Material | None = None, origin: Pose | None = None) -> Geometry:
-        """Return a shape as geom i: placed in the body, with the geom's name and friction."""
+        """Return a shape as geom i: placed in the body, with the geom's name."""
         origin = pose_of(self.pos[i], self.quat[i]) if origin is None else origin
-        return Geometry(shape, origin, self.source.geoms[i], material, self.friction[i][0])
+        return Geometry(shape, origin, self.source.geoms[i], material)
 
     def visual_shape(self, i: int) -> Geometry | None:
         """Return geom i as a visual shape; None for one without a size, or that is transparent."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linkwork.formats.mjcf.bodies_and_joints import Structure
-from linkwork.formats.mjcf.compiled_model import CompiledModel, Names
+from linkwork.formats.mjcf.compiled_model import CompiledModel
+from linkwork.formats.unique_names import Names
 from linkwork.joints import Floating
 from linkwork.model.description import NamedStateDescription
 from linkwork.model.named_state import NamedState
@@ -35,7 +36,7 @@ def read_keyframes(
         result.append(NamedStateDescription(NamedState(INITIAL, reader.q(array("qpos0")))))
     keys = zip(given, array("key_qpos"), array("key_qvel"), array("key_ctrl"), strict=True)
     for i, (name, qpos, qvel, ctrl) in enumerate(keys):
-        title = name or names.new(f"key{i}")
+        title = name or names.underscored(f"key{i}")
         v = reader.v(qpos, qvel) if any(qvel) else None
         u = tuple((actuator, ctrl[k]) for k, actuator in controls.items()) if any(ctrl) else None
         where = source.where("key", title, "keyframe/")

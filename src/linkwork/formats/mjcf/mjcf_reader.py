@@ -11,15 +11,15 @@ import codecs
 import os
 import re
 import threading
-from collections.abc import Mapping, Sequence
 from typing import Any
 
+from linkwork._util.file_search import FileSearch, Folders, read_folders
 from linkwork._util.messages import quoted
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.file_reading import path_text, read_start, require_path
 from linkwork.formats.mjcf.actuators import read_actuators
 from linkwork.formats.mjcf.bodies_and_joints import read_structure, sites_as_frames
-from linkwork.formats.mjcf.compiled_model import CompiledModel
+from linkwork.formats.mjcf.compiled_model import CompiledModel, imported_mujoco
 from linkwork.formats.mjcf.contact_pairs import read_pairs
 from linkwork.formats.mjcf.equalities import read_equalities
 from linkwork.formats.mjcf.further_content import report_further_content
@@ -41,7 +41,7 @@ def read_mjcf(
     *,
     strict: bool = False,
     floating_base: bool | None = None,
-    package_dirs: Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]] | None = None,
+    package_dirs: Folders | None = None,
 ) -> Description:
     """Return the description of an MJCF file.
 
@@ -49,9 +49,10 @@ def read_mjcf(
     and False to fix a base that is free.  Files that the model includes or uses may also be in ``package_dirs``.
 
     Raises ModelError: PATH_ESCAPE, FILE_MISSING, TOO_LARGE, COMPILER (MuJoCo's message), the errors of XML and of
-    values.
+    values; ValueError for ``package_dirs`` that are not folders.
     """
     require_path(path)
+    further = FileSearch(()) if package_dirs is None else read_folders("load: package_dirs", package_dirs)
     file, findings = path_text(path), Findings(strict=strict)
     start = read_start(path, 1 << 12)
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -61,8 +62,7 @@ def read_mjcf(
         message = "expected MJCF, which is XML; linkwork does not open MuJoCo's binary models"
         hint = "robot = Robot.from_mujoco(mujoco.MjModel.from_binary_path(path)), for a file that you trust"
         raise ModelError(Issue("WRONG_FORMAT", message, Location(file), hint))
-    roots = [*(package_dirs.values() if isinstance(package_dirs, Mapping) else package_dirs or ())]
-    files = check_files(path, [path_text(root) for root in roots], findings)
+    files = check_files(path, further.allowed, findings)
     model, warnings = _compiled(file, files)
     source = CompiledModel(model, file, files.lines, files.displaced)
     source.issues += [Issue("IGNORED", f"MuJoCo: {text}", Location(file)) for text in warnings]
@@ -72,10 +72,9 @@ def read_mjcf(
 def describe_model(model: Any, *, floating_base: bool | None = None) -> Description:
     """Return the description of a compiled model (`mujoco.MjModel`), or of a specification (`mujoco.MjSpec`).
 
-    Raises TypeError for anything else, and ModelError.
+    Raises TypeError for anything else, ImportError without the package mujoco, and ModelError.
     """
-    import mujoco
-
+    mujoco = imported_mujoco("from_mujoco")
     if isinstance(model, mujoco.MjSpec):
         model, problem = _compiled_spec(model)
         if problem:

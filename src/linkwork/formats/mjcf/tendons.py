@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from linkwork.errors import Location
 from linkwork.force_elements import SpringDamper
 from linkwork.formats.mjcf.bodies_and_joints import Structure
-from linkwork.formats.mjcf.compiled_model import CompiledModel, Names
+from linkwork.formats.mjcf.compiled_model import CompiledModel
+from linkwork.formats.unique_names import Names
 from linkwork.model.description import ForceElementDescription
 
 __all__ = ["FixedTendon", "Tendons", "read_tendons"]
@@ -93,7 +94,7 @@ class _Reader:
             return None
         k, c = (array(f"tendon_{key}")[i] if key in acting else 0.0 for key in ("stiffness", "damping"))
         a, b = (source.sites[one] for one in sites)
-        spring = SpringDamper(a, b, stiffness=k, damping=c, rest_length=low, name=self.taken.new(name))
+        spring = SpringDamper(a, b, stiffness=k, damping=c, rest_length=low, name=self.taken.underscored(name))
         return ForceElementDescription(spring, where)
 
     def dynamics(self, i: int) -> list[str]:

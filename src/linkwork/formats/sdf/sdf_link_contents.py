@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from linkwork._util.messages import quoted
 from linkwork.formats.fewest_digits import inertial_values
-from linkwork.formats.tree_description import Names
+from linkwork.formats.unique_names import Names
 from linkwork.formats.written_content import MeshFolder, WritingLog, report_shape, simple_geometries
 from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model.description import LinkDescription
-from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Geometry, Mesh, Polytope, Shape, Sphere
+from linkwork.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    HalfSpace,
+    Mesh,
+    Polytope,
+    Shape,
+    Sphere,
+)
 from linkwork.spatial import Pose, Quaternion
 
 __all__ = ["LinkContents", "add_pose"]
@@ -25,7 +37,7 @@ class LinkContents:
         """Add a link's inertia and shapes to its element."""
         self._inertia(node, link)  # also of a link without mass: by default SDF gives it 1 kg
         for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
-            element, names = f"link[{link.name}]/{tag}", Names([])
+            element, names = f"link[{link.name}]/{tag}", Names()
             for geometry in simple_geometries(self.log, element, shapes):
                 self._geometry(node, tag, element, link.name, geometry, names)
 
@@ -84,11 +96,13 @@ class LinkContents:
                 sizes = {"uri": shape.uri}
                 if shape.scale != (1.0, 1.0, 1.0):
                     sizes["scale"] = number_list_text(shape.scale)
+            case HalfSpace():
+                sizes = {"normal": "0 0 1", "size": "1 1"}  # the size is that of the drawn part
             case Polytope() if self.meshes is not None:
                 sizes = {"uri": self.meshes.add(link, shape)}
             case _:
                 return None
-        tag = "mesh" if isinstance(shape, Polytope) else type(shape).__name__.lower()
+        tag = {Polytope: "mesh", HalfSpace: "plane"}.get(type(shape), type(shape).__name__.lower())
         return Node(tag, children=[Node(key, text=value) for key, value in sizes.items()])
 
 

@@ -25,7 +25,7 @@ from linkwork.formats.sdf.sdf_frames import SEPARATOR, Frames, Node
 from linkwork.formats.sdf.sdf_joints import Axis, SdfJoint, read_joint, values_of
 from linkwork.formats.sdf.sdf_links import LinkReader
 from linkwork.formats.sdf.sdf_models import Models, read_models
-from linkwork.formats.sdf.sdf_tree import WORLD, Names, SpanningTree
+from linkwork.formats.sdf.sdf_tree import WORLD, ModelNames, SpanningTree
 from linkwork.formats.xml_document import Budget, Element
 from linkwork.model.body import Following
 from linkwork.model.description import (
@@ -126,7 +126,7 @@ def _read(
     models = read_models(documents, document, world)
     chosen = _chosen(models, model)
     name = _name(document, world, chosen)
-    names = Names(chosen[0].name + SEPARATOR if len(chosen) == 1 else "", models.frames.nodes)
+    names = ModelNames(chosen[0].name + SEPARATOR if len(chosen) == 1 else "", models.frames.nodes)
     links, joints, marks = (_of(models, nodes, chosen, model) for nodes in (models.links, models.joints, models.marks))
     if not links:
         message = "the file has no links" if model is None else f"model {quoted(model)} has no links"
@@ -218,7 +218,7 @@ def _gravity(reader: SdfReader, world: Element) -> Vec3 | None:
     return _GRAVITY if element is None else Vec3.of(reader.values(element, 3, _GRAVITY))
 
 
-def _frames(frames: Frames, marks: Iterable[Node], names: Names) -> Iterable[FrameDescription]:
+def _frames(frames: Frames, marks: Iterable[Node], names: ModelNames) -> Iterable[FrameDescription]:
     """Yield the `<frame>` elements, each on the link that carries it, or on the world."""
     for mark in marks:
         body = frames.body_of(mark)
@@ -248,7 +248,7 @@ class _MeshNames:
 class _Followers:
     """Mimic relations of a tree's joints, and the constraints that hold them while all joints move freely."""
 
-    def __init__(self, frames: Frames, tree: SpanningTree, names: Names) -> None:
+    def __init__(self, frames: Frames, tree: SpanningTree, names: ModelNames) -> None:
         self.frames, self.tree, self.names = frames, tree, names
         self.constraints: list[ConstraintDescription] = []
 
@@ -301,7 +301,7 @@ class _Followers:
 
 
 def _initial(
-    tree: SpanningTree, described: Iterable[JointDescription], names: Names
+    tree: SpanningTree, described: Iterable[JointDescription], names: ModelNames
 ) -> tuple[NamedStateDescription, ...]:
     """Return the named configuration of the joints that state an initial position; none if no joint does."""
     types = {joint.name: joint.joint for joint in described}

@@ -18,18 +18,19 @@ from linkwork._util.messages import listed, quoted
 from linkwork.constraints import Gear, LoopJoint
 from linkwork.formats.sdf.sdf_frames import Frames, Node
 from linkwork.formats.sdf.sdf_joints import SdfJoint, values_of
+from linkwork.formats.unique_names import Names
 from linkwork.joints import Fixed, Floating, JointType
 from linkwork.model.body import Drive, Limits
 from linkwork.model.description import ConstraintDescription, FrameDescription, JointDescription
 from linkwork.model.tree_builder import FLOATING_BASE
 from linkwork.spatial import Pose, Rotation, Vec3
 
-__all__ = ["Names", "SpanningTree"]
+__all__ = ["ModelNames", "SpanningTree"]
 
 WORLD = "world"
 
 
-class Names:
+class ModelNames:
     """Names of links, joints and frames: without the model's name if there is only one model.
 
     A joint or a frame of the world has "world::" before its name if an element of the one model has the same name.
@@ -37,7 +38,7 @@ class Names:
 
     def __init__(self, prefix: str, nodes: Iterable[Node]) -> None:
         self.prefix = prefix
-        self.joints: set[str] = set()
+        self.joints = Names()
         self.of_model = {node.name.removeprefix(prefix) for node in nodes if prefix and node.name.startswith(prefix)}
 
     def __call__(self, node: Node) -> str:
@@ -50,10 +51,7 @@ class Names:
 
     def new_joint(self, name: str) -> str:
         """Return a name for a joint that the file does not have; it ends with underscores if the name is taken."""
-        while name in self.joints:
-            name += "_"
-        self.joints.add(name)
-        return name
+        return self.joints.underscored(name)
 
 
 class _Parts:
@@ -87,7 +85,7 @@ class SpanningTree:
 
     frames: Frames
     links: Sequence[Node]
-    names: Names
+    names: ModelNames
     floating_base: bool | None = None
     joints: list[JointDescription] = field(default_factory=list)
     marks: list[FrameDescription] = field(default_factory=list)
@@ -96,7 +94,7 @@ class SpanningTree:
 
     def build(self, joints: Sequence[SdfJoint]) -> None:
         """Describe the joints.  Records notes for joints that cannot move, and the error FLOATING_BASE."""
-        self.names.joints.update(self.names(joint.node) for joint in joints)
+        self.names.joints.taken.update(self.names(joint.node) for joint in joints)
         static = [link for link in self.links if link.fixed]
         moving = [joint for joint in joints if joint.kind != "gearbox" and not self._is_immovable(joint)]
         accepted, parts = self._accepted(static, moving)

@@ -14,11 +14,12 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linkwork._util.messages import listed, quoted
+from linkwork._util.messages import listed
 from linkwork.constraints import LoopJoint
 from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
 from linkwork.formats.simple_joints import chain_of, split_joint
-from linkwork.formats.tree_description import Names, describe, relative_pose
+from linkwork.formats.tree_description import describe, relative_pose
+from linkwork.formats.unique_names import Names
 from linkwork.formats.written_content import (
     MeshFolder,
     WritingLog,
@@ -131,10 +132,11 @@ class _Writer:
 
         Those that SDF reserves are changed.
         """
-        names = Names([])
+        names = Names()
         links: dict[str, str] = {}
         joints: dict[str, str] = {}
         marks: dict[str, str] = {}
+        renamed: dict[str, str] = {}  # new names by element
         loops = [one.name for one in self.tree.constraints if isinstance(one, LoopJoint)]
         for kind, own, result in (
             ("link", [link.name for link in (*self.described.links, *self.links)], links),
@@ -147,8 +149,10 @@ class _Writer:
                     allowed = f"{kind}{allowed}"
                 result[name] = name if kind == "link" and name == "world" else names.new(allowed)
                 if result[name] != name and name != _BASE:
-                    message = f"the name is written as {quoted(result[name])}: names in SDF are different, without '::'"
-                    self.log.lost(f"{kind}[{name}]", message)
+                    renamed[f"{kind}[{name}]"] = result[name]
+        message = f"SDF allows each name once, without '::': written as {listed(renamed.values())}"
+        for element in renamed:
+            self.log.lost(element, message)
         return links, joints, marks
 
     # -- links

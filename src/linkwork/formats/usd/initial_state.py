@@ -32,29 +32,26 @@ def initial_state(
     the stage has them.
     """
     values: list[tuple[str, tuple[float, ...]]] = []
+    is_moved = False
     for joint in graph.joints:
         if isinstance(joint.joint, Floating) and joint.name not in {used.name for used in graph.used}:
             pose = poses[joint.child]
             quaternion = [float(x) for x in Quaternion.of(pose.rotation).elements()]
             values.append((joint.name, (*quaternion, *pose.translation)))
+            is_moved |= [*values[-1][1]] != [*joint.joint.zero()]
     for used in graph.used:
         first, second = (_placed(poses, end.link) @ end.pose for end in used.ends)
         q = _coordinates(reader, used, first.inv().formed() @ second)
         if q is not None and used.mimic is None and used.joint.nq:
             values.append((used.name, q))
+            is_moved |= [*q] != [*used.joint.zero()]
     for loop in graph.loops:  # to report loops that are open in the stage
         first, second = (_placed(poses, end.link) @ end.pose for end in loop.ends)
         _coordinates(reader, loop, first.inv().formed() @ second)
     controls = tuple(target for used in graph.used for target in used.targets)
-    moved = [(name, q) for name, q in values if any(abs(x - zero) > 0.0 for x, zero in zip(q, _zero(q), strict=True))]
-    if not moved and not any(value for _, value in controls):
+    if not is_moved and not any(value for _, value in controls):
         return None
     return NamedStateDescription(NamedState(INITIAL, tuple(values), None, controls or None), where)
-
-
-def _zero(q: tuple[float, ...]) -> tuple[float, ...]:
-    """Return the zero of a joint with this number of coordinates: a unit quaternion comes before positions."""
-    return (1.0, *(0.0,) * (len(q) - 1)) if len(q) in (4, 7) else (0.0,) * len(q)
 
 
 def _placed(poses: Mapping[str, Pose], link: str) -> Pose:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.constraints import LoopJoint
+from linkwork.formats.unique_names import Names
 from linkwork.formats.usd.joint_prims import JointPrim, following
 from linkwork.formats.usd.prim_values import PrimReader
 from linkwork.joints import Cylindrical, Fixed, Floating, JointType, Prismatic, Reversed, Revolute
@@ -87,9 +88,9 @@ def joint_graph(
     floating = [_start(members, chosen, entered) for members in parts.values()]
     found: dict[int, JointDescription] = {}
     bases = []
-    taken = {*names.values()}
+    taken = Names(names.values())
     for link in floating:
-        name = _unused(FLOATING_BASE if len(floating) == 1 else f"{link}_floating", taken)
+        name = taken.underscored(FLOATING_BASE if len(floating) == 1 else f"{link}_floating")
         free = Floating()
         none = (0.0,) * free.nv
         bases.append(
@@ -99,7 +100,7 @@ def joint_graph(
         )
     welds = []
     for link, prim in fixed.items():
-        name = _unused(f"{link}_fixed", taken)
+        name = taken.underscored(f"{link}_fixed")
         welds.append(
             JointDescription(
                 name, WORLD, link, Fixed(), poses[link], Limits.none(Fixed()), (), (), where=reader.where(prim)
@@ -126,12 +127,6 @@ def _start(members: list[str], roots: set[str], entered: set[str]) -> str:
     """Return the link that carries a floating part: an articulation's root, or one that no joint leads to."""
     candidates = [link for link in members if link in roots] or [link for link in members if link not in entered]
     return (candidates or members)[0]
-
-
-def _unused(name: str, names: set[str]) -> str:
-    while name in names:
-        name += "_"
-    return name
 
 
 def _described(reader: PrimReader, joint: JointPrim, parent: str, names: dict[str, str]) -> JointDescription:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import quoted
-from linkwork.formats.usd.prim_transforms import pose_of
+from linkwork.formats.usd.prim_transforms import nearest_rotation, pose_of
 from linkwork.formats.usd.prim_values import PrimReader
 from linkwork.shapes import (
     Box,
@@ -128,9 +128,8 @@ def _split(reader: PrimReader, prim: Any, matrix: np.ndarray, order: tuple[int, 
     if np.abs(axes.T @ axes - np.eye(3)).max() > _PERPENDICULAR:
         message = "a scale above the shape shears it: it is read with perpendicular axes"
         reader.warn(prim, "SHEAR", message)
-    left, _, right = np.linalg.svd(axes)
     rigid = np.eye(4)
-    rigid[:3, :3], rigid[:3, 3] = left @ right, matrix[:3, 3]
+    rigid[:3, :3], rigid[:3, 3] = nearest_rotation(axes), matrix[:3, 3]
     return scales, pose_of(rigid)
 
 

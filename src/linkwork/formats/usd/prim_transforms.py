@@ -11,7 +11,7 @@ from linkwork.formats.usd.prim_values import PrimReader, rotation_of
 from linkwork.spatial import Pose, Vec3
 from linkwork.spatial.arguments import LARGEST
 
-__all__ = ["RigidPart", "Transforms", "pose_of"]
+__all__ = ["RigidPart", "Transforms", "nearest_rotation", "pose_of"]
 
 _SHEAR = 1e-5  # cosine of two axes that count as perpendicular
 _ONE = 1e-9  # scales within this of 1 are 1
@@ -98,8 +98,7 @@ class Transforms:
             message = "the axes are not perpendicular in the world: a scale above the prim shears it"
             reader.error(prim, "SHEAR", message, "apply scales to the shapes, not to parents of rigid bodies")
             return nothing
-        left, _, right = np.linalg.svd(axes)
-        rotation = rotation_of(units.turn @ (left @ right))
+        rotation = rotation_of(units.turn @ nearest_rotation(axes))
         translation = units.length * (units.turn @ matrix[:3, 3])
         return RigidPart(
             Pose(rotation, Vec3.of(translation.tolist())), np.where(np.abs(scale - 1.0) < _ONE, 1.0, scale)
@@ -144,6 +143,12 @@ class Transforms:
 def _inverse(pose: Pose) -> np.ndarray:
     inverse = pose.inv().formed()
     return np.array(inverse.elements(), dtype=float).reshape(4, 4)
+
+
+def nearest_rotation(axes: np.ndarray) -> np.ndarray:
+    """Return the orthogonal matrix (3, 3) that is nearest to a matrix of axes, in the Frobenius norm."""
+    left, _, right = np.linalg.svd(axes)
+    return np.asarray(left @ right)
 
 
 def pose_of(matrix: np.ndarray) -> Pose:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import listed
+from linkwork.formats.unique_names import Names
 from linkwork.formats.usd.joint_graph import WORLD
 from linkwork.formats.usd.joint_prims import End, JointPrim, read_joint
 from linkwork.formats.usd.prim_transforms import Transforms, pose_of
@@ -96,7 +97,7 @@ class StageJoints:
 
         They belong to an articulation with newton:jointsAddMobility.
         """
-        reader, between, taken = self.reader, dict[str, str](), {*self.names.values()}
+        reader, between, taken = self.reader, dict[str, str](), Names(self.names.values())
         roots = [
             str(prim.GetPath())
             for prim in self.prims
@@ -109,9 +110,7 @@ class StageJoints:
                 groups.setdefault((joint.ends[0].link, joint.ends[1].link), []).append(joint)
         for (_, last), group in groups.items():
             for joint, following in pairwise(group):
-                name = f"{last}_{joint.name}"
-                while name in taken or name in between:
-                    name += "_"
+                name = taken.underscored(f"{last}_{joint.name}")
                 between[name] = last
                 joint.ends = joint.ends[0], End(name, joint.ends[1].pose)
                 following.ends = End(name, following.ends[1].pose), following.ends[1]
@@ -184,7 +183,7 @@ def has_schema(prim: Any, schema: str) -> bool:
 def unique_names(paths: list[str], reserved: set[str]) -> dict[str, str]:
     """Return a name for each path: its last part, preceded by further parts where that names several prims."""
     result: dict[str, str] = {}
-    taken = set(reserved)
+    taken = Names(reserved)
     left, depth = paths, 1
     while left:
         tails = {path: "/".join(path.strip("/").split("/")[-depth:]) for path in left}
@@ -193,13 +192,10 @@ def unique_names(paths: list[str], reserved: set[str]) -> dict[str, str]:
             counts[tail] = counts.get(tail, 0) + 1
         again = []
         for path, tail in tails.items():
-            if depth >= path.count("/"):  # the whole path, which is unique
-                while tail in taken:
-                    tail += "_"
-            elif counts[tail] > 1 or tail in taken:
+            is_whole = depth >= path.count("/")  # and therefore unique
+            if not is_whole and (counts[tail] > 1 or tail in taken.taken):
                 again.append(path)
                 continue
-            result[path] = tail
-            taken.add(tail)
+            result[path] = taken.underscored(tail)
         left, depth = again, depth + 1
     return {path: result[path] for path in paths}

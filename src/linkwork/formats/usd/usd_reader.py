@@ -22,7 +22,7 @@ from linkwork.formats.usd.collision_filters import disabled_pairs
 from linkwork.formats.usd.initial_state import initial_state
 from linkwork.formats.usd.joint_graph import WORLD, joint_graph
 from linkwork.formats.usd.prim_shapes import SHAPES, read_shape
-from linkwork.formats.usd.prim_transforms import Transforms, pose_of
+from linkwork.formats.usd.prim_transforms import Transforms, nearest_rotation, pose_of
 from linkwork.formats.usd.prim_values import PrimReader, Units
 from linkwork.formats.usd.stage_joints import StageJoints, body_above, has_schema, unique_names
 from linkwork.formats.usd.unread_content import report_unread
@@ -280,10 +280,9 @@ class _Stage:
 
     @staticmethod
     def _rigid(matrix: np.ndarray) -> Pose:
-        axes = matrix[:3, :3] / np.linalg.norm(matrix[:3, :3], axis=0)
-        left, _, right = np.linalg.svd(axes)
-        rigid = np.eye(4)
-        rigid[:3, :3], rigid[:3, 3] = left @ right, matrix[:3, 3]
+        """Return the pose of a matrix, without its scales."""
+        rigid = matrix.copy()
+        rigid[:3, :3] = nearest_rotation(matrix[:3, :3] / np.linalg.norm(matrix[:3, :3], axis=0))
         return pose_of(rigid)
 
 
@@ -296,6 +295,5 @@ def pose_of_frame(transforms: Transforms, prim: Any, body: Any) -> Pose | None:
     matrix[:3, :3] /= scales
     if np.abs(matrix[:3, :3].T @ matrix[:3, :3] - np.eye(3)).max() > 1e-5 or np.linalg.det(matrix[:3, :3]) < 0.0:
         return None
-    left, _, right = np.linalg.svd(matrix[:3, :3])
-    matrix[:3, :3] = left @ right
+    matrix[:3, :3] = nearest_rotation(matrix[:3, :3])
     return pose_of(matrix)

@@ -49,9 +49,12 @@ def description_file(
         raise ImportError(message, name=_PACKAGE)
     if commit is not None and not isinstance(commit, str):
         raise TypeError(f"load_description: commit: expected the name of a commit, got {commit!r}")
+    if format not in (None, "urdf", "mjcf"):
+        raise UnknownNameError("format", format, ["mjcf", "urdf"], where="load_description: format")
     names = sorted(one.name for one in pkgutil.iter_modules(import_module(_PACKAGE).__path__) if _is_robot(one.name))
     if name not in names:
-        raise UnknownNameError("description", name, names, where="load_description: name")
+        close = [one for one in names if one.startswith(f"{name}_")]  # "panda" for "panda_description"
+        raise UnknownNameError("description", name, close or names, where="load_description: name")
     module = _imported(name, commit)
     found = {kind: str(getattr(module, one)) for kind, one in _ATTRIBUTES.items() if hasattr(module, one)}
     formats = {"urdf" if kind == "xacro" else kind: kind for kind in reversed(found)}  # a URDF before a xacro

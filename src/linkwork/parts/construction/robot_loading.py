@@ -14,7 +14,7 @@ from linkwork import robots
 from linkwork._util.file_search import Folders
 from linkwork._util.unknown_options import option_hint
 from linkwork._util.user_frames import levels_up
-from linkwork.errors import ModelWarning, UnknownNameError
+from linkwork.errors import Findings, ModelWarning, UnknownNameError
 from linkwork.formats import Format, registry
 from linkwork.formats.file_reading import path_text
 from linkwork.formats.resource_paths import with_missing_meshes
@@ -161,9 +161,19 @@ def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Fo
 
 def _expanded(path: Any, options: Options, chosen: Format | None) -> Description:
     """Return the description of the URDF or SDF text to which a xacro file expands."""
+    text, issues = expanded_xacro(path, options.arguments, options.package_dirs)
+    findings = Findings(strict=options.strict)
+    for issue in issues:
+        findings.warn(issue)
+    findings.raise_errors()
+    description = _described(text, path, options, chosen)
+    return replace(description, warnings=(*findings.warnings, *description.warnings))
+
+
+def _described(text: str, path: Any, options: Options, chosen: Format | None) -> Description:
+    """Return the description of the text to which the xacro file at ``path`` expands."""
     from linkwork.formats import parse_urdf
 
-    text = expanded_xacro(path, options.arguments, options.package_dirs)
     found = registry.format_of_text(text)
     if chosen is not None and chosen != found:
         expanded = "a text of no known format" if found is None else found.title
@@ -185,10 +195,13 @@ def _options_of(chosen: Format, options: Options) -> dict[str, Any]:
         if field.name in _OF_EVERY_FORMAT or not takers or field.name in chosen.options:
             continue
         if getattr(options, field.name) != field.default:
-            raise TypeError(f"load: {field.name}: {chosen.title} does not take this option; formats that do: {takers}")
+            hint = f"; {_MESHES}" if field.name == "package_dirs" else ""
+            message = f"load: {field.name}: {chosen.title} does not take this option; formats that do: {takers}"
+            raise TypeError(message + hint)
     return {name: getattr(options, name) for name in chosen.options}
 
 
+_MESHES = "meshes are read later: Robot.plot(meshes=...) and Robot.with_collision_hulls accept their folders"
 _OF_EVERY_FORMAT = ("floating_base", "gravity", "strict", "loops", "xacro", "arguments")
 """Options that apply to files of every format; a reader may take them besides."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from linkwork._util.checked_arguments import public
 from linkwork.errors import Findings
 from linkwork.formats.mjcf.bodies_and_joints import read_structure, sites_as_frames
-from linkwork.formats.mjcf.compiled_model import CompiledModel
+from linkwork.formats.mjcf.compiled_model import CompiledModel, imported_mujoco
 from linkwork.simulation.sensors.frame_sensors import IMU
 from linkwork.simulation.sensors.joint_sensors import Encoder
 from linkwork.simulation.sensors.sensor import Sensor
@@ -26,10 +26,9 @@ def sensors_of_mujoco(model: Any) -> dict[str, Sensor]:
     noise is the standard deviation that the model states, which MuJoCo itself does not apply.  A sensor without a name
     is "sensor" and its index.  Other sensors are left out; ``robot.report`` names them.
 
-    Raises TypeError for another type.
+    Raises TypeError for another type, ImportError without the package mujoco.
     """
-    import mujoco
-
+    mujoco = imported_mujoco("sensors_of_mujoco")
     if not isinstance(model, mujoco.MjModel):
         raise TypeError(f"sensors_of_mujoco: model: expected a mujoco.MjModel, got {type(model).__name__}")
     source = CompiledModel(model)

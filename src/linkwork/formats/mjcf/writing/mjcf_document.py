@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from linkwork.formats.mjcf.writing.joint_elements import Part
+from linkwork.formats.unique_names import Names
 from linkwork.formats.written_content import WritingLog
 from linkwork.formats.xml_text import Node, number_list_text
 from linkwork.model.body import Body
@@ -23,7 +24,9 @@ class MjcfDocument:
     log: WritingLog
     links: dict[str, Node] = field(default_factory=dict)  # the <body> of each link
     joints: list[tuple[Body, tuple[str, ...], list[Part]]] = field(default_factory=list)  # in the order of qpos
-    sites: set[str] = field(default_factory=set)
+    sites: Names = field(default_factory=Names)
+    tendons: Names = field(default_factory=Names)
+    equalities: Names = field(default_factory=Names)
 
     def section(self, tag: str) -> Node:
         """Return the document's element of a section, such as <actuator>, which is added if it does not exist yet."""
@@ -41,13 +44,9 @@ class MjcfDocument:
 
         A frame that is a site already is returned if the pose is the identity.
         """
-        if frame in self.sites and pose.is_identity:
+        if frame in self.sites.taken and pose.is_identity:
             return frame
-        unique, count = name, 1
-        while unique in self.sites:
-            count += 1
-            unique = f"{name}_{count}"
-        self.sites.add(unique)
+        unique = self.sites.new(name)
         link, X = self.pose_in_link(frame)
         node = self.links.get(link, self.section("worldbody"))
         node.add("site", name=unique, **placed(X @ pose if not pose.is_identity else X))

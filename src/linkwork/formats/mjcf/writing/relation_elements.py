@@ -96,7 +96,8 @@ def _couple(
     """Add the equality q = Σ cₖ q_otherᵏ of two joints with one coordinate, or of one joint and a number."""
     full = (*coefficients, *(0.0,) * (_COEFFICIENTS - len(coefficients)))
     equality = document.section("equality")
-    equality.add("joint", name=name, joint1=joint, joint2=other, polycoef=number_list_text(full))
+    own = None if name is None else document.equalities.new(name)
+    equality.add("joint", name=own, joint1=joint, joint2=other, polycoef=number_list_text(full))
 
 
 def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
@@ -118,7 +119,9 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
             a, b = tree.point(constraint.a), tree.point(constraint.b)
             one = document.site(f"{constraint.name}_M", a.frame, _at(a.position))
             other = document.site(f"{constraint.name}_F", b.frame, _at(b.position + constraint.point))
-            document.section("equality").add("connect", name=constraint.name, site1=other, site2=one)
+            document.section("equality").add(
+                "connect", name=document.equalities.new(constraint.name), site1=other, site2=one
+            )
         case Gear() | Rack() | Screw() | Belt():
             w_a, w_b = constraint.weights
             pair = (constraint.offset / w_a, w_b / w_a)
@@ -155,7 +158,7 @@ def _weld(document: MjcfDocument, constraint: Constraint, frame: str, other: str
     relative = number_list_text((*X.translation, *Quaternion.of(X.rotation).elements()))
     document.section("equality").add(
         "weld",
-        name=constraint.name,
+        name=document.equalities.new(constraint.name),
         body1=link_F,
         body2=link_M,
         relpose=relative,
@@ -165,8 +168,8 @@ def _weld(document: MjcfDocument, constraint: Constraint, frame: str, other: str
 
 def _connect(document: MjcfDocument, name: str, frame: str, other: str, points: Iterable[Vec3]) -> None:
     """Add a connect for each point (in coordinates of both frames), which is the same in the frames M and F."""
-    for k, point in enumerate(points):
-        own = name if k == 0 else f"{name}_{k + 1}"
+    for point in points:
+        own = document.equalities.new(name)
         sites = [document.site(f"{own}_{letter}", end, _at(point)) for letter, end in (("F", other), ("M", frame))]
         document.section("equality").add("connect", name=own, site1=sites[0], site2=sites[1])
 
@@ -184,17 +187,15 @@ def _add_coupling(document: MjcfDocument, constraint: Coupling) -> None:
         return
     tendon = _fixed_tendon(document, constraint.name, constraint.joints)
     polynomial = number_list_text((constraint.offset, 0.0, 0.0, 0.0, 0.0))
-    document.section("equality").add("tendon", name=constraint.name, tendon1=tendon, polycoef=polynomial)
+    document.section("equality").add(
+        "tendon", name=document.equalities.new(constraint.name), tendon1=tendon, polycoef=polynomial
+    )
 
 
 def _fixed_tendon(document: MjcfDocument, name: str, weights: Iterable[tuple[str, float]]) -> str:
     """Add a fixed tendon, and return its name."""
-    section = document.section("tendon")
-    taken = {node.attributes["name"] for node in section.children}
-    unique = next(
-        text for text in chain([name], (f"{name}_{k}" for k in range(2, len(taken) + 3))) if text not in taken
-    )
-    node = section.add("fixed", name=unique)
+    unique = document.tendons.new(name)
+    node = document.section("tendon").add("fixed", name=unique)
     for joint, weight in weights:
         node.add("joint", joint=joint, coef=number_text(weight))
     return unique
@@ -207,7 +208,7 @@ def _add_spring(document: MjcfDocument, element: SpringDamper) -> None:
         ends.append(document.site(f"{element.name}_{letter}", point.frame, _at(point.position)))
     node = document.section("tendon").add(
         "spatial",
-        name=element.name,
+        name=document.tendons.new(element.name),
         stiffness=number_text(element.stiffness),
         damping=number_text(element.damping),
         springlength=number_text(element.rest_length),
@@ -302,7 +303,7 @@ def add_keyframes(document: MjcfDocument) -> None:
         )
 
 
-def _qpos(state: NamedState, body: Body, names: tuple[str, ...], parts: Sequence[Any]) -> list[float]:
+def _qpos(state: NamedState, body: Body, _names: tuple[str, ...], parts: Sequence[Any]) -> list[float]:
     """Return the coordinates qpos of the parts of a body's joint."""
     q = _values(state.q, body, body.joint.zero())
     if parts[0].kind in (BALL, FREE) and len(parts) == 1:
@@ -317,7 +318,7 @@ def _qpos(state: NamedState, body: Body, names: tuple[str, ...], parts: Sequence
     return [q[part.coordinate] for part in parts]
 
 
-def _qvel(state: NamedState, body: Body, names: tuple[str, ...], parts: Sequence[Any]) -> list[float]:
+def _qvel(state: NamedState, body: Body, _names: tuple[str, ...], parts: Sequence[Any]) -> list[float]:
     """Return the velocities qvel of the parts of a body's joint."""
     q = _values(state.q, body, body.joint.zero())
     v = _values(state.v or (), body, (0.0,) * body.joint.nv, moving=True)

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from linkwork._util.messages import quoted
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, placed
 from linkwork.formats.written_content import report_shape, simple_geometries
 from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model.body import Frame
-from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, HalfSpace, Polytope, Shape, Sphere
+from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, HalfSpace, Mesh, Polytope, Shape, Sphere
 
 __all__ = ["add_shapes"]
 
+_HULLS = "Robot.with_collision_hulls replaces those for collisions by convex hulls, which are written"
+_FURTHER_FRICTION = (0.005, 0.0001)  # of torsion [m] and rolling [m]: MuJoCo's defaults
 _VISUAL, _COLLISION = "1", "3"  # groups of geoms; MuJoCo's viewer shows groups 0 to 2
 
 
 def add_shapes(document: MjcfDocument, link: Frame, node: Node) -> None:
+    """Add the visual and the collision shapes of a link to its <body>."""
     for geometries, group, massless in ((link.visuals, _VISUAL, "0"), (link.collisions, _COLLISION, None)):
         element = f"link[{link.name}]/{'visual' if group == _VISUAL else 'collision'}"
         for geometry in simple_geometries(document.log, element, geometries):
             attributes = _shape(document, geometry.shape)
+            if isinstance(geometry.shape, Mesh):
+                document.log.lost(element, "shapes from mesh files are not written", _HULLS)
+                continue
             if attributes is None:
                 report_shape(document.log, element, geometry)
                 continue
-            friction = getattr(geometry, "friction", None)
+            _report_names(document, element, geometry)
             node.add(
                 "geom",
                 **attributes,
@@ -30,7 +37,9 @@ def add_shapes(document: MjcfDocument, link: Frame, node: Node) -> None:
                 contype=massless,
                 conaffinity=massless,
                 rgba=_colour(geometry),
-                friction=None if friction is None else number_list_text((friction, 0.005, 0.0001)),
+                friction=None
+                if geometry.friction is None
+                else number_list_text((geometry.friction, *_FURTHER_FRICTION)),
             )
 
 
@@ -56,6 +65,14 @@ def _shape(document: MjcfDocument, shape: Shape) -> dict[str, str] | None:
             asset.add("mesh", name=name, vertex=points)
             return {"type": "mesh", "mesh": name}
     return None
+
+
+def _report_names(document: MjcfDocument, element: str, geometry: Geometry) -> None:
+    material = geometry.material
+    if geometry.name or (material is not None and material.name):
+        document.log.changed(element, "shapes are written without their names and those of materials")
+    if material is not None and material.texture is not None:
+        document.log.lost(element, f"the texture {quoted(material.texture)} is not written")
 
 
 def _colour(geometry: Geometry) -> str | None:
