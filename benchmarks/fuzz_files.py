@@ -154,8 +154,17 @@ def _serve(connection: Any) -> None:
         path = connection.recv()
         begin = time.process_time()
         result = outcome(path)
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        connection.send((result, time.process_time() - begin, used.ru_maxrss / 1024))
+        connection.send((result, time.process_time() - begin, _peak_megabytes()))
+
+
+def _peak_megabytes() -> float:
+    """Return the peak memory of this process, which on Linux does not include that of its parent before it began."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 class _Worker:
