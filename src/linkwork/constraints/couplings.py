@@ -29,20 +29,13 @@ __all__ = ["Belt", "Coupling", "Gear", "PolynomialCoupling", "Rack", "Screw"]
 
 
 @dataclass(frozen=True)
-class _Pair(Constraint):
-    """Linear coupling of two joints: w_a q_a − w_b q_b − offset = 0."""
+class _TwoJoints(Constraint):
+    """Coupling of two joints by one equation."""
 
     a: str
     b: str
 
-    offset = 0.0
-    units = ("rad", "rad")  # of the joints' coordinates
     unit = "rad"
-
-    @property
-    @abstractmethod
-    def weights(self) -> tuple[float, float]:
-        """Weights w_a and w_b of the joints' coordinates."""
 
     @property
     def references(self) -> References:
@@ -55,6 +48,19 @@ class _Pair(Constraint):
     @property
     def row_units(self) -> tuple[str, ...]:
         return (self.unit,)
+
+
+@dataclass(frozen=True)
+class _Pair(_TwoJoints):
+    """Linear coupling of two joints: w_a q_a − w_b q_b − offset = 0."""
+
+    offset = 0.0
+    units = ("rad", "rad")  # of the joints' coordinates
+
+    @property
+    @abstractmethod
+    def weights(self) -> tuple[float, float]:
+        """Weights w_a and w_b of the joints' coordinates."""
 
     def error(self, state: Kinematics) -> list[Any]:
         (q_a,), (q_b,), (w_a, w_b) = state.q(self.a), state.q(self.b), self.weights
@@ -303,7 +309,7 @@ class Coupling(Constraint):
 
 @public_constructor
 @dataclass(frozen=True)
-class PolynomialCoupling(Constraint):
+class PolynomialCoupling(_TwoJoints):
     """Coupling of two joints by a polynomial: q_a − r_a = c_0 + c_1 x + c_2 x² + ..., with x = q_b − r_b.
 
     Both joints have one coordinate.  ``coefficients`` are c_0, c_1, ..., and the references r are ``a_reference`` and
@@ -313,8 +319,6 @@ class PolynomialCoupling(Constraint):
         lw.constraints.PolynomialCoupling("drum", "crank", (0.0, 0.5, 0.02))
     """
 
-    a: str
-    b: str
     coefficients: tuple[float, ...]
     _: KW_ONLY
     a_reference: float = 0.0
@@ -352,18 +356,6 @@ class PolynomialCoupling(Constraint):
         for key in ("a_reference", "b_reference"):
             object.__setattr__(self, key, read_number(kind, key, getattr(self, key)))
         object.__setattr__(self, "name", name_or(self.name, f"polynomial_coupling({self.a}, {self.b})"))
-
-    @property
-    def references(self) -> References:
-        return References(joints=(self.a, self.b))
-
-    @property
-    def component_names(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    @property
-    def row_units(self) -> tuple[str, ...]:
-        return (self.unit,)
 
     def error(self, state: Kinematics) -> list[Any]:
         (q_a,), (q_b,) = state.q(self.a), state.q(self.b)

@@ -54,16 +54,23 @@ def require_path(path: object) -> None:
         raise ModelError(Issue("NOT_A_PATH", message, hint="read a text with Robot.from_urdf_string(text)"))
 
 
-def require_text(text: object, source: str | None, title: str) -> None:
+def require_text(
+    text: object,
+    source: str | None,
+    title: str,
+    *,
+    hint: str = "read a file with linkwork.load(path)",
+    expected: str = "text: expected a string or bytes",
+) -> None:
     """Raise TypeError for a value that is not text, and ModelError (NOT_TEXT) for a path.
 
-    ``title`` says whose text is expected: "a URDF".
+    ``title`` says whose text is expected: "a URDF".  ``hint`` is the remedy for a path, and ``expected`` begins the
+    message of the TypeError.
     """
-    hint = "read a file with linkwork.load(path)"
     if isinstance(text, os.PathLike):
         raise ModelError(Issue("NOT_TEXT", f"expected the text of {title}, got a path ({text})", hint=hint))
     if not isinstance(text, (str, bytes)):
-        raise TypeError(f"text: expected a string or bytes, got {type(text).__name__}")
+        raise TypeError(f"{expected}, got {type(text).__name__}")
     if isinstance(text, str) and text.strip() and "<" not in text and "\n" not in text.strip():
         message = f"expected the text of {title}, got what looks like a path ({quoted(text)})"
         raise ModelError(Issue("NOT_TEXT", message, Location(source), hint))

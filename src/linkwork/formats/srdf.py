@@ -6,12 +6,12 @@ Groups and end effectors are ignored; unknown elements are errors.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import replace
 
 from linkwork._util.messages import nearest, quoted
-from linkwork.errors import Findings, Issue, Location, ModelError, UnknownNameError
+from linkwork.errors import Findings, Issue, ModelError, UnknownNameError
+from linkwork.formats.file_reading import require_text
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Budget, Element, parse
 from linkwork.model.body import DisabledPair
@@ -45,7 +45,8 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
     UNKNOWN_ELEMENT, UNKNOWN_ATTRIBUTE, ATTRIBUTE_MISSING, BAD_NAME, UNKNOWN_LINK, SAME_LINK, DUPLICATE_PAIR,
     UNKNOWN_JOINT, DUPLICATE_NAME, NUMBER, ARITY, CONFIGURATION, and those of XML.
     """
-    _expect_text(text, source)
+    hint, expected = "read the file first: pathlib.Path(path).read_text()", "srdf: expected the text of an SRDF"
+    require_text(text, source, "an SRDF", hint=hint, expected=expected)
     root = parse(text, source, budget=budget)
     reader = Reader(source, Findings())
     if root.tag != "robot" or root.first("link") is not None:
@@ -97,17 +98,6 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
 
     used = [pair for pair in disabled if not is_adjacent(pair)]
     return replace(tree, disabled_collisions=tuple(used), enabled_collisions=tuple(enabled))
-
-
-def _expect_text(text: object, source: str | None) -> None:
-    hint = "read the file first: pathlib.Path(path).read_text()"
-    if isinstance(text, os.PathLike):
-        raise ModelError(Issue("NOT_TEXT", f"expected the text of an SRDF, got a path ({text})", hint=hint))
-    if not isinstance(text, (str, bytes)):
-        raise TypeError(f"srdf: expected the text of an SRDF, got {type(text).__name__}")
-    if isinstance(text, str) and text.strip() and "<" not in text and "\n" not in text.strip():
-        message = f"expected the text of an SRDF, got what looks like a path ({quoted(text)})"
-        raise ModelError(Issue("NOT_TEXT", message, Location(source), hint))
 
 
 def srdf_text(tree: Tree) -> str:

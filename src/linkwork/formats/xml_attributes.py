@@ -6,8 +6,9 @@ then, so that one pass finds as many errors of a file as possible.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from linkwork._util.messages import nearest
 from linkwork.errors import Findings, Issue, Location
 from linkwork.formats.number_text import BadNumber, parse_number, parse_number_list
 from linkwork.formats.xml_document import Element
@@ -45,6 +46,23 @@ class Reader:
         if child is None:
             self.error(element, "ELEMENT_MISSING", f"<{element.tag}> needs a <{tag}>")
         return child
+
+    def shape(self, geometry: Element, shapes: Collection[str], others: Collection[str] = ()) -> Element | None:
+        """Return the shape of a `<geometry>`: its first child with a tag of ``shapes`` or ``others``.
+
+        It is None after an error: ELEMENT_MISSING, whose message names ``shapes``, or DUPLICATE_ELEMENT.
+        """
+        given = [child for child in geometry.children if child.tag in (*shapes, *others)]
+        if len(kinds := {child.tag: None for child in given}) > 1:
+            tags = " and ".join(f"<{tag}>" for tag in kinds)
+            self.error(given[1], "DUPLICATE_ELEMENT", f"a <geometry> has one shape, this one has {tags}")
+            return None
+        if not given:
+            allowed = ", ".join(f"<{tag}>" for tag in shapes)
+            hint = nearest(geometry.children[0].tag, shapes) if geometry.children else None
+            self.error(geometry, "ELEMENT_MISSING", f"<geometry> needs one of {allowed}", hint)
+            return None
+        return given[0]
 
     # -- text
 

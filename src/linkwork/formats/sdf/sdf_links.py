@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linkwork._util.messages import nearest, quoted
+from linkwork._util.messages import quoted
 from linkwork.formats.sdf.sdf_elements import SdfReader
 from linkwork.formats.sdf.sdf_frames import Frames, Node
 from linkwork.formats.sdf.sdf_schema import SHAPES, UNREAD_SHAPES
@@ -198,18 +198,8 @@ class LinkReader:
     def _shape(self, node: Node, geometry: Element, tag: str) -> tuple[Shape, Pose] | None:
         """Return the shape of a `<geometry>` and its pose in it; None for none, and after an error."""
         reader = node.reader
-        given = [child for child in geometry.children if child.tag in (*SHAPES, "empty", *UNREAD_SHAPES)]
-        if len(kinds := {child.tag: None for child in given}) > 1:
-            tags = " and ".join(f"<{kind}>" for kind in kinds)
-            reader.error(given[1], "DUPLICATE_ELEMENT", f"a <geometry> has one shape, this one has {tags}")
-            return None
-        if not given:
-            allowed = ", ".join(f"<{kind}>" for kind in SHAPES)
-            hint = nearest(geometry.children[0].tag, SHAPES) if geometry.children else None
-            reader.error(geometry, "ELEMENT_MISSING", f"<geometry> needs one of {allowed}", hint)
-            return None
-        element = given[0]
-        if element.tag == "empty":
+        element = reader.shape(geometry, SHAPES, ("empty", *UNREAD_SHAPES))
+        if element is None or element.tag == "empty":
             return None
         if element.tag in UNREAD_SHAPES:
             if tag == "collision":

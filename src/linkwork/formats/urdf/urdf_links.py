@@ -92,17 +92,9 @@ def _shapes(reader: Reader, link: Element, tag: str, materials: Materials) -> tu
 
 def _shape(reader: Reader, geometry: Element) -> Shape | None:
     """Return the shape of a `<geometry>`; None after an error."""
-    given = [child for child in geometry.children if child.tag in SHAPES]
-    if len(kinds := {child.tag: None for child in given}) > 1:
-        tags = " and ".join(f"<{tag}>" for tag in kinds)
-        reader.error(given[1], "DUPLICATE_ELEMENT", f"a <geometry> has one shape, this one has {tags}")
+    element = reader.shape(geometry, SHAPES)
+    if element is None:
         return None
-    if not given:
-        allowed = ", ".join(f"<{tag}>" for tag in SHAPES)
-        hint = nearest(geometry.children[0].tag, SHAPES) if geometry.children else None
-        reader.error(geometry, "ELEMENT_MISSING", f"<geometry> needs one of {allowed}", hint)
-        return None
-    element = given[0]
     match element.tag:
         case "box":
             edges = _sizes(reader, element, "size", 3)
