@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from helpers import rotation
+from helpers.browser import browser, browser_process, is_browser_test  # noqa: F401: fixtures of all tests
 from helpers.object_files import ObjectFiles
 
 settings.register_profile("linkwork", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -50,6 +51,12 @@ def pytest_terminal_summary(terminalreporter, config):
     """Repeat the seed below failures, where a report without its head shows it."""
     if terminalreporter.stats.get("failed") and not _runs_all(config):
         terminalreporter.write_line(f"cases were drawn with --rotate={config.stash[SEED]}")
+
+
+def pytest_itemcollected(item):
+    """Mark tests in a browser: ``pytest -m browser`` runs these alone, ``-m "not browser"`` the others."""
+    if is_browser_test(item):
+        item.add_marker(pytest.mark.browser)
 
 
 @pytest.hookimpl(trylast=True)
