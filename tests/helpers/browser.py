@@ -46,7 +46,7 @@ LOCAL_SCHEMES = ("data", "blob", "about")  # of addresses whose content is part 
 
 
 def executable() -> str | None:
-    """Return the path of an installed Chromium or Chrome: LINKWORK_BROWSER, or the first on PATH; None if there is none."""
+    """Return the path of Chromium or Chrome: LINKWORK_BROWSER, or the first on PATH; None if there is none."""
     chosen = os.environ.get("LINKWORK_BROWSER")
     return chosen or next(filter(None, map(shutil.which, EXECUTABLES)), None)
 
@@ -135,8 +135,8 @@ class Browser:
     ) -> Tab:
         """Open a page in a window of its own, and return it when it is loaded.
 
-        ``page`` is a path, an address (``http://``), or HTML text that begins with "<".  ``allowed`` lists beginnings of
-        addresses that the page may request; that of a server (``http://127.0.0.1:8080/``) is allowed with its page.
+        ``page`` is a path, an address (``http://``), or HTML text that begins with "<".  ``allowed`` lists beginnings
+        of addresses that the page may request; that of a server (``http://127.0.0.1:8080/``) is allowed with its page.
         ``options`` are those of Playwright's ``new_context``, such as ``color_scheme="dark"``.
         """
         context = self._chromium.new_context(viewport={"width": size[0], "height": size[1]}, **options)
@@ -223,5 +223,5 @@ def is_blank(image: np.ndarray) -> bool:
 
 
 def color_fraction(image: np.ndarray, color: Sequence[int], tolerance: int = 24) -> float:
-    """Return the share of pixels of a picture (h, w, 3) whose channels differ from ``color`` by at most ``tolerance``."""
+    """Return the share of pixels (h, w, 3) whose channels differ from ``color`` by at most ``tolerance``."""
     return float((np.abs(image.astype(int) - np.asarray(color)).max(axis=-1) <= tolerance).mean())
