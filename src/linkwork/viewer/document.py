@@ -5,7 +5,7 @@ Builders make a document from a robot or a result; the live page, the HTML page,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,9 @@ __all__ = [
 ]
 
 Color = tuple[float, float, float, float]  # red, green, blue and alpha in [0, 1], sRGB
+
+PART_LAYERS = ("visual", "collision", "frames", "joint axes", "center of mass", "inertia", "constraints")
+HIDDEN_LAYERS = frozenset(PART_LAYERS) - {"visual"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +60,7 @@ class Part:
     """(4, 4) pose of the surface in the body's frame [m]."""
     color: Color
     layer: str
-    """"visual" or "collision"."""
+    """One of `PART_LAYERS`; all parts move with their body."""
     link: str
     """Name of the link."""
 
@@ -76,6 +79,8 @@ class Actor:
     parts: tuple[Part, ...]
     opacity: float = 1.0
     """Below 1 for ghosts."""
+    offsets: np.ndarray | None = None
+    """(n, 4, 4) poses that move each instance, or None: ``poses`` are the offset times the pose for q [m]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,7 +197,7 @@ class SceneDocument:
     frames: tuple[FrameAxes, ...] = ()
     texts: tuple[Text, ...] = ()
     plots: tuple[Plot, ...] = ()
-    hidden: frozenset[str] = field(default_factory=lambda: frozenset({"collision"}))
+    hidden: frozenset[str] = HIDDEN_LAYERS
     """Layers that are hidden at first."""
     notes: tuple[str, ...] = ()
     """What could not be drawn, such as missing mesh files."""
