@@ -15,6 +15,7 @@ import numpy as np
 
 mpl.use("svg")
 import clearances
+import graphs
 import matplotlib.pyplot as plt
 import motions
 import reaching
@@ -111,6 +112,8 @@ if __name__ == "__main__":
         poses(*runpy.run_path(str(EXAMPLES / "calibrate_arm.py"))["calibrated"]())
         for drawn in mechanisms.ALL:
             saved(drawn(), f"mechanism_{drawn.__name__}")
+        for drawn in graphs.ALL:
+            saved(drawn(), f"tree_{drawn.__name__}")
         for drawn in reaching.ALL:
             saved(drawn(), f"ik_{drawn.__name__}")
         for drawn in clearances.ALL:

@@ -29,6 +29,15 @@ def test_the_tree_is_drawn(linkwork):
     assert lines[start + 3].startswith("   └─ ") and lines[start + 4].startswith("      └─ ")
 
 
+def test_the_tree_alone_is_printed(linkwork):
+    ran = linkwork("info", "fourbar", "--tree")
+    lines = ran.out.splitlines()
+    assert ran.code == 0 and lines == str(lw.load("fourbar")).splitlines()
+    assert lines[0] == "world" and lines[-1].split() == ["pin", "revolute", "coupler_tip,", "rocker_tip"]
+    refused = linkwork("info", "fourbar", "--tree", "--json")
+    assert refused.code == 2 and "--json: not allowed with argument --tree" in refused.err
+
+
 def test_what_few_joints_have_is_a_column_where_one_has_it(linkwork, tmp_path):
     text = lw.robots.path("double_pendulum").read_text(encoding="utf-8")
     file = tmp_path / "sprung.urdf"

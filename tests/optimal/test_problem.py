@@ -154,7 +154,7 @@ def test_a_picture(reaching):
     found = problem.solve(q0[:2], targets={"reach": X[:2]})
     axes = found.plot(index=1)
     assert pyplot is None and len(axes) == 3 and (axes[0].lines[2].get_ydata() == found.q[1, :, 2]).all()
-    assert [axis.get_ylabel() for axis in axes] == ["q", "reach", "acceleration"]
+    assert [axis.get_ylabel() for axis in axes] == ["q [rad]", "reach [rad, m]", "acceleration [rad/s²]"]
 
 
 def test_bad_questions(reaching):

@@ -460,8 +460,8 @@ def test_the_picture_has_the_obstacles(arm: lw.Robot) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
     axes = arm.plan(START, GOAL, SCENE).plot("tip")
-    assert len(axes.collections) >= len(SCENE.obstacles) and axes.get_title() == "solved"
+    assert len(axes.collections) >= len(SCENE.obstacles) and axes.get_title() == "solved: path of tip"
     apart = {"pan": (-0.7, 0.7), "shoulder": (1.3, 1.5), "elbow": (0.0, 0.6)}
     spent = arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=0.05)
-    assert spent.plot("tip").get_title() == "time_limit"
+    assert spent.plot("tip").get_title() == "time_limit: path of tip"
     matplotlib.pyplot.close("all")

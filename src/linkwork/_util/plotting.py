@@ -1,19 +1,54 @@
-"""matplotlib axes and shared parts of plots: lines by time, labels with units, legends, one scale for several axes."""
+"""matplotlib axes and the shared style of plots: colours, lines by time, labels with units, legends and shaded limits.
+
+The colours are those of Okabe and Ito (2008), "Color universal design", which people with colour-blindness tell apart.
+After the last colour the line style changes.  Names of robots' joints and frames are shown as they are: matplotlib
+does not read ``$`` in them as mathematics.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["COLORS", "label_time", "new_axes", "plot_lines", "pyplot", "quantity_label", "share_scale", "space_axes"]
+from linkwork._util.messages import label
 
-COLORS = tuple(
-    f"tab:{name}" for name in ("blue", "orange", "green", "red", "purple", "brown", "pink", "gray", "olive", "cyan")
-)
+__all__ = [
+    "BLUE",
+    "COLORS",
+    "FRAME_COLORS",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "VERMILION",
+    "add_legend",
+    "label_time",
+    "line_style",
+    "mark_times",
+    "new_axes",
+    "plot_lines",
+    "plot_text",
+    "pyplot",
+    "quantity_label",
+    "shade_limits",
+    "share_scale",
+    "space_axes",
+]
+
+BLUE, VERMILION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+SKY, ORANGE, BLACK, GREY = "#56b4e9", "#e69f00", "#333333", "#8c8c8c"
+COLORS = (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, BLACK)
+FRAME_COLORS = (VERMILION, GREEN, BLUE)  # axes x, y, z
+
+_DASHES: tuple[Any, ...] = ("-", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # "--" is the style of limits
+_LINE_WIDTH = 1.5  # [points]
 _MAX_LEGEND = 12  # lines above which there is no legend
 _MARGIN = 1.05  # extent of a shared scale, relative to the data
+_NEAR = 0.25  # limits at most this far from their line are shown, relative to the range of the axis
+_STRIP = 0.06  # height of the strip that is shaded beyond a limit, relative to the axis
+_GRID = {"color": "0.92", "linewidth": 0.6}
 
 
 def pyplot() -> Any:
@@ -28,14 +63,31 @@ def pyplot() -> Any:
 def new_axes(rows: int, size: tuple[float, float], columns: int = 1) -> Any:
     """Return the axes of a new figure, one below the other: (rows,), or (rows, columns)."""
     shape = {"sharex": True, "figsize": size, "layout": "constrained"}
-    return pyplot().subplots(rows, columns, **shape)[1]
+    axes = pyplot().subplots(rows, columns, **shape)[1]
+    for axis in np.ravel(axes):
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.spines[["left", "bottom"]].set_color("0.6")
+        axis.tick_params(color="0.6", labelsize="small")
+        axis.grid(axis="y", **_GRID)
+        axis.set_axisbelow(True)
+        axis.margins(x=0.01)
+    return axes
 
 
 def space_axes() -> Any:
     """Return three-dimensional axes, labelled in metres."""
     axes = pyplot().figure(figsize=(7.0, 7.0), layout="constrained").add_subplot(projection="3d")
     axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
+    axes.tick_params(labelsize="small")
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
+        axis._axinfo["grid"].update(color="0.88", linewidth=0.6)
     return axes
+
+
+def plot_text(name: str) -> str:
+    r"""Return a name as matplotlib shows it literally: shortened, escaped, and with ``\$`` for each ``$``."""
+    return label(name).replace("$", r"\$")
 
 
 def quantity_label(quantity: str, units: Iterable[str]) -> str:
@@ -44,14 +96,87 @@ def quantity_label(quantity: str, units: Iterable[str]) -> str:
     return f"{quantity} [{', '.join(named)}]" if named else quantity
 
 
+def line_style(k: int) -> dict[str, Any]:
+    """Return the colour, line style and width of line k."""
+    dashes = _DASHES[k // len(COLORS) % len(_DASHES)]
+    return {"color": COLORS[k % len(COLORS)], "linestyle": dashes, "linewidth": _LINE_WIDTH}
+
+
 def plot_lines(
-    axis: Any, t: np.ndarray, lines: Mapping[str, np.ndarray], *, legend: bool = True, columns: int = 4
+    axis: Any,
+    t: np.ndarray,
+    lines: Mapping[str, np.ndarray],
+    *,
+    legend: bool = True,
+    columns: int = 4,
+    lower: np.ndarray | None = None,
+    upper: np.ndarray | None = None,
 ) -> None:
-    """Plot lines over time t (samples,) [s], with a legend if there are at most `_MAX_LEGEND`."""
-    for name, x in lines.items():
-        axis.plot(t, x, label=name)
+    """Plot lines over time t (samples,) [s], with a legend if there are at most `_MAX_LEGEND`.
+
+    ``lower`` and ``upper`` (lines,) are limits, which are shaded.
+    """
+    for k, (name, x) in enumerate(lines.items()):
+        axis.plot(t, x, label=plot_text(name), **line_style(k))
+    if lower is not None and upper is not None:
+        shade_limits(axis, [*lines.values()], lower, upper)
     if legend and len(lines) <= _MAX_LEGEND:
-        axis.legend(fontsize="small", ncols=columns)
+        add_legend(axis, columns)
+
+
+def add_legend(axis: Any, columns: int = 4) -> None:
+    """Add a legend of all labelled lines, above the axes if the figure arranges its axes by itself."""
+    handles, labels = _labelled(axis)
+    if not handles:
+        return
+    above = {"loc": "lower left", "bbox_to_anchor": (0.05, 1.0), "borderaxespad": 0.3}
+    position = above if axis.figure.get_layout_engine() is not None else {"loc": "best"}
+    shape = {"ncols": min(columns, len(handles)), "fontsize": "small", "frameon": False, "handlelength": 1.8}
+    with warnings.catch_warnings():  # labels that begin with an underscore are names, too
+        warnings.filterwarnings("ignore", "An artist whose label starts with an underscore")
+        axis.legend(handles, labels, **shape, **position)
+
+
+def _labelled(axis: Any) -> tuple[list[Any], list[str]]:
+    """Return the lines and points with labels other than matplotlib's own ("_child0"), each label once."""
+    handles = [x for x in (*axis.lines, *axis.collections) if not str(x.get_label()).startswith("_child")]
+    known = {str(x.get_label()): x for x in reversed(handles) if x.get_label()}
+    ordered = dict(reversed(known.items()))
+    return [*ordered.values()], [*ordered]
+
+
+def shade_limits(axis: Any, lines: Sequence[np.ndarray], lower: np.ndarray, upper: np.ndarray) -> None:
+    """Draw a dashed line at each limit that its line comes near to, and shade a strip beyond it.
+
+    ``lower``, ``upper`` (n,) are the limits of n ``lines``, in the order of their colours.  A limit of several lines is
+    grey.
+    """
+    bottom, top = axis.get_ylim()
+    room = _NEAR * max(top - bottom, 1e-12)
+    limits: dict[tuple[float, int], list[Any]] = {}
+    for k, x in enumerate(lines):
+        smallest, largest = np.fmin.reduce(x, initial=np.inf), np.fmax.reduce(x, initial=-np.inf)
+        for limit, side, gap in ((lower[k], -1, smallest - lower[k]), (upper[k], 1, upper[k] - largest)):
+            if np.isfinite(limit) and gap < room:
+                limits.setdefault((float(limit), side), []).append(COLORS[k % len(COLORS)])
+    if not limits:
+        return
+    values = [limit for limit, _ in limits]
+    strip = _STRIP * (max(top, *values) - min(bottom, *values))
+    for (limit, side), own in limits.items():
+        color = own[0] if len(own) == 1 else GREY
+        ends = sorted((limit, limit + side * strip))
+        across = axis.get_yaxis_transform()
+        axis.fill_between([0.0, 1.0], *ends, transform=across, color=color, alpha=0.18, linewidth=0.0, zorder=1)
+        axis.axhline(limit, color=color, linewidth=0.8, linestyle="--", zorder=1)
+        bottom, top = min(bottom, ends[0]), max(top, ends[1])
+    axis.set_ylim(bottom, top)
+
+
+def mark_times(axis: Any, times: Iterable[float]) -> None:
+    """Draw a thin vertical line behind the curves at each time [s], such as those of events and knots."""
+    across = axis.get_xaxis_transform()
+    axis.vlines([*times], 0.0, 1.0, transform=across, color="0.85", linewidth=0.6, zorder=0)
 
 
 def label_time(axes: Any) -> None:

@@ -162,7 +162,7 @@ def with_meshes(robot: Robot, arguments: argparse.Namespace) -> Robot:
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
+def add_json(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
 
 

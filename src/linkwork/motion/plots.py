@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.plotting import label_time, new_axes, quantity_label
+from linkwork._util.plotting import label_time, mark_times, new_axes, plot_lines, quantity_label
 from linkwork._util.validation import integer
 from linkwork.model.coordinate_names import units_of
 from linkwork.motion.arguments import read_limit, read_positions
@@ -16,7 +16,7 @@ __all__ = ["plot_trajectory"]
 
 
 _NAMES = {"position": 0, "velocity": 1, "acceleration": 2, "jerk": 3}
-_LEGEND = 12  # coordinates in a legend at most
+_MAX_KNOTS = 50  # vertical lines
 
 
 def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: int) -> Any:
@@ -37,16 +37,13 @@ def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: in
         names = None if robot is None else robot.q_names if quantity == "q" else robot.v_names
         for j, own in enumerate(np.array_split(np.arange(x.shape[-1]), columns)):
             axis = axes[order] if np.ndim(axes) == 1 else axes[order][j]
-            for k in own:
-                (drawn,) = axis.plot(t, x[:, k], label=str(k) if names is None else names[k])
-                if order in known:
-                    _shade(axis, t, known[order], int(k), drawn.get_color())
-            knots = trajectory.knots[:: max(len(trajectory.knots) // 50, 1)]
-            axis.vlines(knots, 0.0, 1.0, transform=axis.get_xaxis_transform(), color="0.9", linewidth=0.5, zorder=0)
+            lines = {str(k) if names is None else names[k]: x[:, k] for k in own}
+            lower, upper = (side[own] for side in known[order]) if order in known else (None, None)
+            few = 4 if columns == 1 else 1
+            plot_lines(axis, t, lines, legend=order == 0, columns=few, lower=lower, upper=upper)
+            mark_times(axis, trajectory.knots[:: max(len(trajectory.knots) // _MAX_KNOTS, 1)])
             units = () if robot is None else units_of(robot.tree, quantity)
             axis.set_ylabel(quantity_label(quantity, units) if j == 0 else "")
-            if order == 0 and len(own) <= _LEGEND:
-                axis.legend(fontsize="small", ncols=4 if columns == 1 else 1)
         if passed_axes is not None and order + 1 == len(np.atleast_1d(passed_axes)):
             break
     label_time(axes)
@@ -96,14 +93,3 @@ def _sides(trajectory: Any, name: str, value: Any) -> tuple[np.ndarray, np.ndarr
 
 def _is_pair(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2
-
-
-def _shade(axis: Any, t: np.ndarray, limits: tuple[np.ndarray, np.ndarray], k: int, color: Any) -> None:
-    """Shade the range beyond the limits of coordinate k, as far as it is near the curve."""
-    low, high = (float(side[k]) for side in limits)
-    bottom, top = axis.get_ylim()
-    room = 0.15 * max(top - bottom, 1e-12)
-    for limit, far in ((high, high + room), (low, low - room)):
-        if np.isfinite(limit) and bottom - 2.0 * room < limit < top + 2.0 * room:
-            axis.fill_between(t[[0, -1]], limit, far, color=color, alpha=0.12, linewidth=0.0)
-            axis.axhline(limit, color=color, linewidth=0.7, linestyle="--")

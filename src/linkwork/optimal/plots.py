@@ -1,4 +1,4 @@
-"""Optimal paths drawn with matplotlib."""
+"""Plots of optimal paths over time: configurations with shaded limits, and the values of features."""
 
 from __future__ import annotations
 
@@ -6,25 +6,42 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.plotting import new_axes
+from linkwork._util.plotting import label_time, line_style, new_axes, plot_lines, plot_text, quantity_label
+from linkwork.model.coordinate_names import units_of
 
 __all__ = ["plot_result"]
 
+_FEW = 3  # values that are drawn as points, too
+
 
 def plot_result(result: Any, axes: Any, index: Any) -> Any:
-    """Plot configurations over time, and below them the values of each feature at its steps; return the axes."""
+    """Plot configurations over time, and below them the values of each feature at its steps; return the axes.
+
+    The limits of positions are shaded.  Components that are named like coordinates have the colours of these.
+    """
     problem, names = result.problem, list(result.residuals)
+    robot = problem.robot
     axes = new_axes(1 + len(names), (8.0, 2.0 * (1 + len(names)))) if axes is None else axes
     t = result.times[index] if result.times.ndim > 1 else result.times
-    for k, name in enumerate(problem.robot.q_names):
-        axes[0].plot(t, result.q[index][:, k], label=name)
-    axes[0].set_ylabel("q")
-    axes[0].legend(fontsize="small", ncols=4)
-    places = {term.name: k for k, term in enumerate(problem.terms)}
-    for axis, name in zip(axes[1:], names, strict=False):
-        steps = result._steps_of(places[name])
-        axis.plot(t[list(steps)], result.residuals[name][index], marker="." if len(steps) < 3 else None)
-        axis.axhline(0.0, color="0.8", linewidth=0.5, zorder=0)
-        axis.set_ylabel(name, fontsize="small")
-    np.atleast_1d(axes)[-1].set_xlabel("t [s]")
+    lines = dict(zip(robot.q_names, result.q[index].T, strict=True))
+    first = np.atleast_1d(axes)[0]
+    plot_lines(first, t, lines, lower=robot.lower, upper=robot.upper)
+    first.set_ylabel(quantity_label("q", units_of(robot.tree, "q")))
+    indices = {term.name: k for k, term in enumerate(problem.terms)}
+    for axis, name in zip(np.atleast_1d(axes)[1:], names, strict=False):
+        steps = list(result._steps_of(indices[name]))
+        feature = problem.terms[indices[name]].feature
+        components, values = feature.component_names, result.residuals[name][index]
+        if set(components) <= set(robot.v_names):
+            for component, x in zip(components, values.T, strict=True):
+                style = line_style(robot.v_names.index(component))
+                axis.plot(t[steps], x, label=plot_text(component), **style)
+        else:
+            plot_lines(axis, t[steps], dict(zip(components, values.T, strict=True)), columns=3)
+        if len(steps) < _FEW:
+            for line in axis.lines:
+                line.set_marker("o")
+        axis.axhline(0.0, color="0.7", linewidth=0.6, zorder=0)
+        axis.set_ylabel(plot_text(quantity_label(name, feature.row_units)), fontsize="small")
+    label_time(axes)
     return axes

@@ -9,12 +9,13 @@ import numpy as np
 
 from linkwork import geometry
 from linkwork._util.file_search import Folders
-from linkwork._util.plotting import space_axes
+from linkwork._util.plotting import BLUE, COLORS, FRAME_COLORS, plot_text, space_axes
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.collision_pairs import link_shapes
+from linkwork.parts.tree_plot import plot_tree
 from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.spatial.arguments import matrix_of
 
@@ -57,8 +58,8 @@ def plot_paths(
     shapes = integer("plot_path", "shapes", shapes, least=0)
     names = frames_to_draw(robot, frame)
     axes = space_axes() if axes is None else axes
-    for name in names:
-        draw_paths(axes, robot, paths, name)
+    for k, name in enumerate(names):
+        draw_paths(axes, robot, paths, name, color=COLORS[k % len(COLORS)])
     if scene is not None:
         draw_scene(axes, scene)
     every = np.concatenate([np.empty((0, robot.nq)), *paths])
@@ -73,7 +74,10 @@ def draw_paths(axes: Any, robot: Any, paths: Sequence[np.ndarray], frame: str, *
     """Draw the paths of a frame's origin."""
     for path in paths:
         if len(path):
-            axes.plot(*np.asarray(robot.pose(path, frame))[:, :3, 3].T, **({"linewidth": 2.0, "label": frame} | style))
+            axes.plot(
+                *np.asarray(robot.pose(path, frame))[:, :3, 3].T,
+                **({"linewidth": 2.0, "label": plot_text(frame)} | style),
+            )
 
 
 def draw_scene(axes: Any, scene: geometry.Scene, color: Any = "0.6") -> None:
@@ -121,7 +125,7 @@ def draw_robot(
     axes: Any,
     robot: Any,
     q: np.ndarray,
-    color: Any = "tab:blue",
+    color: Any = BLUE,
     alpha: float = 0.15,
     *,
     meshes: Folders | None = None,
@@ -154,9 +158,9 @@ def _draw_skeleton(axes: Any, robot: Any, X: np.ndarray, color: Any) -> None:
 
 def _draw_frame(axes: Any, X: np.ndarray, name: str) -> None:
     """Draw a frame's axes, x red, y green and z blue, and its name."""
-    for k, color in enumerate(("tab:red", "tab:green", "tab:blue")):
+    for k, color in enumerate(FRAME_COLORS):
         axes.plot(*np.stack([X[:3, 3], X[:3, 3] + _AXIS * X[:3, k]], axis=1), color=color, linewidth=1.5)
-    axes.text(*X[:3, 3], name, fontsize="small")
+    axes.text(*X[:3, 3], plot_text(name), fontsize="small")
 
 
 def _draw(axes: Any, shape: Shape, X: np.ndarray, color: Any, alpha: float, meshes: Folders | None = None) -> bool:
@@ -220,7 +224,7 @@ class PlottingMethods(RobotBase):
         frames: str | Sequence[str] | None = None,
         meshes: Folders | None = None,
         axes: Any = None,
-        color: Any = "tab:blue",
+        color: Any = BLUE,
         alpha: float = 0.3,
     ) -> Any:
         """Draw the robot in a configuration with matplotlib, and return the 3D axes [m].
@@ -239,3 +243,17 @@ class PlottingMethods(RobotBase):
         `load_mesh`, and ImportError without matplotlib.
         """
         return plot_robot(self, q, scene=scene, frames=frames, meshes=meshes, axes=axes, color=color, alpha=alpha)
+
+    def plot_tree(self, axes: Any = None) -> Any:
+        """Draw the robot's tree as a graph with matplotlib, and return the axes.
+
+        Boxes are links.  Lines are joints, with name, type and axis; dotted ones are fixed, and each type has a colour.
+        Dashed arcs are constraints between two links.  ``print(robot)`` shows the same tree as text.
+
+        >>> import linkwork as lw
+        >>> axes = lw.load("quadruped").plot_tree()                 # doctest: +SKIP
+        >>> axes.figure.savefig("tree.png")                         # doctest: +SKIP
+
+        Raises ValueError for more than 500 links, and ImportError without matplotlib.
+        """
+        return plot_tree(self._tree, axes)

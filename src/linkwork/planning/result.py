@@ -11,7 +11,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.messages import number, short_repr
-from linkwork._util.plotting import space_axes
+from linkwork._util.plotting import ORANGE, SKY, plot_text, space_axes
 from linkwork._util.result import Result
 from linkwork.errors import Status
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
@@ -192,7 +192,7 @@ def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
     robot = result.robot
     (frame,) = frames_to_draw(robot, frame)
     axes = space_axes() if axes is None else axes
-    for tree, color in zip(result.trees, ("tab:blue", "tab:orange"), strict=False):
+    for tree, color in zip(result.trees, (SKY, ORANGE), strict=False):
         child = np.flatnonzero(tree.parent >= 0)[:_MAX_EDGES]
         for points in _frame_positions(result, frame, tree.q[tree.parent[child]], tree.q[child]) if len(child) else ():
             axes.plot(*points.T, color=color, linewidth=0.4, alpha=0.6)
@@ -200,14 +200,14 @@ def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
         axes.scatter(*roots.T, color=color, s=12)
     if result.success and len(result.path) > 1:
         for points in _frame_positions(result, frame, result.path[:-1], result.path[1:]):
-            axes.plot(*points.T, color="black", linewidth=2.0)
+            axes.plot(*points.T, color="0.2", linewidth=2.0)
     if result.scene is not None:
         draw_scene(axes, result.scene)
     if result.success:
         for q in result.path[np.round(np.linspace(0, len(result.path) - 1, shapes)).astype(int)]:
             draw_robot(axes, robot, q)
     axes.set_aspect("equal")
-    axes.set_title(result.status)
+    axes.set_title(plot_text(f"{result.status}: path of {frame}"), fontsize="medium")
     return axes
 
 

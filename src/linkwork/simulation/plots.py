@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.plotting import label_time, new_axes, plot_lines, pyplot, quantity_label, share_scale, space_axes
+from linkwork._util.plotting import (
+    label_time,
+    mark_times,
+    new_axes,
+    plot_lines,
+    pyplot,
+    quantity_label,
+    share_scale,
+    space_axes,
+)
 from linkwork._util.validation import integer, positive
 from linkwork.model.coordinate_names import units_of
 from linkwork.parts.plots import draw_robot
@@ -16,7 +25,10 @@ __all__ = ["moving_picture", "plot_simulation", "strip_of"]
 
 
 def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any:
-    """Plot joints, velocities, energies and contact forces over time, one below the other, with events as lines."""
+    """Plot joints, velocities, energies and contact forces over time, one below the other.
+
+    Limits of positions and velocities are shaded; vertical lines are events.
+    """
     robot, t = result.robot_of(environment), result.t
     q, v = result.q[environment], result.v[environment]
     kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
@@ -27,13 +39,15 @@ def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any
     ]
     if FORCES in result.records:
         sizes = np.linalg.norm(result.records[FORCES][environment], axis=-1)
-        rows.append(("contact [N]", dict(zip(result.contact_names, sizes.T, strict=True))))
+        rows.append(("contact force [N]", dict(zip(result.contact_names, sizes.T, strict=True))))
     axes = new_axes(len(rows), (8.0, 2.0 * len(rows))) if axes is None else axes
     times = {event.time for event in result.events if event.environment == environment}
+    limits = {0: (robot.lower, robot.upper), 1: (-robot.velocity_limits, robot.velocity_limits)}
     for k, (axis, (label, lines)) in enumerate(zip(axes, rows, strict=False)):
-        plot_lines(axis, t, lines, legend=k != 1)  # velocities have the colours of the configurations above them
-        for time in times:
-            axis.axvline(time, color="0.85", linewidth=0.7, zorder=0)
+        lower, upper = limits.get(k, (None, None))
+        # velocities have the colours of the configurations above them
+        plot_lines(axis, t, lines, legend=k != 1, lower=lower, upper=upper)
+        mark_times(axis, times)
         axis.set_ylabel(label)
     label_time(axes)
     return axes

@@ -22,6 +22,7 @@ from linkwork.model.tree import Tree
 from linkwork.parts.joint.joint import Joint
 from linkwork.parts.tree_drawing import (
     axis_text,
+    constraint_lines,
     constraint_rows,
     follows_text,
     parameters,
@@ -35,12 +36,18 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
-    add_json(parser)
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--tree", action="store_true", help="print the tree of links and joints, and the constraints, alone"
+    )
+    add_json(shown)
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
-    if arguments.json:
+    if arguments.tree:
+        terminal.out.lines([*tree_lines(robot.tree, columns_of(terminal.out)), *constraint_lines(robot.tree)])
+    elif arguments.json:
         terminal.out.json(_data(robot))
     else:
         terminal.out.lines(_text(robot, columns_of(terminal.out)))

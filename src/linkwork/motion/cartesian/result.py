@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.plotting import VERMILION
 from linkwork._util.result import Result
 from linkwork.errors import Status
 from linkwork.geometry.scene import Scene
@@ -150,7 +151,7 @@ class TrackedPath(Result):
         axes = plot_paths(self.robot, paths, frame, axes, scene=scene, shapes=shapes)
         if not self.success and self.relative_to == "world":
             rest = self.path(np.linspace(self.fraction * self.path.length, self.path.length, 100))[:, :3, 3]
-            axes.plot(*rest.T, color="tab:red", linestyle=":", label="not followed")
+            axes.plot(*rest.T, color=VERMILION, linestyle=":", label="not followed")
         return axes
 
     def _without_repeats(self) -> list[tuple[Curve, int]]:

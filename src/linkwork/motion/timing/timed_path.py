@@ -16,7 +16,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.messages import number
-from linkwork._util.plotting import COLORS, new_axes
+from linkwork._util.plotting import GREY, add_legend, line_style, new_axes, plot_text
 from linkwork.motion.timing.limits import LimitSet, MotionLimit, PathConstraints, PathSamples
 from linkwork.motion.trajectory.trajectory import Trajectory
 
@@ -122,24 +122,25 @@ def _restored(times: Sequence[Any], gap: float) -> TimedPath:
 def _plot_phase_plane(timed: Any, limit_set: Any, axes: Any) -> Any:
     """Plot speed by position, and with limits the greatest speed that they allow and the active limit."""
     axes = new_axes(1, (8.0, 4.0)) if axes is None else axes
-    axes.plot(timed.s, timed.speed, color="0.5", linewidth=1.0)
+    axes.plot(timed.s, timed.speed, color=GREY, linewidth=1.5)
     top = 1.15 * float(timed.speed.max())
     if limit_set is not None:
         s, speed, rate, path = _midpoint_states(timed)
         constraints = limit_set.constraints("plot", path)
         fastest = fastest_speeds(path, constraints, limit_set.velocity)
         finite = np.where(fastest < _UNLIMITED, fastest, np.nan)
-        axes.plot(s, finite, color="black", linewidth=0.8, linestyle="--", label="speed limit")
+        axes.plot(s, finite, color="0.2", linewidth=0.8, linestyle="--", label="speed limit")
+        axes.fill_between(s, finite, 1e3 * top, color=GREY, alpha=0.12, linewidth=0.0)
         shares, names = _shares(path, constraints, limit_set, speed, rate)
         active = np.where(shares.max(axis=-1) >= _ACTIVE, shares.argmax(axis=-1), -1)
         for index, k in enumerate(np.unique(active[active >= 0])):
             limited = np.where(active == k, speed, np.nan)
-            axes.plot(s, limited, color=f"C{index}" if index > 9 else COLORS[index], linewidth=2.5, label=names[k])
+            axes.plot(s, limited, label=plot_text(names[k]), **(line_style(index) | {"linewidth": 2.5}))
         if np.isfinite(finite).any():
             top = max(top, min(1.15 * float(np.nanmax(finite)), 2.0 * top))
-        axes.legend(fontsize="small", ncols=2)
-    axes.set_xlabel("path position, s")
-    axes.set_ylabel("ds/dt")
+        add_legend(axes, columns=3)
+    axes.set_xlabel("path position s")
+    axes.set_ylabel("ds/dt [1/s]")
     axes.set_ylim(0.0, top)
     return axes
 

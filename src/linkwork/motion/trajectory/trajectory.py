@@ -340,13 +340,13 @@ class Trajectory:
         """
         return cast(Trajectory, load_trajectory(cls, path, robot))
 
-    def plot(self, axes: Any = None, *, num_samples: int = 500, limits: Any = None, columns: int = 1) -> Any:
+    def plot(self, axes: Any = None, *, num_samples: int = 500, limits: Any = True, columns: int = 1) -> Any:
         """Plot q, v, a and the jerk over time with matplotlib, and return the axes.
 
-        It needs ``pip install "linkwork[figures]"``.  ``limits`` are shaded: True for the robot's limits of position
-        and velocity, or a dict of "position", "velocity", "acceleration" and "jerk" in addition, each a number, an
-        array, a pair (lower, upper) or a dict of these by joint, as in `limit_margins`.  With several ``columns``
-        coordinates are distributed over them, and the axes are (4, columns).
+        It needs ``pip install "linkwork[figures]"``.  ``limits`` near the curves are shaded: True for the robot's
+        limits of position and velocity, False for none, or a dict of "position", "velocity", "acceleration" and "jerk"
+        in addition, each a number, an array, a pair (lower, upper) or a dict of these by joint, as in `limit_margins`.
+        With several ``columns`` coordinates are distributed over them, and the axes are (4, columns).
         """
         from linkwork.motion.plots import plot_trajectory
 
