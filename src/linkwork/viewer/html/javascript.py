@@ -1,0 +1,88 @@
+"""Functions over any scalar as JavaScript: they are traced on symbols, and each instruction becomes a line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from linkwork.expr.scalar.interpreter import CONSTANT, INPUT, instructions_of
+from linkwork.expr.scalar.symbol import Graph
+
+__all__ = ["HELPERS", "OPERATIONS", "UntranslatedError", "javascript_function"]
+
+# JavaScript of each operation of `linkwork.expr.scalar.functions`, with its arguments in braces.
+OPERATIONS: dict[str, str] = {
+    "neg": "-{}",
+    "add": "{} + {}",
+    "sub": "{} - {}",
+    "mul": "{} * {}",
+    "div": "{} / {}",
+    "abs": "Math.abs({})",
+    "eq": "{} === {}",
+    "lt": "{} < {}",
+    "le": "{} <= {}",
+    "and_": "{} && {}",
+    "or_": "{} || {}",
+    "not_": "!{}",
+    "where": "{} ? {} : {}",
+    "copysign": "copysign({}, {})",
+    "pow": "power({}, {})",
+    "fmin": "fmin({}, {})",
+    "fmax": "fmax({}, {})",
+    **{
+        name: f"Math.{name}({{}})"
+        for name in (
+            *("sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"),
+            *("sign", "floor"),
+        )
+    },
+    **{name: f"Math.{name}({{}}, {{}})" for name in ("hypot", "atan2")},
+}
+
+# Functions that these use; JavaScript does not have them, or with other values at infinity and NaN.
+HELPERS = """\
+const copysign = (x, y) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x));
+const power = (x, y) => (x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : Math.pow(x, y));
+const fmin = (x, y) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.min(x, y));
+const fmax = (x, y) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.max(x, y));
+"""
+
+
+class UntranslatedError(ValueError):
+    """The function has an operation without JavaScript, such as a loop."""
+
+
+def javascript_function(function: Callable[[Sequence[Any]], Sequence[Any]], size: int) -> str:
+    """Return the JavaScript of a function of one array of ``size`` numbers.
+
+    ``function`` is generic over the scalar type and returns a sequence of scalars; the result is the text of an
+    expression, ``(q) => {...}``, whose value returns an array.  Raises UntranslatedError.
+    """
+    graph = Graph("page")
+    inputs = graph.inputs("q", (size,))
+    instructions, results = instructions_of(list(function(inputs)), inputs)
+    values: list[str] = []
+    lines = []
+    for k, (operation, arguments, value) in enumerate(instructions):
+        if operation is INPUT:
+            values.append(f"q[{value}]")
+        elif operation is CONSTANT:
+            values.append(_number(value))
+        elif operation.name in OPERATIONS:
+            lines.append(f"const v{k}={OPERATIONS[operation.name].format(*(values[a] for a in arguments))};")
+            values.append(f"v{k}")
+        else:
+            raise UntranslatedError(f"the operation {operation.name!r} cannot run in a page")
+    graph.clear()
+    return f"(q)=>{{{''.join(lines)}return [{','.join(values[r] for r in results)}];}}"
+
+
+def _number(value: float) -> str:
+    value = float(value)
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0.0 else "(-Infinity)"
+    text = repr(value).removesuffix(".0")
+    return f"({text})" if text.startswith("-") else text

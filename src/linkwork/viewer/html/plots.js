@@ -1,0 +1,186 @@
+// Curves beside the picture. A line marks the current time; a click or a drag in a plot goes to its time.
+
+const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d1f", "#7f7f7f"]; // told apart by all eyes
+const MARGIN = { left: 46, right: 8, top: 8, bottom: 28 };
+const DASHES = [[], [6, 3], [2, 2]];
+
+function ticks(low, high, count) {
+  const width = niceStep((high - low) / count);
+  const result = [];
+  for (let k = Math.ceil(low / width - 1e-9); k * width <= high + 1e-9 * width; k++) result.push(k * width);
+  return { values: result, digits: Math.max(0, -Math.floor(Math.log10(width) + 1e-9)) };
+}
+
+class PlotView {
+  constructor(app, data, read) {
+    this.app = app;
+    this.data = data;
+    this.values = read(data.values);
+    this.times = app.scene.times;
+    this.canvas = element("canvas", { role: "img", "aria-label": `Plot of ${data.title}` });
+    const keys = element("div", { class: "keys" }, ...data.names.map((name, k) => element("span", {},
+      element("i", { style: { background: PALETTE[k % PALETTE.length] } }), name)));
+    const unit = data.unit ? ` [${data.unit}]` : "";
+    this.node = element("div", { class: "plot" }, element("h2", {}, data.title + unit), this.canvas, keys);
+    const go = (event) => {
+      if (event.type === "pointermove" && !(event.buttons & 1)) return;
+      const box = this.canvas.getBoundingClientRect(), inner = box.width - MARGIN.left - MARGIN.right;
+      const [start, end] = this.span();
+      app.pause();
+      app.time.seek(start + (clamp(event.clientX - box.left - MARGIN.left, 0, inner) / inner) * (end - start));
+    };
+    this.canvas.addEventListener("pointerdown", go);
+    this.canvas.addEventListener("pointermove", go);
+    this.measure();
+  }
+
+  span() {
+    const end = this.times[this.times.length - 1], start = this.times[0];
+    return [start, end > start ? end : start + 1];
+  }
+
+  measure() {
+    let low = Infinity, high = -Infinity;
+    for (const x of this.values) {
+      if (Number.isFinite(x)) {
+        low = Math.min(low, x);
+        high = Math.max(high, x);
+      }
+    }
+    if (low > high) [low, high] = [0, 1];
+    const room = Math.max((high - low) * 0.08, 1e-9 + 1e-3 * Math.max(Math.abs(low), Math.abs(high)));
+    // Limits enter the picture where the curves come near to them.
+    const near = 0.35 * (high - low) + room, bounds = [...(this.data.lower ?? []), ...(this.data.upper ?? [])];
+    for (const x of bounds.filter((x) => x !== null && x > low - near && x < high + near)) {
+      low = Math.min(low, x);
+      high = Math.max(high, x);
+    }
+    this.low = low - room;
+    this.high = high + room;
+  }
+
+  // The curves are drawn once, and the mark of the time over them.
+  draw() {
+    const ratio = window.devicePixelRatio || 1, width = this.canvas.clientWidth, height = this.canvas.clientHeight;
+    if (!width) return;
+    if (this.canvas.width !== Math.round(width * ratio)) {
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = Math.round(height * ratio);
+      this.picture = null;
+    }
+    const context = this.canvas.getContext("2d");
+    if (!this.picture) {
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      this.paint(context, width, height);
+      this.picture = context.getImageData(0, 0, this.canvas.width, this.canvas.height);
+    }
+    context.putImageData(this.picture, 0, 0);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const [start, end] = this.span(), inner = width - MARGIN.left - MARGIN.right;
+    const x = MARGIN.left + ((this.app.time.now - start) / (end - start)) * inner;
+    context.strokeStyle = variable("--text");
+    context.lineWidth = 1.2;
+    context.beginPath();
+    context.moveTo(x, MARGIN.top);
+    context.lineTo(x, height - MARGIN.bottom);
+    context.stroke();
+    const columns = this.data.names.length;
+    for (let k = 0; k < columns; k++) {
+      const value = this.values[this.app.scene.frame * columns + k];
+      if (!Number.isFinite(value)) continue;
+      context.fillStyle = PALETTE[k % PALETTE.length];
+      context.beginPath();
+      context.arc(x, this.y(value, height), 2.8, 0, 2 * Math.PI);
+      context.fill();
+    }
+  }
+
+  y(value, height) {
+    return MARGIN.top + ((this.high - value) / (this.high - this.low)) * (height - MARGIN.top - MARGIN.bottom);
+  }
+
+  paint(context, width, height) {
+    const [start, end] = this.span(), bottom = height - MARGIN.bottom, right = width - MARGIN.right;
+    const x = (t) => MARGIN.left + ((t - start) / (end - start)) * (right - MARGIN.left);
+    context.clearRect(0, 0, width, height);
+    context.font = "10.5px system-ui, sans-serif";
+    context.lineWidth = 1;
+    const rows = ticks(this.low, this.high, 4), columns = ticks(start, end, 5);
+    const line = (x0, y0, x1, y1) => {
+      context.beginPath();
+      context.moveTo(x0, y0);
+      context.lineTo(x1, y1);
+      context.stroke();
+    };
+    context.strokeStyle = variable("--grid");
+    context.fillStyle = variable("--soft");
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    for (const value of rows.values) {
+      const large = Math.abs(value) >= 1e5 || rows.digits > 5;
+      line(MARGIN.left, this.y(value, height), right, this.y(value, height));
+      context.fillText((large ? value.toExponential(1) : value.toFixed(rows.digits)).replace("-", "−"), MARGIN.left - 5, this.y(value, height));
+    }
+    context.textAlign = "center";
+    context.textBaseline = "top";
+    for (const value of columns.values) {
+      line(x(value), MARGIN.top, x(value), bottom);
+      context.fillText(value.toFixed(columns.digits), x(value), bottom + 3);
+    }
+    context.fillText("time [s]", (MARGIN.left + right) / 2, bottom + 14);
+    context.save();
+    context.beginPath();
+    context.rect(MARGIN.left, MARGIN.top, right - MARGIN.left, bottom - MARGIN.top);
+    context.clip();
+    this.paintLimits(context, right, height);
+    this.paintCurves(context, x, height);
+    context.restore();
+  }
+
+  // The range outside of the limits is shaded where all curves share them; other limits are dashed lines.
+  paintLimits(context, right, height) {
+    for (const [name, edge] of [["lower", this.low], ["upper", this.high]]) {
+      const limits = this.data[name];
+      if (!limits) continue;
+      if (limits.every((value) => value !== null && value === limits[0])) {
+        const from = this.y(limits[0], height), to = this.y(edge, height);
+        context.fillStyle = variable("--shade");
+        context.fillRect(MARGIN.left, Math.min(from, to), right - MARGIN.left, Math.abs(to - from));
+      }
+      limits.forEach((value, k) => {
+        if (value === null) return;
+        context.strokeStyle = PALETTE[k % PALETTE.length];
+        context.lineWidth = 0.8;
+        context.setLineDash([4, 4]);
+        context.beginPath();
+        context.moveTo(MARGIN.left, this.y(value, height));
+        context.lineTo(right, this.y(value, height));
+        context.stroke();
+      });
+      context.setLineDash([]);
+    }
+  }
+
+  paintCurves(context, x, height) {
+    const columns = this.data.names.length;
+    for (let k = 0; k < columns; k++) {
+      context.strokeStyle = PALETTE[k % PALETTE.length];
+      context.setLineDash(DASHES[Math.floor(k / PALETTE.length) % DASHES.length]);
+      context.lineWidth = 1.5;
+      context.beginPath();
+      let drawing = false;
+      for (let t = 0; t < this.times.length; t++) {
+        const value = this.values[t * columns + k];
+        if (!Number.isFinite(value)) {
+          drawing = false;
+          continue;
+        }
+        if (drawing) context.lineTo(x(this.times[t]), this.y(value, height));
+        else context.moveTo(x(this.times[t]), this.y(value, height));
+        drawing = true;
+      }
+      context.stroke();
+    }
+    context.setLineDash([]);
+  }
+}

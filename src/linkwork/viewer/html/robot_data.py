@@ -1,0 +1,105 @@
+"""A robot as the page needs it: bodies, frames, joints with sliders, and JavaScript of the joints' equations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from linkwork.errors import JointMethodError
+from linkwork.model.body import Body
+from linkwork.model.tree import Tree
+from linkwork.viewer.html.javascript import UntranslatedError, javascript_function
+
+__all__ = ["Functions", "robot_data"]
+
+_TANGENT_NAMES = {
+    **{f"w{axis}": f"rotation {axis}" for axis in "xyz"},
+    **{f"v{axis}": axis for axis in "xyz"},
+}
+
+
+class Functions:
+    """The distinct JavaScript functions of a page, each with its index."""
+
+    def __init__(self) -> None:
+        self._indices: dict[str, int] = {}
+
+    def add(self, text: str) -> int:
+        """Return the index of a function in the page."""
+        return self._indices.setdefault(text, len(self._indices))
+
+    @property
+    def source(self) -> str:
+        """JavaScript that defines FUNCTIONS, the list of them."""
+        return "const FUNCTIONS = [\n" + ",\n".join(self._indices) + "\n];\n"
+
+
+def robot_data(robot: Any, functions: Functions) -> dict[str, Any]:
+    """Return the bodies, frames and joints of a robot as data for JSON; their functions are added to ``functions``.
+
+    Raises UntranslatedError for a joint whose transform has loops or other operations that do not run in a page.
+    """
+    tree: Tree = robot.tree
+    return {
+        "nq": tree.nq,
+        "bodies": [_body(tree, i, body, functions) for i, body in enumerate(tree.bodies)],
+        "frames": [
+            {"name": frame.name, "body": frame.body, "placement": list(frame.placement.elements()[:12])}
+            for frame in tree.frames
+        ],
+        "joints": [_joint(tree, i, body, functions) for i, body in tree.stacked() if body.joint.nq],
+        "named": [{"name": state.name, "q": state.q.tolist()} for state in robot.named_configurations],
+        "silent": _silent(tree),
+    }
+
+
+def _body(tree: Tree, i: int, body: Body, functions: Functions) -> dict[str, Any]:
+    q = tree.q_slices[i]
+    count = q.stop - q.start
+    try:
+        text = javascript_function(lambda x: body.X(x).elements()[:12], count)
+    except (UntranslatedError, JointMethodError) as error:
+        raise UntranslatedError(f"joint {body.joint_name!r}: {error}") from None
+    return {"parent": body.parent, "q": q.start, "nq": count, "transform": functions.add(text)}
+
+
+def _joint(tree: Tree, i: int, body: Body, functions: Functions) -> dict[str, Any]:
+    """Return a joint with its sliders.
+
+    Coordinates that are angles and lengths have a slider each.  Others, such as quaternions, are moved along v: a
+    slider is the angle or the length of that motion, as `JointType.integrate` defines it.
+    """
+    joint, q = body.joint, tree.q_slices[i]
+    if joint.nq == joint.nv and set(joint.q_units) <= {"rad", "m"}:
+        names: Sequence[str] = joint.q_names or ("",) * joint.nq
+        lower, upper = body.limits.positions
+        entries = zip(names, joint.q_units, lower, upper, strict=True)
+        sliders = [_slider(body.joint_name, *entry) for entry in entries]
+        return {"name": body.joint_name, "q": q.start, "nq": joint.nq, "sliders": sliders, "integrate": None}
+    names = [_TANGENT_NAMES.get(name, name.removesuffix("_rate")) for name in joint.v_names or ("",) * joint.nv]
+    units = [unit.removesuffix("/s") for unit in joint.v_units]
+    sliders = [_slider(body.joint_name, *pair, -math.inf, math.inf) for pair in zip(names, units, strict=True)]
+    text = javascript_function(lambda x: joint.integrate(x[: joint.nq], x[joint.nq :]), joint.nq + joint.nv)
+    integrate = functions.add(text)
+    return {"name": body.joint_name, "q": q.start, "nq": joint.nq, "sliders": sliders, "integrate": integrate}
+
+
+def _slider(joint: str, coordinate: str, unit: str, lower: float, upper: float) -> dict[str, Any]:
+    reach = math.pi if unit == "rad" else 1.0
+    low = lower if math.isfinite(lower) else (upper - 2.0 * reach if math.isfinite(upper) else -reach)
+    high = upper if math.isfinite(upper) else (lower + 2.0 * reach if math.isfinite(lower) else reach)
+    return {
+        "name": f"{joint} {coordinate}".rstrip(),
+        "unit": unit,
+        "low": low,
+        "high": high,
+        "lower": lower if math.isfinite(lower) else None,
+        "upper": upper if math.isfinite(upper) else None,
+    }
+
+
+def _silent(tree: Tree) -> list[str]:
+    """Return sentences on joints without sliders: those that follow others, and the loops that sliders may open."""
+    lines = [f"{body.joint_name} follows {body.coupling.joint}." for body in tree.bodies if body.coupling is not None]
+    return lines

@@ -1,0 +1,191 @@
+"""A scene document as data for the page: JSON, and one block of bytes with all arrays."""
+
+from __future__ import annotations
+
+import base64
+import math
+import zlib
+from typing import Any
+
+import numpy as np
+
+from linkwork.viewer.document import Actor, FrameAxes, Plot, SceneDocument, Surface
+from linkwork.viewer.html.javascript import UntranslatedError
+from linkwork.viewer.html.robot_data import Functions, robot_data
+
+__all__ = ["Arrays", "scene_data"]
+
+_EXACT = 500_000  # coordinates of recordings that are stored in float64; longer recordings are stored in float32
+_CODES = {"f4": np.float32, "f8": np.float64, "u1": np.uint8, "u4": np.uint32}
+
+
+class Arrays:
+    """Arrays in one block of bytes; equal arrays are stored once."""
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+        self._places: dict[tuple[str, bytes], list[Any]] = {}
+        self._size = 0
+
+    def add(self, code: str, array: Any) -> list[Any]:
+        """Return the place [type, offset in bytes, length] of an array in the block."""
+        data = np.ascontiguousarray(array, dtype=_CODES[code])
+        content = data.astype(data.dtype.newbyteorder("<"), copy=False).tobytes()
+        place = self._places.get((code, content))
+        if place is None:
+            place = self._places[code, content] = [code, self._size, data.size]
+            self._chunks.append(content + bytes(-len(content) % 8))
+            self._size += len(self._chunks[-1])
+        return place
+
+    @property
+    def text(self) -> str:
+        """The block, compressed by zlib, in base64."""
+        return base64.b64encode(zlib.compress(b"".join(self._chunks), 6)).decode("ascii")
+
+
+def scene_data(document: SceneDocument, arrays: Arrays, functions: Functions) -> dict[str, Any]:
+    """Return the document as data for JSON; its arrays and the functions of its robots are added to the last two."""
+    notes = list(document.notes)
+    return {
+        "title": document.title,
+        "frames": len(document.times),
+        "times": arrays.add("f8", document.times),
+        "surfaces": [_surface(surface, arrays) for surface in document.surfaces],
+        "actors": [_actor(actor, arrays, functions, notes) for actor in document.actors],
+        "props": [
+            {"name": prop.name, "surface": prop.surface, "color": _color(prop.color), "layer": prop.layer}
+            | _moving(arrays, "poses", "f8", _rows(prop.pose), 2)
+            for prop in document.props
+        ],
+        "lines": [
+            {"name": line.name, "color": _color(line.color), "segments": line.segments, "layer": line.layer}
+            | {"width": float(line.width), "count": int(np.shape(line.points)[-2])}
+            | _moving(arrays, "points", "f4", line.points, 2)
+            for line in document.lines
+        ],
+        "points": [
+            {"name": points.name, "colors": arrays.add("u1", points.colors), "size": float(points.size)}
+            | {"layer": points.layer, "count": int(np.shape(points.points)[-2])}
+            | _moving(arrays, "points", "f4", points.points, 2)
+            for points in document.points
+        ],
+        "arrows": [
+            {"name": arrows.name, "count": int(np.shape(arrows.starts)[1]), "color": _color(arrows.color)}
+            | {"scale": float(arrows.scale), "unit": arrows.unit, "layer": arrows.layer}
+            | {name: arrays.add("f4", getattr(arrows, name)) for name in ("starts", "vectors")}
+            | {"visible": arrays.add("u1", arrows.visible)}
+            for arrows in document.arrows
+        ],
+        "axes": [_axes(axes, arrays) for axes in document.frames],
+        "texts": [
+            {"text": text.text, "layer": text.layer, "count": 1} | _moving(arrays, "position", "f4", text.position, 1)
+            for text in document.texts
+        ],
+        "plots": [_plot(plot, arrays) for plot in document.plots],
+        "hidden": sorted(document.hidden),
+        "notes": notes,
+    }
+
+
+def _rows(pose: Any) -> np.ndarray:
+    """Return poses (..., 4, 4) without their last rows, as the page stores them: (..., 3, 4)."""
+    return np.asarray(pose, dtype=float)[..., :3, :]
+
+
+def _color(color: Any) -> list[float]:
+    return [float(x) for x in color]
+
+
+def _moving(arrays: Arrays, name: str, code: str, array: Any, dimensions: int) -> dict[str, Any]:
+    """Return the place of an array that may have a first axis for time; one that does not change is stored once."""
+    values = np.asarray(array)
+    moving = values.ndim > dimensions and len(values) > 1 and bool((values != values[:1]).any())
+    if values.ndim > dimensions and not moving:
+        values = values[0]
+    return {name: arrays.add(code, values), "moving": moving}
+
+
+def _surface(surface: Surface, arrays: Arrays) -> dict[str, Any]:
+    texture = None
+    if surface.texture is not None and surface.uv is not None:
+        kind = "png" if surface.texture.startswith(b"\x89PNG") else "jpeg"
+        texture = f"data:image/{kind};base64,{base64.b64encode(surface.texture).decode('ascii')}"
+    optional = {"normals": "f4", "colors": "u1", "uv": "f4"}
+    return {
+        "vertices": arrays.add("f4", surface.vertices),
+        "triangles": arrays.add("u4", surface.triangles),
+        "texture": texture,
+    } | {
+        name: None if getattr(surface, name) is None else arrays.add(code, getattr(surface, name))
+        for name, code in optional.items()
+    }
+
+
+def _actor(actor: Actor, arrays: Arrays, functions: Functions, notes: list[str]) -> dict[str, Any]:
+    """Return an actor.  The configurations of a robot are stored; poses are stored where the page cannot compute them.
+
+    Rows of time that do not differ are stored once.
+    """
+    instances, bodies = actor.poses.shape[1:3]
+    robot = None
+    if actor.robot is not None:
+        try:
+            robot = robot_data(actor.robot, functions)
+        except UntranslatedError as error:
+            notes.append(f"{actor.name}: the page has no sliders, as it cannot compute a transform: {error}")
+    source = actor.q if robot is not None else _rows(actor.poses)
+    source = np.asarray(source, dtype=float)
+    if len(source) > 1 and not (source != source[:1]).any():
+        source = source[:1]
+    stored = arrays.add("f8" if robot is not None and source.size <= _EXACT else "f4", source)
+    offsets = np.broadcast_to(np.eye(4), (instances, 4, 4)) if actor.offsets is None else actor.offsets
+    return {
+        "name": actor.name,
+        "opacity": float(actor.opacity),
+        "instances": int(instances),
+        "bodies": int(bodies),
+        "base": arrays.add("f8", _rows(offsets)),
+        "moving": len(source) > 1,
+        "q": stored if robot is not None else None,
+        "poses": None if robot is not None else stored,
+        "robot": robot,
+        "parts": [
+            {
+                "surface": part.surface,
+                "body": part.body,
+                "placement": _rows(part.placement).ravel().tolist(),
+                "color": _color(part.color),
+                "layer": part.layer,
+                "link": part.link,
+            }
+            for part in actor.parts
+        ],
+    }
+
+
+def _axes(axes: FrameAxes, arrays: Arrays) -> dict[str, Any]:
+    poses = np.asarray(axes.poses, dtype=float).reshape(-1, 4, 4)
+    ends = np.concatenate([np.zeros((1, 3)), np.eye(3)]) * axes.length
+    shown = poses[[0, -1]]
+    corners = np.einsum("tij,kj->tki", shown[:, :3, :3], ends) + shown[:, None, :3, 3]
+    return {
+        "name": axes.name,
+        "length": float(axes.length),
+        "layer": axes.layer,
+        "corners": corners.reshape(-1, 3).tolist(),
+    } | _moving(arrays, "poses", "f8", _rows(axes.poses), 2)
+
+
+def _plot(plot: Plot, arrays: Arrays) -> dict[str, Any]:
+    def limits(values: Any) -> list[float | None] | None:
+        return None if values is None else [float(x) if math.isfinite(x) else None for x in values]
+
+    return {
+        "title": plot.title,
+        "unit": plot.unit,
+        "names": list(plot.names),
+        "values": arrays.add("f4", plot.values),
+        "lower": limits(plot.lower),
+        "upper": limits(plot.upper),
+    }

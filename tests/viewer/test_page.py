@@ -1,0 +1,321 @@
+"""The self-contained page in a browser: poses equal NumPy's, sliders, time, pictures, and hostile names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.browser import color_fraction, is_blank
+from helpers.documents import everything, robot_document, wave
+from linkwork.errors import ArgumentError
+from linkwork.expr.scalar.operations import BY_NAME
+from linkwork.joints import ALL, Floating
+from linkwork.model.random_tree import random_tree
+from linkwork.viewer.document import SceneDocument
+from linkwork.viewer.html.javascript import HELPERS, OPERATIONS, UntranslatedError, javascript_function
+from linkwork.viewer.html.page import page_text, write_page
+
+
+def opened(browser, document, path, **options):
+    tab = browser.open(write_page(document, path / "page.html"), **options)
+    assert tab.evaluate("window.linkwork.ready") is True
+    return tab
+
+
+def link_poses(tab, robot, instance=0):
+    names = [frame.name for frame in robot.tree.frames]
+    return np.array(tab.evaluate("([n, k]) => n.map((name) => window.linkwork.pose(name, 0, k))", [names, instance]))
+
+
+def expected_poses(robot, q, offset=None):
+    poses = np.array([robot.pose(q, frame.name) for frame in robot.tree.frames])
+    return poses if offset is None else offset @ poses
+
+
+def test_poses_of_every_joint_type_equal_numpys(browser, tmp_path):
+    robot = lw.Robot(random_tree(np.random.default_rng(5), 2 * len(ALL)))
+    q = wave(robot, 3, 2)
+    offsets = np.tile(np.eye(4), (2, 1, 1))
+    offsets[1, :3, 3] = 1.0, -2.0, 0.5
+    tab = opened(browser, robot_document(robot, q, offsets=offsets), tmp_path)
+    for frame, instance in ((0, 0), (2, 1)):
+        tab.evaluate("(k) => window.linkwork.showFrame(k)", frame)
+        expected = expected_poses(robot, q[frame, instance], offsets[instance])
+        np.testing.assert_allclose(link_poses(tab, robot, instance), expected, atol=1e-9)
+
+
+def test_a_slider_moves_its_links(browser, tmp_path):
+    robot = lw.load("arm7_gripper")
+    q = np.asarray(robot.random_configuration(np.random.default_rng(1)))
+    tab = opened(browser, robot_document(robot, q[None, None]), tmp_path)
+    before = link_poses(tab, robot)
+    np.testing.assert_allclose(before, expected_poses(robot, q), atol=1e-9)
+    for joint in robot.joints:
+        slider = tab.page.get_by_role("slider", name=joint.name, exact=True)
+        if joint.coupling is not None:
+            assert slider.count() == 0
+            continue
+        lower, upper = float(slider.get_attribute("min")), float(slider.get_attribute("max"))
+        np.testing.assert_allclose((lower, upper), (joint.lower[0], joint.upper[0]))
+        value = 0.7 * lower + 0.3 * upper
+        slider.fill(str(value))
+        q[joint.q_slice] = float(slider.input_value())
+        assert abs(q[joint.q_slice][0] - value) < 1e-9
+        np.testing.assert_allclose(link_poses(tab, robot), expected_poses(robot, q), atol=1e-9)
+
+
+def test_sliders_of_quaternions_move_along_the_velocity(browser, tmp_path):
+    robot = lw.Robot(random_tree(np.random.default_rng(2), 1, types=[Floating]))
+    q = wave(robot, 1)
+    tab = opened(browser, robot_document(robot, q), tmp_path)
+    phi = np.array([0.3, -0.2, 0.4, 0.1, 0.0, -0.5])
+    for name, value in zip(("rotation x", "rotation y", "rotation z", "x", "y", "z"), phi, strict=True):
+        tab.page.get_by_role("slider", name=f"joint0 {name}", exact=True).fill(str(value))
+    expected = robot.integrate(q[0, 0], phi)
+    np.testing.assert_allclose(tab.evaluate("window.linkwork.q()"), expected, atol=1e-12)
+    np.testing.assert_allclose(link_poses(tab, robot), expected_poses(robot, expected), atol=1e-9)
+    tab.page.get_by_role("button", name="Reset joints").click()
+    np.testing.assert_allclose(tab.evaluate("window.linkwork.q()"), q[0, 0])
+
+
+def test_bundled_robots(browser, tmp_path, drawn):
+    for name in drawn(lw.robots.names()):
+        robot = lw.load(name)
+        q = wave(robot, 2)
+        tab = opened(browser, robot_document(robot, q), tmp_path, size=(700, 500))
+        np.testing.assert_allclose(link_poses(tab, robot), expected_poses(robot, q[0, 0]), atol=1e-9)
+        picture = tab.screenshot("#view")
+        blue = (picture[..., 2].astype(int) - picture[..., 0]) > 60
+        rows, columns = np.nonzero(blue)
+        assert 0.002 < blue.mean() < 0.6, name
+        middle = np.array([rows.min() + rows.max(), columns.min() + columns.max()]) / 2.0
+        assert (np.abs(middle / picture.shape[:2] - 0.5) < 0.25).all(), name
+        tab.page.close()
+
+
+def test_time_bar(browser, tmp_path):
+    robot = lw.load("double_pendulum")
+    q = wave(robot, 21)
+    tab = opened(browser, robot_document(robot, q), tmp_path)
+    page, state = tab.page, lambda: tab.evaluate("[window.linkwork.frame, window.linkwork.time]")
+    time = page.get_by_role("slider", name="Time")
+    time.fill("1.05")
+    assert state() == [10, pytest.approx(1.05)]
+    np.testing.assert_array_equal(tab.evaluate("window.linkwork.q()"), q[10, 0])
+    page.get_by_role("button", name="Step forward").click()
+    assert state() == [11, pytest.approx(1.1)]
+    page.get_by_role("button", name="Step back").click()
+    assert state()[0] == 10
+    joint = robot.joints[0].name
+    page.get_by_role("slider", name=joint, exact=True).fill("0.25")
+    assert tab.evaluate("window.linkwork.q()")[0] == 0.25
+    page.locator("#view").focus()
+    page.keyboard.press(".")
+    np.testing.assert_array_equal(tab.evaluate("window.linkwork.q()"), q[11, 0])
+    page.get_by_role("combobox", name="Speed").select_option("4×")
+    page.get_by_role("button", name="Loop").click()
+    page.locator("#view").focus()
+    page.keyboard.press(" ")
+    tab.evaluate("""() => new Promise((done) => {
+        const look = () => (window.linkwork.playing ? requestAnimationFrame(look) : done());
+        look();
+    })""")
+    assert state() == [20, pytest.approx(2.0)]
+    page.get_by_role("button", name="Play").click()
+    assert tab.evaluate("window.linkwork.playing")
+    page.get_by_role("button", name="Pause").click()
+    assert not tab.evaluate("window.linkwork.playing")
+
+
+def test_layers_labels_plots_and_notes(browser, tmp_path):
+    document = everything(lw.load("arm6"))
+    tab = opened(browser, document, tmp_path, size=(1100, 800))
+    page = tab.page
+    red = (204, 51, 51)
+
+    def share(color):
+        picture = tab.screenshot("#view").astype(int)
+        return float((np.abs(picture - color).max(axis=-1) < 60).mean())
+
+    before = share(red)
+    assert before > 0.001 and not is_blank(tab.screenshot("#view"))
+    layers = {"visual", "obstacle", "lines", "roadmap", "points", "forces", "labels"}
+    assert all(page.get_by_role("checkbox", name=name, exact=True).is_checked() for name in layers)
+    page.get_by_role("checkbox", name="obstacle", exact=True).uncheck()
+    assert share(red) < 0.7 * before
+    assert page.locator("#labels span:visible").all_text_contents() == ["start", "target"]
+    page.get_by_role("checkbox", name="labels", exact=True).uncheck()
+    assert page.locator("#labels span:visible").count() == 0
+    assert page.get_by_text("mesh 'arm.stl' is missing").is_visible()
+    assert page.get_by_text("contact (1 m is 10 N)").is_visible()
+    plot = page.get_by_role("img", name="Plot of position")
+    assert not is_blank(tab.screenshot(".plot canvas"))
+    box = plot.bounding_box()
+    plot.click(position={"x": box["width"] - 3, "y": box["height"] / 2})
+    assert tab.evaluate("window.linkwork.frame") == len(document.times) - 1
+    page.get_by_role("button", name="Angles in degrees").click()
+    assert page.locator(".joint .unit").first.text_content() == "°"
+
+
+def test_the_camera(browser, tmp_path):
+    robot = lw.load("arm7")
+    tab = opened(browser, robot_document(robot, np.zeros((1, 1, robot.nq))), tmp_path)
+    page, camera = tab.page, lambda: np.array(list(tab.evaluate("window.linkwork.camera").values()))
+    start = camera()
+    page.get_by_role("combobox", name="View").select_option("Top")
+    position, target = camera()
+    assert np.abs((position - target)[:2]).max() < 1e-9 < position[2] - target[2]
+    page.get_by_role("button", name="Reset view").click()
+    np.testing.assert_allclose(camera(), start, atol=1e-6)
+    area = page.locator("#view").bounding_box()
+    middle = area["x"] + area["width"] / 2, area["y"] + area["height"] / 2
+    page.mouse.move(*middle)
+    page.mouse.down()
+    page.mouse.move(middle[0] + 60, middle[1] + 30)
+    page.mouse.up()
+    assert np.abs(camera()[0] - start[0]).max() > 0.05 and np.abs(camera()[1] - start[1]).max() < 1e-9
+    page.mouse.wheel(0, 300)
+    tab.evaluate("() => new Promise(requestAnimationFrame)")
+    distance = np.linalg.norm(np.diff(camera(), axis=0))
+    assert distance > 1.1 * np.linalg.norm(np.diff(start, axis=0))
+    tab.evaluate("window.linkwork.look({position: [3, 0, 0.05], target: [0, 0, 0.05]})")
+    assert tab.evaluate("window.linkwork.pick(0, 0)").startswith(robot.links[0].name)
+    assert tab.evaluate("window.linkwork.pick(0.95, -0.95)") is None
+
+
+HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script><!-- \u2028 ☃ {0} \ud800"
+
+
+def test_hostile_names_are_text(browser, tmp_path):
+    document = everything(lw.load("double_pendulum"))
+    renamed = {
+        field: tuple(replace(entry, name=HOSTILE) for entry in getattr(document, field))
+        for field in ("actors", "props", "lines", "points", "arrows", "frames")
+    }
+    hostile = replace(
+        document,
+        title=HOSTILE,
+        texts=tuple(replace(text, text=HOSTILE, layer=HOSTILE) for text in document.texts),
+        plots=tuple(replace(plot, title=HOSTILE, names=(HOSTILE, HOSTILE)) for plot in document.plots),
+        notes=(HOSTILE,),
+        **renamed,
+    )
+    tab = opened(browser, hostile, tmp_path)
+    shown = HOSTILE.replace("\ud800", "?")
+    assert tab.page.title().split() == shown.split()
+    assert tab.page.locator("h1").text_content() == shown
+    assert tab.page.locator("img").count() == 0 and tab.page.locator("script").count() == 3
+    tab.evaluate("""() => { const s = document.createElement("script"); s.textContent = "window.intruder = 1";
+        window.refused = 0; document.addEventListener("securitypolicyviolation", () => { window.refused += 1; });
+        document.body.append(s); }""")
+    tab.evaluate("() => new Promise((done) => setTimeout(done, 50))")
+    assert tab.evaluate("window.intruder") is None
+    assert tab.console_errors and all("Content Security Policy" in text for text in tab.console_errors)
+    tab.console_errors.clear()
+
+
+def test_empty_scenes_and_narrow_windows(browser, tmp_path):
+    empty = SceneDocument("nothing", np.zeros(1))
+    tab = opened(browser, empty, tmp_path, size=(360, 400), color_scheme="dark")
+    assert not is_blank(tab.screenshot())
+    assert color_fraction(tab.screenshot("#view"), (22, 25, 30), 16) > 0.3
+    tab.page.get_by_role("button", name="Panel").click()
+    assert tab.page.get_by_role("checkbox", name="grid").is_visible()
+
+
+@pytest.mark.slow
+def test_hundred_robots_and_a_hundred_thousand_triangles(browser, tmp_path):
+    robot = lw.load("quadruped")
+    offsets = np.tile(np.eye(4), (100, 1, 1))
+    offsets[:, 0, 3], offsets[:, 1, 3] = np.arange(100) % 10, np.arange(100) // 10
+    steps = np.linspace(0.0, 1.0, 225)
+    x, y = np.meshgrid(steps, steps)
+    ground = np.stack([10 * x, 10 * y, 0.1 * np.sin(9 * x) - 1.0], axis=-1).reshape(-1, 3)
+    i = (np.arange(224)[:, None] * 225 + np.arange(224)).ravel()
+    triangles = np.concatenate([np.stack([i, i + 1, i + 225], 1), np.stack([i + 1, i + 226, i + 225], 1)])
+    from linkwork.viewer.document import Prop, Surface
+
+    hills = Surface(ground.astype("f4"), triangles.astype("u4"))
+    document = robot_document(
+        robot, wave(robot, 2, 100), offsets=offsets, surfaces=(hills,), props=(Prop("hills", 1, np.eye(4), (0.5,) * 4),)
+    )
+    tab = opened(browser, document, tmp_path)
+    np.testing.assert_allclose(
+        link_poses(tab, robot, 99), expected_poses(robot, document.actors[0].q[0, 99], offsets[99]), atol=1e-9
+    )
+    assert not is_blank(tab.screenshot("#view"))
+
+
+def test_long_motions_are_small_files(tmp_path):
+    robot = lw.load("humanoid")
+    path = write_page(robot_document(robot, wave(robot, 1000)), tmp_path / "motion.html")
+    assert path.stat().st_size < 3_000_000
+
+
+def test_unsuitable_documents_are_refused_before_anything_is_written(tmp_path):
+    document = everything(lw.load("arm6"))
+    [actor, ghost], surface = document.actors, document.surfaces[2]
+    nan = np.full_like(actor.q, np.nan)
+    cases = [
+        (replace(document, actors=(replace(actor, q=nan), ghost)), "'arm6'.*q: expected finite numbers, got NaN"),
+        (replace(document, actors=(replace(actor, q=actor.q[..., 1:]), ghost)), "q: expected numbers of shape"),
+        (replace(document, props=(replace(document.props[0], surface=7),)), "'block'.*surface: expected an index"),
+        (replace(document, surfaces=(replace(surface, triangles=surface.triangles + 5),)), "indices of 8 vertices"),
+        (
+            replace(document, surfaces=(replace(surface, texture=b"<svg onload=x>"),)),
+            "texture: expected .* PNG or JPEG",
+        ),
+        (replace(document, lines=(replace(document.lines[0], color=(2.0, 0.0, 0.0, 1.0)),)), "color: expected red"),
+        (replace(document, times=document.times[::-1]), "times: expected .* increasing order"),
+    ]
+    for wrong, message in cases:
+        with pytest.raises(ValueError, match=f"write_page: document: .*{message}"):
+            write_page(wrong, tmp_path / "page.html")
+    with pytest.raises(ArgumentError, match="expected a SceneDocument, got 'x'"):
+        write_page("x", tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_is_one_file_with_a_policy():
+    text = page_text(robot_document(lw.load("arm7"), np.zeros((1, 1, 7))))
+    assert "default-src 'none'" in text and not re.search(r"(src|href)=[\"']?(https?:)?//", text)
+    assert text == page_text(robot_document(lw.load("arm7"), np.zeros((1, 1, 7))))
+
+
+def test_every_operation_in_javascript(browser):
+    rng = np.random.default_rng(0)
+    special = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
+    calls, expected = [], []
+    assert set(OPERATIONS) == {name for name, entry in BY_NAME.items() if entry.arity}
+    for name, entry in BY_NAME.items():
+        if not entry.arity:
+            continue
+        samples = [[float(rng.uniform(*bounds)) for bounds in entry.domain] for _ in range(5)]
+        samples += [[special[(k + 3 * i) % 7] for i in range(entry.arity)] for k in range(7)]
+        for sample in samples:
+            values = [bool(x > 0.0) if kind == "t" else x for x, kind in zip(sample, entry.kinds, strict=True)]
+            with np.errstate(all="ignore"):
+                expected.append(float(entry.value(*(np.float64(x) if not isinstance(x, bool) else x for x in values))))
+            words = [
+                str(x).lower() if isinstance(x, bool) else f"Number('{x}')".replace("inf", "Infinity") for x in values
+            ]
+            calls.append(OPERATIONS[name].format(*(f"({word})" for word in words)))
+    tab = browser.open("<p>operations</p>")
+    body = f"() => {{ {HELPERS} return [{','.join(f'String(Number({call}))' for call in calls)}]; }}"
+    found = [float(x.replace("Infinity", "inf")) for x in tab.evaluate(body)]
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_functions_with_loops_have_no_javascript():
+    def looped(q):
+        return lw.expr.while_loop(lambda x: x < 5.0, lambda x: x + q[0], q[0], max_iterations=9).state
+
+    with pytest.raises(UntranslatedError, match="cannot run in a page"):
+        javascript_function(lambda q: [looped(q)], 1)
+    assert javascript_function(lambda q: [q[0] * 2.5 - 0.5, -1.0], 1) == (
+        "(q)=>{const v2=2.5 * q[0];const v4=v2 - 0.5;return [v4,(-1)];}"
+    )
