@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -14,6 +16,7 @@ from linkwork.compiler.backend import Backend, Lowered, symbol_prefix
 from linkwork.compiler.cache.disk_cache import digest
 from linkwork.compiler.cache.program_digest import content
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
+from linkwork.compiler.pickling.packed_kernel import DerivativeOrigin, FunctionOrigin
 from linkwork.compiler.program import Port, Program
 
 __all__ = ["DEBUG", "Recipe", "Source", "is_debugging"]
@@ -42,6 +45,10 @@ class Recipe:
     """The program with its own rules of differentiation, if it has any."""
     in_double: bool = False
     """True if it is computed in float64 for arguments of any type."""
+    identity: str | None = None
+    """Digest of the content of a kernel from another process; None if ``content`` or the program shows it."""
+    origin: FunctionOrigin | DerivativeOrigin | None = None
+    """What a pickle of the kernel has instead of the program; None for the program."""
 
     @staticmethod
     def of(program: Program) -> Recipe:
@@ -109,11 +116,14 @@ class Source:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Everything that the program depends on except linkwork itself."""
+        """A digest of everything that the program depends on except linkwork itself."""
         with self._lock:
             if self._identity is None:
-                known = self.recipe.content
-                self._identity = ("program", content(self.traced)) if known is None else ("recipe", *known)
+                known, given = self.recipe.content, self.recipe.identity
+                if given is None:
+                    whole = ("program", content(self.traced)) if known is None else ("recipe", *known)
+                    given = hashlib.sha256(json.dumps(whole).encode()).hexdigest()
+                self._identity = (given,)
             return self._identity
 
     def keys(self, parts: Iterable[str], real: FloatType, backend: Backend[Any] | None = None) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType, ref
 
@@ -16,10 +17,11 @@ from linkwork.compiler.build import Recipe, Source
 from linkwork.compiler.cache.function_content import UnknownContentError
 from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.derivatives.derivative_recipes import Base, Derivative
-from linkwork.compiler.derivatives.kernel_derivatives import Differentiable
+from linkwork.compiler.derivatives.kernel_derivatives import Differentiable, MethodCall
 from linkwork.compiler.derivatives.tangent_spaces import Spaces
 from linkwork.compiler.kernel_code import KernelCode
 from linkwork.compiler.operation_counts import WhileLoop
+from linkwork.compiler.pickling.packed_kernel import DerivativeOrigin, Packed
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.fastcall import holds, make_fast
@@ -52,11 +54,14 @@ class Kernel(Differentiable):
         "_call",
         "_code",
         "_derivatives",
+        "_doc",
         "_function",
         "_general",
         "_nesting",
+        "_packed",
         "_source",
-        "_spaces",
+        "_spaces_or_maker",
+        "_without_passes",
     )
 
     if TYPE_CHECKING:  # it is the slot `_call`, whose content is called without a Python frame in between
@@ -72,7 +77,7 @@ class Kernel(Differentiable):
         without_passes: Sequence[str] = (),
         function: Callable[..., Any] | None = None,
         nesting: PortTree | None = None,
-        spaces: Spaces | None = None,
+        spaces: Spaces | Callable[[], Spaces] | None = None,
         later: bool = False,
     ) -> None:
         recipe = Recipe.of(program) if isinstance(program, Program) else program
@@ -81,7 +86,9 @@ class Kernel(Differentiable):
         self._general = GeneralCall(self._source, self._code, doc)
         self._function = function
         self._nesting = nesting or PortTree({port.name: Leaf(port.shape, bool(port.shape)) for port in self.inputs})
-        self._spaces = Spaces() if spaces is None else spaces
+        self._spaces_or_maker = Spaces() if spaces is None else spaces
+        self._doc, self._without_passes = doc, tuple(without_passes)
+        self._packed: Packed | None = None
         self._derivatives: dict[Any, Any] = {}
         self._call: Any = _first_call(ref(self)) if later else self._compiled()
 
@@ -188,7 +195,8 @@ class Kernel(Differentiable):
         """The Python function that was compiled. Raises TypeError if there is none."""
         if self._function is None:
             raise TypeError(
-                f"kernel {self.name!r} was not compiled from a Python function; `interpret` runs its program"
+                f"kernel {self.name!r} was not compiled from a Python function; `interpret` runs its program "
+                f"(kernels from pickles and files have no function)"
             )
         return self._function
 
@@ -209,16 +217,22 @@ class Kernel(Differentiable):
         return self._nesting.unflatten(results[0] if result is None else result(*results))
 
     @property
+    def _spaces(self) -> Spaces:
+        if not isinstance(self._spaces_or_maker, Spaces):
+            self._spaces_or_maker = self._spaces_or_maker()
+        return self._spaces_or_maker
+
+    @property
     def _base(self) -> Base:
         return Base(self._source, self._nesting, self._spaces)
 
-    def _kernel_of(self, derived: Derivative) -> Kernel:
+    def _kernel_of(self, derived: Derivative, request: MethodCall) -> Kernel:
         source = self._source
         return Kernel(
-            derived.recipe,
+            replace(derived.recipe, origin=DerivativeOrigin(self, request)),
             doc=derived.doc,
             backend=source.backend,
-            without_passes=source.without_passes,
+            without_passes=self._without_passes,
             nesting=derived.nesting,
             spaces=derived.spaces,
             later=True,
@@ -242,9 +256,15 @@ class Kernel(Differentiable):
         return self._base.identity, self.inputs, self.outputs, self._nesting, self._spaces
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(
-            f"kernel {self.name!r}: machine code cannot be pickled or copied: compile the function again there"
-        )
+        from linkwork.compiler.pickling.kernel_pickle import pickled
+
+        return pickled(self)
+
+    def __copy__(self) -> Kernel:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Kernel:
+        return self
 
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))

@@ -17,6 +17,7 @@ from linkwork.compiler.derivatives.tangent_spaces import Block, Space, Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import call_joint
+from linkwork.kernels.function_origin import RequestOrigin
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.function_trace import (
     input_ports,
@@ -49,15 +50,17 @@ def compile_requests(subject: KernelOwner, name: str, requests: Mapping[str, Req
             f"function, or pass them as parameters: robot.compile(..., parameters=[...])"
         )
     ruled = any(is_ruled(subject, request) for request in requests.values())
+    content = _content(subject, requests)
     recipe = Recipe(
         name,
         input_ports(subject, requests),
         output_ports(subject, requests),
         lambda: trace_requests(subject, name, requests),
-        _content(subject, requests),
+        content,
         ((subject.kind, subject.label),),
         (lambda: trace_ruled(subject, name, requests)) if ruled else None,
         any(is_in_double(subject, request.spec) for request in requests.values()),
+        origin=None if content is None else RequestOrigin(subject, name, requests),
     )
     doc = "; ".join(request.spec.doc for request in requests.values())
     return Kernel(recipe, doc=doc, spaces=spaces_of(subject, requests))

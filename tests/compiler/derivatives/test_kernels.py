@@ -52,8 +52,7 @@ def test_they_are_compiled_when_they_are_called_first() -> None:
     second([0.1, 0.2], [0.3, 0.4], [1.0, 2.0], [0.5, 0.6])
     assert source.is_traced and not code.sizes  # what is between was never compiled
     assert kernel.operations["sin"] == 1 and "define" in kernel.llvm_ir
-    with pytest.raises(TypeError, match="machine code cannot be pickled or copied"):
-        copy.deepcopy(kernel)
+    assert copy.deepcopy(kernel) is kernel
     with pytest.raises(TypeError, match="missing argument 'w_output'"):
         kernel([0.1, 0.2], [0.3, 0.4])
     with pytest.raises(ValueError, match="pendulum_vjp"):

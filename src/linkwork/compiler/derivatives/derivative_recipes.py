@@ -220,7 +220,9 @@ class Base:
     def identity(self) -> tuple[str, ...] | None:
         """Everything that the program depends on; None if it is unknown without a trace."""
         source = self.source
-        return source.identity if source.recipe.content is not None or source.is_traced else None
+        recipe = source.recipe
+        known = recipe.content is not None or recipe.identity is not None or source.is_traced
+        return source.identity if known else None
 
     def chosen_inputs(self, by: Sequence[str], space: str) -> Chosen:
         """Return the named inputs, or all; a nested input stands for all arrays in it.

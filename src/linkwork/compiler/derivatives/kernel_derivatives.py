@@ -35,6 +35,8 @@ Of = str | Iterable[str] | Mapping[str, Space | None] | None
 In = Literal["tangent", "coordinates"]
 Mode = Literal["auto", "forward", "reverse"]
 Make = Callable[..., Derivative]
+MethodCall = tuple[str, tuple[str, ...], Any, tuple[Any, ...]]
+"""A request of a derivative: the method's name, ``by``, ``of`` and the options."""
 
 
 @public
@@ -174,7 +176,7 @@ class Differentiable(ABC):
         result = self._derivatives.get(key)
         if result is None:
             derivative = make(self._base, by, dict(of) if isinstance(of, Mapping) else outputs, *options)
-            kernel = self._kernel_of(derivative)
+            kernel = self._kernel_of(derivative, (make.__name__, by, outputs, options))
             result = self._derivatives.setdefault(key, (kernel, derivative.patterns))
         return result
 
@@ -184,8 +186,14 @@ class Differentiable(ABC):
         """The kernel's source, nesting and spaces."""
 
     @abstractmethod
-    def _kernel_of(self, derived: Derivative) -> Self:
-        """Return the kernel of a derivative of this one."""
+    def _kernel_of(self, derived: Derivative, request: MethodCall) -> Self:
+        """Return the kernel of a derivative of this one; ``request`` are the arguments of `_derivative_named`."""
+
+    def _derivative_named(self, name: str, by: tuple[str, ...], of: Any, options: tuple[Any, ...]) -> Self:
+        """Return the kernel of a derivative by the name of its method, for a kernel from another process."""
+        make: Make = {one.__name__: one for one in (jvp, vjp, jacobian, value_and_gradient, second_order.hessian)}[name]
+        outputs = dict(of) if of and not isinstance(of, str) and not isinstance(of[0], str) else of
+        return self._derivative(make, by, outputs, *options)
 
 
 def _check_names(caller: str, by: tuple[Any, ...], of: Any, space: Any) -> None:

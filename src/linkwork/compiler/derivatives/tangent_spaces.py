@@ -84,6 +84,11 @@ class Space:
     def __hash__(self) -> int:
         return hash((self.nq, self.nv, self.content))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from linkwork.compiler.pickling.space_values import pickled_space
+
+        return pickled_space(self)
+
     def __repr__(self) -> str:
         return f"<Space {self.name}: nq {self.nq}, nv {self.nv}>"
 

@@ -1,0 +1,1 @@
+"""Kernels as data: bytes of traced programs, recipes for other processes, and files."""

@@ -1,0 +1,32 @@
+"""The content of a kernel's pickle, and what a pickle may have instead of the program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+__all__ = ["DerivativeOrigin", "FunctionOrigin", "Packed"]
+
+
+class Packed(NamedTuple):
+    """The content of a kernel's pickle."""
+
+    digest: bytes  # equal for equal kernels, whatever the process
+    head: bytes
+    body: bytes
+    objects: tuple[Any, ...]  # pickled by the caller's pickle: classes of nested values, and rules of the user
+
+
+class FunctionOrigin(Protocol):
+    """A robot or a joint and a request, from which a kernel is made again."""
+
+    def packed(self) -> bytes | None:
+        """Return the origin as bytes; None if the other process could not make the kernel from them."""
+
+
+@dataclass(frozen=True, eq=False)
+class DerivativeOrigin:
+    """The kernel that was differentiated, and the request: the method's name, ``by``, ``of`` and the options."""
+
+    base: Any  # a `Kernel`
+    request: tuple[str, tuple[str, ...], Any, tuple[Any, ...]]
