@@ -41,5 +41,15 @@ class Named(tuple[T, ...]):
         members: Iterable[Any] = iter(self)
         return [member if isinstance(member, str) else member.name for member in members]
 
+    def _repr_html_(self) -> str | None:
+        """Return an HTML table of members that describe themselves by `_html_row`; None for others, such as names."""
+        members: Iterable[Any] = iter(self)
+        described = [getattr(member, "_html_row", None) for member in members]
+        if not described or None in described:
+            return None
+        from linkwork._util.html_tables import rows_table
+
+        return rows_table([row() for row in described if row is not None], f"{self.kind}s")
+
     def _ipython_key_completions_(self) -> list[str]:
         return self._names()

@@ -7,14 +7,13 @@ functions.  Notebooks show a robot as its tree and a table of its joints, with a
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
 from linkwork._util.console import Stream
-from linkwork._util.messages import label, number, number_list
 from linkwork._util.named_tuple_list import Named
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import Kernel
@@ -23,12 +22,12 @@ from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.coordinate_names import index_of, names_of
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.kernel_parameters import read_parameters
-from linkwork.model.tree import Tree
+from linkwork.parts.html_rows import robot_html
 from linkwork.parts.joint.joint import Bounds, Joint, joint_of
 from linkwork.parts.joint.loop_joint_view import loop_joints
 from linkwork.parts.joint.passive_parameters import resistance
 from linkwork.parts.placed_link import PlacedLink, fixed_joints_of, links_of, placed_link
-from linkwork.parts.tree_drawing import axis_text, constraint_lines, follows_text, slice_text, tree_lines
+from linkwork.parts.tree_drawing import constraint_lines, tree_lines
 
 __all__ = ["CompilingMethods", "LimitMethods", "StructureMethods"]
 
@@ -124,7 +123,7 @@ class StructureMethods(RobotBase):
         return Stream(sys.stdout).fitting("\n".join([*tree_lines(self._tree), *constraint_lines(self._tree)]))
 
     def _repr_html_(self) -> str:
-        return robot_html(self._tree)
+        return robot_html(self._tree, self.joints)
 
 
 class CompilingMethods(RobotBase):
@@ -154,52 +153,6 @@ class CompilingMethods(RobotBase):
         if name is not None and not name.isidentifier():
             raise ValueError(f"compile: name: expected an identifier as the name of the kernel, got {name!r}")
         return self._kernel(name or "_".join(requests), requests)
-
-
-_MAX_LINES = 200  # of the tree, and rows of the table
-
-
-def robot_html(tree: Tree) -> str:
-    """Return HTML of the tree in a <pre> and a <table> with a row for each joint."""
-    joints = f"{len(tree.bodies)} moving joint{'' if len(tree.bodies) == 1 else 's'}"
-    mass = "" if tree.inertias_ignored else f", {number(tree.mass)} kg"
-    from html import escape
-
-    head = f"<b>{escape(label(tree.name))}</b>: {joints}, nq {tree.nq}, nv {tree.nv}{mass}"
-    lines = tree_lines(tree)
-    drawn = escape("\n".join([*lines[:_MAX_LINES], *_more(len(lines), "links")]))
-    rows = [_row(tree, i) for i in tree.order[:_MAX_LINES]]
-    table = _tag("tr", *(_tag("th", escape(name)) for name in _HEADER)) + "".join(rows) if rows else ""
-    rest = "".join(_tag("div", escape(text)) for text in _more(len(tree.bodies), "joints"))
-    return _tag("div", _tag("div", head), f'<pre style="line-height: 1.2">{drawn}</pre>', _tag("table", table), rest)
-
-
-_HEADER = ("joint", "type", "axis", "q", "v", "lower", "upper", "velocity", "effort", "follows")
-
-
-def _row(tree: Tree, i: int) -> str:
-    body = tree.bodies[i]
-    lower, upper = body.limits.positions
-    cells = (
-        label(body.joint_name),
-        body.joint.type_name(),
-        axis_text(body.joint),
-        slice_text(tree.q_slices[i]),
-        slice_text(tree.v_slices[i]),
-        *(number_list(x) if len(x) else "-" for x in (lower, upper, body.limits.velocity, body.limits.effort)),
-        "" if body.coupling is None else follows_text(body.coupling),
-    )
-    from html import escape
-
-    return _tag("tr", *(_tag("td", escape(cell)) for cell in cells))
-
-
-def _more(count: int, kind: str) -> Sequence[str]:
-    return [f"… and more: {count} {kind} in all"] if count > _MAX_LINES else []
-
-
-def _tag(name: str, *inner: str) -> str:
-    return f"<{name}>{''.join(inner)}</{name}>"
 
 
 class LimitMethods(RobotBase):

@@ -12,6 +12,7 @@ from linkwork.joints import Fixed
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.tree import Tree, kind_hint
 from linkwork.model.value_check import mass_properties
+from linkwork.parts.html_rows import link_row
 from linkwork.parts.joint.joint import Joint
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose
@@ -63,6 +64,9 @@ class PlacedLink:
         if self.inertia_at_origin is None:
             raise ValueError(f'link {self.name!r}: the robot was loaded without inertias, inertia="ignore"')
         return self.inertia_at_origin
+
+    def _html_row(self) -> dict[str, str]:
+        return link_row(self)
 
     def __repr__(self) -> str:
         if self.joint is None:

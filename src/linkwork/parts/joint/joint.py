@@ -22,6 +22,7 @@ from linkwork.kernels.compiler_api import Port
 from linkwork.model.body import FRICTION_VELOCITY, WORLD, Body, Drive, Following, Limits
 from linkwork.model.coupled_joints import read_mimic
 from linkwork.model.tree import Tree
+from linkwork.parts.html_rows import joint_row
 from linkwork.parts.joint.joint_editing import ResistanceEditing, check_links, check_order, pose_of
 from linkwork.parts.joint.link_methods import LinkMethods
 from linkwork.parts.joint.passive_parameters import (
@@ -292,6 +293,9 @@ class Joint(LinkMethods, ResistanceEditing):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, tuple(getattr(self, f.name) for f in fields(self) if f.init)
+
+    def _html_row(self) -> dict[str, str]:
+        return joint_row(self)
 
     def __repr__(self) -> str:
         return f"<Joint {self.name!r}: {self.type_name}, {self.parent!r} -> {self.child!r}>"
