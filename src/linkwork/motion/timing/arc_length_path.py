@@ -138,6 +138,7 @@ class ArcLengthPath:
         self.sums = np.append(0.0, np.cumsum(self.sizes))
         self.to_end = np.append(0.0, np.cumsum(self.sizes[::-1]))[::-1]
         self.length = float(self.sums[-1])
+        self._located = (b"", np.zeros(0))  # the arc lengths whose positions were computed last, and the positions
         self.inner = self.sums[np.searchsorted(self.cells, cuts[1:-1])]
         near = _INSIDE * (cuts[1] - cuts[0]), _INSIDE * (cuts[-1] - cuts[-2])
         self.straight = max(_STRAIGHT * (moving[0] - begin), near[0]), max(_STRAIGHT * (end - moving[1]), near[1])
@@ -201,14 +202,19 @@ class ArcLengthPath:
         return sigma, x, 0.5 * np.diff(x) / np.diff(sigma)
 
     def positions(self, sigma: np.ndarray) -> np.ndarray:
-        """Return the positions s at arc lengths σ."""
-        flat = np.clip(sigma.ravel(), 0.0, self.length)
+        """Return the positions s at arc lengths σ; those of the last call are stored."""
+        key = sigma.tobytes()
+        if key != self._located[0]:
+            self._located = key, self._positions_of(sigma.ravel())
+        return self._located[1].reshape(sigma.shape)
+
+    def _positions_of(self, sigma: np.ndarray) -> np.ndarray:
+        """Return the positions s at arc lengths σ (n,)."""
+        flat = np.clip(sigma, 0.0, self.length)
         k = np.clip(np.searchsorted(self.sums, flat, side="right") - 1, 0, len(self.cells) - 2)
         # measured from the nearer end of a cell, where rounding errors are smallest
         later = flat - self.sums[k] > self.sums[k + 1] - flat
-        return self._positions_in_cells(
-            k, np.where(later, flat - self.sums[k + 1], flat - self.sums[k]), later
-        ).reshape(sigma.shape)
+        return self._positions_in_cells(k, np.where(later, flat - self.sums[k + 1], flat - self.sums[k]), later)
 
     def _positions_in_cells(self, k: np.ndarray, lengths: np.ndarray, later: np.ndarray) -> np.ndarray:
         """Return positions s in cells k, from signed arc lengths measured from an end of each cell.
@@ -223,8 +229,8 @@ class ArcLengthPath:
         active = np.flatnonzero(lengths)
         for _ in range(_NEWTON):
             x, a = result[active], start[active]
-            error = self._lengths_between(a, a + x) - lengths[active]
-            rate = np.maximum(self._rate(a + x), 1e-300)
+            between, rate = self._lengths_and_rates(a, a + x)
+            error, rate = between - lengths[active], np.maximum(rate, 1e-300)
             b, e = np.where(error < 0.0, x, low[active]), np.where(error < 0.0, high[active], x)
             low[active], high[active] = b, e
             following = x - error / rate
@@ -237,10 +243,16 @@ class ArcLengthPath:
         return positions
 
     def _lengths_between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return self._lengths_and_rates(a, b)[0]
+
+    def _lengths_and_rates(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the arc lengths σ between positions a and b (n,), and g = dσ/ds at b, from one evaluation."""
         half = 0.5 * (b - a)
-        at = (0.5 * (a + b))[:, None] + half[:, None] * _NODES
-        result: np.ndarray = half * (self._rate(at) @ _WEIGHTS)
-        return result
+        at = np.empty((len(a), len(_NODES) + 1))
+        at[:, :-1] = (0.5 * (a + b))[:, None] + half[:, None] * _NODES
+        at[:, -1] = b
+        rates = self._rate(at)
+        return half * (np.ascontiguousarray(rates[:, :-1]) @ _WEIGHTS), rates[:, -1]
 
     def distance_from_end(self, side: int, sigma: np.ndarray) -> tuple[np.ndarray, PathRates]:
         """Return distances in s from an end of the path, at arc lengths σ from that end, and the path's rates there.
