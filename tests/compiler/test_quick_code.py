@@ -18,7 +18,9 @@ from linkwork.compiler import code_parts
 from linkwork.compiler.build import Source
 from linkwork.compiler.cache import disk_cache
 from linkwork.compiler.codegen import background_emit, target
-from linkwork.compiler.kernel import source_and_code
+from linkwork.compiler.kernel import make_ready_later, source_and_code
+from linkwork.compiler.kernel_code import KernelCode
+from linkwork.kernels import compiler_api
 
 LENGTH = 24  # of the vectors: long enough that the first call uses quick code
 
@@ -30,13 +32,18 @@ def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def kernel(name: str = "chain") -> lw.Kernel:
-    def chain(x: Any, y: Any) -> Any:
-        for k in range(LENGTH):
-            x = lw.expr.sin(x * y) + lw.expr.exp(-x * x) * (1.0 + 0.1 * k)
-        return x, x @ y
+def chain(x: Any, y: Any) -> Any:
+    for k in range(LENGTH):
+        x = lw.expr.sin(x * y) + lw.expr.exp(-x * x) * (1.0 + 0.1 * k)
+    return x, x @ y
 
+
+def kernel(name: str = "chain") -> lw.Kernel:
     return lw.compile(chain, name=name, x=(LENGTH,), y=(LENGTH,))
+
+
+def compile_later(name: str) -> lw.Kernel:
+    return compiler_api.compile(chain, name=name, x=(LENGTH,), y=(LENGTH,))
 
 
 def arguments(seed: int = 0, batch: tuple[int, ...] = ()) -> list[np.ndarray]:
@@ -138,6 +145,38 @@ def test_calls_while_code_is_replaced() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_code_that_is_made_in_the_background_before_it_is_called(cache_folder: Path) -> None:
+    """The best code is made without quick code; a second kernel finds it in the cache, and errors are left to calls."""
+    (x, y), one = arguments(), kernel("first")(*arguments())
+    assert lw.wait_for_compiler(timeout=60.0)
+    before = len(tiers(cache_folder))
+    for name, added in (("new", 3), ("new", 0), ("first", 1)):  # of the parts fast, few and sample
+        later = kernel(name) if name == "first" else compile_later(name)
+        make_ready_later(lambda later=later: later, samples=1)  # type: ignore[misc]
+        assert lw.wait_for_compiler(timeout=60.0)
+        assert len(tiers(cache_folder)) == before + added and set(tiers(cache_folder)) == {"best"}
+        code = source_and_code(later)[1]
+        compiled = KernelCode.compilations
+        assert not code._improve and same(later(x, y), one) and same(later(x[None], y[None]), [z[None] for z in one])
+        assert KernelCode.compilations == compiled, name
+        before += added
+    make_ready_later(_refused)
+    assert lw.wait_for_compiler(timeout=60.0)
+
+
+def test_a_call_does_not_wait_for_the_background(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
+    waiting: list[Any] = []
+    monkeypatch.setattr(background_emit._background, "submit", waiting.append)
+    later, (x, y) = compile_later("urgent"), arguments()
+    make_ready_later(lambda: later, samples=1)
+    one = later(x, y)
+    assert [job.urgent for job in waiting] == [True, False] and is_quick(later)
+    monkeypatch.undo()
+    for job in waiting:
+        background_emit.submit(job)
+    assert lw.wait_for_compiler(timeout=60.0) and not is_quick(later) and same(later(x, y), one)
 
 
 @pytest.mark.parametrize("trouble", ["dies", "cannot start", "other versions", "error of LLVM"])

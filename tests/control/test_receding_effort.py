@@ -53,6 +53,18 @@ def test_a_cart_goes_where_its_plan_leads(own: bool) -> None:
     assert max(forces) > 14.9 and min(forces) < -14.9  # it takes all that there is
 
 
+def test_the_search_with_limits_is_compiled_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LINKWORK_EFFORT", raising=False)
+    robot = _cart(15.0)
+    controller, same = (_reach(robot, 7).controller() for _ in range(2))
+    early = same.step((np.zeros(1), np.zeros(1)), {"place": [50.0]})  # waits for the search or compiles it
+    assert lw.wait_for_compiler(timeout=120.0)
+    before = kernel_code.compilations()
+    late = controller.step((np.zeros(1), np.zeros(1)), {"place": [50.0]})
+    assert kernel_code.compilations() == before
+    assert early.torque == late.torque == [15.0]
+
+
 def test_limits_that_are_not_reached_change_nothing() -> None:
     weak, strong = (_reach(_cart(effort)).controller() for effort in (15.0, np.inf))
     q, v = np.zeros(1), np.zeros(1)

@@ -126,12 +126,13 @@ class Backend(ABC, Generic[Loaded]):
         modules: Callable[[], tuple[Sequence[bytes], int]],
         is_written: bool,
         done: Callable[[list[bytes]], None],
+        urgent: bool = False,
     ) -> None:
         """Compile modules in the background, then call ``done`` with their objects on another thread.
 
         ``modules`` returns the modules' texts, compressed by zlib, and their length together in characters.  It may
-        take long unless the texts are written already: ``is_written``.  This method is called only for backends that
-        have a `quick` one.
+        take long unless the texts are written already: ``is_written``.  ``urgent`` modules are compiled before others.
+        This method is called only for backends that have a `quick` one.
         """
         raise NotImplementedError
 

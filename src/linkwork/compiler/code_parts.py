@@ -75,16 +75,19 @@ def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool =
     return result | new
 
 
-def best_modules(source: Source, part: str, code: CompiledPart, real: FloatType) -> tuple[tuple[bytes, ...], int]:
+def best_modules(
+    source: Source, part: str, code: CompiledPart | None, real: FloatType
+) -> tuple[tuple[bytes, ...], int]:
     """Return the compressed modules of the best code of a part, and their length in characters.
 
-    If they were not written before, they are written here, and stored in the cache.
+    ``code`` is the quick code of the part, if there is any.  If the modules were not written before, they are written
+    here, and stored in the cache beside it.
     """
-    if code.packed is not None:
+    if code is not None and code.packed is not None:
         return code.packed, code.characters
     packed, characters = _packed(source.texts([part], real))
     to = improvable(part, source, real)
-    if to.cache is not None:
+    if code is not None and to.cache is not None:
         _store_source(to.cache, to.quick_name, to.facts, packed, characters)
     return packed, characters
 

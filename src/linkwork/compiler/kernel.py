@@ -19,7 +19,7 @@ from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.derivatives.derivative_recipes import Base, Derivative
 from linkwork.compiler.derivatives.kernel_derivatives import Differentiable, MethodCall
 from linkwork.compiler.derivatives.tangent_spaces import Spaces
-from linkwork.compiler.kernel_code import KernelCode
+from linkwork.compiler.kernel_code import KernelCode, make_in_background
 from linkwork.compiler.operation_counts import WhileLoop
 from linkwork.compiler.pickling.packed_kernel import DerivativeOrigin, Packed
 from linkwork.compiler.program import Port, Program
@@ -32,7 +32,16 @@ from linkwork.compiler.trace.pytree_ports import PortTree, in_order, nested_call
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, leaf_paths, unflatten
 from linkwork.expr.arrays.symbol_array import object_array
 
-__all__ = ["Kernel", "batch_call", "call_state", "general_call", "make_ready", "single_call", "source_and_code"]
+__all__ = [
+    "Kernel",
+    "batch_call",
+    "call_state",
+    "general_call",
+    "make_ready",
+    "make_ready_later",
+    "single_call",
+    "source_and_code",
+]
 
 
 @public
@@ -300,13 +309,40 @@ def make_ready(kernel: Kernel, best: bool = False, samples: int | None = None) -
 
     ``samples`` is the largest number of samples in a call; None stands for any number.
     """
-    backend = kernel._source.backend
-    few = samples is not None and samples < FEW and bool(backend.few_entry)
-    kernel._code.make([name for name in backend.entries if not (few and name == backend.batch_entry)], best=best)
-    if few:
+    kernel._code.make(_needed_entries(kernel, samples), best=best)
+    if _has_few(kernel, samples):
         kernel._general.loops[0].make_few()
     else:
         kernel._general.loops[0].make(best=best)
+
+
+def make_ready_later(kernel: Callable[[], Kernel], samples: int | None = None) -> None:
+    """Compile in the background what `make_ready` compiles for a kernel, which ``kernel`` returns there.
+
+    A call that needs the code earlier compiles it.  Where nothing is compiled in the background, it is compiled here.
+    """
+    backend = default_backend()
+    if backend.quick is None:
+        make_ready(kernel(), samples=samples)
+        return
+
+    def code_and_entries() -> tuple[KernelCode, Sequence[str]]:
+        made = kernel()
+        few = [backend.few_entry] if _has_few(made, samples) else []
+        return made._code, [*_needed_entries(made, samples), *few]
+
+    make_in_background(code_and_entries, backend)
+
+
+def _needed_entries(kernel: Kernel, samples: int | None) -> list[str]:
+    """Return the entries that calls with float64, of at most this number of samples, may need."""
+    backend, few = kernel._source.backend, _has_few(kernel, samples)
+    return [name for name in backend.entries if not (few and name == backend.batch_entry)]
+
+
+def _has_few(kernel: Kernel, samples: int | None) -> bool:
+    """Return True if calls of at most this number of samples have an entry without code for vectors."""
+    return samples is not None and samples < FEW and bool(kernel._source.backend.few_entry)
 
 
 def call_state(kernel: Kernel) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import ismethod
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar
@@ -11,11 +11,12 @@ from weakref import WeakMethod, ref
 
 from linkwork._util.console import log_compilation
 from linkwork._util.fork_safe_lock import Lock
+from linkwork.compiler.backend import Backend
 from linkwork.compiler.build import Source
 from linkwork.compiler.code_parts import CompiledPart, best_modules, compiled, improvable, is_cached, store_best
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 
-__all__ = ["KernelCode", "compilations"]
+__all__ = ["KernelCode", "compilations", "make_in_background"]
 
 Improve = Callable[[Any], object]
 
@@ -54,6 +55,12 @@ class KernelCode:
         """Return True if an entry needs no compilation: it is loaded, or the cache has its parts."""
         parts = self.source.backend.parts(name, real)
         return (name, real) in self._entries or is_cached(self.source, parts, real)
+
+    def absent_parts(self, names: Iterable[str]) -> list[str]:
+        """Return the parts of entries for float64 that are neither loaded nor in the cache."""
+        missing = [name for name in names if not self.is_cached(name, DOUBLE)]
+        parts = dict.fromkeys(part for name in missing for part in self.source.backend.parts(name, DOUBLE))
+        return [part for part in parts if not self._has(part, DOUBLE, best=False)]
 
     def make(self, names: Iterable[str], real: FloatType = DOUBLE, best: bool = False) -> None:
         """Compile together those of the entries that are available and not loaded yet.
@@ -153,18 +160,51 @@ class KernelCode:
 
         backend.emit_later(modules, all(code.packed is not None for code in quick.values()), done)
 
-    def _replace(self, best: Mapping[str, CompiledPart], real: FloatType) -> None:
-        """Use the best code of some parts; entries all of whose parts are the best are loaded again."""
+    def _replace(self, best: Mapping[str, CompiledPart], real: FloatType, *, is_first: bool = False) -> None:
+        """Use the best code of some parts; entries all of whose parts are the best are loaded again.
+
+        Parts that no entry uses yet are dropped, unless the code ``is_first``.
+        """
         backend = self.source.backend
         with self._lock:
             for part, code in best.items():
-                if self._has(part, real, best=False):
+                if is_first or self._has(part, real, best=False):
                     self._parts[part, real] = code
                     self.sizes[part, real] = sum(map(backend.code_bytes, code.objects))
             for name, other in [*self._improve]:
                 if other == real and all(self._has(part, real, best=True) for part in backend.parts(name, real)):
                     self._load(name, real)
             self._forget()
+
+
+def make_in_background(code_and_entries: Callable[[], tuple[KernelCode, Sequence[str]]], backend: Backend[Any]) -> None:
+    """Make the float64 code of some entries of a kernel in the background: the best code, without quick code before.
+
+    ``code_and_entries`` is called on another thread and may trace.  Its errors are dropped, since the call that needs
+    the code raises them.  A call that needs the code earlier compiles it.  The backend has a `quick` one.
+    """
+    made: list[tuple[KernelCode, Sequence[str]]] = []
+    missing: list[str] = []
+    ends, start = [0], time.perf_counter()
+
+    def modules() -> tuple[list[bytes], int]:
+        code, entries = code_and_entries()
+        made.append((code, entries))
+        missing.extend(code.absent_parts(entries))
+        every = [best_modules(code.source, part, None, DOUBLE) for part in missing]
+        ends.extend(accumulate(len(packed) for packed, _ in every))
+        return [module for packed, _ in every for module in packed], sum(count for _, count in every)
+
+    def done(objects: list[bytes]) -> None:
+        code, entries = made[-1]
+        seconds, best = time.perf_counter() - start, {}
+        for part, (first, end) in zip(missing, pairwise(ends), strict=True):
+            best[part] = CompiledPart(tuple(objects[first:end]), False, seconds / len(missing))
+            store_best(improvable(part, code.source, DOUBLE), backend, best[part])
+        code._replace(best, DOUBLE, is_first=True)
+        code.make(entries)
+
+    backend.emit_later(modules, False, done, urgent=True)
 
 
 def compilations() -> int:

@@ -10,6 +10,7 @@ from linkwork.compiler.derivatives.tangent_spaces import Space as Space
 from linkwork.compiler.kernel import Kernel as Kernel
 from linkwork.compiler.kernel import call_state as call_state
 from linkwork.compiler.kernel import make_ready as make_ready
+from linkwork.compiler.kernel import make_ready_later as make_ready_later
 from linkwork.compiler.kernel import single_call as single_call
 from linkwork.compiler.kernel_code import compilations as compilations
 from linkwork.compiler.operation_counts import operations_of as operations_of
@@ -46,6 +47,7 @@ __all__ = [
     "host",
     "levels",
     "make_ready",
+    "make_ready_later",
     "operations_of",
     "recycled",
     "set_num_threads",

@@ -47,12 +47,14 @@ class Job:
     """Modules to compile for a target; ``done`` is called on another thread with their object files.
 
     ``modules`` returns the compressed modules and their length in characters.  Unless ``is_written``, it writes them.
+    An ``urgent`` job, of a kernel that has no code yet, is done before others.
     """
 
     modules: Callable[[], tuple[Sequence[bytes], int]]
     is_written: bool
     target: Target
     done: Callable[[list[bytes]], None]
+    urgent: bool = False
 
     @cached_property
     def packed(self) -> Sequence[bytes]:
@@ -163,7 +165,10 @@ class _Background:
 
     def submit(self, job: Job) -> None:
         with self.changed:
-            self.waiting.append(job)
+            if job.urgent:
+                self.waiting.appendleft(job)
+            else:
+                self.waiting.append(job)
             self.changed.notify_all()
         self.start()
 
@@ -222,8 +227,8 @@ class _Background:
         try:
             while (job := self._next()) is not None:
                 try:
-                    child = self._child(child)
                     self._write(job)
+                    child = self._child(child) if job.packed else child
                     objects = _compiled_here(job) if child is None else child.compile(job)
                     if not self.stopped:
                         job.done(objects)

@@ -95,8 +95,9 @@ class CPUBackend(Backend[MachineCode]):
         modules: Callable[[], tuple[Sequence[bytes], int]],
         is_written: bool,
         done: Callable[[list[bytes]], None],
+        urgent: bool = False,
     ) -> None:
-        background_emit.submit(Job(modules, is_written, self.processor, done))
+        background_emit.submit(Job(modules, is_written, self.processor, done, urgent))
 
     def is_object(self, code: bytes) -> bool:
         return is_object_file(code)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.control.mpc.mpc_solvers import Search, horizon_step, shifted_steps, split_share
-from linkwork.kernels.compiler_api import make_ready
+from linkwork.kernels.compiler_api import Kernel, make_ready, make_ready_later
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.features import TorqueFeature
 from linkwork.optimal.features.feature import FeatureJacobian, Scalars
@@ -270,10 +270,11 @@ class AugmentedPlanner:
         return f"{result.status}: {result.message}"
 
     def prepare(self, num_environments: int = 1) -> None:
-        for program in (self._own, self._bounded):
-            if program is not None:
-                make_ready(program.prepared.kernel, samples=num_environments)
-                program.prepared.scaled_constants  # noqa: B018
+        """Compile the search without effort limits, and in the background the one with effort limits."""
+        make_ready(self._own.prepared.kernel, samples=num_environments)
+        self._own.prepared.scaled_constants  # noqa: B018
+        if self._bounded is not None:
+            make_ready_later(self._bounded.kernel, samples=num_environments)
 
 
 class _Program:
@@ -285,6 +286,12 @@ class _Program:
         self.multipliers = program.force_count(program.everywhere)  # per step
         self.names, self.shapes = list(state_shapes(program)), shapes_of(program)
         self.tolerances = np.full(1 + self.hard, _STEP)
+
+    def kernel(self) -> Kernel:
+        """Return the kernel of the search, after its constants are computed."""
+        self.prepared.scaled_constants  # noqa: B018
+        result: Kernel = self.prepared.kernel
+        return result
 
     def constants(self, weights: np.ndarray | None) -> Inputs:
         """Return the inputs that are the same in all calls.

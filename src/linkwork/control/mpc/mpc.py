@@ -69,7 +69,8 @@ class ModelPredictiveController:
       own values.
 
     Contacts of the problem and the robot's own constraints bear their share of the forces, and gains are those of the
-    constrained robot.  All code is compiled by the constructor and by `prepare`.
+    constrained robot.  All code is compiled by the constructor and by `prepare`,
+    that of the search within effort limits in the background: `linkwork.wait_for_compiler` waits for it.
     Raises ValueError, TypeError and UnknownNameError, also for contacts that may slide, whose forces are unknown.
     """
 
@@ -132,7 +133,8 @@ class ModelPredictiveController:
         """Compile all code that steps of this number of environments run.
 
         The constructor does it for one or two.  Call it for three or more, and for a controller that was unpickled, so
-        that its first step is as fast as the others.
+        that its first step is as fast as the others.  The search within effort limits is compiled in the background;
+        `linkwork.wait_for_compiler` waits for it.
         """
         num_environments = integer("prepare", "num_environments", num_environments, least=1)
         self.planner.prepare(num_environments)
