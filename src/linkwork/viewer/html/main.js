@@ -255,6 +255,7 @@ function publicInterface(app) {
       document.documentElement.classList.add("bare");
       if (theme) app.setTheme(theme);
       app.resize();
+      app.camera.frame(app.scene.corners);
     },
     pick: (x, y) => app.scene.pick(app.camera.eye(), app.camera.ray(x, y))?.item.label ?? null,
     draw: () => app.draw(),

@@ -1,0 +1,88 @@
+"""Pictures and films without a window: sizes, contents, arguments, and missing tools."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.browser import executable, is_blank
+from helpers.documents import robot_document, wave
+from linkwork.errors import ArgumentError
+from linkwork.viewer.pictures import write_mp4, write_png
+
+needs_browser = pytest.mark.skipif(executable() is None, reason="pictures need Chromium: apt-get install chromium")
+
+
+def document(steps=3):
+    robot = lw.load("arm7")
+    return robot_document(robot, wave(robot, steps))
+
+
+def read(path):
+    image = pytest.importorskip("PIL.Image")
+    return np.asarray(image.open(path).convert("RGB"))
+
+
+@needs_browser
+def test_png(tmp_path):
+    pytest.importorskip("playwright")
+
+    async def in_a_loop():
+        return write_png(document(), tmp_path / "last.png", time=2.0, size=(320, 200), theme="dark")
+
+    picture = read(asyncio.run(in_a_loop())).astype(int)
+    assert picture.shape == (200, 320, 3) and not is_blank(picture) and picture[0].mean() < 60
+    assert 0.005 < (picture[..., 2] - picture[..., 0] > 60).mean() < 0.5
+
+
+@pytest.mark.slow
+@needs_browser
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="films need ffmpeg on PATH")
+def test_mp4(tmp_path):
+    pytest.importorskip("playwright")
+    path = write_mp4(document(), tmp_path / "film.mp4", fps=5.0, speed=2.0, size=(128, 96))
+    probe = shutil.which("ffprobe")
+    assert path.read_bytes()[4:8] == b"ftyp"
+    if probe is not None:
+        command = [probe, "-v", "error", "-count_frames", "-show_streams", "-of", "json", str(path)]
+        [stream] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["streams"]
+        assert (stream["width"], stream["height"], stream["nb_read_frames"]) == (128, 96, "6")
+    assert [file.name for file in tmp_path.iterdir()] == ["film.mp4"]
+
+
+def test_arguments_and_missing_tools(tmp_path, monkeypatch):
+    scene, path = document(), tmp_path / "x.png"
+    cases = [
+        (write_png, {"camera": "frnt"}, "camera: expected .*perspective.*got 'frnt'"),
+        (write_png, {"camera": ((0, 0, 0), (0, 0, 0))}, "camera: expected two different points"),
+        (write_png, {"camera": ((0, 0, np.nan), (0, 0, 0))}, "camera: expected an array of finite numbers"),
+        (write_png, {"size": (10, 10)}, "size: expected an integer from 16 to 8192, got 10"),
+        (write_png, {"time": np.inf}, "time: expected a finite number"),
+        (write_png, {"theme": "blue"}, "theme: expected"),
+        (write_mp4, {"size": (101, 100)}, "size: expected an even width and height"),
+        (write_mp4, {"fps": 0.0}, "fps: expected"),
+    ]
+    for function, options, message in cases:
+        with pytest.raises((ValueError, ArgumentError), match=f"{function.__name__}: {message}"):
+            function(scene, path, **options)
+    still = replace(robot_document(lw.load("arm7"), np.zeros((1, 1, 7))))
+    with pytest.raises(ValueError, match="write_mp4: document: expected several times, got one; write a picture"):
+        write_mp4(still, path)
+    with pytest.raises(FileNotFoundError, match="no directory"):
+        write_png(scene, tmp_path / "missing" / "x.png")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
+    with pytest.raises(RuntimeError, match=r'needs ffmpeg, which is not on PATH: pip install "linkwork\[pictures\]"'):
+        write_mp4(scene, path)
+    monkeypatch.setitem(__import__("sys").modules, "playwright", None)
+    monkeypatch.setitem(__import__("sys").modules, "playwright.sync_api", None)
+    with pytest.raises(ImportError, match=r'needs playwright, .*: pip install "linkwork\[pictures\]"'):
+        write_png(scene, path)
+    assert list(tmp_path.iterdir()) == []
