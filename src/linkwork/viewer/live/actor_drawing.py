@@ -1,0 +1,134 @@
+"""Drawings of robots in a viser scene: a node for each body of one robot, or instances of surfaces for many."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from linkwork.viewer.document import Actor, SceneDocument
+from linkwork.viewer.live.rotations import quaternions
+from linkwork.viewer.live.surface_nodes import add_surface, add_surfaces, node_name, rgb
+
+__all__ = ["ActorDrawing", "InstanceDrawing", "RobotDrawing", "draw_actor"]
+
+AT_LIMIT = (230, 69, 40)  # colour of a link whose joint is at a limit
+_OFF = (1.0, 0.0, 0.0, 0.0)
+
+
+class ActorDrawing:
+    """Nodes of a robot, or of several of the same kind."""
+
+    def __init__(self) -> None:
+        self.by_layer: defaultdict[str, list[Any]] = defaultdict(list)
+        """Handles of the nodes of each layer."""
+
+    def move(self, poses: np.ndarray) -> None:
+        """Move the bodies to ``poses`` (n, nbodies, 4, 4) [m]."""
+        raise NotImplementedError
+
+    def mark(self, bodies: Collection[int]) -> None:
+        """Colour the links of bodies whose joints are at their limits, and no others."""
+
+
+class RobotDrawing(ActorDrawing):
+    """One robot: a node for each body, with the surfaces of its links as children."""
+
+    def __init__(self, scene: Any, document: SceneDocument, actor: Actor, root: str) -> None:
+        super().__init__()
+        poses = actor.poses[0, 0]
+        wxyz = quaternions(poses[:, :3, :3])
+        names = [node_name(name) for name in getattr(actor.robot, "bodies", ())] or [""] * len(poses)
+        roots = [f"{root}/{k} {name}".rstrip() for k, name in enumerate(names)]
+        self.bodies = [
+            scene.add_frame(name, show_axes=False, wxyz=wxyz[k], position=poses[k, :3, 3])
+            for k, name in enumerate(roots)
+        ]
+        """Handles of the bodies."""
+        self._tinted: defaultdict[int, list[tuple[Any, tuple[int, int, int]]]] = defaultdict(list)
+        self._marked: frozenset[int] = frozenset()
+        for k, part in enumerate(actor.parts):
+            parent = f"{root}/world" if part.body < 0 else roots[part.body]
+            red, green, blue, alpha = part.color
+            handle = add_surface(
+                scene,
+                f"{parent}/{node_name(part.link)} {k}",
+                document.surfaces[part.surface],
+                (red, green, blue, alpha * actor.opacity),
+                quaternions(part.placement[:3, :3]),
+                part.placement[:3, 3],
+            )
+            handle.visible = part.layer not in document.hidden
+            self.by_layer[part.layer].append(handle)
+            if part.layer == "visual" and part.body >= 0 and hasattr(handle, "color"):
+                self._tinted[part.body].append((handle, rgb(part.color)))
+        self._last = poses.copy()
+
+    def move(self, poses: np.ndarray) -> None:
+        moved = np.flatnonzero((poses[0] != self._last).any(axis=(1, 2)))
+        wxyz = quaternions(poses[0, moved, :3, :3])
+        for row, k in enumerate(moved):
+            handle = self.bodies[k]
+            handle.wxyz, handle.position = wxyz[row], poses[0, k, :3, 3]
+        self._last = poses[0].copy()
+
+    def mark(self, bodies: Collection[int]) -> None:
+        wanted = frozenset(bodies)
+        for body in wanted ^ self._marked:
+            for handle, own in self._tinted[body]:
+                handle.color = AT_LIMIT if body in wanted else own
+        self._marked = wanted
+
+
+class InstanceDrawing(ActorDrawing):
+    """Several robots: each surface is one node with an instance for each robot and each of its links."""
+
+    def __init__(self, scene: Any, document: SceneDocument, actor: Actor, root: str) -> None:
+        super().__init__()
+        groups: defaultdict[tuple[int, str, float], list[int]] = defaultdict(list)
+        for k, part in enumerate(actor.parts):
+            groups[part.surface, part.layer, part.color[3] * actor.opacity].append(k)
+        self._bodies = np.array([part.body for part in actor.parts], dtype=int)
+        self._placements = np.array([part.placement for part in actor.parts], dtype=float).reshape(-1, 4, 4)
+        self._offsets = actor.offsets
+        self._groups: list[tuple[np.ndarray, Any]] = []
+        placed = self._placed(actor.poses[0])
+        for (surface, layer, opacity), members in groups.items():
+            own = np.array([rgb(actor.parts[k].color) for k in members], dtype=np.uint8)
+            X = placed[:, members].reshape(-1, 4, 4)
+            handle = add_surfaces(
+                scene,
+                f"{root}/{layer} {len(self._groups)}",
+                document.surfaces[surface],
+                np.tile(own, (len(placed), 1)),
+                opacity,
+                (quaternions(X[:, :3, :3]), X[:, :3, 3]),
+            )
+            handle.visible = layer not in document.hidden
+            self.by_layer[layer].append(handle)
+            self._groups.append((np.array(members), handle))
+
+    def move(self, poses: np.ndarray) -> None:
+        placed = self._placed(poses)
+        wxyz = quaternions(placed[..., :3, :3]).astype(np.float32)
+        positions = placed[..., :3, 3].astype(np.float32)
+        for members, handle in self._groups:
+            if handle.visible:
+                handle.batched_wxyzs = wxyz[:, members].reshape(-1, 4)
+                handle.batched_positions = positions[:, members].reshape(-1, 3)
+
+    def _placed(self, poses: np.ndarray) -> np.ndarray:
+        """Return the poses (n, parts, 4, 4) of all parts of all robots."""
+        base = np.eye(4) if self._offsets is None else self._offsets
+        world = np.broadcast_to(base, (len(poses), 4, 4))[:, None]
+        with_world = np.concatenate([poses, world], axis=1)  # index -1 is the world
+        result: np.ndarray = with_world[:, self._bodies] @ self._placements
+        return result
+
+
+def draw_actor(scene: Any, document: SceneDocument, actor: Actor, root: str) -> ActorDrawing:
+    """Draw an actor of a document at its first time, and return its drawing."""
+    kind = RobotDrawing if actor.poses.shape[1] == 1 else InstanceDrawing
+    return kind(scene, document, actor, root)

@@ -1,0 +1,161 @@
+"""Drawings of what belongs to no robot: obstacles, lines, points, arrows, frames and labels, by time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linkwork.viewer.document import Arrows, Color, FrameAxes, Lines, Points, Prop, SceneDocument, Text
+from linkwork.viewer.live.rotations import quaternions
+from linkwork.viewer.live.surface_nodes import add_surface, node_name, rgb
+
+__all__ = ["ArrowDrawing", "ItemDrawings"]
+
+_Move = Callable[[int], None]
+_SHAFT, _HEAD, _HEAD_LENGTH = 0.006, 0.015, 0.035  # radii and length of arrows, in units of the scene's size
+
+
+class ArrowDrawing:
+    """Arrows that change: the node is hidden while there are none, and arrows of another layer stay hidden."""
+
+    def __init__(self, scene: Any, name: str, color: Color, size: float) -> None:
+        self._handle = scene.add_arrows(
+            name,
+            np.zeros((1, 2, 3)),
+            rgb(color),
+            shaft_radius=_SHAFT * size,
+            head_radius=_HEAD * size,
+            head_length=_HEAD_LENGTH * size,
+            visible=False,
+        )
+        self._shown, self._some = True, False
+
+    @property
+    def visible(self) -> bool:
+        """True if the layer is shown."""
+        return self._shown
+
+    @visible.setter
+    def visible(self, shown: bool) -> None:
+        self._shown = shown
+        self._handle.visible = shown and self._some
+
+    @property
+    def segments(self) -> np.ndarray:
+        """Starts and ends (k, 2, 3) of the arrows that are drawn [m]."""
+        return np.asarray(self._handle.points) if self._some else np.empty((0, 2, 3))
+
+    def draw(self, starts: np.ndarray, ends: np.ndarray) -> None:
+        """Draw arrows from ``starts`` (k, 3) to ``ends`` (k, 3) [m]."""
+        long = np.linalg.norm(ends - starts, axis=-1) > 1e-9
+        self._some = bool(long.any())
+        if self._some:
+            self._handle.points = np.stack([starts[long], ends[long]], axis=1).astype(np.float32)
+        self._handle.visible = self._shown and self._some
+
+
+class ItemDrawings:
+    """Nodes of all items of a document, and their motion by time."""
+
+    def __init__(self, scene: Any, document: SceneDocument, size: float) -> None:
+        self.by_layer: defaultdict[str, list[Any]] = defaultdict(list)
+        """Handles of the nodes of each layer."""
+        self._scene, self._document, self._size = scene, document, size
+        self._moves: list[_Move] = []
+        kinds: tuple[tuple[str, tuple[Any, ...], Callable[[str, Any], Any]], ...] = (
+            ("obstacles", document.props, self._draw_prop),
+            ("lines", document.lines, self._draw_lines),
+            ("points", document.points, self._draw_points),
+            ("arrows", document.arrows, self._draw_arrows),
+            ("frames", document.frames, self._draw_frame),
+            ("labels", document.texts, self._draw_text),
+        )
+        for kind, items, draw in kinds:
+            for k, item in enumerate(items):
+                handle = draw(f"/{kind}/{k} {node_name(getattr(item, 'name', ''))}", item)
+                handle.visible = item.layer not in document.hidden
+                self.by_layer[item.layer].append(handle)
+
+    def show_time(self, k: int) -> None:
+        """Move the items that move to a time, by its index."""
+        for move in self._moves:
+            move(k)
+
+    def _draw_prop(self, name: str, prop: Prop) -> Any:
+        poses = np.asarray(prop.pose).reshape(-1, 4, 4)
+        first = poses[0]
+        surface = self._document.surfaces[prop.surface]
+        handle = add_surface(self._scene, name, surface, prop.color, quaternions(first[:3, :3]), first[:3, 3])
+        if len(poses) > 1:
+            self._moves.append(_mover(handle, poses))
+        return handle
+
+    def _draw_lines(self, name: str, lines: Lines) -> Any:
+        points = np.asarray(lines.points, dtype=float)
+        segments = points if lines.segments else np.repeat(points, 2, axis=-2)[..., 1:-1, :]
+        segments = segments.reshape(-1, segments.shape[-2] // 2, 2, 3)
+        handle = self._scene.add_line_segments(
+            name, segments[0], rgb(lines.color), thickness=lines.width, thickness_units="screen"
+        )
+        if len(segments) > 1:
+            self._moves.append(lambda k: setattr(handle, "points", segments[k]))
+        return handle
+
+    def _draw_points(self, name: str, points: Points) -> Any:
+        positions = np.asarray(points.points, dtype=np.float32)
+        positions = positions.reshape(-1, *positions.shape[-2:])
+        first = positions[0]
+        colors = np.broadcast_to(np.asarray(points.colors)[:, :3], (first.shape[0], 3))
+        handle = self._scene.add_point_cloud(
+            name, first, np.array(colors), point_size=float(points.size), point_shape="circle", precision="float32"
+        )
+        if len(positions) > 1:
+            self._moves.append(lambda k: setattr(handle, "points", positions[k]))
+        return handle
+
+    def _draw_arrows(self, name: str, arrows: Arrows) -> Any:
+        drawing = ArrowDrawing(self._scene, name, arrows.color, self._size)
+        ends = arrows.starts + arrows.scale * arrows.vectors
+
+        def move(k: int) -> None:
+            shown = arrows.visible[k]
+            drawing.draw(arrows.starts[k][shown], ends[k][shown])
+
+        self._moves.append(move)
+        move(0)
+        return drawing
+
+    def _draw_frame(self, name: str, frame: FrameAxes) -> Any:
+        poses = np.asarray(frame.poses).reshape(-1, 4, 4)
+        first = poses[0]
+        handle = self._scene.add_frame(
+            name,
+            axes_length=frame.length,
+            axes_radius=0.03 * frame.length,
+            origin_radius=0.05 * frame.length,
+            wxyz=quaternions(first[:3, :3]),
+            position=first[:3, 3],
+        )
+        if len(poses) > 1:
+            self._moves.append(_mover(handle, poses))
+        return handle
+
+    def _draw_text(self, name: str, text: Text) -> Any:
+        positions = np.asarray(text.position, dtype=float).reshape(-1, 3)
+        handle = self._scene.add_label(name, text.text, position=positions[0])
+        if len(positions) > 1:
+            self._moves.append(lambda k: setattr(handle, "position", positions[k]))
+        return handle
+
+
+def _mover(handle: Any, poses: np.ndarray) -> _Move:
+    """Return a function that moves a node to one of ``poses`` (T, 4, 4)."""
+    wxyz = quaternions(poses[:, :3, :3])
+
+    def move(k: int) -> None:
+        handle.wxyz, handle.position = wxyz[k], poses[k, :3, 3]
+
+    return move

@@ -1,0 +1,308 @@
+"""State of a live page: the server, the drawings, the controls, and the worker that changes them."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from linkwork.viewer.document import SceneDocument
+from linkwork.viewer.live.actor_drawing import ActorDrawing, draw_actor
+from linkwork.viewer.live.extent import extent, round_length
+from linkwork.viewer.live.gui_events import when_changed, when_clicked
+from linkwork.viewer.live.item_drawings import ArrowDrawing, ItemDrawings
+from linkwork.viewer.live.joint_controls import FrameHandle, JointSliders
+from linkwork.viewer.live.live_robot import LiveRobot
+from linkwork.viewer.live.overlays import CenterOfMass, NearestPairs
+from linkwork.viewer.live.pace_controls import PaceControls
+from linkwork.viewer.live.page_server import address_of, start_server, stop_server
+from linkwork.viewer.live.recording import Recorder
+from linkwork.viewer.live.time_controls import TimeControls
+from linkwork.viewer.live.worker import PERIOD, Worker
+
+__all__ = ["LivePage"]
+
+_GRACE = 5.0  # [s] after the last page was closed, in which it may be loaded again
+_EXPECTED = (ValueError, KeyError, ImportError, OSError, RuntimeError)  # errors that the page shows, and nothing else
+
+
+class LivePage:
+    """All that belongs to one live page.  The worker's thread alone changes the scene after the constructor."""
+
+    def __init__(self, document: SceneDocument, port: int | None, obstacles: Any) -> None:
+        self.document = document
+        self.center, self.size = extent(document)
+        self.robots: list[LiveRobot] = []
+        self.sliders: dict[str, JointSliders] = {}
+        self.handles: dict[str, FrameHandle] = {}
+        self.overlays: dict[str, list[Any]] = {}
+        self.arrows: dict[str, ArrowDrawing] = {}
+        self.arrow_styles: dict[str, tuple[Any, float]] = {}
+        self.shown_arrows: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self.layers: defaultdict[str, list[Any]] = defaultdict(list)
+        self.layer_boxes: dict[str, Any] = {}
+        self.pace: PaceControls | None = None
+        self.recorder: Recorder | None = None
+        self.recording_since, self.recorded_by_time = 0.0, False
+        self.times: TimeControls | None = None
+        self._stale: set[str] = set()
+        self._error, self._closing_at = "", math.inf
+        self._recorded: SceneDocument | None = None
+        self.server = start_server(port)
+        try:
+            self.url = address_of(self.server)
+            self.worker = Worker(self._publish, self._fail, self._finish)
+        except BaseException:
+            stop_server(self.server)
+            raise
+        try:
+            self._build(obstacles)
+        except BaseException:
+            self.worker.stop()
+            raise
+        self.worker.post("begin", lambda: None)
+
+    def close(self) -> None:
+        """End all threads and close the socket; nothing happens if that is done."""
+        self.worker.stop()
+
+    def robot(self, name: str | None) -> LiveRobot | None:
+        """Return a robot by its name, or the first one; None if there is none."""
+        return next((live for live in self.robots if name in (None, live.name)), None)
+
+    def draw_arrows(self, name: str, starts: np.ndarray, vectors: np.ndarray, scale: float, color: Any) -> None:
+        """Draw arrows, instead of those with the same name."""
+        drawing = self.arrows.get(name)
+        if drawing is None:
+            drawing = ArrowDrawing(self.server.scene, f"/shown forces/{len(self.arrows)}", color, self.size)
+            self.arrows[name] = drawing
+            self._add_layer("forces", [drawing])
+        drawing.draw(starts, starts + scale * vectors)
+
+    def pace_controls(self) -> PaceControls:
+        """Return the controls of the user's loop, which are added at the first call."""
+        if self.pace is None:
+            self.pace = PaceControls(self.server.gui)
+        return self.pace
+
+    # -- recording
+
+    def start_recording(self) -> None:
+        """Begin a new recording."""
+        self.recording_since, self.recorded_by_time = time.perf_counter(), False
+        self.shown_arrows = {}
+        self.recorder = Recorder(PERIOD)
+
+    def record(self, t: float | None, newest: Mapping[str, np.ndarray] = MappingProxyType({})) -> None:
+        """Add the current state to the recording; ``t`` [s] is None for the clock's time.
+
+        ``newest`` has configurations (n, nq) by robot that are not drawn yet.
+        """
+        recorder = self.recorder
+        if recorder is None or (t is None and self.recorded_by_time):
+            return
+        if t is not None and not self.recorded_by_time:
+            recorder.clear()  # frames before the program states the time
+            self.recorded_by_time = True
+        now = time.perf_counter() - self.recording_since if t is None else t
+        recorder.add(now, [newest.get(live.name, live.q) for live in self.robots], self.shown_arrows)
+
+    def stop_recording(self) -> SceneDocument | None:
+        """Return the recording as a document, and end it; None if nothing was recorded."""
+        recorder, self.recorder = self.recorder, None
+        if recorder is None or not len(recorder):
+            return None
+        return recorder.document(self.document, [live.name for live in self.robots], self.arrow_styles)
+
+    # -- construction
+
+    def _build(self, obstacles: Any) -> None:
+        document, scene, gui = self.document, self.server.scene, self.server.gui
+        gui.configure_theme(show_share_button=False, show_logo=False, control_width="medium")
+        gui.set_panel_label(document.title or "linkwork")
+        self._set_view()
+        self.drawings = [draw_actor(scene, document, actor, f"/robots/{k}") for k, actor in enumerate(document.actors)]
+        self.items = ItemDrawings(scene, document, self.size)
+        self.status = gui.add_text("Status", "", multiline=True, disabled=True, visible=False)
+        if document.notes:
+            gui.add_text("Notes", "\n".join(document.notes), multiline=True, disabled=True)
+        if len(document.times) > 1:
+            with gui.add_folder("Time"):
+                self.times = TimeControls(gui, document, self.worker, self._show_time)
+        else:
+            self._build_robots(obstacles)
+        self._build_layers()
+        self._build_recording()
+        self._watch_pages()
+
+    def _build_robots(self, obstacles: Any) -> None:
+        gui, scene = self.server.gui, self.server.scene
+        for k, (actor, drawing) in enumerate(zip(self.document.actors, self.drawings, strict=True)):
+            if actor.robot is None or actor.opacity < 1.0:
+                continue
+            live = LiveRobot(actor, drawing)
+            self.robots.append(live)
+            if not live.is_single:
+                continue
+            with gui.add_folder(actor.name or "Joints"):
+                self.sliders[live.name] = JointSliders(gui, live, self.worker)
+                self.handles[live.name] = FrameHandle(gui, scene, live, self.worker, f"/robots/{k}", self.size)
+            pairs = NearestPairs(scene, live, obstacles, f"/robots/{k}")
+            mass = CenterOfMass(scene, live, f"/robots/{k}", self.size)
+            self.overlays[live.name] = [pairs, mass]
+            if pairs.is_possible:
+                self.layers["nearest pairs"].append(pairs)
+            self.layers["center of mass"].append(mass)
+
+    def _build_layers(self) -> None:
+        found: list[ActorDrawing | ItemDrawings] = [*self.drawings, self.items]
+        self._layer_folder = self.server.gui.add_folder("Show")
+        overlays, self.layers = self.layers, defaultdict(list)
+        for drawing in found:
+            for layer, handles in drawing.by_layer.items():
+                self._add_layer(layer, handles)
+        for layer, handles in overlays.items():
+            self._add_layer(layer, handles)
+
+    def _build_recording(self) -> None:
+        if not self.robots:
+            return
+        gui = self.server.gui
+        with gui.add_folder("Recording", expand_by_default=False):
+            self.record_button = gui.add_button("Record")
+            self.save_button = gui.add_button("Save as page (HTML)", disabled=True)
+        when_clicked(self.record_button, lambda: self.worker.post("record", self._toggle_recording))
+
+        async def save(event: Any) -> None:
+            self.worker.post("save", self._save_page, event.client)
+
+        self.save_button.on_click(save)
+
+    def _add_layer(self, layer: str, handles: list[Any]) -> None:
+        """Add handles to a layer, whose checkbox shows and hides them."""
+        self.layers[layer] += handles
+        if layer not in self.layer_boxes:
+            shown = layer not in self.document.hidden and layer != "nearest pairs"
+            with self._layer_folder:
+                box = self.server.gui.add_checkbox(layer.capitalize(), shown)
+            self.layer_boxes[layer] = box
+            when_changed(box, lambda shown: self.worker.post(("layer", layer), self.show_layer, layer, bool(shown)))
+        for handle in handles:
+            handle.visible = bool(self.layer_boxes[layer].value)
+
+    def show_layer(self, layer: str, shown: bool) -> None:
+        """Show or hide a layer."""
+        for handle in self.layers[layer]:
+            handle.visible = shown
+        for live in self.robots:
+            live.redraw()
+
+    def _set_view(self) -> None:
+        scene, camera = self.server.scene, self.server.initial_camera
+        cell = round_length(0.4 * self.size)
+        scene.add_grid(
+            "/grid",
+            infinite_grid=True,
+            cell_size=cell,
+            section_size=5.0 * cell,
+            cell_color=(225, 225, 225),
+            section_color=(195, 195, 195),
+            fade_distance=14.0 * self.size,
+            shadow_opacity=0.25,
+        )
+        camera.position = tuple(self.center + self.size * np.array([1.5, -1.7, 0.9]))
+        camera.look_at = tuple(self.center)
+        camera.up = (0.0, 0.0, 1.0)
+        camera.near, camera.far = 0.005 * self.size, 200.0 * self.size
+
+    def _watch_pages(self) -> None:
+        async def changed(_: Any) -> None:
+            self.worker.post("pages", self._count_pages)
+
+        self.server.on_client_connect(changed)
+        self.server.on_client_disconnect(changed)
+
+    # -- jobs of the worker
+
+    def _publish(self) -> float | None:
+        """Draw what has changed, and return the time [s] until something more is due, or None."""
+        now = time.monotonic()
+        if now >= self._closing_at:
+            self.worker.request_stop()
+            return None
+        waits: list[float] = [] if self._closing_at == math.inf else [self._closing_at - now]
+        with self.server.atomic():
+            wait = None if self.times is None else self.times.advance()
+            waits += [] if wait is None else [wait]
+            for live in self.robots:
+                if live.draw():
+                    self._error = ""
+                    self._stale.add(live.name)
+                    for overlay in self.overlays.get(live.name, ()):
+                        overlay.draw()
+                    self.record(None)
+                if live.name in self.handles:
+                    self.handles[live.name].follow()
+            for name in [*self._stale]:
+                early = self.sliders[name].follow() if name in self.sliders else None
+                if early is None:
+                    self._stale.discard(name)
+                else:
+                    waits.append(early)
+            self._show_status(self._status())
+        return min(waits, default=None)
+
+    def _status(self) -> str:
+        lines = [self._error] if self._error else []
+        for live in self.robots:
+            if live.reached:
+                texts = (f"{coordinate.name} ({side})" for coordinate, side in live.reached)
+                lines.append(f"at limits: {', '.join(texts)}")
+        return "\n".join(lines)
+
+    def _show_status(self, text: str) -> None:
+        self.status.value, self.status.visible = text, bool(text)
+
+    def _fail(self, error: Exception) -> None:
+        """Show an error of a job in the page; print one that nobody expects."""
+        self._error = str(error) or type(error).__name__
+        self._show_status(self._error)
+        if not isinstance(error, _EXPECTED):
+            traceback.print_exception(error, file=sys.stderr)
+
+    def _finish(self) -> None:
+        if self.pace is not None:
+            self.pace.end()
+        stop_server(self.server)
+
+    def _show_time(self, index: int) -> None:
+        for actor, drawing in zip(self.document.actors, self.drawings, strict=True):
+            if len(actor.poses) > 1:
+                drawing.move(actor.poses[index])
+        self.items.show_time(index)
+
+    def _count_pages(self) -> None:
+        self._closing_at = math.inf if self.server.get_clients() else time.monotonic() + _GRACE
+
+    def _toggle_recording(self) -> None:
+        if self.recorder is None:
+            self.start_recording()
+            self.record(None)
+        else:
+            self._recorded = self.stop_recording()
+        self.record_button.label = "Record" if self.recorder is None else "Stop"
+        self.save_button.disabled = self.recorder is not None or self._recorded is None
+
+    def _save_page(self, client: Any) -> None:
+        """Send the last recording to the browser, which saves it as a file."""
+        from linkwork.viewer.html.page import page_text
+
+        if self._recorded is not None:
+            client.send_file_download("recording.html", page_text(self._recorded).encode())

@@ -1,0 +1,205 @@
+"""Sliders, handle, layers, limits and overlays of a live page, moved by the messages that a browser sends."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.live_pages import PageClient, small_document
+from linkwork.viewer.live.dragging import pose_error
+from linkwork.viewer.live.rotations import pose_of, quaternions
+
+pytest.importorskip("viser", reason='live pages need viser: pip install "linkwork[viewer]"')
+
+from linkwork.viewer.live import open_view
+
+
+@pytest.fixture
+def opened():
+    """Function that opens a page of a document, with a client; both are closed at the end."""
+    open_ones = []
+
+    def open_page(document, **options):
+        view = open_view(document, open_browser=False, **options)
+        open_ones.append(view)
+        client = PageClient(view)
+        open_ones.append(client)
+        return view, client
+
+    yield open_page
+    for one in reversed(open_ones):
+        one.close()
+
+
+def drawn_poses(view):
+    """Poses (nbodies, 4, 4) of the nodes of the bodies."""
+    return np.array([pose_of(b.wxyz, b.position) for b in view._page.drawings[0].bodies])
+
+
+def test_a_slider_moves_its_links(opened):
+    robot = lw.load("arm7")
+    view, client = opened(small_document(robot))
+    sliders = view._page.sliders["arm7"].sliders
+    assert [s.label for s in sliders] == [f"{name} [rad]" for name in robot.q_names]
+    lower, upper = robot.position_limits
+    np.testing.assert_allclose([s.min for s in sliders], lower)
+    np.testing.assert_allclose([s.max for s in sliders], upper)
+    assert "limits" in sliders[0].hint
+    q = robot.neutral()
+    for k, value in ((3, -1.25), (0, 0.5)):
+        client.change(sliders[k], value)
+        q[k] = value
+        np.testing.assert_array_equal(view.q, q)
+        np.testing.assert_allclose(drawn_poses(view), robot.forward_kinematics(q), atol=1e-12)
+    degrees = view._page.sliders["arm7"].degrees
+    client.change(degrees, True)
+    assert sliders[3].label == "elbow [°]"
+    assert sliders[3].value == pytest.approx(np.degrees(-1.25), abs=0.01)
+    assert sliders[3].min == pytest.approx(np.degrees(lower[3]))
+    client.change(sliders[3], -90.0)
+    assert view.q[3] == pytest.approx(-np.pi / 2)
+
+
+def test_rotation_vectors_of_free_joints(opened):
+    robot = lw.load("double_pendulum", floating_base=True)
+    view, client = opened(small_document(robot))
+    panel = view._page.sliders[robot.name]
+    units = [c.unit for c in view._page.robots[0].coordinates]
+    assert units == ["rad"] * 3 + ["m"] * 3 + ["rad"] * 2
+    client.change(panel.sliders[2], 0.8)
+    client.change(panel.sliders[3], 0.25)
+    expected = robot.neutral()
+    expected[:5] = np.cos(0.4), 0.0, 0.0, np.sin(0.4), 0.25
+    np.testing.assert_allclose(view.q, expected, atol=1e-12)
+    client.change(panel.sliders[0], 0.3)  # the vector (0.3, 0, 0.8)
+    angle = np.hypot(0.3, 0.8)
+    np.testing.assert_allclose(view.q[1:4], np.array([0.3, 0.0, 0.8]) / angle * np.sin(angle / 2), atol=1e-12)
+
+
+def test_loops_stay_closed_while_a_joint_slides(opened):
+    robot = lw.load("fourbar")
+    view, client = opened(small_document(robot, robot.assemble().q))
+    sliders = view._page.sliders["fourbar"].sliders
+    before = view.q
+    client.change(sliders[0], 0.7)
+    q = view.q
+    assert q[0] == pytest.approx(0.7)
+    assert np.abs(q[1:] - before[1:]).min() > 1e-3
+    assert np.abs(robot.constraint_error(q)).max() < 1e-9
+    np.testing.assert_allclose(drawn_poses(view), robot.forward_kinematics(q), atol=1e-12)
+    # The rocker cannot turn fully: it stops at its turning point, with the loop closed.
+    client.change(sliders[2], sliders[2].max)
+    stopped = view.q
+    assert stopped[2] < sliders[2].max - 0.1
+    assert np.abs(robot.constraint_error(stopped)).max() < 1e-9
+    assert view._page.status.value == ""
+
+
+def test_a_dragged_handle_ends_at_its_target(opened):
+    robot = lw.load("arm7")
+    start = np.array([0.2, 0.4, 0.1, -1.4, 0.1, 1.5, 0.2])
+    view, client = opened(small_document(robot, start))
+    handle = view._page.handles["arm7"]
+    client.change(handle.frame, "hand")
+    X = robot.pose(start, "hand")
+    assert handle.control.visible
+    np.testing.assert_allclose(pose_of(handle.control.wxyz, handle.control.position), X, atol=1e-9)
+    goal = robot.pose(start + 0.25, "hand")
+    client.drag(handle.control, goal)
+    assert np.abs(pose_error(robot.pose(view.q, "hand"), goal)).max() < 1e-6
+    np.testing.assert_allclose(drawn_poses(view), robot.forward_kinematics(view.q), atol=1e-12)
+    # Out of reach the hand comes as near as the arm is long, and the handle returns to it.
+    far = goal.copy()
+    far[:3, 3] = 5.0, 0.0, 0.5
+    client.change(handle.position_only, True)
+    client.drag(handle.control, far)
+    reached = robot.pose(view.q, "hand")
+    np.testing.assert_allclose(np.array(handle.control.position), reached[:3, 3], atol=1e-9)
+    lower, upper = robot.position_limits
+    assert ((view.q >= lower) & (view.q <= upper)).all()
+    samples = robot.random_configuration(size=2000, seed=1)
+    others = np.linalg.norm(robot.pose(samples, "hand")[:, :3, 3] - far[:3, 3], axis=-1)
+    assert np.linalg.norm(reached[:3, 3] - far[:3, 3]) < others.min()
+
+
+def test_a_dragged_mechanism_keeps_its_loops(opened):
+    robot = lw.load("fourbar")
+    start = np.asarray(robot.assemble({"crank_hinge": 0.5}).q)
+    view, client = opened(small_document(robot, start))
+    handle = view._page.handles["fourbar"]
+    frame = robot.bodies[1]  # the origin of the coupler moves
+    client.change(handle.frame, frame)
+    moved = np.asarray(robot.assemble(start, hold={"crank_hinge": start[0] + 0.3}).q)
+    goal = robot.pose(moved, frame)
+    client.drag(handle.control, goal)
+    assert np.abs(robot.constraint_error(view.q)).max() < 1e-8
+    assert np.abs(pose_error(robot.pose(view.q, frame), goal)).max() < 1e-5
+
+
+def test_links_at_limits_are_coloured(opened):
+    robot = lw.load("arm7")
+    view, client = opened(small_document(robot, [0.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0]))
+    page = view._page
+    by_link = {
+        part.link: handle
+        for part, handle in zip(page.document.actors[0].parts[::2], page.drawings[0].by_layer["visual"], strict=True)
+    }
+    own = by_link["upper_arm_proximal"].color
+    client.change(page.sliders["arm7"].sliders[1], float(robot.upper[1]))
+    marked = by_link["upper_arm_proximal"].color
+    assert marked != own
+    assert by_link["wrist"].color == own
+    assert page.status.value == "at limits: shoulder_lift (upper)"
+    client.change(page.sliders["arm7"].sliders[1], 0.0)
+    assert by_link["upper_arm_proximal"].color == own
+    assert page.status.value == ""
+
+
+def test_configurations_to_choose(opened):
+    robot = lw.load("arm7").with_named_configuration("ready", {"elbow": -1.5, "wrist_flex": 1.0})
+    view, client = opened(small_document(robot, robot.neutral() + 0.01))
+    panel = view._page.sliders["arm7"]
+    assert panel.preset.options == ("as shown first", "neutral", "middle of the limits", "ready")
+    client.change(panel.preset, "ready")
+    np.testing.assert_array_equal(view.q, robot.named_configurations["ready"].q)
+    client.change(panel.preset, "middle of the limits")
+    np.testing.assert_allclose(view.q, 0.5 * (robot.lower + robot.upper))
+    client.click(panel.random)
+    lower, upper = robot.position_limits
+    assert ((view.q >= lower) & (view.q <= upper)).all()
+    client.click(panel.apply)
+    np.testing.assert_allclose(view.q, 0.5 * (robot.lower + robot.upper))
+
+
+def test_layers_and_overlays(opened):
+    robot = lw.load("arm7")
+    scene = lw.Scene().with_sphere("ball", 0.1, (0.6, 0.0, 0.6))
+    view, client = opened(small_document(robot, [0.0, 0.5, 0.0, -1.0, 0.0, 1.0, 0.0]), scene=scene)
+    page = view._page
+    assert [*page.layer_boxes] == ["visual", "collision", "nearest pairs", "center of mass"]
+    shapes = page.drawings[0].by_layer
+    assert all(h.visible for h in shapes["visual"]) and not any(h.visible for h in shapes["collision"])
+    client.change(page.layer_boxes["collision"], True)
+    client.change(page.layer_boxes["visual"], False)
+    assert all(h.visible for h in shapes["collision"]) and not any(h.visible for h in shapes["visual"])
+    client.change(page.layer_boxes["nearest pairs"], True)
+    client.change(page.layer_boxes["center of mass"], True)
+    client.change(page.sliders["arm7"].sliders[3], -1.5)
+    pairs, mass = page.overlays["arm7"]
+    found = robot.distances(view.q, scene)
+    order = np.argsort(found.distance)[:6]
+    assert pairs.texts == [
+        f"{found.pairs[k][0]} – {found.pairs[k][1]}: {1000 * found.distance[k]:.1f} mm" for k in order
+    ]
+    np.testing.assert_allclose(mass.position, robot.center_of_mass(view.q), atol=1e-12)
+    client.change(page.layer_boxes["nearest pairs"], False)
+    assert pairs.texts == []
+
+
+def test_quaternions_of_all_rotations():
+    rng = np.random.default_rng(0)
+    q = rng.normal(size=(500, 4))
+    q[:8] = np.concatenate([np.eye(4), -np.eye(4)])  # none, and half a turn about each axis
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    R = np.array([pose_of(one, np.zeros(3))[:3, :3] for one in q])
+    np.testing.assert_allclose(np.abs((quaternions(R) * q).sum(axis=1)), 1.0, atol=1e-14)
+    np.testing.assert_allclose(np.linalg.det(R), 1.0, atol=1e-14)
