@@ -36,6 +36,8 @@ Robots:
   `distance_field` computes a grid of distances of shapes.
 - `parameters` has functions of the ten inertial parameters of a body: feasibility, and log-Cholesky parameters.
 - `environments` has vector environments for reinforcement learning, with the interface of gymnasium.
+- `Robot.show`, and ``show`` of results, is a page in the browser with sliders or a time bar, or a file; `viewer` lays
+  several side by side.
 - `identify` estimates inertias from measured motions and forces, and placements from measured poses.
 - `spatial` has the types that algorithms use: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
 
@@ -62,7 +64,7 @@ Documentation is in docs/ of the source and in share/doc/linkwork of the Python 
 - Guides: robots.md, robot_files.md, sdf.md, usd.md, mjcf.md, robot_files_read.md, writing_robots.md,
   comparing_robots.md, building.md, shapes.md, joints.md, parameters.md, inverse_kinematics.md, distances.md,
   motion.md, planning.md, optimal.md, controllers.md, control.md, simulation.md, learning.md, real_time.md,
-  mechanisms.md, constraints.md, force_elements.md, identification.md, results.md.
+  mechanisms.md, constraints.md, force_elements.md, identification.md, results.md, viewer.md.
 - Compiler: compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md, torch_and_jax.md,
   c_code.md, casadi.md.
 - Reference: reference.md (every function), conventions.md, glossary.md, mathematics.md; equations are in algorithms/.
@@ -101,6 +103,7 @@ if TYPE_CHECKING:
         shapes,
         simulation,
         spatial,
+        viewer,
     )
     from linkwork._util.contract_report import ContractReport
     from linkwork._util.progress import Progress
@@ -179,6 +182,7 @@ __all__ = [
     "solve",
     "spatial",
     "take",
+    "viewer",
     "wait_for_compiler",
     "while_loop",
 ]
@@ -214,7 +218,7 @@ if not TYPE_CHECKING:
         },
         modules=(
             "collision constraints control dynamics errors expr force_elements identify ik joints kinematics "
-            "mechanisms motion optimal parameters parts planning robots shapes simulation spatial"
+            "mechanisms motion optimal parameters parts planning robots shapes simulation spatial viewer"
         ),
         unlisted="environments",  # needs gymnasium
     )

@@ -35,6 +35,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "NotDifferentiableError",
+    "PictureWarning",
     "Result",
     "SimulationWarning",
     "SingularInertiaError",
@@ -314,6 +315,10 @@ class CacheWarning(UserWarning):
 
 class ConfigurationWarning(UserWarning):
     """A configuration is slightly off its manifold (a quaternion not quite of unit length); the nearest one is used."""
+
+
+class PictureWarning(UserWarning):
+    """A picture shows a placeholder, for example for a mesh file that is missing; the notes have the reason."""
 
 
 class SimulationWarning(UserWarning):

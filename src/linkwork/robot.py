@@ -42,6 +42,7 @@ from linkwork.planning.methods import PlanningMethods
 from linkwork.precompilation import PrecompilingMethods
 from linkwork.robot_table import ROBOT
 from linkwork.simulation.methods import SimulationMethods
+from linkwork.viewer.methods import ShowMethods
 
 __all__ = ["Robot", "load", "load_description"]
 
@@ -71,6 +72,7 @@ class Robot(
     MotionMethods,
     PlanningMethods,
     PlottingMethods,
+    ShowMethods,
     SimulationMethods,
     CartesianMethods,
     ParameterMethods,

@@ -83,7 +83,7 @@ def test_missing_attributes_say_what_there_is() -> None:
         (robot, "collision_geometries", "use robot.collision_shapes"),
         (robot, "is_collision_free", "use robot.in_collision, the opposite"),
         (lw.Robot, "from_mjcf", "linkwork.load reads URDF, MJCF"),
-        (robot, "show", REMEDIES["show"]),
+        (robot, "visualize", REMEDIES["visualize"]),
         (lw.Scene, "add_box", "a Scene has no attribute 'add_box'; use Scene.with_box, which returns a new scene"),
         (lw.Scene(), "add_box", "use Scene.with_box"),
         (lw.ik.IKResult, "solution", "an IKResult has no attribute 'solution'; use IKResult.q"),
@@ -123,6 +123,6 @@ def test_foreign_names_leave_objects_as_they_are() -> None:
     assert not hasattr(robot, "__array__") and not hasattr(lw, "__wrapped__")
     for again in (pickle.loads(pickle.dumps(robot)), copy.copy(robot), copy.deepcopy(robot)):
         assert again == robot
-    assert not {"fkine", "show"} & {*dir(robot)} and "pose" in dir(robot)
+    assert not {"fkine", "visualize"} & {*dir(robot)} and "pose" in dir(robot)
     assert "add_box" not in dir(lw.Scene()) and "with_box" in dir(lw.Scene())
     assert lw.environments.__name__ == "linkwork.environments" and "environments" in dir(lw)

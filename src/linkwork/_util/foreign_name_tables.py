@@ -665,8 +665,8 @@ REMEDIES: dict[str, str] = {
         "Robot.save, Robot.to_urdf, Robot.to_mjcf and Robot.to_sdf write files",
     ),
     **dict.fromkeys(
-        ("show", "view", "visualize", "render", "plotly", "display", "draw", "viewer", "Visualizer"),
-        "Robot.plot draws a robot, PlanResult.plot a path and Simulation.animation a motion, with matplotlib",
+        ("view", "visualize", "render", "plotly", "display", "draw", "Visualizer"),
+        "Robot.show shows a robot in the browser, and show of a result its motion; plot draws with matplotlib",
     ),
     **dict.fromkeys(
         ("createData", "create_data", "createDefaultContext", "Data", "data", "CreateDefaultContext"),

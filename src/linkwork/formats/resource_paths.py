@@ -37,7 +37,7 @@ _MARKS = ("package.xml", "model.config")  # files of a package's own folder
 
 def resource_paths(
     file: str | os.PathLike[str] | None,
-    package_dirs: Folders | None = None,
+    package_dirs: Folders | FileSearch | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> FileSearch:
     """Return the search of the files that ``file`` names; without a file, only in the given folders.

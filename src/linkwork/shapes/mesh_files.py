@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork._util.file_search import FileSearchError, Folders, read_folders
+from linkwork._util.file_search import FileSearch, FileSearchError, Folders, read_folders
 from linkwork.shapes.bounding_shapes import convex_hull
 from linkwork.shapes.mass_properties import of_triangles
 from linkwork.shapes.mesh import Mesh
@@ -124,26 +124,11 @@ def load_mesh(
         raise ValueError(f"{expected}, got {scale!r}")
     if unit is not None and not checked_array(unit, "load_mesh: unit: expected a length [m]", ()) > 0.0:
         raise ValueError(f"load_mesh: unit: expected a positive length [m], got {unit!r}")
-    file = _find(name, folders)
-    kind = file.suffix.lower()
-    if kind not in KINDS:
-        raise ValueError(f"{file}: expected a mesh of type {', '.join(KINDS)}, got {file.suffix or 'no suffix'!r}")
-    data = _read(file, max_bytes)
-    if data[:4] in _ZIPPED or zipfile.is_zipfile(io.BytesIO(data)):  # pycollada would unpack it, however large
-        raise ValueError(f"{file}: expected the type {kind[1:].upper()}, got a zip archive; unpack it")
+    source = read_mesh_file(name, folders, max_bytes)
+    file, kind = source.file, source.kind
     trimesh = _extra("trimesh", "mesh", "load_mesh")
-    stated = 1.0
-    if kind == ".dae":
-        stated = _read_unit(file, data)
-        _extra("collada", "mesh", "load_mesh: DAE files")
-    else:
-        data = _plain_head(kind, data)
-    if kind == ".stl" and len(data) >= _STL_HEAD and data.lstrip()[:5].lower() != b"solid":
-        count = int.from_bytes(data[_STL_HEAD - 4 : _STL_HEAD], "little")
-        if len(data) < _STL_HEAD + _STL_TRIANGLE * count:
-            raise ValueError(f"{file}: expected {count} triangles, got {(len(data) - _STL_HEAD) // _STL_TRIANGLE}")
     try:
-        loaded = trimesh.load_mesh(io.BytesIO(data), file_type=kind[1:], process=False)
+        loaded = trimesh.load_mesh(io.BytesIO(source.data), file_type=kind[1:], process=False)
         points = np.asarray(loaded.vertices, dtype=float)
         triangles = np.asarray(loaded.faces, dtype=int)
     except Exception as error:  # readers may raise anything
@@ -155,7 +140,7 @@ def load_mesh(
     if not np.isfinite(points).all():
         raise ValueError(f"{file}: expected finite coordinates")
     if unit is None:
-        unit = stated
+        unit = source.unit
     unique, index = np.unique(points + 0.0, axis=0, return_inverse=True)
     if len(unique) > max_vertices:
         raise ValueError(f"{file}: {len(unique)} vertices exceed the limit max_vertices={max_vertices}")
@@ -168,6 +153,41 @@ def load_mesh(
         triangles = triangles[:, ::-1]
     scaled = unique * factors * float(unit)
     return LoadedMesh(file, scaled, triangles, float(unit), _issues(scaled, triangles))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MeshFile:
+    """Bytes of a mesh file that trimesh may parse, and the length unit that the file states [m], 1 by default."""
+
+    file: Path
+    kind: str  # one of KINDS
+    data: bytes
+    unit: float
+
+
+def read_mesh_file(name: str, folders: Folders | FileSearch, max_bytes: int = MAX_BYTES) -> MeshFile:
+    """Read the bytes of a mesh file inside one of the folders, with all checks that need no parser of meshes.
+
+    Raises the errors of `load_mesh` for files that are missing, too large, of another type or cut off.
+    """
+    file = _find(name, folders)
+    kind = file.suffix.lower()
+    if kind not in KINDS:
+        raise ValueError(f"{file}: expected a mesh of type {', '.join(KINDS)}, got {file.suffix or 'no suffix'!r}")
+    data = _read(file, max_bytes)
+    if data[:4] in _ZIPPED or zipfile.is_zipfile(io.BytesIO(data)):  # pycollada would unpack it, however large
+        raise ValueError(f"{file}: expected the type {kind[1:].upper()}, got a zip archive; unpack it")
+    stated = 1.0
+    if kind == ".dae":
+        stated = _read_unit(file, data)
+        _extra("collada", "mesh", "load_mesh: DAE files")
+    else:
+        data = _plain_head(kind, data)
+    if kind == ".stl" and len(data) >= _STL_HEAD and data.lstrip()[:5].lower() != b"solid":
+        count = int.from_bytes(data[_STL_HEAD - 4 : _STL_HEAD], "little")
+        if len(data) < _STL_HEAD + _STL_TRIANGLE * count:
+            raise ValueError(f"{file}: expected {count} triangles, got {(len(data) - _STL_HEAD) // _STL_TRIANGLE}")
+    return MeshFile(file, kind, data, stated)
 
 
 def _issues(points: np.ndarray, triangles: np.ndarray) -> tuple[str, ...]:

@@ -6,9 +6,12 @@ Builders make a document from a robot or a result; the live page, the HTML page,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork.viewer.output import Output, show_document
 
 __all__ = [
     "Actor",
@@ -178,7 +181,8 @@ class Plot:
     upper: np.ndarray | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@public
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SceneDocument:
     """All that a picture shows.
 
@@ -201,3 +205,15 @@ class SceneDocument:
     """Layers that are hidden at first."""
     notes: tuple[str, ...] = ()
     """What could not be drawn, such as missing mesh files."""
+
+    def __repr__(self) -> str:
+        robots, frames = sum(actor.q.shape[1] for actor in self.actors), len(self.times)
+        counts = f"{robots} robot{'' if robots == 1 else 's'}, {frames} frame{'' if frames == 1 else 's'}"
+        return f"<SceneDocument {self.title!r}: {counts}>"
+
+    def show(self, **output: Unpack[Output]) -> Any:
+        """Show the document in the browser, or write a file; return the `View` or the path.
+
+        The arguments and errors are those of the output of `Robot.show`.
+        """
+        return show_document(self, **output)

@@ -1,0 +1,246 @@
+"""Several scene documents in one: side by side in a grid, with one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork._util.validation import integer, name, optional, positive
+from linkwork.viewer.document import Actor, Part, Prop, SceneDocument, Surface, Text
+
+__all__ = ["document_bounds", "scene_document", "side_by_side"]
+
+_MARGIN = 1.3  # distance of documents relative to the largest
+_MIN_SPACING = 0.1  # [m]
+_MAX_DOCUMENTS = 100
+
+
+@public
+def scene_document(contents: Any, **options: Any) -> SceneDocument:
+    """Return the scene document of a robot, a scene or a result: what its ``show`` method shows.
+
+    ``options`` are those of its ``show`` method without the output, such as ``frames``.  A document is returned
+    unchanged.
+
+    >>> import linkwork as lw
+    >>> document = lw.viewer.scene_document(lw.load("arm7"), frames="hand")
+    >>> document.title, len(document.actors[0].q)
+    ('arm7', 1)
+
+    Raises TypeError for an object that cannot be shown, and the errors of ``show``.
+    """
+    if isinstance(contents, SceneDocument):
+        if options:
+            raise TypeError(f"scene_document: {next(iter(options))}: expected no options with a document")
+        return contents
+    build = getattr(contents, "_scene_document", None)
+    if build is None or isinstance(contents, type):
+        raise TypeError(
+            f"scene_document: contents: expected an object with a method show, such as a Robot, got {contents!r}"
+        )
+    result: SceneDocument = build(**options)
+    return result
+
+
+@public(spacing=optional(positive))
+def side_by_side(
+    contents: Iterable[Any],
+    *,
+    titles: Sequence[str] | None = None,
+    spacing: float | None = None,
+    columns: int | None = None,
+    title: str | None = None,
+) -> SceneDocument:
+    """Return one document of several robots, results or documents, in a grid and with a common time bar.
+
+    Args:
+        contents: objects with a method ``show``, or documents.
+        titles: labels, one for each; by default the titles of the documents.
+        spacing: distance of neighbours in the grid [m]; by default a little more than the largest one.
+        columns: number of neighbours along y; by default all are in one line.
+        title: title of the page.
+
+    A motion that ends earlier keeps its last state.
+
+    >>> import linkwork as lw
+    >>> robots = [lw.load(name) for name in ("arm6", "arm7")]
+    >>> document = lw.viewer.side_by_side(robots, spacing=1.0)
+    >>> [actor.offsets[0, 1, 3].item() for actor in document.actors]
+    [-0.5, 0.5]
+
+    Raises ValueError for no contents, more than 100, and another number of titles; TypeError for an object that cannot
+    be shown.
+    """
+    if isinstance(contents, (str, SceneDocument)) or hasattr(contents, "_scene_document"):
+        raise TypeError(f"side_by_side: contents: expected a list of objects to show, got {contents!r}")
+    documents = [scene_document(one) for one in contents]
+    if not 1 <= len(documents) <= _MAX_DOCUMENTS:
+        expected = f"1 to {_MAX_DOCUMENTS} objects"
+        raise ValueError(f"side_by_side: contents: expected {expected} to show, got {len(documents)}")
+    if titles is not None:
+        if isinstance(titles, str) or len(titles) != len(documents):
+            raise ValueError(f"side_by_side: titles: expected {len(documents)} titles, got {titles!r}")
+        names = [name("side_by_side", f"titles[{k}]", one) for k, one in enumerate(titles)]
+    else:
+        names = [document.title for document in documents]
+    bounds = [document_bounds(document) for document in documents]
+    if spacing is None:
+        spacing = max(_MIN_SPACING, _MARGIN * max(float((high - low)[:2].max()) for low, high in bounds))
+    across = len(documents) if columns is None else integer("side_by_side", "columns", columns, least=1)
+    rows = -(-len(documents) // across)
+    times = _common_times(documents)
+    merged = _Merged()
+    for k, document in enumerate(documents):
+        row, column = divmod(k, across)
+        in_row = min(across, len(documents) - row * across)
+        shift = np.array([(0.5 * (rows - 1) - row) * spacing, (column - 0.5 * (in_row - 1)) * spacing, 0.0])
+        merged.add(_resampled(document, times), shift, names[k])
+        top = float(bounds[k][1][2])
+        merged.texts.append(Text(names[k], shift + np.array([0.0, 0.0, top + 0.08 * spacing]), "titles"))
+    heading = ", ".join(dict.fromkeys(names)) if title is None else title
+    return merged.document(heading, times, documents)
+
+
+def document_bounds(document: SceneDocument) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower and upper corner (3,) [m] of the box of all visible surfaces and points in the first frame."""
+    corners: dict[int, np.ndarray] = {}
+
+    def box(index: int) -> np.ndarray:
+        if index not in corners:
+            vertices = document.surfaces[index].vertices.astype(float)
+            low, high = vertices.min(axis=0), vertices.max(axis=0)
+            choices = np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, -1).T
+            corners[index] = np.concatenate([np.where(choices, high, low), np.ones((8, 1))], axis=1)
+        return corners[index]
+
+    points = []
+    for actor in document.actors:
+        for part in actor.parts:
+            if part.layer in document.hidden:
+                continue
+            X = actor.poses[0, :, part.body] if part.body >= 0 else _worlds(actor)
+            points.append((X @ part.placement @ box(part.surface).T).swapaxes(1, 2)[..., :3].reshape(-1, 3))
+    for prop in document.props:
+        pose = prop.pose if prop.pose.ndim == 2 else prop.pose[0]
+        points.append((pose @ box(prop.surface).T).T[:, :3])
+    for cloud in document.points:
+        points.append(cloud.points.reshape(-1, 3))
+    if not points:
+        return np.zeros(3), np.zeros(3)
+    everything = np.concatenate(points)
+    return everything.min(axis=0), everything.max(axis=0)
+
+
+def _worlds(actor: Actor) -> np.ndarray:
+    """Return the poses (n, 4, 4) of the world of each instance."""
+    return np.tile(np.eye(4), (actor.q.shape[1], 1, 1)) if actor.offsets is None else actor.offsets
+
+
+def _common_times(documents: Sequence[SceneDocument]) -> np.ndarray:
+    """Return all times of moving documents, each once."""
+    moving = [document.times for document in documents if len(document.times) > 1]
+    return np.unique(np.concatenate(moving)) if moving else np.zeros(1)
+
+
+def _resampled(document: SceneDocument, times: np.ndarray) -> SceneDocument:
+    """Return a document with other times: each shows the last earlier frame."""
+    if len(times) == len(document.times) and (times == document.times).all():
+        return document
+    count = len(document.times)
+    index = np.clip(np.searchsorted(document.times, times, side="right") - 1, 0, count - 1)
+
+    def at(x: np.ndarray, dimensions: int) -> np.ndarray:
+        """Return an array by time; arrays with these ``dimensions`` do not move."""
+        if x.ndim == dimensions:
+            return x
+        return np.broadcast_to(x, (len(times), *x.shape[1:])) if count == 1 else x[index]
+
+    return replace(
+        document,
+        times=times,
+        actors=tuple(replace(a, q=at(a.q, 2), poses=at(a.poses, 3)) for a in document.actors),
+        props=tuple(replace(p, pose=at(p.pose, 2)) for p in document.props),
+        lines=tuple(replace(line, points=at(line.points, 2)) for line in document.lines),
+        points=tuple(replace(p, points=at(p.points, 2)) for p in document.points),
+        arrows=tuple(
+            replace(a, starts=at(a.starts, 2), vectors=at(a.vectors, 2), visible=at(a.visible, 1))
+            for a in document.arrows
+        ),
+        frames=tuple(replace(f, poses=at(f.poses, 2)) for f in document.frames),
+        texts=tuple(replace(t, position=at(t.position, 1)) for t in document.texts),
+        plots=tuple(replace(p, values=at(p.values, 1)) for p in document.plots),
+    )
+
+
+class _Merged:
+    """Contents of several documents, moved by shifts (3,) [m]."""
+
+    def __init__(self) -> None:
+        self.surfaces: list[Surface] = []
+        self.actors: list[Actor] = []
+        self.props: list[Prop] = []
+        self.others: dict[str, list[Any]] = {key: [] for key in ("lines", "points", "arrows", "frames", "plots")}
+        self.texts: list[Text] = []
+        self._index: dict[int, int] = {}
+        self._names: set[str] = set()
+
+    def add(self, document: SceneDocument, shift: np.ndarray, title: str) -> None:
+        """Add a document whose origin is at the shift; ``title`` distinguishes equal names."""
+        index = [self._of(surface) for surface in document.surfaces]
+        move = np.eye(4)
+        move[:3, 3] = shift
+
+        def part(one: Part) -> Part:
+            return replace(one, surface=index[one.surface])
+
+        for actor in document.actors:
+            poses = move @ actor.poses
+            if actor.poses.strides[0] == 0:
+                poses = np.broadcast_to(move @ actor.poses[:1], actor.poses.shape)
+            self.actors.append(
+                replace(
+                    actor,
+                    name=self._new_name(actor.name, title),
+                    poses=poses,
+                    parts=tuple(map(part, actor.parts)),
+                    offsets=move @ _worlds(actor),
+                )
+            )
+        self.props += [replace(p, surface=index[p.surface], pose=move @ p.pose) for p in document.props]
+        self.others["lines"] += [replace(x, points=x.points + shift) for x in document.lines]
+        self.others["points"] += [replace(x, points=x.points + shift) for x in document.points]
+        self.others["arrows"] += [replace(x, starts=x.starts + shift) for x in document.arrows]
+        self.others["frames"] += [replace(x, poses=move @ x.poses) for x in document.frames]
+        self.others["plots"] += [replace(x, title=f"{title}: {x.title}") for x in document.plots]
+        self.texts += [replace(x, position=x.position + shift) for x in document.texts]
+
+    def _of(self, surface: Surface) -> int:
+        if id(surface) not in self._index:
+            self._index[id(surface)] = len(self.surfaces)
+            self.surfaces.append(surface)
+        return self._index[id(surface)]
+
+    def _new_name(self, actor: str, title: str) -> str:
+        choices = [actor, f"{title}: {actor}"]
+        choices += [f"{choices[-1]} ({k})" for k in range(2, _MAX_DOCUMENTS + 2)]
+        result = next(choice for choice in choices if choice not in self._names)
+        self._names.add(result)
+        return result
+
+    def document(self, title: str, times: np.ndarray, documents: Sequence[SceneDocument]) -> SceneDocument:
+        notes = dict.fromkeys(note for document in documents for note in document.notes)
+        return SceneDocument(
+            title=title,
+            times=times,
+            surfaces=tuple(self.surfaces),
+            actors=tuple(self.actors),
+            props=tuple(self.props),
+            texts=tuple(self.texts),
+            hidden=frozenset.intersection(*(document.hidden for document in documents)),
+            notes=tuple(notes),
+            **{key: tuple(values) for key, values in self.others.items()},
+        )

@@ -1,0 +1,260 @@
+"""Surfaces of mesh files, with the colours and textures that the files state; large meshes are decimated.
+
+trimesh parses the bytes of the file.  Further files that a mesh names (materials and textures) are read only inside the
+folders of the mesh's search, within limits.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import warnings
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.file_search import FileSearch, FileSearchError
+from linkwork.shapes import Mesh
+from linkwork.shapes.mesh_files import MAX_VERTICES, MeshFile, read_mesh_file
+from linkwork.viewer.document import Color, Surface
+from linkwork.viewer.textures import MAX_BYTES as MAX_TEXTURE_BYTES
+from linkwork.viewer.textures import check_image, encoded_texture
+from linkwork.viewer.triangles import decimated, smooth_surface
+
+__all__ = ["MeshSurfaces", "mesh_surfaces"]
+
+MAX_TRIANGLES = 30_000  # of a mesh as drawn
+_MAX_MATERIAL_BYTES = 1_000_000  # of an MTL file
+_MAX_FILES = 64  # that one mesh may name
+_MAX_CACHED_BYTES = 200_000_000
+_IMAGES = (".png", ".jpg", ".jpeg")
+
+
+@dataclass(frozen=True)
+class MeshSurfaces:
+    """Surfaces of a mesh file in the file's frame, each with the colour that the file states or None."""
+
+    surfaces: tuple[tuple[Surface, Color | None], ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory of all arrays and textures [bytes]."""
+        arrays = [a for s, _ in self.surfaces for a in (s.vertices, s.triangles, s.normals, s.colors, s.uv)]
+        textures = [len(s.texture) for s, _ in self.surfaces if s.texture is not None]
+        return sum(a.nbytes for a in arrays if a is not None) + sum(textures)
+
+
+_CACHE: OrderedDict[tuple[Any, ...], MeshSurfaces] = OrderedDict()
+
+
+def mesh_surfaces(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
+    """Return the surfaces of a mesh file, with its scale applied.
+
+    Results are cached by the file's path, time and size.  Raises the errors of `linkwork.shapes.load_mesh`.
+    """
+    path = _path(mesh, search)
+    status = os.stat(path)
+    key = (path, status.st_mtime_ns, status.st_size, mesh.scale, search.allowed)
+    result = _CACHE.get(key)
+    if result is None:
+        result = _loaded(mesh, search)
+        _CACHE[key] = result
+        while len(_CACHE) > 1 and sum(entry.num_bytes for entry in _CACHE.values()) > _MAX_CACHED_BYTES:
+            _CACHE.popitem(last=False)
+    else:
+        _CACHE.move_to_end(key)
+    return result
+
+
+def _path(mesh: Mesh, search: FileSearch) -> str:
+    try:
+        return search.find(mesh.uri)
+    except FileSearchError as error:
+        raise (FileNotFoundError if error.code in ("FILE_MISSING", "PACKAGE_UNKNOWN") else ValueError)(
+            f"mesh {error}"
+        ) from None
+
+
+def _loaded(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
+    source = read_mesh_file(mesh.uri, search)
+    try:
+        trimesh = importlib.import_module("trimesh")
+    except ImportError as error:
+        raise ImportError('mesh files need trimesh: pip install "linkwork[viewer]"') from error
+    files = _NamedFiles(source.file, search)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of parsers, about details of a file
+            scene = trimesh.load_scene(
+                io.BytesIO(source.data), file_type=source.kind[1:], process=False, resolver=files, allow_remote=False
+            )
+            submeshes = [
+                _Submesh.of(submesh, files.notes) for submesh in scene.dump() if len(getattr(submesh, "faces", ()))
+            ]
+    except Exception as error:  # readers may raise anything
+        raise ValueError(f"{source.file}: not a readable {source.kind[1:].upper()} file: {error}") from error
+    return _as_surfaces(submeshes, np.asarray(mesh.scale) * source.unit, source, files.notes)
+
+
+@dataclass
+class _NamedFiles:
+    """Files that a mesh names, for trimesh: materials and images beside the mesh, inside the allowed folders."""
+
+    mesh: Path
+    search: FileSearch
+    notes: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def get(self, name: str) -> bytes:
+        """Return the bytes of a material or image file.  Raises ValueError for any other file."""
+        suffix = Path(str(name)).suffix.lower()
+        try:
+            self.count += 1
+            if self.count > _MAX_FILES:
+                raise ValueError(f"more than {_MAX_FILES} files are named")
+            if suffix not in (".mtl", *_IMAGES):
+                raise ValueError(f"{name}: expected a texture of type PNG or JPEG")
+            path = Path(self.search.find(str(name).replace("\\", "/"), (str(self.mesh.parent),)))
+            limit = _MAX_MATERIAL_BYTES if suffix == ".mtl" else MAX_TEXTURE_BYTES
+            if not path.is_file() or path.stat().st_size > limit:
+                raise ValueError(f"{name}: expected a file of at most {limit} bytes")
+            data = path.read_bytes()
+            if suffix != ".mtl":
+                check_image(data, str(name))
+        except (ValueError, OSError, FileSearchError) as error:
+            text = error.message if isinstance(error, FileSearchError) else str(error)
+            self.notes.append(f"{self.mesh.name}: {text}")
+            raise ValueError(text) from None
+        return data
+
+    def keys(self) -> list[str]:
+        return []
+
+    def namespaced(self, namespace: str) -> _NamedFiles:
+        return self
+
+    def __getitem__(self, name: str) -> bytes:
+        return self.get(name)
+
+
+@dataclass
+class _Submesh:
+    """Triangles of a mesh file with one material."""
+
+    points: np.ndarray
+    triangles: np.ndarray
+    colors: np.ndarray | None = None  # (n, 4) of vertices
+    color: tuple[int, int, int, int] | None = None
+    uv: np.ndarray | None = None
+    texture: bytes | None = None
+
+    @staticmethod
+    def of(mesh: Any, notes: list[str]) -> _Submesh:
+        points = np.asarray(mesh.vertices, dtype=float)
+        triangles = np.asarray(mesh.faces, dtype=np.int64)
+        result = _Submesh(points, triangles)
+        visual = mesh.visual
+        if visual.kind == "vertex":
+            result.colors = np.asarray(visual.vertex_colors, dtype=np.uint8)
+        elif visual.kind == "face":
+            result.points = points[triangles].reshape(-1, 3)
+            result.triangles = np.arange(3 * len(triangles)).reshape(-1, 3)
+            result.colors = np.repeat(np.asarray(visual.face_colors, dtype=np.uint8), 3, axis=0)
+        elif visual.kind == "texture":
+            result._read_material(visual, notes)
+        return result
+
+    def _read_material(self, visual: Any, notes: list[str]) -> None:
+        material = visual.material
+        image = getattr(material, "image", None) or getattr(material, "baseColorTexture", None)
+        uv = visual.uv
+        self.color = _rgba(material)
+        if (
+            image is None
+            or image.format is None
+            or uv is None
+            or len(uv) != len(self.points)
+            or not np.isfinite(uv).all()
+        ):
+            return
+        try:
+            self.texture = encoded_texture(image)
+        except ValueError as error:
+            notes.append(str(error))
+            return
+        self.uv = np.asarray(uv, dtype=float)
+
+
+def _rgba(material: Any) -> tuple[int, int, int, int] | None:
+    """Return the colour of a material (red, green, blue, alpha in 0 ... 255), or None for trimesh's default."""
+    color = getattr(material, "diffuse", None)
+    if color is None:
+        color = getattr(material, "baseColorFactor", None)
+    if color is None:
+        return None
+    values = np.asarray(color)
+    if values.dtype.kind == "f":
+        values = np.round(255.0 * np.clip(np.nan_to_num(values), 0.0, 1.0))
+    values = np.append(values, 255)[:4].astype(int)
+    if values[3] < 8:  # files that state transparency the other way round
+        values[3] = 255
+    red, green, blue, alpha = values.tolist()
+    return red, green, blue, alpha
+
+
+def _as_surfaces(submeshes: list[_Submesh], scale: np.ndarray, source: MeshFile, notes: list[str]) -> MeshSurfaces:
+    """Return the surfaces of all submeshes: one with colours of vertices for all without texture, one for each texture."""
+    file = source.file
+    total = sum(len(submesh.triangles) for submesh in submeshes)
+    if total == 0:
+        raise ValueError(f"{file}: expected triangles, got none")
+    if sum(len(submesh.points) for submesh in submeshes) > 6 * MAX_VERTICES:
+        raise ValueError(f"{file}: too many vertices: the limit is {MAX_VERTICES}")
+    for submesh in submeshes:
+        submesh.points = submesh.points * scale
+        if not np.isfinite(submesh.points).all():
+            raise ValueError(f"{file}: expected finite coordinates")
+        if np.prod(scale) < 0.0:  # mirrored
+            submesh.triangles = submesh.triangles[:, ::-1]
+    if total > MAX_TRIANGLES:
+        notes.append(f"{file.name}: drawn with about {MAX_TRIANGLES} of {total} triangles")
+    result: list[tuple[Surface, Color | None]] = []
+    plain = [submesh for submesh in submeshes if submesh.texture is None]
+    for group in ([plain] if plain else []) + [[submesh] for submesh in submeshes if submesh.texture is not None]:
+        result.append(_surface(group, total))
+    return MeshSurfaces(tuple(result), tuple(dict.fromkeys(notes)))
+
+
+def _surface(group: list[_Submesh], total: int) -> tuple[Surface, Color | None]:
+    starts = np.cumsum([0, *(len(submesh.points) for submesh in group[:-1])])
+    points = np.concatenate([submesh.points for submesh in group])
+    triangles = np.concatenate([submesh.triangles + k for submesh, k in zip(group, starts, strict=True)])
+    single = {submesh.color for submesh in group} if all(submesh.colors is None for submesh in group) else set()
+    color = next(iter(single)) if len(single) == 1 else None
+    colors = None if len(single) == 1 else np.concatenate([_vertex_colors(submesh) for submesh in group])
+    uv = group[0].uv
+    limit = max(MAX_TRIANGLES * len(triangles) // total, 12)
+    if total > MAX_TRIANGLES:
+        labels = None if colors is None else np.unique(colors, axis=0, return_inverse=True)[1].reshape(-1)
+        points, triangles, source = decimated(points, triangles, limit, labels)
+        colors = None if colors is None else colors[source]
+        uv = None if uv is None else uv[source]
+    surface = smooth_surface(points, triangles, colors=colors, uv=uv, texture=group[0].texture)
+    if color is None:
+        return surface, None
+    red, green, blue, alpha = (float(x) / 255.0 for x in color)
+    return surface, (red, green, blue, alpha)
+
+
+_DEFAULT = (190, 194, 200, 255)
+
+
+def _vertex_colors(submesh: _Submesh) -> np.ndarray:
+    if submesh.colors is not None:
+        return submesh.colors
+    return np.tile(np.array(submesh.color or _DEFAULT, np.uint8), (len(submesh.points), 1))

@@ -1,0 +1,77 @@
+"""Methods of `Robot` that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+from numpy.typing import ArrayLike
+
+from linkwork import geometry
+from linkwork._util.file_search import Folders
+from linkwork.kernels.robot_base import Array, RobotBase
+from linkwork.viewer.document import SceneDocument
+from linkwork.viewer.output import Output, check_output, show_document
+
+__all__ = ["ShowMethods"]
+
+
+class ShowMethods(RobotBase):
+    """The method of `Robot` that shows it in the browser, or writes a page, a picture or a model."""
+
+    __slots__ = ()
+
+    def show(
+        self,
+        q: Array | None = None,
+        *,
+        times: ArrayLike | None = None,
+        scene: geometry.Scene | None = None,
+        frames: str | Sequence[str] | None = None,
+        ghosts: Array | None = None,
+        nearest: int = 0,
+        spacing: float | None = None,
+        meshes: Folders | None = None,
+        title: str | None = None,
+        **output: Unpack[Output],
+    ) -> Any:
+        """Show the robot with sliders of its joints; return the `linkwork.viewer.View`, or the path of a file.
+
+        Args:
+            q: configuration (nq,), several robots side by side in time (n, nq), or with ``times`` a motion (T, nq) or
+                (T, n, nq).  The default is the neutral configuration, assembled if the robot has loops.
+            times: increasing times (T,) of the motion [s].
+            scene: obstacles.
+            frames: names of frames to show as axes, x red, y green, z blue; with ``times`` their paths, too.
+            ghosts: configurations (m, nq) of transparent copies.
+            nearest: number of nearest pairs of shapes to show, with their distances.
+            spacing: distance of several robots in a grid [m]; by default they keep the positions of q.
+            meshes: folders of mesh files, in addition to those where `linkwork.load` searches.
+            title: title of the page, by default the robot's name.
+            html, glb, png, mp4: path of a self-contained page, a glTF file, a picture or a video to write instead.
+            open_browser, port: of the live page (the `viewer` extra), which is served on 127.0.0.1 only.
+
+        A mesh file that is missing, too large or broken is drawn as a named placeholder, with a
+        `linkwork.errors.PictureWarning`.
+
+        Raises ValueError for invalid configurations, times and paths, UnknownNameError for an unknown frame,
+        ImportError without the extra, and OSError for a file that cannot be written.
+        """
+        check_output("show", output)
+        document = self._scene_document(
+            q,
+            times=times,
+            scene=scene,
+            frames=frames,
+            ghosts=ghosts,
+            nearest=nearest,
+            spacing=spacing,
+            meshes=meshes,
+            title=title,
+        )
+        return show_document(document, **output)
+
+    def _scene_document(self, q: Any = None, **options: Any) -> SceneDocument:
+        from linkwork.viewer.robot_scene import robot_document
+
+        return robot_document(self, q, **options)

@@ -1,0 +1,92 @@
+"""Output of scene documents: a live page in the browser, or a file of the type that an argument names."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypedDict
+
+from linkwork._util.unknown_options import option_hint
+from linkwork._util.validation import boolean, integer
+
+__all__ = ["Output", "check_output", "show_document"]
+
+PathText = str | os.PathLike[str]
+
+
+class Output(TypedDict, total=False):
+    """Arguments of all ``show`` methods that choose the output; at most one of the four files.
+
+    ``html`` is the path of a self-contained page, ``glb`` of a glTF file, ``png`` of a picture and ``mp4`` of a video.
+    Without a file, a live page is served on 127.0.0.1: ``open_browser`` opens it, and ``port`` is its TCP port, by
+    default a free one.
+    """
+
+    html: PathText | None
+    glb: PathText | None
+    png: PathText | None
+    mp4: PathText | None
+    open_browser: bool
+    port: int | None
+
+
+_WRITERS = {  # by argument: suffixes, module, function
+    "html": ((".html", ".htm"), "linkwork.viewer.html.page", "write_page"),
+    "glb": ((".glb",), "linkwork.viewer.gltf", "write_glb"),
+    "png": ((".png",), "linkwork.viewer.pictures", "write_png"),
+    "mp4": ((".mp4",), "linkwork.viewer.pictures", "write_mp4"),
+}
+_LIVE = ("open_browser", "port")
+_MAX_PORT = 65535
+
+
+def check_output(caller: str, output: Output) -> None:
+    """Raise an error for output arguments that `show_document` does not accept, before a document is made.
+
+    Raises TypeError for an unknown argument and a value of another type, ValueError for two files, a file with options
+    of the live page, a path with another suffix, and a port outside of 0 ... 65535.
+    """
+    known = (*_WRITERS, *_LIVE)
+    for name in output:
+        if name not in known:
+            raise TypeError(f"{caller}: no option {name!r}; {option_hint(caller, name, known)}")
+    files = [name for name in _WRITERS if output.get(name) is not None]
+    if len(files) > 1:
+        raise ValueError(f"{caller}: {files[1]}: expected one file, got {files[0]} too; call {caller} for each file")
+    for name in files:
+        _checked_path(caller, name, output.get(name))
+        for other in _LIVE:
+            if output.get(other) is not None:
+                raise ValueError(f"{caller}: {other}: expected no option of the live page together with {name}")
+    boolean(caller, "open_browser", output.get("open_browser", True))
+    if output.get("port") is not None:
+        integer(caller, "port", output["port"], least=0, most=_MAX_PORT)
+
+
+def show_document(document: Any, *, caller: str = "show", **output: Any) -> Any:
+    """Show a `SceneDocument`: return the `View` of a live page, or the path of the file that was written.
+
+    ``output`` are the arguments of `Output`.  Raises the errors of `check_output`, OSError for a file that cannot be
+    written, and ImportError with the name of the extra that is not installed.
+    """
+    check_output(caller, output)  # type: ignore[arg-type]
+    for name, (_, module, function) in _WRITERS.items():
+        if output.get(name) is not None:
+            path = _checked_path(caller, name, output[name])
+            getattr(import_module(module), function)(document, path)
+            return path
+    live = {name: output[name] for name in _LIVE if output.get(name) is not None}
+    return import_module("linkwork.viewer.live.live_page").open_view(document, **live)
+
+
+def _checked_path(caller: str, name: str, value: Any) -> Path:
+    suffixes = _WRITERS[name][0]
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{caller}: {name}: expected the path of a file, got {value!r}")
+    path = Path(os.fsdecode(value)).expanduser()
+    if path.suffix.lower() not in suffixes:
+        raise ValueError(f"{caller}: {name}: expected a path that ends in {suffixes[0]}, got {os.fspath(path)!r}")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{caller}: {name}: no directory {os.fspath(path.parent)!r}; create it first")
+    return path

@@ -1,0 +1,163 @@
+"""Surfaces of solids of revolution, boxes, ellipsoids, half-spaces and other convex shapes."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polytope, Shape, Sphere
+from linkwork.shapes.quickhull import hull_triangles
+from linkwork.viewer.document import Surface
+from linkwork.viewer.triangles import smooth_surface
+
+__all__ = ["arrow_surface", "axes_surface", "convex_surface", "ellipsoid_surface", "joined"]
+
+_SIDES = 32  # of a circle
+_ARC = 8  # steps of a quarter of a circle
+_PLATE = 2.0  # [m] half width of the drawn section of a half-space
+_PLATE_THICKNESS = 0.01  # [m]
+_DIRECTIONS = 1000  # in which support points of other convex shapes are evaluated
+
+
+def convex_surface(shape: Shape) -> Surface | None:
+    """Return the surface of a convex shape or a section of a half-space; None if the shape has no support points."""
+    match shape:
+        case Box():
+            return _box(np.asarray(shape.size), np.zeros(3))
+        case HalfSpace():
+            size = np.array([2.0 * _PLATE, 2.0 * _PLATE, _PLATE_THICKNESS])
+            return _box(size, np.array([0.0, 0.0, -0.5 * _PLATE_THICKNESS]))
+        case Sphere():
+            return ellipsoid_surface((shape.radius,) * 3)
+        case Ellipsoid():
+            return ellipsoid_surface(shape.radii)
+        case Cylinder():
+            return _cylinder(shape.radius, -0.5 * shape.length, 0.5 * shape.length)
+        case Cone():
+            return _cone(shape.radius, -0.5 * shape.length, 0.5 * shape.length)
+        case Capsule():
+            return _capsule(shape.radius, 0.5 * shape.length)
+        case Polytope():
+            return smooth_surface(np.array(shape.vertices), np.array(shape.triangles))
+    return _hull_of_support(shape)
+
+
+@lru_cache(maxsize=256)
+def ellipsoid_surface(radii: tuple[float, float, float], sides: int = _SIDES, arc: int = _ARC) -> Surface:
+    """Return the surface of an ellipsoid with ``radii`` along x, y and z [m]."""
+    unit = _revolved(_arc(0.0, 1.0, -0.5 * math.pi, 0.5 * math.pi, 2 * arc), sides)
+    assert unit.normals is not None
+    scale = np.asarray(radii, dtype=np.float32)
+    normals = unit.normals * (scale.min() / scale)
+    return Surface(unit.vertices * scale, unit.triangles, normals / np.linalg.norm(normals, axis=1, keepdims=True))
+
+
+@lru_cache(maxsize=256)
+def arrow_surface(length: float, radius: float) -> Surface:
+    """Return an arrow along z from the origin: a cylinder of ``radius`` and a cone twice as wide [m]."""
+    head = min(6.0 * radius, 0.5 * length)
+    return joined([_cylinder(radius, 0.0, length - head, 12), _cone(2.0 * radius, length - head, length, 12)])
+
+
+@lru_cache(maxsize=256)
+def axes_surface(length: float) -> Surface:
+    """Return the axes of a frame as coloured rods: x red, y green, z blue, each of ``length`` [m]."""
+    rod = _cylinder(0.02 * length, 0.0, length, 8)
+    rods = []
+    for k, color in enumerate(((214, 58, 48), (46, 150, 66), (44, 98, 214))):
+        turned = np.roll(np.eye(3, dtype=np.float32), k + 1, axis=1)  # z to x, y or z; a rotation
+        assert rod.normals is not None
+        colors = np.tile(np.array([*color, 255], np.uint8), (len(rod.vertices), 1))
+        rods.append(Surface(rod.vertices @ turned.T, rod.triangles, rod.normals @ turned.T, colors))
+    return joined(rods)
+
+
+def joined(surfaces: list[Surface]) -> Surface:
+    """Return several surfaces with normals, and with colours or without, as one."""
+    starts = np.cumsum([0, *(len(s.vertices) for s in surfaces[:-1])])
+    colors = [s.colors for s in surfaces if s.colors is not None]
+    return Surface(
+        np.concatenate([s.vertices for s in surfaces]),
+        np.concatenate([s.triangles + np.uint32(k) for s, k in zip(surfaces, starts, strict=True)]),
+        np.concatenate([s.normals for s in surfaces if s.normals is not None]),
+        np.concatenate(colors) if len(colors) == len(surfaces) else None,
+    )
+
+
+# -- surfaces of revolution: profiles are rows (r, z, normal along r, normal along z), upwards outside
+
+
+def _revolved(profile: np.ndarray, sides: int = _SIDES) -> Surface:
+    """Return the surface of a profile (n, 4) about z; two rows at one position are a crease."""
+    angle = 2.0 * math.pi * np.arange(sides) / sides
+    cosine, sine = np.cos(angle), np.sin(angle)
+    r, z, nr, nz = profile.T
+
+    def around(radial: np.ndarray, axial: np.ndarray) -> np.ndarray:
+        columns = [radial[:, None] * cosine, radial[:, None] * sine, np.repeat(axial[:, None], sides, axis=1)]
+        return np.stack(columns, axis=-1).reshape(-1, 3).astype(np.float32)
+
+    low = np.arange(len(profile) - 1)[:, None] * sides
+    j = np.arange(sides)[None, :]
+    a, b = low + j, low + (j + 1) % sides
+    c, d = b + sides, a + sides
+    lower = np.stack([a, b, c], axis=-1)[(r[:-1] > 0.0) & _apart(profile)]  # without triangles at a pole
+    upper = np.stack([a, c, d], axis=-1)[(r[1:] > 0.0) & _apart(profile)]
+    triangles = np.concatenate([lower.reshape(-1, 3), upper.reshape(-1, 3)])
+    return Surface(around(r, z), triangles.astype(np.uint32), around(nr, nz))
+
+
+def _apart(profile: np.ndarray) -> np.ndarray:
+    """Return True for each step of a profile whose ends differ in position."""
+    return np.asarray((profile[1:, :2] != profile[:-1, :2]).any(axis=1))
+
+
+def _arc(z: float, radius: float, start: float, end: float, steps: int) -> np.ndarray:
+    angle = np.linspace(start, end, steps + 1)
+    across, along = np.cos(angle), np.sin(angle)
+    across[np.abs(across) < 1e-12] = 0.0  # at the poles
+    return np.stack([radius * across, z + radius * along, across, along], axis=1)
+
+
+def _cylinder(radius: float, low: float, high: float, sides: int = _SIDES) -> Surface:
+    rows = [(0.0, low, 0, -1), (radius, low, 0, -1), (radius, low, 1, 0)]
+    rows += [(radius, high, 1, 0), (radius, high, 0, 1), (0.0, high, 0, 1)]
+    return _revolved(np.array(rows, dtype=float), sides)
+
+
+def _cone(radius: float, low: float, high: float, sides: int = _SIDES) -> Surface:
+    slant = math.hypot(high - low, radius)
+    side = ((high - low) / slant, radius / slant)
+    rows = [(0.0, low, 0, -1), (radius, low, 0, -1), (radius, low, *side), (0.0, high, *side)]
+    return _revolved(np.array(rows, dtype=float), sides)
+
+
+def _capsule(radius: float, half: float) -> Surface:
+    lower = _arc(-half, radius, -0.5 * math.pi, 0.0, _ARC)
+    upper = _arc(half, radius, 0.0, 0.5 * math.pi, _ARC)
+    return _revolved(np.concatenate([lower, upper]))
+
+
+def _box(size: np.ndarray, center: np.ndarray) -> Surface:
+    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * size + center
+    faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    normals = np.repeat(np.array([[-1, 0, 0], [1, 0, 0], [0, -1, 0], [0, 1, 0], [0, 0, -1], [0, 0, 1]]), 4, axis=0)
+    triangles = np.concatenate([[[4 * k, 4 * k + 1, 4 * k + 2], [4 * k, 4 * k + 2, 4 * k + 3]] for k in range(6)])
+    vertices = corners[np.array(faces).reshape(-1)]
+    return Surface(vertices.astype(np.float32), triangles.astype(np.uint32), normals.astype(np.float32))
+
+
+def _hull_of_support(shape: Shape) -> Surface | None:
+    """Return the hull of support points along nearly uniform directions, or None if there are none."""
+    z = 1.0 - (2.0 * np.arange(_DIRECTIONS) + 1.0) / _DIRECTIONS
+    angle = math.pi * (1.0 + math.sqrt(5.0)) * np.arange(_DIRECTIONS)
+    flat = np.sqrt(1.0 - z * z)
+    spiral = np.stack([flat * np.cos(angle), flat * np.sin(angle), z], axis=1)
+    try:
+        points = np.asarray(shape.support(np.concatenate([spiral, np.eye(3), -np.eye(3)])), dtype=float)
+        points = np.unique(np.round(points, 9), axis=0)  # [m] corners of flat faces occur many times
+        return smooth_surface(points, hull_triangles(points))
+    except ValueError:  # without support points, or flat
+        return None

@@ -1,0 +1,272 @@
+"""Parts of a robot in a scene document: visual and collision shapes, frames, joint axes, inertias, constraints.
+
+Each part has a constant placement on its body, so all of them follow when joints move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linkwork._util.file_search import FileSearch
+from linkwork.model.body import WORLD, Body, Frame
+from linkwork.model.composite_body import compose
+from linkwork.model.tree import Tree
+from linkwork.shapes import Cylinder, Geometry, Material, Sphere
+from linkwork.spatial import Inertia
+from linkwork.spatial.arguments import matrix_of
+from linkwork.viewer.document import Color, Part
+from linkwork.viewer.primitive_surfaces import arrow_surface, axes_surface, ellipsoid_surface
+from linkwork.viewer.surfaces import SurfaceSet, shape_surface
+
+__all__ = ["MissingFile", "robot_parts", "robot_size"]
+
+_VISUAL: Color = (0.74, 0.76, 0.79, 1.0)  # without a material
+_COLLISION: Color = (0.95, 0.55, 0.15, 0.4)
+_SKELETON: Color = (0.30, 0.47, 0.68, 1.0)
+_ROTATION: Color = (0.13, 0.55, 0.70, 1.0)  # axis of a revolute joint
+_TRANSLATION: Color = (0.62, 0.40, 0.72, 1.0)  # axis of a prismatic joint
+_CENTER: Color = (0.95, 0.78, 0.15, 1.0)
+_INERTIA: Color = (0.35, 0.65, 0.45, 0.45)
+_CONSTRAINT: Color = (0.84, 0.20, 0.35, 1.0)
+_SIZES = (0.05, 20.0)  # [m] bounds of the size of a robot for the sizes of its markers
+_THINNEST = 0.004  # smallest radius of an inertia ellipsoid relative to the robot's size
+
+
+@dataclass(frozen=True)
+class MissingFile:
+    """A placeholder of a mesh file: the file's name, and the body and the position on it (3,) [m]."""
+
+    name: str
+    body: int
+    position: np.ndarray
+
+
+def robot_size(tree: Tree, poses: np.ndarray) -> float:
+    """Return the extent [m] of the frames of a robot with bodies at ``poses`` (nb, 4, 4), for sizes of markers."""
+    points = [np.zeros(3)] if any(frame.body == WORLD for frame in tree.frames) else []
+    for frame in tree.frames:
+        offset = [*frame.placement.translation]
+        points.append(np.array(offset) if frame.body == WORLD else poses[frame.body] @ [*offset, 1.0])
+    extent = np.ptp(np.array([point[:3] for point in points]), axis=0).max() if points else 0.0
+    return float(np.clip(extent, *_SIZES))
+
+
+def robot_parts(
+    tree: Tree,
+    surfaces: SurfaceSet,
+    search: FileSearch,
+    size: float,
+    *,
+    color: Color | None = None,
+    layers: Collection[str],
+    frames: Collection[str] = (),
+) -> tuple[tuple[Part, ...], tuple[MissingFile, ...]]:
+    """Return the parts of a robot in some ``layers``, and the mesh files that placeholders stand for.
+
+    ``search`` finds mesh files; ``size`` [m] is the extent of the robot, which scales its markers.  ``color`` replaces
+    the colours of the visual shapes, and ``frames`` are those of the layer "frames", by default all.
+
+    Collision shapes stand for the visual ones of a robot that has none.  A robot without shapes, or with missing mesh
+    files, has lines between its joints.
+    """
+    missing: list[MissingFile] = []
+    parts = list(_shape_parts(tree, surfaces, search, "visual", color, missing))
+    has_visuals = bool(parts)
+    if "collision" in layers or not has_visuals:
+        collision = list(_shape_parts(tree, surfaces, search, "collision", None, [] if has_visuals else missing))
+        if not has_visuals:
+            parts += [replace(part, color=color or _VISUAL, layer="visual") for part in collision]
+        if "collision" in layers:
+            parts += collision
+    if not parts or missing:
+        parts += _skeleton(tree, surfaces, size, color or _SKELETON)
+    if "frames" in layers:
+        parts += _frame_parts(tree, surfaces, size, frames)
+    if "joint axes" in layers:
+        parts += _axis_parts(tree, surfaces, size)
+    if "center of mass" in layers or "inertia" in layers:
+        parts += [part for part in _inertia_parts(tree, surfaces, size) if part.layer in layers]
+    if "constraints" in layers:
+        parts += _constraint_parts(tree, surfaces, size)
+    return tuple(parts), tuple(missing)
+
+
+# -- shapes
+
+
+def _shape_parts(
+    tree: Tree,
+    surfaces: SurfaceSet,
+    search: FileSearch,
+    layer: str,
+    color: Color | None,
+    missing: list[MissingFile],
+) -> Iterator[Part]:
+    for frame in tree.frames:
+        for geometry in frame.visuals if layer == "visual" else frame.collisions:
+            pose = matrix_of(compose(frame.placement, geometry.origin))
+            for one in surfaces.of_shape(geometry.shape, search):
+                placement = pose @ one.pose
+                if one.missing is not None:
+                    missing.append(MissingFile(one.missing, frame.body, placement[:3, 3]))
+                    chosen = one.color or _VISUAL
+                elif layer == "collision":
+                    chosen = _COLLISION
+                else:
+                    chosen = color or _color_of(geometry, one.color)
+                yield Part(one.index, frame.body, placement, chosen, layer, frame.name)
+
+
+def _color_of(geometry: Geometry, of_file: Color | None) -> Color:
+    """Return the colour that the robot's file states for a shape, else that of the mesh file, else grey."""
+    material: Material | None = geometry.material
+    if material is not None and material.rgba is not None:
+        return material.rgba
+    return of_file or _VISUAL
+
+
+def _skeleton(tree: Tree, surfaces: SurfaceSet, size: float, color: Color) -> Iterator[Part]:
+    """Yield balls at the joints, and rods on each body from its joint to the next joints, or to its frames."""
+    radius = 0.012 * size
+    ball = shape_surface(Sphere(1.6 * radius))
+    assert ball is not None
+    starts = {WORLD: np.zeros(3)}
+    names = {WORLD: tree.frames[0].name if tree.frames else "world"}
+    for k, body in enumerate(tree.bodies):
+        starts[k], names[k] = matrix_of(body.rotor.inv().formed())[:3, 3], body.name
+        placement = matrix_of(body.placement)
+        yield Part(surfaces.add(ball), body.parent, placement, color, "visual", names[body.parent])
+        yield from _rod(surfaces, body.parent, starts[body.parent], placement[:3, 3], radius, color, names[body.parent])
+    carrying = {body.parent for body in tree.bodies}
+    for frame in tree.frames:
+        if frame.body not in carrying:
+            end = np.array([*frame.placement.translation], dtype=float)
+            yield from _rod(surfaces, frame.body, starts[frame.body], end, radius, color, frame.name)
+
+
+def _rod(
+    surfaces: SurfaceSet, body: int, start: np.ndarray, end: np.ndarray, radius: float, color: Color, link: str
+) -> Iterator[Part]:
+    """Yield a rod between two points of a body, if they are apart."""
+    length = float(np.linalg.norm(end - start))
+    if length <= radius:
+        return
+    rod = shape_surface(Cylinder(radius, round(length, 6)))
+    assert rod is not None
+    yield Part(surfaces.add(rod), body, _along((end - start) / length, 0.5 * (start + end)), color, "visual", link)
+
+
+def _along(axis: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Return a pose (4, 4) at a position with its z axis along a unit vector."""
+    other = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = np.cross(other, axis)
+    x /= np.linalg.norm(x)
+    result = np.eye(4)
+    result[:3, :3] = np.stack([x, np.cross(axis, x), axis], axis=1)
+    result[:3, 3] = position
+    return result
+
+
+# -- frames, axes, inertias, constraints
+
+
+def _frame_parts(tree: Tree, surfaces: SurfaceSet, size: float, names: Collection[str]) -> list[Part]:
+    """Return the axes of the named frames, by default of all."""
+    index = surfaces.add(axes_surface(0.08 * size))
+    white = (1.0, 1.0, 1.0, 1.0)
+    return [
+        Part(index, f.body, matrix_of(f.placement), white, "frames", f.name)
+        for f in tree.frames
+        if not names or f.name in names
+    ]
+
+
+def _axis_parts(tree: Tree, surfaces: SurfaceSet, size: float) -> list[Part]:
+    """Return arrows along the axes of joints whose axes are fixed to their bodies."""
+    length = 0.16 * size
+    index = surfaces.add(arrow_surface(length, 0.03 * length))
+    parts = []
+    for k, body in enumerate(tree.bodies):
+        for direction, point, rotates in _axes(body):
+            placement = _along(direction, point - 0.5 * length * direction)
+            color = _ROTATION if rotates else _TRANSLATION
+            parts.append(Part(index, k, placement, color, "joint axes", body.joint_name))
+    return parts
+
+
+def _axes(body: Body) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
+    """Yield direction, point [m] and True for a rotation of each axis of a joint, in the body's frame."""
+    joint = body.joint
+    if joint.nv > 3 or not joint.has_fixed_subspaces:
+        return
+    S = body.call_joint("S", body.call_joint("zero"))
+    for column in (body.rotor.inv() @ S).columns:
+        w, v = np.array([*column.angular], dtype=float), np.array([*column.linear], dtype=float)
+        along = w if np.linalg.norm(w) > 1e-9 * np.linalg.norm(v) else v
+        length = float(np.linalg.norm(along))
+        if length == 0.0:
+            continue
+        rotates = along is w
+        yield along / length, np.cross(w, v) / length**2 if rotates else np.zeros(3), rotates
+
+
+def _inertia_parts(tree: Tree, surfaces: SurfaceSet, size: float) -> Iterator[Part]:
+    ball = shape_surface(Sphere(0.012 * size))
+    assert ball is not None
+    for frame in tree.frames:
+        if not frame.inertia.mass > 0.0:
+            continue
+        pose, radii = _ellipsoid(frame.inertia, _THINNEST * size)
+        placement = matrix_of(frame.placement) @ pose
+        yield Part(surfaces.add(ball), frame.body, placement, _CENTER, "center of mass", frame.name)
+        surface = surfaces.add(ellipsoid_surface(radii, 20, 5))
+        yield Part(surface, frame.body, placement, _INERTIA, "inertia", frame.name)
+
+
+def _ellipsoid(inertia: Inertia, least: float) -> tuple[np.ndarray, tuple[float, float, float]]:
+    """Return the pose (4, 4) and the radii [m] of the uniform ellipsoid with this mass and inertia."""
+    mass = float(inertia.mass)
+    center = np.array([*inertia.moment], dtype=float) / mass
+    J = inertia.about
+    about = np.array([[J.xx, J.xy, J.xz], [J.xy, J.yy, J.yz], [J.xz, J.yz, J.zz]], dtype=float)
+    about -= mass * (center @ center * np.eye(3) - np.outer(center, center))
+    moments, axes = np.linalg.eigh(about)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] = -axes[:, 0]
+    squares = 2.5 / mass * (moments.sum() - 2.0 * moments)
+    radii = np.maximum(np.sqrt(np.maximum(squares, 0.0)), least)
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = axes, center
+    a, b, c = radii.tolist()
+    return pose, (a, b, c)
+
+
+def _constraint_parts(tree: Tree, surfaces: SurfaceSet, size: float) -> list[Part]:
+    """Return balls at the frames and points to which constraints refer."""
+    ball = shape_surface(Sphere(0.014 * size))
+    assert ball is not None
+    marked: dict[tuple[int, tuple[float, ...]], Part] = {}
+    for constraint in tree.constraints:
+        names = constraint.references
+        places = [(tree.frame(name), np.zeros(3)) for name in names.frames]
+        for name in names.points:
+            point = tree.point(name)
+            places.append((tree.frame(point.frame), np.array([*point.position], dtype=float)))
+        for frame, position in places:
+            if frame.name == "world" and not position.any():
+                continue
+            placement = _moved(frame, position)
+            key = (frame.body, tuple(np.round(placement[:3, 3], 9).tolist()))
+            part = Part(surfaces.add(ball), frame.body, placement, _CONSTRAINT, "constraints", constraint.name)
+            marked.setdefault(key, part)
+    return list(marked.values())
+
+
+def _moved(frame: Frame, position: np.ndarray) -> np.ndarray:
+    result = matrix_of(frame.placement)
+    result = result.copy()
+    result[:3, 3] += result[:3, :3] @ position
+    return result
