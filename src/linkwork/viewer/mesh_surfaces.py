@@ -93,9 +93,8 @@ def _loaded(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
             scene = trimesh.load_scene(
                 io.BytesIO(source.data), file_type=source.kind[1:], process=False, resolver=files, allow_remote=False
             )
-            submeshes = [
-                _Submesh.of(submesh, files.notes) for submesh in scene.dump() if len(getattr(submesh, "faces", ()))
-            ]
+            meshes = [one for one in scene.dump() if len(getattr(one, "faces", ()))]
+            submeshes = [_Submesh.of(one, files.notes) for one in meshes]
     except Exception as error:  # readers may raise anything
         raise ValueError(f"{source.file}: not a readable {source.kind[1:].upper()} file: {error}") from error
     return _as_surfaces(submeshes, np.asarray(mesh.scale) * source.unit, source, files.notes)
@@ -208,7 +207,7 @@ def _rgba(material: Any) -> tuple[int, int, int, int] | None:
 
 
 def _as_surfaces(submeshes: list[_Submesh], scale: np.ndarray, source: MeshFile, notes: list[str]) -> MeshSurfaces:
-    """Return the surfaces of all submeshes: one with colours of vertices for all without texture, one for each texture."""
+    """Return one surface of all submeshes without texture, and one for each with a texture."""
     file = source.file
     total = sum(len(submesh.triangles) for submesh in submeshes)
     if total == 0:
