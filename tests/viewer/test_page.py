@@ -82,6 +82,35 @@ def test_sliders_of_quaternions_move_along_the_velocity(browser, tmp_path):
     np.testing.assert_allclose(tab.evaluate("window.linkwork.q()"), q[0, 0])
 
 
+def test_sliders_of_a_closed_mechanism_move_all_its_links(browser, tmp_path, drawn):
+    for name, joint in drawn(
+        [("fourbar", "crank_hinge"), ("stewart", "leg_2"), ("delta", "shoulder_1"), ("leg", "knee")]
+    ):
+        robot = lw.load(name)
+        start = np.asarray(robot.neutral())
+        tab = opened(browser, robot_document(robot, start[None, None]), tmp_path)
+        slider = tab.page.get_by_role("slider", name=joint, exact=True)
+        value = start[robot.joint(joint).q_slice][0] + 0.06
+        slider.fill(str(value))
+        q = np.array(tab.evaluate("window.linkwork.q()"))
+        assert q[robot.joint(joint).q_slice][0] == pytest.approx(value, abs=1e-9), name
+        assert np.abs(robot.constraint_error(q)).max() < 1e-7, name
+        assert np.abs(robot.difference(start, q)).max() < 1.5, name
+        np.testing.assert_allclose(link_poses(tab, robot), expected_poses(robot, q), atol=1e-9)
+        tab.page.close()
+
+
+def test_a_slider_stops_where_the_loop_cannot_close(browser, tmp_path):
+    robot = lw.load("fourbar")
+    start = np.asarray(robot.neutral())
+    tab = opened(browser, robot_document(robot, start[None, None]), tmp_path)
+    tab.page.get_by_role("slider", name="rocker_hinge", exact=True).fill("3.0")
+    q = np.array(tab.evaluate("window.linkwork.q()"))
+    assert np.abs(robot.constraint_error(q)).max() < 1e-7
+    assert float(tab.page.get_by_role("slider", name="rocker_hinge", exact=True).input_value()) == pytest.approx(q[2])
+    assert start[2] < q[2] < 2.9
+
+
 def test_bundled_robots(browser, tmp_path, drawn):
     for name in drawn(lw.robots.names()):
         robot = lw.load(name)

@@ -6,12 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from linkwork.errors import JointMethodError
 from linkwork.model.body import Body
 from linkwork.model.tree import Tree
 from linkwork.viewer.html.javascript import UntranslatedError, javascript_function
 
 __all__ = ["Functions", "robot_data"]
+
+_ACTUATED = 1e-4  # weight of joints with an actuator among those that close loops
 
 _TANGENT_NAMES = {
     **{f"w{axis}": f"rotation {axis}" for axis in "xyz"},
@@ -50,8 +54,7 @@ def robot_data(robot: Any, functions: Functions) -> dict[str, Any]:
         ],
         "joints": [_joint(tree, i, body, functions) for i, body in tree.stacked() if body.joint.nq],
         "named": [{"name": state.name, "q": state.q.tolist()} for state in robot.named_configurations],
-        "silent": _silent(tree),
-    }
+    } | _closure(robot, functions)
 
 
 def _body(tree: Tree, i: int, body: Body, functions: Functions) -> dict[str, Any]:
@@ -70,19 +73,22 @@ def _joint(tree: Tree, i: int, body: Body, functions: Functions) -> dict[str, An
     Coordinates that are angles and lengths have a slider each.  Others, such as quaternions, are moved along v: a
     slider is the angle or the length of that motion, as `JointType.integrate` defines it.
     """
-    joint, q = body.joint, tree.q_slices[i]
+    joint, q, v = body.joint, tree.q_slices[i], tree.v_slices[i]
+    result = {"name": body.joint_name, "q": q.start, "nq": joint.nq, "v": v.start, "nv": joint.nv}
     if joint.nq == joint.nv and set(joint.q_units) <= {"rad", "m"}:
         names: Sequence[str] = joint.q_names or ("",) * joint.nq
         lower, upper = body.limits.positions
         entries = zip(names, joint.q_units, lower, upper, strict=True)
         sliders = [_slider(body.joint_name, *entry) for entry in entries]
-        return {"name": body.joint_name, "q": q.start, "nq": joint.nq, "sliders": sliders, "integrate": None}
-    names = [_TANGENT_NAMES.get(name, name.removesuffix("_rate")) for name in joint.v_names or ("",) * joint.nv]
+        return result | {"sliders": sliders, "integrate": None, "difference": None}
+    tangent = [_TANGENT_NAMES.get(name, name.removesuffix("_rate")) for name in joint.v_names or ("",) * joint.nv]
     units = [unit.removesuffix("/s") for unit in joint.v_units]
-    sliders = [_slider(body.joint_name, *pair, -math.inf, math.inf) for pair in zip(names, units, strict=True)]
-    text = javascript_function(lambda x: joint.integrate(x[: joint.nq], x[joint.nq :]), joint.nq + joint.nv)
-    integrate = functions.add(text)
-    return {"name": body.joint_name, "q": q.start, "nq": joint.nq, "sliders": sliders, "integrate": integrate}
+    sliders = [_slider(body.joint_name, *pair, -math.inf, math.inf) for pair in zip(tangent, units, strict=True)]
+    nq = joint.nq
+    integrate = javascript_function(lambda x: joint.integrate(x[:nq], x[nq:]), nq + joint.nv)
+    difference = javascript_function(lambda x: joint.difference(x[:nq], x[nq:]), 2 * nq)
+    added = {"integrate": functions.add(integrate), "difference": functions.add(difference)}
+    return result | {"sliders": sliders} | added
 
 
 def _slider(joint: str, coordinate: str, unit: str, lower: float, upper: float) -> dict[str, Any]:
@@ -99,7 +105,34 @@ def _slider(joint: str, coordinate: str, unit: str, lower: float, upper: float) 
     }
 
 
-def _silent(tree: Tree) -> list[str]:
-    """Return sentences on joints without sliders: those that follow others, and the loops that sliders may open."""
-    lines = [f"{body.joint_name} follows {body.coupling.joint}." for body in tree.bodies if body.coupling is not None]
-    return lines
+def _closure(robot: Any, functions: Functions) -> dict[str, Any]:
+    """Return what keeps the loops closed while a slider moves, and sentences on joints and loops for the panel.
+
+    It has the errors of the holonomic constraints and the motion along v as functions, and a weight for each velocity:
+    joints with an actuator move less than others.
+    """
+    tree: Tree = robot.tree
+    notes = [f"{body.joint_name} follows {body.coupling.joint}." for body in tree.bodies if body.coupling is not None]
+    holonomic = [constraint for constraint in tree.constraints if constraint.holonomic]
+    if not holonomic or any(constraint.time_dependent for constraint in holonomic):
+        if holonomic:
+            notes.append("A constraint depends on time: sliders move their joints alone.")
+        return {"closure": None, "notes": notes}
+    try:
+        error = javascript_function(
+            lambda q: list(np.ravel(robot.constraint_error(np.array(q, dtype=object)))), tree.nq
+        )
+        moved = javascript_function(
+            lambda x: list(robot.integrate(np.array(x[: tree.nq], dtype=object), np.array(x[tree.nq :], dtype=object))),
+            tree.nq + tree.nv,
+        )
+    except UntranslatedError as problem:
+        notes.append(f"Sliders do not keep the loops closed: {problem}.")
+        return {"closure": None, "notes": notes}
+    weights = np.ones(tree.nv)
+    for actuator in tree.actuators:
+        joint = getattr(actuator, "joint", None)
+        if joint is not None:
+            weights[tree.v_slices[tree.joint_index(joint)]] = _ACTUATED
+    added = {"error": functions.add(error), "moved": functions.add(moved), "weights": weights.tolist()}
+    return {"closure": added, "notes": notes}

@@ -67,7 +67,7 @@ class Sliders {
       ...robot.named.map((state, k) => element("option", { value: String(k) }, state.name)));
     this.named.hidden = !robot.named.length;
     this.rows = robot.joints.flatMap((joint, index) => joint.sliders.map((slider, k) => this.row(index, k, slider)));
-    const silent = robot.silent.map((text) => element("p", { class: "note" }, text));
+    const silent = robot.notes.map((text) => element("p", { class: "note" }, text));
     this.body.replaceChildren(...this.rows.map((row) => row.node), ...silent);
     this.update();
   }
