@@ -90,6 +90,11 @@ def test_a_robot_imports_the_subjects_that_it_needs(steps: dict[str, list[str]])
     assert not [name for name in steps["robot"] if name.startswith(("linkwork.geometry.", "linkwork.collision.alg"))]
 
 
+def test_neither_linkwork_nor_a_robot_imports_the_libraries_of_extras(steps: dict[str, list[str]]) -> None:
+    extras = {"dask", "distributed", "xarray", "pandas", "ray", "joblib", "zarr", "scipy", "matplotlib"}
+    assert extras & {name.partition(".")[0] for name in steps["robot"]} == set()
+
+
 def test_every_public_name_is_there() -> None:
     for title, module in public_modules().items():
         listed = dir(module)

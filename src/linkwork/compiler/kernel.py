@@ -25,6 +25,7 @@ from linkwork.compiler.pickling.packed_kernel import DerivativeOrigin, Packed
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.fastcall import holds, make_fast
+from linkwork.compiler.runtime.flat_call import flat_call_of
 from linkwork.compiler.runtime.gufunc import signature
 from linkwork.compiler.runtime.loop_state import FEW, State
 from linkwork.compiler.runtime.numpy_call import GeneralCall
@@ -39,6 +40,7 @@ __all__ = [
     "general_call",
     "make_ready",
     "make_ready_later",
+    "result_type",
     "single_call",
     "source_and_code",
 ]
@@ -93,6 +95,7 @@ class Kernel(Differentiable):
         self._source = Source(recipe, default_backend() if backend is None else backend, without_passes)
         self._code = KernelCode(self._source)
         self._general = GeneralCall(self._source, self._code, doc)
+        self._general.set_kernel(flat_call_of(self))
         self._function = function
         self._nesting = nesting or PortTree({port.name: Leaf(port.shape, bool(port.shape)) for port in self.inputs})
         self._spaces_or_maker = Spaces() if spaces is None else spaces
@@ -357,6 +360,12 @@ def call_state(kernel: Kernel) -> State:
 def general_call(kernel: Kernel) -> Callable[..., Any]:
     """Return the kernel's call through NumPy, which accepts any arguments: the fallback of the single call."""
     return kernel._general
+
+
+def result_type(kernel: Kernel) -> Callable[..., Any] | None:
+    """Return the type of the named tuples of a kernel's outputs; None for one output."""
+    result: Callable[..., Any] | None = kernel._general.result
+    return result
 
 
 def batch_call(kernel: Kernel) -> Callable[..., Any]:

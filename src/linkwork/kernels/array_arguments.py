@@ -57,6 +57,14 @@ class ArgumentReader:
         self._broadcast(arrays)
         return arrays
 
+    def check_shapes(self, arguments: Arrays) -> None:
+        """Raise the errors of `prepared` for the shapes of arrays; their elements are neither converted nor read."""
+        self._broadcast([self._prepared(port, x, _unread) for port, x in zip(self.inputs, arguments, strict=True)])
+
+    def sizes_in_dict(self, name: str) -> dict[str, int]:
+        """Return the number of coordinates of each joint in an input that may be passed as a dict by joint."""
+        return {part.joint: part.indices.stop - part.indices.start for part in self.subject.parts(quantity_of(name))}
+
     def _prepared(self, port: Port, x: Any, array_of: ArrayOf | None = None) -> np.ndarray:
         array_of, quantity = array_of or real_array, quantity_of(port.name)
         if isinstance(x, Mapping) and quantity.stacked and isinstance(self.subject, RobotOwner):
@@ -263,6 +271,11 @@ def real_array(expected: str, x: Any) -> np.ndarray:
             raise ValueError(f"{expected}; got a dict")
         raise ValueError(f"{expected}; got numbers of type {array.dtype}, which are not real float64 numbers")
     return array if np.can_cast(array.dtype, np.float32) else array.astype(np.float64, copy=False)
+
+
+def _unread(expected: str, x: Any) -> np.ndarray:
+    """Return an array of dtype object as it is, and other values as `real_array` does."""
+    return x if isinstance(x, np.ndarray) and x.dtype == object else real_array(expected, x)
 
 
 def scalar_array(expected: str, x: Any) -> np.ndarray:

@@ -12,23 +12,27 @@ one kernel of all of them. Dual numbers, and arrays whose elements are batches, 
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
 import numpy as np
 
-from linkwork.compiler.kernel import Kernel, batch_call, call_state, general_call, single_call
+from linkwork._util.array_collections import LazyFunction, has_collections
+from linkwork.compiler.kernel import Kernel, batch_call, call_state, general_call, result_type, single_call
+from linkwork.compiler.runtime.typed_loop import takes_single
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.kernels.array_arguments import ArgumentReader
+from linkwork.kernels.function_kernels import compile_requests, joint_kernel
+from linkwork.kernels.function_reference import FunctionReference
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.function_trace import elements_of, input_ports, output_ports, run
 from linkwork.kernels.operation_attribution import marked
-from linkwork.kernels.owners import KernelOwner, configurations, has_symbols
+from linkwork.kernels.owners import JointOwner, KernelOwner, configurations, has_symbols
 from linkwork.model.function_spec import quantity_of
 
-__all__ = ["checked", "lazily"]
+__all__ = ["checked", "function_of", "lazily"]
 
 
 Call = Callable[..., Any]
@@ -45,7 +49,23 @@ def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
     unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy accepts any size where a dimension is zero
     empty = unchecked or any(port.size == 0 for port in kernel.outputs)  # such a kernel accepts symbols by itself
 
+    def lazy(arguments: tuple[Any, ...], out: Any) -> Any:
+        reference = FunctionReference(subject, request, function_of)
+        function = LazyFunction(
+            reference,
+            reader.label,
+            kernel.inputs,
+            kernel.outputs,
+            result_type(kernel),
+            reader.check_shapes,
+            _computes_single,
+            reader.sizes_in_dict,
+        )
+        return function(arguments, out)
+
     def writing(arguments: tuple[Any, ...], out: Any) -> Any:
+        if has_collections((*arguments, *(out if isinstance(out, tuple) else (out,)))):
+            return lazy(arguments, out)
         arrays = reader.prepared(arguments)
         reader.check_out(arrays, out)
         reader.refuse_not_finite(arrays, of_kernel=True)
@@ -66,12 +86,16 @@ def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
             return writing(arguments, out)
         if empty and any(map(is_traced, arguments)):
             return composed(subject, request, arguments)
+        if empty and has_collections(arguments):
+            return lazy(arguments, None)
         if unchecked:
             arguments = tuple(reader.prepared(arguments))
         not_finite, off = state.not_finite_calls, state.off_calls
         try:
             result = run(*arguments)
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError, NotImplementedError):
+            if has_collections(arguments):
+                return lazy(arguments, None)
             if any(map(is_traced, arguments)):
                 return composed(subject, request, arguments)
             arguments = tuple(reader.prepared(arguments))
@@ -93,12 +117,24 @@ def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
     return call if unchecked else single_call(kernel, call)
 
 
+def function_of(subject: KernelOwner, request: Request) -> Call:
+    """Return the call of a function of a robot or a joint."""
+    if isinstance(subject, JointOwner):
+        return checked(subject, request, joint_kernel(subject, request))
+    return checked(subject, request, compile_requests(subject, request.label, {request.label: request}))
+
+
+def _computes_single(arguments: Sequence[Any]) -> bool:
+    """Return True if the function computes float32 for these arguments; values in dicts are converted to float64."""
+    return not any(isinstance(x, Mapping) for x in arguments) and takes_single(arguments)
+
+
 def _without_ambiguity(reader: ArgumentReader, call: Call) -> Call:
     """Return a normalization that raises ValueError for coordinates that have no unique nearest configuration."""
 
     def normalize(q: Any, *, out: Any = None) -> Any:
-        if out is None and is_traced(q):
-            return call(q)
+        if has_collections((q,)) or (out is None and is_traced(q)):
+            return call(q, out=out)
         result = np.asarray(call(q))
         if not np.isfinite(result).all():
             (values,) = reader.prepared((q,))

@@ -16,6 +16,12 @@ from weakref import ReferenceType, ref
 
 import numpy as np
 
+from linkwork._util.array_collections import (
+    LazyFunction,
+    has_collections,
+    is_collection,
+    refuse_collections,
+)
 from linkwork.compiler.build import Source
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.kernel_code import KernelCode
@@ -52,6 +58,7 @@ class GeneralCall:
         "__weakref__",
         "_double",
         "_in_double",
+        "_kernel",
         "_large_input",
         "_mixed_ranks",
         "_single",
@@ -80,6 +87,7 @@ class GeneralCall:
             self.result = cast(Any, namedtuple)(f"{self.name}_result", names)
         self.state = State(threads=setting_address(), interrupts=interrupts_address())
         self._single_call: ReferenceType[Callable[..., Any]] | None = None
+        self._kernel: Callable[[], Callable[..., Any] | None] = lambda: None
         self._in_double = recipe.in_double
         self._double = TypedLoop(code, DOUBLE, self.state)
         # a kernel computed in float64 for arguments of any type has no other loop
@@ -98,6 +106,10 @@ class GeneralCall:
     def set_single_call(self, call: Callable[..., Any]) -> None:
         """Set the compiled call with one sample, which this call uses until the batch loop is compiled."""
         self._single_call = ref(call)
+
+    def set_kernel(self, kernel: Callable[[], Callable[..., Any] | None]) -> None:
+        """Set the function that returns the kernel's call with flat arrays, which pickles."""
+        self._kernel = kernel
 
     def is_single(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> bool:
         """Return True if the arguments are one sample of float64, in arrays and Python numbers, and nothing else."""
@@ -134,9 +146,11 @@ class GeneralCall:
         first, large = arrays[0], False
         if type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready:
             large = first.size >= self._large_input
-        elif self._in_double and takes_single(arrays):
-            return self._rounded(arrays, None)
         else:
+            if type(first) is not np.ndarray or self._in_double:
+                refuse_collections(arrays)
+            if self._in_double and takes_single(arrays):
+                return self._rounded(arrays, None)
             self._prepare(arrays)
         failed = self.state.failed_calls  # other calls may fail meanwhile, so the count is compared and never reset
         try:
@@ -147,12 +161,18 @@ class GeneralCall:
         if self.state.failed_calls != failed:
             self._raise_failure()
         if self.result is None:
-            if type(result) is _MASKED:  # as results of masked arrays are
-                self._refuse_masked(arrays, self.inputs)
+            if type(result) is not np.ndarray and not isinstance(result, np.generic):
+                self._refuse_result(arrays, (result,))
             return result
-        if _MASKED in map(type, result):
-            self._refuse_masked(arrays, self.inputs)
+        if type(result[0]) is not np.ndarray and not isinstance(result[0], np.generic):
+            self._refuse_result(arrays, result)
         return self.result(*result)
+
+    def _refuse_result(self, arrays: Sequence[Any], results: Sequence[Any]) -> None:
+        """Raise an error if the results are those of masked arrays, or of collections, whose libraries NumPy calls."""
+        if _MASKED in map(type, results):
+            self._refuse_masked(arrays, self.inputs)
+        refuse_collections(results)
 
     def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any:
         if not self._double.ready and out is None:  # one sample needs no code for batches
@@ -169,13 +189,17 @@ class GeneralCall:
             if out is not None:
                 if isinstance(out, tuple):
                     out = tuple(out)  # NumPy does not accept the named tuple that a call returns
+                if type(out) is not np.ndarray:
+                    refuse_collections(out if isinstance(out, tuple) else (out,))
                 if type(out) is _MASKED or (type(out) is tuple and _MASKED in map(type, out)):
                     self._refuse_masked(out if isinstance(out, tuple) else (out,), self.outputs)
                 if self._mixed_ranks:
                     arrays = self._without_overlap(arrays, out)
+            first = arrays[0] if arrays else None
+            if self.has_empty or self._in_double or type(first) is not np.ndarray:
+                refuse_collections(arrays)
             if self.has_empty:
                 out = self._with_empty(arrays, out)
-            first = arrays[0] if arrays else None
             if not (type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready):
                 if self._in_double and takes_single(arrays) and not any(map(is_traced, arrays)):
                     return self._rounded(arrays, out)
@@ -187,12 +211,42 @@ class GeneralCall:
                 self._refuse(arrays, out)
                 raise
         except TypeError:
+            if not named and has_collections((*arrays, *(out if isinstance(out, tuple) else (out,)))):
+                return self._lazy(arrays, out)
             if named or not any(map(is_traced, arrays)):
                 raise
             return self._composed(arrays, out)
+        except (ValueError, NotImplementedError):  # of the library of a collection that is not the first argument
+            if not named and has_collections(arrays):
+                return self._lazy(arrays, out)
+            raise
         if self.state.failed_calls != failed:
             self._raise_failure()
-        return result if self.result is None else self.result(*result)
+        if self.result is None:
+            return self._lazy(arrays, out) if type(result) is not np.ndarray and is_collection(result) else result
+        return self._lazy(arrays, out) if is_collection(result[0]) else self.result(*result)
+
+    def _lazy(self, arrays: Sequence[Any], out: Any) -> Any:
+        """Return the lazy outputs for arguments among which are Dask's arrays.  Raises the errors of `apply_lazily`."""
+        self._refuse(arrays, None)
+        kernel = self._kernel()
+        if kernel is None:
+            raise ReferenceError("the kernel of this call was deleted: keep a reference to the kernel, and call that")
+        function = LazyFunction(
+            kernel, self.name, self.inputs, self.outputs, self.result, self._check_shapes, takes_single
+        )
+        return function(arrays, out)
+
+    def _check_shapes(self, arrays: Sequence[Any]) -> None:
+        """Raise TypeError or ValueError unless the arrays' shapes are the ports', and their batches broadcast."""
+        if len(arrays) != len(self.inputs):
+            raise TypeError(f"{self.name}: expected {len(self.inputs)} arrays, got {len(arrays)}")
+        batches = [*map(self._leading, self.inputs, arrays)]
+        try:
+            np.broadcast_shapes(*batches)
+        except ValueError:
+            shapes = ", ".join(f"{port.name} {np.shape(x)}" for port, x in zip(self.inputs, arrays, strict=True))
+            raise ValueError(f"{self.name}: the leading dimensions do not broadcast: {shapes}") from None
 
     def _rounded(self, arrays: Sequence[Any], out: Any) -> Any:
         """Call a kernel that computes in float64 with float32 arguments; results are rounded to float32."""

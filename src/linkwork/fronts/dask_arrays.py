@@ -1,0 +1,255 @@
+"""Functions of robots and kernels applied to Dask's arrays: the results are lazy, and computed block by block.
+
+`apply_lazily` checks types, shapes and chunks while the graph is built.  Values are checked when a block is computed,
+by the function itself.  A block's result has the same bits as in a call with the whole array, whatever the chunks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.array_collections import LazyFunction, has_collections, is_collection
+
+__all__ = ["apply_lazily", "dask_array"]
+
+_REAL = "fiub"  # kinds of types that convert to float64
+
+
+def dask_array() -> Any:
+    """Return the module `dask.array`.  Raises ImportError, with what to install, if it is missing."""
+    try:
+        import dask.array
+    except ImportError as error:
+        raise ImportError(
+            'lazy arrays need Dask, which is not installed: pip install "linkwork[dask]"', name="dask"
+        ) from error
+    return dask.array
+
+
+def apply_lazily(function: LazyFunction, arguments: Sequence[Any], out: Any = None) -> Any:
+    """Return the function's lazy result for arguments among which are Dask's arrays; a named tuple of several results.
+
+    Raises TypeError for other collections and for ``out``, and ValueError for wrong shapes, for types that are not real
+    numbers, and for several chunks along a dimension of one sample.
+    """
+    da = dask_array()
+    label = function.label
+    if out is not None:
+        raise TypeError(f"{label}: out: expected no array with Dask's arrays, whose results are lazy; remove out=")
+    named = [(port.name, x) for port, x in zip(function.inputs, arguments, strict=True)]
+    for name, x in named:
+        for key, value in x.items() if isinstance(x, Mapping) else [("", x)]:
+            _check_type(da, label, f"{name}[{key!r}]" if key else name, value)
+    function.check_shapes([_shape_only(x, _sizes(function, name, x)) for name, x in named])
+    single = function.is_single([_type_only(x) for x in arguments])
+    slots = _Slots(da, label)
+    template = [
+        slots.filled(name, x, len(port.shape), _sizes(function, name, x))
+        for port, (name, x) in zip(function.inputs, named, strict=True)
+    ]
+    dtype = np.dtype(np.float32 if single else np.float64)
+    block = _Block(function.call, tuple(template), dtype.str, re.sub(r"\W", "_", label))
+    shapes = [port.shape for port in function.outputs]
+    batch, pairs = slots.indexed()
+    if function.result is None:
+        return _blockwise(da, block, (*batch, *_axes("out", shapes[0])), pairs, dtype, shapes[0])
+    together = _blockwise(da, block, batch, pairs, dtype, ())
+    results = [
+        _blockwise(da, _Result(k, block.__name__), (*batch, *_axes("out", shape)), [together, batch], dtype, shape)
+        for k, shape in enumerate(shapes)
+    ]
+    return function.result(*results)
+
+
+def _axes(prefix: str, shape: Sequence[int]) -> tuple[str, ...]:
+    return tuple(f"{prefix}_{k}" for k in range(len(shape)))
+
+
+def _blockwise(
+    da: Any, function: Callable[..., Any], axes: tuple[str, ...], pairs: Sequence[Any], dtype: Any, shape: Sequence[int]
+) -> Any:
+    """Return the lazy array with these axes, of which the last are those of one sample, of this shape."""
+    return da.blockwise(
+        function,
+        axes,
+        *pairs,
+        new_axes=dict(zip(_axes("out", shape), shape, strict=True)),
+        dtype=dtype,
+        meta=np.empty((0,) * len(axes), dtype=dtype),
+        concatenate=True,
+    )
+
+
+def _check_type(da: Any, label: str, name: str, x: Any) -> None:
+    """Raise TypeError for a collection that is no array of Dask, and ValueError for one of elements of another type."""
+    if not is_collection(x):
+        return
+    kind = type(x)
+    if not isinstance(x, da.Array):
+        got = f"{kind.__module__.partition('.')[0]}'s {kind.__name__}"
+        remedy = "call .to_dask_array(lengths=True) for an array of Dask"
+        if hasattr(kind, "to_dataset") or hasattr(kind, "data_vars"):
+            remedy = f"robot.xarray.{label} takes labelled arrays, and .data is the array without labels"
+        raise TypeError(f"{label}: {name}: expected an array of NumPy or Dask, got {got}; {remedy}")
+    if x.dtype.kind not in _REAL or x.dtype.itemsize > 8:
+        raise ValueError(
+            f"{label}: {name}: expected real numbers, got an array of Dask of type {x.dtype}, "
+            f"which does not convert to float64"
+        )
+
+
+def _sizes(function: LazyFunction, name: str, x: Any) -> Mapping[str, int]:
+    """Return the number of elements of one sample of each entry of a dict."""
+    return function.sizes_of(name) if isinstance(x, Mapping) and function.sizes_of is not None else {}
+
+
+def _shape_only(x: Any, sizes: Mapping[str, int]) -> Any:
+    """Return an array of dtype object with the shape of a lazy array, without memory for elements; others unchanged.
+
+    Lengths of unknown size become 1.  Of a value in a dict by joint only the dimensions of one sample remain.
+    """
+    if isinstance(x, Mapping) and has_collections([x]):
+        return {key: np.zeros(() if sizes.get(key) == 1 else np.shape(value)[-1:]) for key, value in x.items()}
+    if not is_collection(x):
+        return x
+    return np.broadcast_to(np.empty((), dtype=object), tuple(1 if n != n else n for n in x.shape))
+
+
+def _type_only(x: Any) -> Any:
+    """Return an empty array with the type of a lazy array; other values unchanged."""
+    return np.empty(0, dtype=x.dtype) if is_collection(x) else x
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """An argument, or a value in a dict, that is passed block by block: its index among these."""
+
+    index: int
+
+
+class _Slots:
+    """The arguments that are passed block by block, with the number of dimensions of one sample of each."""
+
+    def __init__(self, da: Any, label: str) -> None:
+        self.da, self.label = da, label
+        self.arrays: list[Any] = []
+        self.names: list[str] = []
+        self.ranks: list[int] = []
+
+    def filled(self, name: str, x: Any, rank: int, sizes: Mapping[str, int] = MappingProxyType({})) -> Any:
+        """Return an argument with slots for what is passed block by block.  Raises ValueError for its chunks."""
+        if isinstance(x, Mapping):
+            return {key: self.filled(f"{name}[{key!r}]", value, int(sizes[key] > 1)) for key, value in x.items()}
+        if not is_collection(x):
+            if np.ndim(x) <= rank:
+                return x
+            x = self.da.from_array(np.asarray(x), chunks=-1)
+        elif rank:
+            self._check_chunks(name, x, rank)
+        self.arrays.append(x)
+        self.names.append(name)
+        self.ranks.append(rank)
+        return _Slot(len(self.arrays) - 1)
+
+    def _check_chunks(self, name: str, x: Any, rank: int) -> None:
+        """Raise ValueError if a dimension of one sample is divided into several chunks."""
+        chunks = x.chunks[x.ndim - rank :]
+        if any(len(sizes) > 1 for sizes in chunks):
+            axes = ", ".join(f"{axis}: -1" for axis in range(-rank, 0))
+            along = "dimension" if rank == 1 else f"{rank} dimensions"
+            got = ", ".join(map(str, chunks))
+            raise ValueError(
+                f"{self.label}: {name}: expected one chunk along the last {along}, "
+                f"got chunks of {got}; rechunk it: {name}.rechunk({{{axes}}})"
+            )
+
+    def indexed(self) -> tuple[tuple[str, ...], list[Any]]:
+        """Return the names of the batch's axes, and the arrays, each followed by the names of its axes.
+
+        Raises ValueError for batches that do not broadcast, or whose chunks are unknown and may differ.
+        """
+        batches = [x.shape[: x.ndim - rank] for x, rank in zip(self.arrays, self.ranks, strict=True)]
+        shown = ", ".join(f"{name} {x.shape}" for name, x in zip(self.names, self.arrays, strict=True))
+        if any(n != n for batch in batches for n in batch):
+            if len({x.chunks[: x.ndim - rank] for x, rank in zip(self.arrays, self.ranks, strict=True)}) > 1:
+                raise ValueError(
+                    f"{self.label}: expected arrays whose chunks have known sizes, got {shown}; call their method "
+                    f"compute_chunk_sizes()"
+                )
+        else:
+            try:
+                np.broadcast_shapes(*batches)
+            except ValueError:
+                raise ValueError(f"{self.label}: the leading dimensions do not broadcast: {shown}") from None
+        axes = [tuple(f"batch_{k}" for k in range(len(batch), 0, -1)) for batch in batches]
+        pairs: list[Any] = []
+        for k, (x, batch, rank) in enumerate(zip(self.arrays, axes, self.ranks, strict=True)):
+            pairs += [x, (*batch, *_axes(f"input_{k}", (0,) * rank))]
+        return max(axes, key=len), pairs
+
+
+class _Block:
+    """The call of a function with the blocks of its lazy arguments; other arguments are stored in it.  It pickles."""
+
+    __slots__ = ("__name__", "_dtype", "_function", "_template")
+
+    def __init__(self, function: Callable[..., Any], template: tuple[Any, ...], dtype: str, name: str) -> None:
+        self._function, self._template, self._dtype, self.__name__ = function, template, dtype, name
+
+    def __call__(self, *blocks: np.ndarray) -> Any:
+        arguments = [_with_blocks(x, blocks) for x in self._template]
+        try:
+            result = self._function(*arguments)
+        except ValueError as error:
+            shapes = ", ".join(str(x.shape) for x in blocks)
+            error.add_note(f"Indices in this message count within a block of the Dask arrays, of shapes {shapes}.")
+            raise
+        if isinstance(result, tuple):
+            return tuple(np.asarray(x, dtype=self._dtype) for x in result)
+        return np.asarray(result, dtype=self._dtype)
+
+    def __dask_tokenize__(self) -> Any:
+        """Return the content, from which Dask names results: equal calls have equal names."""
+        try:
+            content = pickle.dumps(self)
+        except Exception:  # a function that does not pickle, such as a user's friction law of a script
+            return uuid.uuid4().hex
+        return "linkwork", hashlib.sha256(content).hexdigest()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Block, (self._function, self._template, self._dtype, self.__name__)
+
+
+class _Result:
+    """The selection of one of several results of a block."""
+
+    __slots__ = ("__name__", "_index")
+
+    def __init__(self, index: int, name: str) -> None:
+        self._index, self.__name__ = index, name
+
+    def __call__(self, results: Any) -> Any:
+        return results[self._index]
+
+    def __dask_tokenize__(self) -> Any:
+        return "linkwork", self._index
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Result, (self._index, self.__name__)
+
+
+def _with_blocks(x: Any, blocks: Sequence[np.ndarray]) -> Any:
+    if isinstance(x, _Slot):
+        return blocks[x.index]
+    if isinstance(x, Mapping):
+        return {key: _with_blocks(value, blocks) for key, value in x.items()}
+    return x

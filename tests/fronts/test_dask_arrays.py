@@ -1,0 +1,199 @@
+"""Functions of robots and kernels with Dask's arrays: lazy, and equal to NumPy's results to the bit."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import dask
+import dask.array as da
+import dask.bag
+import numpy as np
+import pytest
+import xarray as xr
+
+import linkwork as lw
+from linkwork.model.function_spec import QUANTITIES
+from linkwork.robot_table import ROBOT
+from oracles.scalars import names_for
+
+CUTS = (7, 20, (1, 30, 19))  # chunks of 50 samples
+
+
+@pytest.fixture(scope="module")
+def arm() -> lw.Robot:
+    return lw.load("arm7")
+
+
+@pytest.fixture(scope="module")
+def walker() -> lw.Robot:
+    return lw.load("quadruped", floating_base=True)
+
+
+def lazy(x: np.ndarray, cut: Any = 20) -> Any:
+    return da.from_array(x, chunks=(cut, *x.shape[1:]))
+
+
+def states(robot: lw.Robot, count: int = 50) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    return [robot.random_configuration(rng, size=count), *rng.normal(size=(2, count, robot.nv))]
+
+
+def assert_same(result: Any, expected: Any) -> None:
+    """Assert that lazy results have the type and shape of NumPy's, and the same bits when computed."""
+    if isinstance(expected, tuple):
+        assert result._fields == expected._fields
+        for x, y in zip(result, expected, strict=True):
+            assert_same(x, y)
+        return
+    assert isinstance(result, da.Array) and (result.shape, result.dtype) == (expected.shape, expected.dtype)
+    computed = np.asarray(result.compute(scheduler="threads"))
+    assert (computed.shape, computed.dtype) == (expected.shape, expected.dtype)
+    assert computed.tobytes() == np.asarray(expected).tobytes()
+
+
+@pytest.mark.parametrize("name", ROBOT)
+def test_every_function_is_lazy_with_numpys_bits(arm: lw.Robot, name: str) -> None:
+    robot, row = arm, ROBOT[name]
+    rng = np.random.default_rng(0)
+    arrays = [
+        robot.random_configuration(rng, size=9) if QUANTITIES[key].configuration else rng.normal(size=(9, robot.nv))
+        for key in row.inputs
+    ]
+    names = names_for(robot.tree, row)
+    method = getattr(robot, name)
+    assert_same(method(*(lazy(x, 4) for x in arrays), *names), method(*arrays, *names))
+
+
+def test_any_argument_may_be_lazy_in_any_chunks(walker: lw.Robot) -> None:
+    q, v, a = states(walker)
+    expected = walker.inverse_dynamics(q, v, a)
+    for cut in CUTS:
+        assert_same(walker.inverse_dynamics(lazy(q, cut), lazy(v, cut), lazy(a, cut)), expected)
+        assert_same(walker.inverse_dynamics(lazy(q, cut), lazy(v, 13), a), expected)
+    assert_same(walker.inverse_dynamics(q, v, lazy(a)), expected)
+    assert_same(walker.inverse_dynamics(q.tolist(), lazy(v), a), expected)
+    one = walker.inverse_dynamics(q[0], v[0], a[0])
+    assert_same(walker.inverse_dynamics(lazy(q)[0], v[0], a[0].tolist()), one)
+    assert_same(
+        walker.inverse_dynamics(lazy(q)[:, None], v[:3], a[0]), walker.inverse_dynamics(q[:, None], v[:3], a[0])
+    )
+    assert_same(walker.kinetic_energy(lazy(q)[0], v[0]), np.asarray(walker.kinetic_energy(q[0], v[0])))
+
+
+def test_types_are_numpys(arm: lw.Robot, walker: lw.Robot) -> None:
+    q, v, _ = states(arm)
+    rough = q.astype(np.float32)
+    for x, y in (
+        (rough, v.astype(np.float32)),
+        (rough, v),
+        (np.round(q).astype(np.int8), rough),
+        (q.astype(int), rough),
+    ):
+        assert_same(arm.integrate(lazy(x), lazy(y)), arm.integrate(x, y))
+    whole, _, _ = states(walker)
+    rough = whole.astype(np.float32)
+    assert_same(walker.pose(lazy(rough), "hind_right_foot"), walker.pose(rough, "hind_right_foot"))
+
+
+def test_dicts_wrenches_and_options(arm: lw.Robot, walker: lw.Robot) -> None:
+    q, v, a = states(arm)
+    first, second = arm.joints[0].name, arm.joints[2].name
+    assert_same(arm.pose({first: lazy(q)[:, 0], second: 0.3}, "hand"), arm.pose({first: q[:, 0], second: 0.3}, "hand"))
+    wrench = np.arange(6.0)
+    for w in (da.from_array(wrench), lazy(np.tile(wrench, (50, 1)))):
+        result = arm.inverse_dynamics(lazy(q), v, a, wrenches={"hand": w}, gravity=[0, 0, -1.6])
+        assert_same(result, arm.inverse_dynamics(q, v, a, wrenches={"hand": wrench}, gravity=[0, 0, -1.6]))
+    base = walker.joints[0].name
+    whole, _, _ = states(walker)
+    assert_same(walker.center_of_mass({base: lazy(whole[:, :7])}), walker.center_of_mass({base: whole[:, :7]}))
+    joint = arm.joint(first)
+    assert_same(joint.transform(lazy(q[:, :1])), joint.transform(q[:, :1]))
+
+
+def test_kernels_with_several_and_nested_outputs(arm: lw.Robot) -> None:
+    q, v, a = states(arm)
+    kernel = arm.compile(["inverse_dynamics", ("pose", "hand")])
+    expected = kernel(q, v, a)
+    assert_same(kernel(lazy(q), v, lazy(a)), expected)
+    assert_same(kernel(lazy(q), a=a, v=lazy(v)), expected)
+    nested = lw.compile(lambda s: {"x": 2 * s["a"], "y": (s["b"].sum(),)}, s={"a": 7, "b": (7,)})
+    result, plain = nested({"a": lazy(q), "b": v}), nested({"a": q, "b": v})
+    assert_same(result["x"], plain["x"])
+    assert_same(result["y"][0], plain["y"][0])
+    derivative = kernel.jacobian("q", of="pose")
+    assert_same(derivative(lazy(q), v, a), derivative(q, v, a))
+
+
+def test_map_blocks_and_equal_names(arm: lw.Robot) -> None:
+    q, _, _ = states(arm)
+    assert_same(lazy(q).map_blocks(arm.gravity_force, dtype=float), arm.gravity_force(q))
+    first, second = (arm.pose(lazy(q), "hand") for _ in range(2))
+    assert first.name == second.name != arm.pose(lazy(q), "tool").name
+
+
+def test_arrays_whose_sizes_are_unknown(arm: lw.Robot) -> None:
+    q, v, _ = states(arm)
+    kept = lazy(q)[lazy(q)[:, 0] > 0]
+    result = arm.pose(kept, "hand").compute()
+    assert result.tobytes() == arm.pose(q[q[:, 0] > 0], "hand").tobytes()
+    with pytest.raises(ValueError, match=r"integrate: .*compute_chunk_sizes\(\)"):
+        arm.integrate(kept, lazy(v))
+
+
+def test_errors_of_shapes_and_chunks_are_raised_before_a_computation(arm: lw.Robot) -> None:
+    q, v, a = map(lazy, states(arm))
+    kernel = arm.compile("gravity_force")
+    plain, labelled, first = states(arm)[0], xr.DataArray(np.zeros(7)), arm.joints[0].name
+    chunks = (
+        r"pose: q: expected one chunk along the last dimension, got chunks of \(3, 3, 1\); .*q\.rechunk\(\{-1: -1\}\)"
+    )
+    apart = "inverse_dynamics: the leading dimensions do not broadcast"
+    refused: list[tuple[type[Exception], str, Any]] = [
+        (ValueError, r"pose: q: .*\(\.\.\., 7\).*got shape \(7, 50\).*q\.T", lambda: arm.pose(q.T, "hand")),
+        (ValueError, r"pose: q: .*got shape \(50, 6\)", lambda: arm.pose(q[:, :6], "hand")),
+        (ValueError, chunks, lambda: arm.pose(q.rechunk((20, 3)), "hand")),
+        (ValueError, apart, lambda: arm.inverse_dynamics(q[:9], v, a)),
+        (ValueError, apart, lambda: arm.inverse_dynamics({first: q[:9, 0]}, v, a)),
+        (ValueError, "pose: q: expected real numbers, .*complex128", lambda: arm.pose(q.astype(complex), "hand")),
+        (TypeError, "pose: out: .*remove out=", lambda: arm.pose(q, "hand", out=np.zeros((50, 4, 4)))),
+        (TypeError, "gravity_force: out: .*remove out=", lambda: kernel(q, out=np.zeros((50, 7)))),
+        (TypeError, "gravity_force: out: .*remove out=", lambda: kernel(plain, out=da.zeros((50, 7)))),
+        (ValueError, r"gravity_force: expected q of shape .*got \(50, 6\)", lambda: kernel(q[:, :6])),
+        (KeyError, "no joint named 'elbo'; did you mean 'elbow'", lambda: arm.pose({"elbo": q[:, 0]}, "hand")),
+        (KeyError, "no frame named 'hnad'; did you mean 'hand'", lambda: arm.pose(q, "hnad")),
+        (TypeError, r"pose: q: .*xarray's DataArray; robot\.xarray\.pose", lambda: arm.pose(labelled, "hand")),
+        (TypeError, "integrate: v: .*xarray's DataArray", lambda: arm.integrate(plain, labelled)),
+        (TypeError, r"pose: q: .*Bag; call \.to_dask_array", lambda: arm.pose(dask.bag.from_sequence([0]), "hand")),
+    ]
+    for kind, message, call in refused:
+        with pytest.raises(kind, match=message):
+            call()
+
+
+def test_errors_of_values_are_raised_by_the_computation(arm: lw.Robot) -> None:
+    q, _, _ = states(arm)
+    q[31, 3] = np.nan
+    result = arm.pose(lazy(q), "hand")
+    with pytest.raises(ValueError, match=r"pose: q\[11, 3\] is NaN \(joint 'elbow'\)") as raised:
+        result.compute()
+    assert "within a block of the Dask arrays, of shapes (20, 7)" in raised.value.__notes__[0]
+
+
+def test_a_lazy_result_is_computed_in_a_new_process(arm: lw.Robot) -> None:
+    """The pickle has the robot and the request; it is small, and meshes of links are not in it."""
+    q, _, _ = states(arm)
+    hull = lw.shapes.convex_hull(np.random.default_rng(0).normal(size=(5000, 3)))
+    loaded = arm.with_attached("load", "hand", hull)
+    pickled, light = (pickle.dumps(robot.pose(lazy(q), "hand")) for robot in (loaded, arm))
+    assert len(pickled) < len(light) + 0.1 * len(pickle.dumps(loaded))
+    code = (
+        "import pickle, sys; x = pickle.loads(bytes.fromhex(sys.stdin.read()))\n"
+        "assert not any(name.startswith('linkwork.robot.') for name in sys.modules)\n"
+        "print(x.compute(scheduler='synchronous').tobytes().hex())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=pickled.hex(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == arm.pose(q, "hand").tobytes().hex()
