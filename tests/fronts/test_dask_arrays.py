@@ -119,6 +119,9 @@ def test_kernels_with_several_and_nested_outputs(arm: lw.Robot) -> None:
     expected = kernel(q, v, a)
     assert_same(kernel(lazy(q), v, lazy(a)), expected)
     assert_same(kernel(lazy(q), a=a, v=lazy(v)), expected)
+    for results in (expected, arm.power(q, v, a)):  # workers return them in pickles
+        copy = pickle.loads(pickle.dumps(results))
+        assert type(copy) is type(results) and all(map(np.array_equal, copy, results))
     nested = lw.compile(lambda s: {"x": 2 * s["a"], "y": (s["b"].sum(),)}, s={"a": 7, "b": (7,)})
     result, plain = nested({"a": lazy(q), "b": v}), nested({"a": q, "b": v})
     assert_same(result["x"], plain["x"])

@@ -11,14 +11,13 @@ one kernel of all of them. Dual numbers, and arrays whose elements are batches, 
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from linkwork._util.array_collections import LazyFunction, has_collections
+from linkwork._util.result_tuples import result_tuple
 from linkwork.compiler.kernel import Kernel, batch_call, call_state, general_call, result_type, single_call
 from linkwork.compiler.runtime.typed_loop import takes_single
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples
@@ -170,7 +169,9 @@ def composed(subject: KernelOwner, request: Request, arguments: Sequence[Any]) -
 
     arrays = reader.prepared_scalars(arguments)
     results = map_samples(sample, arrays, [len(p.shape) for p in inputs], [p.shape for p in outputs])
-    return results[0] if len(results) == 1 else _named(request.label, *(port.name for port in outputs))(*results)
+    if len(results) == 1:
+        return results[0]
+    return result_tuple(f"{request.label}_result", tuple(port.name for port in outputs))(*results)
 
 
 def lazily(subject: KernelOwner, request: Request, make: Callable[[], Call]) -> Call:
@@ -186,8 +187,3 @@ def lazily(subject: KernelOwner, request: Request, make: Callable[[], Call]) -> 
         return call(*arguments) if out is None else call(*arguments, out=out)
 
     return first
-
-
-@cache
-def _named(label: str, *names: str) -> Any:
-    return cast(Any, namedtuple)(f"{label}_result", names)

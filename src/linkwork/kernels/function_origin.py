@@ -18,7 +18,7 @@ from linkwork.kernels.owners import JointOwner, KernelOwner, RobotOwner
 from linkwork.model.function_spec import FunctionSpec
 from linkwork.model.tree import Report, Tree
 
-__all__ = ["RequestOrigin", "kernel_of"]
+__all__ = ["RequestOrigin", "data_of", "kernel_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class RequestOrigin:
             (key, r.spec.name, r.options, r.optional_inputs, r.wrenches, r.parameters)
             for key, r in self.requests.items()
         ]
-        return zlib.compress(pickle.dumps((self.subject.kind, _data_of(self.subject), self.name, asked), 5))
+        return zlib.compress(pickle.dumps((self.subject.kind, data_of(self.subject), self.name, asked), 5))
 
 
 def kernel_of(data: bytes) -> Kernel:
@@ -57,7 +57,8 @@ def _table(kind: str) -> Mapping[str, FunctionSpec]:
     return tables.ROBOT if kind == "robot" else tables.JOINT  # type: ignore[no-any-return]
 
 
-def _data_of(subject: KernelOwner) -> Any:
+def data_of(subject: KernelOwner) -> Any:
+    """Return what a pickle has of a robot or a joint: a tree without shapes, or the joint's name and its placement."""
     if isinstance(subject, RobotOwner):
         return _without_shapes(subject.tree)
     assert isinstance(subject, JointOwner)

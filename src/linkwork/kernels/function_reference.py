@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from linkwork.kernels.function_origin import data_of
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.owners import JointOwner, KernelOwner, RobotOwner
 
-__all__ = ["FunctionReference", "restored"]
+__all__ = ["FunctionReference"]
 
 CAPACITY = 64  # functions that a process stores
 _restored: LazyCache[FunctionReference] = LazyCache(CAPACITY)
@@ -45,22 +45,15 @@ class FunctionReference:
     def pickled(self) -> bytes:
         """Return the owner and the request as bytes, equal for equal functions."""
         if self._pickled is None:
-            subject, request = self._subject, self._request
-            if isinstance(subject, RobotOwner):
-                # no function in the table depends on the shapes of links, which may be large meshes
-                frames = tuple(replace(frame, visuals=(), collisions=()) for frame in subject.tree.frames)
-                owner: Any = subject.tree.with_unchecked(frames=frames)
-            else:
-                assert isinstance(subject, JointOwner)
-                owner = (subject.name, subject.site)
-            self._pickled = pickle.dumps((owner, request, self._make), protocol=5)
+            owner = data_of(self._subject)
+            self._pickled = pickle.dumps((owner, self._request, self._make), protocol=5)
         return self._pickled
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restored, (self.pickled(),)
+        return _restored_from, (self.pickled(),)
 
 
-def restored(pickled: bytes) -> FunctionReference:
+def _restored_from(pickled: bytes) -> FunctionReference:
     """Return the function whose `FunctionReference.pickled` are these bytes; the same object for the same bytes."""
 
     def make() -> FunctionReference:

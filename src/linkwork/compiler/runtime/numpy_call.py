@@ -7,11 +7,10 @@ being traced.
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import Any, cast
+from typing import Any
 from weakref import ReferenceType, ref
 
 import numpy as np
@@ -22,6 +21,7 @@ from linkwork._util.array_collections import (
     is_collection,
     refuse_collections,
 )
+from linkwork._util.result_tuples import result_tuple
 from linkwork.compiler.build import Source
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.kernel_code import KernelCode
@@ -83,8 +83,7 @@ class GeneralCall:
         self._mixed_ranks = len({len(port.shape) for port in (*self.inputs, *self.outputs)}) > 1
         self.result: Any = None
         if len(self.outputs) > 1:
-            names: Any = [port.name for port in self.outputs]
-            self.result = cast(Any, namedtuple)(f"{self.name}_result", names)
+            self.result = result_tuple(f"{self.name}_result", tuple(port.name for port in self.outputs))
         self.state = State(threads=setting_address(), interrupts=interrupts_address())
         self._single_call: ReferenceType[Callable[..., Any]] | None = None
         self._kernel: Callable[[], Callable[..., Any] | None] = lambda: None
