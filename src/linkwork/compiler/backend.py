@@ -10,14 +10,17 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.program import Program
 
-__all__ = ["Backend", "Lowered", "symbol_prefix", "table_columns", "table_entry"]
+__all__ = ["Backend", "Claim", "Lowered", "symbol_prefix", "table_columns", "table_entry"]
+
+Claim = Literal["now", "later", "done"]
+"""Who compiles modules: this process "now", another process, so that one looks again "later", or nobody any more."""
 
 Loaded = TypeVar("Loaded")
 _TABLE_ENTRY = "along"
@@ -127,8 +130,14 @@ class Backend(ABC, Generic[Loaded]):
         is_written: bool,
         done: Callable[[list[bytes]], None],
         urgent: bool = False,
+        claim: Callable[[], Claim] = lambda: "now",
+        release: Callable[[], None] = lambda: None,
     ) -> None:
         """Compile modules in the background, then call ``done`` with their objects on another thread.
+
+        ``claim`` is called first: "now" if this process is to compile them, "done" if that is not necessary, and
+        "later" while another process compiles them; then it is called again after a while.  ``release`` is called at
+        the end, even if the modules could not be compiled.
 
         ``modules`` returns the modules' texts, compressed by zlib, and their length together in characters.  It may
         take long unless the texts are written already: ``is_written``.  ``urgent`` modules are compiled before others.

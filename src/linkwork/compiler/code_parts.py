@@ -20,10 +20,20 @@ from linkwork._util.console import CompileNotice
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.build import Source
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
+from linkwork.compiler.cache.key_lock import LONGEST_WAIT, KeyLock
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.expr.scalar.block import instruction_count
 
-__all__ = ["CompiledPart", "ImprovablePart", "best_modules", "compiled", "improvable", "is_cached", "store_best"]
+__all__ = [
+    "CompiledPart",
+    "ImprovablePart",
+    "SharedWork",
+    "best_modules",
+    "compiled",
+    "improvable",
+    "is_cached",
+    "store_best",
+]
 
 _SHORT = 120_000  # characters of LLVM IR: the best code of less takes some 30 ms, at most 0.1 s
 _LONG = 5000  # instructions from which on the source of the best code is written in the background
@@ -55,16 +65,44 @@ class ImprovablePart:
 def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool = True) -> dict[str, CompiledPart]:
     """Return parts of a kernel's code, from the cache or compiled in parallel.
 
-    They may be quick code unless ``best``.
+    They may be quick code unless ``best``.  Another process that compiles the same code is waited for.
     """
-    if not parts:
+    cache, quick = shared(), None if best else source.backend.quick
+    result = _cached(source, quick, cache, parts, real)
+    absent = [part for part in parts if part not in result]
+    if not absent:
+        return result
+    if cache is None or not source.keys(absent, real):
+        return result | _made(source, quick, cache, absent, real)
+    (name,) = source.keys(["best" if best else "first"], real).values()
+    with cache.lock(name) as lock:
+        if lock.waited:
+            result |= _cached(source, quick, cache, absent, real)
+            absent = [part for part in absent if part not in result]
+        return result | _made(source, quick, cache, absent, real)
+
+
+def _cached(
+    source: Source, quick: Backend[Any] | None, cache: Cache | None, parts: Sequence[str], real: FloatType
+) -> dict[str, CompiledPart]:
+    """Return the parts that the cache has: their best code or, with a ``quick`` backend, quick code."""
+    if cache is None:
         return {}
+    result = _loaded(cache, source.keys(parts, real), source.backend)
+    absent = [part for part in parts if part not in result]
+    if quick is not None and absent:
+        keys = source.keys(absent, real, quick)
+        result |= _with_sources(cache, _loaded(cache, keys, quick), keys)
+    return result
+
+
+def _made(
+    source: Source, quick: Backend[Any] | None, cache: Cache | None, parts: Sequence[str], real: FloatType
+) -> dict[str, CompiledPart]:
+    """Compile parts and store them in the cache."""
     backend = source.backend
-    cache, quick = shared(), None if best else backend.quick
     keys = source.keys(parts, real) if cache is not None else {}
-    result = {} if cache is None else _loaded(cache, keys, backend)
-    if quick is not None:
-        result |= _quick(source, quick, cache, [part for part in parts if part not in result], real)
+    result = {} if quick is None else _quick(source, quick, cache, parts, real)
     absent = [part for part in parts if part not in result]
     write: Callable[[Sequence[str], FloatType], Sequence[str | bytes]]
     write = source.quick_texts if backend.is_quick else source.texts
@@ -112,6 +150,53 @@ def improvable(part: str, source: Source, real: FloatType) -> ImprovablePart:
     return ImprovablePart(cache, keys[part], quick_name, _facts(source, part, real))
 
 
+class SharedWork:
+    """The work on the best code of some parts, which one process of all that share a cache does.
+
+    Another process that asks for it waits until the code is in the cache, or the first process has ended.
+    """
+
+    def __init__(self, source: Source, parts: Sequence[str], real: FloatType) -> None:
+        self._source, self._parts, self._real = source, parts, real
+        self._lock: KeyLock | None = None
+        self._since: float | None = None  # [s] of the first claim
+
+    def claim(self) -> bool:
+        """Return True if this process is to do the work, or if it is done; False while another process does it.
+
+        After some minutes it is True in any case.
+        """
+        cache, names = shared(), self._source.keys(["best"], self._real)
+        if cache is None or not names:
+            return True
+        lock = cache.lock(names["best"])
+        self._since = time.monotonic() if self._since is None else self._since
+        if not lock.attempt():
+            return time.monotonic() - self._since > LONGEST_WAIT
+        self._lock = lock
+        return True
+
+    def wait(self) -> None:
+        """Wait while another process does the work, at most some minutes."""
+        cache, names = shared(), self._source.keys(["best"], self._real)
+        if self._parts and cache is not None and names:
+            self._lock = cache.lock(names["best"]).__enter__()
+
+    def release(self) -> None:
+        """End the claim, if there is one."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def done_by_others(self) -> dict[str, CompiledPart]:
+        """Return the best code of all parts if the cache has it, else {}."""
+        cache, keys = shared(), self._source.keys(self._parts, self._real)
+        if cache is None or not all(name in cache for name in keys.values()):
+            return {}
+        result = _loaded(cache, keys, self._source.backend)
+        return result if len(result) == len(self._parts) else {}
+
+
 def store_best(to: ImprovablePart, backend: Backend[Any], code: CompiledPart) -> None:
     """Store the best code of a part in the cache, in place of the quick code."""
     if to.cache is not None:
@@ -130,15 +215,12 @@ def _quick(
     if not parts:
         return {}
     keys = source.keys(parts, real, quick) if cache is not None else {}
-    result = {} if cache is None else _with_sources(cache, _loaded(cache, keys, quick), keys)
-    absent = [part for part in parts if part not in result]
-    if not absent:
-        return result
     is_long = instruction_count(source.program) >= _LONG
-    texts = {} if is_long else {part: source.texts([part], real) for part in absent}
-    if not is_long and not result and sum(len(text) for some in texts.values() for text in some) < _SHORT:
+    texts = {} if is_long else {part: source.texts([part], real) for part in parts}
+    if not is_long and sum(len(text) for some in texts.values() for text in some) < _SHORT:
         return {}
-    short = {part: source.quick_texts([part], real) for part in absent}
+    result = {}
+    short = {part: source.quick_texts([part], real) for part in parts}
     for part, code in _emitted(source, quick, short, stored=bool(keys)).items():
         packed, characters = _packed(texts[part]) if part in texts else (None, 0)
         result[part] = CompiledPart(code.objects, code.cached, code.seconds, True, packed, characters)

@@ -11,9 +11,17 @@ from weakref import WeakMethod, ref
 
 from linkwork._util.console import log_compilation
 from linkwork._util.fork_safe_lock import Lock
-from linkwork.compiler.backend import Backend
+from linkwork.compiler.backend import Backend, Claim
 from linkwork.compiler.build import Source
-from linkwork.compiler.code_parts import CompiledPart, best_modules, compiled, improvable, is_cached, store_best
+from linkwork.compiler.code_parts import (
+    CompiledPart,
+    SharedWork,
+    best_modules,
+    compiled,
+    improvable,
+    is_cached,
+    store_best,
+)
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 
 __all__ = ["KernelCode", "compilations", "make_in_background"]
@@ -141,6 +149,22 @@ class KernelCode:
         ends = [0]
         to = {part: improvable(part, source, real) for part in parts}
         here, name, start = ref(self), source.recipe.name, time.perf_counter()
+        work = SharedWork(source, parts, real)
+
+        def use(best: Mapping[str, CompiledPart]) -> None:
+            work.release()  # before the kernel's lock: who has that one may wait for the claim
+            code = here()
+            if code is not None:
+                code._replace(best, real)
+
+        def claim() -> Claim:
+            if not work.claim():
+                return "later"
+            best = work.done_by_others()
+            if not best:
+                return "now"
+            use(best)
+            return "done"
 
         def modules() -> tuple[list[bytes], int]:
             every = [best_modules(source, part, code, real) for part, code in quick.items()]
@@ -154,11 +178,10 @@ class KernelCode:
             for part, (first, end) in zip(parts, pairwise(ends), strict=True):
                 best[part] = CompiledPart(tuple(objects[first:end]), False, seconds / len(parts))
                 store_best(to[part], backend, best[part])
-            code = here()
-            if code is not None:
-                code._replace(best, real)
+            use(best)
 
-        backend.emit_later(modules, all(code.packed is not None for code in quick.values()), done)
+        written = all(code.packed is not None for code in quick.values())
+        backend.emit_later(modules, written, done, claim=claim, release=work.release)
 
     def _replace(self, best: Mapping[str, CompiledPart], real: FloatType, *, is_first: bool = False) -> None:
         """Use the best code of some parts; entries all of whose parts are the best are loaded again.
@@ -185,11 +208,15 @@ def make_in_background(code_and_entries: Callable[[], tuple[KernelCode, Sequence
     """
     made: list[tuple[KernelCode, Sequence[str]]] = []
     missing: list[str] = []
+    works: list[SharedWork] = []
     ends, start = [0], time.perf_counter()
 
     def modules() -> tuple[list[bytes], int]:
         code, entries = code_and_entries()
         made.append((code, entries))
+        work = SharedWork(code.source, code.absent_parts(entries), DOUBLE)
+        works.append(work)
+        work.wait()
         missing.extend(code.absent_parts(entries))
         every = [best_modules(code.source, part, None, DOUBLE) for part in missing]
         ends.extend(accumulate(len(packed) for packed, _ in every))
@@ -201,10 +228,15 @@ def make_in_background(code_and_entries: Callable[[], tuple[KernelCode, Sequence
         for part, (first, end) in zip(missing, pairwise(ends), strict=True):
             best[part] = CompiledPart(tuple(objects[first:end]), False, seconds / len(missing))
             store_best(improvable(part, code.source, DOUBLE), backend, best[part])
+        release()
         code._replace(best, DOUBLE, is_first=True)
         code.make(entries)
 
-    backend.emit_later(modules, False, done, urgent=True)
+    def release() -> None:
+        for work in works:
+            work.release()
+
+    backend.emit_later(modules, False, done, urgent=True, release=release)
 
 
 def compilations() -> int:

@@ -17,7 +17,7 @@ from linkwork.compiler.derivatives.tangent_spaces import Block, Space, Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import call_joint
-from linkwork.kernels.function_origin import RequestOrigin
+from linkwork.kernels.function_origin import RequestOrigin, read_origin
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.function_trace import (
     input_ports,
@@ -33,7 +33,7 @@ from linkwork.kernels.owners import JointOwner, KernelOwner, RobotOwner, has_sym
 from linkwork.model.friction_laws import FrictionLaw
 from linkwork.model.function_spec import QUANTITIES, quantity_of
 
-__all__ = ["CACHED", "compile_requests", "configuration_space", "joint_kernel"]
+__all__ = ["CACHED", "compile_requests", "configuration_space", "joint_kernel", "kernel_of_pickle"]
 
 
 CACHED = 512  # kernels that are stored for joints of equal types
@@ -78,6 +78,12 @@ def _content(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[str
         return None
     requested = [(r.spec.name, r.options, r.optional_inputs, r.wrenches, *parameters) for r in requests.values()]
     return subject.kind, repr(requested), *content
+
+
+def kernel_of_pickle(data: bytes) -> Kernel:
+    """Return the kernel of the origin in a kernel's pickle."""
+    origin = read_origin(data)
+    return compile_requests(origin.subject, origin.name, origin.requests)
 
 
 _of_joints: LazyCache[Kernel] = LazyCache(CACHED)

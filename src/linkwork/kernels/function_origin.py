@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from linkwork.compiler.kernel import Kernel
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.owners import JointOwner, KernelOwner, RobotOwner
 from linkwork.model.function_spec import FunctionSpec
 from linkwork.model.tree import Report, Tree
 
-__all__ = ["RequestOrigin", "data_of", "kernel_of"]
+__all__ = ["RequestOrigin", "data_of", "read_origin"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +29,7 @@ class RequestOrigin:
     requests: Mapping[str, Request]
 
     def packed(self) -> bytes | None:
-        """Return the origin as bytes, which `kernel_of` reads; None for functions that are not in linkwork's tables."""
+        """Return the origin as bytes, which `read_origin` reads; None for functions outside linkwork's tables."""
         table = _table(self.subject.kind)
         if not all(table.get(request.spec.name) is request.spec for request in self.requests.values()):
             return None
@@ -41,14 +40,12 @@ class RequestOrigin:
         return zlib.compress(pickle.dumps((self.subject.kind, data_of(self.subject), self.name, asked), 5))
 
 
-def kernel_of(data: bytes) -> Kernel:
-    """Return the kernel of an origin, from the bytes that its pickle has."""
-    from linkwork.kernels.function_kernels import compile_requests
-
+def read_origin(data: bytes) -> RequestOrigin:
+    """Return the origin that `RequestOrigin.packed` wrote."""
     kind, values, name, asked = pickle.loads(zlib.decompress(data))
     table = _table(kind)
     subject: KernelOwner = RobotOwner(values, table) if kind == "robot" else JointOwner(values[0], values[1], table)
-    return compile_requests(subject, name, {key: Request(table[spec], *more) for key, spec, *more in asked})
+    return RequestOrigin(subject, name, {key: Request(table[spec], *more) for key, spec, *more in asked})
 
 
 def _table(kind: str) -> Mapping[str, FunctionSpec]:

@@ -242,9 +242,9 @@ def test_a_robot_in_a_pickle_has_no_shapes() -> None:
     kernel = lw.load("arm7").compile("gravity_force")
     kernel_again = pickle.loads(pickle.dumps(kernel))
     assert kernel_again is kernel
-    from linkwork.kernels.function_origin import kernel_of
+    from linkwork.kernels.function_kernels import kernel_of_pickle
 
-    tree = kernel_of(packed(kernel).body)._source.recipe.origin.subject.tree
+    tree = kernel_of_pickle(packed(kernel).body)._source.recipe.origin.subject.tree
     assert not any(frame.visuals or frame.collisions for frame in tree.frames)
 
 

@@ -36,6 +36,7 @@ import numpy as np
 
 from linkwork._util.lazy_imports import START
 from linkwork._util.user_frames import levels_up
+from linkwork.compiler.cache.key_lock import LOCK_SUFFIX, KeyLock
 from linkwork.compiler.cache.secure_directory import TrustedDirectory, UntrustedError, opened, reason, why_untrusted
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.errors import CacheWarning
@@ -173,6 +174,12 @@ class Cache:
             self.refuse(name)
         return entry
 
+    def lock(self, name: str) -> KeyLock:
+        """Return the lock of a name: whoever has it makes the entries of this name, and others wait."""
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return KeyLock(self.folder, name)
+
     def __contains__(self, name: str) -> bool:
         """Return True if there is an entry of this name, which may be damaged; this does not count as a use."""
         return self._path(name).is_file()
@@ -258,8 +265,8 @@ class Cache:
             raise
 
     def _sweep(self, seconds: float) -> None:
-        """Remove the temporary files of writes that began at least this many seconds ago."""
-        for name, state in self._files(_PART):
+        """Remove the files of writes and of locks that began at least this many seconds ago."""
+        for name, state in [*self._files(_PART), *self._files(LOCK_SUFFIX)]:
             if time.time() - state.st_mtime >= seconds:
                 self._removed(name)
 

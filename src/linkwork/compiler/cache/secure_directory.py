@@ -66,6 +66,18 @@ class TrustedDirectory:
         else:
             os.replace(name, to, src_dir_fd=self._number, dst_dir_fd=self._number)
 
+    def open_lock(self, name: str) -> int:
+        """Open a file that only the user can use, and create it if necessary; return the file's number."""
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        return os.open(flags=flags, mode=0o600, **self._at(name))
+
+    def is_same(self, name: str, number: int) -> bool:
+        """Return True if the file of this name is the open file of this number."""
+        try:
+            return os.path.samestat(os.stat(follow_symlinks=False, **self._at(name)), os.fstat(number))
+        except FileNotFoundError:
+            return False
+
     def touch(self, name: str) -> None:
         """Set a file's time of last use to now, if possible."""
         with suppress(OSError):

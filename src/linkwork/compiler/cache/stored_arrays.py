@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.collection_pauses import without_collections
-from linkwork.compiler.cache.disk_cache import Entry, shared
+from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
 from linkwork.compiler.cache.function_content import content_key
 
 __all__ = ["stored_array"]
@@ -26,12 +26,24 @@ def stored_array(name: str, depends_on: Sequence[Any], compute: Callable[[], np.
     key = None if cache is None else content_key("array", name, *depends_on)
     if cache is None or key is None:
         return compute()
+    stored = _loaded(cache, key)
+    if stored is not None:
+        return stored
+    with cache.lock(key) as lock:
+        stored = _loaded(cache, key) if lock.waited else None
+        if stored is not None:
+            return stored
+        result = np.ascontiguousarray(compute(), dtype=float)
+        cache.store(key, Entry({"kernel": name, "shape": [*result.shape]}, result.tobytes()))
+        return result
+
+
+def _loaded(cache: Cache, key: str) -> np.ndarray | None:
     entry = cache.load(key)
-    if entry is not None:
-        shape = entry.facts.get("shape")
-        if isinstance(shape, list) and len(entry.code) == 8 * math.prod(shape):
-            return np.frombuffer(entry.code).reshape(shape)
-        cache.refuse(key)
-    result = np.ascontiguousarray(compute(), dtype=float)
-    cache.store(key, Entry({"kernel": name, "shape": [*result.shape]}, result.tobytes()))
-    return result
+    if entry is None:
+        return None
+    shape = entry.facts.get("shape")
+    if isinstance(shape, list) and len(entry.code) == 8 * math.prod(shape):
+        return np.frombuffer(entry.code).reshape(shape)
+    cache.refuse(key)
+    return None

@@ -26,6 +26,7 @@ from typing import Any
 from linkwork._util.checked_arguments import public, unchecked
 from linkwork._util.collection_pauses import is_any_paused
 from linkwork._util.validation import duration, optional
+from linkwork.compiler.backend import Claim
 from linkwork.compiler.codegen import compile_process
 from linkwork.compiler.codegen.jit import effort_of, emit
 from linkwork.compiler.codegen.target import Target
@@ -38,6 +39,7 @@ _MAX_PROCESSES = 4
 _MAX_READ = 1 << 20  # [bytes]
 _IDLE = 10.0  # [s] after which a child without work ends
 _QUIET = 0.2  # [s] without other traces and compilations, after which modules are written
+_OTHERS = 0.3  # [s] between two looks for the code that another process compiles
 _LONGEST_EXIT = 2.0  # [s] that the exit of this process waits for a thread that links code
 _START = "import runpy, sys; sys.path[:] = sys.argv[2:]; runpy.run_path(sys.argv[1], run_name='__main__')"
 
@@ -48,6 +50,7 @@ class Job:
 
     ``modules`` returns the compressed modules and their length in characters.  Unless ``is_written``, it writes them.
     An ``urgent`` job, of a kernel that has no code yet, is done before others.
+    ``claim`` and ``release`` are those of `Backend.emit_later`.
     """
 
     modules: Callable[[], tuple[Sequence[bytes], int]]
@@ -55,6 +58,9 @@ class Job:
     target: Target
     done: Callable[[list[bytes]], None]
     urgent: bool = False
+    claim: Callable[[], Claim] = lambda: "now"
+    release: Callable[[], None] = lambda: None
+    not_before: float = 0.0  # [s] of the monotonic clock: when another process may have compiled the modules
 
     @cached_property
     def packed(self) -> Sequence[bytes]:
@@ -226,7 +232,12 @@ class _Background:
         child: _Child | None = None
         try:
             while (job := self._next()) is not None:
+                again = False
                 try:
+                    state = job.claim()
+                    again = state == "later"
+                    if state != "now":
+                        continue
                     self._write(job)
                     child = self._child(child) if job.packed else child
                     objects = _compiled_here(job) if child is None else child.compile(job)
@@ -237,7 +248,8 @@ class _Background:
                         self._remove(child)
                         child = None
                 finally:
-                    self._finished(job)
+                    job.release()
+                    self._finished(job, again)
         finally:
             if child is not None:
                 self._remove(child)
@@ -267,20 +279,27 @@ class _Background:
         """Wait for a job and return it; None if there has been none for some time."""
         end = time.monotonic() + _IDLE
         with self.changed:
-            while not self.waiting:
-                rest = end - time.monotonic()
-                if self.stopped or rest <= 0.0:
+            while True:
+                now = time.monotonic()
+                job = next((job for job in self.waiting if job.not_before <= now), None)
+                if job is not None and not self.stopped:
+                    break
+                if self.stopped or (not self.waiting and now >= end):
                     return None
-                self.changed.wait(rest)
+                self.changed.wait(min((job.not_before for job in self.waiting), default=end) - now)
             self.idle -= 1
-            job = self.waiting.popleft()
+            self.waiting.remove(job)
             self.running.append(job)
             return job
 
-    def _finished(self, job: Job) -> None:
+    def _finished(self, job: Job, again: bool) -> None:
+        """Note that a thread has ended its work on a job, which is to be tried ``again`` after a while."""
         with self.changed:
             self.idle += 1
             self.running.remove(job)
+            if again and not self.stopped:
+                job.not_before = time.monotonic() + _OTHERS
+                self.waiting.append(job)
             self.changed.notify_all()
 
     def _leave(self, thread: threading.Thread) -> None:

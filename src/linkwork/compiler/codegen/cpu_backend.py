@@ -12,7 +12,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from linkwork.compiler.backend import Backend, symbol_prefix
+from linkwork.compiler.backend import Backend, Claim, symbol_prefix
 from linkwork.compiler.codegen import background_emit, entry_points
 from linkwork.compiler.codegen.background_emit import Job
 from linkwork.compiler.codegen.background_emit import wait_for_compiler as wait_for_compiler
@@ -96,8 +96,10 @@ class CPUBackend(Backend[MachineCode]):
         is_written: bool,
         done: Callable[[list[bytes]], None],
         urgent: bool = False,
+        claim: Callable[[], Claim] = lambda: "now",
+        release: Callable[[], None] = lambda: None,
     ) -> None:
-        background_emit.submit(Job(modules, is_written, self.processor, done, urgent))
+        background_emit.submit(Job(modules, is_written, self.processor, done, urgent, claim, release))
 
     def is_object(self, code: bytes) -> bool:
         return is_object_file(code)

@@ -295,8 +295,8 @@ class _Remade:
             if self._head["kind"] == _DERIVATIVE:
                 base, method, by, of, options = self._content.objects[:5]
                 return kernel_from(*base)._derivative_named(method, by, of, options)
-            module = importlib.import_module("linkwork.kernels.function_origin")
-            return module.kernel_of(self._content.body)  # type: ignore[no-any-return]
+            module = importlib.import_module("linkwork.kernels.function_kernels")
+            return module.kernel_of_pickle(self._content.body)  # type: ignore[no-any-return]
 
 
 def _version() -> str:

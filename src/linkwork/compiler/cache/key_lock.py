@@ -1,0 +1,131 @@
+"""Locks by name in the cache's directory: one process compiles an entry, and the others wait for it.
+
+The lock is a record lock of the system on a file, which the system releases when the process ends, however it ends.
+Where the file system has no locks (some network file systems), work goes on without.  A wait ends after some minutes in
+any case: then an entry may be compiled twice, which costs time and is never wrong.
+
+Record locks belong to a process, so a table has the locks of its threads; a forked process begins without locks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from linkwork._util.fork_safe_lock import Lock
+from linkwork.compiler.cache.secure_directory import opened
+
+__all__ = ["LOCK_SUFFIX", "LONGEST_WAIT", "KeyLock"]
+
+LOCK_SUFFIX = ".linkwork-lock"
+LONGEST_WAIT = 300.0  # [s] wait for a process that compiles: longer than nearly all kernels take
+_FIRST_POLL, _LAST_POLL = 2e-3, 5e-2  # [s] between two attempts
+_BUSY = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+
+_held: dict[str, tuple[int, int]] = {}  # path -> the file's number, and the thread that acquired the lock
+_table = Lock()
+
+
+class KeyLock:
+    """The lock of a name in a directory; it is used in a ``with`` statement, or by `attempt` and `release`.
+
+    ``waited`` is True after a wait for another thread or process, which may have done the work meanwhile.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.waited = False
+        self._folder, self._name = folder, f"{name}{LOCK_SUFFIX}"
+        self._path = str(folder / self._name)
+        self._process = os.getpid()
+        self._acquired = False
+
+    def __enter__(self) -> Self:
+        end, pause = time.monotonic() + LONGEST_WAIT, _FIRST_POLL
+        while not self.attempt():
+            self.waited = True
+            if time.monotonic() >= end or self._is_ours():
+                break
+            time.sleep(pause)
+            pause = min(2.0 * pause, _LAST_POLL)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.release()
+
+    def attempt(self) -> bool:
+        """Acquire the lock unless another thread or process has it; return True where locks do not work."""
+        with _table:
+            if self._path in _held:
+                return False
+            try:
+                number = self._open()
+            except OSError as error:
+                return error.errno not in _BUSY
+            _held[self._path] = number, threading.get_ident()
+            self._acquired, self._process = True, os.getpid()
+            return True
+
+    def release(self) -> None:
+        """Release the lock, if this object has acquired it."""
+        with _table:
+            if self._acquired and self._process == os.getpid():
+                number, _ = _held.pop(self._path)
+                with contextlib.suppress(OSError), opened(self._folder) as here:
+                    here.remove(self._name)  # before the lock is released: see `_open`
+                os.close(number)
+            self._acquired = False
+
+    def _is_ours(self) -> bool:
+        """Return True if this thread has the lock already, by another object: it must not wait for itself."""
+        with _table:
+            return _held.get(self._path, (0, 0))[1] == threading.get_ident()
+
+    def _open(self) -> int:
+        """Return the number of the locked file.  Raises OSError if another process has the lock.
+
+        The file is removed with the lock, so it may be another one than that which was opened.
+        """
+        while True:
+            with opened(self._folder) as here:
+                number = here.open_lock(self._name)
+                try:
+                    _lock(number)
+                    if here.is_same(self._name, number):
+                        return number
+                except BaseException:
+                    os.close(number)
+                    raise
+            os.close(number)
+
+
+if os.name == "nt":
+    import msvcrt
+
+    def _lock(number: int) -> None:
+        """Lock an open file for this process.  Raises OSError if another has locked it."""
+        msvcrt.locking(number, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+else:
+    import fcntl
+
+    def _lock(number: int) -> None:
+        """Lock an open file for this process.  Raises OSError if another has locked it."""
+        fcntl.lockf(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _forget() -> None:
+    """Forget the locks of the process that forked, which this process does not have."""
+    numbers = [number for number, _ in _held.values()]
+    _held.clear()
+    for number in numbers:
+        with contextlib.suppress(OSError):
+            os.close(number)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,205 @@
+"""Locks of the cache's entries: threads and processes that need the same code compile it once."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import linkwork as lw
+from linkwork.compiler import code_parts
+from linkwork.compiler.cache import key_lock
+from linkwork.compiler.cache.key_lock import LOCK_SUFFIX, KeyLock
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    result = tmp_path / "cache"
+    result.mkdir(mode=0o700)
+    return result
+
+
+def test_one_thread_has_the_lock_and_others_wait(folder: Path) -> None:
+    running, most, waited = 0, 0, []
+
+    def work() -> None:
+        nonlocal running, most
+        with KeyLock(folder, "name") as lock:
+            running += 1
+            most = max(most, running)
+            threading.Event().wait(0.01)
+            running -= 1
+            waited.append(lock.waited)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1 and len(waited) == 6
+    assert not any(folder.iterdir()) and not key_lock._held
+
+
+def test_a_thread_does_not_wait_for_itself(folder: Path) -> None:
+    with KeyLock(folder, "name"), KeyLock(folder, "name") as inner:
+        assert inner.waited
+    assert not key_lock._held
+
+
+def test_a_wait_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_lock, "LONGEST_WAIT", 0.02)
+    other = KeyLock(folder, "name")
+    thread = threading.Thread(target=other.attempt)
+    thread.start()
+    thread.join()
+    with KeyLock(folder, "name") as lock:
+        assert lock.waited and not lock._acquired
+    other.release()
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_without_locks_of_the_file_system_nothing_waits(
+    number: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(file: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(key_lock, "_lock", refuse)
+    before = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
+    with KeyLock(folder, "name") as one, KeyLock(folder, "name") as other:
+        assert not one.waited and not other.waited
+    assert sys.platform != "linux" or len(os.listdir("/proc/self/fd")) == before
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from linkwork.compiler.cache.key_lock import KeyLock
+lock = KeyLock(Path(sys.argv[1]), "name")
+assert lock.attempt()
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+@posix
+def test_a_killed_process_releases_its_lock(folder: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", HOLDER, str(folder)], stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        lock = KeyLock(folder, "name")
+        assert not lock.attempt()
+        holder.kill()
+        holder.wait()
+    with lock:
+        assert lock._acquired
+    assert not any(folder.iterdir())
+
+
+@posix
+def test_a_forked_process_has_no_lock_of_its_parent(folder: Path) -> None:
+    lock = KeyLock(folder, "name")
+    assert lock.attempt()
+    child = os.fork()
+    if child == 0:
+        other = KeyLock(folder, "name")
+        attempt = other.attempt()
+        lock.release()  # not this process's lock
+        os._exit(40 + attempt + 2 * (folder / f"name{LOCK_SUFFIX}").exists())
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
+    assert lock._acquired
+    lock.release()
+
+
+def test_threads_with_equal_kernels_compile_once(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    emitted: list[str] = []
+    original = code_parts._emitted
+
+    def counted(source: Any, backend: Any, texts: Any, stored: bool) -> Any:
+        emitted.extend(texts)
+        return original(source, backend, texts, stored)
+
+    monkeypatch.setattr(code_parts, "_emitted", counted)
+    start = threading.Barrier(4)
+    found = []
+
+    def work() -> None:
+        kernel = lw.Kernel(program, later=True)
+        start.wait()
+        found.append(float(kernel(0.5)))
+
+    program = lw.compile(lambda x: x * 1.125 + 3.25, x=()).program
+    emitted.clear()
+    for file in cache_folder.iterdir():
+        file.unlink()
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [0.5 * 1.125 + 3.25] * 4
+    assert emitted and max(Counter(emitted).values()) == 1
+
+
+COUNTING = """
+import json, sys
+import numpy as np
+import linkwork as lw
+from linkwork.compiler import code_parts, kernel_code
+
+emitted, improved = [], []
+emit, store = code_parts._emitted, kernel_code.store_best
+
+def emitting(source, backend, texts, stored):
+    emitted.extend(f"{source.recipe.name} {part} {backend.target}" for part in texts)
+    return emit(source, backend, texts, stored)
+
+def storing(to, backend, code):
+    improved.append(to.name)
+    store(to, backend, code)
+
+code_parts._emitted, kernel_code.store_best = emitting, storing
+robot = lw.load(sys.argv[1])
+q = np.linspace(0.1, 0.7, robot.nq)
+results = [robot.forward_dynamics(q, q, q), robot.compile("mass_matrix").jacobian("q")(np.stack([q] * 5))]
+assert lw.wait_for_compiler(timeout=300.0)
+print(json.dumps([emitted, improved, [x.tolist() for x in results]]))
+"""
+
+
+def compiled_by(processes: int, robot: str, folder: Path) -> None:
+    """Check that processes that start on an empty cache compile each part once and agree to the bit."""
+    environment = {**os.environ, "LINKWORK_CACHE": str(folder)}
+    environment.pop("LINKWORK_EFFORT", None)
+    command = [sys.executable, "-c", COUNTING, robot]
+    options: Any = {"env": environment, "stdout": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen(command, **options) for _ in range(processes)]
+    outputs = [process.communicate()[0] for process in running]
+    assert all(process.returncode == 0 for process in running)
+    found = [json.loads(output) for output in outputs]
+    assert len({json.dumps(results) for _, _, results in found}) == 1
+    for emitted in (
+        [name for names, _, _ in found for name in names],
+        [name for _, names, _ in found for name in names],
+    ):
+        assert max(Counter(emitted).values(), default=1) == 1
+    assert any(names for names, _, _ in found)
+    assert not [file for file in folder.iterdir() if file.name.endswith(LOCK_SUFFIX)]
+
+
+def test_two_processes_compile_once(tmp_path: Path) -> None:
+    compiled_by(2, "double_pendulum", tmp_path / "cache")
+
+
+@pytest.mark.slow
+def test_eight_processes_compile_once(tmp_path: Path) -> None:
+    compiled_by(8, "arm7", tmp_path / "cache")
