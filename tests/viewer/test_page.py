@@ -15,7 +15,7 @@ from linkwork.errors import ArgumentError
 from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.joints import ALL, Floating
 from linkwork.model.random_tree import random_tree
-from linkwork.viewer.document import SceneDocument
+from linkwork.viewer.document import Prop, SceneDocument, Surface
 from linkwork.viewer.html.javascript import HELPERS, OPERATIONS, UntranslatedError, javascript_function
 from linkwork.viewer.html.page import page_text, write_page
 
@@ -256,6 +256,34 @@ def test_empty_scenes_and_narrow_windows(browser, tmp_path):
     assert tab.page.get_by_role("checkbox", name="grid").is_visible()
 
 
+def test_surfaces_are_unpacked_as_they_were(browser, tmp_path):
+    x, y = np.meshgrid(np.linspace(0.0, 1.0, 30), np.linspace(-2.0, 1.0, 30))
+    points = np.stack([x, y, np.sin(3.0 * x) + np.abs(y)], axis=-1).reshape(-1, 3).astype("f4")
+    i = (np.arange(29)[:, None] * 30 + np.arange(29)).ravel()
+    triangles = np.concatenate([np.stack([i, i + 1, i + 31], 1), np.stack([i, i + 31, i + 30], 1)]).astype("u4")
+    corners = points[triangles].reshape(-1, 3)
+    flat = np.repeat(np.cross(corners[1::3] - corners[::3], corners[2::3] - corners[::3]), 3, axis=0)
+    normals = (flat / np.linalg.norm(flat, axis=1, keepdims=True)).astype("f4")
+    colors = np.random.default_rng(0).integers(0, 256, (len(corners), 4)).astype("u1")
+    surfaces = (
+        Surface(points, triangles),
+        Surface(corners, np.arange(len(corners), dtype="u4").reshape(-1, 3), normals, colors),
+        Surface(points * 1000.0, triangles),
+    )
+    props = tuple(Prop(str(k), k, np.eye(4), (1.0, 1.0, 1.0, 1.0)) for k in range(3))
+    tab = opened(browser, SceneDocument("surfaces", np.zeros(1), surfaces, props=props), tmp_path)
+    for k, surface in enumerate(surfaces):
+        found = tab.evaluate("(k) => window.linkwork.surface(k)", k)
+        vertices, indices = np.reshape(found["vertices"], (-1, 3)), np.reshape(found["triangles"], (-1, 3))
+        extent = np.ptp(surface.vertices, axis=0)
+        error = vertices[indices] - surface.vertices[surface.triangles]
+        assert (np.abs(error) <= (extent / 65535.0 if k < 2 else 0.0) + 1e-7).all()
+        if surface.normals is not None:
+            assert found["colors"] == surface.colors[surface.triangles].ravel().tolist()
+            near = (np.reshape(found["normals"], (-1, 3)) * normals).sum(axis=1)
+            assert near.min() > np.cos(np.radians(36.0))
+
+
 @pytest.mark.slow
 def test_hundred_robots_and_a_hundred_thousand_triangles(browser, tmp_path):
     robot = lw.load("quadruped")
@@ -266,8 +294,6 @@ def test_hundred_robots_and_a_hundred_thousand_triangles(browser, tmp_path):
     ground = np.stack([10 * x, 10 * y, 0.1 * np.sin(9 * x) - 1.0], axis=-1).reshape(-1, 3)
     i = (np.arange(224)[:, None] * 225 + np.arange(224)).ravel()
     triangles = np.concatenate([np.stack([i, i + 1, i + 225], 1), np.stack([i + 1, i + 226, i + 225], 1)])
-    from linkwork.viewer.document import Prop, Surface
-
     hills = Surface(ground.astype("f4"), triangles.astype("u4"))
     document = robot_document(
         robot, wave(robot, 2, 100), offsets=offsets, surfaces=(hills,), props=(Prop("hills", 1, np.eye(4), (0.5,) * 4),)

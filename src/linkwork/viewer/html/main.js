@@ -259,6 +259,10 @@ function publicInterface(app) {
     },
     pick: (x, y) => app.scene.pick(app.camera.eye(), app.camera.ray(x, y))?.item.label ?? null,
     draw: () => app.draw(),
+    surface(index) {
+      const entries = Object.entries(app.scene.surfaces[index]).filter(([, value]) => ArrayBuffer.isView(value));
+      return Object.fromEntries(entries.map(([name, value]) => [name, Array.from(value)]));
+    },
   };
 }
 

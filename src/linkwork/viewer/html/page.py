@@ -14,14 +14,15 @@ from pathlib import Path
 from linkwork._util.file_access import replaced
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.document_checks import check_document
+from linkwork.viewer.html.arrays import Arrays
 from linkwork.viewer.html.javascript import HELPERS
 from linkwork.viewer.html.robot_data import Functions
-from linkwork.viewer.html.scene_data import Arrays, scene_data
+from linkwork.viewer.html.scene_data import scene_data
 
 __all__ = ["page_text", "write_page"]
 
 _SCRIPTS = (
-    *("poses", "kinematics", "camera", "shaders", "renderer", "data", "actors", "scene"),
+    *("poses", "kinematics", "camera", "shaders", "renderer", "data", "surfaces", "actors", "scene"),
     *("elements", "sliders", "time_bar", "plots", "main"),
 )
 

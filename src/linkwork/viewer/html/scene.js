@@ -12,11 +12,7 @@ class Scene {
     this.times = read(data.times);
     this.frame = 0;
     this.hidden = new Set(data.hidden);
-    this.surfaces = data.surfaces.map((surface) => {
-      const arrays = { texture: surface.texture };
-      for (const name of ["vertices", "triangles", "normals", "colors", "uv"]) arrays[name] = read(surface[name]);
-      return arrays;
-    });
+    this.surfaces = data.surfaces.map((surface) => unpackSurface(surface, read));
     this.shaft = this.surfaces.push(roundSurface(1)) - 1;
     this.head = this.surfaces.push(roundSurface(0)) - 1;
     for (const surface of this.surfaces) {

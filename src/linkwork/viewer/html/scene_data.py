@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 import math
-import zlib
 from typing import Any
 
 import numpy as np
 
-from linkwork.viewer.document import Actor, FrameAxes, Plot, SceneDocument, Surface
+from linkwork.viewer.document import Actor, FrameAxes, Plot, SceneDocument
+from linkwork.viewer.html.arrays import Arrays
 from linkwork.viewer.html.javascript import UntranslatedError
 from linkwork.viewer.html.robot_data import Functions, robot_data
+from linkwork.viewer.html.surface_data import surface_data
 
-__all__ = ["Arrays", "scene_data"]
+__all__ = ["scene_data"]
 
 _EXACT = 500_000  # coordinates of recordings that are stored in float64; longer recordings are stored in float32
-_CODES = {"f4": np.float32, "f8": np.float64, "u1": np.uint8, "u4": np.uint32}
-
-
-class Arrays:
-    """Arrays in one block of bytes; equal arrays are stored once."""
-
-    def __init__(self) -> None:
-        self._chunks: list[bytes] = []
-        self._places: dict[tuple[str, bytes], list[Any]] = {}
-        self._size = 0
-
-    def add(self, code: str, array: Any) -> list[Any]:
-        """Return the place [type, offset in bytes, length] of an array in the block."""
-        data = np.ascontiguousarray(array, dtype=_CODES[code])
-        content = data.astype(data.dtype.newbyteorder("<"), copy=False).tobytes()
-        place = self._places.get((code, content))
-        if place is None:
-            place = self._places[code, content] = [code, self._size, data.size]
-            self._chunks.append(content + bytes(-len(content) % 8))
-            self._size += len(self._chunks[-1])
-        return place
-
-    @property
-    def text(self) -> str:
-        """The block, compressed by zlib, in base64."""
-        return base64.b64encode(zlib.compress(b"".join(self._chunks), 6)).decode("ascii")
 
 
 def scene_data(document: SceneDocument, arrays: Arrays, functions: Functions) -> dict[str, Any]:
@@ -51,7 +25,7 @@ def scene_data(document: SceneDocument, arrays: Arrays, functions: Functions) ->
         "title": document.title,
         "frames": len(document.times),
         "times": arrays.add("f8", document.times),
-        "surfaces": [_surface(surface, arrays) for surface in document.surfaces],
+        "surfaces": [surface_data(surface, arrays) for surface in document.surfaces],
         "actors": [_actor(actor, arrays, functions, notes) for actor in document.actors],
         "props": [
             {"name": prop.name, "surface": prop.surface, "color": _color(prop.color), "layer": prop.layer}
@@ -104,22 +78,6 @@ def _moving(arrays: Arrays, name: str, code: str, array: Any, dimensions: int) -
     if values.ndim > dimensions and not moving:
         values = values[0]
     return {name: arrays.add(code, values), "moving": moving}
-
-
-def _surface(surface: Surface, arrays: Arrays) -> dict[str, Any]:
-    texture = None
-    if surface.texture is not None and surface.uv is not None:
-        kind = "png" if surface.texture.startswith(b"\x89PNG") else "jpeg"
-        texture = f"data:image/{kind};base64,{base64.b64encode(surface.texture).decode('ascii')}"
-    optional = {"normals": "f4", "colors": "u1", "uv": "f4"}
-    return {
-        "vertices": arrays.add("f4", surface.vertices),
-        "triangles": arrays.add("u4", surface.triangles),
-        "texture": texture,
-    } | {
-        name: None if getattr(surface, name) is None else arrays.add(code, getattr(surface, name))
-        for name, code in optional.items()
-    }
 
 
 def _actor(actor: Actor, arrays: Arrays, functions: Functions, notes: list[str]) -> dict[str, Any]:
