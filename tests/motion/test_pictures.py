@@ -112,9 +112,14 @@ def test_ways_in_space_with_shapes_and_obstacles(arm):
     (line,) = axes.lines
     t = np.linspace(0.0, 1.0, 20)
     assert np.allclose(np.array(line.get_data_3d()).T, arm.pose(way(t).q, "l3")[:, :3, 3])
-    assert len(axes.collections) == 4 + 3
-    box = axes.collections[0]
-    corners = np.concatenate([np.asarray(side) for side in box._faces])
+    cloud, surfaces = sorted(axes.collections, key=lambda x: hasattr(x, "corners"))
+    assert len(axes.collections) == 2 and len(cloud.get_offsets()) == 50
+    x, y, z = np.moveaxis(surfaces.corners, -1, 0)
+    assert (np.isclose(z, -1.0).all(axis=1)).sum() == 4  # the floor, from both sides
+    assert (np.isclose(np.hypot(x, y - 1.0), 0.1) & np.isclose(abs(z), 0.15)).sum() > 50  # the can
+    link = arm.pose(way(t[-1]).q, "l3")
+    assert np.isclose(surfaces.corners.reshape(-1, 3), (link @ (0.05, 0.1, 0.15, 1.0))[:3]).all(axis=1).any()
+    corners = surfaces.corners[:12].reshape(-1, 3)  # the box
     assert np.allclose(corners.max(axis=0), (1.1, 0.15, 0.05))
     assert np.allclose(corners.min(axis=0), (0.9, -0.15, -0.05))
     assert len(way.plot_path(["l2", "l3"], num_samples=5).lines) == 2

@@ -31,14 +31,18 @@ def lines(axes) -> list[np.ndarray]:
 def test_shapes_frames_scenes_and_several_configurations():
     arm = lw.load("arm7")
     axes = arm.plot()
-    shapes = len(axes.collections)
-    assert shapes >= 7 and not axes.lines
+    (surfaces,) = axes.collections
+    count = len(surfaces.corners)
+    assert count >= 7 * 12 and not axes.lines
     q = arm.random_configuration(seed=0, size=3)
     scene = lw.Scene().with_sphere("ball", 0.1, (1.0, 0.0, 0.0))
     several = arm.plot(q, frames=["hand"], scene=scene)
-    assert len(several.collections) == 3 * shapes + 1 and len(several.lines) == 3 * 3 and len(several.texts) == 3
+    (drawn,) = several.collections
+    assert len(drawn.corners) > 3 * count and len(several.lines) == 3 * 3 and len(several.texts) == 3
+    vertices = np.unique(drawn.corners.reshape(-1, 3).round(9), axis=0)
+    assert np.isclose(np.linalg.norm(vertices - (1.0, 0.0, 0.0), axis=1), 0.1).sum() > 50  # the ball
     assert np.allclose(lines(several)[0][0], arm.pose(q[0], "hand")[:3, 3])
-    assert arm.plot({"elbow": -1.2}, axes=axes) is axes and len(axes.collections) == 2 * shapes
+    assert arm.plot({"elbow": -1.2}, axes=axes) is axes and len(surfaces.corners) == 2 * count
     for name, error, said in (("hnd", lw.errors.UnknownNameError, "did you mean 'hand'"),):
         with pytest.raises(error, match=said):
             arm.plot(frames=name)
@@ -72,3 +76,17 @@ def test_loops_are_closed_in_a_skeleton():
     ends = np.array([line[-1] for line in lines(bare.plot(q))])
     for name in ("coupler_tip", "rocker_tip"):
         assert np.abs(ends - bare.pose(q, name)[:3, 3]).max(axis=1).min() < 1e-12
+
+
+def test_faces_turned_away_are_left_out_and_long_ones_divided():
+    box = lw.Robot.build("box", lw.Link("box", mass=1.0)).with_collisions("box", lw.shapes.Box((1.0, 2.0, 3.0)))
+    axes = box.plot()
+    (surfaces,) = axes.collections
+    assert len(surfaces.corners) == 12
+    low, high = surfaces.corners.min(axis=(0, 1)), surfaces.corners.max(axis=(0, 1))
+    assert np.allclose(high - low, (1.0, 2.0, 3.0)) and np.allclose(high, -low)
+    axes.view_init(elev=0.0, azim=0.0)  # seen from x
+    axes.figure.canvas.draw()
+    fine = np.array([path.vertices[:3] for path in surfaces.get_paths()])
+    assert len(fine) > 100 and surfaces.get_facecolor().shape == (len(fine), 4)
+    assert len(np.unique(surfaces.get_facecolor(), axis=0)) == 5  # not the face at the back

@@ -1,6 +1,7 @@
 """What a robot is made of: links, fixed joints and names of numbers; how it is shown."""
 
 import pickle
+import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -123,7 +124,7 @@ def test_a_link_is_a_value(gripper):
 def test_links_without_masses():
     robot = lw.load("arm7", inertia="ignore")
     assert repr(robot.link("wrist")) == "<PlacedLink 'wrist': moves on 'forearm_distal' by 'wrist_flex'>"
-    assert "kg" not in robot._repr_html_()
+    assert " kg" not in re.sub(r'srcdoc="[^"]*"', "", robot._repr_html_())  # without the page of the picture
     for name in ("mass", "com", "inertia"):
         with pytest.raises(ValueError, match="link 'wrist': the robot was loaded without inertias"):
             getattr(robot.link("wrist"), name)

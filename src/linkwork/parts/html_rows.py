@@ -30,8 +30,6 @@ def robot_html(tree: Tree, joints: Iterable[Any], picture: str = "") -> str:
     drawn = escape("\n".join([*lines[:_MAX_LINES], *more, *own[:_MAX_LINES]]))
     rows = [joint_row(joint) for joint in joints]
     details = tag("pre", drawn, style="line-height: 1.2"), rows_table(rows, "joints") if rows else ""
-    if not picture:
-        return tag("div", head, *details)
     return tag("div", head, picture, tag("details", tag("summary", "links and joints"), *details))
 
 

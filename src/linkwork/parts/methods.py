@@ -123,7 +123,11 @@ class StructureMethods(RobotBase):
         return Stream(sys.stdout).fitting("\n".join([*tree_lines(self._tree), *constraint_lines(self._tree)]))
 
     def _repr_html_(self) -> str:
-        return robot_html(self._tree, self.joints)
+        from linkwork.viewer.notebook import inline_picture
+        from linkwork.viewer.robot_scene import robot_document
+
+        picture = inline_picture(self._tree.name, lambda: robot_document(self), self._tree)
+        return robot_html(self._tree, self.joints, picture)
 
 
 class CompilingMethods(RobotBase):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,16 +16,13 @@ from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.collision_pairs import link_shapes
+from linkwork.parts.shaded_surfaces import draw_points, draw_triangles, shape_triangles
 from linkwork.parts.tree_plot import plot_tree
-from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.spatial.arguments import matrix_of
 
 __all__ = ["PlottingMethods", "draw_paths", "draw_robot", "draw_scene", "frames_to_draw", "plot_paths"]
 
 
-_AROUND, _ACROSS = 16, 9  # directions of a shape's support points
-_MAX_POINTS = 2000  # of a cloud
-_FLOOR = 1.0  # [m] half width of the drawn section of a plane
 _AXIS = 0.1  # [m] length of a frame's axes
 
 
@@ -83,7 +81,9 @@ def draw_paths(axes: Any, robot: Any, paths: Sequence[np.ndarray], frame: str, *
 def draw_scene(axes: Any, scene: geometry.Scene, color: Any = "0.6") -> None:
     """Draw all obstacles."""
     for obstacle in scene.obstacles:
-        _draw(axes, obstacle.shape, matrix_of(obstacle.pose), color, 0.35)
+        X = matrix_of(obstacle.pose)
+        draw_triangles(axes, shape_triangles(obstacle.shape, X)[0], color, 0.5)
+        draw_points(axes, obstacle.shape, X, color)
 
 
 def plot_robot(
@@ -103,7 +103,7 @@ def plot_robot(
     axes = space_axes() if axes is None else axes
     if scene is not None:
         draw_scene(axes, scene)
-    for one in configurations.reshape(-1, robot.nq):
+    for one in configurations.reshape(math.prod(configurations.shape[:-1]), robot.nq):
         draw_robot(axes, robot, one, color, alpha, meshes=meshes)
         for name in names:
             _draw_frame(axes, np.asarray(robot.pose(one, name)), name)
@@ -126,7 +126,7 @@ def draw_robot(
     robot: Any,
     q: np.ndarray,
     color: Any = BLUE,
-    alpha: float = 0.15,
+    alpha: float = 0.25,
     *,
     meshes: Folders | None = None,
 ) -> None:
@@ -136,11 +136,16 @@ def draw_robot(
     """
     X = np.asarray(robot.forward_kinematics(q))
     shapes = link_shapes(robot.tree)
-    drawn = 0
+    pieces, complete = [np.empty((0, 3, 3))], len(shapes) > 0
     for shape in shapes:
-        pose = matrix_of(shape.placement)
-        drawn += _draw(axes, shape.shape, X[shape.body] @ pose if shape.body >= 0 else pose, color, alpha, meshes)
-    if drawn < len(shapes) or not shapes:
+        placement = matrix_of(shape.placement)
+        pose = X[shape.body] @ placement if shape.body >= 0 else placement
+        corners, drawn = shape_triangles(shape.shape, pose, meshes)
+        pieces.append(corners)
+        complete = complete and drawn
+        draw_points(axes, shape.shape, pose, color)
+    draw_triangles(axes, np.concatenate(pieces), color, alpha)
+    if not complete:
         _draw_skeleton(axes, robot, X, color)
 
 
@@ -163,54 +168,6 @@ def _draw_frame(axes: Any, X: np.ndarray, name: str) -> None:
     axes.text(*X[:3, 3], plot_text(name), fontsize="small")
 
 
-def _draw(axes: Any, shape: Shape, X: np.ndarray, color: Any, alpha: float, meshes: Folders | None = None) -> bool:
-    """Draw a shape at a pose and return True, or return False if it cannot be drawn."""
-    if isinstance(shape, Compound):
-        drawn = [_draw(axes, part.shape, X @ matrix_of(part.origin), color, alpha, meshes) for part in shape.parts]
-        return all(drawn)
-    if isinstance(shape, PointCloud):
-        points = np.asarray(shape.points)[:: max(len(shape.points) // _MAX_POINTS, 1)]
-        axes.scatter(*(points @ X[:3, :3].T + X[:3, 3]).T, color=color, s=2)
-        return True
-    if isinstance(shape, Mesh):
-        if meshes is None:
-            return False
-        from linkwork.shapes.mesh_files import load_mesh
-
-        mesh = load_mesh(shape, meshes)
-        points = mesh.vertices @ X[:3, :3].T + X[:3, 3]
-        axes.plot_trisurf(*points.T, triangles=mesh.triangles, color=color, alpha=alpha, linewidth=0.0)
-        return True
-    if isinstance(shape, HalfSpace):
-        x, y = np.meshgrid([-_FLOOR, _FLOOR], [-_FLOOR, _FLOOR])
-        surface = np.stack([x, y, np.zeros_like(x)], axis=-1)
-    else:
-        try:
-            around = shape.support(_directions())
-        except ValueError:  # shapes without support points, such as terrain
-            return False
-        ends = [np.repeat(row.mean(axis=0, keepdims=True), len(row), axis=0) for row in around[[0, -1]]]
-        surface = np.concatenate([ends[:1], around, ends[1:]])  # closes flat ends at their centres
-    axes.plot_surface(*np.moveaxis(surface @ X[:3, :3].T + X[:3, 3], -1, 0), color=color, alpha=alpha, linewidth=0.0)
-    return True
-
-
-def _directions() -> np.ndarray:
-    """Return directions (across, around, 3) in which support points of shapes are evaluated to draw them.
-
-    They avoid the coordinate axes, where support points are not unique.
-    """
-    around = np.linspace(0.0, 2.0 * np.pi, _AROUND + 1) + 0.1
-    across = np.linspace(0.0, np.pi, _ACROSS)
-    ring = np.stack([np.cos(around), np.sin(around)], axis=-1)
-    return np.stack(
-        [
-            np.concatenate([np.sin(a) * ring, np.full((len(ring), 1), np.cos(a))], axis=-1)
-            for a in np.clip(across, 1e-6, np.pi - 1e-6)
-        ]
-    )
-
-
 class PlottingMethods(RobotBase):
     """Methods of `Robot` for plots with matplotlib (the `figures` extra)."""
 
@@ -225,14 +182,15 @@ class PlottingMethods(RobotBase):
         meshes: Folders | None = None,
         axes: Any = None,
         color: Any = BLUE,
-        alpha: float = 0.3,
+        alpha: float = 1.0,
     ) -> Any:
         """Draw the robot in a configuration with matplotlib, and return the 3D axes [m].
 
         ``q`` (nq,), or (..., nq) for several configurations in one plot, is the neutral configuration by default.
         Collision shapes are drawn, and lines between the bodies' frames if there are none or some are mesh files.
         Meshes are drawn if ``meshes`` names their folders (`linkwork.shapes.load_mesh`, the `mesh` extra).  ``frames``
-        are drawn as axes, x red, y green, z blue, with their names; ``scene`` by its obstacles.
+        are drawn as axes, x red, y green, z blue, with their names; ``scene`` by its obstacles.  ``alpha`` below 1
+        makes the ``color`` paler.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm7")

@@ -62,7 +62,7 @@ def strip_of(result: Any, environment: tuple[int, ...], count: int, axes: Any) -
         axes = [figure.add_subplot(1, len(chosen), k + 1, projection="3d") for k in range(len(chosen))]
     robot = result.robot_of(environment)
     for axis, k in zip(axes, chosen, strict=False):
-        draw_robot(axis, robot, result.q[environment][k], alpha=0.5)
+        draw_robot(axis, robot, result.q[environment][k], alpha=1.0)
         axis.set_title(f"{result.t[k]:.3g} s", fontsize="small")
         axis.set_axis_off()
     share_scale(axes)
@@ -87,7 +87,7 @@ def moving_picture(result: Any, environment: tuple[int, ...], speed: float, rate
     def draw(k: int) -> Any:
         for artist in (*axes.collections, *axes.lines):
             artist.remove()
-        draw_robot(axes, robot, q[k], alpha=0.5)
+        draw_robot(axes, robot, q[k], alpha=1.0)
         axes.set(xlim=limits[0], ylim=limits[1], zlim=limits[2])
         axes.set_title(f"{result.t[k]:.2f} s")
         return (*axes.collections, *axes.lines)

@@ -1,0 +1,154 @@
+"""Shaded triangles of shapes on matplotlib's 3D axes; one collection, which matplotlib sorts by depth."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.file_search import Folders
+from linkwork._util.plotting import pyplot
+from linkwork.shapes import Compound, HalfSpace, HeightField, Mesh, PointCloud, Shape
+from linkwork.spatial.arguments import matrix_of
+from linkwork.viewer.surfaces import shape_surface
+
+__all__ = ["draw_points", "draw_triangles", "shape_triangles"]
+
+_MAX_POINTS = 2000  # of a cloud
+_FLOOR = 1.0  # [m] half width of the drawn section of a plane
+_LIGHT = np.array([0.35, -0.5, 0.8]) / np.linalg.norm([0.35, -0.5, 0.8])
+_AMBIENT = 0.3  # brightness of faces turned away from the light
+_GLOSS = 0.12  # share of white in all colours
+_TURNED_AWAY = -0.12  # cosine of normal and view below which a face is not seen, in spite of perspective
+_MAX_EDGE = 0.12  # of a triangle, relative to the whole picture
+_MAX_DIVISIONS, _MAX_TRIANGLES = 6, 30_000
+
+
+def shape_triangles(shape: Shape, X: np.ndarray, meshes: Folders | None = None) -> tuple[np.ndarray, bool]:
+    """Return the triangles (n, 3, 3) of a shape at a pose X (4, 4) [m], and True if all of it can be drawn.
+
+    Mesh files are searched in the folders ``meshes``; clouds of points have no triangles.
+    """
+    if isinstance(shape, Compound):
+        pieces = [shape_triangles(part.shape, X @ matrix_of(part.origin), meshes) for part in shape.parts]
+        corners = np.concatenate([np.empty((0, 3, 3)), *(own for own, _ in pieces)])
+        return corners, all(drawn for _, drawn in pieces)
+    if isinstance(shape, PointCloud):
+        return np.empty((0, 3, 3)), True
+    vertices, triangles = _surface(shape, meshes)
+    if isinstance(shape, (HalfSpace, HeightField, Mesh)):  # open surfaces are seen from both sides
+        triangles = np.concatenate([triangles, triangles[:, ::-1]])
+    return (vertices @ X[:3, :3].T + X[:3, 3])[triangles], len(triangles) > 0
+
+
+def draw_triangles(axes: Any, corners: np.ndarray, color: Any, alpha: float) -> None:
+    """Draw triangles (n, 3, 3) [m] in shades of a colour; with ``alpha`` below 1 the colour is paler.
+
+    All triangles of the axes are one collection, which matplotlib sorts by depth.  They are opaque: edges of
+    transparent triangles would be visible.
+    """
+    if not len(corners):
+        return
+    pyplot()
+    from matplotlib.colors import to_rgb
+
+    brightness = _AMBIENT + (1.0 - _AMBIENT) * 0.5 * (1.0 + _unit_normals(corners) @ _LIGHT)
+    base = 1.0 - (0.3 + 0.7 * alpha) * (1.0 - np.array(to_rgb(color)))
+    shaded = np.clip(brightness[:, None] * (_GLOSS + (1.0 - _GLOSS) * base), 0.0, 1.0)
+    has_data = axes.has_data()
+    surfaces = next((one for one in axes.collections if isinstance(one, _surfaces_class())), None)
+    if surfaces is None:
+        surfaces = _surfaces_class()()
+        axes.add_collection3d(surfaces, autolim=False)
+        axes.computed_zorder = False  # lines and names are drawn above the surfaces
+    surfaces.extend(corners, shaded)
+    axes.auto_scale_xyz(*corners.reshape(-1, 3).T, had_data=has_data)
+
+
+@cache
+def _surfaces_class() -> Any:
+    """Return the class of the collection of all triangles of 3D axes."""
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    class Surfaces(Poly3DCollection):  # type: ignore[misc]
+        """Triangles with their colours; `extend` adds some."""
+
+        def __init__(self) -> None:
+            super().__init__([], edgecolors="none", linewidths=0.0, antialiaseds=False, zorder=0.5)
+            self.corners, self.colors = np.empty((0, 3, 3)), np.empty((0, 3))
+            self._fine = self.corners, self.colors, np.empty((0, 3))
+
+        def extend(self, corners: np.ndarray, colors: np.ndarray) -> None:
+            self.corners = np.concatenate([self.corners, corners])
+            self.colors = np.concatenate([self.colors, colors])
+            fine, index = _divided(self.corners)
+            self._fine = fine, self.colors[index], _unit_normals(fine)
+
+        def do_3d_projection(self) -> Any:
+            """Leave out the faces that are turned away from the viewer, then project the others."""
+            corners, colors, normals = self._fine
+            azimuth, elevation = np.deg2rad([self.axes.azim, self.axes.elev])
+            level = np.cos(elevation)
+            viewer = np.array([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)])
+            seen = normals @ viewer > _TURNED_AWAY
+            self.set_verts(corners[seen])
+            self.set_facecolor(colors[seen])
+            return super().do_3d_projection()
+
+    return Surfaces
+
+
+def _unit_normals(corners: np.ndarray) -> np.ndarray:
+    """Return the outward unit normals (n, 3) of triangles; 0 for those without area."""
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    result: np.ndarray = normals / np.where(lengths > 0.0, lengths, 1.0)
+    return result
+
+
+def _divided(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return triangles without long edges, and for each the index of the triangle that it is a part of.
+
+    The depth of a large triangle is not that of its middle, by which matplotlib sorts.
+    """
+    index = np.arange(len(corners))
+    longest = _MAX_EDGE * float((corners.max(axis=(0, 1)) - corners.min(axis=(0, 1))).max())
+    for _ in range(_MAX_DIVISIONS):
+        edges = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
+        long = edges.max(axis=1) > longest
+        if not long.any() or len(corners) + 3 * long.sum() > _MAX_TRIANGLES:
+            break
+        a, b, c = np.moveaxis(corners[long], 1, 0)
+        ab, bc, ca = 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a)
+        parts = [np.stack(part, axis=1) for part in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))]
+        corners = np.concatenate([corners[~long], *parts])
+        index = np.concatenate([index[~long], np.tile(index[long], 4)])
+    return corners, index
+
+
+def draw_points(axes: Any, shape: Shape, X: np.ndarray, color: Any) -> None:
+    """Draw some points of a cloud, or of the clouds of a compound, at a pose X (4, 4) [m]."""
+    if isinstance(shape, Compound):
+        for part in shape.parts:
+            draw_points(axes, part.shape, X @ matrix_of(part.origin), color)
+    elif isinstance(shape, PointCloud):
+        points = np.asarray(shape.points)[:: max(len(shape.points) // _MAX_POINTS, 1)]
+        axes.scatter(*(points @ X[:3, :3].T + X[:3, 3]).T, color=color, s=2)
+
+
+def _surface(shape: Shape, meshes: Folders | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the vertices (n, 3) and triangles (m, 3) of a shape; none if it cannot be drawn."""
+    nothing = np.empty((0, 3)), np.empty((0, 3), dtype=np.intp)
+    if isinstance(shape, Mesh):
+        if meshes is None:
+            return nothing
+        from linkwork.shapes.mesh_files import load_mesh
+
+        mesh = load_mesh(shape, meshes)
+        return np.asarray(mesh.vertices), np.asarray(mesh.triangles)
+    if isinstance(shape, HalfSpace):
+        corners = _FLOOR * np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
+        return corners, np.array([[0, 1, 2], [0, 2, 3]])
+    surface = shape_surface(shape)
+    return nothing if surface is None else (np.asarray(surface.vertices, dtype=float), surface.triangles)

@@ -1,0 +1,93 @@
+"""Pictures in notebooks: an iframe with the page of a robot, notes instead of it, and names with markup."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+import linkwork as lw
+from helpers.browser import color_fraction, is_blank
+from linkwork.viewer.notebook import inline_picture
+from linkwork.viewer.robot_scene import robot_document
+
+NOTEBOOK = '<!doctype html><meta charset="utf-8"><title>notebook</title><body style="background:#fff">{}</body>'
+
+
+def _frame(tab):
+    """Return the frame of a page's only iframe when its picture is ready."""
+    frame = tab.page.locator("iframe").element_handle().content_frame()
+    frame.wait_for_function("window.linkwork && window.linkwork.ready")
+    assert frame.evaluate("window.linkwork.ready") is True
+    return frame
+
+
+def test_a_robot_shows_itself_in_a_notebook(browser):
+    robot = lw.load("arm7")
+    tab = browser.open(NOTEBOOK.format(robot._repr_html_()))
+    frame = _frame(tab)
+    frame.get_by_role("slider", name="elbow", exact=True).fill("-1.5")
+    q = np.zeros(7)
+    q[robot.q_index(["elbow"])] = -1.5
+    np.testing.assert_allclose(frame.evaluate("window.linkwork.pose('hand')"), robot.pose(q, "hand"), atol=1e-9)
+    picture = tab.screenshot("iframe")
+    assert not is_blank(picture) and color_fraction(picture, (44, 97, 168), 40) > 0.005  # blue links
+    assert tab.page.get_by_text("7 moving joints").is_visible()
+    table = tab.page.locator("table")
+    assert not table.is_visible()  # until the list is opened
+    tab.page.get_by_text("links and joints").click()
+    assert table.is_visible() and table.locator("tr").count() == 8
+    # the page has an origin of its own, and reaches nothing of the notebook
+    assert frame.evaluate("(() => { try { return Boolean(parent.document); } catch { return false; } })()") is False
+
+
+def test_names_with_markup_run_no_script(browser):
+    names = ("</script><script>window.top.hacked = 1</script>", '"><img src="x" onerror="window.hacked = 1">', "&amp;")
+    links = [lw.Link("base"), *(lw.Link(f"{name} link", mass=1.0) for name in names)]
+    joints = [
+        lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name=name, parent=before.name, child=link.name)
+        for name, before, link in zip(names, links, links[1:], strict=False)
+    ]
+    robot = lw.Robot.build('<b onclick="x">robot</b>', *links, *joints)
+    tab = browser.open(NOTEBOOK.format(robot._repr_html_() + robot.links._repr_html_()))
+    frame = _frame(tab)
+    for name in names:
+        assert frame.get_by_role("slider", name=name, exact=True).count() == 1
+        assert tab.page.locator("td", has_text=f"{name} link").count() >= 1
+    assert tab.page.locator("img, script").count() == 0 and frame.locator("img").count() == 0
+    assert tab.evaluate("window.hacked") is None and frame.evaluate("window.hacked") is None
+
+
+def test_notes_stand_for_pictures_that_are_slow_or_fail(tmp_path, monkeypatch):
+    robot = lw.load("double_pendulum")
+    assert inline_picture("x", lambda: robot_document(robot), robot.tree).startswith("<iframe srcdoc=")
+
+    def broken():
+        raise ValueError("<no> document")
+
+    for error in (broken, lambda: None):
+        note = inline_picture("x", error)
+        assert note.startswith("<div><i>no picture: ") and "<no>" not in note
+    monkeypatch.setattr("linkwork.viewer.notebook._MAX_PAGE", 1000)
+    assert "show(html=...) writes it to a file" in inline_picture("x", lambda: robot_document(robot))
+    chain = "".join(
+        f'<link name="l{k}"/><joint name="j{k}" type="continuous"><parent link="{f"l{k - 1}" if k else "root"}"/>'
+        f'<child link="l{k}"/></joint>'
+        for k in range(301)
+    )
+    long = lw.Robot.from_urdf_string(f'<robot name="long"><link name="root"/>{chain}</robot>')
+    assert "no picture: the robot has 301 moving links" in long._repr_html_()
+    with open(tmp_path / "large.stl", "wb") as file:
+        file.truncate(26_000_000)
+    geometry = '<geometry><mesh filename="large.stl"/></geometry>'
+    path = tmp_path / "robot.urdf"
+    path.write_text(f'<robot name="r"><link name="l"><visual>{geometry}</visual></link></robot>', encoding="utf-8")
+    assert "no picture: its mesh files have 26 MB" in lw.load(path)._repr_html_()
+
+
+def test_missing_meshes_are_placeholders_without_a_warning(tmp_path):
+    geometry = '<geometry><mesh filename="missing.stl"/></geometry>'
+    path = tmp_path / "robot.urdf"
+    path.write_text(f'<robot name="r"><link name="l"><visual>{geometry}</visual></link></robot>', encoding="utf-8")
+    html = lw.load(path)._repr_html_()
+    assert re.search(r"<iframe srcdoc=", html) and "missing.stl" in html
