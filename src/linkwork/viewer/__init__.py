@@ -6,9 +6,20 @@ from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.viewer.document import SceneDocument
+    from linkwork.viewer.gltf import write_glb
+    from linkwork.viewer.html.page import write_page
     from linkwork.viewer.layout import scene_document, side_by_side
+    from linkwork.viewer.pictures import write_mp4, write_png
 
-__all__ = ["SceneDocument", "scene_document", "side_by_side"]
+__all__ = [
+    "SceneDocument",
+    "scene_document",
+    "side_by_side",
+    "write_glb",
+    "write_mp4",
+    "write_page",
+    "write_png",
+]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = public_names(
@@ -16,6 +27,9 @@ if not TYPE_CHECKING:
         __all__,
         {
             "linkwork.viewer.document": "SceneDocument",
+            "linkwork.viewer.gltf": "write_glb",
+            "linkwork.viewer.html.page": "write_page",
             "linkwork.viewer.layout": "scene_document side_by_side",
+            "linkwork.viewer.pictures": "write_mp4 write_png",
         },
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.checked_arguments import public
 from linkwork._util.file_access import replaced
 from linkwork.viewer.arrow_surfaces import arrow_poses, cone, cylinder
 from linkwork.viewer.document import Actor, FrameAxes, SceneDocument, Surface
@@ -26,6 +27,7 @@ _Y_UP = [-(0.5**0.5), 0.0, 0.0, 0.5**0.5]  # (x, y, z, w): turns the z axis to g
 _SHAFT, _HEAD = -1, -2  # surfaces of arrows
 
 
+@public
 def write_glb(document: SceneDocument, path: str | os.PathLike[str]) -> Path:
     """Write the document as one binary glTF file with animation, and return its path.
 
@@ -63,7 +65,7 @@ class _Writer:
         # Times of a track begin at zero and differ as float32: of equal ones the last is written.
         times = np.asarray(document.times, dtype=float)
         self.times = (times - times[0]).astype("f4")
-        self.kept = np.append(np.diff(self.times) > 0.0, True)
+        self.distinct = np.append(np.diff(self.times) > 0.0, True)
 
     def content(self) -> bytes:
         root = self.node(self.document.title, rotation=_Y_UP)
@@ -138,11 +140,11 @@ class _Writer:
             if not np.array_equal(values[0], np.broadcast_to(usual, values[0].shape)):
                 self.gltf["nodes"][node][path] = [float(np.float32(x)) for x in values[0]]
             if len(values) > 1 and (values != values[:1]).any():
-                self.track(node, path, self.accessor(values[self.kept], kind))
+                self.track(node, path, self.accessor(values[self.distinct], kind))
 
     def track(self, node: int, path: str, output: int) -> None:
         if self.clock is None:
-            times = self.times[self.kept]
+            times = self.times[self.distinct]
             self.clock = self.accessor(times, "SCALAR", min=[float(times[0])], max=[float(times[-1])])
         self.samplers.append({"input": self.clock, "output": output, "interpolation": "LINEAR"})
         self.channels.append({"sampler": len(self.samplers) - 1, "target": {"node": node, "path": path}})

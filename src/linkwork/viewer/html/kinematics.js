@@ -38,23 +38,23 @@ class Closure {
   }
 
   // Newton's method with Jacobians by differences. Returns the configuration, or null if the loops do not close.
-  close(start, held) {
+  close(start, fixed) {
     let q = start, size = Infinity;
     for (let round = 0; round < 40; round++) {
       const error = this.error(q);
       size = Math.max(...error.map(Math.abs));
       if (size < CLOSED || !Number.isFinite(size)) break;
-      const step = this.step(q, error, held), longest = Math.max(...step.map(Math.abs));
+      const step = this.step(q, error, fixed), longest = Math.max(...step.map(Math.abs));
       q = this.moved(q, step.map((x) => x * Math.min(1, 0.3 / longest)));
     }
     return size < NEARLY ? q : null;
   }
 
-  step(q, error, held) {
+  step(q, error, fixed) {
     const count = this.weights.length, size = error.length, columns = [];
     for (let k = 0; k < count; k++) {
       const v = new Float64Array(count), h = 1e-6;
-      if (held.has(k)) {
+      if (fixed.has(k)) {
         columns.push(new Float64Array(size));
         continue;
       }
@@ -117,12 +117,12 @@ class Posture {
       return;
     }
     const joint = robot.joints[index];
-    const held = new Set(Array.from({ length: joint.nv }, (_, k) => joint.v + k));
+    const fixed = new Set(Array.from({ length: joint.nv }, (_, k) => joint.v + k));
     const count = clamp(Math.ceil(Math.abs(value - start) / SLIDER_STEP), 1, 200);
     for (let k = 1; k <= count; k++) {
       const saved = { q: Float64Array.from(this.q), tangent: this.tangents[index][coordinate] };
       this.put(index, coordinate, start + ((value - start) * k) / count);
-      const closed = closure.close(this.q, held);
+      const closed = closure.close(this.q, fixed);
       if (!closed) {
         this.q = saved.q;
         this.tangents[index][coordinate] = saved.tangent;
@@ -147,9 +147,9 @@ class Posture {
   }
 
   // Update the sliders of joints that closing the loops has moved.
-  follow(held) {
+  follow(fixed) {
     this.kinematics.robot.joints.forEach((joint, index) => {
-      if (joint.difference === null || index === held) return;
+      if (joint.difference === null || index === fixed) return;
       const part = (q) => q.subarray(joint.q, joint.q + joint.nq);
       this.tangents[index].set(FUNCTIONS[joint.difference]([...part(this.origin), ...part(this.q)]));
     });

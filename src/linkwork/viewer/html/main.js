@@ -167,11 +167,11 @@ class App {
       waiting = null;
       const box = this.canvas.getBoundingClientRect();
       const x = (2 * (event.clientX - box.left)) / box.width - 1, y = 1 - (2 * (event.clientY - box.top)) / box.height;
-      const found = event.buttons ? null : this.scene.pick(this.camera.eye(), this.camera.ray(x, y));
-      const index = found ? found.index : -1;
-      hint.hidden = !found;
-      if (found) {
-        hint.textContent = found.item.label;
+      const hit = event.buttons ? null : this.scene.pick(this.camera.eye(), this.camera.ray(x, y));
+      const index = hit ? hit.index : -1;
+      hint.hidden = !hit;
+      if (hit) {
+        hint.textContent = hit.item.label;
         hint.style.transform = `translate(${event.clientX - box.left + 14}px, ${event.clientY - box.top + 14}px)`;
       }
       if (index !== this.hovered) {
@@ -191,19 +191,19 @@ class App {
     this.canvas.addEventListener("dblclick", (event) => {
       const box = this.canvas.getBoundingClientRect();
       const x = (2 * (event.clientX - box.left)) / box.width - 1, y = 1 - (2 * (event.clientY - box.top)) / box.height;
-      const eye = this.camera.eye(), ray = this.camera.ray(x, y), found = this.scene.pick(eye, ray);
-      if (!found) return;
-      this.camera.target = add(eye, scaled(ray, found.distance));
-      this.camera.distance = found.distance;
+      const eye = this.camera.eye(), ray = this.camera.ray(x, y), hit = this.scene.pick(eye, ray);
+      if (!hit) return;
+      this.camera.target = add(eye, scaled(ray, hit.distance));
+      this.camera.distance = hit.distance;
       this.request();
     });
   }
 }
 
 function robotOf(app, actor) {
-  const found = app.scene.actors[actor];
-  if (!found) throw new Error(`expected an actor below ${app.scene.actors.length}, got ${actor}`);
-  return found;
+  const hit = app.scene.actors[actor];
+  if (!hit) throw new Error(`expected an actor below ${app.scene.actors.length}, got ${actor}`);
+  return hit;
 }
 
 // What scripts and tests use: poses as 4×4 arrays in the world, configurations, time and camera.

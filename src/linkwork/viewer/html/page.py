@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from linkwork._util.checked_arguments import public
 from linkwork._util.file_access import replaced
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.document_checks import check_document
@@ -58,6 +59,7 @@ _PAGE = """<!DOCTYPE html>
 """
 
 
+@public
 def write_page(document: SceneDocument, path: str | os.PathLike[str]) -> Path:
     """Write the document as one HTML file and return its path.
 

@@ -83,9 +83,9 @@ class Scene {
   addArrow(vector, color, layer, label, radius, kind) {
     const item = { color, layer, label, unit: "", kind };
     const shape = (t, out, head) => {
-      const found = vector(t), length = found ? norm(found[1]) : 0;
+      const hit = vector(t), length = hit ? norm(hit[1]) : 0;
       if (length < 1e-9) return out.set(HIDDEN_POSE);
-      const [start, along_] = found, tip = Math.min(0.35 * length, radius() * 6);
+      const [start, along_] = hit, tip = Math.min(0.35 * length, radius() * 6);
       const width = Math.min(radius(), length * 0.12);
       const neck = add(start, scaled(along_, 1 - tip / length));
       return out.set(head ? along(along_, neck, width * 2.4, tip) : along(along_, start, width, length - tip));
