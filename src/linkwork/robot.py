@@ -18,6 +18,7 @@ from linkwork.dynamics.momentum_methods import MomentumMethods, RegressorMethods
 from linkwork.formats import Format
 from linkwork.formats.registry import format_named
 from linkwork.formats.xacro_files import XacroArguments
+from linkwork.fronts.methods import LabelledMethods
 from linkwork.ik.methods import ClosedFormMethods, InverseKinematicsMethods
 from linkwork.kernels.compiled_method import is_computed, named_after
 from linkwork.kinematics.methods import ConfigurationMethods, JacobianMethods, KinematicsMethods
@@ -86,6 +87,7 @@ class Robot(
     CollisionHullMethods,
     StructureMethods,
     LimitMethods,
+    LabelledMethods,
     WritingMethods,
 ):
     """An articulated system, with its functions as compiled code.

@@ -20,6 +20,7 @@ from linkwork._util.npz_archive import (
 from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork.errors import Status
+from linkwork.fronts.state_tables import StateTable, record_variable, state_variables
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
@@ -216,6 +217,41 @@ class Simulation(Result):
         Raises ValueError for another kind of file, and for a robot with other joints.
         """
         return load_simulation(cls, path, robot)  # type: ignore[no-any-return]
+
+    def to_xarray(self) -> Any:
+        """Return q, v, the records and the parameters as an `xarray.Dataset` with names of joints and units.
+
+        Its dimensions are "environment" ("environment_1", ... for a batch of several dimensions), "time" [s], and those
+        of the quantities, such as "coordinate" and "dof".  It needs ``pip install "linkwork[xarray]"``.
+        """
+        return self._table("to_xarray").to_xarray()
+
+    def to_pandas(self) -> Any:
+        """Return q, v and the records as a `pandas.DataFrame`, with a row for each environment and time ``t`` [s].
+
+        A column is named by quantity and element, such as ``q:elbow``; ``attrs["units"]`` has the units by column.  It
+        needs ``pip install "linkwork[xarray]"``.
+        """
+        return self._table("to_pandas").to_pandas()
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write q, v and the records to a text file, with the columns of `to_pandas` and all digits of each value."""
+        self._table("to_csv").to_csv(path)
+
+    def _table(self, caller: str) -> StateTable:
+        """Return all arrays with their names.  Raises TypeError for symbols."""
+        if np.asarray(self.q).dtype == object:
+            raise TypeError(f"{caller}: expected a simulation of numbers, got one of symbols")
+        robot, batch = self._robot, self.q.shape[:-2]
+        variables = state_variables(robot, (robot.nq, robot.nv), q=self.q, v=self.v)
+        variables += [
+            record_variable(robot, name, np.asarray(x), len(batch), self.contact_names)
+            for name, x in self.records.items()
+        ]
+        each = {name: np.asarray(x) for name, x in self.parameters.items()}
+        own = {"stopped_at": np.asarray(self.stopped_at)}
+        own |= {name: x for name, x in each.items() if x.shape[: len(batch)] == batch}
+        return StateTable(self.t, variables, batch, {"robot": robot.name}, own)
 
     def plot(self, *environment: int, axes: Any = None) -> Any:
         """Plot q, v, energies and contact forces over time with matplotlib (``pip install "linkwork[figures]"``).

@@ -28,7 +28,7 @@ from linkwork.motion.trajectory.trajectory_construction import (
     refuse_jumps,
 )
 from linkwork.motion.trajectory.trajectory_extremes import Extremes, extremes_of, margins_of
-from linkwork.motion.trajectory.trajectory_files import load_trajectory, save_trajectory
+from linkwork.motion.trajectory.trajectory_files import load_trajectory, save_trajectory, trajectory_table
 from linkwork.motion.trajectory.trajectory_segment import Section
 
 __all__ = ["Trajectory", "TrajectoryState"]
@@ -339,6 +339,28 @@ class Trajectory:
         and if the robot has other joints.
         """
         return cast(Trajectory, load_trajectory(cls, path, robot))
+
+    def to_xarray(self, times: ArrayLike | None = None) -> Any:
+        """Return q, v and a at times (n,) [s] as an `xarray.Dataset` with names of joints and units.
+
+        The default times are the `knots`.  It needs ``pip install "linkwork[xarray]"``.
+        """
+        return trajectory_table("to_xarray", self, times).to_xarray()
+
+    def to_pandas(self, times: ArrayLike | None = None) -> Any:
+        """Return q, v and a at times (n,) [s], the `knots` by default, as a `pandas.DataFrame` with the index ``t``.
+
+        A column is named by quantity and element, such as ``q:elbow``; ``attrs["units"]`` has the units by column.  It
+        needs ``pip install "linkwork[xarray]"``.
+        """
+        return trajectory_table("to_pandas", self, times).to_pandas()
+
+    def to_csv(self, path: str | os.PathLike[str], times: ArrayLike | None = None) -> None:
+        """Write q, v and a at times (n,) [s], the `knots` by default, to a text file with all digits of each value.
+
+        `load` reads it if its name ends with ``.csv``.
+        """
+        trajectory_table("to_csv", self, times).to_csv(path)
 
     def plot(self, axes: Any = None, *, num_samples: int = 500, limits: Any = True, columns: int = 1) -> Any:
         """Plot q, v, a and the jerk over time with matplotlib, and return the axes.

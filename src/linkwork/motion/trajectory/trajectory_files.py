@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.file_access import NotRegularError, opened_regular, replaced
+from linkwork._util.file_access import NotRegularError, opened_regular
 from linkwork._util.npz_archive import ArchiveReader, OtherFileError, open_archive, write_archive
+from linkwork._util.validation import shown
+from linkwork.fronts.state_tables import StateTable, state_variables
 from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE, has_manifold, manifold_distances
 from linkwork.motion.algorithms.curves import KINDS, CurveKind, CurveSpace, TimeScaling
+from linkwork.motion.arguments import times_within
 from linkwork.motion.trajectory.trajectory_construction import through_states
 from linkwork.motion.trajectory.trajectory_segment import Section
 
@@ -145,21 +148,30 @@ def _check_configurations(k: int, name: str, q: np.ndarray, space: CurveSpace) -
                 raise ValueError(f"section {k}: array {name!r}: joint {coordinates.name!r}: expected configurations")
 
 
-def _names(trajectory: Any) -> list[str]:
-    robot = trajectory.robot
-    q = robot.q_names if robot is not None else [str(k) for k in range(trajectory.nq)]
-    v = robot.v_names if robot is not None else [str(k) for k in range(trajectory.nv)]
-    return ["t", *(f"q:{x}" for x in q), *(f"v:{x}" for x in v), *(f"a:{x}" for x in v)]
-
-
 def _save_text(trajectory: Any, where: Path, samples: int | None) -> None:
-    times = trajectory.knots if samples is None else trajectory.sampled(num_samples=samples)[0]
-    state = trajectory(times)
-    with replaced(where, text=True) as file:
-        out = csv.writer(file)
-        out.writerow(_names(trajectory))
-        for values in np.column_stack([times, *state]):
-            out.writerow([repr(float(x)) for x in values])
+    times = None if samples is None else trajectory.sampled(num_samples=samples)[0]
+    trajectory_table("save", trajectory, times).to_csv(where)
+
+
+def trajectory_table(caller: str, trajectory: Any, times: Any) -> StateTable:
+    """Return q, v and a at times (n,) [s], the knots if None.
+
+    Raises TypeError for a trajectory of symbols, ValueError for other times.
+    """
+    if any(section.is_symbolic for section in trajectory.sections):
+        raise TypeError(f"{caller}: the trajectory contains symbols; expected numeric values")
+    first, last = trajectory.start_time, trajectory.end_time
+    try:
+        at = trajectory.knots if times is None else times_within(caller, times, first, last)
+    except ValueError:
+        at = np.empty(())
+    if at.ndim != 1:
+        raise ValueError(
+            f"{caller}: times: expected an array (n,) of times from {first:g} to {last:g} s, got {shown(times)}"
+        )
+    robot, state = trajectory.robot, trajectory(at)
+    variables = state_variables(robot, (trajectory.nq, trajectory.nv), q=state.q, v=state.v, a=state.a)
+    return StateTable(at, variables, (), {} if robot is None else {"robot": robot.name}, {})
 
 
 def _rows(where: Path) -> list[list[str]]:

@@ -1,0 +1,154 @@
+"""Motions over time as datasets of xarray, as tables of pandas and as CSV files, with the names of joints.
+
+A column of a table is named ``q:elbow``: the quantity and the label of the element.  Floats in CSV files are exact.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.file_access import replaced
+from linkwork.fronts.dimensions import AXES, dimensions_of, labels_of, missing_extra, units_for
+from linkwork.fronts.labelled_functions import xarray_module
+from linkwork.kernels.owners import shape_of
+from linkwork.model.coordinate_names import units_of
+
+__all__ = ["StateTable", "TimeVariable", "record_variable", "state_variables"]
+
+
+@dataclass(frozen=True)
+class TimeVariable:
+    """A quantity over time, for each environment of a batch: values (*batch, times, *own)."""
+
+    name: str
+    values: np.ndarray
+    dims: tuple[str, ...] = ()  # names of its own dimensions
+    labels: tuple[Sequence[str] | None, ...] = ()  # of these dimensions; None for indices
+    units: tuple[str, ...] = ()  # of all elements, or of each element of its only dimension
+
+    @property
+    def unit_text(self) -> str:
+        """The distinct units, separated by commas."""
+        return ", ".join(dict.fromkeys(self.units))
+
+    def columns(self, batch_dims: int) -> list[tuple[str, str, np.ndarray]]:
+        """Return the name, the unit and the values (*batch, times) of each element."""
+        own = self.values.shape[batch_dims + 1 :]
+        labels = [names or range(n) for names, n in zip(self.labels, own, strict=True)]
+        result = []
+        for k, (index, names) in enumerate(zip(np.ndindex(own), product(*labels), strict=True)):
+            unit = self.units[k] if len(self.units) > 1 and len(own) == 1 else self.unit_text
+            name = f"{self.name}:{','.join(map(str, names))}" if names else self.name
+            result.append((name, unit, self.values[(..., *index)]))
+        return result
+
+
+def state_variables(robot: Any, sizes: tuple[int, int], **arrays: np.ndarray) -> list[TimeVariable]:
+    """Return q, and v, a, ..., of a robot, or of ``sizes`` (nq, nv) plain coordinates if it is None."""
+    result = []
+    for name, values in arrays.items():
+        is_q = name == "q"
+        count = sizes[0 if is_q else 1]
+        labels = [str(k) for k in range(count)] if robot is None else robot.q_names if is_q else robot.v_names
+        units = () if robot is None else units_of(robot.tree, name)  # type: ignore[arg-type]
+        result.append(TimeVariable(name, values, ("coordinate" if is_q else "dof",), (tuple(labels),), units))
+    return result
+
+
+def record_variable(
+    robot: Any, name: str, values: np.ndarray, batch_dims: int, contacts: Sequence[str] = ()
+) -> TimeVariable:
+    """Return a recorded quantity: with labels if its name and shape are those of a function of the robot."""
+    own = values.shape[batch_dims + 1 :]
+    rows = robot._subject.rows
+    if name == "tau" and own == (robot.nv,):
+        return TimeVariable(name, values, ("dof",), (robot.v_names,))
+    if name.startswith("contact_") and own and own[0] == len(contacts):
+        rest: list[tuple[str, Sequence[str] | None]] = [(f"{name}_{k}", None) for k in range(1, len(own))]
+        rest = [("axis", AXES)] if own[1:] == (3,) else rest
+        return TimeVariable(name, values, ("contact", *(d for d, _ in rest)), (tuple(contacts), *(x for _, x in rest)))
+    for row in sorted(rows.values(), key=lambda row: -len(row.name)):
+        is_named = name == row.name or name.startswith(f"{row.name}_")
+        if is_named and len(row.outputs) == 1 and _is_shape(robot, row.outputs[0].shape, own):
+            dims = dimensions_of(row.outputs[0].shape)
+            labels = tuple(labels_of(robot.tree, dim) for dim in dims)
+            return TimeVariable(name, values, dims, labels, (units_for(robot.tree, row.outputs[0]),))
+    return TimeVariable(name, values, tuple(f"{name}_{k}" for k in range(len(own))), (None,) * len(own))
+
+
+def _is_shape(robot: Any, shape: Any, own: tuple[int, ...]) -> bool:
+    try:
+        return shape_of(robot._subject, shape) == own
+    except KeyError:  # a size that an option determines
+        return False
+
+
+@dataclass(frozen=True)
+class StateTable:
+    """Quantities over common times [s], for each environment of a batch."""
+
+    times: np.ndarray
+    variables: Sequence[TimeVariable]
+    batch: tuple[int, ...]
+    attributes: Mapping[str, Any]
+    of_environments: Mapping[str, np.ndarray]  # values (*batch, ...) of each environment, by name
+
+    @property
+    def batch_dims(self) -> tuple[str, ...]:
+        """Names of the dimensions of the batch."""
+        several = len(self.batch) > 1
+        return tuple(f"environment_{k + 1}" if several else "environment" for k in range(len(self.batch)))
+
+    def to_xarray(self) -> Any:
+        """Return an `xarray.Dataset`."""
+        xr = xarray_module()
+        lead = (*self.batch_dims, "time")
+        coordinates: dict[str, Any] = {"time": ("time", self.times, {"units": "s"})}
+        for name, values in self.of_environments.items():
+            own = tuple(f"{name}_{k + 1}" for k in range(values.ndim - len(self.batch)))
+            coordinates[name] = ((*self.batch_dims, *own), values)
+        data = {}
+        for one in self.variables:
+            attributes = {"units": one.unit_text} if one.units else {}
+            data[one.name] = ((*lead, *one.dims), one.values, attributes)
+            for dim, labels in zip(one.dims, one.labels, strict=True):
+                if labels is not None:
+                    coordinates.setdefault(dim, (dim, list(labels)))
+        return xr.Dataset(data, coordinates, dict(self.attributes))
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with a row for each environment and time; its ``attrs`` have units by column."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise missing_extra(error, "tables need pandas", "xarray") from error
+        columns = self._columns()
+        rows = {name: np.ascontiguousarray(values).reshape(-1) for name, _, values in columns}
+        index: Any = pd.Index(self.times, name="t")
+        if self.batch:
+            levels = [*(range(n) for n in self.batch), self.times]
+            index = pd.MultiIndex.from_product(levels, names=[*self.batch_dims, "t"])
+        frame = pd.DataFrame(rows, index=index)
+        frame.attrs = {**self.attributes, "units": {"t": "s"} | {name: unit for name, unit, _ in columns if unit}}
+        return frame
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write a text table with a header line; the file is replaced when it is complete."""
+        columns = self._columns()
+        with replaced(path, text=True) as file:
+            out = csv.writer(file)
+            out.writerow([*self.batch_dims, "t", *(name for name, _, _ in columns)])
+            for environment in np.ndindex(self.batch):
+                values = [x[environment].tolist() for _, _, x in columns]
+                for time, row in zip(self.times.tolist(), zip(*values, strict=True), strict=True):
+                    out.writerow([*environment, time, *row])
+
+    def _columns(self) -> list[tuple[str, str, np.ndarray]]:
+        return [column for one in self.variables for column in one.columns(len(self.batch))]
