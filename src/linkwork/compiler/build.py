@@ -65,9 +65,10 @@ class Source:
         self.trace_seconds = 0.0
         self._lock = Lock()
         self._traced: Program | None = None
+        self._simplified: Program | None = None
         self._program: Program | None = None
         self._identity: tuple[str, ...] | None = None
-        self._layouts: dict[FloatType, Lowered] = {}
+        self._layouts: dict[tuple[FloatType, bool], Lowered] = {}
 
     @property
     def traced(self) -> Program:
@@ -89,30 +90,56 @@ class Source:
         """The program after all passes; with LINKWORK_DEBUG in the environment it is verified between them."""
         with self._lock:
             if self._program is None:
-                from linkwork.compiler.passes import optimize
+                from linkwork.compiler.passes import ORDERING
 
-                options: dict[str, Any] = {"without": self.without_passes, "debug": is_debugging()}
-                self._program = without_collections(optimize)(self.traced, **options)
+                self._program = self._after(self.simplified, ORDERING)
             return self._program
 
-    def layout(self, real: FloatType) -> Lowered:
-        """Return the layout of the program's code for a floating-point type."""
+    @property
+    def simplified(self) -> Program:
+        """The program after all passes but those that order its instructions."""
         with self._lock:
-            if real not in self._layouts:
+            if self._simplified is None:
+                from linkwork.compiler.passes import SIMPLIFYING
+
+                self._simplified = self._after(self.traced, SIMPLIFYING)
+            return self._simplified
+
+    def _after(self, program: Program, passes: Sequence[Any]) -> Program:
+        from linkwork.compiler.passes import optimize
+
+        options: dict[str, Any] = {"without": self.without_passes, "debug": is_debugging(), "passes": passes}
+        return without_collections(optimize)(program, **options)
+
+    def layout(self, real: FloatType, *, quick: bool = False) -> Lowered:
+        """Return the layout of the program's code for a floating-point type.
+
+        If it is ``quick``, instructions are in an order that is found in little time.
+        """
+        with self._lock:
+            if (real, quick) not in self._layouts:
+                from linkwork.compiler.passes import QUICK_ORDERING
+
                 reason = self.backend.refuse(self.traced)
                 if reason is not None:
                     backend = self.backend.name
                     raise ValueError(f"{self.recipe.name}: backend {backend!r} cannot compile it: {reason}")
-                self._layouts[real] = without_collections(self.backend.lower)(self.program, real)
-            return self._layouts[real]
+                program = self._after(self.simplified, QUICK_ORDERING) if quick else self.program
+                self._layouts[real, quick] = without_collections(self.backend.lower)(program, real)
+            return self._layouts[real, quick]
 
     def texts(self, parts: Iterable[str], real: FloatType = DOUBLE) -> list[str]:
         """Return the text of parts of the code, one for each module: LLVM IR for the CPU."""
         return without_collections(self.layout(real).texts)(parts)
 
-    def quick_texts(self, parts: Iterable[str], real: FloatType = DOUBLE) -> list[str | bytes]:
-        """Return modules of the same code that take less time to compile: texts, and finished objects."""
-        return without_collections(self.layout(real).quick_texts)(parts)
+    def quick_texts(
+        self, parts: Iterable[str], real: FloatType = DOUBLE, *, scheduled: bool = False
+    ) -> list[str | bytes]:
+        """Return modules of the same code that take less time to compile: texts, and finished objects.
+
+        If it is not ``scheduled``, instructions are in an order that is found in little time.
+        """
+        return without_collections(self.layout(real, quick=not scheduled).quick_texts)(parts)
 
     @property
     def identity(self) -> tuple[str, ...]:

@@ -215,12 +215,12 @@ def _quick(
     if not parts:
         return {}
     keys = source.keys(parts, real, quick) if cache is not None else {}
-    is_long = instruction_count(source.program) >= _LONG
+    is_long = instruction_count(source.simplified) >= _LONG
     texts = {} if is_long else {part: source.texts([part], real) for part in parts}
     if not is_long and sum(len(text) for some in texts.values() for text in some) < _SHORT:
         return {}
     result = {}
-    short = {part: source.quick_texts([part], real) for part in parts}
+    short = {part: source.quick_texts([part], real, scheduled=not is_long) for part in parts}
     for part, code in _emitted(source, quick, short, stored=bool(keys)).items():
         packed, characters = _packed(texts[part]) if part in texts else (None, 0)
         result[part] = CompiledPart(code.objects, code.cached, code.seconds, True, packed, characters)

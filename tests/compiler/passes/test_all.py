@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from compiler.passes.samples import SAMPLES, sample
 from compiler.support import all_bits_equal, arrays_for, programs
 from linkwork.compiler import passes
-from linkwork.compiler.passes import ALL, optimize
+from linkwork.compiler.passes import ALL, QUICK_ORDERING, optimize
 from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import Instruction, Program
 
 Pass = Callable[[Program], Program]
-every_pass = pytest.mark.parametrize("one_pass", ALL, ids=lambda one_pass: one_pass.__name__)
+every_pass = pytest.mark.parametrize("one_pass", [*ALL, *QUICK_ORDERING], ids=lambda one_pass: one_pass.__name__)
 seeds = st.integers(0, 1000)
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 
 from compiler.passes.samples import SAMPLES, sample
 from compiler.support import programs
-from linkwork.compiler.passes import dead_code, optimize, schedule
+from linkwork.compiler.passes import dead_code, optimize, pair_sincos, schedule, trace_order
 from linkwork.compiler.program import COS_OF, SIN_OF, Program
+from linkwork.expr.scalar.block import Region
+from linkwork.expr.scalar.functions import sin
+from linkwork.expr.scalar.symbol import Graph
 
 
 def max_live_values(program: Program) -> int:
@@ -40,14 +45,25 @@ def values(program: Program) -> Counter[object]:
     return Counter(trees)
 
 
+@pytest.mark.parametrize("order", [schedule, trace_order])
 @settings(max_examples=100)
 @given(programs())
-def test_a_permutation_of_what_is_needed(program: Program) -> None:
+def test_a_permutation_of_what_is_needed(order: Callable[[Program], Program], program: Program) -> None:
     before = optimize(program, without=["schedule"])
-    after = schedule(before)
+    after = order(before)
     assert len(after.instructions) == len(before.instructions)
     assert values(after) == values(before)
-    assert schedule(before) == after
+    assert order(before) == after
+
+
+def test_quick_order_starts_with_conditions_and_sines_and_leaves_the_rest() -> None:
+    x, y = Graph().inputs("x", (2,))
+    region = Region.of([x * y * 2.0, sin(x) + y, x - y], [x, y])
+    used = replace(region, results=region.results[:2])
+    for first, names in ((0, "input sincos sin_of input mul constant mul add"), (1, "input input mul constant mul")):
+        listing = trace_order(pair_sincos(replace(used, first=first)))
+        found = [i.operation.name for i in listing.instructions]
+        assert found[: len(names.split())] == names.split() and "sub" not in found
 
 
 @settings(max_examples=50)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from linkwork.compiler.passes.instruction_schedule import schedule
+from linkwork.compiler.passes.instruction_schedule import schedule, trace_order
 from linkwork.compiler.passes.outlining.outline import outline
 from linkwork.compiler.passes.simplifications import (
     dead_code,
@@ -22,11 +22,13 @@ from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import Instruction, Program
 from linkwork.expr.scalar.block import InstructionList, Region
 
-__all__ = ["ALL", "everywhere", "optimize"]
+__all__ = ["ALL", "ORDERING", "QUICK_ORDERING", "SIMPLIFYING", "everywhere", "optimize"]
 
 L = TypeVar("L", bound=InstructionList)
 
-ALL: tuple[Callable[[Any], Any], ...] = (
+Pass = Callable[[Any], Any]
+
+SIMPLIFYING: tuple[Pass, ...] = (
     drop_rules,
     outline,
     look_through_puts,
@@ -35,33 +37,54 @@ ALL: tuple[Callable[[Any], Any], ...] = (
     trim_loops,
     pair_sincos,
     fuse,
-    dead_code,
-    schedule,
 )
+ORDERING: tuple[Pass, ...] = (dead_code, schedule)
+QUICK_ORDERING: tuple[Pass, ...] = (trace_order,)  # in place of `ORDERING`, for code that is made in little time
+ALL = SIMPLIFYING + ORDERING
 
 
 def everywhere(
-    one_pass: Callable[[InstructionList], InstructionList], listing: L, done: dict[Region, Region] | None = None
+    one_pass: Callable[[InstructionList], InstructionList],
+    listing: L,
+    done: dict[int, tuple[Region, Region]] | None = None,
 ) -> L:
-    """Run a pass on a listing and on all regions in it, each equal region once, and return the new listing."""
-    done = {} if done is None else done
+    """Run a pass on a listing and on all regions in it, each object once, and return the new listing."""
+    done = {} if done is None else done  # by identity: a hash visits all instructions of a region
 
     def inside(region: Region) -> Region:
-        if region not in done:
-            done[region] = everywhere(one_pass, region, done)
-        return done[region]
+        known = done.get(id(region))
+        if known is None:
+            known = done[id(region)] = region, everywhere(one_pass, region, done)
+        return known[1]
 
-    if listing.has_bodies:
-        changed = [
-            Instruction(i.operation, i.args, i.value.with_bodies(inside)) if i.operation.arity < 0 else i
-            for i in listing.instructions
-        ]
-        listing = replace(listing, instructions=tuple(changed))  # type: ignore[type-var]
-    return one_pass(listing)  # type: ignore[return-value]
+    return one_pass(_with_bodies(listing, inside) if listing.has_bodies else listing)  # type: ignore[return-value]
 
 
-def optimize(program: Program, *, without: Sequence[str] = (), debug: bool = False) -> Program:
-    """Run all passes but those named in ``without``; with ``debug``, verify the program between them.
+def _shared(program: Program) -> Program:
+    """Return the program with one object for equal regions, so that passes run on each once."""
+    known: dict[Region, Region] = {}
+
+    def inside(region: Region) -> Region:
+        if region.has_bodies:
+            region = _with_bodies(region, inside)
+        return known.setdefault(region, region)
+
+    return _with_bodies(program, inside) if program.has_bodies else program
+
+
+def _with_bodies(listing: L, inside: Callable[[Region], Region]) -> L:
+    """Return the listing with the bodies of its instructions replaced."""
+    changed = [
+        Instruction(i.operation, i.args, i.value.with_bodies(inside)) if i.operation.arity < 0 else i
+        for i in listing.instructions
+    ]
+    return replace(listing, instructions=tuple(changed))  # type: ignore[type-var]
+
+
+def optimize(
+    program: Program, *, without: Sequence[str] = (), debug: bool = False, passes: Sequence[Pass] | None = None
+) -> Program:
+    """Run all passes, or ``passes``, but those named in ``without``; with ``debug``, verify the program between them.
 
     Raises ValueError for the name of an unknown pass.
     """
@@ -70,7 +93,8 @@ def optimize(program: Program, *, without: Sequence[str] = (), debug: bool = Fal
         raise ValueError(f"without: unknown passes {sorted(unknown)}; the passes are {[p.__name__ for p in ALL]}")
     if debug:
         verify(program)
-    for one_pass in ALL:
+    program = _shared(program)
+    for one_pass in ALL if passes is None else passes:
         if one_pass.__name__ not in without:
             program = everywhere(one_pass, program)
             if debug:

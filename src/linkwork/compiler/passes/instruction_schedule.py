@@ -16,10 +16,11 @@ from typing import TypeVar
 from linkwork.compiler.program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS
 from linkwork.expr.scalar.block import InstructionList
 
-__all__ = ["schedule"]
+__all__ = ["schedule", "trace_order"]
 
 L = TypeVar("L", bound=InstructionList)
 
+_EARLY = (SINCOS, SIN_OF, COS_OF)
 _SHORT = 1300  # instructions; in longer programs an order other than the trace's exceeds the registers
 
 
@@ -76,9 +77,8 @@ def schedule(program: L) -> L:
             if missing[user] == 0:
                 offer(user)
 
-    early = (SINCOS, SIN_OF, COS_OF)
     for k, instruction in enumerate(instructions):
-        if instruction.operation in early and missing[k] == 0 and (not first or k in first):
+        if instruction.operation in _EARLY and missing[k] == 0 and (not first or k in first):
             append(k)
     for k in range(len(instructions)):
         if not leaf[k] and not placed[k] and missing[k] == 0:
@@ -91,6 +91,43 @@ def schedule(program: L) -> L:
         if not placed[r]:
             placed[r] = True
             order.append(r)
+    return program.ordered(order)
+
+
+def trace_order(program: L) -> L:
+    """Return the program in the order of the trace, without what no result depends on: a schedule for quick code.
+
+    As in `schedule`, what a loop's condition needs comes first, then sines and cosines of inputs, and inputs and
+    constants come just before their first use.
+    """
+    instructions = program.instructions
+    needed = program.flags(program.results)
+    first = program.flags(program.results[: program.first]) if program.first else bytes(len(needed))
+    placed = bytearray(len(needed))
+    order: list[int] = []
+    add = order.append
+
+    def place(k: int) -> None:
+        for a in instructions[k][1]:
+            if not placed[a]:  # an input or a constant: all else was placed before
+                placed[a] = 1
+                add(a)
+        placed[k] = 1
+        add(k)
+
+    for part in (first, needed):
+        if not program.kinds.isdisjoint(_EARLY):
+            for k, (operation, args, _) in enumerate(instructions):
+                known = part[k] and not placed[k] and operation in _EARLY
+                if known and all(placed[a] or not instructions[a][1] for a in args):
+                    place(k)
+        for k, (_, args, _) in enumerate(instructions):
+            if part[k] and not placed[k] and args:
+                place(k)
+    for r in program.results:
+        if not placed[r]:
+            placed[r] = 1
+            add(r)
     return program.ordered(order)
 
 

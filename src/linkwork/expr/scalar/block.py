@@ -55,7 +55,7 @@ class InstructionList(ABC):
         """True if instructions of several results, such as loops, may be among the instructions."""
         return any(operation.arity < 0 for operation in self.kinds)
 
-    def _flags(self, results: Iterable[int]) -> bytearray:
+    def flags(self, results: Iterable[int]) -> bytearray:
         """Return a flag for each instruction: 1 if these values depend on it, or are its value."""
         instructions = self.instructions
         flags = bytearray(len(instructions))
@@ -72,11 +72,11 @@ class InstructionList(ABC):
 
         ``results`` are the indices of the values.
         """
-        return set(compress(range(len(self.instructions)), self._flags(results)))
+        return set(compress(range(len(self.instructions)), self.flags(results)))
 
     def pruned(self) -> Self:
         """Return the list without instructions that no result depends on."""
-        flags = self._flags(self.results)
+        flags = self.flags(self.results)
         return self if all(flags) else self.ordered(compress(range(len(flags)), flags))
 
     def ordered(self, order: Iterable[int]) -> Self:
