@@ -17,10 +17,13 @@ import numpy as np
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.program import Program
 
-__all__ = ["Backend", "Claim", "Lowered", "symbol_prefix", "table_columns", "table_entry"]
+__all__ = ["Backend", "Claim", "Lowered", "Module", "symbol_prefix", "table_columns", "table_entry"]
 
 Claim = Literal["now", "later", "done"]
 """Who compiles modules: this process "now", another process, so that one looks again "later", or nobody any more."""
+
+Module = str | Callable[[], bytes]
+"""A module of code as text, or a function that returns its object: see `Backend.emit`."""
 
 Loaded = TypeVar("Loaded")
 _TABLE_ENTRY = "along"
@@ -35,8 +38,8 @@ class Lowered(Protocol):
         A part has at least one module.
         """
 
-    def quick_texts(self, parts: Iterable[str]) -> list[str | bytes]:
-        """Return modules of the same results for `Backend.quick`: texts, and objects as bytes.
+    def quick_texts(self, parts: Iterable[str]) -> list[Module]:
+        """Return modules of the same results for `Backend.quick`: texts, and functions that return objects.
 
         It is called only for backends that are quick, or have a quick one.
         """
@@ -106,10 +109,10 @@ class Backend(ABC, Generic[Loaded]):
         """
 
     @abstractmethod
-    def emit(self, texts: Sequence[str | bytes], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
+    def emit(self, texts: Sequence[Module], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
         """Return the object of each module. An object contains no address of this process.
 
-        Bytes are objects already (see `Lowered.quick_texts`), and are returned as they are.
+        Some modules may be functions that return their object (see `Lowered.quick_texts`).
 
         ``waiting`` is called from time to time while modules are compiled: see `linkwork._util.thread_pool.run`.
         """

@@ -12,7 +12,7 @@ from typing import Any
 
 from linkwork._util.collection_pauses import without_collections
 from linkwork._util.fork_safe_lock import Lock
-from linkwork.compiler.backend import Backend, Lowered, symbol_prefix
+from linkwork.compiler.backend import Backend, Lowered, Module, symbol_prefix
 from linkwork.compiler.cache.disk_cache import digest
 from linkwork.compiler.cache.program_digest import content
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
@@ -132,10 +132,8 @@ class Source:
         """Return the text of parts of the code, one for each module: LLVM IR for the CPU."""
         return without_collections(self.layout(real).texts)(parts)
 
-    def quick_texts(
-        self, parts: Iterable[str], real: FloatType = DOUBLE, *, scheduled: bool = False
-    ) -> list[str | bytes]:
-        """Return modules of the same code that take less time to compile: texts, and finished objects.
+    def quick_texts(self, parts: Iterable[str], real: FloatType = DOUBLE, *, scheduled: bool = False) -> list[Module]:
+        """Return modules of the same code that take less time to compile: texts, and functions that return objects.
 
         If it is not ``scheduled``, instructions are in an order that is found in little time.
         """

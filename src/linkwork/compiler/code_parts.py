@@ -17,7 +17,7 @@ from typing import Any
 
 from linkwork._util.collection_pauses import without_collections
 from linkwork._util.console import CompileNotice
-from linkwork.compiler.backend import Backend
+from linkwork.compiler.backend import Backend, Module
 from linkwork.compiler.build import Source
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
 from linkwork.compiler.cache.key_lock import LONGEST_WAIT, KeyLock
@@ -104,7 +104,7 @@ def _made(
     keys = source.keys(parts, real) if cache is not None else {}
     result = {} if quick is None else _quick(source, quick, cache, parts, real)
     absent = [part for part in parts if part not in result]
-    write: Callable[[Sequence[str], FloatType], Sequence[str | bytes]]
+    write: Callable[[Sequence[str], FloatType], Sequence[Module]]
     write = source.quick_texts if backend.is_quick else source.texts
     new = _emitted(source, backend, {part: write([part], real) for part in absent}, stored=bool(keys))
     for part, code in new.items():
@@ -278,7 +278,7 @@ def _loaded(cache: Cache, keys: Mapping[str, str], backend: Backend[Any]) -> dic
 
 
 def _emitted(
-    source: Source, backend: Backend[Any], texts: Mapping[str, Sequence[str | bytes]], stored: bool
+    source: Source, backend: Backend[Any], texts: Mapping[str, Sequence[Module]], stored: bool
 ) -> dict[str, CompiledPart]:
     """Compile parts in parallel; ``stored`` is True if the cache will store them, which the notice mentions."""
     if not texts:
@@ -287,12 +287,10 @@ def _emitted(
     start, modules = time.perf_counter(), [text for some in texts.values() for text in some]
     objects = iter(backend.emit(modules, notice))
     notice.end()
-    each = (time.perf_counter() - start) / sum(map(len, modules))
-
-    def compiled_part(part: str) -> CompiledPart:
-        return CompiledPart(tuple([next(objects) for _ in texts[part]]), False, each * sum(map(len, texts[part])))
-
-    return {part: compiled_part(part) for part in texts}
+    parts = {part: tuple([next(objects) for _ in some]) for part, some in texts.items()}
+    sizes = {part: sum(map(len, some)) for part, some in parts.items()}
+    each = (time.perf_counter() - start) / sum(sizes.values())
+    return {part: CompiledPart(some, False, each * sizes[part]) for part, some in parts.items()}
 
 
 def _facts(source: Source, part: str, real: FloatType) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from linkwork.compiler.backend import Backend, Claim, symbol_prefix
+from linkwork.compiler.backend import Backend, Claim, Module, symbol_prefix
 from linkwork.compiler.codegen import background_emit, entry_points
 from linkwork.compiler.codegen.background_emit import Job
 from linkwork.compiler.codegen.background_emit import wait_for_compiler as wait_for_compiler
@@ -78,9 +78,8 @@ class CPUBackend(Backend[MachineCode]):
 
         return CodegenOptions(program, self.processor, real)
 
-    def emit(self, texts: Sequence[str | bytes], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
-        objects = iter(emit([text for text in texts if isinstance(text, str)], self.processor, waiting))
-        return [next(objects) if isinstance(text, str) else text for text in texts]
+    def emit(self, texts: Sequence[Module], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
+        return emit(texts, self.processor, waiting)
 
     @property
     def is_quick(self) -> bool:

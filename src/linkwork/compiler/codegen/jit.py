@@ -20,6 +20,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from linkwork._util.thread_pool import run
+from linkwork.compiler.backend import Module
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.runtime.cpython import keep_alive
 from linkwork.compiler.runtime.interrupts import SYMBOL
@@ -39,10 +40,11 @@ class MachineCode:
     owner: Any  # see `keep_alive`
 
 
-def emit(texts: Sequence[str], target: Target, waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
-    """Compile each module to an object file.
+def emit(texts: Sequence[Module], target: Target, waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
+    """Return the object file of each module.
 
-    ``waiting`` is called meanwhile: see `linkwork._util.thread_pool.run`.
+    LLVM compiles texts, while functions among the modules are called, which return their object files.  ``waiting`` is
+    called meanwhile: see `linkwork._util.thread_pool.run`.
     """
     return _emit_all(texts, target, waiting, assembly=False)
 
@@ -53,11 +55,17 @@ def assembly(texts: Sequence[str], target: Target) -> str:
 
 
 def _emit_all(
-    texts: Sequence[str], target: Target, waiting: Callable[[], float | None], *, assembly: bool
+    texts: Sequence[Module], target: Target, waiting: Callable[[], float | None], *, assembly: bool
 ) -> list[bytes]:
     """Compile every module to an object file or assembly text, several in parallel."""
-    effort = effort_of(sum(map(len, texts)), target)
-    return run([partial(_emit_one, text, target, effort, assembly=assembly) for text in texts], waiting=waiting)
+    effort = effort_of(sum(len(text) for text in texts if isinstance(text, str)), target)
+    order = sorted(range(len(texts)), key=lambda k: isinstance(texts[k], str))  # functions first, beside LLVM
+    tasks = [
+        partial(_emit_one, text, target, effort, assembly=assembly) if isinstance(text, str) else text
+        for text in (texts[k] for k in order)
+    ]
+    results = dict(zip(order, run(tasks, waiting=waiting), strict=True))
+    return [results[k] for k in range(len(texts))]
 
 
 def effort_of(characters: int, target: Target) -> int:

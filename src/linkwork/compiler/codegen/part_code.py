@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from linkwork.compiler.backend import symbol_prefix, table_columns
+from linkwork.compiler.backend import Module, symbol_prefix, table_columns
 from linkwork.compiler.codegen.batch_loop import SampleLayout, few_function, loop_function
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.entry_points import ENTRIES, available
@@ -18,7 +18,7 @@ from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.piecewise_lookup import along_function
 from linkwork.compiler.codegen.quick.block_assembler import NotSupported, can_assemble, object_of_blocks
-from linkwork.compiler.codegen.quick.object_file import ObjectFile
+from linkwork.compiler.codegen.quick.object_file import WrittenObject
 from linkwork.compiler.codegen.straight_line import (
     Layout,
     assembled_segment,
@@ -59,10 +59,10 @@ class CodegenOptions:
         """Return the LLVM IR of some parts, a text for each module."""
         return [_module(text, self.target) for part in parts for text in _part(part)(self)]
 
-    def quick_texts(self, parts: Iterable[str]) -> list[str | bytes]:
+    def quick_texts(self, parts: Iterable[str]) -> list[Module]:
         """Return the modules of some parts that take little time to compile, as LLVM IR or as object files."""
         texts = (text for part in parts for text in QUICK.get(part, _part(part))(self))
-        return [text if isinstance(text, ObjectFile) else _module(text, self.target) for text in texts]
+        return [text if isinstance(text, WrittenObject) else _module(text, self.target) for text in texts]
 
     def text(self) -> IrModule:
         """Return a new module to write to."""
@@ -77,7 +77,7 @@ def _sample(design: CodegenOptions) -> list[IrModule]:
     return _straight(design, layout, sample_function)
 
 
-def _quick_sample(design: CodegenOptions) -> list[IrModule | ObjectFile]:
+def _quick_sample(design: CodegenOptions) -> list[IrModule | WrittenObject]:
     """Return the modules of the code for one sample, with blocks of straight-line code written without LLVM."""
     layout = design.scalar
     if isinstance(layout, ControlLayout):

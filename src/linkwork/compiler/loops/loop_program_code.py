@@ -17,7 +17,7 @@ from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import MAX_UNROLLED, IrFunction, IrModule
 from linkwork.compiler.codegen.quick.block_assembler import can_assemble, object_of_blocks
-from linkwork.compiler.codegen.quick.object_file import ObjectFile
+from linkwork.compiler.codegen.quick.object_file import WrittenObject
 from linkwork.compiler.codegen.straight_line import end_sample, memory
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.basic_blocks import INLINE, Pointers
@@ -125,7 +125,7 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> lis
     return [code.main, *code.others]
 
 
-def quick_sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list[IrModule | ObjectFile]:
+def quick_sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list[IrModule | WrittenObject]:
     """Return the modules of ``@sample`` with blocks of straight-line code written without LLVM, where possible."""
     code = ControlCode(new_text, layout.target, layout.real, 1, "sample")
     code.assembled = [] if can_assemble(layout.target, layout.real) else None

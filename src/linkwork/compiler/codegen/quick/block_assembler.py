@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
-from linkwork.compiler.codegen.quick.object_file import ObjectFile, object_file
+from linkwork.compiler.codegen.quick.object_file import WrittenObject, object_file
 from linkwork.compiler.codegen.target import Target
 from linkwork.expr.scalar.operations import Operation
 
@@ -212,10 +212,13 @@ class BlockAssembler:
         return registers.machine_code(len(self._base))
 
 
-def object_of_blocks(kernel: str, blocks: Sequence[tuple[str, BlockAssembler]]) -> list[ObjectFile]:
+def object_of_blocks(kernel: str, blocks: Sequence[tuple[str, BlockAssembler]]) -> list[WrittenObject]:
     """Return the object file of a kernel's blocks, each with the name of its function, if there are any."""
-    functions = [(name.replace("@.", f"{kernel}."), *block.machine_code()) for name, block in blocks]
-    return [object_file(functions)] if functions else []
+
+    def write() -> bytes:
+        return object_file([(name.replace("@.", f"{kernel}."), *block.machine_code()) for name, block in blocks])
+
+    return [WrittenObject(write)] if blocks else []
 
 
 _WRITTEN = frozenset(("fneg", "fabs", "sqrt", "floor", "and", "or", "not", "maxnum", "minnum", "copysign", "sign"))

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-__all__ = ["ObjectFile", "object_file"]
+__all__ = ["WrittenObject", "object_file"]
 
 
-class ObjectFile(bytes):
-    """An object file among the texts of modules: it needs no compilation."""
+@dataclass(frozen=True, slots=True)
+class WrittenObject:
+    """An object file among the texts of modules: a call writes it without LLVM, while LLVM compiles the texts."""
+
+    write: Callable[[], bytes]
+
+    def __call__(self) -> bytes:
+        return self.write()
 
 
 _ALIGNMENT = 64
@@ -18,7 +25,7 @@ _ALLOCATED_CODE = 0x6
 _GLOBAL_FUNCTION = 0x12
 
 
-def object_file(functions: Sequence[tuple[str, bytes, int]]) -> ObjectFile:
+def object_file(functions: Sequence[tuple[str, bytes, int]]) -> bytes:
     """Return the object file of functions: each has a name, its bytes, and the offset of its first instruction."""
     text, symbols, names = bytearray(), bytearray(24), bytearray(1)
     for name, code, start in functions:
@@ -46,4 +53,4 @@ def object_file(functions: Sequence[tuple[str, bytes, int]]) -> ObjectFile:
     padding = -end % 8
     head = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
     head += struct.pack("<HHIQQQIHHHHHH", 1, 62, 1, 0, 0, end + padding, 0, 64, 0, 0, 64, len(sections) + 1, 4)
-    return ObjectFile(head + bytes(body) + bytes(padding) + bytes(headers))
+    return head + bytes(body) + bytes(padding) + bytes(headers)
