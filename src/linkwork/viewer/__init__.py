@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from linkwork.viewer.gltf import write_glb
     from linkwork.viewer.html.page import write_page
     from linkwork.viewer.layout import scene_document, side_by_side
+    from linkwork.viewer.live.view import View
     from linkwork.viewer.pictures import write_mp4, write_png
 
 __all__ = [
     "SceneDocument",
+    "View",
     "scene_document",
     "side_by_side",
     "write_glb",
@@ -30,6 +32,7 @@ if not TYPE_CHECKING:
             "linkwork.viewer.gltf": "write_glb",
             "linkwork.viewer.html.page": "write_page",
             "linkwork.viewer.layout": "scene_document side_by_side",
+            "linkwork.viewer.live.view": "View",
             "linkwork.viewer.pictures": "write_mp4 write_png",
         },
     )

@@ -205,6 +205,8 @@ class SceneDocument:
     """Layers that are hidden at first."""
     notes: tuple[str, ...] = ()
     """What could not be drawn, such as missing mesh files."""
+    obstacles: Any = None
+    """The `Scene` of the obstacles, to which a live page shows distances; None without one."""
 
     def __repr__(self) -> str:
         robots, frames = sum(actor.q.shape[1] for actor in self.actors), len(self.times)

@@ -77,6 +77,7 @@ class SceneBuilder:
         self.texts: list[Text] = []
         self.plots: list[Plot] = []
         self.shown_layers: set[str] = set()
+        self.obstacles: Scene | None = None
         self.size = 0.0  # [m] largest extent of a robot
 
     # -- robots
@@ -145,6 +146,7 @@ class SceneBuilder:
 
     def add_scene(self, scene: Scene, *, color: Color = _OBSTACLE) -> None:
         """Add all obstacles of a scene."""
+        self.obstacles = scene
         search = self.meshes or FileSearch(())
         for obstacle in scene.obstacles:
             pose = matrix_of(obstacle.pose)
@@ -202,4 +204,5 @@ class SceneBuilder:
             plots=tuple(self.plots),
             hidden=HIDDEN_LAYERS - self.shown_layers,
             notes=tuple(dict.fromkeys(self.surfaces.notes)),
+            obstacles=self.obstacles,
         )

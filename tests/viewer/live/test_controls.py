@@ -173,7 +173,7 @@ def test_configurations_to_choose(opened):
 def test_layers_and_overlays(opened):
     robot = lw.load("arm7")
     scene = lw.Scene().with_sphere("ball", 0.1, (0.6, 0.0, 0.6))
-    view, client = opened(small_document(robot, [0.0, 0.5, 0.0, -1.0, 0.0, 1.0, 0.0]), scene=scene)
+    view, client = opened(small_document(robot, [0.0, 0.5, 0.0, -1.0, 0.0, 1.0, 0.0], obstacles=scene))
     page = view._page
     assert [*page.layer_boxes] == ["visual", "collision", "nearest pairs", "center of mass"]
     shapes = page.drawings[0].by_layer
@@ -187,9 +187,7 @@ def test_layers_and_overlays(opened):
     pairs, mass = page.overlays["arm7"]
     found = robot.distances(view.q, scene)
     order = np.argsort(found.distance)[:6]
-    assert pairs.texts == [
-        f"{found.pairs[k][0]} – {found.pairs[k][1]}: {1000 * found.distance[k]:.1f} mm" for k in order
-    ]
+    assert pairs.texts == [f"{found.pairs[k][0]} – {found.pairs[k][1]}: {found.distance[k]:.4f} m" for k in order]
     np.testing.assert_allclose(mass.position, robot.center_of_mass(view.q), atol=1e-12)
     client.change(page.layer_boxes["nearest pairs"], False)
     assert pairs.texts == []

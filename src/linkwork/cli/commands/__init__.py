@@ -9,6 +9,7 @@ __all__ = ["COMMANDS"]
 COMMANDS: dict[str, str] = {
     "demo": "pose a robot, check its dynamics and time it over a million states",
     "info": "show a robot's tree, joints and links, and problems of its file",
+    "view": "show a robot in the browser with sliders of its joints, or write a page, a model or a picture of it",
     "check": (
         "check a robot: what is physically odd about its masses, inertias, shapes and limits; degrees of freedom, "
         "redundant or inconsistent constraints"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
-from typing import Any
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import integer
@@ -19,14 +18,11 @@ _MAX_PORT = 65535
 
 
 @public
-def open_view(
-    document: SceneDocument, *, port: int | None = None, open_browser: bool = True, scene: Any = None
-) -> View:
+def open_view(document: SceneDocument, *, port: int | None = None, open_browser: bool = True) -> View:
     """Serve a live page of a document on 127.0.0.1, open it in the browser, and return its `View`.
 
     ``port`` is by default, and for 0, the first free one from 8080 on.  ``open_browser=False`` opens no window:
-    `View.url` is the address.  On Linux without a display, none is opened either.  ``scene`` has the obstacles to
-    which distances are shown.
+    `View.url` is the address.  On Linux without a display, none is opened either.
 
     Raises ImportError, with the installation command, without viser; OSError for a port that is in use; ValueError
     for a port outside of 0 to 65535, and for a document with invalid arrays.
@@ -34,7 +30,7 @@ def open_view(
     if port is not None:
         port = integer("show", "port", port, least=0, most=_MAX_PORT) or None
     check_document("show", document)
-    view = View(document, port=port, scene=scene)
+    view = View(document, port=port)
     if open_browser and _has_display():
         webbrowser.open(view.url)
     return view

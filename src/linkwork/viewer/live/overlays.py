@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.live.live_robot import LiveRobot
 
-__all__ = ["CenterOfMass", "NearestPairs"]
+__all__ = ["PAIRS", "CenterOfMass", "NearestPairs", "without_pairs"]
 
-_PAIRS = 6  # nearest pairs that are drawn
+PAIRS = "nearest pairs"  # layer
+_COUNT = 6  # nearest pairs that are drawn
 _COLOR, _TOUCHING = (240, 145, 20), (220, 40, 40)
 
 
 class NearestPairs:
-    """Lines between the nearest points of the nearest pairs of collision shapes, with their distances."""
+    """Lines between the nearest points of the nearest pairs of collision shapes, with their distances.
 
-    def __init__(self, scene: Any, live: LiveRobot, obstacles: Any, root: str) -> None:
-        self._scene, self._live, self._obstacles = scene, live, obstacles
-        count = len(live.robot.collision_pairs) + (0 if obstacles is None else 1)
+    There are as many as the document has, else `_COUNT`.
+    """
+
+    def __init__(self, scene: Any, live: LiveRobot, document: SceneDocument, root: str) -> None:
+        self._scene, self._live, self._obstacles = scene, live, document.obstacles
+        self._count = sum(len(lines.points) // 2 for lines in document.lines if lines.layer == PAIRS) or _COUNT
+        count = len(live.robot.collision_pairs) + (0 if self._obstacles is None else 1)
         self.is_possible = bool(live.robot.collision_shapes) and count > 0
         """True if the robot has pairs of collision shapes."""
         self._lines = scene.add_line_segments(
@@ -53,7 +60,7 @@ class NearestPairs:
             return
         found = self._live.robot.distances(self._live.q[0], self._obstacles)
         distance = np.asarray(found.distance)
-        nearest = np.argsort(distance)[:_PAIRS]
+        nearest = np.argsort(distance)[: self._count]
         ends = np.stack([np.asarray(found.point_a), np.asarray(found.point_b)], axis=-2)[nearest]
         ends = self._live.in_picture(ends)
         self._lines.points = ends.astype(np.float32)
@@ -61,7 +68,7 @@ class NearestPairs:
             self._labels.append(self._scene.add_label(f"{self._root}/distance {len(self._labels)}", ""))
         for label, k, segment in zip(self._labels, nearest, ends, strict=False):
             a, b = found.pairs[int(k)]
-            label.text = f"{a} – {b}: {1000.0 * distance[k]:.1f} mm"
+            label.text = f"{a} – {b}: {distance[k]:.4f} m"
             label.position, label.visible = segment.mean(axis=0), True
         self._lines.colors = np.array(_TOUCHING if distance.min(initial=np.inf) <= 0.0 else _COLOR, dtype=np.uint8)
 
@@ -95,3 +102,9 @@ class CenterOfMass:
         """Draw it at the current configuration.  Raises ValueError for a robot without inertias."""
         if self._visible:
             self._ball.position = self._live.in_picture(np.asarray(self._live.robot.center_of_mass(self._live.q[0])))
+
+
+def without_pairs(document: SceneDocument) -> SceneDocument:
+    """Return a document without its own nearest pairs, which would not follow the sliders."""
+    lines = tuple(lines for lines in document.lines if lines.layer != PAIRS)
+    return replace(document, lines=lines, texts=tuple(text for text in document.texts if text.layer != PAIRS))

@@ -20,7 +20,7 @@ from linkwork.viewer.live.gui_events import when_changed, when_clicked
 from linkwork.viewer.live.item_drawings import ArrowDrawing, ItemDrawings
 from linkwork.viewer.live.joint_controls import FrameHandle, JointSliders
 from linkwork.viewer.live.live_robot import LiveRobot
-from linkwork.viewer.live.overlays import CenterOfMass, NearestPairs
+from linkwork.viewer.live.overlays import PAIRS, CenterOfMass, NearestPairs, without_pairs
 from linkwork.viewer.live.pace_controls import PaceControls
 from linkwork.viewer.live.page_server import address_of, start_server, stop_server
 from linkwork.viewer.live.recording import Recorder
@@ -36,7 +36,7 @@ _EXPECTED = (ValueError, KeyError, ImportError, OSError, RuntimeError)  # errors
 class LivePage:
     """All that belongs to one live page.  The worker's thread alone changes the scene after the constructor."""
 
-    def __init__(self, document: SceneDocument, port: int | None, obstacles: Any) -> None:
+    def __init__(self, document: SceneDocument, port: int | None) -> None:
         self.document = document
         self.center, self.size = extent(document)
         self.robots: list[LiveRobot] = []
@@ -63,7 +63,7 @@ class LivePage:
             stop_server(self.server)
             raise
         try:
-            self._build(obstacles)
+            self._build()
         except BaseException:
             self.worker.stop()
             raise
@@ -123,26 +123,27 @@ class LivePage:
 
     # -- construction
 
-    def _build(self, obstacles: Any) -> None:
+    def _build(self) -> None:
         document, scene, gui = self.document, self.server.scene, self.server.gui
         gui.configure_theme(show_share_button=False, show_logo=False, control_width="medium")
         gui.set_panel_label(document.title or "linkwork")
         self._set_view()
         self.drawings = [draw_actor(scene, document, actor, f"/robots/{k}") for k, actor in enumerate(document.actors)]
-        self.items = ItemDrawings(scene, document, self.size)
+        is_still = len(document.times) == 1
+        self.items = ItemDrawings(scene, without_pairs(document) if is_still else document, self.size)
         self.status = gui.add_text("Status", "", multiline=True, disabled=True, visible=False)
         if document.notes:
             gui.add_text("Notes", "\n".join(document.notes), multiline=True, disabled=True)
-        if len(document.times) > 1:
+        if not is_still:
             with gui.add_folder("Time"):
                 self.times = TimeControls(gui, document, self.worker, self._show_time)
         else:
-            self._build_robots(obstacles)
+            self._build_robots()
         self._build_layers()
         self._build_recording()
         self._watch_pages()
 
-    def _build_robots(self, obstacles: Any) -> None:
+    def _build_robots(self) -> None:
         gui, scene = self.server.gui, self.server.scene
         for k, (actor, drawing) in enumerate(zip(self.document.actors, self.drawings, strict=True)):
             if actor.robot is None or actor.opacity < 1.0:
@@ -154,11 +155,11 @@ class LivePage:
             with gui.add_folder(actor.name or "Joints"):
                 self.sliders[live.name] = JointSliders(gui, live, self.worker)
                 self.handles[live.name] = FrameHandle(gui, scene, live, self.worker, f"/robots/{k}", self.size)
-            pairs = NearestPairs(scene, live, obstacles, f"/robots/{k}")
+            pairs = NearestPairs(scene, live, self.document, f"/robots/{k}")
             mass = CenterOfMass(scene, live, f"/robots/{k}", self.size)
             self.overlays[live.name] = [pairs, mass]
             if pairs.is_possible:
-                self.layers["nearest pairs"].append(pairs)
+                self.layers[PAIRS].append(pairs)
             self.layers["center of mass"].append(mass)
 
     def _build_layers(self) -> None:
@@ -189,7 +190,7 @@ class LivePage:
         """Add handles to a layer, whose checkbox shows and hides them."""
         self.layers[layer] += handles
         if layer not in self.layer_boxes:
-            shown = layer not in self.document.hidden and layer != "nearest pairs"
+            shown = layer not in self.document.hidden and (layer != PAIRS or self._begins_with_pairs)
             with self._layer_folder:
                 box = self.server.gui.add_checkbox(layer.capitalize(), shown)
             self.layer_boxes[layer] = box
@@ -199,10 +200,15 @@ class LivePage:
 
     def show_layer(self, layer: str, shown: bool) -> None:
         """Show or hide a layer."""
+        self.layer_boxes[layer].value = shown
         for handle in self.layers[layer]:
             handle.visible = shown
         for live in self.robots:
             live.redraw()
+
+    @property
+    def _begins_with_pairs(self) -> bool:
+        return any(lines.layer == PAIRS for lines in self.document.lines)
 
     def _set_view(self) -> None:
         scene, camera = self.server.scene, self.server.initial_camera
@@ -217,7 +223,7 @@ class LivePage:
             fade_distance=14.0 * self.size,
             shadow_opacity=0.25,
         )
-        camera.position = tuple(self.center + self.size * np.array([1.5, -1.7, 0.9]))
+        camera.position = tuple(self.center + self.size * np.array([1.35, -1.5, 0.8]))
         camera.look_at = tuple(self.center)
         camera.up = (0.0, 0.0, 1.0)
         camera.near, camera.far = 0.005 * self.size, 200.0 * self.size

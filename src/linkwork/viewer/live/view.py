@@ -39,8 +39,8 @@ class View:
     ...         view.pace(0.001)
     """
 
-    def __init__(self, document: SceneDocument, *, port: int | None = None, scene: Any = None) -> None:
-        page = LivePage(document, port, scene)
+    def __init__(self, document: SceneDocument, *, port: int | None = None) -> None:
+        page = LivePage(document, port)
         self._page = page
         self._end = weakref.finalize(self, page.close)
 

@@ -1,0 +1,120 @@
+"""`linkwork view`: show a robot in the browser, or write a page, a glTF file, a picture or a video of it."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import Any
+
+from linkwork import __version__
+from linkwork._util.file_access import kind_of_file
+from linkwork.cli.arguments import (
+    FAILED,
+    USAGE,
+    CommandError,
+    add_json,
+    add_robot,
+    configuration_of,
+    from_zero,
+    robot_of,
+    scene_of,
+)
+from linkwork.cli.output import Terminal, escaped, label
+from linkwork.errors import UnknownNameError
+from linkwork.robot import Robot
+
+__all__ = ["add_arguments", "run"]
+
+_FILES = {"html": "a self-contained page", "glb": "a binary glTF file", "png": "a picture"}
+_MAX_PORT = 65535
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    parser.add_argument(
+        "--q",
+        metavar="NUMBER",
+        nargs="+",
+        help="configuration: all coordinates, or NAME=NUMBER for some (default: neutral, with loops closed)",
+    )
+    parser.add_argument("--configuration", metavar="NAME", help="a named configuration of the robot's file")
+    parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
+    parser.add_argument("--meshes", metavar="FOLDER", nargs="+", help="folders of the robot's mesh files")
+    for name, about in _FILES.items():
+        parser.add_argument(f"--{name}", metavar="FILE", help=f"write {about} instead")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
+    parser.add_argument("--port", metavar="N", type=from_zero, help="port of the page (default: a free one)")
+    parser.add_argument("--no-browser", action="store_true", help="serve the page without opening a window")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    output = _output(arguments)
+    robot = robot_of(arguments, terminal)
+    q = _configuration(robot, arguments)
+    scene = scene_of(arguments.scene)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = robot.show(q, scene=scene, meshes=arguments.meshes, **output)
+    except (ImportError, OSError) as error:
+        raise CommandError(FAILED, escaped(str(error).removeprefix("show: "))) from error
+    except ValueError as error:
+        raise CommandError(USAGE, escaped(str(error).removeprefix("show: "))) from error
+    for warning in caught:
+        terminal.warning(escaped(str(warning.message)))
+    if isinstance(result, Path):
+        _say(arguments, terminal, robot, "file", str(result))
+        return 0
+    with result as view:
+        _say(arguments, terminal, robot, "url", view.url)
+        if not arguments.json:
+            terminal.out.line("close its window, or press Ctrl-C, to end")
+        terminal.out.flush()
+        view.wait()
+    return 0
+
+
+def _output(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `Robot.show` for the output.  Raises CommandError for files that cannot be written."""
+    files = {name: getattr(arguments, name) for name in _FILES if getattr(arguments, name) is not None}
+    if len(files) > 1:
+        first, second = [*files][:2]
+        raise CommandError(USAGE, f"--{second}: cannot be combined with --{first}; run the command for each file")
+    for name, file in files.items():
+        path = Path(file)
+        if not path.absolute().parent.is_dir():
+            raise CommandError(USAGE, f"--{name}: cannot write {escaped(file)}: the folder does not exist")
+        if path.exists() and not path.is_file():
+            kind = kind_of_file(path.stat().st_mode)
+            raise CommandError(USAGE, f"--{name}: cannot write {escaped(file)}: this is {kind}")
+        if path.exists() and not arguments.force:
+            raise CommandError(USAGE, f"--{name}: {escaped(file)} exists already; pass --force to replace it")
+    if files:
+        return files
+    if arguments.port is not None and arguments.port > _MAX_PORT:
+        raise CommandError(USAGE, f"--port: expected an integer from 0 to {_MAX_PORT}, got {arguments.port}")
+    return {"port": arguments.port, "open_browser": not arguments.no_browser}
+
+
+def _configuration(robot: Robot, arguments: argparse.Namespace) -> Any:
+    """Return the configuration of the options, or None without one.  Raises CommandError."""
+    try:
+        q = None
+        if arguments.configuration is not None:
+            q = robot.named_configurations[arguments.configuration].q
+        if arguments.q is not None:
+            q = configuration_of(robot, "--q", arguments.q, robot.neutral() if q is None else q)
+        return q
+    except UnknownNameError as error:
+        raise CommandError(USAGE, escaped(str(error))) from error
+    except ValueError as error:
+        raise CommandError(USAGE, escaped(str(error))) from error
+
+
+def _say(arguments: argparse.Namespace, terminal: Terminal, robot: Robot, key: str, value: str) -> None:
+    if arguments.json:
+        terminal.out.json({"linkwork": __version__, "name": robot.name, key: value})
+    else:
+        terminal.out.line(f"{label(robot.name)}: {escaped(value)}")

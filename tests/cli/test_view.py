@@ -1,0 +1,87 @@
+"""`linkwork view`: the page that it serves, the files that it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.live_pages import PageClient
+from linkwork.viewer.live import page_state
+
+
+def test_a_page_until_its_window_is_closed(linkwork, monkeypatch, tmp_path):
+    pytest.importorskip("viser", reason='live pages need viser: pip install "linkwork[viewer]"')
+    monkeypatch.setattr(page_state, "_GRACE", 0.0)
+    scene = tmp_path / "scene.json"
+    scene.write_text(lw.Scene().with_sphere("ball", 0.1, (0.6, 0, 0.6)).to_json(), encoding="utf-8")
+    shown = []
+
+    def visit(view):
+        shown.append((view.url, view.q, view._page.document.obstacles))
+        client = PageClient(view)
+        client.settle()
+        client.close()
+
+    waiting = lw.viewer.View.wait
+
+    def wait(view, timeout=None):
+        window = threading.Thread(target=visit, args=(view,))
+        window.start()
+        window.join(120.0)
+        return waiting(view, 120.0)
+
+    monkeypatch.setattr(lw.viewer.View, "wait", wait)
+    options = ("--q", "elbow=-1.25", "--scene", str(scene), "--no-browser")
+    data = json.loads(linkwork("view", "arm7", *options, "--json").out)
+    ran = linkwork("view", "arm7", *options)
+    assert (data["name"], data["url"]) == ("arm7", shown[0][0])
+    assert ran.code == 0 and ran.out.splitlines()[0] == f"arm7: {shown[1][0]}" and ran.err == ""
+    for _, q, obstacles in shown:
+        np.testing.assert_array_equal(q, [0, 0, 0, -1.25, 0, 0, 0])
+        assert [obstacle.name for obstacle in obstacles.obstacles] == ["ball"]
+
+
+def test_files_are_written(linkwork, tmp_path):
+    for name, begin in (("html", b"<!DOCTYPE html>"), ("glb", b"glTF")):
+        file = tmp_path / f"arm.{name}"
+        ran = linkwork("view", "double_pendulum", f"--{name}", str(file))
+        assert ran.code == 0 and ran.out == f"double_pendulum: {file}\n"
+        assert file.read_bytes().startswith(begin)
+        again = linkwork("view", "double_pendulum", f"--{name}", str(file))
+        assert again.code == 2 and "pass --force to replace it" in again.err
+        data = json.loads(linkwork("view", "double_pendulum", f"--{name}", str(file), "--force", "--json").out)
+        assert data["file"] == str(file)
+
+
+def test_what_is_refused(linkwork, tmp_path):
+    for options, said in (
+        (("--html", "a.html", "--png", "a.png"), "--png: cannot be combined with --html"),
+        (("--html", str(tmp_path / "no" / "a.html")), "the folder does not exist"),
+        (("--html", str(tmp_path)), "this is a directory"),
+        (("--html", str(tmp_path / "a.png")), "html"),
+        (("--q", "1", "2", "3"), "expected the 2 coordinates of q, got 3 numbers"),
+        (("--q", "hip=1"), "no coordinate of q named 'hip'"),
+        (("--configuration", "home"), "home"),
+        (("--port", "70000"), "--port: expected an integer from 0 to 65535, got 70000"),
+        (("--scene", "nowhere.json"), "cannot read nowhere.json"),
+    ):
+        ran = linkwork("view", "double_pendulum", *options)
+        assert ran.code == 2 and said in ran.err and ran.out == "", (options, ran)
+
+
+def test_the_extra_is_named(linkwork, monkeypatch):
+    monkeypatch.setitem(sys.modules, "viser", None)
+    ran = linkwork("view", "double_pendulum", "--no-browser")
+    assert ran.code == 1 and 'pip install "linkwork[viewer]"' in ran.err
+
+
+def test_nothing_of_it_is_imported_before_it_is_used():
+    names = ("viser", "trimesh", "PIL", "playwright")
+    script = f"import sys, linkwork; linkwork.load('arm7'); print([n for n in {names} if n in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "[]\n"
