@@ -243,7 +243,7 @@ CLASSES: dict[str, Table] = {
         "q": ("qpos", "positions", "configurations", "xs"),
         "v": ("qvel", "qd", "velocities", "dq"),
         "records": ("record", "recorded", "log", "logs", "data"),
-        "animation": ("animate", "render", "show", "video", "play"),
+        "animation": ("animate", "render", "video", "play"),
         "stopped_at": ("t_events", "end_time"),
     },
     "Simulator": {
@@ -257,7 +257,7 @@ CLASSES: dict[str, Table] = {
         "reversed": ("reverse", "ReverseTime"),
         "end_time": ("tf", "t_end", "t_final"),
         "duration": ("total_time", "T"),
-        "plot": ("qplot", "show", "draw"),
+        "plot": ("qplot", "draw"),
         "concatenate": ("append", "ConcatenateInTime", "concat"),
     },
     "motion.TimedPath": {"t": ("time", "times"), "trajectory": ("path", "q")},
@@ -342,8 +342,8 @@ CLASS_REMEDIES: dict[str, dict[str, str]] = {
             "Scene.from_json accepts the text of a file: Scene.from_json(path.read_text())",
         ),
         **dict.fromkeys(
-            ("plot", "show", "draw", "render", "view", "visualize"),
-            "robot.plot(q, scene=scene) draws a scene with a robot",
+            ("plot", "draw", "render", "view", "visualize"),
+            "scene.show() and robot.show(q, scene=scene) show a scene, and robot.plot(q, scene=scene) draws one",
         ),
     },
 }

@@ -6,11 +6,13 @@ import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.messages import listed, repeated
 from linkwork.errors import UnknownNameError
@@ -317,6 +319,19 @@ class Scene:
             starts[kind] += 1
         return tuple(result)
 
+    # -- pictures
+
+    def show(self, *, meshes: Folders | None = None, title: str | None = None, **output: Any) -> Any:
+        """Show the obstacles; return the `linkwork.viewer.View` of a live page, or the path of a file.
+
+        ``meshes`` are folders of mesh files.  See `Robot.show` for the output and the errors; ``Robot.show(scene=...)``
+        shows a robot among the obstacles.
+        """
+        return _viewer().show_obstacles(self, meshes, title, output)
+
+    def _scene_document(self, **options: Any) -> Any:
+        return _viewer().obstacles_document(self, **options)
+
     # -- text
 
     def to_dict(self) -> dict[str, Any]:
@@ -379,6 +394,11 @@ class Scene:
 
 
 add_foreign_names(Scene, "Scene")
+
+
+def _viewer() -> Any:
+    """Return the module of pictures of scenes, which is in a package above this one."""
+    return import_module("linkwork.viewer.obstacle_scene")
 
 
 def _obstacles_of(name: str, shape: Shape, pose: Any, existing: Container[str]) -> list[Obstacle]:

@@ -13,10 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
+from linkwork import geometry
+from linkwork._util.checked_arguments import public
+from linkwork._util.file_search import Folders
 from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork._util.validation import floats
@@ -28,6 +31,7 @@ from linkwork.ik.problem_protocol import ProblemView
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.poses import pose, pose_difference
 from linkwork.model.coordinate_names import joint_of
+from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["IKPathResult", "JointDiscontinuity", "follow"]
 
@@ -297,6 +301,32 @@ class IKPathResult(Result):
         """
         failed = not np.all(self.success[index])
         return f"{self._describe(index)}. {_ADVICE}" if failed else f"{self._describe(index)}."
+
+    @public
+    def show(
+        self,
+        *,
+        rate: float = 50.0,
+        scene: geometry.Scene | None = None,
+        ghosts: int = 0,
+        meshes: Folders | None = None,
+        title: str | None = None,
+        **output: Unpack[Output],
+    ) -> Any:
+        """Show the robot at the targets, ``rate`` of them a second, with the paths of the frames of the tasks.
+
+        All paths of a batch are shown together.  ``ghosts`` is the number of transparent copies along the first path,
+        and ``scene`` is shown by its obstacles.  Returns the `linkwork.viewer.View` of a live page, or the path of a
+        file; see `Robot.show` for the output and the errors.
+        """
+        check_output("show", output)
+        document = self._scene_document(rate=rate, scene=scene, ghosts=ghosts, meshes=meshes, title=title)
+        return show_document(document, **output)
+
+    def _scene_document(self, **options: Any) -> Any:
+        from linkwork.ik.ik_scene import ik_path_document
+
+        return ik_path_document(self, **options)
 
     def _describe(self, path: int | tuple[int, ...]) -> str:
         success, changed, steps = self.success[path], self.reconfigured[path], np.abs(self.steps[path])

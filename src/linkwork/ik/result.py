@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
+from linkwork import geometry
 from linkwork._util.checked_arguments import public
+from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS
@@ -19,6 +21,7 @@ from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["IKResult"]
 
@@ -319,6 +322,30 @@ class IKResult(Result):
         from linkwork.ik.traced_ik import solution_derivative
 
         return solution_derivative(self, by)
+
+    def show(
+        self,
+        *,
+        initial: bool = False,
+        scene: geometry.Scene | None = None,
+        meshes: Folders | None = None,
+        title: str | None = None,
+        **output: Unpack[Output],
+    ) -> Any:
+        """Show the configurations with the frames of the tasks, their targets, and lines of the remaining errors.
+
+        All states of a batch are shown together, at most 1000.  ``initial`` adds transparent copies in the initial
+        guesses, and ``scene`` its obstacles.  Returns the `linkwork.viewer.View` of a live page, or the path of a file;
+        see `Robot.show` for the output and the errors.
+        """
+        check_output("show", output)
+        document = self._scene_document(initial=initial, scene=scene, meshes=meshes, title=title)
+        return show_document(document, **output)
+
+    def _scene_document(self, **options: Any) -> Any:
+        from linkwork.ik.ik_scene import ik_document
+
+        return ik_document(self, **options)
 
     def _with_counts(self, iterations: int, restarts: int) -> IKResult:
         """Return the same result with other numbers of iterations and restarts."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from linkwork import geometry
 from linkwork._util.checked_arguments import public
+from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS, status_of
@@ -24,6 +27,7 @@ from linkwork.optimal.search_report import (
     result_table,
     violations_of,
 )
+from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["OptimalResult"]
 
@@ -345,6 +349,32 @@ class OptimalResult(Result):
         from linkwork.optimal.plots import plot_result
 
         return plot_result(self, axes, index)
+
+    def show(
+        self,
+        index: Any = (),
+        *,
+        frames: str | Sequence[str] | None = None,
+        scene: geometry.Scene | None = None,
+        ghosts: int = 0,
+        rate: float = 50.0,
+        meshes: Folders | None = None,
+        title: str | None = None,
+        **output: Unpack[Output],
+    ) -> Any:
+        """Show the robot along the path, with a time bar and plots of q and v.
+
+        ``index`` selects an entry of a batch.  The other arguments, the result and the errors are those of
+        `linkwork.motion.Trajectory.show`.
+        """
+        check_output("show", output)
+        document = self._scene_document(
+            index, frames=frames, scene=scene, ghosts=ghosts, rate=rate, meshes=meshes, title=title
+        )
+        return show_document(document, **output)
+
+    def _scene_document(self, index: Any = (), **options: Any) -> Any:
+        return self.trajectory(index)._scene_document(**options)
 
     # -- printing
 

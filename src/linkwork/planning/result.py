@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.messages import number, short_repr
 from linkwork._util.plotting import ORANGE, SKY, plot_text, space_axes
@@ -22,6 +24,7 @@ from linkwork.motion.trajectory.trajectory_segment import Section
 from linkwork.parts.plots import draw_robot, draw_scene, frames_to_draw
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.search.path_smoothing import blend_corners
+from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["CostSoFar", "PlanResult", "PlanTree"]
 
@@ -140,6 +143,45 @@ class PlanResult(Result):
         ``frame`` is the robot's last frame by default; ``shapes`` is the number of times the robot is drawn.
         """
         return plot_plan(self, frame, axes, shapes)
+
+    def show(
+        self,
+        *,
+        frames: str | Sequence[str] | None = None,
+        ghosts: int = 6,
+        tree: bool = False,
+        smooth: bool = False,
+        rate: float = 50.0,
+        meshes: Folders | None = None,
+        title: str | None = None,
+        **output: Unpack[Output],
+    ) -> Any:
+        """Show the robot along the path among the obstacles, with ghosts along the way and the paths of frames.
+
+        Args:
+            frames: names of frames to show as axes, with their paths; by default the robot's last frame.
+            ghosts: number of transparent copies along the path.
+            tree: show the search trees, by the positions of the first frame.
+            smooth: blend corners, as `trajectory` does.
+            rate: frames a second, at most 5000 in all; the motion is that of `trajectory`.
+            meshes, title, and the output ``html``, ``glb``, ``png``, ``mp4``, ``open_browser``, ``port``: see
+                `Robot.show`.
+
+        Without a path, the start and the search trees are shown.  Returns the `linkwork.viewer.View` of a live page,
+        or the path of a file.
+
+        Raises ValueError if there is neither a path nor a search tree, and the errors of `Robot.show`.
+        """
+        check_output("show", output)
+        document = self._scene_document(
+            frames=frames, ghosts=ghosts, tree=tree, smooth=smooth, rate=rate, meshes=meshes, title=title
+        )
+        return show_document(document, **output)
+
+    def _scene_document(self, **options: Any) -> Any:
+        from linkwork.planning.planning_scene import plan_document
+
+        return plan_document(self, **options)
 
     def _straight(self, times: np.ndarray, path: np.ndarray) -> Trajectory:
         options = {"boundary": None, "velocity": None, "acceleration": None, "degree": None}

@@ -14,12 +14,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.file_search import Folders
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.progress import Progress
 from linkwork._util.validation import integer
@@ -32,6 +33,7 @@ from linkwork.planning.roadmap_graph import RoadmapGraph
 from linkwork.planning.search.neighbor_graph import BLOCKED, FREE, UNKNOWN
 from linkwork.planning.search.path_smoothing import shorten_path
 from linkwork.planning.search.rrt_connect_batch import SearchOptions
+from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["Roadmap"]
 
@@ -155,6 +157,32 @@ class Roadmap:
         if simplify:
             path = shorten_path(space, path, seed=graph.seed, spacing=SearchOptions().spacing)
         return query.solved(path, goals)._replaced(motions_checked=answer.edges, nodes=len(graph.q))
+
+    # -- pictures
+
+    def show(
+        self,
+        *,
+        frame: str | None = None,
+        robots: int = 1,
+        meshes: Folders | None = None,
+        title: str | None = None,
+        **output: Unpack[Output],
+    ) -> Any:
+        """Show the nodes as points and the edges as lines, at the positions of a frame's origin, with the obstacles.
+
+        Nodes of one component have one colour.  ``frame`` is by default the robot's last frame, and ``robots`` the
+        number of nodes at which the robot is shown.  Returns the `linkwork.viewer.View` of a live page, or the path of
+        a file; see `Robot.show` for the other arguments and the errors.
+        """
+        check_output("show", output)
+        document = self._scene_document(frame=frame, robots=robots, meshes=meshes, title=title)
+        return show_document(document, **output)
+
+    def _scene_document(self, **options: Any) -> Any:
+        from linkwork.planning.planning_scene import roadmap_document
+
+        return roadmap_document(self, **options)
 
     # -- extension
 

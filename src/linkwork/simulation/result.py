@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from linkwork import geometry
 from linkwork._util.checked_arguments import public
+from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.npz_archive import (
     ArchiveReader,
@@ -27,6 +29,7 @@ from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.events import SLOTS, EventRecord
 from linkwork.simulation.rollout.dense_output import DenseOutput, trajectory_through
 from linkwork.simulation.rollout.rollout import CONTROLLER, ENDED, GUARD, PILED, RUNNING, STATE, UNSOLVED
+from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["Simulation", "sentence_of", "status_of_codes", "within_step"]
 
@@ -92,6 +95,7 @@ class Simulation(Result):
 
     __slots__ = (
         "_codes",
+        "_contacts",
         "_own",
         "_robot",
         "_watched",
@@ -121,8 +125,10 @@ class Simulation(Result):
         own: DenseOutput | None = None,
         parameters: Mapping[str, Any] | None = None,
         watched: Sequence[str] = (),
+        contacts: Any = None,
     ) -> None:
         self._robot, self._z, self._own, self._watched = robot, z, own, tuple(watched)
+        self._contacts = contacts  # a `ContactSet`, or None, also of a simulation that is read from a file
         self.t, self.q, self.v, self.records = t, q, v, records
         self._codes, self.stopped_at = status, stopped_at
         self.contact_names = contact_names
@@ -252,6 +258,56 @@ class Simulation(Result):
         own = {"stopped_at": np.asarray(self.stopped_at)}
         own |= {name: x for name, x in each.items() if x.shape[: len(batch)] == batch}
         return StateTable(self.t, variables, batch, {"robot": robot.name}, own)
+
+    def show(
+        self,
+        *environment: int,
+        frames: str | Sequence[str] | None = None,
+        scene: geometry.Scene | None = None,
+        contacts: Any = None,
+        ghosts: int = 0,
+        rate: float = 50.0,
+        spacing: float | None = None,
+        meshes: Folders | None = None,
+        title: str | None = None,
+        **output: Unpack[Output],
+    ) -> Any:
+        """Show the motion with a time bar, contact forces as arrows, and plots of q, v, energies and forces.
+
+        Returns the `linkwork.viewer.View` of a live page, or the path of a file.
+
+        Args:
+            environment: index of an environment of a batch; by default all are shown, with the plots of the first.
+            frames: names of frames to show as axes, with their paths.
+            scene: obstacles; the ground and the obstacles of the simulation's contacts are shown without it.
+            contacts: those of `Robot.simulate`, for a simulation that is read from a file.
+            ghosts: number of transparent copies along the motion of the first robot.
+            rate: frames a second, at most 5000 in all.
+            spacing: distance of the environments in a grid [m]; by default they are where they are simulated.
+            meshes, title, and the output ``html``, ``glb``, ``png``, ``mp4``, ``open_browser``, ``port``: see
+                `Robot.show`.
+
+        Raises ValueError for an index that does not name one environment, and the errors of `Robot.show`.
+        """
+        check_output("show", output)
+        index = self._index("show", environment) if environment else None
+        document = self._scene_document(
+            index,
+            frames=frames,
+            scene=scene,
+            contacts=contacts,
+            ghosts=ghosts,
+            rate=rate,
+            spacing=spacing,
+            meshes=meshes,
+            title=title,
+        )
+        return show_document(document, **output)
+
+    def _scene_document(self, environment: tuple[int, ...] | None = None, **options: Any) -> Any:
+        from linkwork.simulation.simulation_scene import simulation_document
+
+        return simulation_document(self, environment, **options)
 
     def plot(self, *environment: int, axes: Any = None) -> Any:
         """Plot q, v, energies and contact forces over time with matplotlib (``pip install "linkwork[figures]"``).

@@ -222,7 +222,16 @@ class SimulationRun:
             ended = ended + where(within, end.events.ended, 0.0)
         stopped = where(lt(end.status, 0.5), math.nan, ended)
         return Simulation._make(
-            setup.robot, t, qs, vs, told, end.status, stopped, self._carried(end.z), self._contact_names
+            setup.robot,
+            t,
+            qs,
+            vs,
+            told,
+            end.status,
+            stopped,
+            self._carried(end.z),
+            self._contact_names,
+            contacts=setup.contacts,
         )
 
     def run_compiled(self, q: Any, v: Any, progress: Any) -> tuple[Simulation, np.ndarray | None]:
@@ -294,6 +303,7 @@ class SimulationRun:
             own,
             self.whole_parameters(),
             [event.name for event in setup.events],
+            setup.contacts,
         )
         return simulation, state.get("depths")
 

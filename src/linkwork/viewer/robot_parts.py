@@ -45,12 +45,19 @@ class MissingFile:
 
 
 def robot_size(tree: Tree, poses: np.ndarray) -> float:
-    """Return the extent [m] of the frames of a robot with bodies at ``poses`` (nb, 4, 4), for sizes of markers."""
-    points = [np.zeros(3)] if any(frame.body == WORLD for frame in tree.frames) else []
+    """Return the extent [m] of a robot with bodies at ``poses`` (nb, 4, 4), of frames and shapes of known size."""
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for frame in tree.frames:
-        offset = [*frame.placement.translation]
-        points.append(np.array(offset) if frame.body == WORLD else poses[frame.body] @ [*offset, 1.0])
-    extent = np.ptp(np.array([point[:3] for point in points]), axis=0).max() if points else 0.0
+        body = np.eye(4) if frame.body == WORLD else poses[frame.body]
+        balls = [([*frame.placement.translation], 0.0)]
+        for geometry in (*frame.visuals, *frame.collisions):
+            ball = geometry.shape.bounding_sphere
+            if ball is not None:
+                balls.append(([*compose(frame.placement, geometry.origin).point(ball[0])], ball[1]))
+        for center, radius in balls:
+            point = body[:3, :3] @ center + body[:3, 3]
+            low, high = np.minimum(low, point - radius), np.maximum(high, point + radius)
+    extent = float((high - low).max()) if tree.frames else 0.0
     return float(np.clip(extent, *_SIZES))
 
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from linkwork._util.checked_arguments import public
+from linkwork._util.file_search import Folders
 from linkwork._util.result import Result
 from linkwork.errors import AssemblyError, Status
 from linkwork.joints import JointType
@@ -30,6 +32,7 @@ from linkwork.mechanisms.assembly.targets import (
     varied_robot,
 )
 from linkwork.spatial.arguments import checked_array
+from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["DrivenMotion", "drive"]
 
@@ -63,6 +66,30 @@ class DrivenMotion(Result):
     def success(self) -> bool:
         """True if the mechanism went through all values of its drivers."""
         return self.status is Status.SOLVED
+
+    @public
+    def show(
+        self,
+        *,
+        rate: float = 50.0,
+        ghosts: int = 0,
+        meshes: Folders | None = None,
+        title: str | None = None,
+        **output: Unpack[Output],
+    ) -> Any:
+        """Show the mechanism in the states that were reached, ``rate`` of them a second.
+
+        ``ghosts`` is the number of transparent copies along the motion.  Returns the `linkwork.viewer.View` of a live
+        page, or the path of a file; see `Robot.show` for the other arguments and the errors.
+        """
+        check_output("show", output)
+        document = self._scene_document(rate=rate, ghosts=ghosts, meshes=meshes, title=title)
+        return show_document(document, **output)
+
+    def _scene_document(self, **options: Any) -> Any:
+        from linkwork.mechanisms.assembly.assembly_scene import driven_motion_document
+
+        return driven_motion_document(self, **options)
 
     def _sentence(self, index: tuple[int, ...]) -> str:
         name, n, reached = self._mechanism.robot.name, len(self.q), int(self.reached.sum())

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from linkwork._util.checked_arguments import public
+from linkwork._util.file_search import Folders
 from linkwork._util.result import Result
 from linkwork.errors import Status
 from linkwork.mechanisms.assembly.targets import ClosedMechanism, FixedJoints
+from linkwork.viewer.output import Output, check_output, show_document
 
 if TYPE_CHECKING:
     from linkwork.mechanisms.assembly.assembly_branches import Branches
@@ -43,6 +46,21 @@ class Assembly(Result):
         default_factory=lambda: np.zeros(0, dtype=bool), repr=False
     )  # (..., nq): True for coordinates beyond their limits in the solution without limits
     branches: Branches | None = field(default=None, repr=False)  # None unless requested
+
+    @public
+    def show(self, *, meshes: Folders | None = None, title: str | None = None, **output: Unpack[Output]) -> Any:
+        """Show the assembled mechanism, all states of a batch together, and `branches` as transparent copies.
+
+        Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the arguments and
+        the errors.
+        """
+        check_output("show", output)
+        return show_document(self._scene_document(meshes=meshes, title=title), **output)
+
+    def _scene_document(self, **options: Any) -> Any:
+        from linkwork.mechanisms.assembly.assembly_scene import assembly_document
+
+        return assembly_document(self, **options)
 
     @property
     def error(self) -> np.ndarray:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.file_search import Folders
 from linkwork._util.plotting import VERMILION
 from linkwork._util.result import Result
 from linkwork.errors import Status
@@ -19,6 +20,7 @@ from linkwork.motion.cartesian.waypoint_refinement import Curve
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.parts.plots import plot_paths
+from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["Deviation", "TrackedPath"]
 
@@ -153,6 +155,32 @@ class TrackedPath(Result):
             rest = self.path(np.linspace(self.fraction * self.path.length, self.path.length, 100))[:, :3, 3]
             axes.plot(*rest.T, color=VERMILION, linestyle=":", label="not followed")
         return axes
+
+    def show(
+        self,
+        *,
+        scene: Scene | None = None,
+        ghosts: int = 0,
+        meshes: Folders | None = None,
+        title: str | None = None,
+        **output: Unpack[Output],
+    ) -> Any:
+        """Show the robot at the waypoints, 1 m of the path a second, with the path and that of the frame.
+
+        ``scene`` is shown by its obstacles, and ``ghosts`` is the number of transparent copies along the motion.
+        Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the output and
+        the errors.
+
+        Raises ValueError if no part of the path is followed.
+        """
+        check_output("show", output)
+        document = self._scene_document(scene=scene, ghosts=ghosts, meshes=meshes, title=title)
+        return show_document(document, **output)
+
+    def _scene_document(self, **options: Any) -> Any:
+        from linkwork.motion.motion_scene import tracked_path_document
+
+        return tracked_path_document(self, **options)
 
     def _without_repeats(self) -> list[tuple[Curve, int]]:
         """Return each curve with the index of its first waypoint that does not repeat the last of the curve before."""

@@ -84,6 +84,14 @@ class TimedPath(_Times):
         return nan if self._estimate is None else self._estimate()
 
     @public
+    def show(self, **options: Any) -> Any:
+        """Show the robot along the motion; the arguments and the result are those of `Trajectory.show`."""
+        return self.trajectory.show(**options)
+
+    def _scene_document(self, **options: Any) -> Any:
+        return self.trajectory._scene_document(**options)
+
+    @public
     def plot(
         self,
         axes: Any = None,

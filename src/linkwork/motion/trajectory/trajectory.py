@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork import geometry
 from linkwork._util.checked_arguments import public, quick
+from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.validation import finite_number as finite
 from linkwork._util.validation import non_negative, optional
@@ -30,6 +32,7 @@ from linkwork.motion.trajectory.trajectory_construction import (
 from linkwork.motion.trajectory.trajectory_extremes import Extremes, extremes_of, margins_of
 from linkwork.motion.trajectory.trajectory_files import load_trajectory, save_trajectory, trajectory_table
 from linkwork.motion.trajectory.trajectory_segment import Section
+from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["Trajectory", "TrajectoryState"]
 
@@ -393,6 +396,36 @@ class Trajectory:
         return plot_paths(
             self._robot, [self.sampled(num_samples=num_samples)[1].q], frame, axes, scene=scene, shapes=shapes
         )
+
+    def show(
+        self,
+        *,
+        frames: str | Sequence[str] | None = None,
+        scene: geometry.Scene | None = None,
+        ghosts: int = 0,
+        rate: float = 50.0,
+        meshes: Folders | None = None,
+        title: str | None = None,
+        **output: Unpack[Output],
+    ) -> Any:
+        """Show the robot along the trajectory, with a time bar and plots of q and v.
+
+        ``frames`` are shown as axes, with their paths, and ``scene`` by its obstacles.  ``ghosts`` is the number of
+        transparent copies along the motion, and ``rate`` that of frames a second, at most 5000 in all.  Returns the
+        `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the output and the errors.
+
+        Raises ValueError for a trajectory of plain coordinates, which has no robot.
+        """
+        check_output("show", output)
+        document = self._scene_document(
+            frames=frames, scene=scene, ghosts=ghosts, rate=rate, meshes=meshes, title=title
+        )
+        return show_document(document, **output)
+
+    def _scene_document(self, **options: Any) -> Any:
+        from linkwork.motion.motion_scene import trajectory_document
+
+        return trajectory_document(self, **options)
 
     # -- value semantics
 

@@ -1,0 +1,40 @@
+"""Scene documents of assembled configurations and of driven motions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.file_search import Folders
+from linkwork._util.validation import positive
+from linkwork.viewer.document import SceneDocument
+from linkwork.viewer.motion_scene import FRAME_RATE, moving_scene
+
+__all__ = ["assembly_document", "driven_motion_document"]
+
+
+def assembly_document(result: Any, *, meshes: Folders | None = None, title: str | None = None) -> SceneDocument:
+    """Return the scene document of assembled configurations; see `linkwork.mechanisms.Assembly.show`."""
+    robot = result._mechanism.robot
+    q = np.asarray(result.q, dtype=float).reshape(1, -1, robot.nq)
+    builder = moving_scene(robot, np.zeros(1), q, title=title, meshes=meshes)
+    builder.show_layer("constraints")
+    if result.branches is not None:
+        others = np.asarray(result.branches.q, dtype=float).reshape(-1, robot.nq)
+        builder.add_ghosts(robot, others[np.isfinite(others).all(axis=1)], name="branches")
+    return builder.document()
+
+
+def driven_motion_document(
+    result: Any, *, rate: float = FRAME_RATE, ghosts: int = 0, meshes: Folders | None = None, title: str | None = None
+) -> SceneDocument:
+    """Return the scene document of a driven motion; see `linkwork.mechanisms.DrivenMotion.show`."""
+    robot = result._mechanism.robot
+    seconds = 1.0 / positive("show", "rate", rate, unit="1/s")
+    q = np.asarray(result.q, dtype=float)[result.reached]
+    if not len(q):
+        raise ValueError(f"show: expected a motion with states that were reached, got none: {result.message}")
+    builder = moving_scene(robot, seconds * np.arange(len(q)), q, title=title, ghosts=ghosts, meshes=meshes)
+    builder.show_layer("constraints")
+    return builder.document()

@@ -1,0 +1,69 @@
+"""Scene documents of trajectories and tracked Cartesian paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.file_search import Folders
+from linkwork._util.validation import integer
+from linkwork.geometry import Scene
+from linkwork.viewer.document import Lines, SceneDocument
+from linkwork.viewer.motion_scene import FRAME_RATE, frame_times, moving_scene
+
+__all__ = ["tracked_path_document", "trajectory_document"]
+
+_PATH_COLOR = (0.25, 0.25, 0.25, 1.0)
+_SAMPLES = 200  # of a Cartesian path
+_RECONFIGURATION = 1e-3  # [m] on the time axis of a tracked path between both configurations
+
+
+def trajectory_document(
+    trajectory: Any,
+    *,
+    frames: str | Sequence[str] | None = None,
+    scene: Scene | None = None,
+    ghosts: int = 0,
+    rate: float = FRAME_RATE,
+    meshes: Folders | None = None,
+    title: str | None = None,
+) -> SceneDocument:
+    """Return the scene document of a trajectory; see `linkwork.motion.Trajectory.show`."""
+    robot = trajectory.robot
+    if robot is None:
+        raise ValueError("show: expected a trajectory of a robot; plain coordinates have no shapes")
+    if trajectory._traced:
+        raise TypeError(
+            "show: expected a trajectory of numbers, got one of symbols; show it outside compiled functions"
+        )
+    times = frame_times("show", trajectory.start_time, trajectory.end_time, rate)
+    states = trajectory(times)
+    v = np.asarray(states.v)
+    builder = moving_scene(
+        robot, times, np.asarray(states.q), v=v, title=title, frames=frames, scene=scene, ghosts=ghosts, meshes=meshes
+    )
+    return builder.document()
+
+
+def tracked_path_document(
+    result: Any, *, scene: Scene | None = None, ghosts: int = 0, meshes: Folders | None = None, title: str | None = None
+) -> SceneDocument:
+    """Return the scene document of a tracked path, 1 m of the path a second; see `TrackedPath.show`."""
+    robot, frame = result.robot, result.frame
+    integer("show", "ghosts", ghosts, least=0)
+    q, s = np.asarray(result.q), np.asarray(result.s)
+    if not len(q):
+        raise ValueError(f"show: no part of the path is followed: {result.message}")
+    times = s - s[0]
+    for k in range(1, len(times)):  # positions of reconfigurations occur twice
+        times[k] = max(times[k], times[k - 1] + _RECONFIGURATION)
+    heading = robot.name if title is None else title
+    builder = moving_scene(robot, times, q, title=heading, frames=frame, scene=scene, ghosts=ghosts, meshes=meshes)
+    samples = np.linspace(0.0, result.path.length, _SAMPLES)
+    wanted = np.asarray(result.path(samples))
+    if result.relative_to != "world":
+        wanted = np.asarray(robot.pose(q[0], result.relative_to)) @ wanted
+    builder.lines.append(Lines("path", wanted[:, :3, 3], _PATH_COLOR, width=1.5, layer="targets"))
+    return builder.document()

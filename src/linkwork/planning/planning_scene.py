@@ -1,0 +1,91 @@
+"""Scene documents of plans and roadmaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.file_search import Folders
+from linkwork._util.validation import boolean, integer
+from linkwork.parts.plots import frames_to_draw
+from linkwork.viewer.document import Color, Points, SceneDocument
+from linkwork.viewer.motion_scene import FRAME_RATE, frame_times, moving_scene, segments_between
+from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder
+
+__all__ = ["plan_document", "roadmap_document"]
+
+_TREE_COLORS: tuple[Color, ...] = ((0.34, 0.71, 0.91, 0.8), (0.90, 0.62, 0.00, 0.8))  # from the starts, from the goals
+_EDGE_COLOR: Color = (0.5, 0.5, 0.5, 0.6)
+_MAX_EDGES = 20_000
+_GHOST_OPACITY = 0.25
+
+
+def plan_document(
+    result: Any,
+    *,
+    frames: str | Sequence[str] | None = None,
+    ghosts: int = 6,
+    tree: bool = False,
+    smooth: bool = False,
+    rate: float = FRAME_RATE,
+    meshes: Folders | None = None,
+    title: str | None = None,
+) -> SceneDocument:
+    """Return the scene document of a plan; see `PlanResult.show`."""
+    robot, names = result.robot, frames_to_draw(result.robot, frames)
+    show_tree, smooth = boolean("show", "tree", tree), boolean("show", "smooth", smooth)
+    if result.success:
+        trajectory = result.trajectory(smooth=smooth)
+        times = frame_times("show", trajectory.start_time, trajectory.end_time, rate)
+        q = np.asarray(trajectory(times).q)
+    else:
+        roots = [one.q[one.parent < 0] for one in result.trees]
+        if not roots:
+            raise ValueError(f"show: expected a plan with a path or a search tree, got none: {result.message}")
+        times, q, ghosts = np.zeros(1), roots[0][:1], 0
+        title = f"{robot.name}: {result.status}" if title is None else title
+    builder = moving_scene(robot, times, q, title=title, frames=names, scene=result.scene, ghosts=ghosts, meshes=meshes)
+    if show_tree or not result.success:
+        for one, color in zip(result.trees, _TREE_COLORS, strict=False):
+            child = np.flatnonzero(one.parent >= 0)
+            _add_edges(builder, robot, names[0], one.q, np.stack([one.parent[child], child], axis=1), "tree", color)
+    return builder.document()
+
+
+def roadmap_document(
+    roadmap: Any, *, frame: str | None = None, robots: int = 1, meshes: Folders | None = None, title: str | None = None
+) -> SceneDocument:
+    """Return the scene document of a roadmap; see `Roadmap.show`."""
+    robot = roadmap.robot
+    (frame,) = frames_to_draw(robot, frame)
+    count = integer("show", "robots", robots, least=0, most=200)
+    nodes = roadmap.nodes
+    heading = f"{robot.name}: roadmap of {len(nodes)} nodes" if title is None else title
+    shown = nodes[np.unique(np.round(np.linspace(0, len(nodes) - 1, max(count, 1))).astype(int))]
+    opacity = 1.0 if count == 1 else _GHOST_OPACITY
+    builder = moving_scene(
+        robot, np.zeros(1), shown[None], title=heading, scene=roadmap.scene, meshes=meshes, opacity=opacity
+    )
+    if count == 0:
+        builder.actors.clear()
+    positions = np.asarray(robot.pose(nodes, frame))[..., :3, 3]
+    _, component = np.unique(roadmap.components, return_inverse=True)
+    colors = np.round(255.0 * np.array(PATH_COLORS)[component.reshape(-1) % len(PATH_COLORS)]).astype(np.uint8)
+    builder.points.append(Points("nodes", positions, colors, 0.012 * builder.size))
+    _add_edges(builder, robot, frame, nodes, roadmap.edges, "edges", _EDGE_COLOR)
+    return builder.document()
+
+
+def _add_edges(
+    builder: SceneBuilder, robot: Any, frame: str, q: np.ndarray, edges: np.ndarray, layer: str, color: Color
+) -> None:
+    """Add segments between the positions of a frame at both ends of edges (m, 2); of many edges, the first."""
+    if not len(edges):
+        return
+    if len(edges) > _MAX_EDGES:
+        builder.surfaces.notes.append(f"{layer}: {_MAX_EDGES} of {len(edges)} edges are drawn")
+    edges = edges[:_MAX_EDGES]
+    positions = np.asarray(robot.pose(q, frame))[..., :3, 3]
+    builder.lines.append(segments_between(layer, positions[edges[:, 0]], positions[edges[:, 1]], color, layer))

@@ -1,0 +1,141 @@
+"""Scene document of a simulation: robots of all environments or of one, ground, obstacles and contact forces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.file_search import Folders
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.geometry import Scene
+from linkwork.kernels.compiler_api import compile
+from linkwork.simulation.contacts.collision_shape_contacts import ContactScene
+from linkwork.simulation.contacts.contact_set import ContactSet
+from linkwork.simulation.contacts.ground_contact import ContactGround
+from linkwork.simulation.rollout.rollout import FORCES
+from linkwork.viewer.document import Arrows, Plot, SceneDocument
+from linkwork.viewer.motion_scene import FRAME_RATE, frame_times, moving_scene
+from linkwork.viewer.scene_builder import SceneBuilder
+
+__all__ = ["simulation_document"]
+
+_FORCE_COLOR = (0.84, 0.37, 0.00, 1.0)
+_ARROW = 0.5  # length of the arrow of the robot's weight, relative to the robot's size
+_LONGEST = 1.5  # length of the arrow of the largest force, relative to the robot's size
+_LEAST_FORCE = 1e-6  # of the largest force: smaller ones are not drawn
+_GROUND_OFFSET = 1e-3  # [m] of the drawn ground below the plane, so that soles on it are visible
+
+
+def simulation_document(
+    result: Any,
+    environment: tuple[int, ...] | None = None,
+    *,
+    frames: str | Sequence[str] | None = None,
+    scene: Scene | None = None,
+    contacts: Any = None,
+    ghosts: int = 0,
+    rate: float = FRAME_RATE,
+    spacing: float | None = None,
+    meshes: Folders | None = None,
+    title: str | None = None,
+) -> SceneDocument:
+    """Return the scene document of a simulation; see `Simulation.show`.
+
+    ``environment`` is the index of one environment; None shows all of them.
+    """
+    if np.asarray(result.q).dtype == object:
+        raise TypeError(
+            "show: expected a simulation of numbers, got one of symbols; show it outside compiled functions"
+        )
+    if environment is None:
+        chosen = np.ndindex(result.q.shape[:-2])
+        index: list[tuple[int, ...]] = list(chosen)
+        robot = result.robot_of()
+    else:
+        index, robot = [environment], result.robot_of(environment)
+    rows = _rows(result, environment, rate)
+    t, q = result.t[rows], np.stack([result.q[k][rows] for k in index], axis=1)
+    v = result.v[index[0]][rows]
+    touching = result._contacts if contacts is None else ContactSet.of(contacts, "convex", "show")
+    builder = moving_scene(
+        robot, t, q, title=title, v=v, frames=frames, scene=scene, ghosts=ghosts, meshes=meshes, spacing=spacing
+    )
+    if len(t) > 1 and not robot.tree.inertias_ignored:
+        energies = robot.kinetic_energy(q[:, 0], v), robot.potential_energy(q[:, 0])
+        values = np.stack([*energies, energies[0] + energies[1]], axis=1)
+        builder.plots.append(Plot("energy", "J", ("kinetic", "potential", "sum"), values))
+    if touching is not None:
+        _add_surroundings(builder, touching, scene)
+    if FORCES in result.records and result.contact_names:
+        forces = np.stack([result.records[FORCES][k][rows] for k in index], axis=1)
+        _add_forces(builder, robot, touching, q, forces, result.contact_names)
+    return builder.document()
+
+
+def _rows(result: Any, environment: tuple[int, ...] | None, rate: float) -> np.ndarray:
+    """Return the indices of the records to show, up to where a single environment stopped."""
+    stopped = np.nan if environment is None else float(result.stopped_at[environment])
+    end = result.t[-1] if np.isnan(stopped) else min(stopped, result.t[-1])
+    times = frame_times("show", float(result.t[0]), float(end), rate)
+    return np.unique(np.clip(np.searchsorted(result.t, times - 1e-9 * max(end, 1.0)), 0, len(result.t) - 1))
+
+
+def _add_surroundings(builder: SceneBuilder, contacts: ContactSet, scene: Scene | None) -> None:
+    """Add the ground and the obstacles of contacts."""
+    for part in contacts.parts:
+        if isinstance(part, ContactGround):
+            tangents = np.array(part.axes(), dtype=float)
+            pose = np.eye(4)
+            pose[:3, :3] = tangents.T
+            pose[:3, 3] = (part.height - _GROUND_OFFSET) * tangents[2]
+            builder.add_scene(Scene().with_half_space("ground", pose))
+        elif isinstance(part, ContactScene) and part.scene != scene:
+            builder.add_scene(part.scene)
+
+
+def _add_forces(
+    builder: SceneBuilder, robot: Any, contacts: ContactSet | None, q: np.ndarray, forces: np.ndarray, names: Any
+) -> None:
+    """Add arrows of the contact forces (T, n, points, 3) [N] at their points, and plots of the first robot's."""
+    T, n, count = forces.shape[:3]
+    sizes = np.linalg.norm(forces, axis=-1)
+    if T > 1:
+        builder.plots.append(Plot("contact force", "N", tuple(names), sizes[:, 0]))
+    largest = float(sizes.max(initial=0.0))
+    if largest == 0.0:
+        return
+    if contacts is None or len(contacts.names(robot)) != count:
+        text = "contact forces are not drawn: pass the contacts of the simulation, show(contacts=...)"
+        builder.surfaces.notes.append(text)
+        return
+    starts = _contact_points(robot, contacts, q)
+    offsets = builder.actors[-1].offsets
+    if offsets is not None:
+        starts = starts + offsets[:, None, :3, 3]
+    weight = robot.mass * float(np.linalg.norm(robot.gravity))
+    scale = builder.size * min(_ARROW / weight if weight > 0.0 else np.inf, _LONGEST / largest)
+    shape = (T, n * count, 3)
+    visible = (sizes > _LEAST_FORCE * largest).reshape(T, n * count)
+    arrows = Arrows("contact forces", starts.reshape(shape), forces.reshape(shape), visible, _FORCE_COLOR, scale)
+    builder.arrows.append(arrows)
+
+
+def _contact_points(robot: Any, contacts: ContactSet, q: np.ndarray) -> np.ndarray:
+    """Return the positions of all contact points in the world (..., points, 3) [m] at q (..., nq)."""
+
+    def points(q: Any) -> list[Any]:
+        result = []
+        for candidate in contacts.candidates(robot, q):
+            X = robot.pose(q, candidate.second)
+            result.append([X[..., k, 3] + x for k, x in enumerate(candidate.arms[1])])
+        return result
+
+    try:
+        found = points(q)
+    except TypeError:  # the walk over a hull takes one state: a kernel evaluates it for many
+        kernel = compile(lambda q: array(points(q)), name="contact_points", q=robot.configuration_space)
+        return np.asarray(kernel(q))
+    columns = [np.stack([np.broadcast_to(x, q.shape[:-1]) for x in point], axis=-1) for point in found]
+    return np.stack(columns, axis=-2)

@@ -1,0 +1,256 @@
+"""Scene documents of results: what they show at the right poses and times, and one file of each kind of result."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.simulation import ContactGround, ContactPair, ContactPoint, ContactScene
+from linkwork.viewer import scene_document
+from linkwork.viewer.document_checks import check_document
+
+
+def poses_are_kinematics(actor, robot):
+    expected = robot.forward_kinematics(actor.q)
+    if actor.offsets is not None:
+        expected = actor.offsets[:, None] @ expected
+    assert actor.poses == pytest.approx(expected, abs=1e-12)
+
+
+def checked(contents, **options):
+    document = scene_document(contents, **options)
+    assert check_document("test", document) is document
+    return document
+
+
+BALL = lw.Robot.build("ball", lw.Link("body", lw.shapes.Sphere(0.1), mass=1.0), floating_base=True)
+
+
+def rolling(**options):
+    q = np.stack([BALL.neutral()] * 2)
+    q[:, -1] = 0.1
+    v = np.zeros((2, 6))
+    v[1, 3] = 1.0
+    ground = ContactGround(ContactPoint("body", radius=0.1), height=0.0)
+    return BALL.simulate(q, v, duration=0.1, dt=0.005, contacts=ground, **options), ground
+
+
+def test_simulation_with_contact_forces(tmp_path):
+    run, ground = rolling()
+    document = checked(run)
+    (actor,) = document.actors
+    assert actor.q.shape == (6, 2, 7) and document.times == pytest.approx(np.arange(6) * 0.02, abs=1e-9)
+    assert actor.q[-1] == pytest.approx(run.q[:, -1])
+    poses_are_kinematics(actor, BALL)
+    (arrows,) = document.arrows
+    assert arrows.vectors[-1] == pytest.approx(run.records["contact_forces"][:, -1].reshape(2, 3))
+    lowest = actor.q[..., -3:] - [0.0, 0.0, 0.1]
+    assert arrows.starts == pytest.approx(lowest) and arrows.visible[-1].all() and not arrows.visible[0].any()
+    assert arrows.scale * 9.81 == pytest.approx(0.5 * 0.2, rel=0.01), "the weight is half as long as the ball"
+    assert [plot.title for plot in document.plots] == ["position", "velocity", "velocity", "energy", "contact force"]
+    (floor,) = document.props
+    assert floor.name == "ground" and floor.pose[:3, 3] == pytest.approx([0.0, 0.0, -1e-3])
+
+    one = checked(run, environment=(1,), frames="body", spacing=None, rate=1000.0)
+    assert one.actors[0].q[:, 0] == pytest.approx(run.q[1]) and len(one.lines) == 1
+    apart = checked(run, spacing=3.0)
+    assert apart.arrows[0].starts == pytest.approx(lowest + apart.actors[0].offsets[:, :3, 3])
+
+    run.save(tmp_path / "run.npz")
+    again = lw.simulation.Simulation.load(tmp_path / "run.npz", robot=BALL)
+    silent = checked(again)
+    assert silent.arrows == () and "pass the contacts" in silent.notes[0]
+    assert checked(again, contacts=ground).arrows[0].starts == pytest.approx(arrows.starts)
+
+
+def test_contacts_of_shapes():
+    boxes = lw.Robot.build(
+        "boxes",
+        *[
+            part
+            for name in ("low", "high")
+            for part in (
+                lw.Link(name, lw.shapes.Box((0.2, 0.2, 0.2)), mass=1.0),
+                lw.Joint.of(lw.joints.Floating(), name=f"free_{name}", parent="world", child=name),
+            )
+        ],
+    )
+    q = boxes.neutral()
+    q[[6, 13]] = 0.1, 0.3
+    touching = [ContactScene(lw.Scene().with_half_space("floor")), ContactPair("low", "high")]
+    document = checked(boxes.simulate(q, duration=0.3, dt=0.01, contacts=touching))
+    (arrows,) = document.arrows
+    shown = arrows.starts[-1][arrows.visible[-1]]
+    assert len(shown) >= 6 and np.abs(np.abs(shown[:, :2]) - 0.1).max() < 1e-3, "corners"
+    total = arrows.vectors[-1][np.abs(arrows.starts[-1][:, 2]) < 1e-3].sum(axis=0)
+    assert total == pytest.approx([0.0, 0.0, 2.0 * 9.81], abs=0.05)
+    assert [prop.name for prop in document.props] == ["floor"]
+
+
+ARM = lw.load("arm6")
+SCENE = lw.Scene().with_sphere("ball", 0.05, (0.2, 0.3, 1.2))
+
+
+def plan():
+    return ARM.plan(ARM.neutral(), ARM.neutral() + 0.4, SCENE)
+
+
+def test_plan():
+    found = plan()
+    document = checked(found, ghosts=3, tree=True)
+    moving, ghosts = document.actors
+    assert moving.q[0, 0] == pytest.approx(found.path[0]) and moving.q[-1, 0] == pytest.approx(found.path[-1])
+    poses_are_kinematics(moving, ARM)
+    assert ghosts.opacity < 1.0 and ghosts.q.shape[1] == 3
+    assert [prop.name for prop in document.props] == ["ball"]
+    path = next(lines for lines in document.lines if lines.layer == "paths")
+    assert path.points == pytest.approx(ARM.pose(moving.q[:, 0], ARM.frames[-1])[:, :3, 3])
+
+
+def test_plan_without_a_path_shows_what_was_searched():
+    blocked = ARM.plan(ARM.neutral(), ARM.neutral() + 0.4, lw.Scene().with_box("all", (9, 9, 9)))
+    assert not blocked.success
+    if blocked.trees:
+        assert str(blocked.status) in checked(blocked).title
+    else:
+        with pytest.raises(ValueError, match="expected a plan with a path or a search tree"):
+            scene_document(blocked)
+
+
+def test_roadmap():
+    roadmap = lw.planning.Roadmap(ARM, SCENE, num_nodes=20, lazy=True)
+    document = checked(roadmap, robots=2)
+    (nodes,) = document.points
+    assert nodes.points == pytest.approx(ARM.pose(roadmap.nodes, ARM.frames[-1])[:, :3, 3])
+    (edges,) = document.lines
+    assert edges.segments and edges.points[::2] == pytest.approx(nodes.points[roadmap.edges[:, 0]])
+    assert document.actors[0].q.shape == (1, 2, 6)
+
+
+def spline():
+    return ARM.spline([0.0, 0.5, 1.0], [ARM.neutral(), ARM.neutral() + 0.3, ARM.neutral()])
+
+
+def test_trajectories():
+    curve = spline()
+    document = checked(curve, frames=["tool"], ghosts=2, scene=SCENE, rate=20.0)
+    assert document.times == pytest.approx(np.linspace(0.0, 1.0, 21))
+    assert document.actors[0].q[:, 0] == pytest.approx(curve(document.times).q)
+    assert [plot.title for plot in document.plots] == ["position", "velocity"]
+    assert document.plots[1].values == pytest.approx(curve(document.times).v)
+    timed = lw.motion.time_optimal(curve, velocity=1.0, acceleration=5.0)
+    assert checked(timed).times[-1] == pytest.approx(timed.duration)
+    with pytest.raises(ValueError, match="plain coordinates have no shapes"):
+        scene_document(lw.motion.spline([0.0, 1.0], [[0.0], [1.0]]))
+
+
+def test_inverse_kinematics():
+    target = ARM.pose(ARM.neutral() + 0.3, "tool")
+    found = ARM.inverse_kinematics(target, "tool")
+    document = checked(found, initial=True, scene=SCENE)
+    assert document.frames[0].poses == pytest.approx(target) and document.lines == ()
+    assert document.actors[0].q[0, 0] == pytest.approx(found.q) and document.actors[1].name == "initial guesses"
+    far = target.copy()
+    far[:3, 3] += 5.0
+    failed = checked(ARM.inverse_kinematics(np.stack([target, far]), "tool"))
+    assert failed.title == "arm6: 1 of 2 solved" and len(failed.frames) == 2
+    assert failed.lines[0].points[1] == pytest.approx(far[:3, 3])
+
+
+def test_targets_along_a_path():
+    q = ARM.neutral() + np.linspace(0.0, 0.2, 5)[:, None]
+    problem = ARM.ik_problem(lw.ik.PoseTask("tool"))
+    (name,) = problem.shapes
+    followed = problem.follow(q[0], **{name: ARM.pose(q, "tool")})
+    document = checked(followed, rate=10.0, ghosts=2)
+    assert document.times == pytest.approx(np.arange(5) * 0.1)
+    assert document.actors[0].q[:, 0] == pytest.approx(followed.q)
+
+
+HOME = np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2])
+
+
+def tracked():
+    start = ARM.pose(HOME, "tool")
+    return ARM.track_cartesian_path(lw.motion.line(start, lw.pose((0.03, 0.0, 0.04)) @ start), "tool", q_init=HOME)
+
+
+def test_tracked_path():
+    result = tracked()
+    document = checked(result)
+    assert document.actors[0].q[:, 0] == pytest.approx(result.q)
+    assert document.times[-1] == pytest.approx(0.05)
+    line = next(lines for lines in document.lines if lines.layer == "targets")
+    assert line.points[[0, -1]] == pytest.approx(result.path(np.array([0.0, 0.05]))[:, :3, 3])
+
+
+def test_optimal_motion():
+    problem = lw.TrajectoryProblem(ARM, num_steps=5, duration=1.0).add("acceleration", "least_squares")
+    problem = problem.add(lw.ik.PositionTask("tool"), "equality", steps=-1, name="reach")
+    result = problem.solve(HOME, targets={"reach": ARM.pose(HOME + 0.1, "tool")[:3, 3]})
+    document = checked(result, rate=10.0)
+    assert document.actors[0].q[-1, 0] == pytest.approx(result.q[-1], abs=1e-9)
+
+
+def test_mechanisms():
+    fourbar = lw.load("fourbar")
+    crank = fourbar.joints[0].name
+    assembled = fourbar.assemble(hold={crank: 0.3}, branches=4)
+    document = checked(assembled)
+    assert "constraints" not in document.hidden
+    assert document.actors[0].q[0, 0] == pytest.approx(assembled.q)
+    assert document.actors[1].q.shape[1] == int(assembled.branches.count)
+    driven = fourbar.drive_mechanism({crank: np.linspace(0.3, 0.5, 4)}, assembled.q)
+    moving = checked(driven, rate=10.0)
+    assert moving.actors[0].q[:, 0] == pytest.approx(driven.q) and moving.times[-1] == pytest.approx(0.3)
+
+
+def test_obstacles():
+    document = checked(SCENE, title="one ball")
+    assert document.title == "one ball" and [prop.name for prop in document.props] == ["ball"]
+    assert checked(lw.Scene()).title == "0 obstacles"
+
+
+def showing():
+    """Return all classes of the library with a method show."""
+    modules = [getattr(lw, name) for name in lw.__all__ if inspect.ismodule(getattr(lw, name))]
+    members = {getattr(module, name) for module in (lw, *modules) for name in module.__all__}
+    return [one for one in members if inspect.isclass(one) and callable(getattr(one, "show", None))]
+
+
+def test_each_show_checks_its_output_and_writes_files(tmp_path):
+    run, _ = rolling()
+    objects = [run, plan(), spline(), tracked(), SCENE, lw.load("fourbar").assemble()]
+    objects += [ARM, scene_document(ARM), ARM.inverse_kinematics(ARM.pose(ARM.neutral(), "tool"), "tool")]
+    for one in objects:
+        with pytest.raises(TypeError, match="did you mean 'html'"):
+            one.show(htm="a.html")
+        with pytest.raises(ValueError, match="html: expected a path that ends in"):
+            one.show(html="a.txt")
+        path = tmp_path / f"{type(one).__name__}.html"
+        assert one.show(html=path) == path and path.stat().st_size > 10_000
+    names = {one.__name__ for one in showing()}
+    assert names >= {type(one).__name__ for one in objects} | {"Roadmap", "TimedPath", "OptimalResult", "DrivenMotion"}
+    for cls in showing():
+        assert hasattr(cls, "_scene_document") or cls.__name__ == "SceneDocument", cls
+
+
+def test_wrong_arguments():
+    curve = spline()
+    cases = [
+        ({"rate": 0.0}, ValueError, "rate"),
+        ({"ghosts": -1}, ValueError, "ghosts"),
+        ({"ghosts": 1.5}, TypeError, "ghosts"),
+        ({"frames": "none"}, lw.errors.UnknownNameError, "frames"),
+        ({"scene": 3}, TypeError, "scene"),
+        ({"title": 3}, TypeError, "title"),
+    ]
+    for arguments, error, text in cases:
+        with pytest.raises(error, match=text):
+            curve.show(**arguments)
+    run, _ = rolling()
+    with pytest.raises(ValueError, match="expected 1 indices"):
+        run.show(0, 0)
+    with pytest.raises(TypeError, match="contacts"):
+        run.show(contacts="ground")
