@@ -47,7 +47,7 @@ def test_simulation_with_contact_forces(tmp_path):
     assert arrows.vectors[-1] == pytest.approx(run.records["contact_forces"][:, -1].reshape(2, 3))
     lowest = actor.q[..., -3:] - [0.0, 0.0, 0.1]
     assert arrows.starts == pytest.approx(lowest) and arrows.visible[-1].all() and not arrows.visible[0].any()
-    assert arrows.scale * 9.81 == pytest.approx(0.5 * 0.2, rel=0.01), "the weight is half as long as the ball"
+    assert arrows.scale * 9.81 == pytest.approx(0.2, rel=0.01), "the weight is as long as the ball"
     assert [plot.title for plot in document.plots] == ["position", "velocity", "velocity", "energy", "contact force"]
     (floor,) = document.props
     assert floor.name == "ground" and floor.pose[:3, 3] == pytest.approx([0.0, 0.0, -1e-3])

@@ -22,8 +22,10 @@ from linkwork.viewer.scene_builder import SceneBuilder
 __all__ = ["simulation_document"]
 
 _FORCE_COLOR = (0.84, 0.37, 0.00, 1.0)
-_ARROW = 0.5  # length of the arrow of the robot's weight, relative to the robot's size
-_LONGEST = 1.5  # length of the arrow of the largest force, relative to the robot's size
+_GROUND_COLOR = (0.86, 0.87, 0.89, 1.0)
+_ARROW = 1.0  # length of the arrow of the robot's weight, relative to the robot's size
+_LONG, _LONGEST = 1.5, 6.0  # length of the arrow of a large and of the largest force, relative to the robot's size
+_LARGE = 0.9  # share of the forces that are smaller than a large one; impacts are much larger than others
 _LEAST_FORCE = 1e-6  # of the largest force: smaller ones are not drawn
 _GROUND_OFFSET = 1e-3  # [m] of the drawn ground below the plane, so that soles on it are visible
 
@@ -90,7 +92,7 @@ def _add_surroundings(builder: SceneBuilder, contacts: ContactSet, scene: Scene 
             pose = np.eye(4)
             pose[:3, :3] = tangents.T
             pose[:3, 3] = (part.height - _GROUND_OFFSET) * tangents[2]
-            builder.add_scene(Scene().with_half_space("ground", pose))
+            builder.add_scene(Scene().with_half_space("ground", pose), color=_GROUND_COLOR)
         elif isinstance(part, ContactScene) and part.scene != scene:
             builder.add_scene(part.scene)
 
@@ -115,9 +117,10 @@ def _add_forces(
     if offsets is not None:
         starts = starts + offsets[:, None, :3, 3]
     weight = robot.mass * float(np.linalg.norm(robot.gravity))
-    scale = builder.size * min(_ARROW / weight if weight > 0.0 else np.inf, _LONGEST / largest)
     shape = (T, n * count, 3)
     visible = (sizes > _LEAST_FORCE * largest).reshape(T, n * count)
+    large = float(np.quantile(sizes.reshape(T, n * count)[visible], _LARGE))
+    scale = builder.size * min(_ARROW / weight if weight > 0.0 else np.inf, _LONG / large, _LONGEST / largest)
     arrows = Arrows("contact forces", starts.reshape(shape), forces.reshape(shape), visible, _FORCE_COLOR, scale)
     builder.arrows.append(arrows)
 

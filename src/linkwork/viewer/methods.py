@@ -48,7 +48,11 @@ class ShowMethods(RobotBase):
             spacing: distance of several robots in a grid [m]; by default they keep the positions of q.
             meshes: folders of mesh files, in addition to those where `linkwork.load` searches.
             title: title of the page, by default the robot's name.
-            html, glb, png, mp4: path of a self-contained page, a glTF file, a picture or a video to write instead.
+            html, glb, png, mp4: path of a self-contained page, a glTF file, a picture or a film to write instead.
+            camera, size, theme: of pictures and films: a view such as "front", or position and target (3,) [m]; width
+                and height [pixels]; "light" or "dark".
+            time: of a picture [s].
+            fps, speed: of a film: frames a second, and its speed relative to real time.
             open_browser, port: of the live page (the `viewer` extra), which is served on 127.0.0.1 only.
 
         A mesh file that is missing, too large or broken is drawn as a named placeholder, with a
@@ -69,7 +73,7 @@ class ShowMethods(RobotBase):
             meshes=meshes,
             title=title,
         )
-        return show_document(document, **output)
+        return show_document(document, scene=scene, **output)
 
     def _scene_document(self, q: Any = None, **options: Any) -> SceneDocument:
         from linkwork.viewer.robot_scene import robot_document

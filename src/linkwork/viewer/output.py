@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypedDict
@@ -13,12 +14,17 @@ from linkwork._util.validation import boolean, integer
 __all__ = ["Output", "check_output", "show_document"]
 
 PathText = str | os.PathLike[str]
+Point = Sequence[float]
 
 
 class Output(TypedDict, total=False):
     """Arguments of all ``show`` methods that choose the output; at most one of the four files.
 
-    ``html`` is the path of a self-contained page, ``glb`` of a glTF file, ``png`` of a picture and ``mp4`` of a video.
+    ``html`` is the path of a self-contained page, ``glb`` of a glTF file, ``png`` of a picture and ``mp4`` of a film.
+    Pictures and films have a ``camera`` (a view such as "front", or its position and target (3,) [m]), a ``size``
+    (width, height) [pixels] and a ``theme``, "light" or "dark".  A picture shows one ``time`` [s]; a film has ``fps``
+    frames a second, at ``speed`` times real time.
+
     Without a file, a live page is served on 127.0.0.1: ``open_browser`` opens it, and ``port`` is its TCP port, by
     default a free one.
     """
@@ -27,17 +33,24 @@ class Output(TypedDict, total=False):
     glb: PathText | None
     png: PathText | None
     mp4: PathText | None
+    camera: str | tuple[Point, Point]
+    size: tuple[int, int]
+    theme: str
+    time: float
+    fps: float
+    speed: float
     open_browser: bool
     port: int | None
 
 
-_WRITERS = {  # by argument: suffixes, module, function
-    "html": ((".html", ".htm"), "linkwork.viewer.html.page", "write_page"),
-    "glb": ((".glb",), "linkwork.viewer.gltf", "write_glb"),
-    "png": ((".png",), "linkwork.viewer.pictures", "write_png"),
-    "mp4": ((".mp4",), "linkwork.viewer.pictures", "write_mp4"),
+_WRITERS = {  # by argument: suffixes, module, function, options
+    "html": ((".html", ".htm"), "linkwork.viewer.html.page", "write_page", ()),
+    "glb": ((".glb",), "linkwork.viewer.gltf", "write_glb", ()),
+    "png": ((".png",), "linkwork.viewer.pictures", "write_png", ("camera", "size", "theme", "time")),
+    "mp4": ((".mp4",), "linkwork.viewer.pictures", "write_mp4", ("camera", "size", "theme", "fps", "speed")),
 }
 _LIVE = ("open_browser", "port")
+_OPTIONS = (*dict.fromkeys(name for writer in _WRITERS.values() for name in writer[3]), *_LIVE)
 _MAX_PORT = 65535
 
 
@@ -47,7 +60,7 @@ def check_output(caller: str, output: Output) -> None:
     Raises TypeError for an unknown argument and a value of another type, ValueError for two files, a file with options
     of the live page, a path with another suffix, and a port outside of 0 ... 65535.
     """
-    known = (*_WRITERS, *_LIVE)
+    known = (*_WRITERS, *_OPTIONS)
     for name in output:
         if name not in known:
             raise TypeError(f"{caller}: no option {name!r}; {option_hint(caller, name, known)}")
@@ -56,28 +69,35 @@ def check_output(caller: str, output: Output) -> None:
         raise ValueError(f"{caller}: {files[1]}: expected one file, got {files[0]} too; call {caller} for each file")
     for name in files:
         _checked_path(caller, name, output.get(name))
-        for other in _LIVE:
-            if output.get(other) is not None:
-                raise ValueError(f"{caller}: {other}: expected no option of the live page together with {name}")
+    taken = _WRITERS[files[0]][3] if files else _LIVE
+    for option in _OPTIONS:
+        if output.get(option) is not None and option not in taken:
+            takers = [name for name, writer in _WRITERS.items() if option in writer[3]]
+            expected = (
+                f"only together with {' or '.join(takers)}" if takers else f"no option of the live page with {files[0]}"
+            )
+            raise ValueError(f"{caller}: {option}: expected {expected}, got {output.get(option)!r}")
     boolean(caller, "open_browser", output.get("open_browser", True))
     if output.get("port") is not None:
         integer(caller, "port", output["port"], least=0, most=_MAX_PORT)
 
 
-def show_document(document: Any, *, caller: str = "show", **output: Any) -> Any:
+def show_document(document: Any, *, caller: str = "show", scene: Any = None, **output: Any) -> Any:
     """Show a `SceneDocument`: return the `View` of a live page, or the path of the file that was written.
 
-    ``output`` are the arguments of `Output`.  Raises the errors of `check_output`, OSError for a file that cannot be
-    written, and ImportError with the name of the extra that is not installed.
+    ``output`` are the arguments of `Output`; ``scene`` are obstacles to which the live page shows distances.  Raises
+    the errors of `check_output`, OSError for a file that cannot be written, and ImportError with the name of the extra
+    that is not installed.
     """
     check_output(caller, output)  # type: ignore[arg-type]
-    for name, (_, module, function) in _WRITERS.items():
+    for name, (_, module, function, options) in _WRITERS.items():
         if output.get(name) is not None:
             path = _checked_path(caller, name, output[name])
-            getattr(import_module(module), function)(document, path)
+            chosen = {option: output[option] for option in options if output.get(option) is not None}
+            getattr(import_module(module), function)(document, path, **chosen)
             return path
     live = {name: output[name] for name in _LIVE if output.get(name) is not None}
-    return import_module("linkwork.viewer.live.live_page").open_view(document, **live)
+    return import_module("linkwork.viewer.live.live_page").open_view(document, scene=scene, **live)
 
 
 def _checked_path(caller: str, name: str, value: Any) -> Path:
