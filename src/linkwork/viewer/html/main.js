@@ -146,6 +146,7 @@ class App {
     this.placeLabels(matrix);
     this.time.update();
     for (const plot of this.plots) plot.draw();
+    this.sliders.stale.hidden = !(this.scene.moved && this.scene.layers().some((layer) => OF_THE_DOCUMENT.includes(layer)));
   }
 
   placeLabels(m) {
@@ -153,7 +154,7 @@ class App {
     this.scene.texts.forEach((text, k) => {
       const [x, y, z] = this.scene.at(text, this.scene.frame), label = this.labels[k];
       const w = m[3] * x + m[7] * y + m[11] * z + m[15];
-      label.hidden = w <= 0 || this.scene.hidden.has(text.layer);
+      label.hidden = w <= 0 || this.scene.isHidden(text.layer);
       const px = ((m[0] * x + m[4] * y + m[8] * z + m[12]) / w + 1) / 2, py = (1 - (m[1] * x + m[5] * y + m[9] * z + m[13]) / w) / 2;
       label.style.transform = `translate(${px * width}px, ${py * height}px) translate(8px, -50%)`;
     });

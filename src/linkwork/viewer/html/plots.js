@@ -2,7 +2,7 @@
 
 const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d1f", "#7f7f7f"]; // told apart by all eyes
 const MARGIN = { left: 46, right: 8, top: 8, bottom: 28 };
-const DASHES = [[], [6, 3], [2, 2]];
+const DASHES = [[], [6, 3], [2, 2]], STYLES = ["solid", "dashed", "dotted"];
 
 function ticks(low, high, count) {
   const width = niceStep((high - low) / count);
@@ -18,8 +18,8 @@ class PlotView {
     this.values = read(data.values);
     this.times = app.scene.times;
     this.canvas = element("canvas", { role: "img", "aria-label": `Plot of ${data.title}` });
-    const keys = element("div", { class: "keys" }, ...data.names.map((name, k) => element("span", {},
-      element("i", { style: { background: PALETTE[k % PALETTE.length] } }), name)));
+    this.hidden = new Set();
+    const keys = element("div", { class: "keys" }, ...data.names.map((name, k) => this.key(name, k)));
     const unit = data.unit ? ` [${data.unit}]` : "";
     this.node = element("div", { class: "plot" }, element("h2", {}, data.title + unit), this.canvas, keys);
     const go = (event) => {
@@ -34,6 +34,18 @@ class PlotView {
     this.measure();
   }
 
+  // Name of a curve in the legend, which switches the curve.
+  key(name, k) {
+    const button = element("button", { type: "button", "aria-pressed": "true", title: "Show or hide", onclick: () => {
+      if (!this.hidden.delete(k)) this.hidden.add(k);
+      button.setAttribute("aria-pressed", String(!this.hidden.has(k)));
+      this.picture = null;
+      this.measure();
+      this.draw();
+    } }, element("i", { style: { borderTop: `3px ${STYLES[Math.floor(k / PALETTE.length) % 3]} ${PALETTE[k % PALETTE.length]}` } }), name);
+    return button;
+  }
+
   span() {
     const end = this.times[this.times.length - 1], start = this.times[0];
     return [start, end > start ? end : start + 1];
@@ -41,12 +53,12 @@ class PlotView {
 
   measure() {
     let low = Infinity, high = -Infinity;
-    for (const x of this.values) {
-      if (Number.isFinite(x)) {
-        low = Math.min(low, x);
-        high = Math.max(high, x);
-      }
-    }
+    const columns = this.data.names.length;
+    this.values.forEach((x, i) => {
+      if (!Number.isFinite(x) || this.hidden.has(i % columns)) return;
+      low = Math.min(low, x);
+      high = Math.max(high, x);
+    });
     if (low > high) [low, high] = [0, 1];
     const room = Math.max((high - low) * 0.08, 1e-9 + 1e-3 * Math.max(Math.abs(low), Math.abs(high)));
     // Limits enter the picture where the curves come near to them.
@@ -87,7 +99,7 @@ class PlotView {
     const columns = this.data.names.length;
     for (let k = 0; k < columns; k++) {
       const value = this.values[this.app.scene.frame * columns + k];
-      if (!Number.isFinite(value)) continue;
+      if (!Number.isFinite(value) || this.hidden.has(k)) continue;
       context.fillStyle = PALETTE[k % PALETTE.length];
       context.beginPath();
       context.arc(x, this.y(value, height), 2.8, 0, 2 * Math.PI);
@@ -148,7 +160,7 @@ class PlotView {
         context.fillRect(MARGIN.left, Math.min(from, to), right - MARGIN.left, Math.abs(to - from));
       }
       limits.forEach((value, k) => {
-        if (value === null) return;
+        if (value === null || this.hidden.has(k)) return;
         context.strokeStyle = PALETTE[k % PALETTE.length];
         context.lineWidth = 0.8;
         context.setLineDash([4, 4]);
@@ -164,6 +176,7 @@ class PlotView {
   paintCurves(context, x, height) {
     const columns = this.data.names.length;
     for (let k = 0; k < columns; k++) {
+      if (this.hidden.has(k)) continue;
       context.strokeStyle = PALETTE[k % PALETTE.length];
       context.setLineDash(DASHES[Math.floor(k / PALETTE.length) % DASHES.length]);
       context.lineWidth = 1.5;

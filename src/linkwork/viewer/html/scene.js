@@ -1,5 +1,6 @@
 // All that is drawn: items with a surface, a colour and a pose by time; lines; points; labels.
 
+const OF_THE_DOCUMENT = ["nearest pairs", "forces", "impacts"]; // layers that are not true after a slider has moved
 const HIDDEN_POSE = new Float64Array(12);
 const AXIS_COLORS = [[0.86, 0.22, 0.2, 1], [0.2, 0.65, 0.28, 1], [0.18, 0.42, 0.88, 1]];
 
@@ -28,6 +29,7 @@ class Scene {
       ...entry, starts: read(entry.starts), vectors: read(entry.vectors), visible: read(entry.visible),
     }));
     this.items = [];
+    this.moved = false;
     this.addItems();
     this.layout();
     this.reach = 1;
@@ -99,10 +101,14 @@ class Scene {
     return [...new Set(all)].sort();
   }
 
+  isHidden(layer) {
+    return this.hidden.has(layer) || (this.moved && OF_THE_DOCUMENT.includes(layer));
+  }
+
   // Group the visible items by surface: one draw for all items with the same one.
   layout() {
     const opaque = new Map(), translucent = new Map();
-    this.visible = this.items.filter((item) => !this.hidden.has(item.layer));
+    this.visible = this.items.filter((item) => !this.isHidden(item.layer));
     for (const item of this.visible) {
       const through = item.color[3] < 0.999;
       if (through && !translucent.has(item.unit)) translucent.set(item.unit, new Map());
@@ -130,6 +136,11 @@ class Scene {
 
   update(frame) {
     this.frame = frame;
+    const moved = this.actors.some((actor) => actor.postures.some((posture) => posture));
+    if (moved !== this.moved) {
+      this.moved = moved;
+      this.layout();
+    }
     for (const actor of this.actors) actor.update(frame);
     for (const item of this.visible) {
       item.write(frame, item.pose);
@@ -146,7 +157,7 @@ class Scene {
 
   updateLines(frame) {
     if (!this.renderer) return;
-    const shown = this.lines.filter((line) => !this.hidden.has(line.layer));
+    const shown = this.lines.filter((line) => !this.isHidden(line.layer));
     const pairs = shown.reduce((sum, line) => sum + (line.segments ? line.count >> 1 : Math.max(line.count - 1, 0)), 0);
     const data = new Float32Array(pairs * 11);
     let at = 0;
@@ -164,7 +175,7 @@ class Scene {
 
   updatePoints(frame) {
     if (!this.renderer) return;
-    const shown = this.points.filter((set) => !this.hidden.has(set.layer));
+    const shown = this.points.filter((set) => !this.isHidden(set.layer));
     const data = new Float32Array(shown.reduce((sum, set) => sum + set.count, 0) * 8);
     let at = 0;
     for (const set of shown) {

@@ -11,6 +11,7 @@ class Sliders {
     this.degrees = false;
     this.rows = [];
     this.body = element("div");
+    this.stale = element("p", { class: "note", hidden: true }, "Distances and forces are hidden: they belong to the configuration before.");
   }
 
   section() {
@@ -33,7 +34,7 @@ class Sliders {
     } });
     this.fill();
     return section("Joints", true, choose && element("div", { class: "row" }, choose), element("div", { class: "row" }, reset, unit, this.named),
-      this.body);
+      this.stale, this.body);
   }
 
   get robot() {
