@@ -44,6 +44,7 @@ from linkwork.precompilation import PrecompilingMethods
 from linkwork.robot_table import ROBOT
 from linkwork.simulation.methods import SimulationMethods
 from linkwork.viewer.methods import ShowMethods
+from linkwork.workspace.methods import WorkspaceMethods
 
 __all__ = ["Robot", "load", "load_description"]
 
@@ -75,6 +76,7 @@ class Robot(
     PlottingMethods,
     ShowMethods,
     SimulationMethods,
+    WorkspaceMethods,
     CartesianMethods,
     ParameterMethods,
     RegressorMethods,

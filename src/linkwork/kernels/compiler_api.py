@@ -22,6 +22,7 @@ from linkwork.compiler.runtime.code_statistics import code_statistics as code_st
 from linkwork.compiler.runtime.loop_state import FEW as FEW
 from linkwork.compiler.runtime.piecewise_kernel import PiecewiseKernel as PiecewiseKernel
 from linkwork.compiler.runtime.piecewise_kernel import compile_piecewise as compile_piecewise
+from linkwork.compiler.runtime.threads import available_processors as available_processors
 from linkwork.compiler.runtime.threads import get_num_threads as get_num_threads
 from linkwork.compiler.runtime.threads import set_num_threads as set_num_threads
 from linkwork.compiler.trace.trace import compile_guarded as compile_guarded
@@ -36,6 +37,7 @@ __all__ = [
     "Port",
     "Space",
     "arithmetic",
+    "available_processors",
     "cache_location",
     "call_state",
     "code_statistics",

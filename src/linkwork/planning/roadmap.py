@@ -5,14 +5,9 @@ A roadmap is identified by a digest of all that it depends on, equal in every pr
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import os
-import pickle
-import struct
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, Self, Unpack
 
@@ -24,9 +19,9 @@ from linkwork._util.file_search import Folders
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.progress import Progress
 from linkwork._util.validation import integer
+from linkwork.collision.geometry_fingerprint import fingerprint
 from linkwork.errors import Status
 from linkwork.geometry.scene import Scene
-from linkwork.model.collision_pairs import collision_pairs, link_shapes
 from linkwork.planning.plan_path import PlanQuery, QueryBegin, read_space
 from linkwork.planning.result import PlanResult
 from linkwork.planning.roadmap_graph import RoadmapGraph
@@ -301,45 +296,3 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def _read_integer(argument: str, x: Any, least: int) -> int:
     return integer("Roadmap", argument, x, least=least, most=None, description="an integer")
-
-
-def fingerprint(robot: Any, scene: Any, *more: Any) -> str:
-    """Return a digest of a robot's joints, limits, shapes, pairs and constraints, and of a scene's obstacles."""
-    tree = robot.tree
-    bodies = [(b.parent, b.joint_name, b.joint, b.placement, b.rotor, b.coupling, b.limits) for b in tree.bodies]
-    frames = [(frame.name, frame.body, frame.placement) for frame in tree.frames]
-    points_and_directions = [*tree.points, *tree.directions]
-    own = [bodies, frames, points_and_directions, tree.constraints, robot.lower, robot.upper]
-    obstacles = (
-        [] if scene is None else [(parameter.name, parameter.shape, parameter.pose) for parameter in scene.obstacles]
-    )
-    data = _encoded((own, link_shapes(tree), collision_pairs(tree), obstacles, more))
-    return hashlib.sha256(data).hexdigest()
-
-
-def _encoded(value: Any) -> bytes:
-    """Return a value as bytes, which are equal for equal values; functions are represented by their names."""
-    if value is None or isinstance(value, (bool, str)):
-        parts = [repr(value).encode()]
-    elif isinstance(value, Integral):
-        parts = [str(int(value)).encode()]
-    elif isinstance(value, Real):
-        parts = [struct.pack("<d", float(value) + 0.0)]
-    elif isinstance(value, np.ndarray):
-        parts = [str(value.shape).encode(), np.ascontiguousarray(value).tobytes()]
-    elif is_dataclass(value):
-        parts = [_encoded(getattr(value, field.name)) for field in fields(value) if field.compare]
-    elif isinstance(value, Mapping):
-        parts = [_encoded(pair) for pair in value.items()]
-    elif isinstance(value, (tuple, list)):
-        parts = [_encoded(part) for part in value]
-    elif isinstance(value, (set, frozenset)):
-        parts = sorted(_encoded(part) for part in value)
-    elif hasattr(value, "elements"):
-        parts = [_encoded([*value.elements()])]
-    elif not callable(value):
-        parts = [pickle.dumps(value, 4)]
-    else:
-        parts = [f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}".encode()]
-    kind = type(value).__name__ if is_dataclass(value) else ""
-    return b"".join([f"{kind}{len(parts)}:".encode(), *(b"%d:%b" % (len(part), part) for part in parts)])

@@ -1,0 +1,242 @@
+"""Samples of a workspace map by block: random configurations, their measures, and counts by voxel.
+
+Block k of a map has the counter-based random stream Philox(key=seed, counter=k · 2^128), so each block can be computed
+in any process, in any order.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.expr import linalg
+from linkwork.expr.scalar.functions import fabs, floor, fmax, fmin
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.workspace.direction_bins import direction_bin
+from linkwork.workspace.map_job import AXES, BLOCK, CALLER, JACOBIAN_ROWS, MapJob
+from linkwork.workspace.voxel_counts import MAX_CELLS, SUM_BITS, BoxTooLargeError, SparseCounts, VoxelCounts
+
+__all__ = ["BlockEvaluator", "compute_chunk", "packed", "with_unit"]
+
+
+class Measures(NamedTuple):
+    """Measures of a sample: indices of its voxel, index of its direction, and quality."""
+
+    cell_x: Any
+    cell_y: Any
+    cell_z: Any
+    direction: Any
+    manipulability: Any
+    inverse_condition: Any
+    limit_margin: Any
+    scale: Any
+    """Upper bound of the manipulability at this configuration, from the norm of the Jacobian."""
+
+
+class BlockEvaluator:
+    """Evaluates blocks of a map in this process."""
+
+    def __init__(self, job: MapJob) -> None:
+        self.job = job
+        self._configuration = np.array(job.configuration)
+        self._draws = _draws(job)
+        self._limits = _limits(job)
+        self._kernel = _measure_kernel(job)
+
+    def configurations(self, block: int) -> np.ndarray:
+        """Return the random configurations (n, nq) of a block."""
+        job = self.job
+        rng = np.random.Generator(np.random.Philox(key=job.seed, counter=block << 128))
+        count = job.samples_in(block, block + 1)
+        q = np.empty((count, len(self._configuration)))
+        q[:] = self._configuration
+        for columns, draw in self._draws:
+            q[:, columns] = draw(rng, count)
+        return q
+
+    def measures(self, block: int) -> tuple[Measures, np.ndarray | None]:
+        """Return the measures (n,) of a block's samples, and which of them are free of collisions; None for all."""
+        job = self.job
+        q = self.configurations(block)
+        result = Measures(*self._kernel(q, 1.0 / job.voxel_size, *self._limits))
+        free = ~job.robot.in_collision(q, job.scene, margin=job.margin) if job.collision else None
+        return result, free
+
+    def counts(self, begin: int, end: int) -> SparseCounts:
+        """Return the counts of the blocks from ``begin`` to ``end``, without ``end``."""
+        counts = VoxelCounts()
+        for block in range(begin, end):
+            self._add(counts, *self.measures(block))
+        return counts.sparse()
+
+    def _add(self, counts: VoxelCounts, m: Measures, free: np.ndarray | None) -> None:
+        job = self.job
+        scaled = m.manipulability / job.manipulability_unit
+        if scaled.max() >= _LARGEST_SUMMAND:
+            raise OverflowError(f"{CALLER}: a manipulability of {m.manipulability.max():g} exceeds all expectations")
+        values = {
+            "manipulability_sum": np.rint(scaled).astype(np.int64),
+            "manipulability_max": m.manipulability,
+            "inverse_condition_sum": np.rint(m.inverse_condition * (1 << SUM_BITS)).astype(np.int64),
+            "inverse_condition_max": m.inverse_condition,
+            "limit_margin_max": m.limit_margin,
+            "direction_bits": np.uint64(1) << m.direction.astype(np.uint64),
+        }
+        cells = np.stack([m.cell_x, m.cell_y, m.cell_z])
+        if np.abs(cells).max() > _MAX_INDEX:
+            raise BoxTooLargeError(_MAX_INDEX**3)
+        try:
+            counts.add(cells.astype(np.int64), values, free)
+        except BoxTooLargeError as error:
+            larger = job.voxel_size * 1.3 * math.cbrt(error.cells / MAX_CELLS)
+            raise ValueError(
+                f"{CALLER}: voxel_size: expected at least some {larger:.2g} m, with which the reached box has fewer "
+                f"than {MAX_CELLS} voxels, got {job.voxel_size:g}"
+            ) from None
+
+
+_LARGEST_SUMMAND = 1 << 28  # units: 2^34 samples of it are below 2^62
+_MAX_INDEX = 1 << 30
+
+
+def with_unit(job: MapJob) -> MapJob:
+    """Return the job with the unit of sums of manipulability: 2^-24 of the bound in the first block.
+
+    All manipulabilities of a robot are below 16 times that bound, which is the maximum over thousands of samples.
+    """
+    m, _ = BlockEvaluator(replace(job, collision=False)).measures(0)
+    bound = float(m.scale.max())
+    return replace(job, manipulability_unit=2.0 ** (math.frexp(bound)[1] - SUM_BITS) if bound > 0.0 else 1.0)
+
+
+# -- random configurations
+
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+
+
+def _draws(job: MapJob) -> list[tuple[slice | list[int], Draw]]:
+    """Return the functions that draw coordinates, with the columns of q that they draw.
+
+    Joints with one coordinate are drawn together, uniformly within limits; an angle without limits from [-π, π].  Each
+    other joint is drawn by its type.
+    """
+    tree = job.robot.tree
+    slices = dict.fromkeys((s.start, s.stop) for s in (tree.q_slices[i] for i in job.moving_bodies))
+    bodies = {(tree.q_slices[i].start, tree.q_slices[i].stop): body for i, body in tree.stacked()}
+    single = [begin for begin, end in slices if end - begin == 1]
+    result: list[tuple[slice | list[int], Draw]] = []
+    if single:
+        lower, upper = np.array(job.lower)[single], np.array(job.upper)[single]
+        lower = np.where(np.isinf(lower), np.where(np.isinf(upper), -math.pi, upper - 2.0 * math.pi), lower)
+        upper = np.where(np.isinf(upper), lower + 2.0 * math.pi, upper)
+        result.append((_columns(single), _uniform(lower, upper)))
+    for begin, end in slices:
+        if end - begin > 1:
+            body = bodies[begin, end]
+            lower, upper = np.array(job.lower[begin:end]), np.array(job.upper[begin:end])
+            result.append((slice(begin, end), _drawn_by(body, lower, upper)))
+    return result
+
+
+def _columns(indices: list[int]) -> slice | list[int]:
+    """Return indices as a slice if they are consecutive."""
+    first, count = indices[0], len(indices)
+    return slice(first, first + count) if indices == [*range(first, first + count)] else indices
+
+
+def _uniform(lower: np.ndarray, upper: np.ndarray) -> Draw:
+    span = upper - lower
+
+    def draw(rng: np.random.Generator, count: int) -> np.ndarray:
+        q = rng.random((count, len(span)))
+        q *= span
+        q += lower
+        return np.clip(q, lower, upper, out=q)
+
+    return draw
+
+
+def _drawn_by(body: Any, lower: np.ndarray, upper: np.ndarray) -> Draw:
+    return lambda rng, count: body.call_joint("random", rng, lower, upper, (count,))
+
+
+# -- measures
+
+_KERNELS: LazyCache[Kernel] = LazyCache(32)
+
+
+def _limits(job: MapJob) -> tuple[np.ndarray, np.ndarray]:
+    """Return centre and inverse half width of the limits of q, (nq,) each; 0 for coordinates without two limits."""
+    lower, upper = np.array(job.lower), np.array(job.upper)
+    sampled = np.zeros(len(lower), dtype=bool)
+    for i in job.moving_bodies:
+        sampled[job.robot.tree.q_slices[i]] = True
+    limited = sampled & np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
+    center, inverse = np.zeros(len(lower)), np.zeros(len(lower))
+    center[limited] = 0.5 * (lower[limited] + upper[limited])
+    inverse[limited] = 2.0 / (upper[limited] - lower[limited])
+    return center, inverse
+
+
+def _measure_kernel(job: MapJob) -> Kernel:
+    """Return the kernel of `Measures`: q, inverse voxel size, centre and inverse half width of limits."""
+    robot, tree = job.robot, job.robot.tree
+    velocities = sorted({k for i in job.moving_bodies for k in range(tree.nv)[tree.v_slices[i]]})
+    coordinates = sorted({k for i in job.moving_bodies for k in range(tree.nq)[tree.q_slices[i]]})
+    axis = "xyz".index(job.approach_axis[-1])
+    sign = AXES[job.approach_axis][axis]
+
+    def traced(q: Any, inverse_size: Any, center: Any, inverse_width: Any) -> Any:
+        X = robot.pose(q, job.frame, relative_to=job.relative_to)
+        J = robot.jacobian(q, job.frame, relative_to=job.relative_to)[JACOBIAN_ROWS[job.part]][:, velocities]
+        values = [*linalg.svdvals(J)]
+        product: Any = 1.0
+        squares: Any = 0.0
+        for value in values:
+            product = product * value
+            squares = squares + value * value
+        distance: Any = 0.0  # from the centre of limits, relative to half their width
+        for k in coordinates:
+            distance = fmax(distance, fabs(q[k] - center[k]) * inverse_width[k])
+        condition = values[-1] / fmax(values[0], _TINY)
+        bound = (squares / len(values)) ** (0.5 * len(values))  # by the inequality of the means
+        cells = [floor(X[k, 3] * inverse_size) for k in range(3)]
+        direction = direction_bin([sign * X[k, axis] for k in range(3)])
+        margin = fmax(1.0 - distance, 0.0)
+        return Measures(*cells, direction, fabs(product), fmin(fabs(condition), 1.0), margin, bound)
+
+    key = (robot, job.frame, job.relative_to, job.approach_axis, job.part)
+    nq = robot.nq
+    make = lambda: compile(  # noqa: E731
+        traced, name="workspace_measures", q=robot.configuration_space, inverse_size=(), center=nq, inverse_width=nq
+    )
+    return _KERNELS.get(key, make)
+
+
+_TINY = 1e-300
+
+
+# -- chunks in any process
+
+_EVALUATORS: LazyCache[BlockEvaluator] = LazyCache(2)
+
+
+def packed(job: MapJob) -> bytes:
+    """Return the pickled job.  Raises ValueError if the robot or the scene cannot be pickled."""
+    try:
+        return pickle.dumps(job, protocol=5)
+    except Exception as error:
+        raise ValueError(
+            f"{CALLER}: the robot or the scene cannot be sent to other processes ({error}); pass workers=1"
+        ) from error
+
+
+def compute_chunk(job: bytes, begin: int, end: int) -> SparseCounts:
+    """Return the counts of the blocks from ``begin`` to ``end``, without ``end``; ``job`` is of `packed`."""
+    return _EVALUATORS.get(job, lambda: BlockEvaluator(pickle.loads(job))).counts(begin, end)

@@ -1,0 +1,168 @@
+"""Chunks of a map by worker processes of this machine.
+
+Each worker is a Python process that imports linkwork and reads tasks from a pipe, so the program that calls needs no
+``if __name__ == "__main__"``.  A worker that ends early is replaced, and its chunk is computed again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import struct
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+from linkwork.workspace.map_job import CALLER
+from linkwork.workspace.voxel_counts import SparseCounts
+
+__all__ = ["Chunk", "receive", "run_on_processes", "send"]
+
+Chunk = tuple[int, int]
+_MAX_ATTEMPTS = 3
+_START = "import sys; sys.path[:] = sys.argv[1:]; from linkwork.workspace.worker_process import main; main()"
+
+
+def run_on_processes(job: bytes, chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[Chunk, SparseCounts]]:
+    """Compute chunks, ranges of blocks, on worker processes, and yield each with its counts as it is done.
+
+    Raises RuntimeError if workers end early several times at the same chunk, and the errors of the computation.
+    """
+    pool = _Pool(job, chunks)
+    threads = [threading.Thread(target=pool.work, daemon=True) for _ in range(min(workers, len(chunks)))]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in chunks:
+            result = pool.results.get()
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+    finally:
+        pool.stop()
+        for thread in threads:
+            thread.join()
+
+
+class _Pool:
+    """Chunks that remain, a process for each thread that works on them, and results."""
+
+    def __init__(self, job: bytes, chunks: Sequence[Chunk]) -> None:
+        self.results: queue.SimpleQueue[tuple[Chunk, SparseCounts] | BaseException] = queue.SimpleQueue()
+        self._job = job
+        self._remaining = deque((chunk, 1) for chunk in chunks)
+        self._processes: set[Any] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def work(self) -> None:
+        """Compute chunks until none is left."""
+        process = None
+        try:
+            while not self._stopped:
+                try:
+                    chunk, attempt = self._remaining.popleft()
+                except IndexError:
+                    return
+                try:
+                    if process is None:
+                        process = self._start()
+                    send(process.stdin, chunk)
+                    answer = receive(process.stdout)
+                except (OSError, EOFError):  # the process ended
+                    if process is not None:
+                        code = self._end(process)
+                        process = None
+                        if attempt < _MAX_ATTEMPTS:
+                            self._remaining.append((chunk, attempt + 1))
+                            continue
+                        raise RuntimeError(
+                            f"{CALLER}: a worker process ended early {attempt} times, at last {_ending(code)}; the "
+                            f"memory may be too small: pass fewer workers or a larger voxel_size"
+                        ) from None
+                    raise
+                if isinstance(answer, BaseException):
+                    raise answer
+                self.results.put((chunk, answer))
+        except BaseException as error:  # `run_on_processes` raises it in the calling thread
+            self.results.put(error)
+        finally:
+            if process is not None:
+                self._end(process)
+
+    def stop(self) -> None:
+        """End all processes."""
+        with self._lock:
+            self._stopped = True
+            for process in self._processes:
+                with contextlib.suppress(OSError):
+                    process.kill()
+
+    def _start(self) -> Any:
+        import subprocess
+
+        environment = {key: x for key, x in os.environ.items() if key not in ("PYTHONSTARTUP", "PYTHONINSPECT")}
+        with self._lock:
+            if self._stopped:
+                raise EOFError
+            process = subprocess.Popen(
+                [sys.executable, "-c", _START, *map(os.path.abspath, sys.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C in a terminal interrupts this process alone
+                env=environment,
+            )
+            self._processes.add(process)
+        assert process.stdin is not None
+        send(process.stdin, self._job)
+        return process
+
+    def _end(self, process: Any) -> int:
+        """Kill a process and return its exit code."""
+        with self._lock:
+            self._processes.discard(process)
+        with contextlib.suppress(OSError):
+            process.stdin.close()  # it ends when it has no more tasks
+        with contextlib.suppress(OSError):
+            process.kill()
+        code: int = process.wait()
+        process.stdout.close()
+        return code
+
+
+def _ending(code: int) -> str:
+    """Return the end of a process in words."""
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            return f"by {signal.Signals(-code).name}"
+    return f"with exit code {code}"
+
+
+# -- messages: their length, then a pickle; both ends are linkwork's own processes
+
+_LENGTH = struct.Struct("<Q")
+
+
+def send(pipe: BinaryIO, message: Any) -> None:
+    """Write a message to a pipe.  Raises OSError."""
+    data = pickle.dumps(message, protocol=5)
+    pipe.write(_LENGTH.pack(len(data)))
+    pipe.write(data)
+    pipe.flush()
+
+
+def receive(pipe: BinaryIO) -> Any:
+    """Read a message from a pipe.  Raises EOFError if the other process ended."""
+    head = pipe.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        raise EOFError
+    (size,) = _LENGTH.unpack(head)
+    data = pipe.read(size)
+    if len(data) < size:
+        raise EOFError
+    return pickle.loads(data)

@@ -1,0 +1,122 @@
+"""Files of workspace maps: NumPy archives (.npz) and Zarr stores (.zarr)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.npz_archive import open_archive, write_archive
+from linkwork.workspace.chunk_ledger import checked_counts, read_counts
+from linkwork.workspace.voxel_counts import FIELDS, MAX_CELLS, SparseCounts
+from linkwork.workspace.workspace_map import WorkspaceMap
+
+__all__ = ["map_path", "read_map", "write_map"]
+
+_FORMAT = "linkwork workspace map 1"
+_CHUNK = 1 << 16  # voxels of a chunk of an array in a Zarr store
+_WRITER = "WorkspaceMap.save"
+
+
+def map_path(caller: str, path: Any) -> Path:
+    """Return a path that ends in .npz or .zarr.  Raises TypeError for other types, ValueError for another suffix."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"{caller}: path: expected the path of a file, got {path!r}")
+    file = Path(path)
+    if file.suffix not in (".npz", ".zarr"):
+        raise ValueError(f"{caller}: path: expected a path that ends in .npz or .zarr, got {str(file)!r}")
+    if not file.absolute().parent.is_dir():
+        raise FileNotFoundError(f"{caller}: path: no directory {str(file.absolute().parent)!r}; create it first")
+    if file.suffix == ".zarr":
+        _zarr(caller)
+    return file
+
+
+def write_map(file: Path, result: Any) -> None:
+    """Write a map; an existing file is replaced when the new one is complete."""
+    said = {"format": _FORMAT, "map": result._identity}
+    arrays = {"cells": result.cells, **result._fields}
+    if file.suffix == ".npz":
+        write_archive(file, said, arrays)
+        return
+    zarr = _zarr(_WRITER)
+    temporary = file.absolute().parent / f".{file.name[:100]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    try:
+        group = zarr.open_group(temporary, mode="w-", zarr_format=3)
+        for name, array in arrays.items():
+            chunks = (max(1, min(_CHUNK, len(array))), *array.shape[1:])
+            names = ["voxel", "axis"][: array.ndim]
+            group.create_array(name, data=array, chunks=chunks, dimension_names=names)
+        group.attrs.update(said)
+        if file.exists():
+            shutil.rmtree(file)
+        os.rename(temporary, file)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def read_map(file: Path) -> WorkspaceMap:
+    """Return the map in a file.  Raises ValueError with the file's name for a damaged or other file."""
+    if file.suffix == ".npz":
+        with open_archive(file, _FORMAT, _WRITER) as reader:
+            return WorkspaceMap._make(_checked_identity(reader.said.get("map")), read_counts(reader))
+    zarr = _zarr("WorkspaceMap.load")
+    if not file.exists():
+        raise FileNotFoundError(f"{file}: no such Zarr store")
+    try:
+        group = zarr.open_group(file, mode="r")
+        if group.attrs.get("format") != _FORMAT:
+            raise ValueError(f"expected format {_FORMAT!r}, got {group.attrs.get('format')!r}")
+        arrays = {}
+        for name in ("cells", *FIELDS):
+            array = group[name]
+            if not 0 < array.size <= 3 * MAX_CELLS or array.dtype.itemsize > 8:
+                raise ValueError(f"array {name!r}: expected at most {MAX_CELLS} voxels, got shape {array.shape}")
+            arrays[name] = np.asarray(array[:])
+        counts = checked_counts(arrays.pop("cells"), arrays)
+        return WorkspaceMap._make(_checked_identity(group.attrs.get("map")), counts)
+    except Exception as error:  # any error of Zarr, its codecs or JSON in a damaged store
+        raise ValueError(f"{file}: not a store that {_WRITER} wrote: {error}") from None
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "linkwork": (str,),
+    "robot": (str,),
+    "fingerprint": (str,),
+    "frame": (str,),
+    "relative_to": (str,),
+    "samples": (int,),
+    "seed": (int,),
+    "voxel_size": (float,),
+    "approach_axis": (str,),
+    "part": (str,),
+    "collision": (bool,),
+    "margin": (float,),
+    "manipulability_unit": (float,),
+}
+
+
+def _checked_identity(value: Any) -> dict[str, Any]:
+    """Return the description of a map in a file.  Raises ValueError."""
+    if not isinstance(value, dict) or value.keys() != _KINDS.keys():
+        raise ValueError("expected the description of a map")
+    for name, kinds in _KINDS.items():
+        x = value[name]
+        if type(x) not in kinds or (isinstance(x, float) and not np.isfinite(x)):
+            raise ValueError(f"{name}: expected {kinds[0].__name__}, got {x!r:.80}")
+    for name in ("voxel_size", "manipulability_unit", "samples"):
+        if not value[name] > 0:
+            raise ValueError(f"{name}: expected a positive number, got {value[name]!r}")
+    return value
+
+
+def _zarr(caller: str) -> Any:
+    """Return the package zarr.  Raises ImportError with the installation command."""
+    try:
+        import zarr
+    except ImportError:
+        raise ImportError(f'{caller}: files that end in .zarr need Zarr: pip install "linkwork[map]"') from None
+    return zarr

@@ -1,0 +1,144 @@
+"""Computation of a workspace map: divides its blocks into chunks, and sums their counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.progress import Progress, Reporter
+from linkwork._util.validation import integer
+from linkwork.kernels.compiler_api import available_processors, wait_for_compiler
+from linkwork.workspace.block_evaluation import BlockEvaluator, packed, with_unit
+from linkwork.workspace.chunk_ledger import ChunkLedger, differing
+from linkwork.workspace.dask_cluster import Cluster
+from linkwork.workspace.local_workers import Chunk, run_on_processes
+from linkwork.workspace.map_files import map_path, read_map, write_map
+from linkwork.workspace.map_job import BLOCK, CALLER, MapJob
+from linkwork.workspace.voxel_counts import SparseCounts, VoxelCounts
+from linkwork.workspace.workspace_map import WorkspaceMap
+
+__all__ = ["run_map"]
+
+_CHUNK_SECONDS = 5.0  # [s] of processor time of a chunk, at most this much is lost by a stop
+_CHUNKS_PER_WORKER = 4  # at least, so that all workers end at about the same time
+_BLOCKS_PER_WORKER = 64  # below this many blocks a worker process is not worth its start
+_LONG = 10.0  # [s] of computation for which it is worth waiting for the best code
+_MAX_WORKERS = 1024
+_MAX_WAIT = 120.0  # [s] for the compiler
+
+
+def run_map(
+    job: MapJob,
+    *,
+    workers: int | None,
+    scheduler: Any,
+    path: Any,
+    chunk: int | None,
+    progress: bool | Callable[[Progress], Any] | None,
+) -> WorkspaceMap:
+    """Return the map of a job, from its file if the file is complete, and continuing from its chunks."""
+    count = None if workers is None else integer(CALLER, "workers", workers, least=1, most=_MAX_WORKERS)
+    blocks = None if chunk is None else -(-integer(CALLER, "chunk", chunk, least=1, most=None) // BLOCK)
+    if scheduler is not None and workers is not None:
+        raise ValueError(f"{CALLER}: workers: expected None with a scheduler, got {workers!r}")
+    file = None if path is None else map_path(CALLER, path)
+    with Reporter(CALLER, progress, "map: samples", job.samples) as report:
+        job = with_unit(job)
+        if file is not None and file.exists():
+            return _complete(file, job)
+        ledger = None if file is None else ChunkLedger(Path(f"{file}.chunks"), job)
+        total, done = VoxelCounts(), np.zeros(job.blocks, dtype=bool)
+        if ledger is not None:
+            for ranges, counts in ledger.read():
+                if not any(done[begin:end].any() for begin, end in ranges):
+                    _count(total, done, ranges, counts)
+                    report.advance(sum(job.samples_in(*r) for r in ranges))
+        if not done.all():
+            with _source(job, count, scheduler, blocks, int((~done).sum())) as (run, size):
+                for one, counts in run(_chunks(done, size)):
+                    if ledger is not None:
+                        ledger.write([one], counts)
+                    _count(total, done, [one], counts)
+                    report.advance(job.samples_in(*one))
+                    if ledger is not None and ledger.has_many_files:
+                        ledger.replace_all(_ranges(done), total.sparse())
+    result = WorkspaceMap._make(job.identity(), total.sparse())
+    if file is not None and ledger is not None:
+        write_map(file, result)
+        ledger.remove()
+    return result
+
+
+def _complete(file: Path, job: MapJob) -> WorkspaceMap:
+    """Return the map in a file.  Raises ValueError if it is of another job."""
+    result = read_map(file)
+    if result._identity != job.identity():
+        raise ValueError(
+            f"{CALLER}: path: {str(file)!r} is another map: {differing(result._identity, job.identity())}; pass "
+            f"another path, or delete the file"
+        )
+    return result
+
+
+def _count(total: VoxelCounts, done: np.ndarray, ranges: list[Chunk], counts: SparseCounts) -> None:
+    total.merge(counts)
+    for begin, end in ranges:
+        done[begin:end] = True
+
+
+def _ranges(done: np.ndarray) -> list[Chunk]:
+    """Return the ranges of blocks that are done."""
+    steps = np.flatnonzero(np.diff(np.concatenate([[False], done, [False]]).astype(np.int8)))
+    return [(int(begin), int(end)) for begin, end in steps.reshape(-1, 2)]
+
+
+def _chunks(done: np.ndarray, size: int) -> list[Chunk]:
+    """Return the blocks that remain, as ranges of at most ``size`` blocks."""
+    return [(k, min(k + size, end)) for begin, end in _ranges(~done) for k in range(begin, end, size)]
+
+
+Run = Callable[[list[Chunk]], Iterator[tuple[Chunk, SparseCounts]]]
+
+
+@contextmanager
+def _source(
+    job: MapJob, workers: int | None, scheduler: Any, blocks: int | None, remaining: int
+) -> Iterator[tuple[Run, int]]:
+    """Yield a function that computes chunks, and the number of blocks of a chunk."""
+    cluster = None if scheduler is None else Cluster(scheduler)
+    try:
+        if cluster is not None:
+            count = cluster.threads()
+        elif workers is not None:
+            count = workers
+        else:
+            count = max(1, min(available_processors(), remaining // _BLOCKS_PER_WORKER))
+        evaluator = BlockEvaluator(job)
+        seconds = _seconds_per_block(evaluator)
+        if seconds * remaining / count > _LONG:
+            wait_for_compiler(_MAX_WAIT)  # then the workers find the best code in the cache
+        size = blocks or max(1, min(round(_CHUNK_SECONDS / seconds), -(-remaining // (_CHUNKS_PER_WORKER * count))))
+        if cluster is not None:
+            data = packed(job)
+            yield lambda chunks: cluster.run(data, chunks), size
+        elif count > 1:
+            data = packed(job)
+            yield lambda chunks: run_on_processes(data, chunks, count), size
+        else:
+            yield lambda chunks: ((one, evaluator.counts(*one)) for one in chunks), size
+    finally:
+        if cluster is not None:
+            cluster.close()
+
+
+def _seconds_per_block(evaluator: BlockEvaluator) -> float:
+    """Return the processor time of a block [s], after its code is compiled."""
+    evaluator.measures(0)
+    begin = time.process_time()
+    evaluator.measures(0)
+    return max(time.process_time() - begin, 1e-4)

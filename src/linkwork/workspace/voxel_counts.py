@@ -1,0 +1,116 @@
+"""Counts, sums and maxima of samples by voxel.
+
+Sums are of integers, and the other reductions (maximum, bitwise or) do not depend on the order of samples.  So the
+result is the same, to the bit, for every division of the samples into chunks and every order of merging.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["FIELDS", "MAX_CELLS", "MAX_SAMPLES", "SUM_BITS", "BoxTooLargeError", "SparseCounts", "VoxelCounts"]
+
+SUM_BITS = 24
+"""A sum counts units of 2^-24 of the largest possible value."""
+MAX_SAMPLES = 1 << 34
+"""Limit of the samples of a map, such that no sum exceeds 63 bits."""
+MAX_CELLS = 1 << 22
+"""Limit of the voxels of a box: 256 MiB in the memory of a worker."""
+
+FIELDS: dict[str, tuple[Any, Any]] = {
+    "reached": (np.add, np.int64),
+    "collision_free": (np.add, np.int64),
+    "manipulability_sum": (np.add, np.int64),
+    "manipulability_max": (np.maximum, np.float64),
+    "inverse_condition_sum": (np.add, np.int64),
+    "inverse_condition_max": (np.maximum, np.float64),
+    "limit_margin_max": (np.maximum, np.float64),
+    "direction_bits": (np.bitwise_or, np.uint64),
+}
+"""Reduction and type of each array, by name; all begin at zero."""
+_PADDING = 2  # [voxels] by which a box exceeds the samples when it grows
+
+
+@dataclass(frozen=True, slots=True)
+class SparseCounts:
+    """The voxels that contain a sample, in lexicographic order of their indices."""
+
+    cells: np.ndarray
+    """(n, 3) int32 indices: a voxel extends from index · size to (index + 1) · size."""
+    fields: dict[str, np.ndarray]
+    """(n,) arrays by the names of `FIELDS`."""
+
+
+class BoxTooLargeError(ValueError):
+    """The samples extend over more voxels than `MAX_CELLS`; ``cells`` is their number."""
+
+    def __init__(self, cells: int) -> None:
+        super().__init__(f"the samples extend over {cells} voxels, more than the limit of {MAX_CELLS}")
+        self.cells = cells
+
+
+class VoxelCounts:
+    """Dense arrays over a box of voxels that grows to contain all samples.  Raises `BoxTooLargeError`."""
+
+    def __init__(self) -> None:
+        self._low = np.zeros(3, dtype=np.int64)
+        self._shape = np.zeros(3, dtype=np.int64)
+        self._fields = {name: np.zeros(0, dtype) for name, (_, dtype) in FIELDS.items()}
+
+    def add(self, cells: np.ndarray, values: Mapping[str, np.ndarray], selected: np.ndarray | None) -> None:
+        """Add samples: the indices (3, n) of their voxels, and their values (n,) by the names of `FIELDS`.
+
+        "reached" counts all samples; the values are of the ``selected`` ones (n,), all by default.
+        """
+        index = self._index(cells)
+        np.add.at(self._fields["reached"], index, 1)
+        if selected is not None:
+            index = index[selected]
+        np.add.at(self._fields["collision_free"], index, 1)
+        for name, value in values.items():
+            FIELDS[name][0].at(self._fields[name], index, value if selected is None else value[selected])
+
+    def merge(self, other: SparseCounts) -> None:
+        """Add the samples of other counts."""
+        if not len(other.cells):
+            return
+        index = self._index(other.cells.T.astype(np.int64))
+        for name, (reduction, _) in FIELDS.items():
+            array = self._fields[name]
+            array[index] = reduction(array[index], other.fields[name])  # the indices are distinct
+
+    def sparse(self) -> SparseCounts:
+        """Return the voxels that contain a sample."""
+        index = np.flatnonzero(self._fields["reached"])
+        cells = np.stack(np.unravel_index(index, tuple(self._shape)), axis=-1) if index.size else np.zeros((0, 3))
+        cells = (cells + self._low).astype(np.int32)
+        return SparseCounts(cells, {name: array[index] for name, array in self._fields.items()})
+
+    def _index(self, cells: np.ndarray) -> np.ndarray:
+        """Return the indices (n,) of voxels in the arrays, after the box has grown to contain them."""
+        low, high = cells.min(axis=1), cells.max(axis=1)
+        if (low < self._low).any() or (high >= self._low + self._shape).any():
+            self._grow(low, high)
+        relative = cells - self._low[:, np.newaxis]
+        index: np.ndarray = (relative[0] * self._shape[1] + relative[1]) * self._shape[2] + relative[2]
+        return index
+
+    def _grow(self, low: np.ndarray, high: np.ndarray) -> None:
+        begin, end = low - _PADDING, high + (1 + _PADDING)
+        if self._shape.all():
+            begin, end = np.minimum(begin, self._low), np.maximum(end, self._low + self._shape)
+        shape = end - begin
+        cells = float(np.prod(shape.astype(float)))
+        if cells > MAX_CELLS:
+            raise BoxTooLargeError(int(cells))
+        old = tuple(slice(int(a), int(a + n)) for a, n in zip(self._low - begin, self._shape, strict=True))
+        for name, array in self._fields.items():
+            larger = np.zeros(tuple(shape), array.dtype)
+            if array.size:
+                larger[old] = array.reshape(tuple(self._shape))
+            self._fields[name] = larger.ravel()
+        self._low, self._shape = begin, shape

@@ -1,0 +1,295 @@
+"""Results of `Robot.workspace_map`: measures by voxel, queries, files and plots."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.checked_arguments import public
+from linkwork._util.messages import number
+from linkwork._util.result import ReturnedValue
+from linkwork._util.validation import finite_array, one_of
+from linkwork.workspace.direction_bins import NUM_DIRECTIONS, bin_centers
+from linkwork.workspace.voxel_counts import SUM_BITS, SparseCounts
+
+__all__ = ["VALUES", "WorkspaceMap"]
+
+VALUES = {
+    "reached": "samples",
+    "collision_free": "collision-free samples",
+    "orientation_coverage": "orientation coverage",
+    "mean_manipulability": "mean manipulability",
+    "max_manipulability": "maximum manipulability",
+    "mean_inverse_condition": "mean inverse condition number",
+    "max_inverse_condition": "maximum inverse condition number",
+    "limit_margin": "margin to joint limits",
+}
+"""Names of the values of a voxel, with their titles."""
+
+
+@public
+class WorkspaceMap(ReturnedValue):
+    """Reachability and manipulability map of a frame: values of all voxels that random configurations reach.
+
+    A voxel is a cube of side ``voxel_size`` [m]; the corners of voxels are multiples of it.  Arrays have one entry for
+    each voxel that contains a sample, in ascending order of `cells`.  All values except `reached` are of collision-free
+    samples, and 0 for voxels without any; without collision checks they are of all samples.
+    """
+
+    __slots__ = ("__dict__", "_fields", "_identity", "cells")
+
+    cells: np.ndarray
+    """Indices (n, 3) of the voxels: a voxel extends from ``cells * voxel_size`` to ``(cells + 1) * voxel_size``."""
+    _identity: dict[str, Any]
+    _fields: dict[str, np.ndarray]
+
+    @classmethod
+    def _make(cls, identity: dict[str, Any], counts: SparseCounts) -> Self:
+        result = object.__new__(cls)
+        result._identity, result.cells, result._fields = identity, counts.cells, counts.fields
+        for array in (counts.cells, *counts.fields.values()):
+            array.flags.writeable = False
+        return result
+
+    # -- description
+
+    @property
+    def robot(self) -> str:
+        """Name of the robot."""
+        return str(self._identity["robot"])
+
+    @property
+    def frame(self) -> str:
+        """Name of the frame whose positions are mapped."""
+        return str(self._identity["frame"])
+
+    @property
+    def relative_to(self) -> str:
+        """Name of the frame in which positions and directions are expressed."""
+        return str(self._identity["relative_to"])
+
+    @property
+    def samples(self) -> int:
+        """Number of configurations that were drawn."""
+        return int(self._identity["samples"])
+
+    @property
+    def seed(self) -> int:
+        """Seed of the random numbers."""
+        return int(self._identity["seed"])
+
+    @property
+    def voxel_size(self) -> float:
+        """Side of a voxel [m]."""
+        return float(self._identity["voxel_size"])
+
+    @property
+    def approach_axis(self) -> str:
+        """Axis of the frame whose directions are counted, such as "z" or "-x"."""
+        return str(self._identity["approach_axis"])
+
+    @property
+    def part(self) -> str:
+        """Rows of the Jacobian whose manipulability is mapped: "position", "angular" or "all"."""
+        return str(self._identity["part"])
+
+    @property
+    def collision(self) -> bool:
+        """True if collisions were checked."""
+        return bool(self._identity["collision"])
+
+    # -- values of voxels
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """Centres of the voxels (n, 3) in the axes of ``relative_to`` [m]."""
+        return _constant((self.cells + 0.5) * self.voxel_size)
+
+    @property
+    def reached(self) -> np.ndarray:
+        """Number of samples in each voxel (n,), with and without collisions."""
+        return self._fields["reached"]
+
+    @property
+    def collision_free(self) -> np.ndarray:
+        """Number of collision-free samples in each voxel (n,)."""
+        return self._fields["collision_free"]
+
+    @cached_property
+    def directions(self) -> np.ndarray:
+        """Directions of the approach axis that occur in each voxel, bools (n, 64) in the order of `direction_axes`."""
+        bits = np.arange(NUM_DIRECTIONS, dtype=np.uint64)
+        return _constant(self._fields["direction_bits"][:, np.newaxis] >> bits & np.uint64(1) > 0)
+
+    @property
+    def direction_axes(self) -> np.ndarray:
+        """Unit vectors (64, 3) at the middle of the regions of equal area into which directions are divided."""
+        return bin_centers()
+
+    @cached_property
+    def orientation_coverage(self) -> np.ndarray:
+        """Share of the 64 directions of the approach axis that occur in each voxel (n,), from 0 to 1."""
+        return _constant(self.directions.sum(axis=1) / NUM_DIRECTIONS)
+
+    @cached_property
+    def mean_manipulability(self) -> np.ndarray:
+        """Mean of Yoshikawa's manipulability in each voxel (n,), in the unit of `Robot.manipulability`."""
+        return self._mean("manipulability_sum", float(self._identity["manipulability_unit"]))
+
+    @property
+    def max_manipulability(self) -> np.ndarray:
+        """Maximum of Yoshikawa's manipulability in each voxel (n,)."""
+        return self._fields["manipulability_max"]
+
+    @cached_property
+    def mean_inverse_condition(self) -> np.ndarray:
+        """Mean of the smallest by the largest singular value of the Jacobian in each voxel (n,), from 0 to 1."""
+        return self._mean("inverse_condition_sum", 2.0**-SUM_BITS)
+
+    @property
+    def max_inverse_condition(self) -> np.ndarray:
+        """Maximum of the smallest by the largest singular value of the Jacobian in each voxel (n,)."""
+        return self._fields["inverse_condition_max"]
+
+    @property
+    def limit_margin(self) -> np.ndarray:
+        """Best margin to the joint limits in each voxel (n,), from 0 to 1.
+
+        The margin of a configuration is the smallest distance of a joint from its limits, relative to half the width of
+        its range: 0 at a limit, 1 if all joints are in the middle.  Joints without limits do not count.
+        """
+        return self._fields["limit_margin_max"]
+
+    @cached_property
+    def values(self) -> Mapping[str, np.ndarray]:
+        """All values by name, (n,) each: "reached", "collision_free", "orientation_coverage", "limit_margin" and so on.
+
+        >>> import linkwork as lw
+        >>> result = lw.load("double_pendulum").workspace_map("tip", samples=1000, voxel_size=0.2)
+        >>> list(result.values)[:3]
+        ['reached', 'collision_free', 'orientation_coverage']
+        """
+        return MappingProxyType({name: getattr(self, name) for name in VALUES})
+
+    def _mean(self, name: str, unit: float) -> np.ndarray:
+        return _constant(self._fields[name] * unit / np.maximum(self.collision_free, 1))
+
+    # -- queries
+
+    @property
+    def volume(self) -> float:
+        """Volume of all voxels with a collision-free sample [m³]."""
+        return int((self.collision_free > 0).sum()) * self.voxel_size**3
+
+    def reachable(self, points: ArrayLike) -> np.ndarray:
+        """Return True for points (..., 3) [m] in voxels with a collision-free sample; bools (...).
+
+        A point in a voxel without samples may still be reachable: the share of such voxels falls with more samples.
+        """
+        return self.at("collision_free", points) > 0
+
+    def at(self, name: str, points: ArrayLike) -> np.ndarray:
+        """Return a value of the voxels that contain points (..., 3) [m], by its name in `values`; (...).
+
+        It is 0 outside of all voxels with samples.
+        """
+        values = self.values[one_of("WorkspaceMap.at", "name", name, VALUES)]
+        x = finite_array("WorkspaceMap.at", "points", points, shape=(..., 3))
+        cells = np.floor(x.reshape(-1, 3) * (1.0 / self.voxel_size))
+        result = np.zeros(len(cells), values.dtype)
+        if len(self.cells):
+            low, high = self.cells.min(axis=0), self.cells.max(axis=0)
+            inside = ((cells >= low) & (cells <= high)).all(axis=1)
+            shape = (high - low + 1).astype(np.int64)
+            own = _row_index(self.cells - low, shape)
+            index = _row_index(cells[inside] - low, shape)
+            row = np.minimum(np.searchsorted(own, index), len(own) - 1)
+            result[inside] = np.where(own[row] == index, values[row], 0)
+        return result.reshape(x.shape[:-1])
+
+    def grid(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return a value as a dense array (nx, ny, nz) over the box of all voxels, and the box's lower corner (3,) [m].
+
+        Voxels without samples are 0.
+        """
+        values = self.values[one_of("WorkspaceMap.grid", "name", name, VALUES)]
+        if not len(self.cells):
+            return np.zeros((0, 0, 0), values.dtype), np.zeros(3)
+        low, high = self.cells.min(axis=0), self.cells.max(axis=0)
+        result = np.zeros(high - low + 1, values.dtype)
+        result[tuple((self.cells - low).T)] = values
+        return result, low * self.voxel_size
+
+    # -- files and plots
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the map to a NumPy archive (.npz), or to a Zarr store (.zarr) with arrays in chunks of 65536 voxels.
+
+        An existing file is replaced when the new one is complete.  Zarr needs ``pip install "linkwork[map]"``.
+        """
+        from linkwork.workspace.map_files import map_path, write_map
+
+        write_map(map_path("WorkspaceMap.save", path), self)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> WorkspaceMap:
+        """Read a map that `save` or `Robot.workspace_map` wrote.
+
+        Raises ValueError, with the file's name, for a damaged file and for files of other kinds.
+        """
+        from linkwork.workspace.map_files import map_path, read_map
+
+        return read_map(map_path("WorkspaceMap.load", path))
+
+    def plot(self, name: str = "collision_free", *, point: ArrayLike | None = None, axes: Any = None) -> Any:
+        """Draw a value in the three planes through a point with matplotlib, and return the three axes.
+
+        ``name`` is one of `values`; ``point`` (3,) [m] is by default the middle of the map.  ``axes`` are three axes to
+        draw in; by default those of a new figure.  Needs matplotlib: ``pip install "linkwork[figures]"``.
+        """
+        from linkwork.workspace.plots import plot_slices
+
+        return plot_slices(self, one_of("WorkspaceMap.plot", "name", name, VALUES), point, axes)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WorkspaceMap):
+            return NotImplemented
+        return (
+            self._identity == other._identity
+            and np.array_equal(self.cells, other.cells)
+            and all(np.array_equal(x, other._fields[name]) for name, x in self._fields.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._identity, self.cells, self._fields)
+
+    def __repr__(self) -> str:
+        of = f"{self.frame!r} of {self.robot!r}"
+        return f"<WorkspaceMap of {of}: {self.samples} samples, {len(self)} voxels, {number(self.volume)} m³>"
+
+
+def _restored(identity: dict[str, Any], cells: np.ndarray, fields: dict[str, np.ndarray]) -> WorkspaceMap:
+    return WorkspaceMap._make(identity, SparseCounts(cells, fields))
+
+
+def _row_index(cells: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    """Return the indices of voxels (n, 3) in an array of some shape."""
+    index = cells.astype(np.int64)
+    result: np.ndarray = (index[:, 0] * shape[1] + index[:, 1]) * shape[2] + index[:, 2]
+    return result
+
+
+def _constant(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
