@@ -32,6 +32,7 @@ __all__ = [
     "CommandError",
     "add_files",
     "add_json",
+    "add_limits",
     "add_meshes",
     "add_robot",
     "check_files",
@@ -39,6 +40,7 @@ __all__ = [
     "floats",
     "from_zero",
     "issue_text",
+    "limits_of",
     "load_robot",
     "log_issues",
     "named_values",
@@ -313,6 +315,35 @@ def write_files(arguments: argparse.Namespace, save: Callable[[str], None] | Non
         raise CommandError(FAILED, f"cannot write {name}: {error.strerror or error}") from error
     except ValueError as error:  # an unknown image format
         raise CommandError(USAGE, escaped(str(error))) from error
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--limits``, which `limits_of` reads."""
+    parser.add_argument(
+        "--limits",
+        metavar="NAME=LOW:HIGH",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="limits of coordinates in addition to the robot's; unbounded ones need some [rad, m]",
+    )
+
+
+def limits_of(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, float]] | None:
+    """Return the limits of the options as (lower, upper) by coordinate name; None without any.
+
+    Raises ValueError and UnknownNameError.
+    """
+    result = {}
+    for word in words_of(texts):
+        name, _, pair = word.rpartition("=")
+        low, colon, high = pair.partition(":")
+        if not name or not colon:
+            raise ValueError(f"--limits: expected NAME=LOW:HIGH, got {word!r}")
+        if name not in robot.q_names:
+            raise UnknownNameError("coordinate of q", name, robot.q_names)
+        result[name] = number_of(f"--limits: {name}", low), number_of(f"--limits: {name}", high)
+    return result or None
 
 
 def words_of(texts: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ from linkwork.expr.scalar.functions import fabs, floor, fmax, fmin
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.workspace.direction_bins import direction_bin
-from linkwork.workspace.map_job import AXES, BLOCK, CALLER, JACOBIAN_ROWS, MapJob
+from linkwork.workspace.map_job import AXES, CALLER, JACOBIAN_ROWS, MapJob
 from linkwork.workspace.voxel_counts import MAX_CELLS, SUM_BITS, BoxTooLargeError, SparseCounts, VoxelCounts
 
 __all__ = ["BlockEvaluator", "compute_chunk", "packed", "with_unit"]
@@ -206,10 +206,10 @@ def _measure_kernel(job: MapJob) -> Kernel:
             distance = fmax(distance, fabs(q[k] - center[k]) * inverse_width[k])
         condition = values[-1] / fmax(values[0], _TINY)
         bound = (squares / len(values)) ** (0.5 * len(values))  # by the inequality of the means
-        cells = [floor(X[k, 3] * inverse_size) for k in range(3)]
+        x, y, z = (floor(X[k, 3] * inverse_size) for k in range(3))
         direction = direction_bin([sign * X[k, axis] for k in range(3)])
         margin = fmax(1.0 - distance, 0.0)
-        return Measures(*cells, direction, fabs(product), fmin(fabs(condition), 1.0), margin, bound)
+        return Measures(x, y, z, direction, fabs(product), fmin(fabs(condition), 1.0), margin, bound)
 
     key = (robot, job.frame, job.relative_to, job.approach_axis, job.part)
     nq = robot.nq

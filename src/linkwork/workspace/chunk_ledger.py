@@ -21,7 +21,7 @@ from linkwork._util.npz_archive import OtherFileError, open_archive, write_archi
 from linkwork.workspace.map_job import CALLER, MapJob, digest_of
 from linkwork.workspace.voxel_counts import FIELDS, SparseCounts
 
-__all__ = ["ChunkLedger", "checked_counts", "differing", "read_counts"]
+__all__ = ["ChunkLedger", "checked_counts", "differing", "read_counts", "remove_ledger"]
 
 _FORMAT = "linkwork workspace chunk 1"
 _DESCRIPTION = "map.json"
@@ -101,9 +101,15 @@ class ChunkLedger:
         for file in old:
             file.unlink(missing_ok=True)
 
-    def remove(self) -> None:
-        """Remove the folder."""
-        shutil.rmtree(self.folder)
+
+def remove_ledger(folder: Path) -> None:
+    """Delete a folder of chunks, if it exists.  Raises ValueError for a folder with other files."""
+    if folder.is_dir():
+        names = [file.name for file in folder.iterdir()]
+        others = [name for name in names if name != _DESCRIPTION and "chunk-" not in name and _DESCRIPTION not in name]
+        if others:
+            raise ValueError(f"{CALLER}: path: {str(folder)!r} has other files than chunks: {others[0]!r}; delete it")
+        shutil.rmtree(folder)
 
 
 def read_counts(reader: Any) -> SparseCounts:

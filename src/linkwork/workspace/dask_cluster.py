@@ -34,10 +34,13 @@ class Cluster:
 
     def __init__(self, scheduler: Any) -> None:
         try:
-            import distributed
+            import distributed as package
+            from distributed.comm.core import CommClosedError
         except ImportError:
             raise ImportError(f'{CALLER}: scheduler needs Dask: pip install "linkwork[dask]"') from None
+        distributed: Any = package
         self._distributed = distributed
+        self._lost = (_LostError, CommClosedError, TimeoutError)
         self._owned = isinstance(scheduler, str)
         if self._owned:
             self._address, self._security = scheduler, None
@@ -57,6 +60,7 @@ class Cluster:
         """Return the number of threads of all workers; waits for a worker.  Raises ConnectionError without one."""
         end = time.monotonic() + _RECONNECT
         while True:
+            self._check_connection()
             count = sum(self._client.nthreads().values())
             if count:
                 return int(count)
@@ -73,15 +77,12 @@ class Cluster:
         """
         remaining = deque((chunk, 1) for chunk in chunks)
         running: dict[Any, tuple[Chunk, int]] = {}
-        lost = (self._distributed.CommClosedError, TimeoutError, OSError) if hasattr(
-            self._distributed, "CommClosedError"
-        ) else (TimeoutError, OSError)
         try:
             while remaining or running:
                 try:
                     self._submit(job, remaining, running)
                     yield from self._finished(remaining, running)
-                except lost:
+                except self._lost:
                     self._resume(remaining, running)
         finally:
             with contextlib.suppress(Exception):
@@ -105,7 +106,7 @@ class Cluster:
         self, remaining: deque[tuple[Chunk, int]], running: dict[Any, tuple[Chunk, int]]
     ) -> Iterator[tuple[Chunk, SparseCounts]]:
         """Wait for a chunk, and yield those that are done."""
-        with contextlib.suppress(TimeoutError, self._distributed.CancelledError):
+        with self._client.as_current(), contextlib.suppress(TimeoutError, self._distributed.CancelledError):
             self._distributed.wait([*running], timeout=_PAUSE, return_when="FIRST_COMPLETED")
         for future in [future for future in running if future.done()]:
             chunk, attempt = running[future]
@@ -113,19 +114,23 @@ class Cluster:
                 try:
                     counts = future.result(timeout=_RECONNECT)
                 except self._distributed.CancelledError:
-                    raise ConnectionError("the scheduler was lost") from None
+                    raise _LostError from None
                 del running[future]
                 yield chunk, counts
             elif future.status in ("cancelled", "lost"):
-                raise ConnectionError("the scheduler was lost")
+                raise _LostError
             else:
                 error = future.exception(timeout=_RECONNECT)
                 del running[future]
                 if not isinstance(error, self._distributed.scheduler.KilledWorker) or attempt >= _MAX_ATTEMPTS:
                     raise _explained(error)
                 remaining.append((chunk, attempt + 1))
-        if self._client.status not in ("running", "newly-created"):
-            raise ConnectionError("the scheduler was lost")
+        self._check_connection()
+
+    def _check_connection(self) -> None:
+        """Raise _LostError if the scheduler does not answer."""
+        if self._client.status != "running":
+            raise _LostError
 
     def _resume(self, remaining: deque[tuple[Chunk, int]], running: dict[Any, tuple[Chunk, int]]) -> None:
         """Connect again after the scheduler was lost, and put the chunks without result back."""
@@ -153,8 +158,14 @@ class Cluster:
             time.sleep(_PAUSE)
 
 
-def _explained(error: BaseException) -> BaseException:
+class _LostError(Exception):
+    """The scheduler was lost."""
+
+
+def _explained(error: BaseException) -> Exception:
     """Return an error of a worker, with a remedy where linkwork is missing on it."""
     if isinstance(error, ImportError):
         return ImportError(f"{CALLER}: a worker of the cluster cannot load the robot: {error}; install it there")
-    return error
+    if isinstance(error, (ValueError, OverflowError)):
+        return error
+    return RuntimeError(f"{CALLER}: {type(error).__name__} on a worker of the cluster: {error}")

@@ -16,7 +16,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from linkwork.workspace.map_job import CALLER
 from linkwork.workspace.voxel_counts import SparseCounts
@@ -148,7 +148,7 @@ def _ending(code: int) -> str:
 _LENGTH = struct.Struct("<Q")
 
 
-def send(pipe: BinaryIO, message: Any) -> None:
+def send(pipe: IO[bytes], message: Any) -> None:
     """Write a message to a pipe.  Raises OSError."""
     data = pickle.dumps(message, protocol=5)
     pipe.write(_LENGTH.pack(len(data)))
@@ -156,7 +156,7 @@ def send(pipe: BinaryIO, message: Any) -> None:
     pipe.flush()
 
 
-def receive(pipe: BinaryIO) -> Any:
+def receive(pipe: IO[bytes]) -> Any:
     """Read a message from a pipe.  Raises EOFError if the other process ended."""
     head = pipe.read(_LENGTH.size)
     if len(head) < _LENGTH.size:

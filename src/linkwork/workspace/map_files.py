@@ -11,10 +11,10 @@ import numpy as np
 
 from linkwork._util.npz_archive import open_archive, write_archive
 from linkwork.workspace.chunk_ledger import checked_counts, read_counts
-from linkwork.workspace.voxel_counts import FIELDS, MAX_CELLS, SparseCounts
+from linkwork.workspace.voxel_counts import FIELDS, MAX_CELLS
 from linkwork.workspace.workspace_map import WorkspaceMap
 
-__all__ = ["map_path", "read_map", "write_map"]
+__all__ = ["map_path", "read_map", "remove_map", "write_map"]
 
 _FORMAT = "linkwork workspace map 1"
 _CHUNK = 1 << 16  # voxels of a chunk of an array in a Zarr store
@@ -44,6 +44,7 @@ def write_map(file: Path, result: Any) -> None:
         return
     zarr = _zarr(_WRITER)
     temporary = file.absolute().parent / f".{file.name[:100]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    _check_store(file)
     try:
         group = zarr.open_group(temporary, mode="w-", zarr_format=3)
         for name, array in arrays.items():
@@ -51,11 +52,25 @@ def write_map(file: Path, result: Any) -> None:
             names = ["voxel", "axis"][: array.ndim]
             group.create_array(name, data=array, chunks=chunks, dimension_names=names)
         group.attrs.update(said)
-        if file.exists():
-            shutil.rmtree(file)
+        remove_map(file)
         os.rename(temporary, file)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def remove_map(file: Path) -> None:
+    """Delete the file of a map, if it exists.  Raises ValueError for a folder that is no Zarr store."""
+    _check_store(file)
+    if file.is_dir():
+        shutil.rmtree(file)
+    else:
+        file.unlink(missing_ok=True)
+
+
+def _check_store(file: Path) -> None:
+    """Raise ValueError for a folder that is no Zarr store."""
+    if file.is_dir() and not (file / "zarr.json").is_file():
+        raise ValueError(f"{file}: expected a Zarr store, got another folder; pass another path")
 
 
 def read_map(file: Path) -> WorkspaceMap:
@@ -83,7 +98,7 @@ def read_map(file: Path) -> WorkspaceMap:
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
-    "linkwork": (str,),
+    "version": (int,),
     "robot": (str,),
     "fingerprint": (str,),
     "frame": (str,),

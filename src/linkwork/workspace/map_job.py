@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from linkwork import __version__
 from linkwork._util.validation import boolean, finite_number, instance, integer, one_of
 from linkwork.collision.geometry_fingerprint import fingerprint
 from linkwork.geometry.scene import Scene
@@ -35,6 +34,7 @@ AXES = {
     "-z": (0.0, 0.0, -1.0),
 }
 JACOBIAN_ROWS = {"position": slice(3, 6), "angular": slice(0, 3), "all": slice(0, 6)}
+_VERSION = 1  # of samples and measures: it changes if equal arguments give other maps
 _MAX_SEED = 2**128 - 1  # the key of a Philox generator
 _MIN_VOXEL = 1e-6  # [m]
 _MAX_VOXEL = 1e6  # [m]
@@ -80,7 +80,7 @@ class MapJob:
     def identity(self) -> dict[str, Any]:
         """Return all that the result depends on, as values for JSON; only equal ones may share files."""
         return {
-            "linkwork": __version__,
+            "version": _VERSION,
             "robot": self.robot.name,
             "fingerprint": fingerprint(self.robot, self.scene, self.lower, self.upper, self.configuration),
             "frame": self.frame,

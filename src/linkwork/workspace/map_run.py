@@ -14,10 +14,10 @@ from linkwork._util.progress import Progress, Reporter
 from linkwork._util.validation import integer
 from linkwork.kernels.compiler_api import available_processors, wait_for_compiler
 from linkwork.workspace.block_evaluation import BlockEvaluator, packed, with_unit
-from linkwork.workspace.chunk_ledger import ChunkLedger, differing
+from linkwork.workspace.chunk_ledger import ChunkLedger, differing, remove_ledger
 from linkwork.workspace.dask_cluster import Cluster
 from linkwork.workspace.local_workers import Chunk, run_on_processes
-from linkwork.workspace.map_files import map_path, read_map, write_map
+from linkwork.workspace.map_files import map_path, read_map, remove_map, write_map
 from linkwork.workspace.map_job import BLOCK, CALLER, MapJob
 from linkwork.workspace.voxel_counts import SparseCounts, VoxelCounts
 from linkwork.workspace.workspace_map import WorkspaceMap
@@ -38,6 +38,7 @@ def run_map(
     workers: int | None,
     scheduler: Any,
     path: Any,
+    overwrite: bool,
     chunk: int | None,
     progress: bool | Callable[[Progress], Any] | None,
 ) -> WorkspaceMap:
@@ -49,9 +50,12 @@ def run_map(
     file = None if path is None else map_path(CALLER, path)
     with Reporter(CALLER, progress, "map: samples", job.samples) as report:
         job = with_unit(job)
+        if file is not None and overwrite:
+            remove_map(file)
+            remove_ledger(_chunk_folder(file))
         if file is not None and file.exists():
             return _complete(file, job)
-        ledger = None if file is None else ChunkLedger(Path(f"{file}.chunks"), job)
+        ledger = None if file is None else ChunkLedger(_chunk_folder(file), job)
         total, done = VoxelCounts(), np.zeros(job.blocks, dtype=bool)
         if ledger is not None:
             for ranges, counts in ledger.read():
@@ -70,8 +74,12 @@ def run_map(
     result = WorkspaceMap._make(job.identity(), total.sparse())
     if file is not None and ledger is not None:
         write_map(file, result)
-        ledger.remove()
+        remove_ledger(ledger.folder)
     return result
+
+
+def _chunk_folder(file: Path) -> Path:
+    return file.with_name(f"{file.name}.chunks")
 
 
 def _complete(file: Path, job: MapJob) -> WorkspaceMap:

@@ -38,6 +38,7 @@ class WorkspaceMethods(RobotBase):
         workers: int | None = None,
         scheduler: Any = None,
         path: str | os.PathLike[str] | None = None,
+        overwrite: bool = False,
         chunk: int | None = None,
         progress: bool | Callable[[Progress], Any] | None = False,
     ) -> workspace.WorkspaceMap:
@@ -60,6 +61,7 @@ class WorkspaceMethods(RobotBase):
         - ``scheduler``: address of a Dask scheduler, or a ``distributed.Client``, whose workers compute the map.
         - ``path``: file of the map, .npz or .zarr.  Chunks are stored in the folder ``path + ".chunks"`` until the map
           is complete.  A call with the same arguments continues a map that was stopped, and reads a complete one.
+          ``overwrite`` deletes both first.
         - ``chunk``: number of samples of a chunk, rounded up to a multiple of 16384; by default some 5 s of work.
         - ``progress``: True shows a bar on standard error, or a function of a `linkwork.Progress`, in samples.
 
@@ -91,4 +93,12 @@ class WorkspaceMethods(RobotBase):
             position_limits=position_limits,
             configuration=configuration,
         )
-        return run_map(job, workers=workers, scheduler=scheduler, path=path, chunk=chunk, progress=progress)
+        return run_map(
+            job,
+            workers=workers,
+            scheduler=scheduler,
+            path=path,
+            overwrite=overwrite,
+            chunk=chunk,
+            progress=progress,
+        )

@@ -86,8 +86,9 @@ class VoxelCounts:
     def sparse(self) -> SparseCounts:
         """Return the voxels that contain a sample."""
         index = np.flatnonzero(self._fields["reached"])
-        cells = np.stack(np.unravel_index(index, tuple(self._shape)), axis=-1) if index.size else np.zeros((0, 3))
-        cells = (cells + self._low).astype(np.int32)
+        cells = np.zeros((0, 3), dtype=np.int32)
+        if index.size:
+            cells = (np.stack(np.unravel_index(index, tuple(self._shape)), axis=-1) + self._low).astype(np.int32)
         return SparseCounts(cells, {name: array[index] for name, array in self._fields.items()})
 
     def _index(self, cells: np.ndarray) -> np.ndarray:

@@ -200,7 +200,7 @@ class WorkspaceMap(ReturnedValue):
         It is 0 outside of all voxels with samples.
         """
         values = self.values[one_of("WorkspaceMap.at", "name", name, VALUES)]
-        x = finite_array("WorkspaceMap.at", "points", points, shape=(..., 3))
+        x = finite_array("WorkspaceMap.at", "points", points, shape=("...", 3))
         cells = np.floor(x.reshape(-1, 3) * (1.0 / self.voxel_size))
         result = np.zeros(len(cells), values.dtype)
         if len(self.cells):

@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "ik": "measure the success rate and time of inverse kinematics of a frame",
     "distances": "print distances of a robot's collision shapes from each other and from a scene",
     "plan": "plan a collision-free path of a robot, and write it as a trajectory",
+    "map": "map what a robot's frame reaches, on all processors or on a Dask cluster",
     "simulate": "simulate a robot, free or under a controller, and print, draw and write its motion",
     "bench": "time a robot's functions",
     "precompile": "compile a robot's functions ahead of their first use",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +16,13 @@ from linkwork.cli.arguments import (
     CommandError,
     add_files,
     add_json,
+    add_limits,
     add_meshes,
     add_robot,
     check_files,
     configuration_of,
     from_zero,
+    limits_of,
     number_from,
     number_of,
     robot_of,
@@ -94,14 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=from_zero,
         help=f"with --method {PLANNERS[1]}: maximum iterations; the path is then reproducible within the time limit",
     )
-    parser.add_argument(
-        "--limits",
-        metavar="NAME=LOW:HIGH",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="limits of coordinates in addition to the robot's; unbounded ones need some [rad, m]",
-    )
+    add_limits(parser)
     parser.add_argument(
         "--resolution", metavar="X", type=number_from(1e-6), default=0.05, help="step of sampled motions"
     )
@@ -129,7 +123,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     try:
         start = configuration_of(robot, "--from", arguments.start or [], robot.neutral())
         goals = _goals(robot, arguments, start)
-        limits = _limits(robot, arguments.limits)
+        limits = limits_of(robot, arguments.limits)
         frames_to_draw(robot, arguments.frame)
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error
@@ -197,23 +191,6 @@ def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> li
     if not result:
         raise ValueError("expected a goal: --to a configuration, or --pose of a frame")
     return result
-
-
-def _limits(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, float]] | None:
-    """Return the limits of the options as (lower, upper) by coordinate name; None without any.
-
-    Raises ValueError and UnknownNameError.
-    """
-    result = {}
-    for word in words_of(texts):
-        name, _, pair = word.rpartition("=")
-        low, colon, high = pair.partition(":")
-        if not name or not colon:
-            raise ValueError(f"--limits: expected NAME=LOW:HIGH, got {word!r}")
-        if name not in robot.q_names:
-            raise UnknownNameError("coordinate of q", name, robot.q_names)
-        result[name] = number_of(f"--limits: {name}", low), number_of(f"--limits: {name}", high)
-    return result or None
 
 
 # -- results

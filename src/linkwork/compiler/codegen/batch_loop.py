@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from linkwork.compiler.codegen.float_type import DOUBLE, vector
 from linkwork.compiler.codegen.interrupt_functions import (
@@ -26,13 +25,12 @@ from linkwork.compiler.codegen.llvm_ir import MAX_UNROLLED, IrFunction, IrModule
 from linkwork.compiler.codegen.nontemporal_stores import STREAMED, is_streamed
 from linkwork.compiler.codegen.packing import SIDE_BY_SIDE, packing, packing_functions
 from linkwork.compiler.codegen.register_loop import direct_function, is_direct
-from linkwork.compiler.codegen.shared_batch import sharing_functions, threads_available
+from linkwork.compiler.codegen.shared_batch import count_call, range_memory, sharing_functions, threads_available
 from linkwork.compiler.codegen.straight_line import (
     NO_MEMORY,
     OFF,
     Layout,
     guards_exceeded,
-    memory,
     sample_declaration,
 )
 from linkwork.compiler.loops.loop_program_code import ControlLayout
@@ -95,10 +93,13 @@ def loop_function(text: IrModule, layout: AnyLayout) -> None:
                 samples = f"i64 {n}, i64 {thread_count}"
                 f.do(f"call void @.spread(ptr %args, ptr %steps, {samples}, ptr %data, ptr %nan, i1 {streamed})")
             with f.unless(long):
-                f.do(f"call void @.range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan, i1 {streamed})")
+                whole = f"i64 0, i64 {n}, ptr %data, ptr %nan, i1 {streamed}"
+                with range_memory(f, layout.bytes, "%data") as start:
+                    f.do(f"call void @.range(ptr %args, ptr %steps, {whole}, ptr {start})")
         _end_of_batch(f, layout, n, interrupts)
     tile = layout.lanes * layout.vectors
-    for function in (*_signal_functions(), *sharing_functions(tile, _samples_in(_CHECK_INTERVAL, layout)), f):
+    longest = _samples_in(_CHECK_INTERVAL, layout)
+    for function in (*_signal_functions(), *sharing_functions(tile, longest, layout.bytes), f):
         text.add(function)
 
 
@@ -154,7 +155,7 @@ def _end_of_batch(f: IrFunction, layout: AnyLayout, n: str, interrupts: str) -> 
     with f.when(much):
         f.let(f"call i1 @.attend(ptr {interrupts})")
     with f.when(f.load("i1", "%nan")):
-        _count(f, State.not_finite_calls)
+        count_call(f, State.not_finite_calls)
 
 
 class _Arrays:
@@ -274,16 +275,17 @@ class _Arrays:
 
 
 def _range(layout: AnyLayout) -> IrFunction:
-    """Return the LLVM function ``@range``, which processes the samples from ``first`` to ``stop``."""
+    """Return the LLVM function ``@range``, which processes the samples from ``first`` to ``stop``.
+
+    ``memory`` has the bytes of the layout (see `range_memory`).
+    """
     lanes = layout.lanes
     f = IrFunction(
-        "define internal void @.range(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan, i1 %streamed)",
+        "define internal void @.range(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan, i1 %streamed, "
+        "ptr %memory)",
         "noinline #0",
     )
-    start, taken = memory(f, layout.bytes)
-    if taken:
-        f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
-    into, work, out = layout.at(f, start)
+    into, work, out = layout.at(f, "%memory")
     first = "%first"
     if is_direct(layout):
         arguments = "ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan"
@@ -320,11 +322,6 @@ def _range(layout: AnyLayout) -> IrFunction:
     if any(is_streamed(port) for port in layout.program.outputs):
         with f.when("%streamed"):
             f.do("fence seq_cst")  # non-temporal stores are not ordered with other stores
-    if taken:
-        f.do(f"call void @free(ptr {taken})")
-        f.do("ret void")
-        f.label("none")
-        _count(f, State.failed_calls)
     return f
 
 
@@ -356,7 +353,7 @@ def _count_status(f: IrFunction, layout: AnyLayout, status: str) -> None:
     for meaning, field in ((NO_MEMORY, State.failed_calls), (OFF, State.off_calls)):
         if meaning != OFF or layout.program.guards:
             with f.when(f.let(f"icmp eq i32 {status}, {meaning}")):
-                _count(f, field)
+                count_call(f, field)
 
 
 def _count_guards(f: IrFunction, layout: AnyLayout, results: str) -> None:
@@ -367,9 +364,4 @@ def _count_guards(f: IrFunction, layout: AnyLayout, results: str) -> None:
         off = f.any_of(mask, guards_exceeded(f, layout, results))
         bits = f.let(f"bitcast {mask} {off} to i{lanes}")
         with f.when(f.let(f"icmp ne i{lanes} {bits}, 0")):
-            _count(f, State.off_calls)
-
-
-def _count(f: IrFunction, field: Any) -> None:
-    """Emit an increment of a field of the state."""
-    f.let(f"atomicrmw add ptr {f.at('%data', field.offset)}, i64 1 monotonic")
+            count_call(f, State.off_calls)

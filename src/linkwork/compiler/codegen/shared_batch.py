@@ -7,12 +7,16 @@ delays the others little.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from linkwork.compiler.codegen.llvm_ir import IrFunction
+from linkwork.compiler.codegen.straight_line import memory
 from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.threads import MAX_THREADS
 
-__all__ = ["sharing_functions", "threads_available"]
+__all__ = ["count_call", "range_memory", "sharing_functions", "threads_available"]
 
 _SHARES = 8  # of a thread, in sequence
 _STACK = 1 << 20  # [bytes] stack of a started thread: a system's default may be too small for the code
@@ -27,12 +31,35 @@ def threads_available() -> bool:
     return sys.platform != "win32"
 
 
-def sharing_functions(tile: int, longest: int) -> tuple[IrFunction, ...]:
+def sharing_functions(tile: int, longest: int, size: int) -> tuple[IrFunction, ...]:
     """Return the LLVM functions by which ``@spread`` processes a long batch on several threads.
 
-    A share is a multiple of ``tile`` samples, and at most ``longest``.
+    A share is a multiple of ``tile`` samples, and at most ``longest``.  ``size`` is the memory of a thread [bytes].
     """
-    return _shares(), _work(), _spread(tile, longest)
+    return _shares(size), _work(), _spread(tile, longest)
+
+
+@contextmanager
+def range_memory(f: IrFunction, size: int, data: str) -> Iterator[str]:
+    """Emit the allocation of a thread's memory for ``@range``, and its release after the body; yield its address.
+
+    If there is no memory, the body is skipped, and a counter of the state ``data`` is incremented.
+    """
+    start, taken = memory(f, size)
+    if not taken:
+        yield start
+        return
+    exists = f.let(f"icmp ne ptr {taken}, null")
+    with f.when(exists):
+        yield start
+        f.do(f"call void @free(ptr {taken})")
+    with f.unless(exists):
+        count_call(f, State.failed_calls, data)
+
+
+def count_call(f: IrFunction, field: Any, data: str = "%data") -> None:
+    """Emit an increment of a field of the state."""
+    f.let(f"atomicrmw add ptr {f.at(data, field.offset)}, i64 1 monotonic")
 
 
 def _spread(tile: int, longest: int) -> IrFunction:
@@ -114,7 +141,7 @@ def _work() -> IrFunction:
     return f
 
 
-def _shares() -> IrFunction:
+def _shares(size: int) -> IrFunction:
     """Return the LLVM function ``@shares``, which processes shares of the samples until all are taken.
 
     A thread takes a share that no other thread has taken. The thread that ``leads`` is the caller's. It checks for
@@ -125,8 +152,18 @@ def _shares() -> IrFunction:
     f.store("i1", "false", "%nan")
     args, steps, data = (f.load("ptr", f.at("%job", offset)) for offset in (_ARGS, _STEPS, _DATA))
     n, share = (f.load("i64", f.at("%job", offset)) for offset in (_N, _SHARE))
-    following = f.at("%job", _NEXT)
     streamed = f.let(f"icmp ne i8 {f.load('i8', f.at('%job', _STREAMED), 1)}, 0")
+    with range_memory(f, size, data) as memory_of_thread:
+        _take_shares(f, (args, steps, data), n, share, f"i1 {streamed}, ptr {memory_of_thread}")
+    with f.when(f.load("i1", "%nan")):
+        f.do(f"store atomic i8 1, ptr {f.at('%job', _NAN)} monotonic, align 1")
+    return f
+
+
+def _take_shares(f: IrFunction, arrays: tuple[str, str, str], n: str, share: str, last: str) -> None:
+    """Emit the loop over shares; ``arrays`` and ``last`` are the first and the last arguments of ``@range``."""
+    args, steps, data = arrays
+    following = f.at("%job", _NEXT)
     f.do("br label %again")
     f.label("again")
     first = f.let(f"atomicrmw add ptr {following}, i64 {share} monotonic")
@@ -134,13 +171,10 @@ def _shares() -> IrFunction:
     end = f.let(f"add i64 {first}, {share}")
     inside = f.let(f"icmp slt i64 {end}, {n}")
     stop = f.let(f"select i1 {inside}, i64 {end}, i64 {n}")
-    f.do(f"call void @.range(ptr {args}, ptr {steps}, i64 {first}, i64 {stop}, ptr {data}, ptr %nan, i1 {streamed})")
+    f.do(f"call void @.range(ptr {args}, ptr {steps}, i64 {first}, i64 {stop}, ptr {data}, ptr %nan, {last})")
     f.require("%leads", "again")
     ended = f.let(f"call i1 @.attend(ptr {f.load('ptr', f.at(data, State.interrupts.offset))})")
     f.require(ended, "again")
     f.do(f"store atomic i64 {n}, ptr {following} monotonic, align 8")
     f.do("br label %again")
     f.label("done")
-    with f.when(f.load("i1", "%nan")):
-        f.do(f"store atomic i8 1, ptr {f.at('%job', _NAN)} monotonic, align 1")
-    return f
