@@ -20,7 +20,7 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.workspace.direction_bins import direction_bin
 from linkwork.workspace.map_job import AXES, CALLER, JACOBIAN_ROWS, MapJob
-from linkwork.workspace.voxel_counts import MAX_CELLS, SUM_BITS, BoxTooLargeError, SparseCounts, VoxelCounts
+from linkwork.workspace.voxel_counts import MAX_CELLS, BoxTooLargeError, SparseCounts, VoxelCounts, sum_bits
 
 __all__ = ["BlockEvaluator", "compute_chunk", "packed", "with_unit"]
 
@@ -78,12 +78,13 @@ class BlockEvaluator:
     def _add(self, counts: VoxelCounts, m: Measures, free: np.ndarray | None) -> None:
         job = self.job
         scaled = m.manipulability / job.manipulability_unit
-        if scaled.max() >= _LARGEST_SUMMAND:
+        bits = sum_bits(job.samples)
+        if scaled.max() >= 2.0 ** (bits + _HEADROOM_BITS):
             raise OverflowError(f"{CALLER}: a manipulability of {m.manipulability.max():g} exceeds all expectations")
         values = {
             "manipulability_sum": np.rint(scaled).astype(np.int64),
             "manipulability_max": m.manipulability,
-            "inverse_condition_sum": np.rint(m.inverse_condition * (1 << SUM_BITS)).astype(np.int64),
+            "inverse_condition_sum": np.rint(m.inverse_condition * 2.0**bits).astype(np.int64),
             "inverse_condition_max": m.inverse_condition,
             "limit_margin_max": m.limit_margin,
             "direction_bits": np.uint64(1) << m.direction.astype(np.uint64),
@@ -101,18 +102,20 @@ class BlockEvaluator:
             ) from None
 
 
-_LARGEST_SUMMAND = 1 << 28  # units: 2^34 samples of it are below 2^62
+_HEADROOM_BITS = 4  # of a sum, for manipulabilities above the bound in the first block
 _MAX_INDEX = 1 << 30
 
 
 def with_unit(job: MapJob) -> MapJob:
-    """Return the job with the unit of sums of manipulability: 2^-24 of the bound in the first block.
+    """Return the job with the unit of sums of manipulability, a fraction of the bound in the first block.
 
     All manipulabilities of a robot are below 16 times that bound, which is the maximum over thousands of samples.
     """
     m, _ = BlockEvaluator(replace(job, collision=False)).measures(0)
     bound = float(m.scale.max())
-    return replace(job, manipulability_unit=2.0 ** (math.frexp(bound)[1] - SUM_BITS) if bound > 0.0 else 1.0)
+    return replace(
+        job, manipulability_unit=2.0 ** (math.frexp(bound)[1] - sum_bits(job.samples)) if bound > 0.0 else 1.0
+    )
 
 
 # -- random configurations

@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FIELDS", "MAX_CELLS", "MAX_SAMPLES", "SUM_BITS", "BoxTooLargeError", "SparseCounts", "VoxelCounts"]
+__all__ = ["FIELDS", "MAX_CELLS", "MAX_SAMPLES", "BoxTooLargeError", "SparseCounts", "VoxelCounts", "sum_bits"]
 
-SUM_BITS = 24
-"""A sum counts units of 2^-24 of the largest possible value."""
 MAX_SAMPLES = 1 << 34
-"""Limit of the samples of a map, such that no sum exceeds 63 bits."""
+"""Limit of the samples of a map, with which sums have 23 bits for a value."""
 MAX_CELLS = 1 << 22
 """Limit of the voxels of a box: 256 MiB in the memory of a worker."""
 
@@ -32,7 +30,16 @@ FIELDS: dict[str, tuple[Any, Any]] = {
     "direction_bits": (np.bitwise_or, np.uint64),
 }
 """Reduction and type of each array, by name; all begin at zero."""
+_MAX_BITS = 40
 _PADDING = 2  # [voxels] by which a box exceeds the samples when it grows
+
+
+def sum_bits(samples: int) -> int:
+    """Return b such that the sum of ``samples`` integers up to 2^(b + 4) is below 2^62; at most 40.
+
+    A sum of values up to a bound counts units of 2^-b of that bound.
+    """
+    return min(_MAX_BITS, 58 - samples.bit_length())
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from linkwork._util.messages import number
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, one_of
 from linkwork.workspace.direction_bins import NUM_DIRECTIONS, bin_centers
-from linkwork.workspace.voxel_counts import SUM_BITS, SparseCounts
+from linkwork.workspace.voxel_counts import SparseCounts, sum_bits
 
 __all__ = ["VALUES", "WorkspaceMap"]
 
@@ -150,7 +150,7 @@ class WorkspaceMap(ReturnedValue):
     @cached_property
     def mean_inverse_condition(self) -> np.ndarray:
         """Mean of the smallest by the largest singular value of the Jacobian in each voxel (n,), from 0 to 1."""
-        return self._mean("inverse_condition_sum", 2.0**-SUM_BITS)
+        return self._mean("inverse_condition_sum", 2.0 ** -sum_bits(self.samples))
 
     @property
     def max_inverse_condition(self) -> np.ndarray:

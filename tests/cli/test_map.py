@@ -1,0 +1,29 @@
+"""`linkwork map`: what it prints and writes is the result of `Robot.workspace_map`."""
+
+from __future__ import annotations
+
+import json
+
+import linkwork as lw
+from linkwork.workspace import WorkspaceMap
+
+
+def test_the_command_prints_and_writes_the_map(linkwork, tmp_path):
+    path = tmp_path / "map.npz"
+    common = ("map", "arm7", "--frame", "hand", "--samples", "2e3", "--voxel-size", "0.2", "--workers", "1")
+    data = json.loads(linkwork(*common, "--output", str(path), "--json").out)
+    result = lw.load("arm7").workspace_map("hand", samples=2000, voxel_size=0.2)
+    assert WorkspaceMap.load(path) == result
+    assert data["voxels"] == len(result) and data["volume"] == result.volume and data["samples"] == 2000
+    ran = linkwork(*common, "--output", str(path))
+    assert ran.code == 2 and "exists already; pass --force" in ran.err
+    ran = linkwork(*common, "--output", str(path), "--force", "--plot", str(tmp_path / "map.png"))
+    assert ran.code == 0 and "orientation coverage" in ran.out and (tmp_path / "map.png").stat().st_size > 1000
+    for arguments, message in (
+        (("--frame", "hnd"), "hand"),
+        (("--samples", "1.5"), "expected an integer"),
+        (("--limits", "elbw=0:1"), "elbow"),
+        (("--output", str(tmp_path / "map.txt")), "ends in .npz or .zarr"),
+    ):
+        ran = linkwork(*common, *arguments)
+        assert ran.code == 2 and message in ran.err

@@ -1,0 +1,316 @@
+"""Workspace maps: measures by voxel against NumPy, equality to the bit, files, stops, and refused arguments."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+from linkwork.workspace import WorkspaceMap
+from linkwork.workspace.block_evaluation import BlockEvaluator, with_unit
+from linkwork.workspace.direction_bins import NUM_DIRECTIONS, bin_centers, direction_bin
+from linkwork.workspace.map_job import BLOCK, JACOBIAN_ROWS, read_job
+from linkwork.workspace.voxel_counts import FIELDS, BoxTooLargeError, SparseCounts, VoxelCounts
+
+DEFAULTS = {
+    "seed": 0,
+    "voxel_size": 0.1,
+    "relative_to": "world",
+    "approach_axis": "z",
+    "part": "position",
+    "collision": None,
+    "margin": 0.0,
+    "position_limits": None,
+    "configuration": None,
+}
+
+
+def job_of(robot, frame, scene=None, **options):
+    return with_unit(read_job(robot, frame, scene, **{"samples": 3000, **DEFAULTS, **options}))
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return lw.load("arm7")
+
+
+@pytest.mark.parametrize("part", ["position", "angular", "all"])
+def test_values_are_those_of_the_robots_functions(arm, part):
+    scene = lw.Scene().with_box("wall", (0.2, 2.0, 2.0), (0.6, 0.0, 0.5))
+    options = {"part": part, "approach_axis": "-x", "relative_to": "shoulder", "samples": 2000}
+    result = arm.workspace_map("hand", scene, voxel_size=0.25, margin=0.01, workers=1, **options)
+    q = BlockEvaluator(job_of(arm, "hand", scene, margin=0.01, **options)).configurations(0)
+    assert q.shape == (2000, 7) and (q >= arm.lower).all() and (q <= arm.upper).all()
+    assert np.ptp(q[:, 0]) == 0.0 and (np.ptp(q[:, 1:], axis=0) > 1.5).all()  # the first joint moves the shoulder too
+    X = arm.pose(q, "hand", relative_to="shoulder")
+    cells = np.floor(X[:, :3, 3] / 0.25).astype(int)
+    free = ~arm.in_collision(q, scene, margin=0.01)
+    assert 0.2 < free.mean() < 0.98
+    moving = np.array(arm.jacobian(q, "hand", relative_to="shoulder"))[:, JACOBIAN_ROWS[part]]
+    singular = np.linalg.svd(moving, compute_uv=False)
+    w = arm.manipulability(q, "hand", relative_to="shoulder", part=part)
+    half = 0.5 * (arm.upper - arm.lower)[1:]
+    margin = 1.0 - (np.abs(q[:, 1:] - 0.5 * (arm.lower + arm.upper)[1:]) / half).max(axis=1)
+    bins = np.array([int(direction_bin(list(-x))) for x in X[:, :3, 0]])
+    assert result.reached.sum() == 2000 and result.collision_free.sum() == free.sum()
+    for k, cell in enumerate(result.cells):
+        inside = (cells == cell).all(axis=1)
+        assert result.reached[k] == inside.sum() > 0
+        inside &= free
+        assert result.collision_free[k] == inside.sum()
+        if inside.any():
+            assert result.max_manipulability[k] == pytest.approx(w[inside].max(), rel=1e-9, abs=1e-12)
+            assert result.mean_manipulability[k] == pytest.approx(w[inside].mean(), rel=1e-9, abs=1e-12)
+            condition = (singular[:, -1] / singular[:, 0])[inside]
+            assert result.max_inverse_condition[k] == pytest.approx(condition.max(), abs=1e-9)
+            assert result.mean_inverse_condition[k] == pytest.approx(condition.mean(), abs=1e-9)
+            assert result.limit_margin[k] == pytest.approx(margin[inside].max(), abs=1e-12)
+        assert set(np.flatnonzero(result.directions[k])) == set(bins[inside])
+        assert result.orientation_coverage[k] == len(set(bins[inside])) / NUM_DIRECTIONS
+
+
+def test_queries_agree_with_the_voxels(arm):
+    result = arm.workspace_map("hand", samples=3000, voxel_size=0.2, workers=1)
+    assert result.reachable(result.points).tolist() == (result.collision_free > 0).tolist()
+    for name, values in result.values.items():
+        assert result.at(name, result.points).tolist() == values.tolist()
+        grid, corner = result.grid(name)
+        index = np.rint((result.points - corner) / 0.2 - 0.5).astype(int)
+        assert grid[tuple(index.T)].tolist() == values.tolist() and grid.sum() == pytest.approx(values.sum())
+    assert result.volume == pytest.approx(0.2**3 * (result.collision_free > 0).sum())
+    assert not result.reachable([[9.0, 9.0, 9.0], [-9.0, 0.0, 0.0]]).any()
+    assert result.at("reached", np.zeros((2, 0, 3))).shape == (2, 0)
+    assert pickle.loads(pickle.dumps(result)) == result and "hand" in repr(result) and len(result) == len(result.cells)
+    with pytest.raises(ValueError, match=r"at: name: .*limit_margin"):
+        result.at("limit_margins", [0.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match=r"points: expected an array of finite numbers of shape \(..., 3\)"):
+        result.reachable([0.0, np.nan, 0.0])
+    with pytest.raises(ValueError, match="read-only"):
+        result.reached[0] = 0
+
+
+def test_directions_are_divided_into_equal_areas():
+    n = 200_000
+    x = np.random.default_rng(0).normal(size=(n, 3))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    bins = np.asarray(direction_bin(list(x.T))).astype(int)
+    counts = np.bincount(bins, minlength=NUM_DIRECTIONS)
+    assert len(counts) == NUM_DIRECTIONS and np.abs(counts * NUM_DIRECTIONS / n - 1.0).max() < 5.0 * (64 / n) ** 0.5
+    assert [int(direction_bin(list(c))) for c in bin_centers()] == [*range(NUM_DIRECTIONS)]
+    np.testing.assert_allclose(np.linalg.norm(bin_centers(), axis=1), 1.0, atol=1e-15)
+    assert (np.einsum("ij,ij->i", x, bin_centers()[bins]) > 0.9).all()  # each region is compact
+    for edge in ([0.0, -0.0, 1.0], [1.0, -0.0, 0.0], [1.0, -1e-320, 0.0], [-1.0, 0.0, -0.0], [0.0, 0.0, -1.0]):
+        assert 0 <= int(direction_bin(edge)) < NUM_DIRECTIONS
+
+
+def test_results_are_equal_to_the_bit_in_any_order(arm):
+    job = job_of(arm, "hand", samples=4 * BLOCK + 500)
+    evaluator = BlockEvaluator(job)
+    whole = evaluator.counts(0, 5)
+    for chunks in ([(4, 5), (0, 1), (2, 4), (1, 2)], [(1, 5), (0, 1)]):
+        total = VoxelCounts()
+        for chunk in chunks:
+            total.merge(evaluator.counts(*chunk))
+        other = total.sparse()
+        assert np.array_equal(whole.cells, other.cells)
+        assert all(np.array_equal(whole.fields[name], other.fields[name]) for name in FIELDS)
+    q = np.concatenate([evaluator.configurations(block) for block in range(5)])
+    assert len(q) == job.samples and len(np.unique(q[:, 0])) > 0.999 * len(q)
+
+
+def test_worker_processes_give_the_same_bits(arm, tmp_path):
+    options = {"samples": 3 * BLOCK, "voxel_size": 0.1}
+    one = arm.workspace_map("hand", workers=1, **options)
+    reports = []
+    two = arm.workspace_map(
+        "hand", workers=2, chunk=1, path=tmp_path / "map.npz", progress=lambda p: reports.append(p.done), **options
+    )
+    assert one == two == WorkspaceMap.load(tmp_path / "map.npz") and reports == [BLOCK, 2 * BLOCK, 3 * BLOCK]
+    assert [file.name for file in tmp_path.iterdir()] == ["map.npz"]
+    assert one != arm.workspace_map("hand", workers=1, seed=1, **options)
+
+
+class StopError(Exception):
+    pass
+
+
+def test_a_stopped_map_continues(arm, tmp_path, monkeypatch):
+    options = {"samples": 5 * BLOCK, "voxel_size": 0.1, "workers": 1, "chunk": BLOCK}
+    whole = arm.workspace_map("hand", **options)
+    path, folder = tmp_path / "map.npz", tmp_path / "map.npz.chunks"
+
+    def stop(progress):
+        if progress.done >= 3 * BLOCK:
+            raise StopError
+
+    with pytest.raises(StopError):
+        arm.workspace_map("hand", path=path, progress=stop, **options)
+    chunks = sorted(folder.glob("chunk-*.npz"))
+    assert len(chunks) == 3 and not path.exists()
+    for change in ({"seed": 1}, {"samples": 6 * BLOCK}, {"voxel_size": 0.2}, {"position_limits": {"elbow": (-1, 0)}}):
+        with pytest.raises(ValueError, match=f"map.npz.chunks.*another map: of ({next(iter(change))}|a robot)"):
+            arm.workspace_map("hand", path=path, **{**options, **change})
+    with pytest.raises(ValueError, match="another map: of frame 'hand', not 'flange'"):
+        arm.workspace_map("flange", path=path, **options)
+
+    shutil.copy(chunks[1], folder / "chunk-copy.npz")  # the same blocks twice
+    damaged = folder / "chunk-damaged.npz"
+    damaged.write_bytes(chunks[0].read_bytes()[:-100])
+    with pytest.raises(ValueError, match=r"chunk-damaged.npz: not a file that workspace_map wrote"):
+        arm.workspace_map("hand", path=path, **options)
+    damaged.unlink()
+    computed = []
+    counts = BlockEvaluator.counts
+    monkeypatch.setattr(BlockEvaluator, "counts", lambda self, b, e: (computed.append((b, e)), counts(self, b, e))[1])
+    reports = []
+    assert arm.workspace_map("hand", path=path, progress=reports.append, **options) == whole
+    assert computed == [(3, 4), (4, 5)] and reports[-1].done == 5 * BLOCK and not folder.exists()
+    assert arm.workspace_map("hand", path=path, **options) == whole and len(computed) == 2  # read from the file
+    with pytest.raises(ValueError, match="another map: of seed 0, not 1"):
+        arm.workspace_map("hand", path=path, **{**options, "seed": 1})
+    assert arm.workspace_map("hand", path=path, overwrite=True, **options) == whole and len(computed) == 7
+
+
+def test_many_chunks_are_merged_into_one_file(arm, tmp_path, monkeypatch):
+    from linkwork.workspace import chunk_ledger
+
+    monkeypatch.setattr(chunk_ledger, "_MAX_FILES", 2)
+    options = {"samples": 5 * BLOCK, "voxel_size": 0.2, "workers": 1, "chunk": BLOCK, "path": tmp_path / "map.npz"}
+
+    def stop(progress):
+        if progress.done == 5 * BLOCK:
+            raise StopError
+
+    with pytest.raises(StopError):
+        arm.workspace_map("hand", progress=stop, **options)
+    assert len([*(tmp_path / "map.npz.chunks").glob("chunk-*.npz")]) == 3
+    result = arm.workspace_map("hand", **options)
+    assert result == arm.workspace_map("hand", **{**options, "path": None})
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".zarr"])
+def test_files_are_checked(arm, tmp_path, suffix):
+    if suffix == ".zarr":
+        pytest.importorskip("zarr")
+    path = tmp_path / f"map{suffix}"
+    result = arm.workspace_map("hand", samples=2000, voxel_size=0.2, workers=1, path=path)
+    assert WorkspaceMap.load(path) == result
+    result.save(path)
+    assert WorkspaceMap.load(str(path)) == result and [file.name for file in tmp_path.iterdir()] == [path.name]
+
+    def spoilt(name, change):
+        identity, counts = dict(result._identity), {n: x.copy() for n, x in result._fields.items()}
+        cells = result.cells.copy()
+        change(identity, cells, counts)
+        WorkspaceMap._make(identity, SparseCounts(cells, counts)).save(tmp_path / f"{name}{suffix}")
+        return tmp_path / f"{name}{suffix}"
+
+    for name, change, message in (
+        ("size", lambda i, c, f: i.update(voxel_size=-1.0), "voxel_size: expected a positive number"),
+        ("missing", lambda i, c, f: i.pop("frame"), "expected the description of a map"),
+        ("kind", lambda i, c, f: i.update(frame=3), "frame: expected str"),
+        ("order", lambda i, c, f: c.__setitem__(slice(None), c[::-1].copy()), "distinct voxels in ascending order"),
+        ("count", lambda i, c, f: f["reached"].__setitem__(0, 0), "1 <= reached"),
+        ("nan", lambda i, c, f: f["manipulability_max"].__setitem__(0, np.nan), "finite numbers"),
+        ("share", lambda i, c, f: f["limit_margin_max"].__setitem__(0, 1.5), "numbers from 0 to 1"),
+        ("type", lambda i, c, f: f.update(reached=f["reached"].astype(np.int32)), "expected int64"),
+        ("length", lambda i, c, f: f.update(reached=f["reached"][1:]), "expected"),
+    ):
+        with pytest.raises(ValueError, match=f"{name}{suffix}: not a (file|store) that WorkspaceMap.save.*{message}"):
+            WorkspaceMap.load(spoilt(name, change))
+    foreign = tmp_path / f"foreign{suffix}"
+    if suffix == ".npz":
+        np.savez(foreign, cells=np.zeros((1, 3)))
+        (tmp_path / "cut.npz").write_bytes(path.read_bytes()[:1000])
+    else:
+        foreign.mkdir()
+        (foreign / "notes.txt").write_text("mine")
+        shutil.copytree(path, tmp_path / "cut.zarr")
+        (tmp_path / "cut.zarr" / "reached" / "zarr.json").write_text("{}")
+    for file in (foreign, tmp_path / f"cut{suffix}"):
+        with pytest.raises(ValueError, match=rf"{file.name}: "):
+            WorkspaceMap.load(file)
+    if suffix == ".zarr":
+        with pytest.raises(ValueError, match="expected a Zarr store, got another folder"):
+            result.save(foreign)
+        assert (foreign / "notes.txt").read_text() == "mine"
+    with pytest.raises(FileNotFoundError):
+        WorkspaceMap.load(tmp_path / f"none{suffix}")
+
+
+def test_joints_that_do_not_move_the_frame_rest(arm):
+    q = arm.neutral()
+    q[-1] = 0.3
+    options = {"relative_to": "base", "samples": 500}
+    drawn = BlockEvaluator(job_of(arm, "forearm_distal", configuration=q, **options)).configurations(0)
+    moving = [joint.name for joint in arm.joints if joint.name in arm.moving_joints("forearm_distal")]
+    still = np.setdiff1d(np.arange(arm.nq), arm.q_index(moving))
+    assert (
+        len(still) and (drawn[:, still] == q[still]).all() and (np.ptp(drawn[:, arm.q_index(moving)], axis=0) > 0).all()
+    )
+
+
+def test_bad_arguments_are_refused(arm, tmp_path):
+    four_bar = lw.load("fourbar")
+    box = lw.Scene().with_sphere("ball", 0.1, (0.4, 0.0, 0.5))
+    for options, kind, message in (
+        ({"frame": "hnd"}, UnknownNameError, "hand"),
+        ({"relative_to": "wrld"}, UnknownNameError, "world"),
+        ({"relative_to": "hand"}, ValueError, "no joint moves 'hand' relative to 'hand'"),
+        ({"samples": 0}, ValueError, "samples: expected a number of samples"),
+        ({"samples": 1e6}, (TypeError, ValueError), "samples"),
+        ({"samples": 2**35}, ValueError, "samples"),
+        ({"voxel_size": 0.0}, ValueError, "voxel_size"),
+        ({"voxel_size": np.nan}, ValueError, "voxel_size"),
+        ({"voxel_size": 1e-3}, ValueError, "voxel_size: expected at least some 0.0"),
+        ({"seed": -1}, ValueError, "seed"),
+        ({"approach_axis": "w"}, ValueError, "approach_axis"),
+        ({"part": "linear"}, ValueError, "part"),
+        ({"margin": np.inf}, ValueError, "margin"),
+        ({"scene": box, "collision": False}, ValueError, "scene: expected collision=True"),
+        ({"scene": "ball"}, TypeError, "scene"),
+        ({"position_limits": {"elbw": (0, 1)}}, UnknownNameError, "elbow"),
+        ({"position_limits": {"elbow": (1, 2)}}, ValueError, "empty range"),
+        ({"configuration": np.zeros(6)}, ValueError, "configuration"),
+        ({"workers": 0}, ValueError, "workers"),
+        ({"workers": 1, "scheduler": "tcp://127.0.0.1:1"}, ValueError, "workers: expected None with a scheduler"),
+        ({"scheduler": 3}, TypeError, "scheduler: expected the address"),
+        ({"chunk": 0}, ValueError, "chunk"),
+        ({"path": "map.txt"}, ValueError, "ends in .npz or .zarr"),
+        ({"path": tmp_path / "none" / "map.npz"}, FileNotFoundError, "create it first"),
+        ({"progress": 3}, TypeError, "progress"),
+    ):
+        arguments = {"frame": "hand", "samples": 1000, **options}
+        with pytest.raises(kind, match=message):
+            arm.workspace_map(**arguments)
+    with pytest.raises(ValueError, match="without kinematic loops"):
+        four_bar.workspace_map(four_bar.frames[-1], samples=100)
+    (tmp_path / "map.npz.chunks").mkdir()
+    (tmp_path / "map.npz.chunks" / "notes.txt").write_text("mine")
+    for overwrite in (False, True):
+        with pytest.raises(ValueError, match="other files"):
+            arm.workspace_map("hand", samples=1000, path=tmp_path / "map.npz", overwrite=overwrite)
+    assert (tmp_path / "map.npz.chunks" / "notes.txt").read_text() == "mine"
+
+
+def test_lengths_without_limits_and_floating_bases_are_named():
+    robot = lw.load("arm7", floating_base=True)
+    with pytest.raises(ValueError, match=r"position_limits: coordinate 'floating_base.x' .*or relative_to="):
+        robot.workspace_map("hand", samples=100)
+    fixed = lw.load("arm7").workspace_map("hand", samples=1000, voxel_size=0.2, relative_to="base")
+    moving = robot.workspace_map("hand", samples=1000, voxel_size=0.2, relative_to="base")
+    assert np.array_equal(fixed.cells, moving.cells) and np.array_equal(fixed.reached, moving.reached)
+    limits = {f"floating_base.{x}": (-1.0, 1.0) for x in "xyz"}
+    assert robot.workspace_map("hand", samples=1000, voxel_size=0.2, position_limits=limits).reached.sum() == 1000
+
+
+def test_boxes_of_too_many_voxels_are_refused():
+    counts = VoxelCounts()
+    counts.merge(SparseCounts(np.zeros((1, 3), np.int32), {n: np.ones(1, t) for n, (_, t) in FIELDS.items()}))
+    with pytest.raises(BoxTooLargeError):
+        counts.add(np.array([[0], [0], [10**8]]), {}, None)
+    assert counts.sparse().fields["reached"].tolist() == [1]
