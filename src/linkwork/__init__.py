@@ -38,6 +38,7 @@ Robots:
 - `environments` has vector environments for reinforcement learning, with the interface of gymnasium.
 - `Robot.show`, and ``show`` of results, is a page in the browser with sliders or a time bar, or a file; `viewer` lays
   several side by side.
+- `Robot.workspace_map` maps what a frame reaches, on all processors or on a cluster; `workspace` has the map.
 - `identify` estimates inertias from measured motions and forces, and placements from measured poses.
 - `spatial` has the types that algorithms use: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
 
@@ -64,7 +65,8 @@ Documentation is in docs/ of the source and in share/doc/linkwork of the Python 
 - Guides: robots.md, robot_files.md, sdf.md, usd.md, mjcf.md, robot_files_read.md, writing_robots.md,
   comparing_robots.md, building.md, shapes.md, joints.md, parameters.md, inverse_kinematics.md, distances.md,
   motion.md, planning.md, optimal.md, controllers.md, control.md, simulation.md, learning.md, real_time.md,
-  mechanisms.md, constraints.md, force_elements.md, identification.md, results.md, viewer.md.
+  mechanisms.md, constraints.md, force_elements.md, identification.md, results.md, viewer.md,
+  workspace_maps.md, sweeps.md.
 - Compiler: compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md, torch_and_jax.md,
   c_code.md, casadi.md.
 - Reference: reference.md (every function), conventions.md, glossary.md, mathematics.md; equations are in algorithms/.
@@ -104,6 +106,7 @@ if TYPE_CHECKING:
         simulation,
         spatial,
         viewer,
+        workspace,
     )
     from linkwork._util.contract_report import ContractReport
     from linkwork._util.progress import Progress
@@ -218,7 +221,7 @@ if not TYPE_CHECKING:
         },
         modules=(
             "collision constraints control dynamics errors expr force_elements identify ik joints kinematics "
-            "mechanisms motion optimal parameters parts planning robots shapes simulation spatial viewer"
+            "mechanisms motion optimal parameters parts planning robots shapes simulation spatial viewer workspace"
         ),
         unlisted="environments",  # needs gymnasium
     )

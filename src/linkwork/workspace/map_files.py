@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,7 @@ import numpy as np
 
 from linkwork._util.npz_archive import open_archive, write_archive
 from linkwork.workspace.chunk_ledger import checked_counts, read_counts
-from linkwork.workspace.voxel_counts import FIELDS, MAX_CELLS
-from linkwork.workspace.workspace_map import WorkspaceMap
+from linkwork.workspace.voxel_counts import FIELDS, MAX_CELLS, SparseCounts
 
 __all__ = ["map_path", "read_map", "remove_map", "write_map"]
 
@@ -35,10 +35,10 @@ def map_path(caller: str, path: Any) -> Path:
     return file
 
 
-def write_map(file: Path, result: Any) -> None:
+def write_map(file: Path, identity: Mapping[str, Any], counts: SparseCounts) -> None:
     """Write a map; an existing file is replaced when the new one is complete."""
-    said = {"format": _FORMAT, "map": result._identity}
-    arrays = {"cells": result.cells, **result._fields}
+    said = {"format": _FORMAT, "map": dict(identity)}
+    arrays = {"cells": counts.cells, **counts.fields}
     if file.suffix == ".npz":
         write_archive(file, said, arrays)
         return
@@ -73,11 +73,14 @@ def _check_store(file: Path) -> None:
         raise ValueError(f"{file}: expected a Zarr store, got another folder; pass another path")
 
 
-def read_map(file: Path) -> WorkspaceMap:
-    """Return the map in a file.  Raises ValueError with the file's name for a damaged or other file."""
+def read_map(file: Path) -> tuple[dict[str, Any], SparseCounts]:
+    """Return the identity and the counts of the map in a file.
+
+    Raises ValueError, with the file's name, for a damaged file and files of other kinds.
+    """
     if file.suffix == ".npz":
         with open_archive(file, _FORMAT, _WRITER) as reader:
-            return WorkspaceMap._make(_checked_identity(reader.said.get("map")), read_counts(reader))
+            return _checked_identity(reader.said.get("map")), read_counts(reader)
     zarr = _zarr("WorkspaceMap.load")
     if not file.exists():
         raise FileNotFoundError(f"{file}: no such Zarr store")
@@ -92,7 +95,7 @@ def read_map(file: Path) -> WorkspaceMap:
                 raise ValueError(f"array {name!r}: expected at most {MAX_CELLS} voxels, got shape {array.shape}")
             arrays[name] = np.asarray(array[:])
         counts = checked_counts(arrays.pop("cells"), arrays)
-        return WorkspaceMap._make(_checked_identity(group.attrs.get("map")), counts)
+        return _checked_identity(group.attrs.get("map")), counts
     except Exception as error:  # any error of Zarr, its codecs or JSON in a damaged store
         raise ValueError(f"{file}: not a store that {_WRITER} wrote: {error}") from None
 

@@ -71,11 +71,11 @@ def run_map(
                     report.advance(job.samples_in(*one))
                     if ledger is not None and ledger.has_many_files:
                         ledger.replace_all(_ranges(done), total.sparse())
-    result = WorkspaceMap._make(job.identity(), total.sparse())
+    identity, counts = job.identity(), total.sparse()
     if file is not None and ledger is not None:
-        write_map(file, result)
+        write_map(file, identity, counts)
         remove_ledger(ledger.folder)
-    return result
+    return WorkspaceMap._make(identity, counts)
 
 
 def _chunk_folder(file: Path) -> Path:
@@ -84,13 +84,13 @@ def _chunk_folder(file: Path) -> Path:
 
 def _complete(file: Path, job: MapJob) -> WorkspaceMap:
     """Return the map in a file.  Raises ValueError if it is of another job."""
-    result = read_map(file)
-    if result._identity != job.identity():
+    identity, counts = read_map(file)
+    if identity != job.identity():
         raise ValueError(
-            f"{CALLER}: path: {str(file)!r} is another map: {differing(result._identity, job.identity())}; pass "
-            f"another path, or delete the file"
+            f"{CALLER}: path: {str(file)!r} is another map: {differing(identity, job.identity())}; pass another path, "
+            f"or delete the file"
         )
-    return result
+    return WorkspaceMap._make(identity, counts)
 
 
 def _count(total: VoxelCounts, done: np.ndarray, ranges: list[Chunk], counts: SparseCounts) -> None:

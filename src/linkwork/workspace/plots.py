@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.plotting import pyplot
-from linkwork._util.validation import finite_array
-from linkwork.workspace.workspace_map import VALUES, WorkspaceMap
 
 __all__ = ["plot_slices"]
 
@@ -16,17 +14,18 @@ _PLANES = ((0, 2, 1), (1, 2, 0), (0, 1, 2))  # horizontal axis, vertical axis, n
 _SIZE = (12.0, 4.2)  # [in]
 
 
-def plot_slices(result: WorkspaceMap, name: str, point: Any, axes: Any) -> Any:
-    """Draw a value of a map in the planes through a point, one on each of three axes, and return these."""
+def plot_slices(
+    values: np.ndarray, corner: np.ndarray, size: float, point: np.ndarray | None, title: str, axes: Any
+) -> Any:
+    """Draw voxels (nx, ny, nz) in the planes through a point, one on each of three axes, and return these.
+
+    ``corner`` is the lower corner of the voxels and ``size`` their side [m].
+    """
     plt = pyplot()
     if axes is None:
         axes = plt.figure(figsize=_SIZE, layout="constrained").subplots(1, 3)
-    values, corner = result.grid(name)
-    if not values.size:
-        raise ValueError("plot: expected a map with samples, got an empty one")
-    size = result.voxel_size
     middle = corner + 0.5 * size * np.array(values.shape)
-    at = middle if point is None else finite_array("WorkspaceMap.plot", "point", point, shape=(3,))
+    at = middle if point is None else point
     cells = np.floor(at * (1.0 / size)).astype(int) - np.rint(corner / size).astype(int)
     shown = np.where(values > 0, values.astype(float), np.nan)
     largest = float(values.max())
@@ -40,5 +39,5 @@ def plot_slices(result: WorkspaceMap, name: str, point: Any, axes: Any) -> Any:
         image = axis.imshow(plane.T, origin="lower", extent=ends, vmin=0.0, vmax=largest, interpolation="nearest")
         axis.set(xlabel=f"{'xyz'[right]} [m]", ylabel=f"{'xyz'[up]} [m]")
         axis.set_title(f"{'xyz'[normal]} = {at[normal]:.3g} m")
-    np.ravel(axes)[0].figure.colorbar(image, ax=[*np.ravel(axes)], label=VALUES[name], shrink=0.8)
+    np.ravel(axes)[0].figure.colorbar(image, ax=[*np.ravel(axes)], label=title, shrink=0.8)
     return axes

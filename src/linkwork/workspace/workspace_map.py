@@ -16,6 +16,8 @@ from linkwork._util.messages import number
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, one_of
 from linkwork.workspace.direction_bins import NUM_DIRECTIONS, bin_centers
+from linkwork.workspace.map_files import map_path, read_map, write_map
+from linkwork.workspace.plots import plot_slices
 from linkwork.workspace.voxel_counts import SparseCounts, sum_bits
 
 __all__ = ["VALUES", "WorkspaceMap"]
@@ -233,9 +235,7 @@ class WorkspaceMap(ReturnedValue):
 
         An existing file is replaced when the new one is complete.  Zarr needs ``pip install "linkwork[map]"``.
         """
-        from linkwork.workspace.map_files import map_path, write_map
-
-        write_map(map_path("WorkspaceMap.save", path), self)
+        write_map(map_path("WorkspaceMap.save", path), self._identity, SparseCounts(self.cells, self._fields))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> WorkspaceMap:
@@ -243,9 +243,7 @@ class WorkspaceMap(ReturnedValue):
 
         Raises ValueError, with the file's name, for a damaged file and for files of other kinds.
         """
-        from linkwork.workspace.map_files import map_path, read_map
-
-        return read_map(map_path("WorkspaceMap.load", path))
+        return cls._make(*read_map(map_path("WorkspaceMap.load", path)))
 
     def plot(self, name: str = "collision_free", *, point: ArrayLike | None = None, axes: Any = None) -> Any:
         """Draw a value in the three planes through a point with matplotlib, and return the three axes.
@@ -253,9 +251,11 @@ class WorkspaceMap(ReturnedValue):
         ``name`` is one of `values`; ``point`` (3,) [m] is by default the middle of the map.  ``axes`` are three axes to
         draw in; by default those of a new figure.  Needs matplotlib: ``pip install "linkwork[figures]"``.
         """
-        from linkwork.workspace.plots import plot_slices
-
-        return plot_slices(self, one_of("WorkspaceMap.plot", "name", name, VALUES), point, axes)
+        values, corner = self.grid(one_of("WorkspaceMap.plot", "name", name, VALUES))
+        if not values.size:
+            raise ValueError("WorkspaceMap.plot: expected a map with samples, got an empty one")
+        at = None if point is None else finite_array("WorkspaceMap.plot", "point", point, shape=(3,), unit="m")
+        return plot_slices(values, corner, self.voxel_size, at, VALUES[name], axes)
 
     def __len__(self) -> int:
         return len(self.cells)
