@@ -31,8 +31,8 @@ class Progress(NamedTuple):
     """Progress of a long computation, the argument of a function that is passed as ``progress``.
 
     ``done`` and ``total`` are in the unit of the computation: time steps of `Robot.simulate`, seconds of `Robot.plan`,
-    iterations of `TrajectoryProblem.solve`, functions of `Robot.precompile`, samples of `Robot.workspace_map`.  A computation may end before ``done``
-    reaches ``total``.
+    iterations of `TrajectoryProblem.solve`, functions of `Robot.precompile`, samples of
+    `Robot.workspace_map`.  A computation may end before ``done`` reaches ``total``.
 
     >>> import linkwork as lw
     >>> robot = lw.load("double_pendulum")
