@@ -1,6 +1,6 @@
 """The pages' figures, drawn anew from what the examples compute: `python docs/images/draw.py`.
 
-Takes matplotlib and SciPy: `pip install ".[figures]"`.
+Takes matplotlib and SciPy: `pip install ".[figures]"`.  `guides.py` draws the pictures of robots in a browser.
 """
 
 from __future__ import annotations

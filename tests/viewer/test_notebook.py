@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from helpers.browser import color_fraction, is_blank
@@ -91,3 +92,15 @@ def test_missing_meshes_are_placeholders_without_a_warning(tmp_path):
     path.write_text(f'<robot name="r"><link name="l"><visual>{geometry}</visual></link></robot>', encoding="utf-8")
     html = lw.load(path)._repr_html_()
     assert re.search(r"<iframe srcdoc=", html) and "missing.stl" in html
+
+
+def test_exported_notebooks_show_robots(browser, tmp_path):
+    nbformat = pytest.importorskip("nbformat.v4")
+    export = pytest.importorskip("nbconvert").HTMLExporter(template_name="basic")
+    robot = lw.load("double_pendulum")
+    data = {"text/html": robot._repr_html_(), "text/plain": repr(robot)}
+    output = nbformat.new_output("execute_result", data=data, execution_count=1)
+    notebook = nbformat.new_notebook(cells=[nbformat.new_code_cell("robot", outputs=[output], execution_count=1)])
+    html, _ = export.from_notebook_node(notebook)
+    frame = _frame(browser.open(NOTEBOOK.format(html)))
+    assert frame.get_by_role("slider", name="elbow", exact=True).count() == 1
