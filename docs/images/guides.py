@@ -23,7 +23,8 @@ from linkwork.viewer.pictures import write_png
 
 HERE = Path(__file__).parent
 SIZE = (800, 400)
-COLORS = 96  # of a file's palette
+COLORS = (96, 64, 48, 32)  # of a file's palette: the first with which the file is small
+LARGEST = 60_000  # [bytes]
 BENT = {"shoulder_lift": 0.5, "elbow": -1.4, "wrist_flex": 1.2}
 ROOM = (
     lw.Scene()
@@ -283,8 +284,11 @@ def saved(name: str) -> None:
     document, options = ALL[name]()
     with tempfile.TemporaryDirectory() as folder:
         picture = Image.open(write_png(document, Path(folder, "picture.png"), **({"size": SIZE} | options)))
-        few = picture.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
-        few.save(HERE / f"guide_{name}.png", optimize=True)
+        path = HERE / f"guide_{name}.png"
+        for count in COLORS:
+            picture.convert("RGB").quantize(count, dither=Image.Dither.NONE).save(path, optimize=True)
+            if path.stat().st_size <= LARGEST:
+                break
 
 
 if __name__ == "__main__":
