@@ -101,6 +101,23 @@ class PageClient:
             time.sleep(0.002)
         assert self.page.worker.settle(120.0)
 
+    def downloaded(self) -> tuple[str, bytes]:
+        """Read until a file has arrived; return its name and its content."""
+        import msgspec
+        import zstandard
+
+        name, content, count = "", {}, -1
+        while len(content) != count:
+            data = self._socket.recv(timeout=120.0)
+            size = int.from_bytes(data[8:16], "little")
+            window = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(data[16 : 16 + size]))
+            for message in window["messages"]:
+                if message["type"] == "FileTransferStartDownload":
+                    name, count = message["filename"], message["part_count"]
+                elif message["type"] == "FileTransferPart":
+                    content[message["part_index"]] = message["content"]
+        return name, b"".join(content[k] for k in range(count))
+
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()

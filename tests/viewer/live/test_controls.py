@@ -1,10 +1,14 @@
 """Sliders, handle, layers, limits and overlays of a live page, moved by the messages that a browser sends."""
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import linkwork as lw
 from helpers.live_pages import PageClient, small_document
+from linkwork.viewer.html.page import page_text
 from linkwork.viewer.live.dragging import pose_error
 from linkwork.viewer.live.rotations import pose_of, quaternions
 
@@ -191,6 +195,47 @@ def test_layers_and_overlays(opened):
     np.testing.assert_allclose(mass.position, robot.center_of_mass(view.q), atol=1e-12)
     client.change(page.layer_boxes["nearest pairs"], False)
     assert pairs.texts == []
+
+
+@pytest.mark.slow
+def test_all_bundled_robots(opened, drawn):
+    for name in drawn(lw.robots.names()):
+        robot = lw.load(name)
+        document = lw.viewer.scene_document(robot)
+        view, client = opened(document)
+        live = view._page.robots[0]
+        assert sorted({c.joint for c in live.coordinates}) == sorted(j.name for j in robot.joints if j.coupling is None)
+        k = next(k for k, c in enumerate(live.coordinates) if c.unit == "rad")
+        slider = view._page.sliders[name].sliders[k]
+        wanted = slider.value + 0.05 if slider.value + 0.05 < slider.max else slider.value - 0.05
+        client.change(slider, wanted)
+        q = view.q
+        assert live.coordinates[k].value(q) == pytest.approx(wanted, abs=2e-3)
+        assert "not" not in view._page.status.value
+        if any(constraint.holonomic for constraint in robot.constraints):
+            assert np.abs(robot.constraint_error(q)).max() < 1e-8
+        np.testing.assert_allclose(drawn_poses(view), robot.forward_kinematics(q), atol=1e-5)  # viser sends no less
+        view.close()
+
+
+def test_two_robots_of_one_name_and_a_recording(opened):
+    robot = lw.load("double_pendulum")
+    document = small_document(robot)
+    view, client = opened(replace(document, actors=document.actors * 2))
+    page = view._page
+    assert view.robots == ("double_pendulum", "double_pendulum (2)")
+    client.click(page.record_button)
+    assert page.record_button.label == "Stop" and page.save_button.disabled
+    client.change(page.sliders["double_pendulum (2)"].sliders[0], 0.5)
+    time.sleep(0.02)  # [s] the next frame of a recording
+    client.change(page.sliders["double_pendulum"].sliders[1], -0.25)
+    client.click(page.record_button)
+    assert page.record_button.label == "Record" and not page.save_button.disabled
+    recorded = page._recorded
+    assert [actor.q[-1, 0].tolist() for actor in recorded.actors] == [[0.0, -0.25], [0.5, 0.0]]
+    assert recorded.actors[0].poses.shape == (len(recorded.times), 1, 2, 4, 4)
+    client.click(page.save_button)
+    assert client.downloaded() == ("recording.html", page_text(recorded).encode())
 
 
 def test_quaternions_of_all_rotations():

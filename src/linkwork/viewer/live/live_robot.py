@@ -19,9 +19,10 @@ class LiveRobot:
     Only the page's worker changes it.
     """
 
-    def __init__(self, actor: Actor, drawing: ActorDrawing) -> None:
+    def __init__(self, name: str, index: int, actor: Actor, drawing: ActorDrawing) -> None:
         self.actor, self.drawing, self.robot = actor, drawing, actor.robot
-        self.name = actor.name
+        self.name, self.index = name, index
+        """Unique name, and index of the actor in the document."""
         self.q = np.array(actor.q[0], dtype=float)
         """Configurations (n, nq)."""
         self.poses = np.array(actor.poses[0], dtype=float)

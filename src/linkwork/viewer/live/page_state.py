@@ -119,7 +119,7 @@ class LivePage:
         recorder, self.recorder = self.recorder, None
         if recorder is None or not len(recorder):
             return None
-        return recorder.document(self.document, [live.name for live in self.robots], self.arrow_styles)
+        return recorder.document(self.document, [live.index for live in self.robots], self.arrow_styles)
 
     # -- construction
 
@@ -148,11 +148,12 @@ class LivePage:
         for k, (actor, drawing) in enumerate(zip(self.document.actors, self.drawings, strict=True)):
             if actor.robot is None or actor.opacity < 1.0:
                 continue
-            live = LiveRobot(actor, drawing)
+            same = sum(other.actor.name == actor.name for other in self.robots)
+            live = LiveRobot(f"{actor.name} ({same + 1})" if same else actor.name, k, actor, drawing)
             self.robots.append(live)
             if not live.is_single:
                 continue
-            with gui.add_folder(actor.name or "Joints"):
+            with gui.add_folder(live.name or "Joints"):
                 self.sliders[live.name] = JointSliders(gui, live, self.worker)
                 self.handles[live.name] = FrameHandle(gui, scene, live, self.worker, f"/robots/{k}", self.size)
             pairs = NearestPairs(scene, live, self.document, f"/robots/{k}")
@@ -311,4 +312,5 @@ class LivePage:
         from linkwork.viewer.html.page import page_text
 
         if self._recorded is not None:
-            client.send_file_download("recording.html", page_text(self._recorded).encode())
+            page = page_text(self._recorded).encode()
+            client.send_file_download("recording.html", page, save_immediately=True)

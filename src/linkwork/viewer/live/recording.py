@@ -44,21 +44,21 @@ class Recorder:
             self._frames.append((t, [np.array(q) for q in configurations], dict(arrows)))
 
     def document(
-        self, shown: SceneDocument, robots: Sequence[str], arrow_styles: Mapping[str, tuple[Any, float]]
+        self, shown: SceneDocument, robots: Sequence[int], arrow_styles: Mapping[str, tuple[Any, float]]
     ) -> SceneDocument:
         """Return the document of all frames; ``shown`` is that of the page, whose other content stands still.
 
-        ``robots`` are the names of the actors whose configurations are recorded, in their order in the frames.
+        ``robots`` are the indices of the actors whose configurations are recorded, in their order in the frames.
         ``arrow_styles`` are the colour and the scale of arrows by name.
         """
         with self._lock:
             frames = list(self._frames)
         times = np.array([t for t, _, _ in frames])
         actors = tuple(
-            _moving(actor, np.stack([q[robots.index(actor.name)] for _, q, _ in frames]))
-            if actor.name in robots
+            _moving(actor, np.stack([q[robots.index(k)] for _, q, _ in frames]))
+            if k in robots
             else _repeated(actor, len(frames))
-            for actor in shown.actors
+            for k, actor in enumerate(shown.actors)
         )
         arrows = tuple(
             _arrows(name, [arrows.get(name) for _, _, arrows in frames], *style)
