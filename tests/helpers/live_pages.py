@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.viewer.document import Actor, Part, SceneDocument, Surface
-from linkwork.viewer.live.rotations import quaternions
+from linkwork.viewer.rotations import quaternions
 
 __all__ = ["PageClient", "box_surface", "small_document"]
 

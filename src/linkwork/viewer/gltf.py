@@ -14,11 +14,11 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_access import replaced
 from linkwork.viewer.arrow_surfaces import arrow_poses, cone, cylinder
-from linkwork.viewer.document import Actor, FrameAxes, SceneDocument, Surface
+from linkwork.viewer.document import Actor, Color, FrameAxes, SceneDocument, Surface
 from linkwork.viewer.document_checks import check_document
 from linkwork.viewer.rigid_tracks import quaternions
 
-__all__ = ["write_glb"]
+__all__ = ["surface_glb", "write_glb"]
 
 _FLOAT, _UINT, _BYTE = 5126, 5125, 5121  # component types
 _LINES, _LINE_STRIP, _POINTS = 1, 3, 0  # modes of primitives
@@ -41,6 +41,13 @@ def write_glb(document: SceneDocument, path: str | os.PathLike[str]) -> Path:
     with replaced(path) as file:
         file.write(content)
     return Path(path)
+
+
+def surface_glb(surface: Surface, color: Color) -> bytes:
+    """Return a binary glTF file of one surface, which has at least one triangle, in its own axes."""
+    writer = _Writer(SceneDocument("surface", np.zeros(1), (surface,)))
+    writer.node("surface", mesh=writer.mesh(0, color))
+    return writer.packed()
 
 
 class _Writer:

@@ -73,7 +73,7 @@ class ShowMethods(RobotBase):
             meshes=meshes,
             title=title,
         )
-        return show_document(document, scene=scene, **output)
+        return show_document(document, **output)
 
     def _scene_document(self, q: Any = None, **options: Any) -> SceneDocument:
         from linkwork.viewer.robot_scene import robot_document

@@ -82,12 +82,11 @@ def check_output(caller: str, output: Output) -> None:
         integer(caller, "port", output["port"], least=0, most=_MAX_PORT)
 
 
-def show_document(document: Any, *, caller: str = "show", scene: Any = None, **output: Any) -> Any:
+def show_document(document: Any, *, caller: str = "show", **output: Any) -> Any:
     """Show a `SceneDocument`: return the `View` of a live page, or the path of the file that was written.
 
-    ``output`` are the arguments of `Output`; ``scene`` are obstacles to which the live page shows distances.  Raises
-    the errors of `check_output`, OSError for a file that cannot be written, and ImportError with the name of the extra
-    that is not installed.
+    ``output`` are the arguments of `Output`.  Raises the errors of `check_output`, OSError for a file that cannot be
+    written, and ImportError with the name of the extra that is not installed.
     """
     check_output(caller, output)  # type: ignore[arg-type]
     for name, (_, module, function, options) in _WRITERS.items():
@@ -97,7 +96,7 @@ def show_document(document: Any, *, caller: str = "show", scene: Any = None, **o
             getattr(import_module(module), function)(document, path, **chosen)
             return path
     live = {name: output[name] for name in _LIVE if output.get(name) is not None}
-    return import_module("linkwork.viewer.live.live_page").open_view(document, scene=scene, **live)
+    return import_module("linkwork.viewer.live.live_page").open_view(document, **live)
 
 
 def _checked_path(caller: str, name: str, value: Any) -> Path:

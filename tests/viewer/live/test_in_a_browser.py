@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from helpers.live_pages import small_document
 from linkwork.viewer.live import page_state
-from linkwork.viewer.live.rotations import pose_of
+from linkwork.viewer.rotations import pose_of
 
 pytest.importorskip("viser", reason='live pages need viser: pip install "linkwork[viewer]"')
 

@@ -16,7 +16,7 @@ from helpers.live_pages import PageClient, box_surface, small_document
 from linkwork.errors import UnknownNameError
 from linkwork.viewer.document import Arrows, FrameAxes, Lines, Plot, Points, Prop, Surface, Text
 from linkwork.viewer.live import page_server, page_state
-from linkwork.viewer.live.rotations import pose_of
+from linkwork.viewer.rotations import pose_of
 
 pytest.importorskip("viser", reason='live pages need viser: pip install "linkwork[viewer]"')
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from linkwork.viewer.document import Arrows, Color, FrameAxes, Lines, Points, Prop, SceneDocument, Text
-from linkwork.viewer.live.rotations import quaternions
 from linkwork.viewer.live.surface_nodes import add_surface, node_name, rgb
+from linkwork.viewer.rotations import quaternions
 
 __all__ = ["ArrowDrawing", "ItemDrawings"]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from linkwork.viewer.live.gui_events import when_changed, when_clicked
 from linkwork.viewer.live.live_robot import LiveRobot
-from linkwork.viewer.live.rotations import pose_of, quaternions
 from linkwork.viewer.live.worker import Worker
+from linkwork.viewer.rotations import pose_of, quaternions
 
 __all__ = ["FrameHandle", "JointSliders"]
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from linkwork.viewer.document import Color, Surface
+from linkwork.viewer.gltf import surface_glb
 
 __all__ = ["add_surface", "add_surfaces", "node_name", "rgb"]
 
@@ -29,8 +28,8 @@ def rgb(color: Color) -> tuple[int, int, int]:
 def add_surface(scene: Any, name: str, surface: Surface, color: Color, wxyz: np.ndarray, position: np.ndarray) -> Any:
     """Add a surface at a pose of its parent node, and return its handle."""
     pose = {"wxyz": wxyz, "position": position}
-    if surface.colors is not None or surface.texture is not None:
-        return scene.add_mesh_trimesh(name, _textured(surface), **pose)
+    if _has_own_colors(surface):
+        return scene.add_glb(name, surface_glb(surface, color), **pose)
     return scene.add_mesh_simple(
         name,
         surface.vertices,
@@ -51,8 +50,8 @@ def add_surfaces(
     ``colors`` (n, 3) uint8 are those of the instances.
     """
     wxyzs, positions = placements
-    if surface.colors is not None or surface.texture is not None:
-        return scene.add_batched_meshes_trimesh(name, _textured(surface), wxyzs, positions, lod="off")
+    if _has_own_colors(surface):
+        return scene.add_batched_glb(name, surface_glb(surface, (1.0, 1.0, 1.0, opacity)), wxyzs, positions, lod="off")
     return scene.add_batched_meshes_simple(
         name,
         surface.vertices,
@@ -67,18 +66,6 @@ def add_surfaces(
     )
 
 
-def _textured(surface: Surface) -> Any:
-    """Return the surface as a trimesh with its colours by vertex or its texture."""
-    trimesh: Any = import_module("trimesh")
-    mesh = trimesh.Trimesh(surface.vertices, surface.triangles, process=False, vertex_normals=surface.normals)
-    if surface.texture is not None and surface.uv is not None:
-        from PIL import Image
-
-        image = Image.open(io.BytesIO(surface.texture), formats=("PNG", "JPEG"))
-        material = trimesh.visual.material.PBRMaterial(
-            baseColorTexture=image, metallicFactor=0.0, roughnessFactor=0.9, doubleSided=True
-        )
-        mesh.visual = trimesh.visual.TextureVisuals(uv=surface.uv, material=material)
-    elif surface.colors is not None:
-        mesh.visual.vertex_colors = surface.colors
-    return mesh
+def _has_own_colors(surface: Surface) -> bool:
+    """Return True for a surface with colours by vertex or a texture, which needs a glTF file."""
+    return len(surface.triangles) > 0 and (surface.colors is not None or surface.texture is not None)
