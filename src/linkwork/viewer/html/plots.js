@@ -11,6 +11,10 @@ function ticks(low, high, count) {
   return { values: result, digits: Math.max(0, -Math.floor(Math.log10(width) + 1e-9)) };
 }
 
+function superscript(number) {
+  return [...String(number)].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)])).join("");
+}
+
 class PlotView {
   constructor(app, data, read) {
     this.app = app;
@@ -117,7 +121,7 @@ class PlotView {
     context.clearRect(0, 0, width, height);
     context.font = "10.5px system-ui, sans-serif";
     context.lineWidth = 1;
-    const rows = ticks(this.low, this.high, 4), columns = ticks(start, end, 5);
+    const rows = ticks(this.low, this.high, 5), columns = ticks(start, end, 5);
     const line = (x0, y0, x1, y1) => {
       context.beginPath();
       context.moveTo(x0, y0);
@@ -128,10 +132,16 @@ class PlotView {
     context.fillStyle = variable("--soft");
     context.textAlign = "right";
     context.textBaseline = "middle";
+    const largest = Math.max(Math.abs(this.low), Math.abs(this.high)), power = Math.floor(Math.log10(largest || 1));
+    const shift = power >= 4 || power <= -3 ? power : 0; // very large and small numbers have a common power of ten
     for (const value of rows.values) {
-      const large = Math.abs(value) >= 1e5 || rows.digits > 5;
       line(MARGIN.left, this.y(value, height), right, this.y(value, height));
-      context.fillText((large ? value.toExponential(1) : value.toFixed(rows.digits)).replace("-", "−"), MARGIN.left - 5, this.y(value, height));
+      const text = (value / 10 ** shift).toFixed(Math.max(rows.digits + shift, 0));
+      context.fillText(text.replace(/^-(?=0*\.?0*$)/, "").replace("-", "−"), MARGIN.left - 5, this.y(value, height));
+    }
+    if (shift) {
+      context.textAlign = "left";
+      context.fillText(`×10${superscript(shift)}`, MARGIN.left + 3, MARGIN.top + 4);
     }
     context.textAlign = "center";
     context.textBaseline = "top";

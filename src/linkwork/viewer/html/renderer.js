@@ -224,11 +224,15 @@ class Renderer {
   drawTranslucent(common, groups) {
     const gl = this.gl;
     gl.depthFunc(gl.LEQUAL);
+    gl.enable(gl.POLYGON_OFFSET_FILL); // a ghost at the robot's own pose is behind the robot
+    gl.polygonOffset(1, 4);
     for (const batches of groups) {
       gl.colorMask(false, false, false, false);
       this.drawBatches(this.use(this.programs.mesh, common), batches);
       gl.colorMask(true, true, true, true);
       this.drawBatches(this.use(this.programs.mesh, common), batches);
     }
+    gl.disable(gl.POLYGON_OFFSET_FILL);
+    gl.depthFunc(gl.LESS);
   }
 }
