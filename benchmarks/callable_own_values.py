@@ -51,6 +51,13 @@ BESIDES: dict[str, dict[str, Any]] = {  # by option: what the other arguments ar
 _ROWS = ("q", "v", "a", "tau")  # what `measured` gives
 
 OWN_VALUES: dict[str, Any] = {
+    "**output": lambda _: {"html": "own.html"},
+    "scene_document.contents": lambda _: scene(),
+    "side_by_side.contents": lambda _: [scene()],
+    **dict.fromkeys(
+        (f"write_{kind}.document" for kind in ("page", "glb", "png", "mp4")),
+        lambda _: lw.viewer.scene_document(scene()),
+    ),
     **dict.fromkeys(("path.name", "loops.name"), "fourbar"),
     "Robot.compare_with_library.library": "pinocchio",
     "Robot.without_constraints.*names": [],

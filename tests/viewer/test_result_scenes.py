@@ -189,6 +189,8 @@ def test_optimal_motion():
     problem = lw.TrajectoryProblem(ARM, num_steps=5, duration=1.0).add("acceleration", "least_squares")
     problem = problem.add(lw.ik.PositionTask("tool"), "equality", steps=-1, name="reach")
     result = problem.solve(HOME, targets={"reach": ARM.pose(HOME + 0.1, "tool")[:3, 3]})
+    with pytest.raises(ValueError, match="show: index: expected 0 indices"):
+        result.show(3)
     document = checked(result, rate=10.0)
     assert document.actors[0].q[-1, 0] == pytest.approx(result.q[-1], abs=1e-9)
 

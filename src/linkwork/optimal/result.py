@@ -14,6 +14,7 @@ from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS, status_of
+from linkwork._util.validation import is_integer
 from linkwork.errors import Status
 from linkwork.optimal.infeasibility_proof import ConflictProof, conflict_proof
 from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, state_shapes, value_kernel
@@ -368,10 +369,19 @@ class OptimalResult(Result):
         `linkwork.motion.Trajectory.show`.
         """
         check_output("show", output)
+        self._check_index("show", index)
         document = self._scene_document(
             index, frames=frames, scene=scene, ghosts=ghosts, rate=rate, meshes=meshes, title=title
         )
         return show_document(document, **output)
+
+    def _check_index(self, caller: str, index: Any) -> None:
+        """Raise ValueError for an index that does not select one path of the batch."""
+        shape = self.q.shape[:-2]
+        own = index if isinstance(index, tuple) else (index,)
+        fits = len(own) == len(shape) and all(is_integer(k) and -n <= k < n for k, n in zip(own, shape, strict=True))
+        if not fits:
+            raise ValueError(f"{caller}: index: expected {len(shape)} indices within the batch {shape}, got {index!r}")
 
     def _scene_document(self, index: Any = (), **options: Any) -> Any:
         return self.trajectory(index)._scene_document(**options)
