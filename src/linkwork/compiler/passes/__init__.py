@@ -57,7 +57,7 @@ def everywhere(
             known = done[id(region)] = region, everywhere(one_pass, region, done)
         return known[1]
 
-    return one_pass(_with_bodies(listing, inside) if listing.has_bodies else listing)  # type: ignore[return-value]
+    return one_pass(_with_bodies(listing, inside))  # type: ignore[return-value]
 
 
 def _shared(program: Program) -> Program:
@@ -65,20 +65,27 @@ def _shared(program: Program) -> Program:
     known: dict[Region, Region] = {}
 
     def inside(region: Region) -> Region:
-        if region.has_bodies:
-            region = _with_bodies(region, inside)
+        region = _with_bodies(region, inside)
         return known.setdefault(region, region)
 
-    return _with_bodies(program, inside) if program.has_bodies else program
+    return _with_bodies(program, inside)
 
 
 def _with_bodies(listing: L, inside: Callable[[Region], Region]) -> L:
-    """Return the listing with the bodies of its instructions replaced."""
-    changed = [
-        Instruction(i.operation, i.args, i.value.with_bodies(inside)) if i.operation.arity < 0 else i
-        for i in listing.instructions
-    ]
-    return replace(listing, instructions=tuple(changed))  # type: ignore[type-var]
+    """Return the listing with the bodies of its instructions replaced; itself if no body changes."""
+    is_same = True
+
+    def replaced(region: Region) -> Region:
+        nonlocal is_same
+        result = inside(region)
+        is_same &= result is region
+        return result
+
+    instructions = list(listing.instructions)
+    for k in listing.bundles:
+        operation, args, value = instructions[k]
+        instructions[k] = Instruction(operation, args, value.with_bodies(replaced))
+    return listing if is_same else replace(listing, instructions=tuple(instructions))  # type: ignore[type-var]
 
 
 def optimize(

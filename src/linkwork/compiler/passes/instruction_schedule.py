@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from itertools import chain
 from typing import TypeVar
 
 from linkwork.compiler.program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS
@@ -46,7 +47,7 @@ def schedule(program: L) -> L:
     order: list[int] = []
     placed = bytearray(len(instructions))
     stale: dict[int, int] = {}
-    chain = _chain_lengths(program) if len(instructions) <= _SHORT else [0] * len(instructions)
+    chains = _chain_lengths(program) if len(instructions) <= _SHORT else [0] * len(instructions)
     first = program.needed(program.results[: program.first]) if program.first else ()
     # a heap of (can wait, change of live values, minus length of the dependent chain, index in the trace)
     ready: list[tuple[bool, int, int, int]] = []
@@ -57,7 +58,7 @@ def schedule(program: L) -> L:
             if uses_left[a] == 1:
                 cost -= 1
         stale[k] = cost
-        heapq.heappush(ready, (k not in first, cost, -chain[k], k))
+        heapq.heappush(ready, (k not in first, cost, -chains[k], k))
 
     def append(k: int) -> None:
         for a in instructions[k][1]:
@@ -106,24 +107,21 @@ def trace_order(program: L) -> L:
     placed = bytearray(len(needed))
     order: list[int] = []
     add = order.append
-
-    def place(k: int) -> None:
-        for a in instructions[k][1]:
-            if not placed[a]:  # an input or a constant: all else was placed before
-                placed[a] = 1
-                add(a)
-        placed[k] = 1
-        add(k)
-
+    sines: dict[int, None] = {}  # those of inputs and constants
+    if not program.kinds.isdisjoint(_EARLY):
+        for k, (operation, args, _) in enumerate(instructions):
+            if operation in _EARLY and all(a in sines or not instructions[a][1] for a in args):
+                sines[k] = None
     for part in (first, needed):
-        if not program.kinds.isdisjoint(_EARLY):
-            for k, (operation, args, _) in enumerate(instructions):
-                known = part[k] and not placed[k] and operation in _EARLY
-                if known and all(placed[a] or not instructions[a][1] for a in args):
-                    place(k)
-        for k, (_, args, _) in enumerate(instructions):
-            if part[k] and not placed[k] and args:
-                place(k)
+        for k in chain(sines, range(len(part))):
+            args = instructions[k][1]
+            if part[k] and args and not placed[k]:
+                for a in args:
+                    if not placed[a]:  # an input or a constant: all else was placed before
+                        placed[a] = 1
+                        add(a)
+                placed[k] = 1
+                add(k)
     for r in program.results:
         if not placed[r]:
             placed[r] = 1
@@ -133,8 +131,8 @@ def trace_order(program: L) -> L:
 
 def _chain_lengths(program: InstructionList) -> list[int]:
     """Return the length of the longest chain of instructions that depends on each instruction."""
-    chain = [0] * len(program.instructions)
-    for k in range(len(chain) - 1, -1, -1):
+    lengths = [0] * len(program.instructions)
+    for k in range(len(lengths) - 1, -1, -1):
         for a in program.instructions[k].args:
-            chain[a] = max(chain[a], chain[k] + 1)
-    return chain
+            lengths[a] = max(lengths[a], lengths[k] + 1)
+    return lengths

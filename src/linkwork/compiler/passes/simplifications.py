@@ -109,11 +109,15 @@ def _absorbed_products(
             for a in args:
                 if instructions[a][0] is _MUL:
                     sums_of.setdefault(a, []).append(k)
+    by_count: dict[int, list[tuple[int, list[int]]]] = {1: [], 2: [], 3: [], 4: []}
+    for product, sums in sums_of.items():
+        count = len(sums)
+        if uses[product] == count <= 4 and (count == 1 or count == len(set(sums))):  # every use is a sum, all distinct
+            by_count[count].append((product, sums))
     absorbed: dict[int, int] = {}
-    for count in (1, 2, 3, 4):
-        for product, sums in sums_of.items():
-            # every use is a sum, all distinct, and none has absorbed another product
-            if uses[product] == count == len(sums) == len(set(sums)) and not any(s in absorbed for s in sums):
+    for some in by_count.values():
+        for product, sums in some:
+            if absorbed.keys().isdisjoint(sums):  # none has absorbed another product
                 for s in sums:
                     absorbed[s] = product
     return absorbed
@@ -165,16 +169,17 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
     _, args, loop = instructions[number]
     used = {instructions[k].value for k in parts}
     body = loop.body
+    inputs = _inputs_of(body)
     n, head = loop.carried, int(loop.conditional)
     source = [_input(body, r) for r in body.results[head : head + n]]
     unchanged = [k for k in range(n) if source[k] == k]
     kept = sorted({(part - n) % loop.kept for part in used if part >= n}) if loop.kept else []
     stores = loop.stores if n in used else 0
     kept = sorted({*kept, *range(stores)})
-    carried = _needed_state(loop, {part for part in used if part < n}, kept, set(unchanged))
-    taken = {_input(body, k) for k in body.needed(
-        [*body.results[:head], *(body.results[head + k] for k in carried), *(body.results[head + n + j] for j in kept)]
-    )}  # fmt: skip
+    carried = _needed_state(loop, inputs, {part for part in used if part < n}, kept, set(unchanged))
+    taken = _needed_inputs(body, inputs, [
+        *body.results[:head], *(body.results[head + k] for k in carried), *(body.results[head + n + j] for j in kept)
+    ])  # fmt: skip
     read, first = sum(loop.reads), len(loop.reads)
     columns = [j for j in range(loop.inputs) if j < read or n + j in taken]
     frozen = [k for k in unchanged if k in taken and k not in carried]
@@ -184,10 +189,9 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
         return
     order = [*carried, *(n + j for j in columns), *(n + loop.inputs + j for j in outside), *frozen]
     index = {old: new for new, old in enumerate(order)}
-    listed = [
-        Instruction(operation, some, index.get(value, 0) if operation is INPUT else value)
-        for operation, some, value in body.instructions
-    ]
+    listed = list(body.instructions)
+    for k, old in inputs:
+        listed[k] = Instruction(INPUT, (), index.get(old, 0))
     results = [*body.results[:head], *(body.results[head + k] for k in carried)]
     results += [body.results[head + n + j] for j in kept]
     trimmed = Region(len(order), tuple(listed), tuple(results), body.first).pruned()
@@ -219,7 +223,20 @@ def _input(body: Region, value: int) -> int | None:
     return int(number) if operation is INPUT else None
 
 
-def _needed_state(loop: Loop, results: set[int], outputs: Sequence[int], unchanged: set[int]) -> list[int]:
+def _inputs_of(body: Region) -> list[tuple[int, int]]:
+    """Return the index of each instruction that is an input, and the index of that input."""
+    return [(k, value) for k, (operation, _, value) in enumerate(body.instructions) if operation is INPUT]
+
+
+def _needed_inputs(body: Region, inputs: Sequence[tuple[int, int]], results: Sequence[int]) -> set[int]:
+    """Return the indices of the inputs that results of a body depend on; ``inputs`` are those of `_inputs_of`."""
+    flags = body.flags(results)
+    return {number for k, number in inputs if flags[k]}
+
+
+def _needed_state(
+    loop: Loop, inputs: Sequence[tuple[int, int]], results: set[int], outputs: Sequence[int], unchanged: set[int]
+) -> list[int]:
     """Return the indices of the carried values that are needed.
 
     They are needed for results, for the loop's outputs, for its condition, for the check for NaN, and for one another.
@@ -229,8 +246,8 @@ def _needed_state(loop: Loop, results: set[int], outputs: Sequence[int], unchang
     carried = set(range(loop.watched)) | {k for k in results if k not in unchanged}
     roots = [*body.results[:head], *(body.results[head + n + j] for j in outputs)]
     while True:
-        values = body.needed([*roots, *(body.results[head + k] for k in carried)])
-        result = {k for value in values if (k := _input(body, value)) is not None and k < n and k not in unchanged}
+        taken = _needed_inputs(body, inputs, [*roots, *(body.results[head + k] for k in carried)])
+        result = {k for k in taken if k < n and k not in unchanged}
         if result <= carried:
             return sorted(carried)
         carried |= result

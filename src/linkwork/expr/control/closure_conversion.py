@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +45,9 @@ __all__ = [
     "keys_of",
     "reverse_bodies",
 ]
+
+
+_INDEX = attrgetter("index")
 
 
 class InnerName(str):
@@ -76,8 +80,8 @@ def close_over(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) 
             if a.index >= first and inside[a.index - first]:
                 inside[k] = 1
                 break
-    taken = _outer_symbols(graph, results, first, inside)
-    return Region.of(results, [*fresh, *taken], early), taken
+    taken, used = _used_symbols(graph, results, first, inside)
+    return Region.of(results, [*fresh, *taken], early, used), taken
 
 
 def close_since(mark: int, results: Sequence[Any], early: int = 0) -> tuple[Region, list[Symbol]]:
@@ -86,42 +90,52 @@ def close_since(mark: int, results: Sequence[Any], early: int = 0) -> tuple[Regi
     The inputs are the older symbols that the body uses.  The ``early`` first results are computed before the others.
     """
     graph = graph_of(results)
-    taken = (
-        []
-        if graph is None
-        else _outer_symbols(graph, results, mark, bytearray(b"\1") * max(len(graph.nodes) - mark, 0))
-    )
-    return Region.of(results, taken, early), taken
+    if graph is None:
+        return Region.of(results, [], early), []
+    inside = bytearray(b"\1") * max(len(graph.nodes) - mark, 0)
+    taken, used = _used_symbols(graph, results, mark, inside)
+    return Region.of(results, taken, early, used), taken
 
 
-def _outer_symbols(graph: Graph, results: Sequence[Any], first: int, inside: bytearray) -> list[Symbol]:
-    """Return the outer symbols that a body uses.
+def _used_symbols(
+    graph: Graph, results: Sequence[Any], first: int, inside: bytearray
+) -> tuple[list[Symbol], list[Symbol]]:
+    """Return the outer symbols that a body takes as inputs, and all nodes that it uses, in the order of the trace.
 
     ``inside`` marks the nodes of the body, from index ``first`` on.  Truth values are computed again inside, from the
     numbers that they compare.
     """
     needed = bytearray(len(inside))
     outside: set[Symbol] = set()
-
-    def need(x: Symbol) -> None:
-        if x.index >= first and inside[x.index - first]:
-            needed[x.index - first] = 1
-        else:
-            outside.add(x)
+    used: list[Symbol] = []
+    nodes = graph.nodes
 
     for x in results:
         if x.__class__ is Symbol:
-            need(x)
+            k = x.index - first
+            if k >= 0 and inside[k]:
+                needed[k] = 1
+            else:
+                outside.add(x)
     for k in range(len(inside) - 1, -1, -1):
         if needed[k]:
-            for a in graph.nodes[first + k].args:
-                need(a)
+            node = nodes[first + k]
+            used.append(node)
+            for a in node.args:
+                k = a.index - first
+                if k >= 0 and inside[k]:
+                    needed[k] = 1
+                else:
+                    outside.add(a)
     waiting = [x for x in outside if x.op.logical]
     while waiting:
         fresh = set(waiting.pop().args) - outside
         outside |= fresh
         waiting += [a for a in fresh if a.op.logical]
-    return sorted((x for x in outside if not (x.op.logical or x.op is CONSTANT)), key=lambda x: x.index)
+    used += outside
+    used.sort(key=_INDEX)
+    taken = [x for x in outside if not (x.op.logical or x.op is CONSTANT)]
+    return sorted(taken, key=_INDEX), used
 
 
 def function_label(function: Callable[..., Any]) -> str:

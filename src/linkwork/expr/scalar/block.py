@@ -55,6 +55,13 @@ class InstructionList(ABC):
         """True if instructions of several results, such as loops, may be among the instructions."""
         return any(operation.arity < 0 for operation in self.kinds)
 
+    @cached_property
+    def bundles(self) -> tuple[int, ...]:
+        """The indices of the instructions of several results."""
+        if not self.has_bodies:
+            return ()
+        return tuple([k for k, (operation, _, _) in enumerate(self.instructions) if operation.arity < 0])
+
     def flags(self, results: Iterable[int]) -> bytearray:
         """Return a flag for each instruction: 1 if these values depend on it, or are its value."""
         instructions = self.instructions
@@ -154,12 +161,14 @@ class Region(InstructionList):
         return self.takes
 
     @staticmethod
-    def of(outputs: Sequence[Any], inputs: Sequence[Symbol], first: int = 0) -> Region:
+    def of(
+        outputs: Sequence[Any], inputs: Sequence[Symbol], first: int = 0, nodes: Sequence[Symbol] | None = None
+    ) -> Region:
         """Return the body (a list of instructions) that computes ``outputs`` from ``inputs``, any nodes of a trace.
 
-        Raises KeyError if the outputs depend on other variables.
+        ``nodes`` are the `reachable` ones, if they are known.  Raises KeyError if the outputs depend on other symbols.
         """
-        instructions, results = instructions_of(outputs, inputs)
+        instructions, results = instructions_of(outputs, inputs, nodes)
         return Region(len(inputs), tuple(instructions), tuple(results), first)
 
     def taking(self, indices: Sequence[int], takes: int) -> Region:

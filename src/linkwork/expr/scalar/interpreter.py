@@ -142,18 +142,19 @@ def instructions_of(
     ends = {symbol.index: k for symbol, k in position.items() if nodes and symbol.graph is nodes[0].graph}
     value_of = [0] * (nodes[-1].index + 1 if nodes else 0)  # index of the instruction, by the node's index
     instructions: list[Instruction] = []
+    new, add = tuple.__new__, instructions.append
     for k, node in enumerate(nodes):
         operation, index = node.op, node.index
         value_of[index] = k
         if index in ends:
-            instructions.append(Instruction(INPUT, (), ends[index]))
+            add(new(Instruction, (INPUT, (), ends[index])))
         elif operation is CONSTANT:
-            instructions.append(Instruction(CONSTANT, (), node.value))
+            add(new(Instruction, (CONSTANT, (), node.value)))
         elif operation is INPUT:
             raise KeyError(node.value)
         else:
             value = node.value if operation.lowering.kind == "bundle" else None
-            instructions.append(Instruction(operation, tuple([value_of[a.index] for a in node.args]), value))
+            add(new(Instruction, (operation, tuple([value_of[a.index] for a in node.args]), value)))
     results = []
     numbers: dict[tuple[float, float], int] = {}
     for x in outputs:

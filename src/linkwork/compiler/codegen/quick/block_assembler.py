@@ -249,6 +249,7 @@ class _Registers:
     def machine_code(self, pointers: int) -> tuple[bytes, int]:
         """Return the code of a function with this number of pointers, and the offset of its first instruction."""
         code, register, last, single = self.code, self.register, self.last, self.single
+        free, spilled = self.free, self.spilled
         store, load = 0x11 + single, 0x10 + single
         for k, (kind, result, arguments, operand) in enumerate(self.recorded):
             if kind == _LOAD:
@@ -290,8 +291,15 @@ class _Registers:
                     code.append(_three(operand + _TO_SUM, to, a, b))
                 self.ended(k, arguments)
                 continue
-            self.ended(k, arguments)
-            to = self.fresh(arguments, result)
+            for a in arguments:  # as `ended` and `fresh`, which most instructions do not need
+                if last[a] == k and a in register:
+                    free.append(register.pop(a))
+                    if a in spilled:
+                        self.room.append(spilled.pop(a))
+            if free:
+                to = register[result] = free.pop()
+            else:
+                to = self.fresh(arguments, result)
             if kind == _TWO:
                 code.append(_three(operand + single, to, at[0], at[1]))
             elif kind == _COMPARE:
