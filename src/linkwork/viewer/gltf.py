@@ -21,6 +21,7 @@ from linkwork.viewer.rigid_tracks import quaternions
 __all__ = ["surface_glb", "write_glb"]
 
 _FLOAT, _UINT, _BYTE = 5126, 5125, 5121  # component types
+_VERTICES, _INDICES = 34962, 34963  # uses of buffer views
 _LINES, _LINE_STRIP, _POINTS = 1, 3, 0  # modes of primitives
 _AXIS_COLORS = ((0.86, 0.22, 0.2, 1.0), (0.2, 0.65, 0.28, 1.0), (0.18, 0.42, 0.88, 1.0))
 _Y_UP = [-(0.5**0.5), 0.0, 0.0, 0.5**0.5]  # (x, y, z, w): turns the z axis to glTF's y axis
@@ -114,16 +115,26 @@ class _Writer:
         self.gltf["bufferViews"].append(view)
         return len(self.gltf["bufferViews"]) - 1
 
-    def accessor(self, array: np.ndarray, kind: str, component: int = _FLOAT, **more: Any) -> int:
+    def accessor(
+        self, array: np.ndarray, kind: str, component: int = _FLOAT, usage: int | None = None, **more: Any
+    ) -> int:
         types = {_FLOAT: "<f4", _UINT: "<u4", _BYTE: "u1"}
         data = np.ascontiguousarray(array, dtype=types[component])
-        entry = {"bufferView": self.view(data.tobytes()), "componentType": component, "count": len(data), "type": kind}
+        target = {} if usage is None else {"target": usage}
+        entry = {
+            "bufferView": self.view(data.tobytes(), **target),
+            "componentType": component,
+            "count": len(data),
+            "type": kind,
+        }
         self.gltf["accessors"].append(entry | more)
         return len(self.gltf["accessors"]) - 1
 
     def positions(self, points: np.ndarray) -> int:
         data = np.asarray(points, dtype="f4")
-        return self.accessor(data, "VEC3", min=data.min(axis=0).tolist(), max=data.max(axis=0).tolist())
+        return self.accessor(
+            data, "VEC3", usage=_VERTICES, min=data.min(axis=0).tolist(), max=data.max(axis=0).tolist()
+        )
 
     # -- nodes
 
@@ -205,14 +216,14 @@ class _Writer:
     def primitive(self, surface: Surface) -> dict[str, Any]:
         attributes = {"POSITION": self.positions(surface.vertices)}
         if surface.normals is not None:
-            attributes["NORMAL"] = self.accessor(surface.normals, "VEC3")
+            attributes["NORMAL"] = self.accessor(surface.normals, "VEC3", usage=_VERTICES)
         if surface.colors is not None:
             linear = np.array(surface.colors, dtype=float) / 255.0
             linear[:, :3] **= 2.2
-            attributes["COLOR_0"] = self.accessor(np.round(linear * 255.0), "VEC4", _BYTE, normalized=True)
+            attributes["COLOR_0"] = self.accessor(np.round(linear * 255.0), "VEC4", _BYTE, _VERTICES, normalized=True)
         if surface.uv is not None:
-            attributes["TEXCOORD_0"] = self.accessor(surface.uv * [1.0, -1.0] + [0.0, 1.0], "VEC2")
-        indices = self.accessor(np.ravel(surface.triangles), "SCALAR", _UINT)
+            attributes["TEXCOORD_0"] = self.accessor(surface.uv * [1.0, -1.0] + [0.0, 1.0], "VEC2", usage=_VERTICES)
+        indices = self.accessor(np.ravel(surface.triangles), "SCALAR", _UINT, _INDICES)
         return {"attributes": attributes, "indices": indices}
 
     # -- what the document has
@@ -233,8 +244,9 @@ class _Writer:
                 nodes.append(self.node(name, base if parent < 0 else nodes[parent]))
                 self.moved(nodes[body], _relative(before, poses[:, body]))
             for part in actor.parts:
-                mesh = self.mesh(part.surface, part.color, actor.opacity)
-                if part.layer not in self.document.hidden and mesh is not None:
+                hidden = part.layer in self.document.hidden
+                mesh = None if hidden else self.mesh(part.surface, part.color, actor.opacity)
+                if mesh is not None:
                     node = self.node(part.link, base if part.body < 0 else nodes[part.body], mesh=mesh)
                     self.moved(node, np.asarray(part.placement, dtype=float)[None])
 
@@ -261,7 +273,7 @@ class _Writer:
                 colors = np.broadcast_to(cloud.colors, (len(points), 4))
                 attributes = {
                     "POSITION": self.positions(points),
-                    "COLOR_0": self.accessor(colors, "VEC4", _BYTE, normalized=True),
+                    "COLOR_0": self.accessor(colors, "VEC4", _BYTE, _VERTICES, normalized=True),
                 }
                 material = self.material((1.0, 1.0, 1.0, 1.0))
                 mesh = self.add_mesh({"attributes": attributes, "material": material, "mode": _POINTS})
