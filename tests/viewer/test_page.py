@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import io
 from dataclasses import replace
 
 import numpy as np
@@ -11,13 +11,10 @@ import pytest
 import linkwork as lw
 from helpers.browser import color_fraction, is_blank
 from helpers.documents import everything, robot_document, wave
-from linkwork.errors import ArgumentError
-from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.joints import ALL, Floating
 from linkwork.model.random_tree import random_tree
 from linkwork.viewer.document import Prop, SceneDocument, Surface
-from linkwork.viewer.html.javascript import HELPERS, OPERATIONS, UntranslatedError, javascript_function
-from linkwork.viewer.html.page import page_text, write_page
+from linkwork.viewer.html.page import write_page
 
 
 def opened(browser, document, path, **options):
@@ -101,6 +98,33 @@ def test_sliders_of_a_closed_mechanism_move_all_its_links(browser, tmp_path, dra
         assert np.abs(robot.difference(start, q)).max() < 1.5, name
         np.testing.assert_allclose(link_poses(tab, robot), expected_poses(robot, q), atol=1e-9)
         tab.page.close()
+
+
+def test_named_configurations(browser, tmp_path):
+    robot = lw.load("double_pendulum").with_named_configuration("<b>up</b>", [3.0, 0.25])
+    tab = opened(browser, robot_document(robot, np.zeros((1, 1, 2))), tmp_path)
+    tab.page.get_by_role("combobox", name="Named configuration").select_option("<b>up</b>")
+    assert tab.evaluate("window.linkwork.q()") == [3.0, 0.25]
+    tab.page.get_by_role("spinbutton", name=f"{robot.joints[1].name} value").fill("-0.5")
+    tab.page.keyboard.press("Enter")
+    assert tab.evaluate("window.linkwork.q()") == [3.0, -0.5]
+
+
+def test_textures_stand_upright(browser, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    colors = np.array([[[255, 0, 0], [0, 160, 0]], [[0, 0, 255], [250, 250, 0]]], dtype="u1")
+    stream = io.BytesIO()
+    image.fromarray(np.kron(colors, np.ones((32, 32, 1), "u1"))).save(stream, "PNG")
+    corners = np.array([[0, -1, -1], [0, 1, -1], [0, 1, 1], [0, -1, 1]], dtype="f4")  # seen from the front, along -x
+    uv = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], dtype="f4")
+    quad = Surface(corners, np.array([[0, 1, 2], [0, 2, 3]], dtype="u4"), uv=uv, texture=stream.getvalue())
+    prop = Prop("picture", 0, np.eye(4), (1.0, 1.0, 1.0, 1.0))
+    tab = opened(browser, SceneDocument("texture", np.zeros(1), (quad,), props=(prop,)), tmp_path, size=(400, 400))
+    tab.evaluate("() => { linkwork.bare('light'); linkwork.look('Front'); linkwork.draw(); }")
+    picture = tab.screenshot("#view").astype(int)
+    quarters = [picture[y, x] for y in (120, 280) for x in (120, 280)]
+    dominant = [[channel > 0.6 * color.max() for channel in color] for color in quarters]
+    assert dominant == [[True, False, False], [False, True, False], [False, False, True], [True, True, False]]
 
 
 def test_a_slider_stops_where_the_loop_cannot_close(browser, tmp_path):
@@ -294,6 +318,19 @@ def test_surfaces_are_unpacked_as_they_were(browser, tmp_path):
             assert near.min() > np.cos(np.radians(36.0))
 
 
+def test_a_picture_that_the_browser_dropped_is_drawn_again(browser, tmp_path):
+    tab = opened(browser, everything(lw.load("arm6")), tmp_path)
+    tab.evaluate(
+        "document.getElementById('view').getContext('webgl2').getExtension('WEBGL_lose_context').loseContext()"
+    )
+    again = tab.page.get_by_role("button", name="Draw the picture again")
+    again.wait_for()
+    tab.page.get_by_role("slider", name="elbow", exact=True).fill("0.5")
+    again.click()
+    assert tab.evaluate("window.linkwork.ready") is True
+    assert again.count() == 0 and not is_blank(tab.screenshot("#view"))
+
+
 @pytest.mark.slow
 def test_hundred_robots_and_a_hundred_thousand_triangles(browser, tmp_path):
     robot = lw.load("quadruped")
@@ -313,74 +350,3 @@ def test_hundred_robots_and_a_hundred_thousand_triangles(browser, tmp_path):
         link_poses(tab, robot, 99), expected_poses(robot, document.actors[0].q[0, 99], offsets[99]), atol=1e-9
     )
     assert not is_blank(tab.screenshot("#view"))
-
-
-def test_long_motions_are_small_files(tmp_path):
-    robot = lw.load("humanoid")
-    path = write_page(robot_document(robot, wave(robot, 1000)), tmp_path / "motion.html")
-    assert path.stat().st_size < 3_000_000
-
-
-def test_unsuitable_documents_are_refused_before_anything_is_written(tmp_path):
-    document = everything(lw.load("arm6"))
-    [actor, ghost], surface = document.actors, document.surfaces[2]
-    nan = np.full_like(actor.q, np.nan)
-    cases = [
-        (replace(document, actors=(replace(actor, q=nan), ghost)), "'arm6'.*q: expected finite numbers, got NaN"),
-        (replace(document, actors=(replace(actor, q=actor.q[..., 1:]), ghost)), "q: expected numbers of shape"),
-        (replace(document, props=(replace(document.props[0], surface=7),)), "'block'.*surface: expected an index"),
-        (replace(document, surfaces=(replace(surface, triangles=surface.triangles + 5),)), "indices of 8 vertices"),
-        (
-            replace(document, surfaces=(replace(surface, texture=b"<svg onload=x>"),)),
-            "texture: expected .* PNG or JPEG",
-        ),
-        (replace(document, lines=(replace(document.lines[0], color=(2.0, 0.0, 0.0, 1.0)),)), "color: expected red"),
-        (replace(document, times=document.times[::-1]), "times: expected .* increasing order"),
-    ]
-    for wrong, message in cases:
-        with pytest.raises(ValueError, match=f"write_page: document: .*{message}"):
-            write_page(wrong, tmp_path / "page.html")
-    with pytest.raises(ArgumentError, match="expected a SceneDocument, got 'x'"):
-        write_page("x", tmp_path / "page.html")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_page_is_one_file_with_a_policy():
-    text = page_text(robot_document(lw.load("arm7"), np.zeros((1, 1, 7))))
-    assert "default-src 'none'" in text and not re.search(r"(src|href)=[\"']?(https?:)?//", text)
-    assert text == page_text(robot_document(lw.load("arm7"), np.zeros((1, 1, 7))))
-
-
-def test_every_operation_in_javascript(browser):
-    rng = np.random.default_rng(0)
-    special = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
-    calls, expected = [], []
-    assert set(OPERATIONS) == {name for name, entry in BY_NAME.items() if entry.arity}
-    for name, entry in BY_NAME.items():
-        if not entry.arity:
-            continue
-        samples = [[float(rng.uniform(*bounds)) for bounds in entry.domain] for _ in range(5)]
-        samples += [[special[(k + 3 * i) % 7] for i in range(entry.arity)] for k in range(7)]
-        for sample in samples:
-            values = [bool(x > 0.0) if kind == "t" else x for x, kind in zip(sample, entry.kinds, strict=True)]
-            with np.errstate(all="ignore"):
-                expected.append(float(entry.value(*(np.float64(x) if not isinstance(x, bool) else x for x in values))))
-            words = [
-                str(x).lower() if isinstance(x, bool) else f"Number('{x}')".replace("inf", "Infinity") for x in values
-            ]
-            calls.append(OPERATIONS[name].format(*(f"({word})" for word in words)))
-    tab = browser.open("<p>operations</p>")
-    body = f"() => {{ {HELPERS} return [{','.join(f'String(Number({call}))' for call in calls)}]; }}"
-    found = [float(x.replace("Infinity", "inf")) for x in tab.evaluate(body)]
-    np.testing.assert_allclose(found, expected, rtol=1e-14)
-
-
-def test_functions_with_loops_have_no_javascript():
-    def looped(q):
-        return lw.expr.while_loop(lambda x: x < 5.0, lambda x: x + q[0], q[0], max_iterations=9).state
-
-    with pytest.raises(UntranslatedError, match="cannot run in a page"):
-        javascript_function(lambda q: [looped(q)], 1)
-    assert javascript_function(lambda q: [q[0] * 2.5 - 0.5, -1.0], 1) == (
-        "(q)=>{const v2=2.5 * q[0];const v4=v2 - 0.5;return [v4,(-1)];}"
-    )

@@ -23,6 +23,7 @@ class App {
     this.buildTop(data.title);
     this.buildPanel(data, problem);
     this.watchPointer();
+    this.canvas.addEventListener("webglcontextlost", (event) => this.lose(event));
     new ResizeObserver(() => this.resize()).observe(document.getElementById("stage"));
     this.resize();
     this.camera.frame(this.scene.corners);
@@ -158,6 +159,14 @@ class App {
       const px = ((m[0] * x + m[4] * y + m[8] * z + m[12]) / w + 1) / 2, py = (1 - (m[1] * x + m[5] * y + m[9] * z + m[13]) / w) / 2;
       label.style.transform = `translate(${px * width}px, ${py * height}px) translate(8px, -50%)`;
     });
+  }
+
+  // A browser drops the oldest picture when many pages are open, as in a long notebook.
+  lose(event) {
+    event.preventDefault();
+    this.renderer = this.scene.renderer = null;
+    const again = element("button", { type: "button", onclick: () => location.reload() }, "Draw the picture again");
+    document.getElementById("stage").append(element("div", { id: "lost" }, again));
   }
 
   watchPointer() {

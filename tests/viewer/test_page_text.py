@@ -1,0 +1,87 @@
+"""The text of the self-contained page: size, policy, refused documents, and JavaScript of functions over any scalar."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.documents import everything, robot_document, wave
+from linkwork.errors import ArgumentError
+from linkwork.expr.scalar.operations import BY_NAME
+from linkwork.viewer.html.javascript import HELPERS, OPERATIONS, UntranslatedError, javascript_function
+from linkwork.viewer.html.page import page_text, write_page
+
+
+def test_long_motions_are_small_files(tmp_path):
+    robot = lw.load("humanoid")
+    path = write_page(robot_document(robot, wave(robot, 1000)), tmp_path / "motion.html")
+    assert path.stat().st_size < 3_000_000
+
+
+def test_unsuitable_documents_are_refused_before_anything_is_written(tmp_path):
+    document = everything(lw.load("arm6"))
+    [actor, ghost], surface = document.actors, document.surfaces[2]
+    nan = np.full_like(actor.q, np.nan)
+    cases = [
+        (replace(document, actors=(replace(actor, q=nan), ghost)), "'arm6'.*q: expected finite numbers, got NaN"),
+        (replace(document, actors=(replace(actor, q=actor.q[..., 1:]), ghost)), "q: expected numbers of shape"),
+        (replace(document, props=(replace(document.props[0], surface=7),)), "'block'.*surface: expected an index"),
+        (replace(document, surfaces=(replace(surface, triangles=surface.triangles + 5),)), "indices of 8 vertices"),
+        (
+            replace(document, surfaces=(replace(surface, texture=b"<svg onload=x>"),)),
+            "texture: expected .* PNG or JPEG",
+        ),
+        (replace(document, lines=(replace(document.lines[0], color=(2.0, 0.0, 0.0, 1.0)),)), "color: expected red"),
+        (replace(document, times=document.times[::-1]), "times: expected .* increasing order"),
+    ]
+    for wrong, message in cases:
+        with pytest.raises(ValueError, match=f"write_page: document: .*{message}"):
+            write_page(wrong, tmp_path / "page.html")
+    with pytest.raises(ArgumentError, match="expected a SceneDocument, got 'x'"):
+        write_page("x", tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_is_one_file_with_a_policy():
+    text = page_text(robot_document(lw.load("arm7"), np.zeros((1, 1, 7))))
+    assert "default-src 'none'" in text and not re.search(r"(src|href)=[\"']?(https?:)?//", text)
+    assert text == page_text(robot_document(lw.load("arm7"), np.zeros((1, 1, 7))))
+
+
+def test_every_operation_in_javascript(browser):
+    rng = np.random.default_rng(0)
+    special = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
+    calls, expected = [], []
+    assert set(OPERATIONS) == {name for name, entry in BY_NAME.items() if entry.arity}
+    for name, entry in BY_NAME.items():
+        if not entry.arity:
+            continue
+        samples = [[float(rng.uniform(*bounds)) for bounds in entry.domain] for _ in range(5)]
+        samples += [[special[(k + 3 * i) % 7] for i in range(entry.arity)] for k in range(7)]
+        for sample in samples:
+            values = [bool(x > 0.0) if kind == "t" else x for x, kind in zip(sample, entry.kinds, strict=True)]
+            with np.errstate(all="ignore"):
+                expected.append(float(entry.value(*(np.float64(x) if not isinstance(x, bool) else x for x in values))))
+            words = [
+                str(x).lower() if isinstance(x, bool) else f"Number('{x}')".replace("inf", "Infinity") for x in values
+            ]
+            calls.append(OPERATIONS[name].format(*(f"({word})" for word in words)))
+    tab = browser.open("<p>operations</p>")
+    body = f"() => {{ {HELPERS} return [{','.join(f'String(Number({call}))' for call in calls)}]; }}"
+    found = [float(x.replace("Infinity", "inf")) for x in tab.evaluate(body)]
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_functions_with_loops_have_no_javascript():
+    def looped(q):
+        return lw.expr.while_loop(lambda x: x < 5.0, lambda x: x + q[0], q[0], max_iterations=9).state
+
+    with pytest.raises(UntranslatedError, match="cannot run in a page"):
+        javascript_function(lambda q: [looped(q)], 1)
+    assert javascript_function(lambda q: [q[0] * 2.5 - 0.5, -1.0], 1) == (
+        "(q)=>{const v2=2.5 * q[0];const v4=v2 - 0.5;return [v4,(-1)];}"
+    )
