@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from html import escape
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -92,6 +95,40 @@ def test_missing_meshes_are_placeholders_without_a_warning(tmp_path):
     path.write_text(f'<robot name="r"><link name="l"><visual>{geometry}</visual></link></robot>', encoding="utf-8")
     html = lw.load(path)._repr_html_()
     assert re.search(r"<iframe srcdoc=", html) and "missing.stl" in html
+
+
+def test_results_show_themselves(browser):
+    robot = lw.load("double_pendulum")
+    motion = robot.spline([0.0, 0.5, 1.0], [[0.0, 0.0], [1.0, -0.5], [0.4, 0.3]])
+    tab = browser.open(NOTEBOOK.format(motion._repr_html_()))
+    assert tab.page.get_by_text(str(motion)).is_visible()
+    frame = _frame(tab)
+    frame.evaluate("window.linkwork.seek(0.5)")
+    expected = robot.pose(motion(0.5).q, robot.bodies[-1])
+    np.testing.assert_allclose(frame.evaluate("(n) => window.linkwork.pose(n)", robot.bodies[-1]), expected, atol=1e-6)
+    fourbar = lw.load("fourbar")
+    results = (
+        lw.Scene().with_sphere("ball<", 0.1, (0.0, 0.0, 1.0)),
+        robot.simulate([0.1, 0.2], duration=0.05, dt=0.01),
+        fourbar.drive_mechanism({"crank_hinge": np.linspace(0.0, 1.0, 5)}),
+    )
+    for result in results:
+        html = result._repr_html_()
+        assert "<iframe srcdoc=" in html and "no picture" not in html
+        assert html.startswith(f'<div><pre style="line-height: 1.2">{escape(str(result))}</pre>')
+    assert "iframe" not in lw.motion.spline([0.0, 1.0], [[0.0], [1.0]])._repr_html_()
+
+
+def test_all_that_can_be_shown_is_shown_in_notebooks():
+    """Each class that has a scene document also has HTML; `Robot` takes both from two of its base classes."""
+    methods: dict[str, set[str]] = {}
+    for path in Path(lw.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                methods[node.name] = {x.name for x in node.body if isinstance(x, ast.FunctionDef)}
+    shown = {name for name, own in methods.items() if "_scene_document" in own} - {"ShowMethods"}
+    assert {"Trajectory", "PlanResult", "Simulation", "Scene"} <= shown
+    assert {name for name in shown if "_repr_html_" not in methods[name]} == set()
 
 
 def test_exported_notebooks_show_robots(browser, tmp_path):

@@ -329,6 +329,9 @@ class Scene:
         """
         return _viewer().show_obstacles(self, meshes, title, output)
 
+    def _repr_html_(self) -> str:
+        return str(import_module("linkwork.viewer.notebook").result_html(self))
+
     def _scene_document(self, **options: Any) -> Any:
         return _viewer().obstacles_document(self, **options)
 

@@ -323,6 +323,11 @@ class IKPathResult(Result):
         document = self._scene_document(rate=rate, scene=scene, ghosts=ghosts, meshes=meshes, title=title)
         return show_document(document, **output)
 
+    def _repr_html_(self) -> str:
+        from linkwork.viewer.notebook import result_html
+
+        return result_html(self)
+
     def _scene_document(self, **options: Any) -> Any:
         from linkwork.ik.ik_scene import ik_path_document
 

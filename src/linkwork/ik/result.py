@@ -342,6 +342,11 @@ class IKResult(Result):
         document = self._scene_document(initial=initial, scene=scene, meshes=meshes, title=title)
         return show_document(document, **output)
 
+    def _repr_html_(self) -> str:
+        from linkwork.viewer.notebook import result_html
+
+        return result_html(self)
+
     def _scene_document(self, **options: Any) -> Any:
         from linkwork.ik.ik_scene import ik_document
 

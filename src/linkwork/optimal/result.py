@@ -383,6 +383,11 @@ class OptimalResult(Result):
         if not fits:
             raise ValueError(f"{caller}: index: expected {len(shape)} indices within the batch {shape}, got {index!r}")
 
+    def _repr_html_(self) -> str:
+        from linkwork.viewer.notebook import result_html
+
+        return result_html(self)
+
     def _scene_document(self, index: Any = (), **options: Any) -> Any:
         return self.trajectory(index)._scene_document(**options)
 

@@ -178,6 +178,11 @@ class PlanResult(Result):
         )
         return show_document(document, **output)
 
+    def _repr_html_(self) -> str:
+        from linkwork.viewer.notebook import result_html
+
+        return result_html(self)
+
     def _scene_document(self, **options: Any) -> Any:
         from linkwork.planning.planning_scene import plan_document
 

@@ -174,6 +174,11 @@ class Roadmap:
         document = self._scene_document(frame=frame, robots=robots, meshes=meshes, title=title)
         return show_document(document, **output)
 
+    def _repr_html_(self) -> str:
+        from linkwork.viewer.notebook import result_html
+
+        return result_html(self)
+
     def _scene_document(self, **options: Any) -> Any:
         from linkwork.planning.planning_scene import roadmap_document
 

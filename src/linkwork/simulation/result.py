@@ -304,6 +304,11 @@ class Simulation(Result):
         )
         return show_document(document, **output)
 
+    def _repr_html_(self) -> str:
+        from linkwork.viewer.notebook import result_html
+
+        return result_html(self)
+
     def _scene_document(self, environment: tuple[int, ...] | None = None, **options: Any) -> Any:
         from linkwork.simulation.simulation_scene import simulation_document
 

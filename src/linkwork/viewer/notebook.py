@@ -32,13 +32,20 @@ _STYLE = f"width:100%;height:{_HEIGHT}px;border:1px solid #8884;border-radius:6p
 
 
 def result_html(contents: Any) -> str:
-    """Return HTML of a result with a method ``show``: its text, and the page that ``show`` shows, in an iframe."""
+    """Return HTML of a result with a method ``show``: its text, and the page that ``show`` shows, in an iframe.
+
+    A trajectory of plain coordinates, without a robot, is its text alone.
+    """
     lines = str(contents).splitlines()
     more = [f"… and more: {len(lines)} lines in all"] if len(lines) > _MAX_LINES else []
     text = escape("\n".join(map(escaped, [*lines[:_MAX_LINES], *more])))
-    robot = getattr(contents, "robot", None)
+    shown = tag("pre", text, style="line-height: 1.2")
+    motion = contents if hasattr(contents, "robot") else getattr(contents, "trajectory", None)
+    robot = getattr(motion, "robot", None)
+    if robot is None and hasattr(motion, "robot"):
+        return tag("div", shown)  # a motion of plain coordinates
     picture = inline_picture(type(contents).__name__, contents._scene_document, None if robot is None else robot.tree)
-    return tag("div", tag("pre", text, style="line-height: 1.2"), picture)
+    return tag("div", shown, picture)
 
 
 def inline_picture(name: str, document: Callable[[], SceneDocument], tree: Tree | None = None) -> str:

@@ -86,6 +86,11 @@ class DrivenMotion(Result):
         document = self._scene_document(rate=rate, ghosts=ghosts, meshes=meshes, title=title)
         return show_document(document, **output)
 
+    def _repr_html_(self) -> str:
+        from linkwork.viewer.notebook import result_html
+
+        return result_html(self)
+
     def _scene_document(self, **options: Any) -> Any:
         from linkwork.mechanisms.assembly.assembly_scene import driven_motion_document
 

@@ -57,6 +57,11 @@ class Assembly(Result):
         check_output("show", output)
         return show_document(self._scene_document(meshes=meshes, title=title), **output)
 
+    def _repr_html_(self) -> str:
+        from linkwork.viewer.notebook import result_html
+
+        return result_html(self)
+
     def _scene_document(self, **options: Any) -> Any:
         from linkwork.mechanisms.assembly.assembly_scene import assembly_document
 

@@ -177,6 +177,11 @@ class TrackedPath(Result):
         document = self._scene_document(scene=scene, ghosts=ghosts, meshes=meshes, title=title)
         return show_document(document, **output)
 
+    def _repr_html_(self) -> str:
+        from linkwork.viewer.notebook import result_html
+
+        return result_html(self)
+
     def _scene_document(self, **options: Any) -> Any:
         from linkwork.motion.motion_scene import tracked_path_document
 

@@ -88,6 +88,11 @@ class TimedPath(_Times):
         """Show the robot along the motion; the arguments and the result are those of `Trajectory.show`."""
         return self.trajectory.show(**options)
 
+    def _repr_html_(self) -> str:
+        from linkwork.viewer.notebook import result_html
+
+        return result_html(self)
+
     def _scene_document(self, **options: Any) -> Any:
         return self.trajectory._scene_document(**options)
 

@@ -422,6 +422,11 @@ class Trajectory:
         )
         return show_document(document, **output)
 
+    def _repr_html_(self) -> str:
+        from linkwork.viewer.notebook import result_html
+
+        return result_html(self)
+
     def _scene_document(self, **options: Any) -> Any:
         from linkwork.motion.motion_scene import trajectory_document
 
