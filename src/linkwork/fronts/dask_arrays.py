@@ -57,14 +57,15 @@ def apply_lazily(function: LazyFunction, arguments: Sequence[Any], out: Any = No
         for port, (name, x) in zip(function.inputs, named, strict=True)
     ]
     dtype = np.dtype(np.float32 if single else np.float64)
-    block = _Block(function.call, tuple(template), dtype.str, re.sub(r"\W", "_", label))
+    name = re.sub(r"\W", "_", label)
+    block = _Block(function.call, tuple(template), tuple(slots.ranks), dtype.str, name)
     shapes = [port.shape for port in function.outputs]
     batch, pairs = slots.indexed()
     if function.result is None:
         return _blockwise(da, block, (*batch, *_axes("out", shapes[0])), pairs, dtype, shapes[0])
     together = _blockwise(da, block, batch, pairs, dtype, ())
     results = [
-        _blockwise(da, _Result(k, block.__name__), (*batch, *_axes("out", shape)), [together, batch], dtype, shape)
+        _blockwise(da, _Result(k, name), (*batch, *_axes("out", shape)), [together, batch], dtype, shape)
         for k, shape in enumerate(shapes)
     ]
     return function.result(*results)
@@ -85,7 +86,7 @@ def _blockwise(
         new_axes=dict(zip(_axes("out", shape), shape, strict=True)),
         dtype=dtype,
         meta=np.empty((0,) * len(axes), dtype=dtype),
-        concatenate=True,
+        concatenate=False,  # which copies blocks: those of one sample's dimensions are one block, in nested lists
     )
 
 
@@ -200,12 +201,16 @@ class _Slots:
 class _Block:
     """The call of a function with the blocks of its lazy arguments; other arguments are stored in it.  It pickles."""
 
-    __slots__ = ("__name__", "_dtype", "_function", "_template")
+    __slots__ = ("__name__", "_dtype", "_function", "_ranks", "_template")
 
-    def __init__(self, function: Callable[..., Any], template: tuple[Any, ...], dtype: str, name: str) -> None:
-        self._function, self._template, self._dtype, self.__name__ = function, template, dtype, name
+    def __init__(
+        self, function: Callable[..., Any], template: tuple[Any, ...], ranks: tuple[int, ...], dtype: str, name: str
+    ) -> None:
+        self._function, self._template, self._ranks, self._dtype = function, template, ranks, dtype
+        self.__name__ = name
 
-    def __call__(self, *blocks: np.ndarray) -> Any:
+    def __call__(self, *nested: Any) -> Any:
+        blocks = [_only_block(x, rank) for x, rank in zip(nested, self._ranks, strict=True)]
         arguments = [_with_blocks(x, blocks) for x in self._template]
         try:
             result = self._function(*arguments)
@@ -226,7 +231,14 @@ class _Block:
         return "linkwork", hashlib.sha256(content).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Block, (self._function, self._template, self._dtype, self.__name__)
+        return _Block, (self._function, self._template, self._ranks, self._dtype, self.__name__)
+
+
+def _only_block(x: Any, depth: int) -> np.ndarray:
+    """Return the only element of lists that are nested to a depth."""
+    for _ in range(depth):
+        (x,) = x
+    return np.asarray(x)
 
 
 class _Result:

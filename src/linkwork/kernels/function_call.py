@@ -48,10 +48,13 @@ def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
     unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy accepts any size where a dimension is zero
     empty = unchecked or any(port.size == 0 for port in kernel.outputs)  # such a kernel accepts symbols by itself
 
+    references: list[FunctionReference] = []  # at most one, with a call of its own, so that no call refers to itself
+
     def lazy(arguments: tuple[Any, ...], out: Any) -> Any:
-        reference = FunctionReference(subject, request, function_of)
+        if not references:
+            references.append(FunctionReference(subject, request, function_of, checked(subject, request, kernel)))
         function = LazyFunction(
-            reference,
+            references[0],
             reader.label,
             kernel.inputs,
             kernel.outputs,

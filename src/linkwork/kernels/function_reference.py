@@ -27,13 +27,15 @@ class FunctionReference:
     """A function of a robot or a joint: called with arrays, it checks and computes as the method does.
 
     ``make`` returns the function's call for an owner and a request; it is a function of a module, and pickles by name.
+    ``call`` is this call in this process, if it exists already.
     """
 
     __slots__ = ("_call", "_make", "_pickled", "_request", "_subject")
 
-    def __init__(self, subject: KernelOwner, request: Request, make: Maker) -> None:
-        self._subject, self._request, self._make = subject, request, make
-        self._call: Callable[..., Any] | None = None
+    def __init__(
+        self, subject: KernelOwner, request: Request, make: Maker, call: Callable[..., Any] | None = None
+    ) -> None:
+        self._subject, self._request, self._make, self._call = subject, request, make, call
         self._pickled: bytes | None = None
 
     def __call__(self, *arrays: Any) -> Any:
