@@ -116,7 +116,8 @@ _RESULTS = {
     *("ControlLaw", "Task", "TaskKinematics", "Constraint", "Feature", "Shape", "Sensor", "JointType", "Joint"),
     *("PathContact", "ConstraintForce", "QuadraticSolution", "DistanceDerivatives", "DistanceHessian"),
     *("Obstacle", "Marks", "LinkMotion", "LinkVelocityAcceleration", "PropagatedMotion", "ScrewAxes", "Bounds"),
-    *("SceneDocument", "LocalCoordinates", "LoopJointView", "NamedConfiguration", "PlacedLink", "SplitWrench"),
+    *("SceneDocument", "View", "LocalCoordinates", "LoopJointView", "NamedConfiguration", "PlacedLink"),
+    "SplitWrench",
 }
 _ELEMENTWISE = "linkwork.expr"
 _ABSENT = ("Robot.is_motion_free",)  # in whose results NaN stands for what is not there

@@ -96,6 +96,10 @@ def test_loops_stay_closed_while_a_joint_slides(opened):
     assert stopped[2] < sliders[2].max - 0.1
     assert np.abs(robot.constraint_error(stopped)).max() < 1e-9
     assert view._page.status.value == ""
+    view.update([0.5, 0.0, 0.0])  # a program may open them
+    assert view._page.worker.settle(120.0)
+    gap = np.abs(robot.constraint_error([0.5, 0.0, 0.0])).max()
+    assert view._page.status.value == f"the loops are open: largest constraint error {gap:.3g} m or rad"
 
 
 def test_a_dragged_handle_ends_at_its_target(opened):

@@ -8,7 +8,7 @@ from linkwork.viewer.document import Actor
 from linkwork.viewer.live.actor_drawing import ActorDrawing
 from linkwork.viewer.live.dragging import dragged
 from linkwork.viewer.live.joint_coordinates import JointCoordinate, at_limits, joint_coordinates
-from linkwork.viewer.live.slider_motion import assembled, slid
+from linkwork.viewer.live.slider_motion import assembled, closes_loops, slid
 
 __all__ = ["LiveRobot"]
 
@@ -28,6 +28,9 @@ class LiveRobot:
         self.poses = np.array(actor.poses[0], dtype=float)
         """Poses (n, nbodies, 4, 4) of the bodies that are drawn [m]."""
         self.coordinates: list[JointCoordinate] = joint_coordinates(self.robot) if self.is_single else []
+        self._closes = self.is_single and closes_loops(self.robot)
+        self.constraint_error = 0.0
+        """Largest error of the constraints as drawn, such as the gap of a loop [m, rad]."""
         self._changed, self._drawn = True, self.q
         self.reached: list[tuple[JointCoordinate, str]] = []
         """Coordinates that are at a limit as drawn, each with "lower" or "upper"."""
@@ -92,6 +95,8 @@ class LiveRobot:
         self.poses = poses if offsets is None else offsets[:, None] @ poses
         self.drawing.move(self.poses)
         if self.is_single:
+            if self._closes:
+                self.constraint_error = float(np.abs(self.robot.constraint_error(self.q[0])).max(initial=0.0))
             self.reached = at_limits(self.coordinates, self.q[0])
             joints = {coordinate.joint for coordinate, _ in self.reached}
             children = {joint.name: joint.child for joint in self.robot.joints} if joints else {}

@@ -30,6 +30,7 @@ from linkwork.viewer.live.worker import PERIOD, Worker
 __all__ = ["LivePage"]
 
 _GRACE = 5.0  # [s] after the last page was closed, in which it may be loaded again
+_OPEN = 1e-6  # [m, rad] errors of constraints above which loops count as open
 _EXPECTED = (ValueError, KeyError, ImportError, OSError, RuntimeError)  # errors that the page shows, and nothing else
 
 
@@ -269,6 +270,8 @@ class LivePage:
     def _status(self) -> str:
         lines = [self._error] if self._error else []
         for live in self.robots:
+            if live.constraint_error > _OPEN:
+                lines.append(f"the loops are open: largest constraint error {live.constraint_error:.3g} m or rad")
             if live.reached:
                 texts = (f"{coordinate.name} ({side})" for coordinate, side in live.reached)
                 lines.append(f"at limits: {', '.join(texts)}")
