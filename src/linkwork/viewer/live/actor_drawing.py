@@ -94,38 +94,34 @@ class InstanceDrawing(ActorDrawing):
         self._placements = np.array([part.placement for part in actor.parts], dtype=float).reshape(-1, 4, 4)
         self._offsets = actor.offsets
         self._groups: list[tuple[np.ndarray, Any]] = []
-        placed = self._placed(actor.poses[0])
+        count = actor.poses.shape[1]
         for (surface, layer, opacity), members in groups.items():
             own = np.array([rgb(actor.parts[k].color) for k in members], dtype=np.uint8)
-            X = placed[:, members].reshape(-1, 4, 4)
+            wxyzs, positions = self._placed(actor.poses[0], np.array(members))
             handle = add_surfaces(
                 scene,
                 f"{root}/{layer} {len(self._groups)}",
                 document.surfaces[surface],
-                np.tile(own, (len(placed), 1)),
+                np.tile(own, (count, 1)),
                 opacity,
-                (quaternions(X[:, :3, :3]), X[:, :3, 3]),
+                (wxyzs, positions),
             )
             handle.visible = layer not in document.hidden
             self.by_layer[layer].append(handle)
             self._groups.append((np.array(members), handle))
 
     def move(self, poses: np.ndarray) -> None:
-        placed = self._placed(poses)
-        wxyz = quaternions(placed[..., :3, :3]).astype(np.float32)
-        positions = placed[..., :3, 3].astype(np.float32)
         for members, handle in self._groups:
             if handle.visible:
-                handle.batched_wxyzs = wxyz[:, members].reshape(-1, 4)
-                handle.batched_positions = positions[:, members].reshape(-1, 3)
+                handle.batched_wxyzs, handle.batched_positions = self._placed(poses, members)
 
-    def _placed(self, poses: np.ndarray) -> np.ndarray:
-        """Return the poses (n, parts, 4, 4) of all parts of all robots."""
+    def _placed(self, poses: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return quaternions (k, 4) and positions (k, 3) of some parts of all robots, robot by robot, in float32."""
         base = np.eye(4) if self._offsets is None else self._offsets
         world = np.broadcast_to(base, (len(poses), 4, 4))[:, None]
         with_world = np.concatenate([poses, world], axis=1)  # index -1 is the world
-        result: np.ndarray = with_world[:, self._bodies] @ self._placements
-        return result
+        X = (with_world[:, self._bodies[members]] @ self._placements[members]).reshape(-1, 4, 4)
+        return quaternions(X[:, :3, :3]).astype(np.float32), X[:, :3, 3].astype(np.float32)
 
 
 def draw_actor(scene: Any, document: SceneDocument, actor: Actor, root: str) -> ActorDrawing:
