@@ -208,6 +208,16 @@ def test_mechanisms():
     assert moving.actors[0].q[:, 0] == pytest.approx(driven.q) and moving.times[-1] == pytest.approx(0.3)
 
 
+def test_environments():
+    environments = pytest.importorskip("linkwork.environments", reason="gymnasium is not installed")
+    batch = environments.VectorEnvironment("cart_pole", num_envs=5)
+    batch.reset(seed=1)
+    document = checked(batch)
+    (actor,) = document.actors
+    assert actor.q[0] == pytest.approx(batch.state[0])
+    assert len(np.unique(actor.offsets[:, :2, 3], axis=0)) == 5
+
+
 def test_obstacles():
     document = checked(SCENE, title="one ball")
     assert document.title == "one ball" and [prop.name for prop in document.props] == ["ball"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.file_search import Folders
 from linkwork._util.plotting import pyplot, share_scale
 from linkwork._util.validation import integer
 from linkwork.control.linear_quadratic.arguments import read_finite
@@ -18,6 +19,9 @@ from linkwork.expr.scalar.functions import lt, or_, where
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.parts.plots import draw_robot
+from linkwork.viewer.document import SceneDocument
+from linkwork.viewer.layout import document_bounds
+from linkwork.viewer.output import check_output, show_document
 
 __all__ = ["NAMESPACE", "VectorEnvironment", "register_tasks"]
 
@@ -32,6 +36,7 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
     ) from error
 NAMESPACE = "linkwork"  # of the names registered with gymnasium
 _UNBOUNDED = np.inf
+_SPACING = 1.2  # distance of shown environments, relative to the size of a robot
 
 
 @public
@@ -138,6 +143,25 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 'VectorEnvironment.render: render_mode: expected "rgb_array", got None: pass it to the constructor'
             )
         return robot_frames(self.task.robot, self._q)
+
+    def show(
+        self, *, spacing: float | None = None, meshes: Folders | None = None, title: str | None = None, **output: Any
+    ) -> Any:
+        """Show the robots of all environments in their present states.
+
+        ``spacing`` [m] is their distance in a grid; by default it is a little more than the size of a robot.  Returns
+        the `linkwork.viewer.View` of a live page, whose ``update(envs.state[0])`` shows later states, or the path of a
+        file; see `Robot.show` for the output, the other arguments and the errors.
+        """
+        check_output("show", output)  # type: ignore[arg-type]
+        return show_document(self._scene_document(spacing=spacing, meshes=meshes, title=title), **output)
+
+    def _scene_document(self, *, spacing: float | None = None, **options: Any) -> SceneDocument:
+        robot: Any = self.task.robot
+        if spacing is None:
+            low, high = document_bounds(robot._scene_document(self._q[0]))
+            spacing = _SPACING * float((high - low).max())
+        return robot._scene_document(self._q, spacing=spacing, **options)  # type: ignore[no-any-return]
 
     def _begin(self, which: np.ndarray) -> None:
         for k in np.flatnonzero(which):
