@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from helpers import rotation
-from helpers.clusters import cluster  # noqa: F401 - a fixture
 from helpers.browser import browser, browser_process, is_browser_test  # noqa: F401 - fixtures of all tests
+from helpers.clusters import cluster  # noqa: F401 - a fixture
 from helpers.object_files import ObjectFiles
 
 settings.register_profile("linkwork", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -176,6 +176,17 @@ def test_errors_of_shapes_and_chunks_are_raised_before_a_computation(arm: lw.Rob
             call()
 
 
+def test_functions_that_need_all_values_refuse_lazy_arrays(arm: lw.Robot) -> None:
+    q, _, _ = states(arm)
+    scene = lw.Scene().with_box("table", (1.0, 1.0, 0.1), (0.0, 0.0, -1.0))
+    boxes = arm.with_attached("box", "hand", lw.shapes.Box((0.1, 0.1, 0.1)))
+    expected = "minimum_distance: q: expected an array of NumPy, got dask's Array; .* in map_blocks"
+    with pytest.raises(TypeError, match=expected):
+        boxes.minimum_distance(lazy(q), scene)
+    blocks = lazy(q).map_blocks(boxes.minimum_distance, scene, dtype=float, drop_axis=1)
+    assert_same(blocks, boxes.minimum_distance(q, scene))
+
+
 def test_errors_of_values_are_raised_by_the_computation(arm: lw.Robot) -> None:
     q, _, _ = states(arm)
     q[31, 3] = np.nan

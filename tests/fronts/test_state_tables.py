@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,3 +99,20 @@ def test_trajectories(arm: lw.Robot, tmp_path: Path) -> None:
     for wrong in ([3.0], [[0.0]], 0.5, [float("nan")], ["x"]):
         with pytest.raises(ValueError, match=r"to_xarray: times: expected an array \(n,\) of times from 0 to 2 s"):
             motion.to_xarray(wrong)  # type: ignore[arg-type]
+
+
+def test_a_missing_library_is_named_with_what_to_install(
+    arm: lw.Robot, runs: lw.simulation.Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lazy = da.zeros((4, 7), chunks=2)
+    for library in ("xarray", "pandas", "dask.array"):
+        monkeypatch.setitem(sys.modules, library, None)
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("xarray", lambda: arm.xarray),
+        ("xarray", runs.to_xarray),
+        ("xarray", runs.to_pandas),
+        ("dask", lambda: arm.pose(lazy, "hand")),
+    ]
+    for extra, call in calls:
+        with pytest.raises(ImportError, match=rf'not installed: pip install "linkwork\[{extra}\]"'):
+            call()

@@ -41,14 +41,20 @@ def apply_lazily(function: LazyFunction, arguments: Sequence[Any], out: Any = No
     Raises TypeError for other collections and for ``out``, and ValueError for wrong shapes, for types that are not real
     numbers, and for several chunks along a dimension of one sample.
     """
-    da = dask_array()
     label = function.label
+    named = [(port.name, x) for port, x in zip(function.inputs, arguments, strict=True)]
+    entries = [
+        (f"{name}[{key!r}]" if key else name, value)
+        for name, x in named
+        for key, value in (x.items() if isinstance(x, Mapping) else [("", x)])
+    ]
+    for name, x in entries:
+        _refuse_labels(label, name, x)
+    da = dask_array()
     if out is not None:
         raise TypeError(f"{label}: out: expected no array with Dask's arrays, whose results are lazy; remove out=")
-    named = [(port.name, x) for port, x in zip(function.inputs, arguments, strict=True)]
-    for name, x in named:
-        for key, value in x.items() if isinstance(x, Mapping) else [("", x)]:
-            _check_type(da, label, f"{name}[{key!r}]" if key else name, value)
+    for name, x in entries:
+        _check_type(da, label, name, x)
     function.check_shapes([_shape_only(x, _sizes(function, name, x)) for name, x in named])
     single = function.is_single([_type_only(x) for x in arguments])
     slots = _Slots(da, label)
@@ -90,17 +96,24 @@ def _blockwise(
     )
 
 
+def _refuse_labels(label: str, name: str, x: Any) -> None:
+    """Raise TypeError for a labelled array of xarray, which may be there without Dask."""
+    if is_collection(x) and type(x).__module__.partition(".")[0] == "xarray":
+        raise TypeError(
+            f"{label}: {name}: expected an array of NumPy or Dask, got xarray's {type(x).__name__}; "
+            f"robot.xarray.{label} takes labelled arrays, and .data is the array without labels"
+        )
+
+
 def _check_type(da: Any, label: str, name: str, x: Any) -> None:
     """Raise TypeError for a collection that is no array of Dask, and ValueError for one of elements of another type."""
     if not is_collection(x):
         return
-    kind = type(x)
     if not isinstance(x, da.Array):
-        got = f"{kind.__module__.partition('.')[0]}'s {kind.__name__}"
-        remedy = "call .to_dask_array(lengths=True) for an array of Dask"
-        if hasattr(kind, "to_dataset") or hasattr(kind, "data_vars"):
-            remedy = f"robot.xarray.{label} takes labelled arrays, and .data is the array without labels"
-        raise TypeError(f"{label}: {name}: expected an array of NumPy or Dask, got {got}; {remedy}")
+        raise TypeError(
+            f"{label}: {name}: expected an array of NumPy or Dask, got Dask's {type(x).__name__}; call "
+            f".to_dask_array(lengths=True) for an array of Dask"
+        )
     if x.dtype.kind not in _REAL or x.dtype.itemsize > 8:
         raise ValueError(
             f"{label}: {name}: expected real numbers, got an array of Dask of type {x.dtype}, "

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.array_collections import is_collection
 from linkwork._util.validation import finite_array
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import POSE_REMEDY, ArgumentReader, ArrayOf, scalar_array, stacked
@@ -26,13 +27,20 @@ def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.nda
     """Return a configuration, or a batch, as an array on the configuration manifold.
 
     Raises the errors of methods of robots, such as ValueError for an array off the manifold, with ``argument`` as the
-    argument's name.  A pose (4, 4) is not a batch of four configurations: it raises ValueError, too.
+    argument's name, and TypeError for arrays of Dask or xarray.  A pose (4, 4) is not a batch of four configurations:
+    it raises ValueError, too.
     """
     if robot.nq == 4 and is_like_pose(q):
         raise ValueError(f"{caller}: {argument}: expected a configuration (..., 4), got a pose (4, 4); {POSE_REMEDY}")
     is_array = type(q) is np.ndarray and q.dtype == float and q.shape[-1:] == (robot.nq,)
     if is_array and not robot._subject.checked_joints and np.isfinite(q).all():  # the usual case
         return np.array(q)
+    if is_collection(q):
+        kind = f"{type(q).__module__.partition('.')[0]}'s {type(q).__name__}"
+        raise TypeError(
+            f"{caller}: {argument}: expected an array of NumPy, got {kind}; pass its computed values, or call {caller} "
+            f"block by block in map_blocks"
+        )
     reader = ArgumentReader(robot._subject, caller, (Port("q", (robot.nq,)),), ())
     try:
         arrays = reader.prepared((q,))
