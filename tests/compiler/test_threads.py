@@ -322,13 +322,13 @@ def test_the_environment_says_how_many_at_first(monkeypatch: pytest.MonkeyPatch)
     for text, count in (("1", 1), ("256", 256), (" 3 ", 3)):
         monkeypatch.setenv(threads.VARIABLE, text)
         assert threads._from_environment() == count
-    available = threads.available_processors()
     for text in ("0", "257", "-1", "two", "1.5", " "):
         monkeypatch.setenv(threads.VARIABLE, text)
         with pytest.warns(RuntimeWarning, match="LINKWORK_NUM_THREADS: expected an integer from 1 to 256"):
-            assert threads._from_environment() == min(available, 256)
+            assert threads._from_environment() is None
     monkeypatch.setenv(threads.VARIABLE, "")
-    assert threads._from_environment() == min(available, 256)
+    assert threads._from_environment() is None
+    assert threads._default() == min(threads.available_processors(), 256)
     monkeypatch.setenv(threads.VARIABLE, "5")
     code = "from linkwork.compiler.runtime.threads import get_num_threads; print(get_num_threads())"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "5\n"

@@ -22,6 +22,7 @@ from llvmlite.binding import ffi
 
 from linkwork._util.checked_arguments import public, unchecked
 from linkwork._util.validation import integer
+from linkwork._util.worker_process import when_forked_by_multiprocessing, worker_of
 
 __all__ = [
     "LLVM_LOCK",
@@ -46,7 +47,8 @@ def available_processors() -> int:
     return os.cpu_count() or 1
 
 
-def _from_environment() -> int:
+def _from_environment() -> int | None:
+    """Return the number of threads that the environment sets; None if it sets none."""
     setting = os.environ.get(VARIABLE, "")
     if setting:
         try:
@@ -56,28 +58,55 @@ def _from_environment() -> int:
         if 1 <= count <= MAX_THREADS:
             return count
         warnings.warn(
-            f"{VARIABLE}: expected an integer from 1 to {MAX_THREADS}, got {setting!r}; using all available processors",
+            f"{VARIABLE}: expected an integer from 1 to {MAX_THREADS}, got {setting!r}; using the default",
             RuntimeWarning,
             stacklevel=2,
         )
-    return min(available_processors(), MAX_THREADS)
+    return None
 
 
-_setting = ctypes.c_int64(_from_environment())
+def _default() -> int:
+    """Return the number of threads for this process: one in a worker, since others work beside it."""
+    library = worker_of()
+    if library is None:
+        return min(available_processors(), MAX_THREADS)
+    import logging
+
+    logging.getLogger("linkwork").info(
+        "this process is a worker of %s: batches use one thread; set_num_threads(n) or %s=n sets another number",
+        library,
+        VARIABLE,
+    )
+    return 1
+
+
+_chosen = _from_environment()
+_setting = ctypes.c_int64(_default() if _chosen is None else _chosen)
+
+
+def _renew_in_worker() -> None:
+    """Set the default of a worker in a process that multiprocessing forked, unless the user has set a number."""
+    if _chosen is None:
+        _setting.value = _default()
+
+
+when_forked_by_multiprocessing(_renew_in_worker)
 
 
 @public(count=unchecked)
 def set_num_threads(count: int) -> None:
     """Set the number of threads that share a large batch, for all kernels of this process.
 
-    The default is the number of processors that this process may run on, or the environment variable
-    LINKWORK_NUM_THREADS. A batch too small to justify the start of a thread stays on one. Results do not depend on the
-    number, to the last bit. On Windows batches stay on one thread.
+    The default is the environment variable LINKWORK_NUM_THREADS, or else the number of processors that this process
+    may run on; in worker processes (multiprocessing, joblib's loky, Dask, Ray) it is 1. A batch too small to justify
+    the start of a thread stays on one. Results do not depend on the number, to the last bit. On Windows batches stay on
+    one thread.
 
     Raises TypeError if ``count`` is not an integer, ValueError if it is not from 1 to 256.
     """
+    global _chosen
     value = integer("set_num_threads", "count", count, least=1, most=MAX_THREADS, description="a number of threads")
-    _setting.value = value
+    _setting.value = _chosen = value
 
 
 def get_num_threads() -> int:
