@@ -21,6 +21,7 @@ ALLOWED = {
         "linkwork.mechanisms.assembly.assembly_branches",
     ): "for types only: its branches",
     ("linkwork.compiler.kernel", "linkwork.compiler.pickling.kernel_pickle"): "pickle calls a method of the class",
+    ("linkwork.compiler.kernel", "linkwork.compiler.pickling.kernel_file"): "a method writes the file",
     ("linkwork.compiler.derivatives.tangent_spaces", "linkwork.compiler.pickling.space_values"): (
         "pickle calls a method of the class"
     ),

@@ -45,6 +45,7 @@ Robots:
 The compiler:
 
 - `compile` compiles a Python function of arrays to a `Kernel`; `expr` has mathematics and derivatives for it.
+- `Kernel.save` writes a kernel to a file, and `load_kernel` reads it on any machine.  Kernels pickle.
 - `while_loop`, `scan`, `fori_loop`, `cond`, `call`, `take` and `put` are loops, conditionals, calls and tables in
   kernels.
 - `solve` and `lstsq` solve linear equations, in kernels and on arrays; `expr.linalg` has more linear algebra.
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from linkwork.compiler.backends import wait_for_compiler
     from linkwork.compiler.casadi.from_casadi import from_casadi
     from linkwork.compiler.kernel import Kernel
+    from linkwork.compiler.pickling.kernel_file import load_kernel
     from linkwork.compiler.runtime.threads import get_num_threads, set_num_threads
     from linkwork.compiler.trace.trace import compile
     from linkwork.expr.control import call, cond, fori_loop, put, scan, take, while_loop
@@ -163,6 +165,7 @@ __all__ = [
     "kinematics",
     "load",
     "load_description",
+    "load_kernel",
     "lstsq",
     "mechanisms",
     "motion",
@@ -203,6 +206,7 @@ if not TYPE_CHECKING:
             "linkwork.compiler.backends": "wait_for_compiler",
             "linkwork.compiler.casadi.from_casadi": "from_casadi",
             "linkwork.compiler.kernel": "Kernel",
+            "linkwork.compiler.pickling.kernel_file": "load_kernel",
             "linkwork.compiler.runtime.threads": "get_num_threads set_num_threads",
             "linkwork.compiler.trace.trace": "compile",
             "linkwork.expr.control": "call cond fori_loop put scan take while_loop",

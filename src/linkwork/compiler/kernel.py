@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -260,6 +261,21 @@ class Kernel(Differentiable):
         from linkwork.compiler.casadi.to_casadi import to_casadi
 
         return to_casadi(self._source.traced)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the kernel to a file, which `linkwork.load_kernel` reads on any machine.
+
+        The file has the traced program, its arrays and their nesting, and neither machine code nor Python functions. An
+        existing file is replaced when the new one is complete. The derivative rules of a robot's functions are left
+        out, so derivatives of the loaded kernel have other roundings.
+
+        Raises TypeError for a value that is not a path, and for a kernel with code of the user: a derivative rule, or
+        containers other than tuples, named tuples, dataclasses and dicts. Raises FileNotFoundError for a folder that
+        does not exist, and other errors of the system.
+        """
+        from linkwork.compiler.pickling.kernel_file import save_kernel
+
+        save_kernel(self, path)
 
     def _trace_content(self) -> Any:
         """Return what the trace of a function that calls this kernel depends on.  Raises UnknownContentError."""

@@ -15,7 +15,7 @@ import importlib
 import json
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
@@ -26,12 +26,11 @@ from linkwork.compiler.build import Recipe
 from linkwork.compiler.derivatives.tangent_spaces import Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.pickling.byte_stream import DamagedBytesError, compressed, decompressed
+from linkwork.compiler.pickling.nesting_data import described_nesting, nesting_of
 from linkwork.compiler.pickling.packed_kernel import DerivativeOrigin, Packed
 from linkwork.compiler.program import Port, Program
-from linkwork.compiler.trace.pytree_ports import PortTree
-from linkwork.expr.arrays.pytree import Leaf, TreeDef
 
-__all__ = ["ClassByName", "form_of", "kernel_from", "packed", "pickled", "program_values"]
+__all__ = ["ClassByName", "kernel_from", "packed", "pickled", "program_values"]
 
 _FORMAT = 1  # of the head
 _PROGRAM, _FUNCTION, _DERIVATIVE = "program", "function", "derivative"
@@ -67,7 +66,11 @@ def _packed(kernel: Kernel) -> Packed:
         )
     kind, body, objects = _body(kernel)
     classes: list[Any] = []
-    nesting = _described(kernel._nesting, classes, len(objects))
+
+    def index_of(kind: Any) -> int:
+        classes.append(kind)
+        return len(objects) + len(classes) - 1
+
     head = {
         "format": _FORMAT,
         "version": _version(),
@@ -76,7 +79,7 @@ def _packed(kernel: Kernel) -> Packed:
         "doc": kernel._doc,
         "inputs": [[port.name, port.shape] for port in recipe.inputs],
         "outputs": [[port.name, port.shape] for port in recipe.outputs],
-        "nesting": nesting,
+        "nesting": described_nesting(kernel._nesting, index_of),
         "identity": source.identity[0],
         "facts": recipe.facts,
         "in_double": recipe.in_double,
@@ -85,7 +88,7 @@ def _packed(kernel: Kernel) -> Packed:
         "without": kernel._without_passes,
     }
     text = json.dumps(head, separators=(",", ":")).encode()
-    names = [f"{x.__module__}.{x.__qualname__}" for x in classes]
+    names = [f"{x.__module__}.{x.__qualname__}" if isinstance(x, type) else repr(x) for x in classes]
     same = text + json.dumps(names).encode() + (body if kind == _PROGRAM else b"")  # the identity covers other bodies
     return Packed(hashlib.sha256(same).digest()[:16], compressed(text), body, (*objects, *classes))
 
@@ -109,38 +112,6 @@ def program_values(kernel: Kernel) -> tuple[Any, ...]:
     from linkwork.compiler.pickling.space_values import values_of_spaces
 
     return kernel._source.traced, values_of_spaces(kernel._spaces)
-
-
-def _described(nesting: PortTree, classes: list[Any], first: int) -> Any:
-    """Return a nesting as plain data; ``classes`` receives its classes, whose indices begin with ``first``."""
-
-    def described(form: TreeDef | Leaf) -> Any:
-        if isinstance(form, Leaf):
-            return [form.shape, form.is_array]
-        keys: Any = list(form.keys) if all(type(key) in (str, int) for key in form.keys) else None
-        if form.kind in _BUILT_IN.values() and keys is not None:
-            kind: Any = form.kind.__name__
-        else:
-            kind = first + len(classes)
-            classes.append(form.kind)
-        return {"class": kind, "keys": keys, "parts": [described(part) for part in form.parts]}
-
-    inputs = {key: described(form) for key, form in nesting.inputs.items()}
-    return [list(inputs.items()), None if nesting.outputs is None else described(nesting.outputs)]
-
-
-_BUILT_IN: Mapping[str, type] = {"tuple": tuple, "dict": dict}
-
-
-def form_of(described: Any, class_of: Callable[[Any], type]) -> Any:
-    """Return the form that `_described` described; ``class_of`` returns the class for its name or index."""
-    if isinstance(described, list):
-        shape, is_array = described
-        return Leaf(tuple(shape), is_array is True)
-    name = described["class"]
-    kind = _BUILT_IN[name] if isinstance(name, str) and name in _BUILT_IN else class_of(name)
-    parts = tuple([form_of(part, class_of) for part in described["parts"]])
-    return TreeDef(kind, tuple(described["keys"]), parts)
 
 
 class ClassByName:
@@ -236,17 +207,11 @@ def _new(content: Packed) -> Kernel:
         in_double=head["in_double"],
         identity=head["identity"],
     )
-    given, results = head["nesting"]
-
-    def form(described: Any) -> Any:
-        return form_of(described, content.objects.__getitem__)
-
-    nesting = PortTree({key: form(one) for key, one in given}, None if results is None else form(results))
     kernel = Kernel(
         recipe,
         doc=head["doc"],
         without_passes=head["without"],
-        nesting=nesting,
+        nesting=nesting_of(head["nesting"], lambda index, keys: content.objects[index]),
         spaces=remade.spaces if head["spaces"] else None,
         later=True,
     )

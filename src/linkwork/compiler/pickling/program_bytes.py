@@ -19,7 +19,13 @@ from numbers import Integral, Real
 from typing import Any
 
 from linkwork.compiler.pickling.byte_stream import ByteReader, ByteWriter, DamagedBytesError
-from linkwork.compiler.pickling.program_checks import check_bundle, check_fields, check_size
+from linkwork.compiler.pickling.program_checks import (
+    check_bundle,
+    check_fields,
+    check_program,
+    check_size,
+    check_stored_results,
+)
 from linkwork.compiler.pickling.record_classes import class_of_name, further_operations, is_record, name_of_class
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
 from linkwork.expr.scalar.block import Region
@@ -260,7 +266,9 @@ class _Reader:
     def region(self) -> Region:
         takes, first = self.source.unsigned(), self.source.unsigned()
         check_size(takes)
-        return Region(takes, *self.listing(), first)
+        result = Region(takes, *self.listing(), first)
+        check_stored_results(result)
+        return result
 
     def program(self) -> Program:
         source = self.source
@@ -273,7 +281,10 @@ class _Reader:
         in_double = source.unsigned()
         if guards > len(results) or marks[-1] > len(instructions) or in_double > 1:
             raise DamagedBytesError("guards or marks of a program do not exist")
-        return Program(name, inputs, outputs, instructions, results, guards, tuple(marks[1:]), bool(in_double))
+        marked = tuple(marks[1:])
+        result = Program(name, inputs, outputs, instructions, results, guards, marked, bool(in_double))
+        check_program(result)
+        return result
 
     def listing(self) -> tuple[tuple[Instruction, ...], tuple[int, ...]]:
         source = self.source

@@ -22,7 +22,7 @@ from linkwork.expr.linalg.matrix_product import MatrixProduct
 from linkwork.expr.scalar.block import InstructionList, Region, bodies_of, instruction_count
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 
-__all__ = ["check_bundle", "check_fields", "check_program", "check_size"]
+__all__ = ["check_bundle", "check_fields", "check_program", "check_size", "check_stored_results"]
 
 _MOST = 1 << 24  # scalars of an array, and results of the instructions of a program together
 _MOST_INSTRUCTIONS = 1e8  # of a program, if all calls were written out
@@ -148,8 +148,13 @@ def check_program(program: Program) -> None:
     if instruction_count(program) > _MOST_INSTRUCTIONS:
         raise DamagedBytesError("a program has too many instructions")
     check_size(_results_of(program, {}, 0))
-    for result in program.results:
-        if _stored(program.instructions[result], program.instructions) is not None:
+    check_stored_results(program)
+
+
+def check_stored_results(listing: InstructionList) -> None:
+    """Raise DamagedBytesError if a result is all outputs of a loop together, which is not a number."""
+    for result in listing.results:
+        if _stored(listing.instructions[result], listing.instructions) is not None:
             raise DamagedBytesError("the outputs of a loop together are not a number")
 
 

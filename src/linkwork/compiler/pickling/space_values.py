@@ -68,7 +68,7 @@ def spaces_of_values(value: Any, *, trusted: bool = True) -> Spaces:
         described, *sides = value
         some = [space_from(one, trusted=trusted) for one in described]
         inputs, outputs = ({str(name): some[_index(k)] for name, k in side} for side in sides)
-    except (TypeError, ValueError, IndexError) as error:
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
         raise DamagedBytesError(f"spaces of configurations: {error}") from None
     return Spaces(inputs, outputs)
 
@@ -83,6 +83,8 @@ def space_from(value: Any, *, trusted: bool = True) -> Space:
     blocks = []
     ends = [0, 0]
     for q, q_end, v, v_end, q_dot, velocity in described:
+        if not all(type(end) is int for end in (q, q_end, v, v_end)):
+            raise DamagedBytesError("a block of a space has no ends")
         sizes = q_end - q, v_end - v
         shapes = [(body.takes, len(body.results), body.first) for body in (q_dot, velocity)]
         if [q, v] != ends or min(sizes) < 0 or shapes != [(sum(sizes), sizes[0], 0), (2 * sizes[0], sizes[1], 0)]:
