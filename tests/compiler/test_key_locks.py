@@ -16,7 +16,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.compiler import code_parts
-from linkwork.compiler.cache import key_lock
+from linkwork.compiler.cache import key_lock, secure_directory
 from linkwork.compiler.cache.key_lock import LOCK_SUFFIX, KeyLock
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
@@ -79,6 +79,15 @@ def test_without_locks_of_the_file_system_nothing_waits(
     with KeyLock(folder, "name") as one, KeyLock(folder, "name") as other:
         assert not one.waited and not other.waited
     assert sys.platform != "linux" or len(os.listdir("/proc/self/fd")) == before
+
+
+def test_in_a_folder_that_cannot_be_written_nothing_waits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Any, name: str) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(secure_directory.TrustedDirectory, "open_lock", refuse)
+    with KeyLock(folder, "name") as lock:
+        assert not lock.waited
 
 
 HOLDER = """

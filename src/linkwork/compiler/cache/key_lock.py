@@ -32,6 +32,10 @@ _held: dict[str, tuple[int, int]] = {}  # path -> the file's number, and the thr
 _table = Lock()
 
 
+class _BusyError(Exception):
+    """Another process has the lock."""
+
+
 class KeyLock:
     """The lock of a name in a directory; it is used in a ``with`` statement, or by `attempt` and `release`.
 
@@ -65,8 +69,10 @@ class KeyLock:
                 return False
             try:
                 number = self._open()
-            except OSError as error:
-                return error.errno not in _BUSY
+            except _BusyError:
+                return False
+            except OSError:  # no locks here, or a folder that this process cannot write to
+                return True
             _held[self._path] = number, threading.get_ident()
             self._acquired, self._process = True, os.getpid()
             return True
@@ -87,7 +93,7 @@ class KeyLock:
             return _held.get(self._path, (0, 0))[1] == threading.get_ident()
 
     def _open(self) -> int:
-        """Return the number of the locked file.  Raises OSError if another process has the lock.
+        """Return the number of the locked file.  Raises _BusyError if another process has the lock.
 
         The file is removed with the lock, so it may be another one than that which was opened.
         """
@@ -95,13 +101,21 @@ class KeyLock:
             with opened(self._folder) as here:
                 number = here.open_lock(self._name)
                 try:
-                    _lock(number)
+                    self._lock(number)
                     if here.is_same(self._name, number):
                         return number
                 except BaseException:
                     os.close(number)
                     raise
             os.close(number)
+
+    def _lock(self, number: int) -> None:
+        try:
+            _lock(number)
+        except OSError as error:
+            if error.errno in _BUSY:
+                raise _BusyError from None
+            raise
 
 
 if os.name == "nt":
