@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
@@ -215,6 +215,10 @@ def _never_fails(q: Any, v: Any, goal: Any) -> Any:
     return 0.0
 
 
+def _task_named(name: str) -> ControlTask:
+    return TASKS[name]()
+
+
 @public
 @dataclass(frozen=True)
 class ControlTask:
@@ -258,6 +262,12 @@ class ControlTask:
         for name in ("steps_per_action", "horizon"):
             object.__setattr__(self, name, integer("ControlTask", name, getattr(self, name), least=1))
         ContactSet.of(self.contacts, "convex", "ControlTask")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        name = next((name for name, make in TASKS.items() if make() is self), None)
+        if name is not None:  # its functions are local
+            return _task_named, (name,)
+        return ControlTask, tuple([getattr(self, field.name) for field in fields(self)])
 
     def forces(self, action: Any) -> Any:
         """Return the joint forces τ (nv) for an action (m), which is clipped to −1 and 1."""

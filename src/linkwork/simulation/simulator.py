@@ -157,6 +157,11 @@ class Simulator:
         self._state = self._begun(made.neutral(), None, None, seed)
         self._checked = not made.constraints  # True once the constraints are known to hold in the state
 
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """Return the attributes without kernels and calls, which another process makes again."""
+        own = {name: getattr(self, name) for name in self.__slots__}
+        return None, {**own, "_kernels": {}, "_quick": {}, "_calls": {}}
+
     def _setup(self, inputs: tuple[tuple[str, tuple[int, ...]], ...], count: int, controller: Any) -> SimulationSetup:
         return self._options.setup(self._robot, self._sizes, inputs, count, controller)
 

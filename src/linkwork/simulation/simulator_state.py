@@ -39,8 +39,11 @@ class _JointForces:
     def __call__(self, t: Any, q: Any, v: Any, tau: Any, **readings: Any) -> Any:
         return tau
 
+    def __reduce__(self) -> str:
+        return "JOINT_FORCES"
 
-JOINT_FORCES = _JointForces()
+
+JOINT_FORCES = _JointForces()  # its pickle is this object itself, with which simulators compare
 
 
 class SimulatorOptions(NamedTuple):
