@@ -68,7 +68,7 @@ Documentation is in docs/ of the source and in share/doc/linkwork of the Python 
   motion.md, planning.md, optimal.md, controllers.md, control.md, simulation.md, learning.md, real_time.md,
   mechanisms.md, constraints.md, force_elements.md, identification.md, results.md, viewer.md.
 - Compiler: compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md, torch_and_jax.md,
-  clusters.md (Dask, xarray, joblib, Ray), c_code.md, casadi.md.
+  processes.md, clusters.md (Dask, xarray, joblib, Ray), c_code.md, casadi.md.
 - Reference: reference.md (every function), conventions.md, glossary.md, mathematics.md; equations are in algorithms/.
 - Figures: speed.md, inverse_kinematics_figures.md, motion_figures.md, optimal_figures.md, simulation_figures.md,
   distances_figures.md.

@@ -162,6 +162,12 @@ class TestOwners:
         os.chown(cache_folder, 12345, -1)
         refused("belongs to another user")
 
+    @root
+    def test_a_directory_that_root_filled_for_all_users(self, cache_folder, monkeypatch):
+        shared().store("a", ENTRY)
+        monkeypatch.setattr(private.os, "geteuid", lambda: 12345)
+        assert shared().load("a") == ENTRY
+
     def test_a_link_to_a_directory_of_ones_own(self, cache_folder, tmp_path):
         (tmp_path / "large").mkdir(mode=0o700)
         cache_folder.symlink_to(tmp_path / "large")
@@ -345,6 +351,16 @@ class TestDigest:
         (inner / "__pycache__" / "x.pyc").write_text("compiled")
         (inner / "notes.txt").write_text("no code")
         assert not changed()
+
+    def test_fractions_of_seconds_do_not_count(self, tmp_path):
+        """Images of containers drop them."""
+        file = tmp_path / "x.py"
+        file.write_text("")
+        texts = []
+        for nanoseconds in (5 * 10**9, 5 * 10**9 + 7, 6 * 10**9):
+            os.utime(file, ns=(0, nanoseconds))
+            texts.append(module._text_of([(str(file), file.stat())], 10**9))
+        assert texts[0] == texts[1] != texts[2]
 
     def test_files_that_changed_while_modules_are_imported_one_by_one(self, monkeypatch, tmp_path):
         """It is unknown which of them runs, so the names of code are those of this process alone."""

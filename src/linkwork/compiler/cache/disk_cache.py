@@ -82,7 +82,7 @@ def _files_of_this_process() -> str:
     Modules are imported when they are first used, before or after a change of their files.
     """
     files = _recent_own_files()
-    return files if files == _FILES_WHEN_IMPORTED and not _CHANGED_BEFORE else f"{files} {_THIS_PROCESS}"
+    return _FILES_IN_SECONDS if files == _FILES_WHEN_IMPORTED and not _CHANGED_BEFORE else f"{files} {_THIS_PROCESS}"
 
 
 def _recent_own_files() -> str:
@@ -103,14 +103,16 @@ def _recent_own_files() -> str:
 def _own_files() -> str:
     """Return a text of the paths, sizes and modification times of linkwork's files.
 
-    It is part of the name of cached code, so code of another version, or of a changed source file, is not loaded.
-    Sizes and times are also Python's criterion for a stale compiled module.
+    A process compares it to notice changes.  The same text with times in whole seconds is part of the name of cached
+    code, so code of another version, or of a changed source file, is not loaded.  Sizes and times in seconds are also
+    Python's criterion for a stale compiled module, and what images of containers keep.
     """
     return _text_of(_states_of_own_files())
 
 
-def _text_of(states: _States) -> str:
-    return repr(sorted((path, state.st_size, state.st_mtime_ns) for path, state in states))
+def _text_of(states: _States, unit: int = 1) -> str:
+    """Return paths, sizes and modification times of files, in a unit of time [ns]."""
+    return repr(sorted((path, state.st_size, state.st_mtime_ns // unit) for path, state in states))
 
 
 def _states_of_own_files() -> _States:
@@ -144,6 +146,7 @@ _THIS_PROCESS = os.urandom(16).hex()
 _WHEN_IMPORTED = _states_of_own_files()
 _CHANGED_BEFORE = _changed_after(_WHEN_IMPORTED, START)  # modules that were imported earlier may have had other files
 _FILES_WHEN_IMPORTED = _text_of(_WHEN_IMPORTED)
+_FILES_IN_SECONDS = _text_of(_WHEN_IMPORTED, 10**9)
 _last_state: tuple[Callable[[], str], float, str] = _own_files, time.monotonic(), _FILES_WHEN_IMPORTED
 
 

@@ -2,9 +2,9 @@
 
 A path is walked from its root. Each directory on it must belong to the user or to root and not be writable by others,
 or be a shared one in which only owners remove files (/tmp); a link must belong to the user or to root, and is followed
-in the same manner. The last directory must be the user's. File operations are then relative to the verified directory,
-not to its name, which may refer to another one later. (Windows has no such owners: there, directories are as private as
-the user's profile.)
+in the same manner. The last directory must be the user's, or root's, who may have filled it for all users. File
+operations are then relative to the verified directory, not to its name, which may refer to another one later. (Windows
+has no such owners: there, directories are as private as the user's profile.)
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def _foreign(state: os.stat_result) -> str | None:
     """Return why others could write a directory or file, or None."""
     if sys.platform == "win32":
         return None
-    if state.st_uid != os.geteuid():
+    if state.st_uid not in (os.geteuid(), 0):
         return "belongs to another user"
     if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return "is writable by others: run chmod go-w on it"
