@@ -1,4 +1,4 @@
-"""What an object computes, as arrays, to compare the object with its pickle: one function for each public class."""
+"""Results of an object as arrays, to compare the object with its pickle: one function for each public class."""
 
 from __future__ import annotations
 

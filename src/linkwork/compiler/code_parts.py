@@ -73,13 +73,13 @@ def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool =
     if not absent:
         return result
     if cache is None or not source.keys(absent, real):
-        return result | _made(source, quick, cache, absent, real)
+        return result | _compiled_and_stored(source, quick, cache, absent, real)
     (name,) = source.keys(["best" if best else "first"], real).values()
     with cache.lock(name) as lock:
         if lock.waited:
             result |= _cached(source, quick, cache, absent, real)
             absent = [part for part in absent if part not in result]
-        return result | _made(source, quick, cache, absent, real)
+        return result | _compiled_and_stored(source, quick, cache, absent, real)
 
 
 def _cached(
@@ -96,7 +96,7 @@ def _cached(
     return result
 
 
-def _made(
+def _compiled_and_stored(
     source: Source, quick: Backend[Any] | None, cache: Cache | None, parts: Sequence[str], real: FloatType
 ) -> dict[str, CompiledPart]:
     """Compile parts and store them in the cache."""
