@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ import linkwork as lw
 from helpers.documents import everything, robot_document, wave
 from linkwork.errors import ArgumentError
 from linkwork.expr.scalar.operations import BY_NAME
+from linkwork.joints import JointType
+from linkwork.spatial import Pose, Rotation, Vec3
 from linkwork.viewer.html.javascript import HELPERS, OPERATIONS, UntranslatedError, javascript_function
 from linkwork.viewer.html.page import page_text, write_page
 
@@ -74,6 +77,29 @@ def test_every_operation_in_javascript(browser):
     body = f"() => {{ {HELPERS} return [{','.join(f'String(Number({call}))' for call in calls)}]; }}"
     found = [float(x.replace("Infinity", "inf")) for x in tab.evaluate(body)]
     np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@dataclass(frozen=True)
+class Counted(JointType):
+    """q (1,): angle [rad]; its transform has a loop."""
+
+    nq, nv = 1, 1
+    q_units, v_units = ("rad",), ("rad/s",)
+
+    def X(self, q):
+        angle = lw.expr.while_loop(lambda x: x < 5.0, lambda x: x + 1.0, q[0], max_iterations=9).state
+        return Pose(Rotation.about(Vec3(0.0, 0.0, 1.0), angle), Vec3(0.0, 0.0, 0.0))
+
+
+def test_a_joint_with_a_loop_in_its_transform_has_no_slider():
+    joint = lw.Joint.of(Counted(), name="counted", parent="world", child="hand")
+    robot = lw.Robot.build("loops", lw.Link("hand"), joint)
+    document = robot_document(robot, np.zeros((1, 1, 1)))
+    [scene] = re.findall(r'id="scene">(.*?)</script>', page_text(document))
+    data = json.loads(scene)
+    assert data["actors"][0]["robot"] is None and data["actors"][0]["poses"] is not None
+    [note] = data["notes"]
+    assert re.match("loops: the page has no sliders, .*joint 'counted': the operation 'loop' cannot run", note)
 
 
 def test_functions_with_loops_have_no_javascript():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,11 +60,15 @@ def robot_data(robot: Any, functions: Functions) -> dict[str, Any]:
 def _body(tree: Tree, i: int, body: Body, functions: Functions) -> dict[str, Any]:
     q = tree.q_slices[i]
     count = q.stop - q.start
+    text = _of_joint(body, lambda x: body.X(x).elements()[:12], count)
+    return {"parent": body.parent, "q": q.start, "nq": count, "transform": functions.add(text)}
+
+
+def _of_joint(body: Body, function: Callable[[Sequence[Any]], Sequence[Any]], size: int) -> str:
     try:
-        text = javascript_function(lambda x: body.X(x).elements()[:12], count)
+        return javascript_function(function, size)
     except (UntranslatedError, JointMethodError) as error:
         raise UntranslatedError(f"joint {body.joint_name!r}: {error}") from None
-    return {"parent": body.parent, "q": q.start, "nq": count, "transform": functions.add(text)}
 
 
 def _joint(tree: Tree, i: int, body: Body, functions: Functions) -> dict[str, Any]:
@@ -85,8 +89,8 @@ def _joint(tree: Tree, i: int, body: Body, functions: Functions) -> dict[str, An
     units = [unit.removesuffix("/s") for unit in joint.v_units]
     sliders = [_slider(body.joint_name, *pair, -math.inf, math.inf) for pair in zip(tangent, units, strict=True)]
     nq = joint.nq
-    integrate = javascript_function(lambda x: joint.integrate(x[:nq], x[nq:]), nq + joint.nv)
-    difference = javascript_function(lambda x: joint.difference(x[:nq], x[nq:]), 2 * nq)
+    integrate = _of_joint(body, lambda x: body.call_joint("integrate", x[:nq], x[nq:]), nq + joint.nv)
+    difference = _of_joint(body, lambda x: body.call_joint("difference", x[:nq], x[nq:]), 2 * nq)
     added = {"integrate": functions.add(integrate), "difference": functions.add(difference)}
     return result | {"sliders": sliders} | added
 
