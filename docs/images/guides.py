@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -14,16 +15,18 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from playwright.sync_api import sync_playwright
 
 import linkwork as lw
 from linkwork.viewer import SceneDocument, scene_document, side_by_side
 from linkwork.viewer.document import Lines, Text
+from linkwork.viewer.html.page import write_page
 from linkwork.viewer.layout import document_bounds
 from linkwork.viewer.pictures import write_png
 
 HERE = Path(__file__).parent
 SIZE = (800, 400)
-COLORS = (96, 64, 48, 32)  # of a file's palette: the first with which the file is small
+COLORS = (256, 96, 64, 48, 32)  # of a file's palette: the first with which the file is small
 LARGEST = 60_000  # [bytes]
 BENT = {"shoulder_lift": 0.5, "elbow": -1.4, "wrist_flex": 1.2}
 ROOM = (
@@ -33,6 +36,8 @@ ROOM = (
 )
 START = np.array([0.6, 0.9, 0.0, -1.2, 0.0, 0.6, 0.0])
 GOAL = START * [-1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+
+FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
 Drawn = tuple[SceneDocument, dict[str, Any]]
 
@@ -228,6 +233,22 @@ def springs() -> Drawn:
     return clear(replace(document, lines=tuple(lines)), 0), eye((0.6, -1.25, 0.5), (0.2, 0.0, 0.1))
 
 
+def contacts() -> Drawn:
+    """Return a quadruped that lands on its feet, with the forces of the ground."""
+    robot = lw.load("quadruped", floating_base=True)
+    q = np.asarray(robot.neutral()).copy()
+    for end, x in (("hip_flexion", 0.6), ("knee", -1.2)):
+        q[[k for k, joint in enumerate(robot.q_names) if joint.endswith(end)]] = x
+    q[robot.q_index(["floating_base.z"])] = 0.36
+    feet = lw.simulation.ContactGround([name for name in robot.frames if name.endswith("foot")])
+    hold = lw.control.PD(robot, kp=60.0, kd=1.5)
+    stand = {"target_q": q}
+    run = robot.simulate(q, controller=hold, duration=0.5, dt=5e-4, contacts=feet, constants=stand, record_every=10)
+    document = scene_document(run)
+    view = {"time": 0.45} | eye((0.95, -1.05, 0.55), (0.0, 0.0, 0.2))
+    return replace(document, plots=()), view
+
+
 def environments() -> Drawn:
     """Return a batch of quadrupeds in a grid."""
     robot = lw.load("quadruped")
@@ -239,23 +260,9 @@ def environments() -> Drawn:
     return scene_document(robot, q=q, spacing=0.8), eye((3.1, -2.2, 1.5), (0.0, 0.1, -0.2))
 
 
-ALL: dict[str, Callable[[], Drawn]] = {
-    x.__name__: x
-    for x in (
-        robots,
-        planning,
-        solutions,
-        distances,
-        shapes,
-        joints,
-        building,
-        mechanisms,
-        tracking,
-        loops,
-        springs,
-        environments,
-    )
-}
+_PICTURES = (robots, planning, solutions, distances, shapes, joints, building, mechanisms)
+_MOTIONS = (tracking, loops, springs, contacts, environments)
+ALL: dict[str, Callable[[], Drawn]] = {x.__name__: x for x in (*_PICTURES, *_MOTIONS)}
 
 
 def _configuration(robot: Any, values: dict[str, float]) -> np.ndarray:
@@ -281,16 +288,41 @@ def _unit(x: np.ndarray) -> np.ndarray:
 
 def saved(name: str) -> None:
     """Write the picture of a guide with few colours."""
+    if name == "page":
+        page(name)
+        return
     document, options = ALL[name]()
     with tempfile.TemporaryDirectory() as folder:
-        picture = Image.open(write_png(document, Path(folder, "picture.png"), **({"size": SIZE} | options)))
-        path = HERE / f"guide_{name}.png"
-        for count in COLORS:
-            picture.convert("RGB").quantize(count, dither=Image.Dither.NONE).save(path, optimize=True)
-            if path.stat().st_size <= LARGEST:
-                break
+        compress(write_png(document, Path(folder, "picture.png"), **({"size": SIZE} | options)), name)
+
+
+def compress(picture: Path, name: str, method: Image.Quantize = Image.Quantize.MEDIANCUT) -> None:
+    """Write a picture with so few colours that the file is small."""
+    path = HERE / f"guide_{name}.png"
+    for count in COLORS:
+        few = Image.open(picture).convert("RGB").quantize(count, method, dither=Image.Dither.NONE)
+        few.save(path, optimize=True)
+        if path.stat().st_size <= LARGEST:
+            break
+
+
+def page(name: str) -> None:
+    """Write a picture of the page of a planned motion, with its controls."""
+    arm = lw.load("arm7")
+    way = arm.plan(START, GOAL, ROOM).trajectory(smooth=True)
+    document = scene_document(way, scene=ROOM, frames="hand")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        path = write_page(document, Path(folder, "page.html"))
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        tab = browser.new_page(viewport={"width": 1000, "height": 520})
+        tab.goto(path.as_uri())
+        tab.evaluate("window.linkwork.ready")
+        tab.evaluate("(t) => { linkwork.seek(t); linkwork.draw(); }", 0.4 * way.duration)
+        tab.screenshot(path=Path(folder, "picture.png"))
+        browser.close()
+        compress(Path(folder, "picture.png"), name, Image.Quantize.MAXCOVERAGE)  # keeps the colours of thin lines
 
 
 if __name__ == "__main__":
-    for drawn in sys.argv[1:] or ALL:
+    for drawn in sys.argv[1:] or (*ALL, "page"):
         saved(drawn)

@@ -36,7 +36,9 @@ def plot_slices(
         plane = np.take(shown, k, axis=normal) if inside else np.full(np.delete(values.shape, normal), np.nan)
         ends = [corner[right], corner[right] + size * values.shape[right]]
         ends += [corner[up], corner[up] + size * values.shape[up]]
-        image = axis.imshow(plane.T, origin="lower", extent=ends, vmin=0.0, vmax=largest, interpolation="nearest")
+        image = axis.imshow(
+            plane.T, origin="lower", extent=ends, vmin=0.0, vmax=largest, interpolation="nearest", cmap="viridis"
+        )
         axis.set(xlabel=f"{'xyz'[right]} [m]", ylabel=f"{'xyz'[up]} [m]")
         axis.set_title(f"{'xyz'[normal]} = {at[normal]:.3g} m")
     np.ravel(axes)[0].figure.colorbar(image, ax=[*np.ravel(axes)], label=title, shrink=0.8)
