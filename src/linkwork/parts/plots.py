@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwork import geometry
 from linkwork._util.file_search import Folders
+from linkwork._util.lazy_imports import LazyModule
 from linkwork._util.plotting import BLUE, COLORS, FRAME_COLORS, plot_text, space_axes
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.collision_pairs import link_shapes
-from linkwork.parts.shaded_surfaces import draw_points, draw_triangles, shape_triangles
 from linkwork.parts.tree_plot import plot_tree
 from linkwork.spatial.arguments import matrix_of
+
+if TYPE_CHECKING:
+    from linkwork.parts import shaded_surfaces
+else:
+    shaded_surfaces = LazyModule("linkwork.parts.shaded_surfaces")
 
 __all__ = ["PlottingMethods", "draw_paths", "draw_robot", "draw_scene", "frames_to_draw", "plot_paths"]
 
@@ -82,8 +87,8 @@ def draw_scene(axes: Any, scene: geometry.Scene, color: Any = "0.6") -> None:
     """Draw all obstacles."""
     for obstacle in scene.obstacles:
         X = matrix_of(obstacle.pose)
-        draw_triangles(axes, shape_triangles(obstacle.shape, X)[0], color, 0.5)
-        draw_points(axes, obstacle.shape, X, color)
+        shaded_surfaces.draw_triangles(axes, shaded_surfaces.shape_triangles(obstacle.shape, X)[0], color, 0.5)
+        shaded_surfaces.draw_points(axes, obstacle.shape, X, color)
 
 
 def plot_robot(
@@ -140,11 +145,11 @@ def draw_robot(
     for shape in shapes:
         placement = matrix_of(shape.placement)
         pose = X[shape.body] @ placement if shape.body >= 0 else placement
-        corners, drawn = shape_triangles(shape.shape, pose, meshes)
+        corners, drawn = shaded_surfaces.shape_triangles(shape.shape, pose, meshes)
         pieces.append(corners)
         complete = complete and drawn
-        draw_points(axes, shape.shape, pose, color)
-    draw_triangles(axes, np.concatenate(pieces), color, alpha)
+        shaded_surfaces.draw_points(axes, shape.shape, pose, color)
+    shaded_surfaces.draw_triangles(axes, np.concatenate(pieces), color, alpha)
     if not complete:
         _draw_skeleton(axes, robot, X, color)
 

@@ -64,7 +64,8 @@ class LivePage:
             stop_server(self.server)
             raise
         try:
-            self._build()
+            with self.server.atomic():  # one message to the server's thread for all nodes
+                self._build()
         except BaseException:
             self.worker.stop()
             raise
