@@ -21,6 +21,7 @@ import motions
 import reaching
 import regulating
 import simulations
+import workspaces
 
 import mechanisms
 import optimal
@@ -126,3 +127,5 @@ if __name__ == "__main__":
             saved(drawn(), f"control_{drawn.__name__}")
         for drawn in simulations.ALL:
             saved(drawn(), f"simulation_{drawn.__name__}")
+        for drawn in workspaces.ALL:
+            saved(drawn(), f"workspace_{drawn.__name__}")

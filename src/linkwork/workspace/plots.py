@@ -41,5 +41,6 @@ def plot_slices(
         )
         axis.set(xlabel=f"{'xyz'[right]} [m]", ylabel=f"{'xyz'[up]} [m]")
         axis.set_title(f"{'xyz'[normal]} = {at[normal]:.3g} m")
-    np.ravel(axes)[0].figure.colorbar(image, ax=[*np.ravel(axes)], label=title, shrink=0.8)
+    figure = np.ravel(axes)[0].get_figure(root=False)
+    figure.colorbar(image, ax=[*np.ravel(axes)], label=title, shrink=0.8)
     return axes
