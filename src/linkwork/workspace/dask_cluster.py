@@ -34,8 +34,9 @@ class Cluster:
 
     def __init__(self, scheduler: Any) -> None:
         try:
-            import distributed as package
             from distributed.comm.core import CommClosedError
+
+            import distributed as package
         except ImportError:
             raise ImportError(f'{CALLER}: scheduler needs Dask: pip install "linkwork[dask]"') from None
         distributed: Any = package
