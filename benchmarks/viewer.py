@@ -166,11 +166,53 @@ def page_sizes() -> dict[str, Any]:
     return {"size of 1000 frames [MB]": len(text.encode()) / 1e6, "time to make it [s]": time.perf_counter() - begin}
 
 
+_PAGE_FRAMES = """() => {
+    const canvas = document.getElementById("view"), gl = canvas.getContext("webgl2"), pixel = new Uint8Array(4);
+    const timed = (action) => {
+        const times = [];
+        for (let k = 0; k < 41; k++) {
+            const begin = performance.now();
+            action(k % linkwork.frames);
+            times.push(performance.now() - begin);
+        }
+        return times.sort((a, b) => a - b)[20];
+    };
+    const update = timed((k) => linkwork.showFrame(k));
+    const draw = timed(() => { linkwork.draw(); gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel); });
+    return [update, draw];
+}"""
+
+
+def page_frames() -> dict[str, Any]:
+    """Measure a frame of 100 quadrupeds in the self-contained page [ms]: all poses, and the picture.
+
+    Chromium draws without a graphics card.
+    """
+    from playwright.sync_api import sync_playwright
+
+    from linkwork.viewer.html.page import page_text
+
+    robot = lw.load("quadruped")
+    times = np.linspace(0.0, 4.0, 120)
+    phases = np.arange(_INSTANCES * robot.nq).reshape(_INSTANCES, robot.nq)
+    q = robot.neutral() + 0.2 * np.sin(times[:, None, None] + phases)
+    text = page_text(robot._scene_document(q, times=times, spacing=1.2))
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=[*_FLAGS])
+        page = chromium.new_page(viewport={"width": 800, "height": 600})
+        page.set_content(text)
+        page.evaluate("linkwork.ready")
+        update, draw = page.evaluate(_PAGE_FRAMES)
+        chromium.close()
+    return {"poses of 100 quadrupeds [ms]": update, "picture of 800 x 600 [ms]": draw}
+
+
 ROWS: dict[str, Callable[[], dict[str, Any]]] = {
     "first frame": first_frame,
     "1 kHz": loop_at_1_khz,
     "100 quadrupeds": batch,
     "page": page_sizes,
+    "frames of a page": page_frames,
 }
 
 
