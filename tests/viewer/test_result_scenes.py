@@ -208,6 +208,29 @@ def test_mechanisms():
     assert moving.actors[0].q[:, 0] == pytest.approx(driven.q) and moving.times[-1] == pytest.approx(0.3)
 
 
+def test_workspace_map():
+    robot = lw.load("double_pendulum")
+    reach = robot.workspace_map("tip", samples=2000, voxel_size=0.2)
+    document = checked(reach, robot=robot, q=[0.1, 0.2])
+    (cloud,) = document.points
+    free = reach.collision_free > 0
+    assert cloud.points == pytest.approx(reach.points[free]) and cloud.size < reach.voxel_size
+    values = reach.collision_free[free]
+    assert cloud.colors[values.argmax()].tolist() == [250, 226, 50, 255]
+    assert cloud.colors[values.argmin()].tolist() == [43, 24, 82, 255]
+    assert document.actors[0].q[0, 0].tolist() == [0.1, 0.2] and "tip of double_pendulum" in document.title
+    half = checked(reach, name="limit_margin", section="z").points[0].points
+    assert 0 < len(half) < len(cloud.points) and half[:, 2].max() < cloud.points[:, 2].max()
+    for arguments, text in (
+        ({"name": "reach"}, "name"),
+        ({"section": "w"}, "section"),
+        ({"q": [0.0, 0.0]}, "robot"),
+        ({"robot": robot, "q": [[0.0, 0.0]]}, "expected a configuration"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            reach.show(**arguments)
+
+
 def test_environments():
     environments = pytest.importorskip("linkwork.environments", reason="gymnasium is not installed")
     batch = environments.VectorEnvironment("cart_pole", num_envs=5)

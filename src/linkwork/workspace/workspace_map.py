@@ -6,15 +6,18 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.file_search import Folders
 from linkwork._util.messages import number
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, one_of
+from linkwork.kernels.robot_base import Array, RobotBase
+from linkwork.viewer.output import Output, check_output, show_document
 from linkwork.workspace.direction_bins import NUM_DIRECTIONS, bin_centers
 from linkwork.workspace.map_files import map_path, read_map, write_map
 from linkwork.workspace.plots import plot_slices
@@ -256,6 +259,34 @@ class WorkspaceMap(ReturnedValue):
             raise ValueError("WorkspaceMap.plot: expected a map with samples, got an empty one")
         at = None if point is None else finite_array("WorkspaceMap.plot", "point", point, shape=(3,), unit="m")
         return plot_slices(values, corner, self.voxel_size, at, VALUES[name], axes)
+
+    def show(
+        self,
+        name: str = "collision_free",
+        *,
+        robot: RobotBase | None = None,
+        q: Array | None = None,
+        section: str | None = None,
+        meshes: Folders | None = None,
+        title: str | None = None,
+        **output: Unpack[Output],
+    ) -> Any:
+        """Show a point for each voxel with a collision-free sample, coloured by a value from dark to bright.
+
+        ``name`` is one of `values`.  ``robot`` is shown with the map, in the configuration ``q`` (nq,),
+        by default the neutral one; for a map relative to a frame, the points are where the frame is in q.  A
+        ``section`` "x", "y" or "z" leaves out the half with larger coordinates, and so shows the inside.  Returns the
+        `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the other arguments and the
+        errors.
+        """
+        check_output("show", output)
+        document = self._scene_document(name, robot=robot, q=q, section=section, meshes=meshes, title=title)
+        return show_document(document, **output)
+
+    def _scene_document(self, name: str = "collision_free", **options: Any) -> Any:
+        from linkwork.workspace.map_scene import map_document
+
+        return map_document(self, name, VALUES, **options)
 
     def __len__(self) -> int:
         return len(self.cells)
