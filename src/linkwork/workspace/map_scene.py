@@ -17,7 +17,8 @@ from linkwork.viewer.scene_builder import SceneBuilder
 
 __all__ = ["SECTIONS", "map_document"]
 
-SECTIONS = ("x", "y", "z")
+SECTIONS = {"x": (0, 1.0), "y": (1, -1.0), "z": (2, 1.0)}
+"""Axis of each section, and the sign of the side of the camera, whose half is left out."""
 _COLORS = np.array(  # from small to large values, dark to bright
     [(43, 24, 82), (45, 72, 134), (32, 121, 140), (38, 166, 118), (134, 205, 70), (250, 226, 50)], dtype=float
 )
@@ -62,8 +63,9 @@ def map_document(
         builder.add_robot(robot, own)
     points = np.asarray(result.points)[free]
     if section is not None and len(points):
-        k = SECTIONS.index(section)
-        behind = points[:, k] <= 0.5 * (points[:, k].min() + points[:, k].max())
+        axis, side = SECTIONS[section]
+        towards = side * points[:, axis]
+        behind = towards <= 0.5 * (towards.min() + towards.max())
         points, values = points[behind], values[behind]
     if len(points) > _MAX_POINTS:
         builder.surfaces.notes.append(f"{_MAX_POINTS} of {len(points)} voxels are drawn")

@@ -275,9 +275,9 @@ class WorkspaceMap(ReturnedValue):
 
         ``name`` is one of `values`.  ``robot`` is shown with the map, in the configuration ``q`` (nq,),
         by default the neutral one; for a map relative to a frame, the points are where the frame is in q.  A
-        ``section`` "x", "y" or "z" leaves out the half with larger coordinates, and so shows the inside.  Returns the
-        `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the other arguments and the
-        errors.
+        ``section`` shows the inside: it leaves out the half towards the camera, "x" and "z" that with larger
+        coordinates, "y" that with smaller ones.  Returns the `linkwork.viewer.View` of a live page, or the path of a
+        file; see `Robot.show` for the other arguments and the errors.
         """
         check_output("show", output)
         document = self._scene_document(name, robot=robot, q=q, section=section, meshes=meshes, title=title)
