@@ -116,6 +116,7 @@ def test_results_show_themselves(browser):
         html = result._repr_html_()
         assert "<iframe srcdoc=" in html and "no picture" not in html
         assert html.startswith(f'<div><pre style="line-height: 1.2">{escape(str(result))}</pre>')
+    assert robot_document(robot)._repr_html_().startswith("<iframe srcdoc=")
     assert "iframe" not in lw.motion.spline([0.0, 1.0], [[0.0], [1.0]])._repr_html_()
 
 

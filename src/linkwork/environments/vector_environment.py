@@ -156,6 +156,11 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         check_output("show", output)  # type: ignore[arg-type]
         return show_document(self._scene_document(spacing=spacing, meshes=meshes, title=title), **output)
 
+    def _repr_html_(self) -> str:
+        from linkwork.viewer.notebook import result_html
+
+        return result_html(self)
+
     def _scene_document(self, *, spacing: float | None = None, **options: Any) -> SceneDocument:
         robot: Any = self.task.robot
         if spacing is None:

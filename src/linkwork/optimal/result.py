@@ -386,7 +386,7 @@ class OptimalResult(Result):
     def _repr_html_(self) -> str:
         from linkwork.viewer.notebook import result_html
 
-        return result_html(self)
+        return result_html(self, (0,) * (self.q.ndim - 2))
 
     def _scene_document(self, index: Any = (), **options: Any) -> Any:
         return self.trajectory(index)._scene_document(**options)

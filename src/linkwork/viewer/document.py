@@ -6,6 +6,7 @@ Builders make a document from a robot or a result; the live page, the HTML page,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Unpack
 
 import numpy as np
@@ -219,3 +220,7 @@ class SceneDocument:
         The arguments and errors are those of the output of `Robot.show`.
         """
         return show_document(self, **output)
+
+    def _repr_html_(self) -> str:
+        notebook = import_module("linkwork.viewer.notebook")  # which imports this module
+        return str(notebook.inline_picture(self.title, lambda: self))

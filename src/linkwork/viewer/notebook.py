@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -31,10 +32,10 @@ _MAX_LINES = 20  # of a result's text
 _STYLE = f"width:100%;height:{_HEIGHT}px;border:1px solid #8884;border-radius:6px"
 
 
-def result_html(contents: Any) -> str:
+def result_html(contents: Any, index: tuple[int, ...] | None = None) -> str:
     """Return HTML of a result with a method ``show``: its text, and the page that ``show`` shows, in an iframe.
 
-    A trajectory of plain coordinates, without a robot, is its text alone.
+    A trajectory of plain coordinates, without a robot, is its text alone.  ``index`` selects what is shown of a batch.
     """
     lines = str(contents).splitlines()
     more = [f"… and more: {len(lines)} lines in all"] if len(lines) > _MAX_LINES else []
@@ -44,8 +45,11 @@ def result_html(contents: Any) -> str:
     robot = getattr(motion, "robot", None)
     if robot is None and hasattr(motion, "robot"):
         return tag("div", shown)  # a motion of plain coordinates
-    picture = inline_picture(type(contents).__name__, contents._scene_document, None if robot is None else robot.tree)
-    return tag("div", shown, picture)
+    selection = {"index": index} if index else {}
+    document = partial(contents._scene_document, **selection)
+    picture = inline_picture(type(contents).__name__, document, None if robot is None else robot.tree)
+    caption = tag("div", escape(f"of the batch, the result with the index {index} is shown")) if index else ""
+    return tag("div", shown, picture, caption)
 
 
 def inline_picture(name: str, document: Callable[[], SceneDocument], tree: Tree | None = None) -> str:
