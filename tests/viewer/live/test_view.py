@@ -245,6 +245,10 @@ def test_only_this_machine_and_a_free_port(opened):
     second.close()
     again = opened(small_document(ARM), port=ports[1])
     assert again.url == second.url
+    second.update(ARM.neutral())  # nothing happens
+    second.show_forces(np.zeros((1, 3)), np.ones((1, 3)))
+    second.pace(1e6)
+    assert not second.is_open
     assert repr(second) == "<View of 'arm7' closed>" and again.url in again._repr_html_()
 
 
