@@ -59,7 +59,7 @@ _FILES = frozenset(  # read by a fuzz of their own
             "Simulation.load",
             "sensors_of_mujoco",
         ),
-        *("TVLQRController.load", "Trajectory.load", "load_mesh"),
+        *("TVLQRController.load", "Trajectory.load", "load_kernel", "load_mesh"),
     )
 )
 _CONTRACTS = (

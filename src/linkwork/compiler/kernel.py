@@ -288,6 +288,11 @@ class Kernel(Differentiable):
 
         return pickled(self)
 
+    def __dask_tokenize__(self) -> tuple[str, bytes]:
+        from linkwork.compiler.pickling.kernel_pickle import packed
+
+        return "linkwork kernel", packed(self).digest
+
     def __copy__(self) -> Kernel:
         return self
 

@@ -234,6 +234,15 @@ def test_a_kernel_of_a_backend_of_the_user_is_refused() -> None:
         pickle.dumps(kernel)
 
 
+def test_dask_names_equal_kernels_equally() -> None:
+    dask = pytest.importorskip("dask.base")
+
+    def scaled(factor: float) -> lw.Kernel:
+        return lw.compile(lambda x: x * factor, x=(), name="scaled")
+
+    assert dask.tokenize(scaled(2.25)) == dask.tokenize(scaled(2.25)) != dask.tokenize(scaled(2.5))
+
+
 def test_pickles_are_small() -> None:
     assert max(len(pickle.dumps(EXAMPLES[name]())) for name in ("pose", "ruled", "derivative", "loop")) < 20_000
 
