@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork._util.plotting import label_time, plot_lines, quantity_label, share_scale
+from linkwork._util.plotting import COLORS, GREY, label_time, line_style, plot_lines, quantity_label, share_scale
 from linkwork.model.coordinate_names import units_of
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -47,4 +47,58 @@ def test_axes_in_space_share_a_cube_around_all() -> None:
     assert np.ptp(sizes) < 1e-12 and sizes[0] >= 4.0
     (_, right), (bottom, _), (_, top) = limits[0]
     assert right >= 4.0 and bottom <= -1.0 and top >= 2.0
+    plt.close("all")
+
+
+# Machado, Oliveira and Fernandes 2009, severity 1: linear RGB as seen without cones for long, medium and short waves
+BLINDNESS = {
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+RGB_TO_XYZ = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+
+
+def _lab(linear: np.ndarray) -> np.ndarray:
+    """Return CIE L*a*b* of linear RGB (n, 3)."""
+    xyz = np.clip(linear, 0.0, 1.0) @ np.transpose(RGB_TO_XYZ) / np.sum(RGB_TO_XYZ, axis=1)
+    f = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
+    return np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], axis=1)
+
+
+def test_colors_are_distinguishable_with_color_blindness() -> None:
+    rgb = np.array([matplotlib.colors.to_rgb(color) for color in (*COLORS, "white")])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    for kind, matrix in {"none": np.eye(3), **BLINDNESS}.items():
+        lab = _lab(linear @ np.transpose(matrix))
+        distances = np.linalg.norm(lab[:, None] - lab[None], axis=-1)[np.triu_indices(len(lab), 1)]
+        assert distances.min() > 9.0, (kind, distances.min())
+    styles = {(line_style(k)["color"], str(line_style(k)["linestyle"])) for k in range(4 * len(COLORS))}
+    assert len(styles) == 4 * len(COLORS)
+
+
+def test_limits_near_a_line_are_shaded() -> None:
+    axis = plt.subplots()[1]
+    t = np.linspace(0.0, 1.0, 11)
+    lines = {"a": t, "b": 0.5 * t, "c": np.full(11, np.nan)}
+    plot_lines(axis, t, lines, lower=np.array([-np.inf, -5.0, 0.0]), upper=np.array([1.1, 1.1, 0.6]))
+    drawn = [line for line in axis.lines if line.get_linestyle() == "--"]
+    assert [line.get_ydata()[0] for line in drawn] == [1.1]  # b ends far below it; of c nothing is known
+    assert drawn[0].get_color() == COLORS[0] and len(axis.collections) == 1
+    low, high = axis.collections[0].get_datalim(axis.transData).intervaly
+    assert low == pytest.approx(1.1) and high > 1.1 and axis.get_ylim()[1] >= high
+    both = plt.subplots()[1]
+    plot_lines(both, t, {"a": t, "b": t}, lower=np.array([-np.inf] * 2), upper=np.array([1.1, 1.1]))
+    (line,) = (line for line in both.lines if line.get_linestyle() == "--")
+    assert line.get_color() == GREY  # a limit of both
+    plt.close("all")
+
+
+def test_names_are_shown_literally() -> None:
+    axis = plt.subplots(layout="constrained")[1]
+    names = ["_hidden", "$x$", r"\$a$", "_child", "a\nb"]
+    plot_lines(axis, np.arange(2.0), {name: np.arange(2.0) for name in names})
+    texts = axis.get_legend().get_texts()
+    shown = [text._preprocess_math(text.get_text()) for text in texts]
+    assert [text for text, _ in shown] == [*names[:4], r"a\nb"] and not any(is_math for _, is_math in shown)
     plt.close("all")

@@ -7,6 +7,7 @@ does not read ``$`` in them as mathematics.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -48,6 +49,7 @@ _MAX_LEGEND = 12  # lines above which there is no legend
 _MARGIN = 1.05  # extent of a shared scale, relative to the data
 _NEAR = 0.25  # limits at most this far from their line are shown, relative to the range of the axis
 _STRIP = 0.06  # height of the strip that is shaded beyond a limit, relative to the axis
+_OWN_LABEL = re.compile(r"_child\d+")  # of artists without a label
 _GRID = {"color": "0.92", "linewidth": 0.6}
 
 
@@ -139,7 +141,7 @@ def add_legend(axis: Any, columns: int = 4) -> None:
 
 def _labelled(axis: Any) -> tuple[list[Any], list[str]]:
     """Return the lines and points with labels other than matplotlib's own ("_child0"), each label once."""
-    handles = [x for x in (*axis.lines, *axis.collections) if not str(x.get_label()).startswith("_child")]
+    handles = [x for x in (*axis.lines, *axis.collections) if not _OWN_LABEL.fullmatch(str(x.get_label()))]
     known = {str(x.get_label()): x for x in reversed(handles) if x.get_label()}
     ordered = dict(reversed(known.items()))
     return [*ordered.values()], [*ordered]
