@@ -12,6 +12,8 @@ from linkwork.viewer.live.slider_motion import assembled, closes_loops, slid
 
 __all__ = ["LiveRobot"]
 
+_SHORT = 1e-3  # [rad, m] distance from the value of a slider that is worth a note
+
 
 class LiveRobot:
     """An actor whose robot is known, in its current configuration.
@@ -28,6 +30,8 @@ class LiveRobot:
         self.poses = np.array(actor.poses[0], dtype=float)
         """Poses (n, nbodies, 4, 4) of the bodies that are drawn [m]."""
         self.coordinates: list[JointCoordinate] = joint_coordinates(self.robot) if self.is_single else []
+        self.note = ""
+        """What became of the last motion of a slider, if it was not complete."""
         self._closes = self.is_single and closes_loops(self.robot)
         self.constraint_error = 0.0
         """Largest error of the constraints as drawn, such as the gap of a loop [m, rad]."""
@@ -43,11 +47,14 @@ class LiveRobot:
 
     def set(self, q: np.ndarray) -> None:
         """Set the configurations (n, nq), which are checked when they are drawn."""
-        self.q, self._changed = q, True
+        self.q, self._changed, self.note = q, True, ""
 
     def slide(self, coordinate: JointCoordinate, value: float) -> None:
         """Move a coordinate to a value, as far as closed loops permit."""
         self.set(slid(self.robot, self.q[0], coordinate, value)[None])
+        reached = coordinate.value(self.q[0])
+        if abs(reached - value) > _SHORT:
+            self.note = f"{coordinate.name} stops at {reached:.4g} {coordinate.unit}: the loops do not close beyond"
 
     def take(self, q: np.ndarray) -> None:
         """Set a configuration (nq,), with its loops closed.  Raises ValueError if they do not close near it."""

@@ -271,6 +271,8 @@ class LivePage:
     def _status(self) -> str:
         lines = [self._error] if self._error else []
         for live in self.robots:
+            if live.note:
+                lines.append(live.note)
             if live.constraint_error > _OPEN:
                 lines.append(f"the loops are open: largest constraint error {live.constraint_error:.3g} m or rad")
             if live.reached:
