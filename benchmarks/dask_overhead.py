@@ -13,6 +13,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,8 @@ def measure_overhead(robot: str = "panda", chunk: int = 100_000, chunks: int = 5
     rng = np.random.default_rng(0)
     q = arm.random_configuration(rng, size=chunk)
     v, a = rng.normal(size=(2, chunk, arm.nv))
-    lazy = [da.concatenate([da.from_array(x, chunks=-1)] * chunks) for x in (q, v, a)]  # blocks are not copied
+    # blocks that a function returns, as from a file or a generator; `from_array` would copy them
+    lazy = [da.map_blocks(partial(_stored, x), chunks=((chunk,) * chunks, x.shape[1:]), dtype=float) for x in (q, v, a)]
     summed = {"axis": 0, "keepdims": True, "dtype": float, "chunks": ((1,) * chunks, (arm.nv,))}
 
     def looped() -> np.ndarray:
@@ -70,6 +72,10 @@ def measure_overhead(robot: str = "panda", chunk: int = 100_000, chunks: int = 5
         lw.set_num_threads(threads)
     loop, dasks = (statistics.median(x) for x in zip(*pairs, strict=True))
     return Overhead(robot, chunk, chunks, loop, dasks, statistics.median(y / x for x, y in pairs) - 1.0)
+
+
+def _stored(block: np.ndarray) -> np.ndarray:
+    return block
 
 
 def _processor_time(call: Callable[[], Any]) -> float:
