@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from linkwork import geometry
 from linkwork._util.file_search import Folders
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["ShowMethods"]
@@ -75,7 +74,7 @@ class ShowMethods(RobotBase):
         )
         return show_document(document, **output)
 
-    def _scene_document(self, q: Any = None, **options: Any) -> SceneDocument:
+    def _scene_document(self, q: Any = None, **options: Any) -> Any:
         from linkwork.viewer.robot_scene import robot_document
 
         return robot_document(self, q, **options)
