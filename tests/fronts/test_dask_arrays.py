@@ -98,6 +98,19 @@ def test_types_are_numpys(arm: lw.Robot, walker: lw.Robot) -> None:
     assert_same(walker.pose(lazy(rough), "hind_right_foot"), walker.pose(rough, "hind_right_foot"))
 
 
+def test_functions_in_float64_round_to_float32_and_batches_may_be_empty(arm: lw.Robot) -> None:
+    bars = lw.load("fourbar")
+    q = np.tile(bars.neutral(), (6, 1)).astype(np.float32)
+    v = np.zeros((6, bars.nv), dtype=np.float32)
+    expected = bars.constrained_forward_dynamics(q, v, v)
+    assert expected.a.dtype == np.float32
+    assert_same(bars.constrained_forward_dynamics(lazy(q, 4), v, v), expected)
+    assert_same(bars.constrained_forward_dynamics(q, lazy(v, 4), v), expected)
+    kernel = bars.compile("constrained_forward_dynamics")
+    assert_same(kernel(q, v, lazy(v, 4)), kernel(q, v, v))
+    assert_same(arm.pose(da.zeros((0, 7)), "hand"), arm.pose(np.zeros((0, 7)), "hand"))
+
+
 def test_dicts_wrenches_and_options(arm: lw.Robot, walker: lw.Robot) -> None:
     q, v, a = states(arm)
     first, second = arm.joints[0].name, arm.joints[2].name
