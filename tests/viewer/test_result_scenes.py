@@ -64,6 +64,15 @@ def test_simulation_with_contact_forces(tmp_path):
     assert checked(again, contacts=ground).arrows[0].starts == pytest.approx(arrows.starts)
 
 
+def test_simulation_that_stops_is_shown_until_then():
+    robot = lw.load("double_pendulum")
+    run = robot.simulate(
+        np.zeros(2), controller=lambda t, q, v: [lw.expr.where(t > 0.045, np.inf, 1.0), 0.0], duration=0.1, dt=1e-3
+    )
+    assert not run.success and run.stopped_at == pytest.approx(0.046, abs=2e-3)
+    assert checked(run).times[-1] == pytest.approx(run.stopped_at, abs=2e-3)
+
+
 def test_contacts_of_shapes():
     boxes = lw.Robot.build(
         "boxes",

@@ -35,9 +35,7 @@ def trajectory_document(
     if robot is None:
         raise ValueError("show: expected a trajectory of a robot; plain coordinates have no shapes")
     if trajectory._traced:
-        raise TypeError(
-            "show: expected a trajectory of numbers, got one of symbols; show it outside compiled functions"
-        )
+        raise TypeError("show: q: expected numbers, got symbols; show the trajectory outside compiled functions")
     times = frame_times("show", trajectory.start_time, trajectory.end_time, rate)
     states = trajectory(times)
     v = np.asarray(states.v)

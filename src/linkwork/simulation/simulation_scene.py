@@ -48,15 +48,11 @@ def simulation_document(
     ``environment`` is the index of one environment; None shows all of them.
     """
     if np.asarray(result.q).dtype == object:
-        raise TypeError(
-            "show: expected a simulation of numbers, got one of symbols; show it outside compiled functions"
-        )
-    if environment is None:
-        chosen = np.ndindex(result.q.shape[:-2])
-        index: list[tuple[int, ...]] = list(chosen)
-        robot = result.robot_of()
-    else:
-        index, robot = [environment], result.robot_of(environment)
+        raise TypeError("show: q: expected numbers, got symbols; show the simulation outside compiled functions")
+    if environment is None and result.q.ndim == 2:
+        environment = ()
+    index = [*np.ndindex(result.q.shape[:-2])] if environment is None else [environment]
+    robot = result.robot_of() if environment is None else result.robot_of(environment)
     rows = _rows(result, environment, rate)
     t, q = result.t[rows], np.stack([result.q[k][rows] for k in index], axis=1)
     v = result.v[index[0]][rows]
