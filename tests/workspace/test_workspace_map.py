@@ -75,6 +75,8 @@ def test_values_are_those_of_the_robots_functions(arm, part):
 
 def test_queries_agree_with_the_voxels(arm):
     result = arm.workspace_map("hand", samples=3000, voxel_size=0.2, workers=1)
+    html = result._repr_html_()
+    assert "<iframe srcdoc=" in html and "no picture" not in html
     assert result.reachable(result.points).tolist() == (result.collision_free > 0).tolist()
     for name, values in result.values.items():
         assert result.at(name, result.points).tolist() == values.tolist()

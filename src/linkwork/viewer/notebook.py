@@ -47,7 +47,7 @@ def result_html(contents: Any, index: tuple[int, ...] | None = None) -> str:
         return tag("div", shown)  # a motion of plain coordinates
     selection = {"index": index} if index else {}
     document = partial(contents._scene_document, **selection)
-    picture = inline_picture(type(contents).__name__, document, None if robot is None else robot.tree)
+    picture = inline_picture(type(contents).__name__, document, getattr(robot, "tree", None))
     caption = tag("div", escape(f"of the batch, the result with the index {index} is shown")) if index else ""
     return tag("div", shown, picture, caption)
 

@@ -283,6 +283,11 @@ class WorkspaceMap(ReturnedValue):
         document = self._scene_document(name, robot=robot, q=q, section=section, meshes=meshes, title=title)
         return show_document(document, **output)
 
+    def _repr_html_(self) -> str:
+        from linkwork.viewer.notebook import result_html
+
+        return result_html(self)
+
     def _scene_document(self, name: str = "collision_free", **options: Any) -> Any:
         from linkwork.workspace.map_scene import map_document
 
