@@ -48,8 +48,10 @@ def distributed_verdicts(parts: Sequence[str], samples: int, rounds: int) -> Ite
         yield from PARTS[name](samples, rounds)
 
 
-def _row(what: str, ours: str, value: float | None, shown: str, target: Target, bound: str, peer: str = "-") -> Verdict:
-    return Verdict("-", what, ours, peer, value, shown, target, bound)
+def _row(
+    subject: str, ours: str, value: float | None, shown: str, target: Target, bound: str, peer: str = "-"
+) -> Verdict:
+    return Verdict("-", subject, ours, peer, value, shown, target, bound)
 
 
 # -- kernels that pickle

@@ -46,7 +46,7 @@ class LocalProcesses:
         # Set as Dask's nannies set it for their workers: freed memory goes back to the system early.
         environment = {**os.environ, "LINKWORK_NUM_THREADS": "1", "MALLOC_TRIM_THRESHOLD_": "65536"}
         commands = [[*module, *scheduler, "--no-dashboard"], *[[*module, *worker]] * self.workers]
-        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        silent: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self.processes = [subprocess.Popen(command, env=environment, **silent) for command in commands]
         end = time.monotonic() + _START
         while True:
@@ -59,9 +59,10 @@ class LocalProcesses:
     @contextmanager
     def client(self) -> Iterator[Any]:
         """Connect to the scheduler."""
-        from distributed import Client
+        import distributed
 
-        client = Client(self.address, timeout=5, set_as_default=False)
+        package: Any = distributed
+        client = package.Client(self.address, timeout=5, set_as_default=False)
         try:
             yield client
         finally:

@@ -156,3 +156,13 @@ def test_a_small_kernel_takes_little_memory() -> None:
     kernels += [compile(lambda q: f.sin(q) * f.cos(q[::-1]) + q @ q, q=6) for _ in range(20)]
     assert resident() - before < 20 * 500_000
     assert len(kernels) == 23
+
+
+def test_a_thread_allocates_its_memory_once_for_all_its_shares_of_a_batch():
+    program = optimize(trace(lambda x: 2.0 * x + 1.0, "wide", {"x": 2000}))
+    (loop,) = (text for text in CodegenOptions(program, host()).texts(["loop"]) if ".range" in text or "range(" in text)
+    functions = [text.partition("\n}")[0] for text in loop.split("\ndefine ")[1:]]
+    allocating = [text.partition("(")[0] for text in functions if "@malloc" in text]
+    assert len(allocating) == 2 and sum("shares" in name for name in allocating) == 1
+    assert not any("range" in name for name in allocating)
+    assert all(text.count("@malloc(") == text.count("@free(") == 1 for text in functions if "@malloc" in text)

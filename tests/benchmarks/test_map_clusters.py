@@ -1,0 +1,22 @@
+"""Figures of maps on clusters: ratios of times, and samples that were lost or counted twice."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.map_clusters import ClusterSpeed, Disturbed
+
+
+def test_ratios_of_times():
+    found = ClusterSpeed("arm7", 1000, 4.0, 2.0, 3.9, 4.1, 1e8, 1.2e8, True)
+    assert found.speedup == 2.0 and found.processor_speedup == pytest.approx(2 * 3.9 / 4.1)
+
+
+def test_samples_that_are_lost_or_counted_twice():
+    for reported, equal, errors in (
+        ([10, 20, 30], True, 0),
+        ([10, 20], True, 10),
+        ([10, 20, 30, 40], True, 10),
+        ([10, 20, 30], False, 1),
+        ([], False, 30),
+    ):
+        assert Disturbed(30, reported, equal).errors == errors
