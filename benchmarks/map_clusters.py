@@ -120,7 +120,7 @@ def measure_cluster(samples: int, rounds: int, robot: str = "arm7", frame: str =
         LocalProcesses(2, Path(folder)) as cluster,
         cluster.client() as client,
     ):
-        warm = {"samples": 4 * _BLOCK, "chunk": _BLOCK}
+        warm: dict[str, Any] = {"samples": 4 * _BLOCK, "chunk": _BLOCK}
         arm.workspace_map(frame, workers=1, **warm)
         lw.wait_for_compiler()
         arm.workspace_map(frame, scheduler=client, **warm)

@@ -60,10 +60,9 @@ class BlockEvaluator:
             q[:, columns] = draw(rng, count)
         return q
 
-    def measures(self, block: int) -> tuple[Measures, np.ndarray | None]:
-        """Return the measures (n,) of a block's samples, and which of them are free of collisions; None for all."""
+    def measures(self, q: np.ndarray) -> tuple[Measures, np.ndarray | None]:
+        """Return the measures (n,) of configurations (n, nq), and which are free of collisions; None for all."""
         job = self.job
-        q = self.configurations(block)
         result = Measures(*self._kernel(q, 1.0 / job.voxel_size, *self._limits))
         free = ~job.robot.in_collision(q, job.scene, margin=job.margin) if job.collision else None
         return result, free
@@ -72,7 +71,9 @@ class BlockEvaluator:
         """Return the counts of the blocks from ``begin`` to ``end``, without ``end``."""
         counts = VoxelCounts()
         for block in range(begin, end):
-            self._add(counts, *self.measures(block))
+            q = self.configurations(block)
+            for k in range(0, len(q), _SLICE):
+                self._add(counts, *self.measures(q[k : k + _SLICE]))
         return counts.sparse()
 
     def _add(self, counts: VoxelCounts, m: Measures, free: np.ndarray | None) -> None:
@@ -102,6 +103,7 @@ class BlockEvaluator:
             ) from None
 
 
+_SLICE = 1 << 12  # samples whose arrays are so small that the C library reuses their memory
 _HEADROOM_BITS = 4  # of a sum, for manipulabilities above the bound in the first block
 _MAX_INDEX = 1 << 30
 
@@ -111,7 +113,8 @@ def with_unit(job: MapJob) -> MapJob:
 
     All manipulabilities of a robot are below 16 times that bound, which is the maximum over thousands of samples.
     """
-    m, _ = BlockEvaluator(replace(job, collision=False)).measures(0)
+    evaluator = BlockEvaluator(replace(job, collision=False))
+    m, _ = evaluator.measures(evaluator.configurations(0))
     bound = float(m.scale.max())
     return replace(
         job, manipulability_unit=2.0 ** (math.frexp(bound)[1] - sum_bits(job.samples)) if bound > 0.0 else 1.0
