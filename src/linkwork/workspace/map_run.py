@@ -146,7 +146,7 @@ def _source(
 
 def _seconds_per_block(evaluator: BlockEvaluator) -> float:
     """Return the processor time of a block [s], after its code is compiled."""
-    evaluator.counts(0, 1)
+    evaluator.measures(evaluator.configurations(0))
     begin = time.process_time()
-    evaluator.counts(0, 1)
+    evaluator.measures(evaluator.configurations(0))
     return max(time.process_time() - begin, 1e-4)
