@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import pickle
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -30,6 +28,7 @@ from linkwork.cli.output import Stream, Terminal
 from .machine import machine
 from .map_clusters import measure_cluster, measure_disturbed
 from .measure_time import shown_time
+from .pickled_kernels import first_load, pickled_sizes, second_load, shared_cache
 from .report import target_table
 from .robots import ROBOTS, NotInstalled
 from .targets import Target
@@ -37,7 +36,6 @@ from .verdicts import Verdict
 
 __all__ = ["distributed_verdicts", "main"]
 
-PROCESSES = 8
 _UNWANTED = ("dask", "distributed", "xarray", "ray", "pandas", "zarr")
 _MIB = 1 << 20
 
@@ -63,91 +61,23 @@ def _panda() -> lw.Kernel:
         robot = ROBOTS["panda"].load()
     except NotInstalled:
         robot = lw.load("arm7")
-    kernel = robot.compile("inverse_dynamics")
-    kernel(*np.zeros((3, robot.nv)) if robot.nq == robot.nv else (robot.neutral(), *np.zeros((2, robot.nv))))
-    return kernel
+    return robot.compile("inverse_dynamics")
 
 
 def _pickling(samples: int, rounds: int) -> Iterator[Verdict]:
-    data = pickle.dumps(_panda())
-    yield _row(
-        "kernel, pickled", f"{len(data)} bytes", len(data), f"{len(data) / 1024:.1f} KiB", Target(20480), "<= 20 KiB"
-    )
-    loaded = pickle.loads(data)
-    count = 1000
-    times = []
-    for _ in range(9):
-        begin = time.process_time()
-        for _ in range(count):
-            pickle.loads(data)
-        times.append((time.process_time() - begin) / count)
-    second = statistics.median(times)
-    yield _row("second load", loaded.name, second, shown_time(second), Target(10e-6), "<= 10 µs")
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "kernel.pickle"
-        file.write_bytes(data)
-        _fresh(file)
-        found = [_fresh(file) for _ in range(max(rounds, 5))]
-        first = statistics.median(x["processor"] for x in found)
-        imports = statistics.median(x["imports"] for x in found)
-        shown = f"after {shown_time(imports)} of imports"
-        yield _row("first load, full cache", shown, first, shown_time(first), Target(0.030), "<= 30 ms")
-        alone = _answer(_start(file, str(Path(folder) / "alone")))["emitted"]
-        processes = [_start(file, str(Path(folder) / "cache")) for _ in range(PROCESSES)]
-        results = [_answer(process) for process in processes]
-    emitted = sum(x["emitted"] for x in results)
-    right = len({x["result"] for x in results}) == 1
-    shown = f"{emitted} compilations by {PROCESSES} processes, {alone} by one"
-    value = float(emitted - alone) if right else float("inf")
-    yield _row("8 processes, empty cache", shown, value, f"{emitted - alone} twice", Target(0.0), "compiled once")
-
-
-_LOAD = """
-import json, os, pickle, sys, time
-import numpy as np
-import linkwork as lw
-from linkwork.compiler.cache import disk_cache
-emitted = []
-store = disk_cache.Cache.store
-def counted(self, *arguments, **options):
-    emitted.append(1)
-    return store(self, *arguments, **options)
-disk_cache.Cache.store = counted
-data = open(sys.argv[1], "rb").read()
-start = time.process_time()
-lw.Robot, lw.Kernel  # imported at first use
-begin = time.process_time()
-kernel = pickle.loads(data)
-arguments = [np.zeros(port.shape) for port in kernel.inputs]
-result = kernel(*arguments)
-used, imports = time.process_time() - begin, begin - start
-batch = kernel(*[np.zeros((100, *port.shape)) for port in kernel.inputs])
-lw.wait_for_compiler()
-answer = {"processor": used, "imports": imports, "emitted": len(emitted), "result": np.asarray(result).tobytes().hex()}
-print(json.dumps(answer))
-"""
-
-
-def _start(file: Path, cache: str | None = None) -> subprocess.Popen[str]:
-    import os
-
-    environment = dict(os.environ)
-    if cache is not None:
-        environment["LINKWORK_CACHE"] = cache
-    command = [sys.executable, "-c", _LOAD, str(file)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-
-
-def _answer(process: subprocess.Popen[str]) -> dict[str, Any]:
-    out, _ = process.communicate()
-    if process.returncode:
-        raise RuntimeError(f"a process failed with exit code {process.returncode}")
-    result: dict[str, Any] = json.loads(out)
-    return result
-
-
-def _fresh(file: Path) -> dict[str, Any]:
-    return _answer(_start(file))
+    kernel = _panda()
+    (size,) = pickled_sizes({kernel.name: kernel}).values()
+    yield _row("kernel, pickled", f"{size} bytes", size, f"{size / 1024:.1f} KiB", Target(20480), "<= 20 KiB")
+    second = second_load(kernel)
+    yield _row("second load", kernel.name, second, shown_time(second), Target(10e-6), "<= 10 µs")
+    first = first_load(kernel, max(rounds, 5))
+    value = first.processor if first.cached else float("inf")
+    shown = "with the first call" if first.cached else "compiled again"
+    yield _row("first load, full cache", shown, value, shown_time(first.processor), Target(0.030), "<= 30 ms")
+    shared = shared_cache()
+    shown = f"{shared.entries} entries by {shared.processes} processes"
+    value = float(shared.most - 1) if shared.equal else float("inf")
+    yield _row("8 processes, empty cache", shown, value, f"{shared.most - 1} twice", Target(0.0), "compiled once")
 
 
 # -- Dask

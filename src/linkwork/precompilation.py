@@ -19,7 +19,7 @@ from linkwork._util.progress import Progress
 from linkwork._util.thread_pool import in_parallel
 from linkwork._util.unknown_options import foreign_hint, option_hint
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.compiler_api import make_ready, wait_for_compiler
+from linkwork.kernels.compiler_api import make_ready, wait_for_compiler, wait_for_shared_state
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.robot_base import RobotBase
 
@@ -77,6 +77,7 @@ class PrecompilingMethods(RobotBase):
                 raise UnknownNameError("function", name, known, foreign_hint(name, (ROBOT,), known))
             else:
                 requests[read_request(self._subject, entry)] = None
+        wait_for_shared_state()  # or later processes would not find this code
         tasks = [*(partial(self._compile_best, request) for request in requests), *examples]
         in_parallel("precompile", tasks, "compiling", progress, last=calls)
         wait_for_compiler()

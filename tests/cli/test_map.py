@@ -24,6 +24,7 @@ def test_the_command_prints_and_writes_the_map(linkwork, tmp_path):
         (("--samples", "1.5"), "expected an integer"),
         (("--limits", "elbw=0:1"), "elbow"),
         (("--output", str(tmp_path / "map.txt")), "ends in .npz or .zarr"),
+        (("--plot", str(tmp_path / "map.txt")), "--plot: expected a file that ends in ."),
     ):
         ran = linkwork(*common, *arguments)
         assert ran.code == 2 and message in ran.err

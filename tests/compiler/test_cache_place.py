@@ -17,7 +17,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import errors
-from linkwork.compiler.cache import disk_cache as module
+from linkwork.compiler.cache import own_files
 from linkwork.compiler.cache import secure_directory as private
 from linkwork.compiler.cache.disk_cache import CacheWarning, Entry, cache_location, digest, directory, shared
 from linkwork.compiler.codegen.cpu_backend import CPUBackend, host_backend
@@ -168,6 +168,19 @@ class TestOwners:
         monkeypatch.setattr(private.os, "geteuid", lambda: 12345)
         assert shared().load("a") == ENTRY
 
+    def test_a_directory_that_cannot_be_read(self, cache_folder, monkeypatch):
+        """Such as one that root filled for itself."""
+        shared().store("a", ENTRY)
+        stat = os.stat
+
+        def refusing(path, **options):
+            if str(path).startswith(f"{cache_folder}{os.sep}"):
+                raise PermissionError(13, "Permission denied", str(path))
+            return stat(path, **options)
+
+        monkeypatch.setattr(os, "stat", refusing)
+        assert "a" not in shared()
+
     def test_a_link_to_a_directory_of_ones_own(self, cache_folder, tmp_path):
         (tmp_path / "large").mkdir(mode=0o700)
         cache_folder.symlink_to(tmp_path / "large")
@@ -317,8 +330,8 @@ class TestDigest:
             (sys, "platform", "amiga"),
             (sys.implementation, "cache_tag", "cpython-30"),
             (fastcall, "available", lambda: None),
-            (module, "_FILES_WHEN_IMPORTED", "others"),
-            (module, "_own_files", lambda: "others"),
+            (own_files, "_FILES_WHEN_IMPORTED", "others"),
+            (own_files, "_own_files", lambda: "others"),
         ],
     )
     def test_everything_around_counts(self, monkeypatch, owner, name, value):
@@ -331,11 +344,11 @@ class TestDigest:
         inner.mkdir(parents=True)
         source, other = inner / "cache.py", tmp_path / "package" / "x.py"
         source.write_text("a = 1")
-        monkeypatch.setattr(module, "__file__", str(source))
-        states = [module._own_files()]
+        monkeypatch.setattr(own_files, "__file__", str(source))
+        states = [own_files._own_files()]
 
         def changed() -> bool:
-            states.append(module._own_files())
+            states.append(own_files._own_files())
             return states[-1] not in states[:-1]
 
         assert not changed()
@@ -359,35 +372,62 @@ class TestDigest:
         texts = []
         for nanoseconds in (5 * 10**9, 5 * 10**9 + 7, 6 * 10**9):
             os.utime(file, ns=(0, nanoseconds))
-            texts.append(module._text_of([(str(file), file.stat())], 10**9))
+            texts.append(own_files._text_of([(str(file), file.stat())], 10**9))
         assert texts[0] == texts[1] != texts[2]
+
+    def test_files_that_may_change_again_within_their_second(self, monkeypatch, tmp_path):
+        """Two changes within a second may leave size and time in seconds equal, so names are not shared until then."""
+        file = tmp_path / "x.py"
+        file.write_text("")
+        os.utime(file, ns=(0, 5 * 10**9 + 7))
+        settled = own_files._settled([(str(file), file.stat())])
+        assert 6 * 10**9 < settled < 7 * 10**9
+        now, processes = [settled - 1], []
+        monkeypatch.setattr(own_files.time, "time_ns", lambda: now[0])
+        monkeypatch.setattr(own_files, "_SETTLED", settled)
+        read = own_files.time.monotonic(), settled - 1, own_files._FILES_WHEN_IMPORTED
+        for process in ("one", "another"):
+            monkeypatch.setattr(own_files, "_last_state", (own_files._own_files, *read))
+            monkeypatch.setattr(own_files, "_THIS_PROCESS", process)
+            now[0] = settled - 1
+            processes.append([digest(["a"], target())])
+            now[0] = settled  # the files are read again, whatever the time since the last reading
+            processes[-1].append(digest(["a"], target()))
+        (early, late), (other_early, other_late) = processes
+        assert len({early, other_early, late}) == 3 and late == other_late
+        waits = []
+        monkeypatch.setattr(own_files.time, "sleep", waits.append)
+        for now[0] in (settled - 10**9, settled, settled - 10**11):  # a clock that was set back is not waited for
+            own_files.wait_for_shared_state()
+        assert waits == [1.0]
 
     def test_files_that_changed_while_modules_are_imported_one_by_one(self, monkeypatch, tmp_path):
         """It is unknown which of them runs, so the names of code are those of this process alone."""
+        monkeypatch.setattr(own_files, "_SETTLED", 0)
         known = digest(["a"], target())
-        monkeypatch.setattr(module, "_CHANGED_BEFORE", True)
+        monkeypatch.setattr(own_files, "_CHANGED_BEFORE", True)
         assert digest(["a"], target()) != known
-        monkeypatch.setattr(module, "_CHANGED_BEFORE", False)
+        monkeypatch.setattr(own_files, "_CHANGED_BEFORE", False)
         assert digest(["a"], target()) == known
-        monkeypatch.setattr(module, "_own_files", lambda: "others")
+        monkeypatch.setattr(own_files, "_own_files", lambda: "others")
         changed = digest(["a"], target())
-        monkeypatch.setattr(module, "_THIS_PROCESS", "another")
+        monkeypatch.setattr(own_files, "_THIS_PROCESS", "another")
         assert digest(["a"], target()) not in (known, changed)
         file = tmp_path / "x.py"
         file.write_text("")
         states = [(str(file), file.stat())]
-        assert not module._changed_after(states, time.time_ns() + 10**9)
-        assert module._changed_after(states, file.stat().st_mtime_ns - 10**9)
+        assert not own_files._changed_after(states, time.time_ns() + 10**9)
+        assert own_files._changed_after(states, file.stat().st_mtime_ns - 10**9)
 
     def test_they_are_looked_at_once_a_second(self, monkeypatch):
         now, states = [100.0], iter("abcd")
         look = lambda: next(states)  # noqa: E731
-        monkeypatch.setattr(module, "_own_files", look)
-        monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+        monkeypatch.setattr(own_files, "_own_files", look)
+        monkeypatch.setattr(own_files.time, "monotonic", lambda: now[0])
         found = []
         for then in (100.0, 100.9, 101.0, 101.99, 90.0):
             now[0] = then
-            found.append(module._recent_own_files())
+            found.append(own_files._recent_state()[0])
         assert found == ["a", "a", "b", "b", "c"]
 
     @posix
@@ -398,14 +438,14 @@ class TestDigest:
         for k in range(20):
             (source.parent / f".#{k}.py").symlink_to("nowhere")
             (source.parent / f"{k}.py").write_text("")
-        monkeypatch.setattr(module, "__file__", str(source))
-        assert all(f"/{k}.py'" in module._own_files() for k in range(20))
+        monkeypatch.setattr(own_files, "__file__", str(source))
+        assert all(f"/{k}.py'" in own_files._own_files() for k in range(20))
 
     def test_linkwork_in_an_archive(self, monkeypatch, tmp_path):
         archive = tmp_path / "linkwork.zip"
         archive.write_text("a")
-        monkeypatch.setattr(module, "__file__", str(archive / "linkwork" / "compiler" / "cache.py"))
-        before = module._own_files()
+        monkeypatch.setattr(own_files, "__file__", str(archive / "linkwork" / "compiler" / "cache.py"))
+        before = own_files._own_files()
         assert str(archive) in before
         archive.write_text("ab")
-        assert module._own_files() != before
+        assert own_files._own_files() != before

@@ -121,6 +121,7 @@ def test_wrong_arguments_are_refused(arm: lw.Robot) -> None:
         (TypeError, "pose: out: .*remove out=", lambda: pose(Q, "hand", out=q)),
         (TypeError, "'relativ_to'; did you mean 'relative_to'", lambda: pose(Q, "hand", relativ_to="tool")),
         (TypeError, "pose: .*missing a required argument: 'frame'", lambda: pose(Q)),
+        (TypeError, "integrate: no argument named 'vv'; did you mean 'v'", lambda: integrate(Q, vv=V)),
         (TypeError, f"{of_q}a DataArray or an array, got a Dataset", lambda: pose(Q.to_dataset(name="q"), "hand")),
         (TypeError, f"{of_q}a dict of numbers or NumPy arrays", lambda: pose({"elbow": Q[:, 0]}, "hand")),
         (ValueError, r"pose: q\[\d, \d\] is NaN", lambda: pose(Q.where(Q < 1.0), "hand")),

@@ -162,7 +162,9 @@ def test_a_stopped_map_continues(arm, tmp_path, monkeypatch):
     shutil.copy(chunks[1], folder / "chunk-copy.npz")  # the same blocks twice
     damaged = folder / "chunk-damaged.npz"
     damaged.write_bytes(chunks[0].read_bytes()[:-100])
-    with pytest.raises(ValueError, match=r"chunk-damaged.npz: not a file that workspace_map wrote"):
+    with pytest.raises(
+        ValueError, match=r"workspace_map: path: .*chunk-damaged.npz: not a file that workspace_map wrote"
+    ):
         arm.workspace_map("hand", path=path, **options)
     damaged.unlink()
     computed = []
@@ -171,7 +173,9 @@ def test_a_stopped_map_continues(arm, tmp_path, monkeypatch):
     reports = []
     assert arm.workspace_map("hand", path=path, progress=reports.append, **options) == whole
     assert computed == [(3, 4), (4, 5)] and reports[-1].done == 5 * BLOCK and not folder.exists()
+    folder.mkdir()  # as if the last call had been stopped before it deleted the folder
     assert arm.workspace_map("hand", path=path, **options) == whole and len(computed) == 2  # read from the file
+    assert not folder.exists()
     with pytest.raises(ValueError, match="another map: of seed 0, not 1"):
         arm.workspace_map("hand", path=path, **{**options, "seed": 1})
     assert arm.workspace_map("hand", path=path, overwrite=True, **options) == whole and len(computed) == 7
@@ -233,9 +237,15 @@ def test_files_are_checked(arm, tmp_path, suffix):
         (foreign / "notes.txt").write_text("mine")
         shutil.copytree(path, tmp_path / "cut.zarr")
         (tmp_path / "cut.zarr" / "reached" / "zarr.json").write_text("{}")
+        shutil.copytree(path, tmp_path / "without.zarr")
+        (tmp_path / "without.zarr" / "direction_bits" / "c" / "0").unlink()  # Zarr reads zeros instead
+        with pytest.raises(ValueError, match="without.zarr: .*another digest"):
+            WorkspaceMap.load(tmp_path / "without.zarr")
     for file in (foreign, tmp_path / f"cut{suffix}"):
-        with pytest.raises(ValueError, match=rf"{file.name}: "):
+        with pytest.raises(ValueError, match=rf"^WorkspaceMap.load: path: .*{file.name}: "):
             WorkspaceMap.load(file)
+        with pytest.raises(ValueError, match=rf"^workspace_map: path: .*{file.name}: "):
+            arm.workspace_map("hand", samples=2000, voxel_size=0.2, workers=1, path=file)
     if suffix == ".zarr":
         with pytest.raises(ValueError, match="expected a Zarr store, got another folder"):
             result.save(foreign)
@@ -263,7 +273,7 @@ def test_bad_arguments_are_refused(arm, tmp_path):
         ({"frame": "hnd"}, UnknownNameError, "hand"),
         ({"relative_to": "wrld"}, UnknownNameError, "world"),
         ({"relative_to": "hand"}, ValueError, "no joint moves 'hand' relative to 'hand'"),
-        ({"samples": 0}, ValueError, "samples: expected a number of samples"),
+        ({"samples": 0}, ValueError, "samples: expected an integer from 1"),
         ({"samples": 1e6}, (TypeError, ValueError), "samples"),
         ({"samples": 2**35}, ValueError, "samples"),
         ({"voxel_size": 0.0}, ValueError, "voxel_size"),
@@ -281,6 +291,7 @@ def test_bad_arguments_are_refused(arm, tmp_path):
         ({"workers": 0}, ValueError, "workers"),
         ({"workers": 1, "scheduler": "tcp://127.0.0.1:1"}, ValueError, "workers: expected None with a scheduler"),
         ({"scheduler": 3}, TypeError, "scheduler: expected the address"),
+        ({"scheduler": "localhost"}, ValueError, "scheduler: expected an address such as"),
         ({"chunk": 0}, ValueError, "chunk"),
         ({"path": "map.txt"}, ValueError, "ends in .npz or .zarr"),
         ({"path": tmp_path / "none" / "map.npz"}, FileNotFoundError, "create it first"),

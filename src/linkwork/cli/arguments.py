@@ -290,9 +290,13 @@ def check_files(arguments: argparse.Namespace, endings: tuple[str, ...]) -> None
                 raise CommandError(USAGE, f"{option}: {escaped(file)} exists already; pass --force to replace it")
     if plot is not None:
         try:
-            import matplotlib  # noqa: F401
+            from matplotlib.backend_bases import FigureCanvasBase
         except ImportError:
             raise CommandError(FAILED, '--plot needs matplotlib: pip install "linkwork[figures]"') from None
+        known = sorted(FigureCanvasBase.get_supported_filetypes())
+        suffix = Path(plot).suffix.lstrip(".").lower()
+        if suffix and suffix not in known:
+            raise CommandError(USAGE, f"--plot: expected a file that ends in .{', .'.join(known)}, got {escaped(plot)}")
 
 
 def write_files(arguments: argparse.Namespace, save: Callable[[str], None] | None, draw: Callable[[], Any]) -> None:

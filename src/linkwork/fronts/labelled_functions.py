@@ -91,9 +91,11 @@ class LabelledFunction:
             bound = self.__signature__.bind(*arguments, **named)
         except TypeError as error:
             known = self.__signature__.parameters
-            hints = [did_you_mean(key, known) for key in named if key not in known]
-            remedy = hints[0] if hints and hints[0] else f"its arguments are {', '.join(known)}"
-            raise TypeError(f"{self.__name__}: {error}; {remedy}") from None
+            unknown = next((key for key in named if key not in known), None)
+            message = str(error) if unknown is None else f"no argument named {unknown!r}"
+            remedy = "" if unknown is None else did_you_mean(unknown, known)
+            remedy = remedy or f"its arguments are {', '.join(known)}"
+            raise TypeError(f"{self.__name__}: {message}; {remedy}") from None
         bound.apply_defaults()
         return self._labelled(bound.arguments)
 

@@ -3,6 +3,7 @@
 from linkwork.compiler.backends import wait_for_compiler as wait_for_compiler
 from linkwork.compiler.cache.disk_cache import Cache as Cache
 from linkwork.compiler.cache.disk_cache import cache_location as cache_location
+from linkwork.compiler.cache.own_files import wait_for_shared_state as wait_for_shared_state
 from linkwork.compiler.cache.stored_arrays import stored_array as stored_array
 from linkwork.compiler.codegen.target import host as host
 from linkwork.compiler.codegen.target import levels as levels

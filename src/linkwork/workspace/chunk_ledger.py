@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from linkwork._util.npz_archive import OtherFileError, open_archive, write_archi
 from linkwork.workspace.map_job import CALLER, MapJob, digest_of
 from linkwork.workspace.voxel_counts import FIELDS, SparseCounts
 
-__all__ = ["ChunkLedger", "checked_counts", "differing", "read_counts", "remove_ledger"]
+__all__ = ["ChunkLedger", "about_path", "checked_counts", "differing", "read_counts", "remove_ledger"]
 
 _FORMAT = "linkwork workspace chunk 1"
 _DESCRIPTION = "map.json"
@@ -46,7 +47,8 @@ class ChunkLedger:
         self._written = 0
         file = folder / _DESCRIPTION
         if file.exists():
-            stored = _description(file)
+            with about_path():
+                stored = _description(file)
             if digest_of(stored) != self._digest:
                 raise ValueError(
                     f"{CALLER}: path: {str(folder)!r} has the chunks of another map: {differing(stored, identity)}; "
@@ -65,7 +67,7 @@ class ChunkLedger:
         Raises ValueError, with the file's name, for a damaged file and a file of another map.
         """
         for file in sorted(self.folder.glob("chunk-*.npz")):
-            with open_archive(file, _FORMAT, CALLER) as reader:
+            with about_path(), open_archive(file, _FORMAT, CALLER) as reader:
                 if reader.text("of") != self._digest:
                     raise OtherFileError("a chunk of another map; delete the file")
                 ends = reader.integers("ranges", 0, self._blocks)
@@ -100,6 +102,15 @@ class ChunkLedger:
         self._files = [first]
         for file in old:
             file.unlink(missing_ok=True)
+
+
+@contextmanager
+def about_path() -> Iterator[None]:
+    """Name the function and its argument in errors about a file at ``path``."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{CALLER}: path: {error}") from None
 
 
 def remove_ledger(folder: Path) -> None:

@@ -29,7 +29,8 @@ _MAX_ATTEMPTS = 3
 class Cluster:
     """A connection to a Dask cluster: the address of its scheduler, or a ``distributed.Client``.
 
-    Raises ImportError without Dask, ConnectionError if no scheduler answers, TypeError for other objects.
+    Raises ImportError without Dask, ConnectionError if no scheduler answers, ValueError for a text that is no address,
+    and TypeError for other objects.
     """
 
     def __init__(self, scheduler: Any) -> None:
@@ -44,6 +45,7 @@ class Cluster:
         self._lost = (_LostError, CommClosedError, TimeoutError)
         self._owned = isinstance(scheduler, str)
         if self._owned:
+            _check_address(scheduler)
             self._address, self._security = scheduler, None
             self._client = self._connected(0.0)
         elif isinstance(scheduler, distributed.Client):
@@ -157,6 +159,19 @@ class Cluster:
                         f"{CALLER}: scheduler: no Dask scheduler answers at {self._address!r}: {error}"
                     ) from None
             time.sleep(_PAUSE)
+
+
+def _check_address(address: str) -> None:
+    """Raise ValueError for a text that is no address, of which a client would never be closed."""
+    from distributed.comm.addressing import get_address_host_port, parse_address
+
+    try:
+        if parse_address(address)[0] != "inproc":
+            get_address_host_port(address)
+    except ValueError as error:
+        raise ValueError(
+            f"{CALLER}: scheduler: expected an address such as 'tcp://10.0.0.5:8786', got {address!r}: {error}"
+        ) from None
 
 
 class _LostError(Exception):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -37,12 +39,13 @@ def map_path(caller: str, path: Any) -> Path:
 
 def write_map(file: Path, identity: Mapping[str, Any], counts: SparseCounts) -> None:
     """Write a map; an existing file is replaced when the new one is complete."""
-    said = {"format": _FORMAT, "map": dict(identity)}
+    said: dict[str, Any] = {"format": _FORMAT, "map": dict(identity)}
     arrays = {"cells": counts.cells, **counts.fields}
     if file.suffix == ".npz":
         write_archive(file, said, arrays)
         return
     zarr = _zarr(_WRITER)
+    said["digest"] = _digest(said["map"], arrays)
     temporary = file.absolute().parent / f".{file.name[:100]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     _check_store(file)
     try:
@@ -94,10 +97,22 @@ def read_map(file: Path) -> tuple[dict[str, Any], SparseCounts]:
             if not 0 < array.size <= 3 * MAX_CELLS or array.dtype.itemsize > 8:
                 raise ValueError(f"array {name!r}: expected at most {MAX_CELLS} voxels, got shape {array.shape}")
             arrays[name] = np.asarray(array[:])
+        if group.attrs.get("digest") != _digest(group.attrs.get("map"), arrays):
+            raise ValueError("it is damaged: its arrays have another digest than it states")
         counts = checked_counts(arrays.pop("cells"), arrays)
         return _checked_identity(group.attrs.get("map")), counts
     except Exception as error:  # any error of Zarr, its codecs or JSON in a damaged store
         raise ValueError(f"{file}: not a store that {_WRITER} wrote: {error}") from None
+
+
+def _digest(identity: Any, arrays: Mapping[str, np.ndarray]) -> str:
+    """Return a digest of a map: Zarr reads a chunk whose file is missing as zeros."""
+    result = hashlib.sha256(json.dumps(identity, sort_keys=True).encode())
+    for name, array in arrays.items():
+        little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        result.update(f"{name} {little.dtype.str} {little.shape}".encode())
+        result.update(little.tobytes())
+    return result.hexdigest()
 
 
 _KINDS: dict[str, tuple[type, ...]] = {

@@ -147,7 +147,7 @@ def read_job(
         scene,
         str(frame),
         str(relative_to),
-        integer(CALLER, "samples", samples, least=1, most=MAX_SAMPLES, description="a number of samples"),
+        integer(CALLER, "samples", samples, least=1, most=MAX_SAMPLES),
         integer(CALLER, "seed", seed, least=0, most=_MAX_SEED),
         finite_number(CALLER, "voxel_size", voxel_size, least=_MIN_VOXEL, most=_MAX_VOXEL, unit="m", symbols=False),
         one_of(CALLER, "approach_axis", approach_axis, AXES),

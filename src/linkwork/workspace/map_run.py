@@ -14,7 +14,7 @@ from linkwork._util.progress import Progress, Reporter
 from linkwork._util.validation import integer
 from linkwork.kernels.compiler_api import available_processors, wait_for_compiler
 from linkwork.workspace.block_evaluation import BlockEvaluator, packed, with_unit
-from linkwork.workspace.chunk_ledger import ChunkLedger, differing, remove_ledger
+from linkwork.workspace.chunk_ledger import ChunkLedger, about_path, differing, remove_ledger
 from linkwork.workspace.dask_cluster import Cluster
 from linkwork.workspace.local_workers import Chunk, run_on_processes
 from linkwork.workspace.map_files import map_path, read_map, remove_map, write_map
@@ -51,7 +51,8 @@ def run_map(
     with Reporter(CALLER, progress, "map: samples", job.samples) as report:
         job = with_unit(job)
         if file is not None and overwrite:
-            remove_map(file)
+            with about_path():
+                remove_map(file)
             remove_ledger(_chunk_folder(file))
         if file is not None and file.exists():
             return _complete(file, job)
@@ -84,12 +85,14 @@ def _chunk_folder(file: Path) -> Path:
 
 def _complete(file: Path, job: MapJob) -> WorkspaceMap:
     """Return the map in a file.  Raises ValueError if it is of another job."""
-    identity, counts = read_map(file)
+    with about_path():
+        identity, counts = read_map(file)
     if identity != job.identity():
         raise ValueError(
             f"{CALLER}: path: {str(file)!r} is another map: {differing(identity, job.identity())}; pass another path, "
             f"or delete the file"
         )
+    remove_ledger(_chunk_folder(file))  # of a process that was stopped after it had written the file
     return WorkspaceMap._make(identity, counts)
 
 

@@ -127,7 +127,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         raise CommandError(FAILED, escaped(str(error).removeprefix("workspace_map: "))) from error
     except OSError as error:
         name = f" {escaped(str(error.filename))}" if error.filename else ""
-        raise CommandError(FAILED, f"{escaped(error.strerror or str(error))}{name}") from error
+        reason = error.strerror or str(error).removeprefix("workspace_map: ")
+        raise CommandError(FAILED, f"{escaped(reason)}{name}") from error
     seconds = time.perf_counter() - start
     write_files(arguments, None, lambda: result.plot(arguments.value)[0].figure)
     if arguments.json:

@@ -26,7 +26,7 @@ import struct
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,16 +34,14 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.lazy_imports import START
 from linkwork._util.user_frames import levels_up
+from linkwork.compiler.cache import own_files
 from linkwork.compiler.cache.key_lock import LOCK_SUFFIX, KeyLock
 from linkwork.compiler.cache.secure_directory import TrustedDirectory, UntrustedError, opened, reason, why_untrusted
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.errors import CacheWarning
 
 __all__ = ["Cache", "CacheLocation", "CacheWarning", "Entry", "cache_location", "digest", "directory", "shared"]
-
-_States = list[tuple[str, os.stat_result]]  # paths of files, and what the system knows of them
 
 _MAGIC = b"linkwork machine code, format 1\n"
 _HEAD = struct.Struct("<QQQ")  # sizes of name, facts and code [bytes]
@@ -68,86 +66,12 @@ def digest(parts: Iterable[str], target: Iterable[str]) -> str:
     """Return the name of code: a digest of its content, linkwork itself, the backend's target, Python and NumPy."""
     surroundings = (
         importlib.import_module(__name__.partition(".")[0]).__version__,  # not importable here: it imports this module
-        _files_of_this_process(),
+        own_files.state_of_process(),
         *target,
         *(sys.platform, str(sys.implementation.cache_tag), str(struct.calcsize("P")), np.__version__),
         repr(in_main_interpreter()),
     )
     return hashlib.sha256(json.dumps([[*parts], surroundings]).encode()).hexdigest()
-
-
-def _files_of_this_process() -> str:
-    """Return the state of the files that this process runs; if that is unknown, a text that no other process has.
-
-    Modules are imported when they are first used, before or after a change of their files.
-    """
-    files = _recent_own_files()
-    return _FILES_IN_SECONDS if files == _FILES_WHEN_IMPORTED and not _CHANGED_BEFORE else f"{files} {_THIS_PROCESS}"
-
-
-def _recent_own_files() -> str:
-    """Return the result of `_own_files`, read from the disk at most once a second.
-
-    Reading it takes some 4 ms, which is most of the time to load code from the cache. If a file changes within that
-    second, new code is stored under the name for the old files, and no later process looks for this name.
-    """
-    global _last_state
-    reader, then, result = _last_state
-    now = time.monotonic()
-    if reader is not _own_files or not 0.0 <= now - then < _STATE_LIFETIME:
-        result = _own_files()
-        _last_state = _own_files, now, result
-    return result
-
-
-def _own_files() -> str:
-    """Return a text of the paths, sizes and modification times of linkwork's files.
-
-    A process compares it to notice changes.  The same text with times in whole seconds is part of the name of cached
-    code, so code of another version, or of a changed source file, is not loaded.  Sizes and times in seconds are also
-    Python's criterion for a stale compiled module, and what images of containers keep.
-    """
-    return _text_of(_states_of_own_files())
-
-
-def _text_of(states: _States, unit: int = 1) -> str:
-    """Return paths, sizes and modification times of files, in a unit of time [ns]."""
-    return repr(sorted((path, state.st_size, state.st_mtime_ns // unit) for path, state in states))
-
-
-def _states_of_own_files() -> _States:
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    states = []
-    folders = [package]
-    while folders:
-        with contextlib.suppress(OSError), os.scandir(folders.pop()) as result:
-            for file in result:
-                with contextlib.suppress(OSError):  # an editor's lock is a link to nowhere
-                    if file.is_dir():
-                        if file.name != "__pycache__":
-                            folders.append(file.path)
-                    elif file.name.endswith((".py", ".pyc", ".so", ".pyd")):
-                        states.append((file.path, file.stat()))
-    if not states:  # linkwork is inside an archive, or a program
-        for path in (package, *map(str, Path(package).parents), sys.executable):
-            with contextlib.suppress(OSError):
-                if os.path.isfile(path):
-                    states.append((path, os.stat(path)))
-    return states
-
-
-def _changed_after(states: _States, start: int) -> bool:
-    """Return True if one of the files was changed after a time [ns]."""
-    return any(max(state.st_mtime_ns, state.st_ctime_ns) > start for _, state in states)
-
-
-_STATE_LIFETIME = 1.0  # [s]
-_THIS_PROCESS = os.urandom(16).hex()
-_WHEN_IMPORTED = _states_of_own_files()
-_CHANGED_BEFORE = _changed_after(_WHEN_IMPORTED, START)  # modules that were imported earlier may have had other files
-_FILES_WHEN_IMPORTED = _text_of(_WHEN_IMPORTED)
-_FILES_IN_SECONDS = _text_of(_WHEN_IMPORTED, 10**9)
-_last_state: tuple[Callable[[], str], float, str] = _own_files, time.monotonic(), _FILES_WHEN_IMPORTED
 
 
 # -- entries
@@ -185,7 +109,7 @@ class Cache:
 
     def __contains__(self, name: str) -> bool:
         """Return True if there is an entry of this name, which may be damaged; this does not count as a use."""
-        return self._path(name).is_file()
+        return os.path.isfile(self._path(name))  # False in a folder that this user cannot read
 
     def refuse(self, name: str) -> None:
         """Warn that the content of an entry is damaged."""
@@ -261,7 +185,7 @@ class Cache:
             pass
         except PermissionError:
             self._removed(part)
-            if not (self.folder / name).is_file():  # Windows refuses to replace a file that is being read
+            if not os.path.isfile(self.folder / name):  # Windows refuses to replace a file that is being read
                 raise
         except BaseException:
             self._removed(part)
