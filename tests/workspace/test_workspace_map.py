@@ -162,9 +162,7 @@ def test_a_stopped_map_continues(arm, tmp_path, monkeypatch):
     shutil.copy(chunks[1], folder / "chunk-copy.npz")  # the same blocks twice
     damaged = folder / "chunk-damaged.npz"
     damaged.write_bytes(chunks[0].read_bytes()[:-100])
-    with pytest.raises(
-        ValueError, match=r"workspace_map: path: .*chunk-damaged.npz: not a file that workspace_map wrote"
-    ):
+    with pytest.raises(ValueError, match=r"^workspace_map: path: .*chunk-damaged.npz: not a file"):
         arm.workspace_map("hand", path=path, **options)
     damaged.unlink()
     computed = []
@@ -239,7 +237,7 @@ def test_files_are_checked(arm, tmp_path, suffix):
         (tmp_path / "cut.zarr" / "reached" / "zarr.json").write_text("{}")
         shutil.copytree(path, tmp_path / "without.zarr")
         (tmp_path / "without.zarr" / "direction_bits" / "c" / "0").unlink()  # Zarr reads zeros instead
-        with pytest.raises(ValueError, match="without.zarr: .*another digest"):
+        with pytest.raises(ValueError, match=r"without.zarr: .*another digest"):
             WorkspaceMap.load(tmp_path / "without.zarr")
     for file in (foreign, tmp_path / f"cut{suffix}"):
         with pytest.raises(ValueError, match=rf"^WorkspaceMap.load: path: .*{file.name}: "):

@@ -105,12 +105,12 @@ class ChunkLedger:
 
 
 @contextmanager
-def about_path() -> Iterator[None]:
+def about_path(caller: str = CALLER) -> Iterator[None]:
     """Name the function and its argument in errors about a file at ``path``."""
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{CALLER}: path: {error}") from None
+        raise ValueError(f"{caller}: path: {error}") from None
 
 
 def remove_ledger(folder: Path) -> None:

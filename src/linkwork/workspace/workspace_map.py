@@ -18,6 +18,7 @@ from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, one_of
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.viewer.output import Output, check_output, show_document
+from linkwork.workspace.chunk_ledger import about_path
 from linkwork.workspace.direction_bins import NUM_DIRECTIONS, bin_centers
 from linkwork.workspace.map_files import map_path, read_map, write_map
 from linkwork.workspace.plots import plot_slices
@@ -246,7 +247,10 @@ class WorkspaceMap(ReturnedValue):
 
         Raises ValueError, with the file's name, for a damaged file and for files of other kinds.
         """
-        return cls._make(*read_map(map_path("WorkspaceMap.load", path)))
+        file = map_path("WorkspaceMap.load", path)
+        with about_path("WorkspaceMap.load"):
+            identity, counts = read_map(file)
+        return cls._make(identity, counts)
 
     def plot(self, name: str = "collision_free", *, point: ArrayLike | None = None, axes: Any = None) -> Any:
         """Draw a value in the three planes through a point with matplotlib, and return the three axes.
