@@ -5,8 +5,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.viewer import SceneDocument, scene_document, side_by_side
+from linkwork.viewer.bounds import document_bounds, extent
 from linkwork.viewer.document import Arrows, FrameAxes, Lines, Plot, Points, Text
-from linkwork.viewer.layout import document_bounds
 
 
 def test_grid_of_robots():
@@ -78,3 +78,23 @@ def test_wrong_arguments():
     for call, error, text in cases:
         with pytest.raises(error, match=text):
             call()
+
+
+def test_extent():
+    """The camera frames the robots, and obstacles where there is no robot; hidden layers do not count."""
+    box = lw.Scene().with_box("table", (1.0, 2.0, 0.5), [3.0, 0.0, 0.0])
+    center, radius = extent(scene_document(box))
+    assert center == pytest.approx([3.0, 0.0, 0.0]) and radius == pytest.approx(0.5 * np.sqrt(1.0 + 4.0 + 0.25))
+    robot = lw.load("arm6")
+    alone = extent(scene_document(robot))
+    assert extent(scene_document(robot, scene=box))[1] == alone[1]
+    low, high = document_bounds(scene_document(robot, scene=box))
+    assert high[0] == pytest.approx(3.5) and low[1] == pytest.approx(-1.0)
+    ground = lw.Scene().with_half_space("ground")
+    assert document_bounds(scene_document(robot, scene=ground))[1] == pytest.approx(
+        document_bounds(scene_document(robot))[1]
+    )
+    assert extent(scene_document(ground))[1] == 1.0, "a half-space has no size"
+    line = Lines("l", np.array([[0.0, 0, 0], [0, 0, 4.0]]), (0, 0, 0, 1))
+    assert extent(SceneDocument("line", np.zeros(1), lines=(line,)))[1] == pytest.approx(2.0)
+    assert extent(SceneDocument("nothing", np.zeros(1))) == (pytest.approx(np.zeros(3)), 1.0)

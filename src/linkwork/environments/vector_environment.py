@@ -19,8 +19,8 @@ from linkwork.expr.scalar.functions import lt, or_, where
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.parts.plots import draw_robot
+from linkwork.viewer.bounds import document_bounds
 from linkwork.viewer.document import SceneDocument
-from linkwork.viewer.layout import document_bounds
 from linkwork.viewer.output import check_output, show_document
 
 __all__ = ["NAMESPACE", "VectorEnvironment", "register_tasks"]

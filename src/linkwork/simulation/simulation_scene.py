@@ -24,8 +24,8 @@ __all__ = ["simulation_document"]
 _FORCE_COLOR = (0.84, 0.37, 0.00, 1.0)
 _GROUND_COLOR = (0.86, 0.87, 0.89, 1.0)
 _ARROW = 1.0  # length of the arrow of the robot's weight, relative to the robot's size
-_LONG, _LONGEST = 1.5, 6.0  # length of the arrow of a large and of the largest force, relative to the robot's size
-_LARGE = 0.9  # share of the forces that are smaller than a large one; impacts are much larger than others
+_LONG = 1.5  # length of the arrow of a large force, relative to the robot's size; that of an impact may be longer
+_LARGE = 0.9  # share of the forces that are smaller than a large one
 _LEAST_FORCE = 1e-6  # of the largest force: smaller ones are not drawn
 _GROUND_OFFSET = 1e-3  # [m] of the drawn ground below the plane, so that soles on it are visible
 
@@ -116,7 +116,7 @@ def _add_forces(
     shape = (T, n * count, 3)
     visible = (sizes > _LEAST_FORCE * largest).reshape(T, n * count)
     large = float(np.quantile(sizes.reshape(T, n * count)[visible], _LARGE))
-    scale = builder.size * min(_ARROW / weight if weight > 0.0 else np.inf, _LONG / large, _LONGEST / largest)
+    scale = builder.size * min(_ARROW / weight if weight > 0.0 else np.inf, _LONG / large)
     arrows = Arrows("contact forces", starts.reshape(shape), forces.reshape(shape), visible, _FORCE_COLOR, scale)
     builder.arrows.append(arrows)
 

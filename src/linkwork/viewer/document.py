@@ -97,6 +97,8 @@ class Prop:
     """(4, 4), or (T, 4, 4) if it moves [m]."""
     color: Color
     layer: str = "obstacle"
+    is_unbounded: bool = False
+    """True for the drawn part of an infinite surface, such as the ground."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

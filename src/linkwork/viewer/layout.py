@@ -10,9 +10,10 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import integer, name, optional, positive
+from linkwork.viewer.bounds import document_bounds, worlds
 from linkwork.viewer.document import Actor, Part, Prop, SceneDocument, Surface, Text
 
-__all__ = ["document_bounds", "scene_document", "side_by_side"]
+__all__ = ["scene_document", "side_by_side"]
 
 _MARGIN = 1.3  # distance of documents relative to the largest
 _MIN_SPACING = 0.1  # [m]
@@ -105,41 +106,6 @@ def side_by_side(
     return merged.document(heading, times, documents)
 
 
-def document_bounds(document: SceneDocument) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper corner (3,) [m] of the box of all visible surfaces and points in the first frame."""
-    corners: dict[int, np.ndarray] = {}
-
-    def box(index: int) -> np.ndarray:
-        if index not in corners:
-            vertices = document.surfaces[index].vertices.astype(float)
-            low, high = vertices.min(axis=0), vertices.max(axis=0)
-            choices = np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, -1).T
-            corners[index] = np.concatenate([np.where(choices, high, low), np.ones((8, 1))], axis=1)
-        return corners[index]
-
-    points = []
-    for actor in document.actors:
-        for part in actor.parts:
-            if part.layer in document.hidden:
-                continue
-            X = actor.poses[0, :, part.body] if part.body >= 0 else _worlds(actor)
-            points.append((X @ part.placement @ box(part.surface).T).swapaxes(1, 2)[..., :3].reshape(-1, 3))
-    for prop in document.props:
-        pose = prop.pose if prop.pose.ndim == 2 else prop.pose[0]
-        points.append((pose @ box(prop.surface).T).T[:, :3])
-    for cloud in document.points:
-        points.append(cloud.points.reshape(-1, 3))
-    if not points:
-        return np.zeros(3), np.zeros(3)
-    everything = np.concatenate(points)
-    return everything.min(axis=0), everything.max(axis=0)
-
-
-def _worlds(actor: Actor) -> np.ndarray:
-    """Return the poses (n, 4, 4) of the world of each instance."""
-    return np.tile(np.eye(4), (actor.q.shape[1], 1, 1)) if actor.offsets is None else actor.offsets
-
-
 def _common_times(documents: Sequence[SceneDocument]) -> np.ndarray:
     """Return all times of moving documents, each once."""
     moving = [document.times for document in documents if len(document.times) > 1]
@@ -207,7 +173,7 @@ class _Merged:
                     name=self._new_name(actor.name, title),
                     poses=poses,
                     parts=tuple(map(part, actor.parts)),
-                    offsets=move @ _worlds(actor),
+                    offsets=move @ worlds(actor),
                 )
             )
         self.props += [replace(p, surface=index[p.surface], pose=move @ p.pose) for p in document.props]

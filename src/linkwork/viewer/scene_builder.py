@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from linkwork._util.user_frames import levels_up
 from linkwork.errors import PictureWarning
 from linkwork.formats.resource_paths import resource_paths
 from linkwork.geometry import Scene
-from linkwork.shapes import PointCloud
+from linkwork.shapes import HalfSpace, PointCloud
 from linkwork.spatial.arguments import matrix_of
 from linkwork.viewer.document import (
     HIDDEN_LAYERS,
@@ -157,7 +158,8 @@ class SceneBuilder:
                 self.points.append(Points(obstacle.name, points, colors, size, "obstacle"))
                 continue
             for one in self.surfaces.of_shape(obstacle.shape, search):
-                self.props.append(Prop(obstacle.name, one.index, pose @ one.pose, one.color or color))
+                prop = Prop(obstacle.name, one.index, pose @ one.pose, one.color or color)
+                self.props.append(replace(prop, is_unbounded=isinstance(obstacle.shape, HalfSpace)))
 
     # -- lines and markers
 

@@ -137,6 +137,43 @@ def test_forces_and_recording(opened):
     np.testing.assert_array_equal(forces.vectors[forces.visible][:, 2], 10.0)
 
 
+def test_limits_in_plots(opened):
+    """Limits that all curves share are shaded outside; curves with limits of their own have dashed lines."""
+    times, values = np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 2.0]])
+    shared = Plot("a", "rad", ("x", "y"), values, lower=np.array([-0.5, -0.5]), upper=np.array([90.0, 90.0]))
+    own = Plot("b", "rad", ("x", "y"), values, upper=np.array([1.5, np.inf]))
+    q = np.tile(ARM.neutral(), (2, 1, 1))
+    page = opened(small_document(ARM, q, times=times, plots=(shared, own)))._page
+    first, second = (mark._chart for mark in page.times._marks)
+    names = [[series["label"] for series in chart.series] for chart in (first, second)]
+    assert names == [
+        ["t [s]", "x", "y", "lower limit", "upper limit", "now"],
+        ["t [s]", "x", "y", "upper limit of x", "now"],
+    ]
+    low, high = first.scales["y"]["range"]
+    assert low < -0.5 and 2.0 < high < 90.0, "a limit far from the curves stays outside"
+    assert first.series[3]["fillTo"] == low and first.series[4]["fillTo"] == high
+    assert set(first.data[3]) == {-0.5} and set(second.data[3]) == {1.5}
+    assert "fill" not in second.series[3] and second.series[3]["stroke"] == second.series[1]["stroke"]
+    assert len(first.data) == len(first.series) and len(second.data) == len(second.series)
+
+
+def test_marks_in_plots(opened):
+    """The line at the current time is vertical; small values have a power of ten beside the unit."""
+    times, values = np.array([0.0, 1.0, 3.0]), np.array([[0.0], [2e-5], [0.0]])
+    q = np.tile(ARM.neutral(), (3, 1, 1))
+    document = small_document(ARM, q, times=times, plots=(Plot("error", "m", ("e",), values),))
+    page = opened(document)._page
+    (mark,) = page.times._marks
+    assert mark._chart.title == "error [10⁻⁶ m]"
+    for index in (2, 1, 0):
+        mark.move(index)
+        t, curve, peak = (np.asarray(column) for column in mark._chart.data)
+        assert t[np.argmax(peak)] == times[index] and np.count_nonzero(peak == peak.max()) == 1
+        assert (np.diff(t) >= 0.0).all() and (np.diff(t) == 0.0).sum() == 3
+        assert curve[np.argmax(peak)] == pytest.approx(1e6 * values[index, 0])
+
+
 def test_the_bar_of_time(opened):
     times = np.array([0.0, 0.5, 1.0, 1.5])
     q = np.linspace(ARM.neutral(), ARM.neutral() + 0.4, 4)[:, None]

@@ -157,7 +157,9 @@ class App {
       const w = m[3] * x + m[7] * y + m[11] * z + m[15];
       label.hidden = w <= 0 || this.scene.isHidden(text.layer);
       const px = ((m[0] * x + m[4] * y + m[8] * z + m[12]) / w + 1) / 2, py = (1 - (m[1] * x + m[5] * y + m[9] * z + m[13]) / w) / 2;
-      label.style.transform = `translate(${px * width}px, ${py * height}px) translate(8px, -50%)`;
+      if (!label.hidden) label.width ||= label.offsetWidth;
+      const left = px > 1 ? px * width + 8 : Math.min(px * width + 8, width - (label.width ?? 0) - 4); // inside of the picture
+      label.style.transform = `translate(${left}px, ${py * height}px) translate(0, -50%)`;
     });
   }
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.viewer.bounds import extent, round_length
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.live.actor_drawing import ActorDrawing, draw_actor
-from linkwork.viewer.live.extent import extent, round_length
 from linkwork.viewer.live.gui_events import when_changed, when_clicked
 from linkwork.viewer.live.item_drawings import ArrowDrawing, ItemDrawings
 from linkwork.viewer.live.joint_controls import FrameHandle, JointSliders

@@ -19,6 +19,12 @@ __all__ = ["TimeControls"]
 _PLOT_PERIOD = 0.2  # [s] between two updates of the marks in plots
 _PLOT_POINTS = 400  # most samples of a curve
 _COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
+_SHADE = "rgba(136, 136, 136, 0.2)"  # outside of limits
+_NEAR = 0.4  # share of the range of values within which a limit enters the plot
+_ROUNDING = 1e-9  # relative range of values that count as constant
+_LEGEND = 10  # most series with a legend
+_SMALL = 0.02  # range of values, below which a power of ten stands beside the unit
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5", "10")
 
 
@@ -124,42 +130,89 @@ class TimeControls:
 
 
 class _PlotMark:
-    """A plot with a peak at the current time."""
+    """A plot with a vertical line at the current time, and with limits.
+
+    The range outside of limits is shaded where all curves share them; other limits are dashed lines.
+    """
 
     def __init__(self, gui: Any, times: np.ndarray, plot: Plot) -> None:
         import viser.uplot as uplot
 
         count = min(len(times), _PLOT_POINTS)
-        self._samples = np.unique(np.round(np.linspace(0, len(times) - 1, count)).astype(int))
-        values = np.asarray(plot.values, dtype=float)[self._samples]
-        finite = values[np.isfinite(values)]
-        low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-        margin = 0.05 * (high - low) or 1.0
-        self._low, self._high = low - margin, high + margin
-        self.index = -1
-        self._data = (times[self._samples].astype(float), *np.ascontiguousarray(values.T))
-        label = f"{plot.title} [{plot.unit}]" if plot.unit else plot.title
+        samples = np.unique(np.round(np.linspace(0, len(times) - 1, count)).astype(int))
+        limits = [_Limit(x, side) for side, x in (("lower", plot.lower), ("upper", plot.upper)) if x is not None]
+        values = np.asarray(plot.values, dtype=float)[samples]
+        low, high = _range(values, np.concatenate([limit.values for limit in limits] or [np.empty(0)]))
+        power = math.floor(math.log10(high - low) / 3.0) * 3 if high - low < _SMALL else 0
+        factor = 10.0**-power  # uPlot shows three decimals
+        self._low, self._high = factor * low, factor * high
+        self.index = 0
+        self._times, self._curves = times.astype(float), [times[samples].astype(float), *factor * values.T]
         series = [uplot.Series(label="t [s]")]
-        series += [
-            uplot.Series(label=name, stroke=_COLORS[k % len(_COLORS)], width=1.5) for k, name in enumerate(plot.names)
-        ]
+        series += [uplot.Series(label=name, stroke=_color(k), width=1.5) for k, name in enumerate(plot.names)]
+        for limit in limits:
+            edge = self._low if limit.side == "lower" else self._high
+            for k, value in limit.lines():
+                name = limit.name if k is None else f"{limit.name} of {plot.names[k]}"
+                line = uplot.Series(label=name, stroke="#888888" if k is None else _color(k), width=1.0, dash=(4, 4))
+                if k is None:
+                    line["fill"], line["fillTo"] = _SHADE, edge
+                series.append(line)
+                self._curves.append(np.full(len(samples), factor * value))
         series.append(uplot.Series(label="now", stroke="#888888", width=1.0))
+        for one in series[1:]:
+            one["points"] = uplot.Series_Points(show=False)
+        scale = f"10{str(power).translate(_SUPERSCRIPTS)} " if power else ""
+        unit = f"{scale}{plot.unit}".strip()
         self._chart = gui.add_uplot(
-            self._with_peak(0),
+            self._with_mark(0),
             tuple(series),
-            title=label,
+            title=f"{plot.title} [{unit}]" if unit else plot.title,
             scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range=(self._low, self._high))},
-            legend=uplot.Legend(show=len(plot.names) <= 8),
+            legend=uplot.Legend(show=len(series) <= _LEGEND),
             aspect=1.6,
         )
-        self.index = 0
 
     def move(self, index: int) -> None:
-        """Move the peak to a frame."""
+        """Move the vertical line to a frame."""
         self.index = index
-        self._chart.data = self._with_peak(index)
+        self._chart.data = self._with_mark(index)
 
-    def _with_peak(self, index: int) -> tuple[np.ndarray, ...]:
-        peak = np.full(len(self._samples), self._low)
-        peak[int(np.abs(self._samples - index).argmin())] = self._high
-        return (*self._data, peak)
+    def _with_mark(self, index: int) -> tuple[np.ndarray, ...]:
+        """Return the curves with three more samples at the time of a frame, where the last curve is a peak."""
+        x, t = self._curves[0], self._times[index]
+        place = int(np.searchsorted(x, t))
+        with_mark = [np.insert(y, place, [float(np.interp(t, x, y))] * 3) for y in self._curves]
+        peak = np.full(len(x) + 3, self._low)
+        peak[place + 1] = self._high
+        return (*with_mark, peak)
+
+
+class _Limit:
+    """Lower or upper limits of the curves of a plot."""
+
+    def __init__(self, values: np.ndarray, side: str) -> None:
+        self.values, self.side, self.name = np.asarray(values, dtype=float), side, f"{side} limit"
+
+    def lines(self) -> list[tuple[int | None, float]]:
+        """Return the lines to draw, each with the index of its curve; a line that all curves share has None."""
+        first = float(self.values[0])
+        if np.isfinite(first) and (self.values == first).all():
+            return [(None, first)]
+        return [(k, float(x)) for k, x in enumerate(self.values) if np.isfinite(x)]
+
+
+def _color(k: int) -> str:
+    return _COLORS[k % len(_COLORS)]
+
+
+def _range(values: np.ndarray, limits: np.ndarray) -> tuple[float, float]:
+    """Return the range of a plot: that of its values, with the limits to which they come near."""
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    near = _NEAR * (high - low)
+    shown = limits[(limits > low - near) & (limits < high + near)].tolist()
+    low, high = min([low, *shown]), max([high, *shown])
+    is_constant = high - low <= _ROUNDING * max(abs(low), abs(high))
+    margin = 1.0 if is_constant else 0.05 * (high - low)
+    return low - margin, high + margin

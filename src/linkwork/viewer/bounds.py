@@ -1,0 +1,75 @@
+"""Box of what a document shows, for the camera, for sizes of marks, and for distances in a grid."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from linkwork.viewer.document import Actor, SceneDocument
+
+__all__ = ["document_bounds", "extent", "round_length", "worlds"]
+
+_MIN_RADIUS = 0.05  # [m]
+
+
+def document_bounds(document: SceneDocument, *, surroundings: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower and upper corner (3,) [m] of the box of all that is visible in the first frame.
+
+    ``surroundings=False`` leaves out obstacles, lines and points.  Half-spaces, arrows, frames and labels do not
+    count.  Both corners are the origin if nothing is visible.
+    """
+    boxes = [_corners(surface.vertices) for surface in document.surfaces]
+    points = [np.empty((0, 3))]
+    for actor in document.actors:
+        X = np.concatenate([actor.poses[0], worlds(actor)[:, None]], axis=1)  # index -1 is the world
+        parts = [part for part in actor.parts if part.layer not in document.hidden]
+        for part in parts:
+            points.append(_moved(X[:, part.body] @ part.placement, boxes[part.surface]))
+        if not parts:
+            points.append(X[..., :3, 3].reshape(-1, 3))
+    if surroundings:
+        bounded = [prop for prop in document.props if not prop.is_unbounded]
+        points += [_moved(np.reshape(prop.pose, (-1, 4, 4))[:1], boxes[prop.surface]) for prop in bounded]
+        positions = [*(lines.points for lines in document.lines), *(cloud.points for cloud in document.points)]
+        points += [x if x.ndim == 2 else x[0] for x in positions]
+    everything = np.concatenate(points)
+    if not len(everything):
+        return np.zeros(3), np.zeros(3)
+    return everything.min(axis=0), everything.max(axis=0)
+
+
+def extent(document: SceneDocument) -> tuple[np.ndarray, float]:
+    """Return the centre (3,) and the radius [m] of the robots, or of all that is shown if there is no robot.
+
+    The radius is at least 0.05 m, and 1 m if nothing is shown.
+    """
+    low, high = document_bounds(document, surroundings=not document.actors)
+    radius = 0.5 * float(np.linalg.norm(high - low))
+    is_empty = radius == 0.0 and not document.actors
+    return 0.5 * (low + high), 1.0 if is_empty else max(radius, _MIN_RADIUS)
+
+
+def round_length(length: float) -> float:
+    """Return the largest of 1, 2 and 5 times a power of ten that is at most a length > 0 [m]."""
+    power = 10.0 ** math.floor(math.log10(length))
+    return power * max(factor for factor in (1.0, 2.0, 5.0) if factor * power <= length * (1.0 + 1e-9))
+
+
+def worlds(actor: Actor) -> np.ndarray:
+    """Return the poses (n, 4, 4) of the world of each instance [m]."""
+    return np.tile(np.eye(4), (actor.q.shape[1], 1, 1)) if actor.offsets is None else actor.offsets
+
+
+def _corners(vertices: np.ndarray) -> np.ndarray:
+    """Return the corners (8, 3) of the box of vertices (n, 3) [m]; (0, 3) without vertices."""
+    if not len(vertices):
+        return np.empty((0, 3))
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    return np.stack(np.meshgrid(*np.stack([low, high], axis=1).astype(float), indexing="ij"), axis=-1).reshape(-1, 3)
+
+
+def _moved(X: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return points (k, 3) at each of the poses (n, 4, 4), as (n k, 3) [m]."""
+    result: np.ndarray = points @ X[:, :3, :3].mT + X[:, None, :3, 3]
+    return result.reshape(-1, 3)
