@@ -212,3 +212,20 @@ def test_two_processes_compile_once(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_eight_processes_compile_once(tmp_path: Path) -> None:
     compiled_by(8, "arm7", tmp_path / "cache")
+
+
+@pytest.mark.slow(every=3)
+def test_a_first_batch_does_not_wait_for_a_job_that_waits_for_it(tmp_path):
+    """The first call makes quick code and a background job; the batch needs the entry that the job compiles."""
+    program = """
+from linkwork.compiler.cache import key_lock
+key_lock.LONGEST_WAIT = 1e9
+import linkwork as lw
+robot = lw.load("arm7")
+print(robot.in_collision(robot.random_configuration(seed=0, size=4096)).shape)
+"""
+    environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path)}
+    environment.pop("LINKWORK_EFFORT", None)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240, check=True)
+    assert done.stdout == "(4096,)\n"

@@ -234,11 +234,11 @@ class _Background:
             while (job := self._next()) is not None:
                 again = False
                 try:
+                    self._write(job)  # before the claim: a thread that waits for the job's lock is never quiet
                     state = job.claim()
                     again = state == "later"
                     if state != "now":
                         continue
-                    self._write(job)
                     child = self._child(child) if job.packed else child
                     objects = _compiled_here(job) if child is None else child.compile(job)
                     if not self.stopped:
