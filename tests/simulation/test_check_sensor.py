@@ -15,6 +15,7 @@ from linkwork.errors import ContractError
 from linkwork.simulation import ContactGround, SensorInput, check_sensor
 
 ARM = lw.load("double_pendulum")
+LOW = ContactGround(("tip",), height=-3.0)
 SCENE = lw.Scene().with_half_space("floor", (0.0, 0.0, -3.0))
 OWN: tuple[tuple[simulation.Sensor, lw.Robot, dict[str, Any]], ...] = (
     (simulation.IMU("tip", noise=(0.01,) * 3 + (0.1,) * 3, delay=0.002), ARM, {}),
@@ -25,6 +26,7 @@ OWN: tuple[tuple[simulation.Sensor, lw.Robot, dict[str, Any]], ...] = (
     (simulation.ForceTorqueSensor("coupler_hinge"), lw.load("fourbar"), {}),
     (simulation.RangeSensor("tip", [(0, 0, -1), (1, 0, -1)], scene=SCENE), ARM, {}),
     (simulation.TouchSensor(("tip",)), ARM, {"contacts": ContactGround(("tip",), height=-3.0)}),
+    (simulation.ContactSensor(LOW), ARM, {"contacts": LOW}),
 )
 
 

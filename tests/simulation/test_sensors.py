@@ -14,6 +14,7 @@ from linkwork.simulation import (
     IMU,
     ContactGround,
     ContactPoint,
+    ContactSensor,
     Encoder,
     Event,
     ForceTorqueSensor,
@@ -228,13 +229,17 @@ def test_forces_of_contacts_are_felt():
     )
     q = robot.neutral()
     q[6] = 0.5  # the base's height, after its quaternion and the rest of its place
-    sensors = {"touch": TouchSensor("foot"), "knee": ForceTorqueSensor("knee"), "unit": IMU("body")}
     ground = ContactGround(ContactPoint("foot"))
+    sensors = {"touch": TouchSensor("foot"), "knee": ForceTorqueSensor("knee"), "unit": IMU("body")}
+    sensors["contact"] = ContactSensor(ground)
     found = robot.simulate(q, duration=0.05, contacts=ground, sensors=sensors, record_every=50)
     # it stands upright on one foot, in unstable balance: what the foot carries is all of it, and the knee the body
     assert np.allclose(found.records["touch"][-1], 4.0 * 9.81, rtol=1e-6)
     assert np.allclose(found.records["knee"][-1, 3:], [0.0, 0.0, -3.0 * 9.81], atol=1e-4)
     assert np.allclose(found.records["unit"][-1], [0, 0, 0, 0, 0, 9.81], atol=1e-4)
+    contact = found.records["contact"][-1]
+    assert np.allclose(contact[:3], robot.pose(found.q[-1], "foot")[:3, 3], atol=1e-12)
+    assert np.allclose(contact[3:], found.records["contact_forces"][-1, 0], atol=1e-9) and contact[5] > 39.0
 
 
 def test_what_is_no_sensor_is_refused():
@@ -254,6 +259,19 @@ def test_what_is_no_sensor_is_refused():
         (lambda: run(a=IMU("tup")), lw.errors.UnknownNameError, "no frame, for .* IMU, .*'tip'"),
         (lambda: run(a=Encoder("hing")), lw.errors.UnknownNameError, "hinge"),
         (lambda: run(a=TouchSensor("rod")), ValueError, "pass contacts="),
+        (lambda: run(a=ContactSensor(ContactGround("tip"))), ValueError, "ContactSensor: .* pass contacts="),
+        (lambda: ContactSensor("tip"), TypeError, "ContactSensor: contacts: expected"),
+        (lambda: ContactSensor(None), TypeError, "ContactSensor: contacts: expected .*, got None"),
+        (
+            lambda: robot.simulate(
+                [0.1],
+                duration=0.01,
+                contacts=ContactGround("tip", height=-2.0),
+                sensors={"a": ContactSensor([ContactGround("tip"), ContactGround("tip", height=-2.0)])},
+            ),
+            ValueError,
+            "ContactSensor: contacts: expected the contacts of the simulation, got 2 points of a simulation with 1",
+        ),
         (
             lambda: run(a=RangeSensor("tip", scene=cloud)),
             ValueError,

@@ -588,7 +588,7 @@ FUNCTION_REMEDIES: dict[str, dict[str, str]] = {
     },
     "TrajectoryProblem": dict.fromkeys(("dt", "timestep", "time_step"), "a step takes duration / num_steps"),
     **dict.fromkeys(
-        ("Encoder", "IMU", "ForceTorqueSensor", "TouchSensor", "RangeSensor"),
+        ("Encoder", "IMU", "ForceTorqueSensor", "TouchSensor", "ContactSensor", "RangeSensor"),
         dict.fromkeys(
             ("rate", "frequency", "sampling_rate", "sample_rate", "period", "update_rate", "dt"),
             "sensors are read in every step, once per dt of simulate; with control_every=k the controller runs in "

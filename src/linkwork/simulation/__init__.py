@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from linkwork.simulation.joint_limits import JointStops
     from linkwork.simulation.result import Simulation
     from linkwork.simulation.sensors.check_sensor import check_sensor
+    from linkwork.simulation.sensors.contact_sensor import ContactSensor
     from linkwork.simulation.sensors.frame_sensors import IMU, RangeSensor, TouchSensor
     from linkwork.simulation.sensors.joint_sensors import Encoder, ForceTorqueSensor
     from linkwork.simulation.sensors.mujoco_sensors import sensors_of_mujoco
@@ -28,6 +29,7 @@ __all__ = [
     "ContactPair",
     "ContactPoint",
     "ContactScene",
+    "ContactSensor",
     "ControlOutput",
     "Encoder",
     "Event",
@@ -61,6 +63,7 @@ if not TYPE_CHECKING:
             "linkwork.simulation.joint_limits": "JointStops",
             "linkwork.simulation.result": "Simulation",
             "linkwork.simulation.sensors.check_sensor": "check_sensor",
+            "linkwork.simulation.sensors.contact_sensor": "ContactSensor",
             "linkwork.simulation.sensors.frame_sensors": "IMU RangeSensor TouchSensor",
             "linkwork.simulation.sensors.joint_sensors": "Encoder ForceTorqueSensor",
             "linkwork.simulation.sensors.mujoco_sensors": "sensors_of_mujoco",

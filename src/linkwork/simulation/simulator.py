@@ -39,6 +39,7 @@ from linkwork.simulation.rollout.kernels import stepper
 from linkwork.simulation.rollout.rollout import RUNNING
 from linkwork.simulation.rollout.spring_steps import warn_of_implicit_springs
 from linkwork.simulation.rollout.step_stability import check_step_stability
+from linkwork.simulation.sensors.contact_sensor import ContactSensor
 from linkwork.simulation.sensors.sensor_suite import SensorSuite, generator_states
 from linkwork.simulation.simulation_spec import SENSORS, SimulationSetup
 from linkwork.simulation.simulator_state import (
@@ -393,6 +394,21 @@ class Simulator:
         "running", or why it stopped, as in `linkwork.simulation.Simulation`.
         """
         return status_of_codes(self._state.status, Status.RUNNING)
+
+    def _view_state(self) -> tuple[np.ndarray, float, np.ndarray | None]:
+        """Return what a `linkwork.viewer.View` shows: q, the largest time [s], and readings of a `ContactSensor`.
+
+        q is (nq,), or (n, nq) for a batch.  The readings (n, points, 6) are positions [m] and forces [N], or None
+        without such a sensor.
+        """
+        suite, q = self._options.sensors, self._state.q
+        q = q.reshape(-1, q.shape[-1]) if self._leading else q
+        sensors = () if suite is None else suite.sensors
+        names = [name for name, sensor, _ in sensors if isinstance(sensor, ContactSensor)]
+        count = int(np.prod(self._leading))
+        contacts = [self.readings[name].reshape(count, -1, 6) for name in names]
+        pushed = np.concatenate(contacts, axis=1) if contacts else None
+        return q, float(np.max(self.time, initial=0.0)), pushed
 
     def messages(self) -> list[str]:
         """Return a message for each environment that stopped, with its index, status and time [s]."""

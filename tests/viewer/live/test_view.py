@@ -14,6 +14,7 @@ import pytest
 import linkwork as lw
 from helpers.live_pages import PageClient, box_surface, small_document
 from linkwork.errors import UnknownNameError
+from linkwork.simulation import ContactGround, ContactPoint, ContactSensor
 from linkwork.viewer.document import Arrows, FrameAxes, Lines, Plot, Points, Prop, Surface, Text
 from linkwork.viewer.live import page_server, page_state
 from linkwork.viewer.rotations import pose_of
@@ -135,6 +136,41 @@ def test_forces_and_recording(opened):
     (forces,) = document.arrows
     assert forces.visible.sum(axis=1).tolist() == [k % 3 for k in range(31)]
     np.testing.assert_array_equal(forces.vectors[forces.visible][:, 2], 10.0)
+
+
+def test_a_simulator(opened):
+    """A page shows the configuration, the time and the contact forces of a simulator, at the place of each robot."""
+    ball = lw.Robot.build("ball", lw.Link("body", lw.shapes.Sphere(0.1), mass=1.0), floating_base=True)
+    ground = ContactGround(ContactPoint("body", radius=0.1))
+    q = np.tile(ball.neutral(), (2, 1))
+    q[:, -1] = 0.1
+    simulator = lw.Simulator(ball, batch=2, contacts=ground, sensors={"feet": ContactSensor(ground)})
+    simulator.reset(q)
+    offsets = np.tile(np.eye(4), (2, 1, 1))
+    offsets[:, 0, 3] = 0.0, 3.0
+    view = opened(small_document(ball, q[None], offsets=offsets))
+    view.start_recording()
+    for _ in range(2):
+        state = simulator.step(np.zeros(6), count=25)
+        view.update(simulator)
+    settled(view)
+    np.testing.assert_array_equal(view.q, state.q)
+    document = view.stop_recording()
+    np.testing.assert_allclose(document.times, [0.0, 0.025])
+    (forces,) = document.arrows
+    assert forces.name == "contact forces"
+    np.testing.assert_allclose(forces.vectors[-1], [[0.0, 0.0, 9.81]] * 2, atol=1e-6)
+    np.testing.assert_allclose(forces.starts[-1], [[0.0, 0.0, 0.0], [3.0, 0.0, 0.0]], atol=1e-3)
+
+    one = opened(small_document(ball, q[0]))
+    alone = lw.Simulator(ball)
+    alone.reset(q[1] + 0.0)
+    one.update(alone, time=2.0)
+    settled(one)
+    np.testing.assert_array_equal(one.q, q[1])
+    assert not one._page.arrows, "there is no sensor of contacts"
+    with pytest.raises(ValueError, match="update: q: expected an array of shape"):
+        one.update(simulator)
 
 
 def test_limits_in_plots(opened):

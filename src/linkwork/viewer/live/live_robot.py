@@ -84,6 +84,11 @@ class LiveRobot:
         X = self._offset
         return points if X is None else points @ X[:3, :3].T + X[:3, 3]
 
+    def in_picture_of_each(self, points: np.ndarray) -> np.ndarray:
+        """Return points (n, k, 3) of the worlds of n instances at their places in the picture [m]."""
+        X = self.actor.offsets
+        return points if X is None else points @ X[:, :3, :3].mT + X[:, None, :3, 3]
+
     def draw(self) -> bool:
         """Move the drawing to the configuration; return False if it has not changed.
 

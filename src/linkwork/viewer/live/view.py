@@ -73,17 +73,22 @@ class View:
     # -- motion
 
     def update(self, q: Any, *, robot: str | None = None, time: float | None = None) -> None:
-        """Show a configuration, soon, and return at once.
+        """Show a configuration, or the state of a simulator, soon, and return at once.
 
-        ``q`` (nq,) [rad, m], or a dict by joint; (n, nq) for n instances.  A page shows at most 60 configurations a
-        second: earlier ones are dropped, so a loop may call this at any rate.  ``robot`` is the name of the robot, by
-        default the first one.  ``time`` [s] is the time of the configuration in a recording, by default that of the
-        clock.  Nothing happens after the page was closed.
+        ``q`` (nq,) [rad, m], or a dict by joint; (n, nq) for n instances.  Of a `linkwork.Simulator`, its configuration
+        and time are shown, and the forces of its `linkwork.simulation.ContactSensor` as arrows.  A page shows at most
+        60 configurations a second: earlier ones are dropped, so a loop may call this at any rate.  ``robot`` is the
+        name of the robot, by default the first one.  ``time`` [s] is the time of the configuration in a recording, by
+        default that of the simulator or of the clock.  Nothing happens after the page was closed.
 
         Raises ValueError for an invalid configuration, and for a recording, whose motion is fixed; UnknownNameError
         for an unknown robot.
         """
         page, live = self._page, self._live("update", robot)
+        contacts: np.ndarray | None = None
+        if hasattr(q, "_view_state"):
+            q, own_time, contacts = q._view_state()
+            time = own_time if time is None else time
         values = read_configuration(live.robot, "update", "q", q)
         expected = live.q.shape
         if values.shape != expected and (values.shape != expected[1:] or not live.is_single):
@@ -91,6 +96,10 @@ class View:
             raise ValueError(f"update: q: expected an array of shape {shape}, got shape {values.shape}")
         values = values.reshape(expected)
         t = None if time is None else finite_number("update", "time", time)
+        if contacts is not None:
+            points = live.in_picture_of_each(contacts[..., :3])
+            name = "contact forces" if live is page.robots[0] else f"contact forces of {live.name}"
+            self.show_forces(points.reshape(-1, 3), contacts[..., 3:].reshape(-1, 3), name=name)
         page.worker.post(("q", live.name), live.set, values)
         if page.recorder is not None:
             page.record(t, {live.name: values})
