@@ -68,7 +68,17 @@ def test_wrong_arguments():
     cases = [
         (lambda: side_by_side(robot), TypeError, "expected a list of objects"),
         (lambda: side_by_side([]), ValueError, "1 to 100 objects"),
-        (lambda: side_by_side([robot, 3]), TypeError, "expected an object with a method show"),
+        (
+            lambda: side_by_side([robot, 3]),
+            TypeError,
+            r"side_by_side: contents\[1\]: expected an object with a method show",
+        ),
+        (
+            lambda: scene_document(robot, frame="x"),
+            TypeError,
+            "scene_document: no option 'frame'; did you mean 'frames'",
+        ),
+        (lambda: scene_document(robot, html="x.html"), TypeError, "html: expected no argument of the output"),
         (lambda: side_by_side([robot], titles=["a", "b"]), ValueError, "expected 1 titles"),
         (lambda: side_by_side([robot], spacing=-1.0), ValueError, "spacing"),
         (lambda: side_by_side([robot], columns=0), ValueError, "columns"),

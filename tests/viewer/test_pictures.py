@@ -65,6 +65,7 @@ def test_arguments_and_missing_tools(tmp_path, monkeypatch):
         (write_png, {"camera": ((0, 0, np.nan), (0, 0, 0))}, "camera: expected an array of finite numbers"),
         (write_png, {"size": (10, 10)}, "size: expected an integer from 16 to 8192, got 10"),
         (write_png, {"time": np.inf}, "time: expected a finite number"),
+        (write_png, {"time": 7.0}, "time: expected a time from 0 to 2 s, got 7"),
         (write_png, {"theme": "blue"}, "theme: expected"),
         (write_mp4, {"size": (101, 100)}, "size: expected an even width and height"),
         (write_mp4, {"fps": 0.0}, "fps: expected"),

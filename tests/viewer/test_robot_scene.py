@@ -204,6 +204,7 @@ def test_wrong_arguments(tmp_path):
         ({"html": "a.txt"}, ValueError, r"html: expected a path that ends in \.html"),
         ({"htm": "a.html"}, TypeError, "did you mean 'html'"),
         ({"html": str(tmp_path / "a.html"), "port": 3}, ValueError, "no option of the live page"),
+        ({"frame": "hand"}, TypeError, "show: no option 'frame'; did you mean 'frames'"),
         ({"html": "a.html", "png": "a.png"}, ValueError, "expected one file"),
         ({"glb": str(tmp_path / "none" / "a.glb")}, FileNotFoundError, "create it first"),
         ({"port": 70000}, ValueError, "port"),

@@ -153,7 +153,7 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         the `linkwork.viewer.View` of a live page, whose ``update(envs.state[0])`` shows later states, or the path of a
         file; see `Robot.show` for the output, the other arguments and the errors.
         """
-        check_output("show", output)  # type: ignore[arg-type]
+        check_output("show", output, self.show)  # type: ignore[arg-type]
         return show_document(self._scene_document(spacing=spacing, meshes=meshes, title=title), **output)
 
     def _repr_html_(self) -> str:

@@ -319,7 +319,7 @@ class IKPathResult(Result):
         and ``scene`` is shown by its obstacles.  Returns the `linkwork.viewer.View` of a live page, or the path of a
         file; see `Robot.show` for the output and the errors.
         """
-        check_output("show", output)
+        check_output("show", output, self.show)
         document = self._scene_document(rate=rate, scene=scene, ghosts=ghosts, meshes=meshes, title=title)
         return show_document(document, **output)
 

@@ -338,7 +338,7 @@ class IKResult(Result):
         guesses, and ``scene`` its obstacles.  Returns the `linkwork.viewer.View` of a live page, or the path of a file;
         see `Robot.show` for the output and the errors.
         """
-        check_output("show", output)
+        check_output("show", output, self.show)
         document = self._scene_document(initial=initial, scene=scene, meshes=meshes, title=title)
         return show_document(document, **output)
 

@@ -368,7 +368,7 @@ class OptimalResult(Result):
         ``index`` selects an entry of a batch.  The other arguments, the result and the errors are those of
         `linkwork.motion.Trajectory.show`.
         """
-        check_output("show", output)
+        check_output("show", output, self.show)
         self._check_index("show", index)
         document = self._scene_document(
             index, frames=frames, scene=scene, ghosts=ghosts, rate=rate, meshes=meshes, title=title

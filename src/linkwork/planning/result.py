@@ -172,7 +172,7 @@ class PlanResult(Result):
 
         Raises ValueError if there is neither a path nor a search tree, and the errors of `Robot.show`.
         """
-        check_output("show", output)
+        check_output("show", output, self.show)
         document = self._scene_document(
             frames=frames, ghosts=ghosts, tree=tree, smooth=smooth, rate=rate, meshes=meshes, title=title
         )

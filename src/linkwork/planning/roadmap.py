@@ -170,7 +170,7 @@ class Roadmap:
         number of nodes at which the robot is shown.  Returns the `linkwork.viewer.View` of a live page, or the path of
         a file; see `Robot.show` for the other arguments and the errors.
         """
-        check_output("show", output)
+        check_output("show", output, self.show)
         document = self._scene_document(frame=frame, robots=robots, meshes=meshes, title=title)
         return show_document(document, **output)
 

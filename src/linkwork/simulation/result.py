@@ -289,7 +289,7 @@ class Simulation(Result):
 
         Raises ValueError for an index that does not name one environment, and the errors of `Robot.show`.
         """
-        check_output("show", output)
+        check_output("show", output, self.show)
         index = self._index("show", environment) if environment else None
         document = self._scene_document(
             index,

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.unknown_options import option_hint
 from linkwork._util.validation import integer, name, optional, positive
 from linkwork.viewer.bounds import document_bounds, worlds
 from linkwork.viewer.document import Actor, Part, Prop, SceneDocument, Surface, Text
+from linkwork.viewer.output import OUTPUT_ARGUMENTS, own_arguments
 
 __all__ = ["scene_document", "side_by_side"]
 
@@ -34,17 +36,7 @@ def scene_document(contents: Any, **options: Any) -> SceneDocument:
 
     Raises TypeError for an object that cannot be shown, and the errors of ``show``.
     """
-    if isinstance(contents, SceneDocument):
-        if options:
-            raise TypeError(f"scene_document: {next(iter(options))}: expected no options with a document")
-        return contents
-    build = getattr(contents, "_scene_document", None)
-    if build is None or isinstance(contents, type):
-        raise TypeError(
-            f"scene_document: contents: expected an object with a method show, such as a Robot, got {contents!r}"
-        )
-    result: SceneDocument = build(**options)
-    return result
+    return _document("scene_document", "contents", contents, options)
 
 
 @public(spacing=optional(positive))
@@ -78,7 +70,7 @@ def side_by_side(
     """
     if isinstance(contents, (str, SceneDocument)) or hasattr(contents, "_scene_document"):
         raise TypeError(f"side_by_side: contents: expected a list of objects to show, got {contents!r}")
-    documents = [scene_document(one) for one in contents]
+    documents = [_document("side_by_side", f"contents[{k}]", one, {}) for k, one in enumerate(contents)]
     if not 1 <= len(documents) <= _MAX_DOCUMENTS:
         expected = f"1 to {_MAX_DOCUMENTS} objects"
         raise ValueError(f"side_by_side: contents: expected {expected} to show, got {len(documents)}")
@@ -104,6 +96,26 @@ def side_by_side(
         merged.texts.append(Text(names[k], shift + np.array([0.0, 0.0, top + 0.08 * spacing]), "titles"))
     heading = ", ".join(dict.fromkeys(names)) if title is None else title
     return merged.document(heading, times, documents)
+
+
+def _document(caller: str, argument: str, contents: Any, options: dict[str, Any]) -> SceneDocument:
+    """Return the document of an object.  Raises TypeError for one without a document, and for unknown options."""
+    if isinstance(contents, SceneDocument):
+        if options:
+            raise TypeError(f"{caller}: {next(iter(options))}: expected no options with a document")
+        return contents
+    build = getattr(contents, "_scene_document", None)
+    if build is None or isinstance(contents, type):
+        expected = "an object with a method show, such as a Robot"
+        raise TypeError(f"{caller}: {argument}: expected {expected}, got {contents!r}")
+    known = own_arguments(contents.show, indices=True)
+    for option in options:
+        if option in OUTPUT_ARGUMENTS:
+            raise TypeError(f"{caller}: {option}: expected no argument of the output; pass it to show of the document")
+        if option not in known:
+            raise TypeError(f"{caller}: no option {option!r}; {option_hint('show', option, known)}")
+    result: SceneDocument = build(**options)
+    return result
 
 
 def _common_times(documents: Sequence[SceneDocument]) -> np.ndarray:

@@ -60,7 +60,7 @@ class ShowMethods(RobotBase):
         Raises ValueError for invalid configurations, times and paths, UnknownNameError for an unknown frame,
         ImportError without the extra, and OSError for a file that cannot be written.
         """
-        check_output("show", output)
+        check_output("show", output, self.show)
         document = self._scene_document(
             q,
             times=times,

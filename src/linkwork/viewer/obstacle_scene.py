@@ -16,7 +16,7 @@ __all__ = ["obstacles_document", "show_obstacles"]
 
 def show_obstacles(scene: Scene, meshes: Folders | None, title: str | None, output: Any) -> Any:
     """Show a scene; see `Scene.show`."""
-    check_output("show", output)
+    check_output("show", output, scene.show)
     return show_document(obstacles_document(scene, meshes=meshes, title=title), **output)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypedDict
@@ -11,7 +12,7 @@ from typing import Any, TypedDict
 from linkwork._util.unknown_options import option_hint
 from linkwork._util.validation import boolean, integer
 
-__all__ = ["Output", "check_output", "show_document"]
+__all__ = ["OUTPUT_ARGUMENTS", "Output", "check_output", "own_arguments", "show_document"]
 
 PathText = str | os.PathLike[str]
 Point = Sequence[float]
@@ -51,18 +52,21 @@ _WRITERS = {  # by argument: suffixes, module, function, options
 }
 _LIVE = ("open_browser", "port")
 _OPTIONS = (*dict.fromkeys(name for writer in _WRITERS.values() for name in writer[3]), *_LIVE)
+OUTPUT_ARGUMENTS = (*_WRITERS, *_OPTIONS)
 _MAX_PORT = 65535
 
 
-def check_output(caller: str, output: Output) -> None:
+def check_output(caller: str, output: Output, method: Callable[..., Any] | None = None) -> None:
     """Raise an error for output arguments that `show_document` does not accept, before a document is made.
+
+    ``method`` is the function that takes them beside arguments of its own, which the error for an unknown one names.
 
     Raises TypeError for an unknown argument and a value of another type, ValueError for two files, a file with options
     of the live page, a path with another suffix, and a port outside of 0 ... 65535.
     """
-    known = (*_WRITERS, *_OPTIONS)
     for name in output:
-        if name not in known:
+        if name not in OUTPUT_ARGUMENTS:
+            known = (*own_arguments(method), *OUTPUT_ARGUMENTS)
             raise TypeError(f"{caller}: no option {name!r}; {option_hint(caller, name, known)}")
     files = [name for name in _WRITERS if output.get(name) is not None]
     if len(files) > 1:
@@ -97,6 +101,13 @@ def show_document(document: Any, *, caller: str = "show", **output: Any) -> Any:
             return path
     live = {name: output[name] for name in _LIVE if output.get(name) is not None}
     return import_module("linkwork.viewer.live.live_page").open_view(document, **live)
+
+
+def own_arguments(method: Callable[..., Any] | None, *, indices: bool = False) -> list[str]:
+    """Return the names of a method's arguments besides ``**output``, and with ``indices`` also that of ``*indices``."""
+    parameters = {} if method is None else inspect.signature(method).parameters
+    others = (inspect.Parameter.VAR_KEYWORD, *(() if indices else (inspect.Parameter.VAR_POSITIONAL,)))
+    return [name for name, parameter in parameters.items() if parameter.kind not in others]
 
 
 def _checked_path(caller: str, name: str, value: Any) -> Path:

@@ -33,6 +33,7 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _FLAGS = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--force-color-profile=srgb", "--hide-scrollbars")
 _LARGEST = 8192  # [pixels] WebGL draws no larger pictures on some machines
 _TIMEOUT = 300_000.0  # [ms] for one step of the browser
+_ROUNDING = 1e-9  # [s] beyond the last time, which a sum of time steps may pass
 _INSTALL = 'pip install "linkwork[pictures]"'
 
 
@@ -48,15 +49,16 @@ def write_png(
 ) -> Path:
     """Write a picture of the document at one time and return its path.
 
-    ``time`` [s] selects the last frame at or before it; the default is the first.  ``camera`` is one of `VIEWS`, which
-    shows the whole scene, or a pair (position, target) of points in the world [m].  ``size`` is (width, height)
+    The picture shows the last frame at or before ``time`` [s], by default the first.  ``camera`` is one of `VIEWS`,
+    which shows the whole scene, or a pair (position, target) of points in the world [m].  ``size`` is (width, height)
     [pixels], ``theme`` "light" or "dark".  It needs Chromium and ``pip install "linkwork[pictures]"``.
 
-    Raises ArgumentError and ValueError for unsuitable arguments, ImportError and RuntimeError without these tools.
+    Raises ArgumentError and ValueError for unsuitable arguments, such as a time that the document does not have, and
+    ImportError and RuntimeError without these tools.
     """
     caller = "write_png"
     check_document(caller, document)
-    moment = float(document.times[0]) if time is None else finite_number(caller, "time", time)
+    moment = _moment(caller, document, time)
     view, size = _camera(caller, camera), _size(caller, size)
     one_of(caller, "theme", theme, ("light", "dark"))
     _require_folder(path)
@@ -64,6 +66,17 @@ def write_png(
     with replaced(path) as file:
         file.write(picture)
     return Path(path)
+
+
+def _moment(caller: str, document: SceneDocument, time: float | None) -> float:
+    """Return the time of a picture [s].  Raises ValueError for one outside of the document's times."""
+    first, last = float(document.times[0]), float(document.times[-1])
+    if time is None:
+        return first
+    moment = float(finite_number(caller, "time", time))
+    if not first - _ROUNDING <= moment <= last + _ROUNDING:
+        raise ValueError(f"{caller}: time: expected a time from {first:g} to {last:g} s, got {moment:g}")
+    return moment
 
 
 @public

@@ -283,7 +283,7 @@ class WorkspaceMap(ReturnedValue):
         coordinates, "y" that with smaller ones.  Returns the `linkwork.viewer.View` of a live page, or the path of a
         file; see `Robot.show` for the other arguments and the errors.
         """
-        check_output("show", output)
+        check_output("show", output, self.show)
         document = self._scene_document(name, robot=robot, q=q, section=section, meshes=meshes, title=title)
         return show_document(document, **output)
 

@@ -82,7 +82,7 @@ class DrivenMotion(Result):
         ``ghosts`` is the number of transparent copies along the motion.  Returns the `linkwork.viewer.View` of a live
         page, or the path of a file; see `Robot.show` for the other arguments and the errors.
         """
-        check_output("show", output)
+        check_output("show", output, self.show)
         document = self._scene_document(rate=rate, ghosts=ghosts, meshes=meshes, title=title)
         return show_document(document, **output)
 

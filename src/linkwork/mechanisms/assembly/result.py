@@ -54,7 +54,7 @@ class Assembly(Result):
         Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the arguments and
         the errors.
         """
-        check_output("show", output)
+        check_output("show", output, self.show)
         return show_document(self._scene_document(meshes=meshes, title=title), **output)
 
     def _repr_html_(self) -> str:

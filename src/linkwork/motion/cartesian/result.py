@@ -173,7 +173,7 @@ class TrackedPath(Result):
 
         Raises ValueError if no part of the path is followed.
         """
-        check_output("show", output)
+        check_output("show", output, self.show)
         document = self._scene_document(scene=scene, ghosts=ghosts, meshes=meshes, title=title)
         return show_document(document, **output)
 

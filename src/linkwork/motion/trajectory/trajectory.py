@@ -416,7 +416,7 @@ class Trajectory:
 
         Raises ValueError for a trajectory of plain coordinates, which has no robot.
         """
-        check_output("show", output)
+        check_output("show", output, self.show)
         document = self._scene_document(
             frames=frames, scene=scene, ghosts=ghosts, rate=rate, meshes=meshes, title=title
         )
