@@ -218,6 +218,32 @@ def test_colors_of_files(tmp_path):
     }
 
 
+COLLADA = """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit name="meter" meter="1"/><up_axis>Z_UP</up_axis></asset>
+<library_materials><material id="m"><instance_effect url="#missing"/></material></library_materials>
+<library_geometries><geometry id="g"><mesh>
+<source id="p"><float_array id="a" count="9">0 0 0 2 0 0 0 3 0</float_array><technique_common>
+<accessor source="#a" count="3" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+<param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles material="m" count="1"><input semantic="VERTEX" source="#v" offset="0"/><p>0 1 2</p></triangles>
+</mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s"><node id="n"><translate>0 0 5</translate><instance_geometry url="#g">
+<bind_material><technique_common><instance_material symbol="m" target="#m"/></technique_common></bind_material>
+</instance_geometry></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+
+
+def test_collada_with_missing_material(tmp_path):
+    """A mesh whose material refers to a missing element is drawn without it, at its place, with a note."""
+    (tmp_path / "foot.dae").write_text(COLLADA)
+    found = files.mesh_surfaces(shapes.Mesh("foot.dae"), FileSearch((str(tmp_path),)))
+    ((surface, _),) = found.surfaces
+    assert surface.vertices.max(axis=0) == pytest.approx([2.0, 3.0, 5.0]) and len(surface.triangles) == 1
+    assert found.notes == ("foot.dae: drawn without its materials, which refer to missing elements",)
+
+
 def test_image_from_other_program(tmp_path):
     image = pytest.importorskip("PIL.Image")
     data = io.BytesIO()

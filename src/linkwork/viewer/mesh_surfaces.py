@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import re
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -90,14 +91,23 @@ def _loaded(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of parsers, about details of a file
-            scene = trimesh.load_scene(
-                io.BytesIO(source.data), file_type=source.kind[1:], process=False, resolver=files, allow_remote=False
-            )
-            meshes = [one for one in scene.dump() if len(getattr(one, "faces", ()))]
+            meshes = _read(trimesh, source.data, source.kind, files)
+            if not meshes and source.kind == ".dae":  # pycollada leaves out meshes whose materials it cannot read
+                meshes = _read(trimesh, _BINDING.sub(b"", source.data), source.kind, files)
+                if meshes:
+                    files.notes.append(
+                        f"{source.file.name}: drawn without its materials, which refer to missing elements"
+                    )
             submeshes = [_Submesh.of(one, files.notes) for one in meshes]
     except Exception as error:  # readers may raise anything
         raise ValueError(f"{source.file}: not a readable {source.kind[1:].upper()} file: {error}") from error
     return _as_surfaces(submeshes, np.asarray(mesh.scale) * source.unit, source, files.notes)
+
+
+def _read(trimesh: Any, data: bytes, kind: str, files: _NamedFiles) -> list[Any]:
+    """Return the meshes of a file that have triangles, at their places in the scene of the file."""
+    scene = trimesh.load_scene(io.BytesIO(data), file_type=kind[1:], process=False, resolver=files, allow_remote=False)
+    return [one for one in scene.dump() if len(getattr(one, "faces", ()))]
 
 
 @dataclass
@@ -250,6 +260,7 @@ def _surface(group: list[_Submesh], total: int) -> tuple[Surface, Color | None]:
     return surface, (red, green, blue, alpha)
 
 
+_BINDING = re.compile(rb"<bind_material\b.*?</bind_material\s*>", re.DOTALL)
 _DEFAULT = (190, 194, 200, 255)
 
 

@@ -15,7 +15,7 @@ from linkwork.viewer.rotations import quaternions
 __all__ = ["ArrowDrawing", "ItemDrawings"]
 
 _Move = Callable[[int], None]
-_SHAFT, _HEAD, _HEAD_LENGTH = 0.006, 0.015, 0.035  # radii and length of arrows, in units of the scene's size
+_SHAFT, _HEAD, _HEAD_LENGTH = 0.012, 0.03, 0.06  # radii and length of arrows, in units of the scene's size
 
 
 class ArrowDrawing:

@@ -21,7 +21,7 @@ from linkwork.viewer.live.page_state import LivePage
 __all__ = ["View"]
 
 _FORCE_COLOR = (0.85, 0.2, 0.15, 1.0)
-_FORCE_LENGTH = 0.8  # length of the arrow of the robot's weight, in units of the scene's radius
+_FORCE_LENGTH = 1.6  # length of the arrow of the robot's weight, in units of the scene's radius
 
 
 @public
@@ -116,7 +116,7 @@ class View:
         """Show arrows, such as contact forces, instead of those of the same name, and return at once.
 
         ``points`` (k, 3) [m] are where the arrows start, and ``forces`` (k, 3) [N] their vectors, in world axes.
-        ``scale`` [m/N] is the length of an arrow for each newton; by default the robot's weight has a length of 0.8
+        ``scale`` [m/N] is the length of an arrow for each newton; by default the robot's weight has a length of 1.6
         times the radius of the picture.  ``color`` has red, green and blue in [0, 1].
         Empty arrays remove the arrows.
 
