@@ -83,6 +83,47 @@ def test_a_process_that_starts_while_others_compile_computes(way: str, count: in
     assert ran.stdout == f"{[7] * count}\n", ran.stderr
 
 
+IMPORTING = """
+import importlib, os, sys, threading, time
+import linkwork
+
+MODULE = "linkwork.identify.base_parameter_fit"
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == MODULE:
+            begun.set()
+            time.sleep(0.5)
+
+linkwork.compile(lambda x: 2.0 * x, x=3)([1.0, 2.0, 3.0])
+assert MODULE not in sys.modules
+begun = threading.Event()
+sys.meta_path.insert(0, Slow())
+other = threading.Thread(target=importlib.import_module, args=(MODULE,))
+other.start()
+assert begun.wait(20.0)
+child = os.fork()
+if child == 0:
+    importlib.import_module(MODULE)
+    os._exit(7)
+deadline = time.monotonic() + 20.0
+while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+    if time.monotonic() > deadline:
+        os.kill(child, 9)
+        sys.exit("the forked process waits")
+    time.sleep(0.01)
+other.join()
+print(os.waitstatus_to_exitcode(ended[1]))
+"""
+
+
+@forks
+def test_a_process_forked_while_another_thread_imports_a_module_imports_it_too() -> None:
+    """Python's lock of a module is acquired forever in a process that is forked during its import."""
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", IMPORTING], capture_output=True, text=True, check=False)
+    assert ran.stdout == "7\n" and "Exception ignored" not in ran.stderr, ran.stderr
+
+
 def forked(work: Callable[[], None]) -> int:
     """How a forked process ends."""
     child = os.fork()

@@ -1,18 +1,22 @@
 """Modules and names that are imported when they are first used.
 
 `public_names` is for public packages (PEP 562), `LazyModule` for functions that are called often.
+
+Python has a lock for each module that is being imported.  A fork copies only the thread that forks, so a forked process
+would wait forever for a module that another thread was importing.  `wait_for_imports` is for hooks before a fork.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from _thread import get_ident  # without the module threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
+from importlib import _bootstrap, import_module
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["START", "LazyModule", "public_modules", "public_names"]
+__all__ = ["START", "LazyModule", "public_modules", "public_names", "wait_for_imports"]
 
 START = time.time_ns()  # of the first import of a module of linkwork
 _MODULES: dict[str, tuple[str, ...]] = {}  # public modules in each public package
@@ -100,3 +104,27 @@ def _missing(package: str, name: str) -> AttributeError:
     hints = import_module("linkwork._util.foreign_names")  # which imports this module
     error: AttributeError = hints.missing_attribute(package, name)
     return error
+
+
+# -- forks
+
+_PACKAGES = ("linkwork", "numpy", "llvmlite")  # whose modules linkwork imports at first use
+_POLL = 1e-3  # [s]
+
+
+def wait_for_imports(longest: float = 10.0) -> None:
+    """Wait until no other thread imports a module that linkwork imports at first use, ``longest`` [s] at most."""
+    end = time.monotonic() + longest
+    while _others_import() and time.monotonic() < end:
+        time.sleep(_POLL)
+
+
+def _others_import() -> bool:
+    """Return True if another thread is importing a module of `_PACKAGES`."""
+    own = get_ident()
+    for name, reference in list(getattr(_bootstrap, "_module_locks", {}).items()):
+        if name.partition(".")[0] in _PACKAGES:
+            lock = reference()
+            if lock is not None and getattr(lock, "owner", None) not in (None, own):
+                return True
+    return False

@@ -21,6 +21,7 @@ from typing import TypeVar
 from llvmlite.binding import ffi
 
 from linkwork._util.checked_arguments import public, unchecked
+from linkwork._util.lazy_imports import wait_for_imports
 from linkwork._util.validation import integer
 from linkwork._util.worker_process import when_forked_by_multiprocessing, worker_of
 
@@ -120,6 +121,7 @@ def setting_address() -> int:
 
 
 T = TypeVar("T")
+_IMPORT_WAIT = 1.0  # [s] for modules whose import began after the first wait, and may need one of the locks
 _POLL = 1e-3  # [s] between two checks for other threads in LLVM
 LLVM_LOCK = threading.RLock()  # LLVM's global context allows one thread at a time
 _entering = threading.RLock()  # held while a fork waits: no thread enters LLVM then
@@ -138,10 +140,11 @@ def run_without_lock(function: Callable[[], T]) -> T:
 
 
 def _wait_for_others() -> None:
-    """Wait until no other thread is in LLVM; the caller holds `_entering`, so no thread enters."""
+    """Wait until no other thread is in LLVM or imports modules; the caller holds `_entering`, so no thread enters."""
     thread = threading.get_ident()
     while any(other != thread for other in list(_inside.values())):
         time.sleep(_POLL)
+    wait_for_imports(_IMPORT_WAIT)
 
 
 def _leave_in_child() -> None:
@@ -161,3 +164,4 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait_for_others, after_in_child=_leave_in_child)
     for _lock in reversed(_locks):  # functions registered last run first before a fork
         os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+    os.register_at_fork(before=wait_for_imports)  # before the locks are acquired, which an import may need
