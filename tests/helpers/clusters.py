@@ -13,7 +13,9 @@ def cluster() -> Iterator[Any]:
     """The client of a cluster of two processes with one thread each."""
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        ) as local,
         distributed.Client(local) as client,
     ):
         yield client
