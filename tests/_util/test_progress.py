@@ -58,6 +58,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], float | None]] = {  # with the tota
     "Roadmap": (lambda p: lw.planning.Roadmap(solid_arm(), SCENE, num_nodes=10, progress=p), None),
     "precompile": (lambda p: ARM.precompile(["mass_matrix", "gravity_force"], progress=p), 2),
     "find_collision_pairs": (lambda p: solid_arm().find_collision_pairs(num_samples=20, progress=p), None),
+    "workspace_map": (lambda p: ARM.workspace_map("tip", samples=1000, progress=p), None),
     "mobility": (lambda p: linkage().mobility(progress=p), 32),
     "exciting_trajectory": (lambda p: lw.identify.exciting_trajectory(ARM, num_trials=5, progress=p), 5),
     "inertias": (identified, 200),

@@ -219,7 +219,7 @@ def test_layers_labels_plots_and_notes(browser, tmp_path):
     page.get_by_role("button", name="b", exact=True).click()
     assert color_fraction(tab.screenshot(".plot canvas"), (213, 94, 0)) < color_fraction(picture, (213, 94, 0))
     page.get_by_role("slider", name="elbow", exact=True).fill("0.1")
-    assert page.get_by_text("Distances and forces are hidden").is_visible()
+    page.get_by_text("Distances and forces are hidden").wait_for()
     page.get_by_role("button", name="Angles in degrees").click()
     assert page.locator(".joint .unit").first.text_content() == "°"
 

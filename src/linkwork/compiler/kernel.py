@@ -239,10 +239,20 @@ class Kernel(Differentiable):
     def _base(self) -> Base:
         return Base(self._source, self._nesting, self._spaces)
 
+    def _without_derivatives(self) -> Kernel:
+        """Return a kernel of the same code that has no derivatives yet, so that these can refer to it without a cycle."""
+        result = object.__new__(Kernel)
+        for name in Kernel.__slots__:
+            if name not in ("__weakref__", "_call", "_derivatives"):
+                setattr(result, name, getattr(self, name))
+        result._derivatives = {}
+        result._call = _first_call(ref(result))
+        return result
+
     def _kernel_of(self, derived: Derivative, request: MethodCall) -> Kernel:
         source = self._source
         return Kernel(
-            replace(derived.recipe, origin=DerivativeOrigin(self, request)),
+            replace(derived.recipe, origin=DerivativeOrigin(self._without_derivatives(), request)),
             doc=derived.doc,
             backend=source.backend,
             without_passes=self._without_passes,
