@@ -93,10 +93,15 @@ class Tab:
         """Return when a JavaScript expression is true."""
         self.page.wait_for_function(script, arg=argument)
 
+    def settle(self) -> None:
+        """Return when the page has drawn what was changed before."""
+        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
     def screenshot(self, selector: str | None = None) -> np.ndarray:
         """Return the picture of the window, or of the element that ``selector`` finds: (height, width, 3) uint8."""
         from PIL import Image
 
+        self.settle()
         target = self.page if selector is None else self.page.locator(selector)
         return np.asarray(Image.open(io.BytesIO(target.screenshot())).convert("RGB"))
 

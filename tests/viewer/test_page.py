@@ -205,8 +205,10 @@ def test_layers_labels_plots_and_notes(browser, tmp_path):
     assert all(page.get_by_role("checkbox", name=name, exact=True).is_checked() for name in layers)
     page.get_by_role("checkbox", name="obstacle", exact=True).uncheck()
     assert share(red) < 0.7 * before
+    tab.settle()
     assert page.locator("#labels span:visible").all_text_contents() == ["start", "target"]
     page.get_by_role("checkbox", name="labels", exact=True).uncheck()
+    tab.settle()
     assert page.locator("#labels span:visible").count() == 0
     assert page.get_by_text("mesh 'arm.stl' is missing").is_visible()
     assert page.get_by_text("contact (1 m is 10 N)").is_visible()

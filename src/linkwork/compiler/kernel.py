@@ -240,7 +240,7 @@ class Kernel(Differentiable):
         return Base(self._source, self._nesting, self._spaces)
 
     def _without_derivatives(self) -> Kernel:
-        """Return a kernel of the same code that has no derivatives yet, so that these can refer to it without a cycle."""
+        """Return a kernel of the same code to which its derivatives refer, so that no cycle of references arises."""
         result = object.__new__(Kernel)
         for name in Kernel.__slots__:
             if name not in ("__weakref__", "_call", "_derivatives"):
