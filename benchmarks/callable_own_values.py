@@ -75,6 +75,7 @@ OWN_VALUES: dict[str, Any] = {
     "Scene.from_json.text": lambda _: scene().to_json(),
     "CartesianPath.append.other": lambda _: motion.line(lw.pose([1.0, 0.0, 0.0]), lw.pose([1.0, 1.0, 0.0])),
     "ContactMaterial.beside.other": lambda _: simulation.ContactMaterial(),
+    "ContactSensor.contacts": lambda _: simulation.ContactGround(("hand",)),
     "PoseRegion.lower": [-1.0] * 6,
     "PoseRegion.upper": [1.0] * 6,
     "scan.init": 1.0,

@@ -203,11 +203,12 @@ def test_marks_in_plots(opened):
     (mark,) = page.times._marks
     assert mark._chart.title == "error [10⁻⁶ m]"
     for index in (2, 1, 0):
-        mark.move(index)
-        t, curve, peak = (np.asarray(column) for column in mark._chart.data)
+        t, curve, peak = mark._with_mark(index)
         assert t[np.argmax(peak)] == times[index] and np.count_nonzero(peak == peak.max()) == 1
         assert (np.diff(t) >= 0.0).all() and (np.diff(t) == 0.0).sum() == 3
         assert curve[np.argmax(peak)] == pytest.approx(1e6 * values[index, 0])
+    mark.move(0)  # the page's own frame, at which the page leaves it
+    np.testing.assert_array_equal(mark._chart.data, mark._with_mark(0))
 
 
 def test_the_bar_of_time(opened):
