@@ -15,7 +15,7 @@ from linkwork.joints import ALL
 from linkwork.model.random_tree import random_tree
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.gltf import write_glb
-from linkwork.viewer.rigid_tracks import quaternions
+from linkwork.viewer.rotations import steady_quaternions
 
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 TYPES = {5126: "<f4", 5125: "<u4", 5121: "u1"}
@@ -158,7 +158,7 @@ def test_empty_documents_and_unsuitable_ones(tmp_path):
 def test_quaternions_do_not_change_sign():
     angles = np.linspace(0.0, 4.0 * np.pi, 50)
     c, s, zero, one = np.cos(angles), np.sin(angles), np.zeros(50), np.ones(50)
-    q = quaternions(np.stack([c, -s, zero, s, c, zero, zero, zero, one], axis=-1).reshape(50, 3, 3))
+    q = steady_quaternions(np.stack([c, -s, zero, s, c, zero, zero, zero, one], axis=-1).reshape(50, 3, 3))
     assert (np.einsum("ti,ti->t", q[1:], q[:-1]) > 0.9).all()
     np.testing.assert_allclose(np.abs(q[:, 0]), np.abs(np.cos(angles / 2.0)), atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(q, axis=-1), 1.0, atol=1e-12)

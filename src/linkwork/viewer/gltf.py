@@ -16,7 +16,7 @@ from linkwork._util.file_access import replaced
 from linkwork.viewer.arrow_surfaces import arrow_poses, cone, cylinder
 from linkwork.viewer.document import Actor, Color, FrameAxes, SceneDocument, Surface
 from linkwork.viewer.document_checks import check_document
-from linkwork.viewer.rigid_tracks import quaternions
+from linkwork.viewer.rotations import steady_quaternions
 
 __all__ = ["surface_glb", "write_glb"]
 
@@ -147,7 +147,7 @@ class _Writer:
 
     def moved(self, node: int, poses: np.ndarray, scales: np.ndarray | None = None) -> None:
         """Place a node in its parent by poses (T or 1, 4, 4), and add tracks for what changes with time."""
-        rotations = quaternions(poses[:, :3, :3])[:, [1, 2, 3, 0]]
+        rotations = steady_quaternions(poses[:, :3, :3])[:, [1, 2, 3, 0]]
         tracks: dict[str, tuple[np.ndarray, str, Any]] = {
             "translation": (poses[:, :3, 3], "VEC3", 0.0),
             "rotation": (rotations, "VEC4", (0.0, 0.0, 0.0, 1.0)),

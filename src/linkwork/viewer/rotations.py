@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["pose_of", "quaternions"]
+__all__ = ["pose_of", "quaternions", "steady_quaternions"]
 
 
 def quaternions(R: np.ndarray) -> np.ndarray:
@@ -22,6 +22,17 @@ def quaternions(R: np.ndarray) -> np.ndarray:
     row = np.take_along_axis(table, squares.argmax(-1)[..., None, None], axis=-2)[..., 0, :]
     result: np.ndarray = row / np.linalg.norm(row, axis=-1, keepdims=True)
     return result
+
+
+def steady_quaternions(R: np.ndarray) -> np.ndarray:
+    """Return unit quaternions (T, 4) of rotation matrices (T, 3, 3) by time that do not change sign between times.
+
+    Each is that of the two equal ones that is nearer to the one before, so that interpolation takes the shorter arc.
+    """
+    q = quaternions(np.asarray(R, dtype=float))
+    same = np.einsum("ti,ti->t", q[1:], q[:-1]) >= 0.0
+    q[1:] *= np.cumprod(np.where(same, 1.0, -1.0))[:, None]
+    return q
 
 
 def pose_of(wxyz: np.ndarray, position: np.ndarray) -> np.ndarray:
