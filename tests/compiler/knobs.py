@@ -17,7 +17,8 @@ from linkwork.compiler.codegen import batch_loop as loops
 from linkwork.compiler.codegen import part_code
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.target import levels
-from linkwork.compiler.kernel import Kernel, make_ready
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.prepared_code import make_ready
 from linkwork.compiler.runtime import threads
 
 LEVELS = levels()

@@ -19,7 +19,8 @@ from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
 from linkwork.compiler.codegen.part_code import PARTS, CodegenOptions
 from linkwork.compiler.codegen.straight_line import sample_declaration
-from linkwork.compiler.kernel import Kernel, make_ready
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.prepared_code import make_ready
 from linkwork.compiler.runtime import fastcall
 from linkwork.compiler.runtime.code_statistics import code_statistics
 from linkwork.compiler.trace.trace import compile, trace

@@ -9,7 +9,8 @@ import pytest
 
 from linkwork.compiler import code_parts
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
-from linkwork.compiler.kernel import Kernel, call_state, make_ready, source_and_code
+from linkwork.compiler.kernel import Kernel, call_state, source_and_code
+from linkwork.compiler.prepared_code import make_ready
 from linkwork.compiler.trace.trace import compile_guarded, compile_later
 from linkwork.expr.scalar.functions import sin
 

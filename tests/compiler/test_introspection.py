@@ -13,7 +13,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.compiler.codegen import cpu_backend
-from linkwork.compiler.kernel import Kernel, call_state, make_ready, source_and_code
+from linkwork.compiler.kernel import Kernel, call_state, source_and_code
+from linkwork.compiler.prepared_code import make_ready
 from linkwork.compiler.program import Port
 from linkwork.compiler.runtime import fastcall
 from linkwork.compiler.trace.trace import compile

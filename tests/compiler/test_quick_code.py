@@ -18,8 +18,9 @@ from linkwork.compiler import code_parts
 from linkwork.compiler.build import Source
 from linkwork.compiler.cache import disk_cache
 from linkwork.compiler.codegen import background_emit, target
-from linkwork.compiler.kernel import make_ready_later, source_and_code
+from linkwork.compiler.kernel import source_and_code
 from linkwork.compiler.kernel_code import KernelCode
+from linkwork.compiler.prepared_code import make_ready_later
 from linkwork.kernels import compiler_api
 
 LENGTH = 24  # of the vectors: long enough that the first call uses quick code

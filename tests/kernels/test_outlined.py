@@ -11,9 +11,10 @@ import pytest
 
 import linkwork as lw
 from compiler.knobs import num_threads, outlining
-from linkwork.compiler.kernel import Kernel, make_ready, source_and_code
+from linkwork.compiler.kernel import Kernel, source_and_code
 from linkwork.compiler.outlined_calls import OUTLINED_CALLS, OutlinedCalls
 from linkwork.compiler.passes import optimize
+from linkwork.compiler.prepared_code import make_ready
 from linkwork.compiler.program import Program
 from linkwork.compiler.trace.trace import trace
 from linkwork.joints import ALL, Floating, Revolute, Spherical

@@ -1,4 +1,4 @@
-"""Kernels: compiled code behind a NumPy call, with the plain Python function as reference (`run_uncompiled`)."""
+"""Kernels: compiled code behind a NumPy call, with the plain Python function as reference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.derivatives.derivative_recipes import Base, Derivative
 from linkwork.compiler.derivatives.kernel_derivatives import Differentiable, MethodCall
 from linkwork.compiler.derivatives.tangent_spaces import Spaces
-from linkwork.compiler.kernel_code import KernelCode, make_in_background
+from linkwork.compiler.kernel_code import KernelCode
 from linkwork.compiler.operation_counts import WhileLoop
 from linkwork.compiler.pickling.packed_kernel import DerivativeOrigin, Packed
 from linkwork.compiler.program import Port, Program
@@ -28,19 +28,16 @@ from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.fastcall import holds, make_fast
 from linkwork.compiler.runtime.flat_call import flat_call_of
 from linkwork.compiler.runtime.gufunc import signature
-from linkwork.compiler.runtime.loop_state import FEW, State
+from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.numpy_call import GeneralCall
 from linkwork.compiler.trace.pytree_ports import PortTree, in_order, nested_call
-from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, leaf_paths, unflatten
-from linkwork.expr.arrays.symbol_array import object_array
+from linkwork.expr.arrays.pytree import Leaf
 
 __all__ = [
     "Kernel",
     "batch_call",
     "call_state",
     "general_call",
-    "make_ready",
-    "make_ready_later",
     "result_type",
     "single_call",
     "source_and_code",
@@ -222,6 +219,8 @@ class Kernel(Differentiable):
         """
         function = self.function
         flat = self._nesting.flatten(self.name, in_order(self.name, [*self._nesting.inputs], arrays, named))
+        from linkwork.compiler.uncompiled_call import run_uncompiled
+
         return self._together(run_uncompiled(function, self._nesting, self.inputs, self.outputs, flat))
 
     def _together(self, results: Sequence[Any]) -> Any:
@@ -338,47 +337,6 @@ def source_and_code(kernel: Kernel) -> tuple[Source, KernelCode]:
     return kernel._source, kernel._code
 
 
-def make_ready(kernel: Kernel, best: bool = False, samples: int | None = None) -> None:
-    """Compile everything that calls with float64 may need; with ``best`` it is not quick code.
-
-    ``samples`` is the largest number of samples in a call; None stands for any number.
-    """
-    kernel._code.make(_needed_entries(kernel, samples), best=best)
-    if _has_few(kernel, samples):
-        kernel._general.loops[0].make_few()
-    else:
-        kernel._general.loops[0].make(best=best)
-
-
-def make_ready_later(kernel: Callable[[], Kernel], samples: int | None = None) -> None:
-    """Compile in the background what `make_ready` compiles for a kernel, which ``kernel`` returns there.
-
-    A call that needs the code earlier compiles it.  Where nothing is compiled in the background, it is compiled here.
-    """
-    backend = default_backend()
-    if backend.quick is None:
-        make_ready(kernel(), samples=samples)
-        return
-
-    def code_and_entries() -> tuple[KernelCode, Sequence[str]]:
-        made = kernel()
-        few = [backend.few_entry] if _has_few(made, samples) else []
-        return made._code, [*_needed_entries(made, samples), *few]
-
-    make_in_background(code_and_entries, backend)
-
-
-def _needed_entries(kernel: Kernel, samples: int | None) -> list[str]:
-    """Return the entries that calls with float64, of at most this number of samples, may need."""
-    backend, few = kernel._source.backend, _has_few(kernel, samples)
-    return [name for name in backend.entries if not (few and name == backend.batch_entry)]
-
-
-def _has_few(kernel: Kernel, samples: int | None) -> bool:
-    """Return True if calls of at most this number of samples have an entry without code for vectors."""
-    return samples is not None and samples < FEW and bool(kernel._source.backend.few_entry)
-
-
 def call_state(kernel: Kernel) -> State:
     """Return the state that a kernel's loop reports to.
 
@@ -422,87 +380,3 @@ def single_call(kernel: Kernel, otherwise: Callable[..., Any], holder: type | No
     if otherwise is kernel._general:
         kernel._general.set_single_call(call)
     return call
-
-
-def run_uncompiled(
-    function: Callable[..., Any],
-    nesting: PortTree,
-    inputs: Sequence[Port],
-    outputs: Sequence[Port],
-    arguments: Sequence[Any],
-) -> list[np.ndarray]:
-    """Evaluate a Python function and return its outputs in the order of the ports.
-
-    ``arguments`` has an array of shape (..., *port shape) for each input port. One state is passed as floats. A batch
-    is passed as arrays whose elements are arrays of all samples, so that the function runs once in both cases. Raises
-    ValueError for arrays of other shapes.
-    """
-    name = getattr(function, "__name__", "function")
-    arrays = [port.array(name, x) for port, x in zip(inputs, arguments, strict=True)]
-    batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(port.shape)] for port, x in zip(inputs, arrays, strict=True)))
-    named, start = {}, 0
-    for key, form in nesting.inputs.items():
-        count = len(leaf_paths(form))
-        named[key] = _argument(form, arrays[start : start + count], batch)
-        start += count
-    with np.errstate(all="ignore"):
-        returned = function(**named)
-    parts = _parts(returned, nesting, len(outputs))
-    return [_output(part, port, batch) for part, port in zip(parts, outputs, strict=True)]
-
-
-def _argument(form: TreeDef | Leaf, arrays: Sequence[np.ndarray], batch: tuple[int, ...]) -> Any:
-    numbers: list[Any] = []
-    for (_, leaf), x in zip(leaf_paths(form), arrays, strict=True):
-        if batch:
-            full = np.broadcast_to(x, (*batch, *leaf.shape)).reshape(*batch, leaf.size)
-            numbers += [np.array(full[..., k]) for k in range(leaf.size)]
-        else:
-            numbers += x.ravel().tolist()
-    if batch:
-        singles = [leaf for _, leaf in leaf_paths(form) if not leaf.is_array]
-        return unflatten(_all_arrays(form) if singles else form, numbers)
-    return unflatten(form, numbers, lambda elements: np.array(elements, dtype=np.float64))
-
-
-def _all_arrays(form: TreeDef | Leaf) -> TreeDef | Leaf:
-    """Return the form with every bare float replaced by a 0-dimensional array.
-
-    The original function is called with it for a batch, whose values are arrays and not floats.
-    """
-    if isinstance(form, Leaf):
-        return Leaf(form.shape)
-    return TreeDef(form.kind, form.keys, tuple(_all_arrays(part) for part in form.parts))
-
-
-def _parts(returned: Any, nesting: PortTree, count: int) -> list[Any]:
-    """Return the arrays that a function returned, one for each output."""
-    if nesting.outputs is not None:
-        numbers, form = flatten(returned, "output")
-        result, start = [], 0
-        for _, leaf in leaf_paths(form):
-            result.append(object_array(leaf.shape, numbers[start : start + leaf.size]))
-            start += leaf.size
-        return result
-    if isinstance(returned, dict):
-        return list(returned.values())
-    return list(returned) if isinstance(returned, tuple) else [returned]
-
-
-def _output(part: Any, port: Port, batch: tuple[int, ...]) -> np.ndarray:
-    """Return one output as an array (*batch, *port shape)."""
-    if isinstance(part, np.ndarray) and part.dtype != object and part.shape == port.shape:
-        array = np.asarray(part, dtype=np.float64)
-        return np.array(np.broadcast_to(array, (*batch, *port.shape)))
-    elements = _elements(part)
-    columns = [np.broadcast_to(np.asarray(x, dtype=np.float64), batch) for x in elements]
-    stacked = np.stack(columns, axis=-1) if columns else np.zeros((*batch, 0))
-    return stacked.reshape((*batch, *port.shape))
-
-
-def _elements(part: Any) -> list[Any]:
-    if isinstance(part, list):
-        return [x for inner in part for x in _elements(inner)]
-    if isinstance(part, np.ndarray) and part.dtype == object:
-        return [x for inner in part.ravel().tolist() for x in _elements(inner)]
-    return list(np.ravel(part).tolist()) if np.ndim(part) == 0 else [part]

@@ -10,11 +10,11 @@ from linkwork.compiler.codegen.target import levels as levels
 from linkwork.compiler.derivatives.tangent_spaces import Space as Space
 from linkwork.compiler.kernel import Kernel as Kernel
 from linkwork.compiler.kernel import call_state as call_state
-from linkwork.compiler.kernel import make_ready as make_ready
-from linkwork.compiler.kernel import make_ready_later as make_ready_later
 from linkwork.compiler.kernel import single_call as single_call
 from linkwork.compiler.kernel_code import compilations as compilations
 from linkwork.compiler.operation_counts import operations_of as operations_of
+from linkwork.compiler.prepared_code import make_ready as make_ready
+from linkwork.compiler.prepared_code import make_ready_later as make_ready_later
 from linkwork.compiler.program import Port as Port
 from linkwork.compiler.program import arithmetic as arithmetic
 from linkwork.compiler.runtime.buffer_pool import empty as recycled

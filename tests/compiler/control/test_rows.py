@@ -13,8 +13,9 @@ from compiler.knobs import num_threads, outlining, sizes
 from compiler.passes.test_outline import recursion
 from compiler.support import TARGETS
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
-from linkwork.compiler.kernel import Kernel, call_state, make_ready, source_and_code
+from linkwork.compiler.kernel import Kernel, call_state, source_and_code
 from linkwork.compiler.outlined_calls import OUTLINED_CALLS
+from linkwork.compiler.prepared_code import make_ready
 from linkwork.compiler.program import Program
 from linkwork.compiler.trace.trace import trace
 

@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from linkwork.compiler.codegen.float_type import DOUBLE
-from linkwork.compiler.kernel import Kernel, make_ready, source_and_code
+from linkwork.compiler.kernel import Kernel, source_and_code
 from linkwork.compiler.operation_counts import listings
+from linkwork.compiler.prepared_code import make_ready
 from linkwork.compiler.program import FMA, FMS, FNMA
 from linkwork.expr.scalar.multi_result import PART
 

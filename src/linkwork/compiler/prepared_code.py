@@ -1,0 +1,53 @@
+"""Code of kernels that is compiled before their first call, here or in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from linkwork.compiler.backends import default_backend
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.kernel_code import KernelCode, make_in_background
+from linkwork.compiler.runtime.loop_state import FEW
+
+__all__ = ["make_ready", "make_ready_later"]
+
+
+def make_ready(kernel: Kernel, best: bool = False, samples: int | None = None) -> None:
+    """Compile everything that calls with float64 may need; with ``best`` it is not quick code.
+
+    ``samples`` is the largest number of samples in a call; None stands for any number.
+    """
+    kernel._code.make(_needed_entries(kernel, samples), best=best)
+    if _has_few(kernel, samples):
+        kernel._general.loops[0].make_few()
+    else:
+        kernel._general.loops[0].make(best=best)
+
+
+def make_ready_later(kernel: Callable[[], Kernel], samples: int | None = None) -> None:
+    """Compile in the background what `make_ready` compiles for a kernel, which ``kernel`` returns there.
+
+    A call that needs the code earlier compiles it.  Where nothing is compiled in the background, it is compiled here.
+    """
+    backend = default_backend()
+    if backend.quick is None:
+        make_ready(kernel(), samples=samples)
+        return
+
+    def code_and_entries() -> tuple[KernelCode, Sequence[str]]:
+        made = kernel()
+        few = [backend.few_entry] if _has_few(made, samples) else []
+        return made._code, [*_needed_entries(made, samples), *few]
+
+    make_in_background(code_and_entries, backend)
+
+
+def _needed_entries(kernel: Kernel, samples: int | None) -> list[str]:
+    """Return the entries that calls with float64, of at most this number of samples, may need."""
+    backend, few = kernel._source.backend, _has_few(kernel, samples)
+    return [name for name in backend.entries if not (few and name == backend.batch_entry)]
+
+
+def _has_few(kernel: Kernel, samples: int | None) -> bool:
+    """Return True if calls of at most this number of samples have an entry without code for vectors."""
+    return samples is not None and samples < FEW and bool(kernel._source.backend.few_entry)
