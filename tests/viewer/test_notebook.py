@@ -45,6 +45,18 @@ def test_a_robot_shows_itself_in_a_notebook(browser):
     assert frame.evaluate("(() => { try { return Boolean(parent.document); } catch { return false; } })()") is False
 
 
+def test_the_panel_opens_in_an_iframe_that_is_laid_out_later(browser):
+    html = lw.load("double_pendulum")._repr_html_()
+    tab = browser.open(NOTEBOOK.format(f'<section hidden>{html.replace("lazy", "eager")}</section>'))
+    frame = _frame(tab)
+    assert frame.evaluate("innerWidth") == 0
+    slider = frame.get_by_role("slider", name="elbow", exact=True)
+    assert slider.count() == 0
+    tab.evaluate("document.querySelector('section').hidden = false")
+    slider.wait_for()
+    assert slider.is_visible()
+
+
 def test_names_with_markup_run_no_script(browser):
     names = ("</script><script>window.top.hacked = 1</script>", '"><img src="x" onerror="window.hacked = 1">', "&amp;")
     links = [lw.Link("base"), *(lw.Link(f"{name} link", mass=1.0) for name in names)]

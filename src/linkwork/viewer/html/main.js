@@ -24,7 +24,10 @@ class App {
     this.buildPanel(data, problem);
     this.watchPointer();
     this.canvas.addEventListener("webglcontextlost", (event) => this.lose(event));
-    new ResizeObserver(() => this.resize()).observe(document.getElementById("stage"));
+    new ResizeObserver(() => {
+      this.openPanel();
+      this.resize();
+    }).observe(document.getElementById("stage"));
     this.resize();
     this.camera.frame(this.scene.corners);
   }
@@ -64,7 +67,16 @@ class App {
       notes.length ? section("Notes", true, ...notes.map((note) => element("p", { class: "note warn" }, note))) : null,
     ];
     panel.append(...sections.filter((part) => part !== null));
-    this.showPanel(innerWidth > 640 && (this.plots.length > 0 || this.sliders.current !== null || notes.length > 0));
+    this.needsPanel = this.plots.length > 0 || this.sliders.current !== null || notes.length > 0;
+    this.showPanel(false);
+    this.openPanel();
+  }
+
+  // Open the panel of a wide window, once. An iframe of a notebook has no width until it is laid out.
+  openPanel() {
+    if (!innerWidth || this.needsPanel === null) return;
+    this.showPanel(innerWidth > 640 && this.needsPanel);
+    this.needsPanel = null;
   }
 
   legend(data) {
