@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,11 @@ FOLDER = pytest.StashKey[str]()
 OBJECTS = pytest.StashKey[ObjectFiles]()
 SEED = pytest.StashKey[int]()
 ROUNDS = pytest.StashKey[dict[str, int]]()  # in how many consecutive seeds each test runs once
+IS_SHIFTED = pytest.StashKey[bool]()  # True if this process collects folders in an order of its own
+NO_BYTECODE, BYTECODE = "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"
+COLLECTED = pytest.StashKey[float]()  # processor time at the last collection of garbage
+SECONDS_PER_COLLECTION = 15.0
+TESTS = Path(__file__).parent
 
 
 def pytest_addoption(parser):
@@ -60,12 +66,34 @@ def pytest_itemcollected(item):
         item.add_marker(pytest.mark.browser)
 
 
+class _ShiftedFolder(pytest.Dir):
+    """The folder of all tests, of which each process that tests beside others collects another part first.
+
+    Collecting a file rewrites its assertions, which takes longer than all else.  The result is written as bytecode, so
+    that each process rewrites a share of the files and reads the others.
+    """
+
+    def collect(self):
+        entries = [*super().collect()]
+        worker, workers = int(os.environ["PYTEST_XDIST_WORKER"][2:]), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        start = len(entries) * worker // workers
+        self.config.stash[IS_SHIFTED] = True
+        return [*entries[start:], *entries[:start]]
+
+
+def pytest_collect_directory(path, parent):
+    is_whole = path == TESTS and "PYTEST_XDIST_WORKER" in os.environ and not sys.dont_write_bytecode
+    return _ShiftedFolder.from_parent(parent, path=path) if is_whole else None
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     """Leave out cases that the seed does not draw: most of those marked slow, and some of each test's others.
 
     What node ids on the command line name runs whole, and so does what --last-failed repeats.
     """
+    if config.stash.get(IS_SHIFTED, False):
+        items.sort(key=lambda item: item.path.parts)  # the order of all processes
     if _runs_all(config):
         return
     slow_too = "slow" in config.getoption("markexpr")
@@ -109,7 +137,7 @@ def pytest_configure(config):
     Processes that test side by side share one: what one has compiled, the others find.  Tests that look at the cache
     have one of their own.
     """
-    config.stash[USERS] = {name: os.environ.get(name) for name in (EFFORT, DEBUG, CACHE)}
+    config.stash[USERS] = {name: os.environ.get(name) for name in (EFFORT, DEBUG, CACHE, NO_BYTECODE, BYTECODE)}
     if hasattr(config, "workerinput"):
         config.stash[SEED] = config.workerinput["rotation"]
         return  # the process that started this one has made the cache, and removes it
@@ -117,6 +145,22 @@ def pytest_configure(config):
     config.stash[SEED] = rotation.todays_seed() if seed is None else seed
     config.stash[FOLDER] = tempfile.mkdtemp(prefix="linkwork-tests-")
     os.environ[CACHE] = config.stash[FOLDER]
+    _write_bytecode_elsewhere(config)
+
+
+def _write_bytecode_elsewhere(config) -> None:
+    """Write bytecode to pytest's own folder where the user wants none beside the source.
+
+    Without it every process that a test starts compiles the source of all that it imports.
+    """
+    if not sys.dont_write_bytecode or getattr(config, "cache", None) is None:
+        return
+    try:
+        folder = str(config.cache.mkdir("bytecode"))
+    except OSError:  # a folder that may not be written to
+        return
+    sys.dont_write_bytecode, sys.pycache_prefix = False, folder
+    _set({NO_BYTECODE: None, BYTECODE: folder})
 
 
 def pytest_configure_node(node):
@@ -195,16 +239,18 @@ def _set(environment) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item, nextitem):
-    """Nor what a file's tests leave behind: robots and kernels that caches hold.
+    """From time to time, keep collections of garbage from what tests left behind: robots and kernels in caches.
 
     Tests that count what is left collect garbage often, in a process that has run thousands of others.
     """
     try:
         return (yield)
     finally:
-        if nextitem is not None and nextitem.path != item.path:
+        is_file_done = nextitem is not None and nextitem.path != item.path
+        if is_file_done and time.process_time() > item.config.stash.get(COLLECTED, 0.0) + SECONDS_PER_COLLECTION:
             gc.collect()
             gc.freeze()
+            item.config.stash[COLLECTED] = time.process_time()
 
 
 @pytest.fixture

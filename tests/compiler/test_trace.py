@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwork._util import collection_pauses
 from linkwork._util.collection_pauses import without_collections
 from linkwork.compiler.program import Port
 from linkwork.compiler.trace import trace as trace_module
@@ -221,6 +222,23 @@ def test_the_collector_stays_off_where_it_was_off() -> None:
         gc.enable()
     assert without_collections(without_collections(gc.isenabled))() is False
     assert gc.isenabled()
+
+
+def test_objects_that_a_user_has_frozen_stay_so_and_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collection_pauses, "_MANY", 0)
+    calls: list[str] = []
+    for name in ("freeze", "unfreeze"):
+        monkeypatch.setattr(gc, name, lambda name=name: calls.append(name))
+    for frozen, expected in (
+        (0, 3 * ["get_freeze_count", "freeze", "unfreeze"]),
+        (5, ["get_freeze_count"]),
+    ):
+        monkeypatch.setattr(gc, "get_freeze_count", lambda frozen=frozen: calls.append("get_freeze_count") or frozen)
+        monkeypatch.setattr(collection_pauses, "_user_has_frozen", False)
+        calls.clear()
+        for _ in range(3):
+            without_collections(list)()
+        assert calls == expected
 
 
 def test_the_function_goes_with_the_kernel() -> None:

@@ -59,11 +59,14 @@ def _count_as_old() -> None:
     """Move all objects to the oldest generation, without a visit to each.
 
     Otherwise the first collection after a pause would visit all objects of a trace, and the next one again.  Only a
-    pause with many new objects gains by it, as the count of frozen objects takes a time in proportion to them.
+    pause with many new objects gains by it.  Objects that a user has frozen stay so: then nothing is done, here and
+    later, as each count of frozen objects takes a time in proportion to them.
     """
-    if gc.get_count()[0] < _MANY:
+    global _user_has_frozen
+    if gc.get_count()[0] < _MANY or _user_has_frozen or not hasattr(gc, "freeze"):
         return
-    if hasattr(gc, "freeze") and gc.get_freeze_count() == 0:  # objects that a user has frozen stay so
+    _user_has_frozen = gc.get_freeze_count() > 0
+    if not _user_has_frozen:
         try:
             gc.freeze()
         finally:
@@ -78,6 +81,7 @@ def is_any_paused() -> bool:
 _lock = Lock()
 _was_enabled = gc.isenabled()
 _has_cycles = False  # whether a call of this pause drops cycles
+_user_has_frozen = False  # whether a pause ended with objects that a user had frozen
 
 
 def _leave_in_child() -> None:
