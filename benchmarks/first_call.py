@@ -3,7 +3,7 @@
 `python -m benchmarks.first_call [WORDS ...]` measures the rows whose names contain one of the words, by default all.
 Each call runs in a new process after its preparation and after the import of all modules.  Processor time includes
 threads, but not the processes that compile in the background; peak memory is that of the whole process.  The results of
-both processes must be the same.
+both processes must be finite and the same.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ exec(call, names)
 wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 result = np.asarray(names["result"], dtype=float)
+assert np.isfinite(result).all(), "the result is not finite"
 print(json.dumps([wall, cpu, peak, result.ravel().tolist()]))
 sys.stdout.flush()
 """

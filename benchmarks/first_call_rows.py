@@ -192,7 +192,7 @@ ROWS: tuple[FirstCall, ...] = (
     ),
     FirstCall(
         "trajectory problem: iLQR, quadruped",
-        _QUADRUPED + "aim = q" + _SHOOTING,
+        _QUADRUPED + "aim = q" + _SHOOTING.replace("duration=1.0", "duration=0.2"),
         "result = problem.solve(q, solver='ilqr', max_iterations=5).q",
         goal=2.0,
     ),

@@ -64,6 +64,7 @@ __all__ = [
     "forward_dynamics_derivatives",
     "forward_dynamics_hessian",
     "forward_dynamics_second_derivatives",
+    "implicit_hessian",
 ]
 
 
@@ -155,11 +156,28 @@ def forward_dynamics_hessian(
 
     They are ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂τ; ∂²/∂v∂τ and ∂²/∂τ∂τ are zero.
     """
-    inverse = inverse_mass_matrix(tree, q, passive)
-    at = _accelerations(tree, q, v, tau, wrenches, passive, friction)
-    H = inverse_dynamics_hessian(tree, q, v, at, inverse.applied(weights), wrenches, passive, friction)
+    _, H = implicit_hessian(tree, q, v, tau, weights, wrenches, passive, friction)
     first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive, friction)[:3]
     return tuple([[-x for x in row] for row in part] for part in _along_accelerations(H, first))
+
+
+def implicit_hessian(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    weights: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
+) -> tuple[list[Any], tuple[Matrix, ...]]:
+    """Return the accelerations a, and H_qq, H_qv, H_vv and H_qa of λ · ID at a with λ = M⁻¹ w (nv × nv each).
+
+    ``weights`` are w.
+    """
+    inverse = inverse_mass_matrix(tree, q, passive)
+    at = _accelerations(tree, q, v, tau, wrenches, passive, friction)
+    return at, inverse_dynamics_hessian(tree, q, v, at, inverse.applied(weights), wrenches, passive, friction)
 
 
 def forward_dynamics_second_derivatives(

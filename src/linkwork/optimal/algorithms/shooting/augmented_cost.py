@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import fabs, fmax, lt, where
 from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep, value_and_jacobian
 
@@ -171,21 +171,10 @@ def quadratic(
     "cost" it is exact.
     """
     n = dynamics.size + len(u)
-    rates = dynamics.rates(x)
     if outputs_of_step is None:
-        values, changes = value_and_jacobian(rows_of, x, u, rates)
+        values, changes = value_and_jacobian(rows_of, x, u, dynamics.rates(x))
     else:
-        y, linear = outputs_of_step
-        along = [*linear.rows(), *linear.more]
-        rates = [*rates, *({dynamics.size + k: 1.0} for k in range(len(u)))]
-        plain = [{dynamics.size + k: 1.0} for k in range(dynamics.more)]
-        for row in [*dynamics.rates(y[: dynamics.state_size]), *plain]:
-            columns = [dot(list(row.values()), [along[k][j] for k in row]) for j in range(n)]
-            rates.append({j: d for j, d in enumerate(columns) if not is_zero(d)})
-        first, second = len(x), len(x) + len(u)
-        values, changes = value_and_jacobian(
-            lambda z, _: rows_of(z[:first], z[first:second], z[second:]), [*x, *u, *y], (), rates
-        )
+        values, changes = _jacobian_through_step(rows_of, dynamics, x, u, *outputs_of_step)
     g: list[Any] = [0.0] * n
     H: list[list[Any]] = [[0.0] * n for _ in range(n)]
     for kind, r, row, w, k in zip(
@@ -208,6 +197,36 @@ def quadratic(
             for j in range(i + 1):
                 H[i][j] = H[i][j] + hessian[j]
     return values, g, [[H[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+
+
+def _jacobian_through_step(
+    rows_of: Callable[..., Sequence[Any]], dynamics: Dynamics, x: Scalars, u: Scalars, y: Scalars, linear: LinearStep
+) -> tuple[list[Any], list[dict[int, Any]]]:
+    """Return rows_of(x, u, y), and its derivatives by (x, u), as a dict by column for each value.
+
+    ``y`` are the outputs of the step, and ``linear`` their linearisation.  Its rows are not computed if the components
+    do not depend on y.
+    """
+    n, m, k = dynamics.size, len(u), dynamics.state_size
+    rates: list[dict[Any, Any]] = [*dynamics.rates(x), *({n + i: 1.0} for i in range(m))]
+    rates += [{n + m + j: rate for j, rate in row.items()} for row in dynamics.rates(y[:k])]
+    rates += [{2 * n + m + i: 1.0} for i in range(dynamics.more)]
+    first, second = len(x), len(x) + m
+    values, changes = value_and_jacobian(
+        lambda z, _: rows_of(z[:first], z[first:second], z[second:]), [*x, *u, *y], (), rates
+    )
+    if not any(j >= n + m for row in changes for j in row):
+        return values, changes
+    along = [*linear.rows(), *linear.more]
+    result = []
+    for row in changes:
+        total = {j: d for j, d in row.items() if j < n + m}
+        for output, slope in ((along[j - n - m], d) for j, d in row.items() if j >= n + m and not is_zero(d)):
+            for j, d in enumerate(output):
+                if not is_zero(d):
+                    total[j] = total[j] + slope * d if j in total else slope * d
+        result.append(total)
+    return values, result
 
 
 def _cost_derivatives(kind: str, x: Any, k: Any, penalty: Any) -> tuple[Any, Any]:

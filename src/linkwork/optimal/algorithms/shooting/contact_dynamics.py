@@ -271,7 +271,7 @@ class ContactDynamics(RobotDynamics):
             by_q = [_sum(row, [_minus(c) for c in less]) for row, less in zip(by_q, of_q, strict=True)]
         return by_q, by_v
 
-    def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
+    def curvature(self, x: Scalars, u: Scalars, gradients: Sequence[Scalars]) -> list[list[list[Any]]]:
         raise ValueError("second derivatives of a step are not available with contacts or constraints")
 
 

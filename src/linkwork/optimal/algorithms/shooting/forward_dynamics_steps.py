@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives import (
-    forward_dynamics_hessian,
+    implicit_hessian,
 )
 from linkwork.dynamics.algorithms.derivatives.linearize import System, free_accelerations, linear_system
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import (
@@ -25,7 +25,7 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import (
     tangent_rates,
 )
 from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics
-from linkwork.expr.linalg.sparse_dot import add_matrices, dot, identity, is_zero
+from linkwork.expr.linalg.sparse_dot import dot, identity, is_zero
 from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.model.body import Body
@@ -34,13 +34,13 @@ from linkwork.optimal.algorithms.shooting.step_dynamics import (
     Dynamics,
     LinearStep,
     Rates,
-    congruent,
     second_derivatives,
 )
 
 __all__ = ["INTEGRATORS", "RobotDynamics"]
 
 Scalars = Sequence[Any]
+Matrix = list[list[Any]]
 
 INTEGRATORS = ("semi_implicit_euler", "runge_kutta_4")
 
@@ -154,45 +154,48 @@ class RobotDynamics(Dynamics):
             ([*position_rows, *identity_rows], [*rows, *velocity_rows])
         )
 
-    def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
+    def curvature(self, x: Scalars, u: Scalars, gradients: Sequence[Scalars]) -> list[Matrix]:
+        """Return second derivatives of a step in parts, by (δq, δv⁺) and by (δq, δv, ε); see `Dynamics.curvature`.
+
+        With λ = M⁻¹ w, for the gradient w by v⁺, and H the second derivatives of λ · ID, those of w · v⁺ are
+
+            −h (δqᵀH_qq δq + 2 δqᵀH_qv δv + δvᵀH_vv δv) − 2 δqᵀH_qa h δa,      h δa = δv⁺ − δv.
+        """
         if self.integrator == "runge_kutta_4":
-            return super().curvature(x, u, weights)
+            return super().curvature(x, u, gradients)
         n, h = self.tree.nv, self.h
         q, v = self.split_state(x)
-        a, (by_q, by_v, by_tau, *_) = free_accelerations(self.tree, q, v, self.forces(u), (), self.passive)
-        after = [x + y * h for x, y in zip(v, a, strict=True)]
-        one = identity(n)
-
-        def velocity_row(k: int) -> list[Any]:
-            """Return the derivatives of the next velocity with this index by (δ, ε)."""
-            by_velocity = [_times(x, h) + y for x, y in zip(by_v[k], one[k], strict=True)]
-            return [*(_times(x, h) for x in by_q[k]), *by_velocity, *(_times(by_tau[k][i], h) for i in self.actuated)]
-
-        by_velocity = [w + p * h for p, w in zip(weights[:n], weights[n:], strict=True)]
-        curved: list[tuple[list[list[Any]], list[list[Any]]]] = []
+        acceleration, H = implicit_hessian(self.tree, q, v, self.forces(u), gradients[1][n:], passive=self.passive)
+        by_qq, by_qv, by_vv, by_qa = H
+        outer = _square(2 * n + self.controls)
+        inner = _square(2 * n)
+        for i in range(n):
+            for j in range(n):
+                outer[i][j] = _times(by_qq[i][j], -h)
+                outer[i][n + j] = outer[n + j][i] = _plus(_times(by_qv[i][j], -h), by_qa[i][j])
+                outer[n + i][n + j] = _times(by_vv[i][j], -h)
+                inner[i][n + j] = inner[n + j][i] = -by_qa[i][j]
+        after = [x + y * h for x, y in zip(v, acceleration, strict=True)]
         for i, body in self.tree.stacked():
             if type(body.joint).integrate is JointType.integrate:
                 continue
             own = self.tree.v_slices[i]
-            slope, bent = _curved_joint(body, q[self.tree.q_slices[i]], after[own], h, weights[:n][own])
-            by_velocity[own] = [w + s for w, s in zip(weights[n:][own], slope, strict=True)]
-            rows = [[*one[k], *([0.0] * (n + self.controls))] for k in range(n)[own]]
-            curved.append((bent, rows + [velocity_row(k) for k in range(n)[own]]))
-        by_qq, by_qv, by_vv, by_qt = forward_dynamics_hessian(
-            self.tree, q, v, self.forces(u), [w * h for w in by_velocity], passive=self.passive
-        )
-        top = [[*by_qq[i], *by_qv[i], *(by_qt[i][k] for k in self.actuated)] for i in range(n)]
-        middle = [[*(by_qv[j][i] for j in range(n)), *by_vv[i], *([0.0] * self.controls)] for i in range(n)]
-        low = [[*(by_qt[j][k] for j in range(n)), *([0.0] * (n + self.controls))] for k in self.actuated]
-        return add_matrices([*top, *middle, *low], *(congruent(bent, rows) for bent, rows in curved))
+            bent = _curved_joint(body, q[self.tree.q_slices[i]], after[own], h, gradients[0][own])
+            places = [*range(n)[own], *(n + k for k in range(n)[own])]
+            for k, row in zip(places, bent, strict=True):
+                for j, x in zip(places, row, strict=True):
+                    inner[k][j] = _plus(inner[k][j], x)
+        return [inner, outer]
 
 
-def _curved_joint(body: Body, q: Scalars, v: Scalars, h: Any, weights: Scalars) -> tuple[list[Any], list[list[Any]]]:
-    """Return derivatives of w · δq⁺ of a joint, where q⁺ ⊕ δq⁺ = (q ⊕ δ) ⊕ h (v + ε) and w are the ``weights``.
+def _curved_joint(body: Body, q: Scalars, v: Scalars, h: Any, weights: Scalars) -> Matrix:
+    """Return the second derivatives by (δ, ε) of w · δq⁺ of a joint, where w are the ``weights``.
 
-    They are the gradient by ε and the Hessian by (δ, ε).
+    δq⁺ is defined by q⁺ ⊕ δq⁺ = (q ⊕ δ) ⊕ h (v + ε).
     """
-    n = len(v)
+    n, is_alike = len(v), body.joint.has_fixed_subspaces
+    if is_alike:  # a motion with a constant twist is the same from every configuration, and linear in its beginning
+        q = body.call_joint("zero")
     there = body.call_joint("integrate", q, [x * h for x in v])
 
     def displaced(change: Scalars) -> Any:
@@ -200,8 +203,15 @@ def _curved_joint(body: Body, q: Scalars, v: Scalars, h: Any, weights: Scalars) 
         end = body.call_joint("integrate", here, [(x + y) * h for x, y in zip(v, change[n:], strict=True)])
         return dot(weights, body.call_joint("difference", there, end))
 
-    slope, bent = second_derivatives(displaced, 2 * n)
-    return slope[n:], bent
+    return second_derivatives(displaced, 2 * n, n if is_alike else 0)
+
+
+def _square(n: int) -> Matrix:
+    return [[0.0] * n for _ in range(n)]
+
+
+def _plus(x: Any, y: Any) -> Any:
+    return y if is_zero(x) else x if is_zero(y) else x + y
 
 
 def _times(x: Any, h: Any) -> Any:

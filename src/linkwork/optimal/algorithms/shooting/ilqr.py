@@ -24,10 +24,16 @@ import numpy as np
 
 from linkwork.expr.control.loops import scan, watching_while_loop, while_loop
 from linkwork.expr.control.stored_scans import scan_stored, scan_storing
-from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
 from linkwork.optimal.algorithms.shooting.augmented_cost import CONSTRAINTS, Terms, WeightedRows, quadratic
-from linkwork.optimal.algorithms.shooting.riccati_backward_pass import Policy, StepModel, backward_pass
+from linkwork.optimal.algorithms.shooting.riccati_backward_pass import (
+    Policy,
+    StepModel,
+    backward_pass,
+    lower_of,
+    mirrored_of,
+)
 from linkwork.optimal.algorithms.shooting.search_state import (
     LOST,
     SOLVED,
@@ -87,6 +93,7 @@ class Shooting:
     proximal: float = 0.0  # smallest damping
     bent_rows: bool = False  # with second derivatives of rows, if the terms provide them
     packing: Packing = field(default_factory=Packing)
+    curvature_packing: Packing = field(default_factory=Packing)
 
     @property
     def _tolerances(self) -> tuple[Scalars, Scalars]:
@@ -170,11 +177,7 @@ class Shooting:
             _, g_y, H_y = quadratic(lambda y, _: self.terms.reached(y, data), dynamics, y, (), reached)
             gap = dynamics.state_difference(y, there[: dynamics.state_size]) if self.gaps else []
             model = [list(linear.factors), g, H, g_y, H_y, gap]
-            sizes = [
-                moving.cost(rows[0]) + reached.cost(rows[1]),
-                self._beyond((moving, reached), rows),
-                _total(gap),
-            ]
+            sizes = self._sizes((moving, reached), rows, gap)
             packed = self.packing.packed(model)
             others = tuple(map(_array, new)), tuple(map(_array, rows)), np.array(sizes), _array(gap)
             return (), (packed, others)
@@ -183,36 +186,62 @@ class Shooting:
         _, (packed, others) = scan_storing(step, (), (self.before(x), u, x, self.data, self.weights, state.multipliers))
         return packed, *others
 
+    def evaluate(self, state: SearchState) -> tuple[Any, Any]:
+        """Return the values of the components of `Terms` in all steps, and the triples of `linearize`."""
+
+        def step(_: Any, row: Any) -> tuple[Any, Any]:
+            x, u, y, data, w, k = row
+            x, u, y, data = list(x), list(u), list(y), list(data)
+            dynamics = self.dynamics.at(data)
+            there = dynamics.outputs_of_step(x, u)
+            rows = self.terms.moving(x, u, there, data), self.terms.reached(y, data)
+            gap = dynamics.state_difference(y, there[: dynamics.state_size]) if self.gaps else []
+            sizes = self._sizes(self.weighted_rows(w, k, state.penalty), rows, gap)
+            return (), (tuple(map(_array, rows)), np.array(sizes))
+
+        x, u = state.motion
+        _, (rows, sizes) = scan(step, (), (self.before(x), u, x, self.data, self.weights, state.multipliers))
+        return rows, sizes
+
+    def _sizes(self, parts: Sequence[WeightedRows], rows: Sequence[Scalars], gap: Scalars) -> list[Any]:
+        """Return a step's cost, its largest violation relative to tolerances, and its gap's sum of absolute values."""
+        cost = parts[0].cost(rows[0]) + parts[1].cost(rows[1])
+        return [cost, self._beyond(parts, rows), _total(gap)]
+
     def model(self, packed: Any, curvature: Any = None) -> StepModel:
         """Return the quadratic model of a step from its packed values.
 
-        ``curvature`` are flat second derivatives of the dynamics, if they are used.
+        ``curvature`` are packed second derivatives of the dynamics, if they are used.
         """
         factors, g, H, g_y, H_y, gap = self.packing.unpacked(packed)
-        n = self.dynamics.size + self.dynamics.controls
-        bent = [] if curvature is None else [list(curvature[i * n : (i + 1) * n]) for i in range(n)]
+        parts = () if curvature is None else self.curvature_packing.unpacked(curvature)
+        bent = tuple([mirrored_of(lower, len(factor[0])) if lower else []
+                      for lower, factor in zip(parts, factors, strict=False)])  # fmt: skip
         return StepModel(LinearStep(tuple(factors)), g, H, g_y, H_y, gap, bent)
 
     def dynamics_curvature(self, state: SearchState, packed: Any) -> Any:
         """Return, for each step, the second derivatives of the dynamics, weighted with the costates of the motion.
 
-        They are flat, multiplied by ``bend`` of the search's state, and stored for `scan_stored`.
+        They are the lower triangles of the parts of `Dynamics.curvature`, multiplied by ``bend`` of the search's state,
+        packed, and stored for `scan_stored`.
         """
 
         def back(p: Any, row: Any) -> tuple[Any, Any]:
             at = self.model(row[0])
-            here = [a + b for a, b in zip(p, at.reached_gradient, strict=True)]
-            q = [a + b for a, b in zip(at.gradient, at.linear.gradient(here), strict=True)]
-            return np.array(q[: self.dynamics.size]), np.array(here)
+            *here, before = at.linear.gradients([a + b for a, b in zip(p, at.reached_gradient, strict=True)])
+            q = [a + b for a, b in zip(at.gradient, before, strict=True)]
+            return np.array(q[: self.dynamics.size]), tuple(map(_array, here))
 
-        _, costates = scan_stored(back, np.zeros(self.dynamics.size), packed, reverse=True)
+        _, gradients = scan_stored(back, np.zeros(self.dynamics.size), packed, reverse=True)
 
         def step(_: Any, row: Any) -> tuple[Any, Any]:
-            x, u, p, data = (list(part) for part in row)
-            bent = self.dynamics.at(data).curvature(x, u, p)
-            return (), (np.array([state.bend * x for line in bent for x in line]), ())
+            x, u, data = (list(part) for part in row[:3])
+            parts = self.dynamics.at(data).curvature(x, u, [list(part) for part in row[3]])
+            lower = [[x if is_zero(x) else state.bend * x for x in lower_of(part)] for part in parts]
+            return (), (self.curvature_packing.packed(lower), ())
 
-        _, (result, _) = scan_storing(step, (), (self.before(state.motion.x), state.motion.u, costates, self.data))
+        rows = self.before(state.motion.x), state.motion.u, self.data, gradients
+        _, (result, _) = scan_storing(step, (), rows)
         return result
 
     def policy(self, state: SearchState, packed: Any) -> Policy:
@@ -384,7 +413,7 @@ class Shooting:
         more = lambda s: and_(lt(1.5, s.status), lt(s.iterations, self.iterations - 0.5))  # noqa: E731
         end = while_loop(more, self.iterate, start, max_iterations=MAX_ITERATIONS)
         last = end.state
-        _, _, rows, sizes, _ = self.linearize(last._replace(renew=0.0))
+        rows, sizes = self.evaluate(last)
         plain = self._plain(rows)
         _, violation, gap = _summed(sizes)
         return ShootingOutcome(

@@ -132,8 +132,8 @@ class InverseDynamics(RobotDynamics):
         identity_rows = [[*none, *row] for row in one]
         return y, LinearStep(([*position_rows, *identity_rows], [*rows, *velocity_rows]))
 
-    def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
-        return Dynamics.curvature(self, x, u, weights)
+    def curvature(self, x: Scalars, u: Scalars, gradients: Sequence[Scalars]) -> list[list[list[Any]]]:
+        return Dynamics.curvature(self, x, u, gradients)
 
 
 def joint_forces(of: JointForces, arguments: Scalars) -> list[Any]:

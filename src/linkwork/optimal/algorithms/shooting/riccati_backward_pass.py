@@ -26,9 +26,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.expr.control.loops import while_loop
+from linkwork.expr.control.loops import map_rows, while_loop
 from linkwork.expr.control.stored_scans import scan_stored
-from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.linalg.matrix_product import large_product
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, negated, transposed
 from linkwork.expr.linalg.triangular_factors import SymmetricFactors
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
 from linkwork.optimal.algorithms.shooting.step_dynamics import LinearStep
@@ -39,6 +40,7 @@ __all__ = ["Policy", "StepModel", "backward_pass", "lower_of", "mirrored_of"]
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
 _FLOOR = 1e-12  # added to the diagonal for damping
+_LARGE = 5000  # multiplications from which on products with gains, and their solution, are loops
 
 
 class StepModel(NamedTuple):
@@ -50,7 +52,7 @@ class StepModel(NamedTuple):
     reached_gradient: list[Any]
     reached_hessian: Matrix
     gap: list[Any]  # empty without gaps
-    curvature: Matrix  # of the dynamics, weighted with costates; empty if omitted
+    curvature: Sequence[Matrix]  # of the dynamics, weighted with costates, in parts; empty if omitted
 
 
 class Policy(NamedTuple):
@@ -93,10 +95,8 @@ def backward_pass(
         v = [a + b for a, b in zip(v, at.reached_gradient, strict=True)]
         if at.gap:
             v = [x + dot(row, at.gap) for x, row in zip(v, V, strict=True)]
-        Q = _added(at.hessian, at.linear.hessian(V))
+        Q = _added(at.hessian, at.linear.hessian(V, at.curvature))
         q = [a + b for a, b in zip(at.gradient, at.linear.gradient(v), strict=True)]
-        if at.curvature:
-            Q = _added(Q, at.curvature)
         Q_uu = [row[n:] for row in Q[n:]]
         for k in range(m):
             Q_uu[k][k] = Q_uu[k][k] + damping * (fabs(Q_uu[k][k]) + _FLOOR)
@@ -106,12 +106,12 @@ def backward_pass(
             if limits is None
             else box_solution(Q_uu, q[n:], columns, *limits(u))
         )
-        new = [[Q[i][j] + dot(columns[i], [g[j] for g in solution.gains]) for j in range(i + 1)] for i in range(n)]
+        new = _lower_sum(Q, columns, solution.gains)
         v = [q[i] + dot(columns[i], solution.d) for i in range(n)]
         for x in solution.d:
             size = fmax(size, fabs(x))
         state = (
-            np.array(lower_of(new)),
+            np.array([x for row in new for x in row]),
             np.array(v),
             slope + dot(q[n:], solution.d),
             fmin(regular, solution.regular),
@@ -132,6 +132,15 @@ def lower_of(M: Sequence[Scalars]) -> list[Any]:
 def mirrored_of(lower: Scalars, n: int) -> Matrix:
     """Return the symmetric n × n matrix whose lower triangle is ``lower``, row by row."""
     return [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(n)] for i in range(n)]
+
+
+def _lower_sum(Q: Matrix, columns: Matrix, gains: Matrix) -> Matrix:
+    """Return the rows of the lower triangle of Q_xx + Q_xu K; ``columns`` are those of Q_ux, and ``gains`` are K."""
+    n = len(columns)
+    if n * n * len(gains) > _LARGE:
+        changes = large_product(columns, gains)
+        return [[Q[i][j] + changes[i][j] for j in range(i + 1)] for i in range(n)]
+    return [[Q[i][j] + dot(columns[i], [g[j] for g in gains]) for j in range(i + 1)] for i in range(n)]
 
 
 def _added(A: Matrix, B: Matrix) -> Matrix:
@@ -179,8 +188,13 @@ def unconstrained_solution(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars)
     """Return the minimum d = −Q⁻¹ q of ½ dᵀQ d + qᵀd, and the gains −Q⁻¹ C; ``columns`` are those of C."""
     factors, regular = _factored(Q)
     d = [-x for x in factors.solved(q)]
-    result = [[-x for x in factors.solved(column)] for column in columns]
-    return BoxSolution(d, [list(row) for row in zip(*result, strict=True)], regular)
+    return BoxSolution(d, _solved_columns(factors, negated(columns)), regular)
+
+
+def _solved_columns(factors: SymmetricFactors, columns: RowsOfScalars) -> Matrix:
+    """Return the solutions X of Q X = C, as rows; ``columns`` are those of C."""
+    is_large = len(columns) * len(columns[0]) ** 2 > _LARGE
+    return transposed(map_rows(factors.solved, columns, in_loops=is_large, alike=True))
 
 
 def box_solution(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars, lower: Scalars, upper: Scalars) -> BoxSolution:
@@ -230,8 +244,8 @@ def box_solution(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars, lower: Sc
     free, _ = split(at)
     d = [fmin(fmax(x, low), u) for x, low, u in zip(solved(at), lower, upper, strict=True)]
     factors, regular = masked(free)
-    gains = [[-x for x in factors.solved([c * f for c, f in zip(column, free, strict=True)])] for column in columns]
-    return BoxSolution(d, [list(row) for row in zip(*gains, strict=True)], regular)
+    sides = [[-(c * f) for c, f in zip(column, free, strict=True)] for column in columns]
+    return BoxSolution(d, _solved_columns(factors, sides), regular)
 
 
 def _either(condition: Any, yes: Any, no: Any) -> Any:

@@ -78,8 +78,17 @@ class Dynamics(ABC):
         columns = [self.tangent(y, [row.get(k, 0.0) for row in rows]) for k in range(self.size + self.controls)]
         return y, LinearStep(([list(row) for row in zip(*columns, strict=True)],))
 
-    def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
-        """Return second derivatives of Σ wᵢ (f(x ⊕ δ, u + ε) ⊖ f(x, u))ᵢ by (δ, ε), with constant weights."""
+    def curvature(self, x: Scalars, u: Scalars, gradients: Sequence[Scalars]) -> list[list[list[Any]]]:
+        """Return second derivatives of Σ wᵢ (f(x ⊕ δ, u + ε) ⊖ f(x, u))ᵢ, with constant weights w, in parts.
+
+        A part belongs to a factor F_k of the linear step: it is a Hessian by the values that F_k is multiplied with,
+        or empty.  The second derivatives by (δ, ε) are Σ Gᵀ H_k G with G = F_{k+1} F_{k+2} …  (`LinearStep.hessian`).
+        ``gradients`` are `LinearStep.gradients` of w without the last one: the first is w.
+        """
+        return [*([] for _ in gradients[1:]), self.whole_curvature(x, u, gradients[0])]
+
+    def whole_curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
+        """Return the second derivatives that `curvature` returns in parts, by (δ, ε), from those of `step`."""
         y = self.step(x, u)
         n, m = self.size, self.controls
 
@@ -90,7 +99,7 @@ class Dynamics(ABC):
                 total = total + w * d
             return total
 
-        return second_derivatives(weighted_step, n + m)[1]
+        return second_derivatives(weighted_step, n + m)
 
 
 @dataclass(frozen=True)
@@ -127,16 +136,21 @@ def value_and_jacobian(
     return [value for value, _ in outputs], [dict(tangent.row) for tangent in tangents]
 
 
-def second_derivatives(compute: Callable[[Scalars], Any], count: int) -> tuple[list[Any], list[list[Any]]]:
-    """Return the gradient and the Hessian of a scalar compute(δ) at δ = 0, with ``count`` components of δ."""
+def second_derivatives(compute: Callable[[Scalars], Any], count: int, linear: int = 0) -> list[list[Any]]:
+    """Return the Hessian of a scalar compute(δ) at δ = 0, with ``count`` components of δ.
+
+    The scalar is linear in the first ``linear`` components together.
+    """
     units: Rates = [{k: 1.0} for k in range(count)]
+    others: Rates = [{k: 1.0} for k in range(count - linear)]
 
     def gradient(change: Scalars, _: Scalars) -> list[Any]:
-        _, (row,) = value_and_jacobian(lambda at, _: [compute(at)], change, (), units)
-        return [row.get(k, 0.0) for k in range(count)]
+        _, (row,) = value_and_jacobian(lambda at, _: [compute([*change[:linear], *at])], change[linear:], (), others)
+        return [row.get(k, 0.0) for k in range(count - linear)]
 
-    slope, rows = value_and_jacobian(gradient, [0.0] * count, (), units)
-    return slope, [[rows[max(i, j)].get(min(i, j), 0.0) for j in range(count)] for i in range(count)]
+    _, rows = value_and_jacobian(gradient, [0.0] * count, (), units)
+    rows = [*({} for _ in range(linear)), *rows]
+    return [[rows[max(i, j)].get(min(i, j), 0.0) for j in range(count)] for i in range(count)]
 
 
 Matrix = Sequence[Scalars]
@@ -171,19 +185,29 @@ class LinearStep:
 
         F = F₁ F₂ … is the Jacobian of the step.
         """
-        result = list(v)
+        return self.gradients(v)[-1]
+
+    def gradients(self, v: Scalars) -> list[list[Any]]:
+        """Return v, F₁ᵀ v, F₂ᵀ F₁ᵀ v, …: the gradients by the next state and by what each factor is multiplied with."""
+        result = [list(v)]
         for factor in self.factors:
-            result = [dot(column, result) for column in transposed(factor)]
+            result.append([dot(column, result[-1]) for column in transposed(factor)])
         return result
 
-    def hessian(self, V: Matrix) -> list[list[Any]]:
+    def hessian(self, V: Matrix, curvature: Sequence[Matrix] = ()) -> list[list[Any]]:
         """Return FᵀV F, the Hessian by state and control from the symmetric Hessian V by the next state.
 
-        F = F₁ F₂ … is the Jacobian of the step.  V and the result are full matrices.
+        F = F₁ F₂ … is the Jacobian of the step.  V and the result are full matrices.  ``curvature`` are the parts of
+        second derivatives of the step, which are added; see `Dynamics.curvature`.
         """
         result = [list(row) for row in V]
-        for factor in self.factors:
+        for k, factor in enumerate(self.factors):
             result = congruent(result, factor)
+            if curvature and curvature[k]:
+                result = [
+                    [x if is_zero(y) else y if is_zero(x) else x + y for x, y in zip(*rows, strict=True)]
+                    for rows in zip(result, curvature[k], strict=True)
+                ]
         return result
 
 
