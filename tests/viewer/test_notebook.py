@@ -47,7 +47,7 @@ def test_a_robot_shows_itself_in_a_notebook(browser):
 
 def test_the_panel_opens_in_an_iframe_that_is_laid_out_later(browser):
     html = lw.load("double_pendulum")._repr_html_()
-    tab = browser.open(NOTEBOOK.format(f'<section hidden>{html.replace("lazy", "eager")}</section>'))
+    tab = browser.open(NOTEBOOK.format(f"<section hidden>{html.replace('lazy', 'eager')}</section>"))
     frame = _frame(tab)
     assert frame.evaluate("innerWidth") == 0
     slider = frame.get_by_role("slider", name="elbow", exact=True)

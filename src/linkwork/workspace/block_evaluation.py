@@ -20,6 +20,7 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.workspace.direction_bins import direction_bin
 from linkwork.workspace.map_job import AXES, CALLER, JACOBIAN_ROWS, MapJob
+from linkwork.workspace.reused_arrays import ReusedArrays
 from linkwork.workspace.voxel_counts import MAX_CELLS, BoxTooLargeError, SparseCounts, VoxelCounts, sum_bits
 
 __all__ = ["BlockEvaluator", "compute_chunk", "packed", "with_unit"]
@@ -49,52 +50,69 @@ class BlockEvaluator:
         self._limits = _limits(job)
         self._kernel = _measure_kernel(job)
 
-    def configurations(self, block: int) -> np.ndarray:
-        """Return the random configurations (n, nq) of a block."""
-        job = self.job
+    def configurations(self, block: int, memory: ReusedArrays | None = None) -> np.ndarray:
+        """Return the random configurations (n, nq) of a block, in ``memory`` if it is given."""
+        job, memory = self.job, memory or ReusedArrays()
         rng = np.random.Generator(np.random.Philox(key=job.seed, counter=block << 128))
         count = job.samples_in(block, block + 1)
-        q = np.empty((count, len(self._configuration)))
+        q = memory("q", (count, len(self._configuration)))
         q[:] = self._configuration
         for columns, draw in self._draws:
-            q[:, columns] = draw(rng, count)
+            q[:, columns] = draw(rng, count, memory)
         return q
 
-    def measures(self, q: np.ndarray) -> tuple[Measures, np.ndarray | None]:
-        """Return the measures (n,) of configurations (n, nq), and which are free of collisions; None for all."""
+    def measures(self, q: np.ndarray, memory: ReusedArrays | None = None) -> Measures:
+        """Return the measures (n,) of configurations (n, nq), in ``memory`` if it is given."""
+        memory = memory or ReusedArrays()
+        result = Measures(*(memory(name, len(q)) for name in Measures._fields))
+        self._kernel(q, 1.0 / self.job.voxel_size, *self._limits, out=result)
+        return result
+
+    def collision_free(self, q: np.ndarray) -> np.ndarray | None:
+        """Return which configurations (n, nq) are free of collisions: bools (n,), or None without collision checks."""
         job = self.job
-        result = Measures(*self._kernel(q, 1.0 / job.voxel_size, *self._limits))
-        free = ~job.robot.in_collision(q, job.scene, margin=job.margin) if job.collision else None
-        return result, free
+        return ~job.robot.in_collision(q, job.scene, margin=job.margin) if job.collision else None
 
     def counts(self, begin: int, end: int) -> SparseCounts:
         """Return the counts of the blocks from ``begin`` to ``end``, without ``end``."""
-        counts = VoxelCounts()
+        counts, memory = VoxelCounts(), ReusedArrays()
         for block in range(begin, end):
-            q = self.configurations(block)
+            q = self.configurations(block, memory)
+            free = self.collision_free(q)
             for k in range(0, len(q), _SLICE):
-                self._add(counts, *self.measures(q[k : k + _SLICE]))
+                part = slice(k, k + _SLICE)
+                self._add(counts, memory, self.measures(q[part], memory), None if free is None else free[part])
         return counts.sparse()
 
-    def _add(self, counts: VoxelCounts, m: Measures, free: np.ndarray | None) -> None:
-        job = self.job
-        scaled = m.manipulability / job.manipulability_unit
+    def _add(self, counts: VoxelCounts, memory: ReusedArrays, m: Measures, free: np.ndarray | None) -> None:
+        job, count = self.job, len(m.manipulability)
         bits = sum_bits(job.samples)
-        if scaled.max() >= 2.0 ** (bits + _HEADROOM_BITS):
+        if m.manipulability.max() / job.manipulability_unit >= 2.0 ** (bits + _HEADROOM_BITS):
             raise OverflowError(f"{CALLER}: a manipulability of {m.manipulability.max():g} exceeds all expectations")
+
+        def rounded(name: str, values: np.ndarray, unit: float) -> np.ndarray:
+            number = np.divide(values, unit, out=memory("number", count))
+            result = memory(name, count, np.int64)
+            np.copyto(result, np.rint(number, out=number), casting="unsafe")
+            return result
+
+        bit = memory("direction_bits", count, np.uint64)
+        np.copyto(bit, m.direction, casting="unsafe")
         values = {
-            "manipulability_sum": np.rint(scaled).astype(np.int64),
+            "manipulability_sum": rounded("manipulability_sum", m.manipulability, job.manipulability_unit),
             "manipulability_max": m.manipulability,
-            "inverse_condition_sum": np.rint(m.inverse_condition * 2.0**bits).astype(np.int64),
+            "inverse_condition_sum": rounded("inverse_condition_sum", m.inverse_condition, 2.0**-bits),
             "inverse_condition_max": m.inverse_condition,
             "limit_margin_max": m.limit_margin,
-            "direction_bits": np.uint64(1) << m.direction.astype(np.uint64),
+            "direction_bits": np.left_shift(np.uint64(1), bit, out=bit),
         }
-        cells = np.stack([m.cell_x, m.cell_y, m.cell_z])
-        if np.abs(cells).max() > _MAX_INDEX:
-            raise BoxTooLargeError(_MAX_INDEX**3)
+        cells = memory("cells", (3, count), np.int64)
+        for row, x in zip(cells, (m.cell_x, m.cell_y, m.cell_z), strict=True):
+            if max(x.max(), -x.min()) > _MAX_INDEX:
+                raise BoxTooLargeError(_MAX_INDEX**3)
+            np.copyto(row, x, casting="unsafe")
         try:
-            counts.add(cells.astype(np.int64), values, free)
+            counts.add(cells, values, free, memory)
         except BoxTooLargeError as error:
             larger = job.voxel_size * 1.3 * math.cbrt(error.cells / MAX_CELLS)
             raise ValueError(
@@ -103,7 +121,7 @@ class BlockEvaluator:
             ) from None
 
 
-_SLICE = 1 << 12  # samples whose arrays are so small that the C library reuses their memory
+_SLICE = 1 << 12  # samples whose arrays stay in the processor's cache
 _HEADROOM_BITS = 4  # of a sum, for manipulabilities above the bound in the first block
 _MAX_INDEX = 1 << 30
 
@@ -113,9 +131,8 @@ def with_unit(job: MapJob) -> MapJob:
 
     All manipulabilities of a robot are below 16 times that bound, which is the maximum over thousands of samples.
     """
-    evaluator = BlockEvaluator(replace(job, collision=False))
-    m, _ = evaluator.measures(evaluator.configurations(0))
-    bound = float(m.scale.max())
+    evaluator = BlockEvaluator(job)
+    bound = float(evaluator.measures(evaluator.configurations(0)).scale.max())
     return replace(
         job, manipulability_unit=2.0 ** (math.frexp(bound)[1] - sum_bits(job.samples)) if bound > 0.0 else 1.0
     )
@@ -123,7 +140,7 @@ def with_unit(job: MapJob) -> MapJob:
 
 # -- random configurations
 
-Draw = Callable[[np.random.Generator, int], np.ndarray]
+Draw = Callable[[np.random.Generator, int, ReusedArrays], np.ndarray]
 
 
 def _draws(job: MapJob) -> list[tuple[slice | list[int], Draw]]:
@@ -159,8 +176,8 @@ def _columns(indices: list[int]) -> slice | list[int]:
 def _uniform(lower: np.ndarray, upper: np.ndarray) -> Draw:
     span = upper - lower
 
-    def draw(rng: np.random.Generator, count: int) -> np.ndarray:
-        q = rng.random((count, len(span)))
+    def draw(rng: np.random.Generator, count: int, memory: ReusedArrays) -> np.ndarray:
+        q = rng.random(out=memory("uniform", (count, len(span))))
         q *= span
         q += lower
         return np.clip(q, lower, upper, out=q)
@@ -169,7 +186,7 @@ def _uniform(lower: np.ndarray, upper: np.ndarray) -> Draw:
 
 
 def _drawn_by(body: Any, lower: np.ndarray, upper: np.ndarray) -> Draw:
-    return lambda rng, count: body.call_joint("random", rng, lower, upper, (count,))
+    return lambda rng, count, _: body.call_joint("random", rng, lower, upper, (count,))
 
 
 # -- measures

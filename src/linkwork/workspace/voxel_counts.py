@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.workspace.reused_arrays import ReusedArrays
+
 __all__ = ["FIELDS", "MAX_CELLS", "MAX_SAMPLES", "BoxTooLargeError", "SparseCounts", "VoxelCounts", "sum_bits"]
 
 MAX_SAMPLES = 1 << 34
@@ -68,18 +70,34 @@ class VoxelCounts:
         self._shape = np.zeros(3, dtype=np.int64)
         self._fields = {name: np.zeros(0, dtype) for name, (_, dtype) in FIELDS.items()}
 
-    def add(self, cells: np.ndarray, values: Mapping[str, np.ndarray], selected: np.ndarray | None) -> None:
+    def add(
+        self,
+        cells: np.ndarray,
+        values: Mapping[str, np.ndarray],
+        selected: np.ndarray | None,
+        memory: ReusedArrays | None = None,
+    ) -> None:
         """Add samples: the indices (3, n) of their voxels, and their values (n,) by the names of `FIELDS`.
 
-        "reached" counts all samples; the values are of the ``selected`` ones (n,), all by default.
+        "reached" counts all samples; the values are of the ``selected`` ones (n,), all by default.  ``memory`` holds
+        arrays of the computation, and ``cells`` is overwritten.
         """
+        memory = memory or ReusedArrays()
         index = self._index(cells)
         np.add.at(self._fields["reached"], index, 1)
-        if selected is not None:
-            index = index[selected]
+        count = len(index) if selected is None else int(np.count_nonzero(selected))
+
+        def chosen(array: np.ndarray, use: str) -> np.ndarray:
+            if selected is None:
+                return array
+            result = memory(f"selected {use}", count, array.dtype)
+            np.compress(selected, array, out=result)
+            return result
+
+        index = chosen(index, "indices")
         np.add.at(self._fields["collision_free"], index, 1)
         for name, value in values.items():
-            FIELDS[name][0].at(self._fields[name], index, value if selected is None else value[selected])
+            FIELDS[name][0].at(self._fields[name], index, chosen(value, str(value.dtype)))
 
     def merge(self, other: SparseCounts) -> None:
         """Add the samples of other counts."""
@@ -99,12 +117,18 @@ class VoxelCounts:
         return SparseCounts(cells, {name: array[index] for name, array in self._fields.items()})
 
     def _index(self, cells: np.ndarray) -> np.ndarray:
-        """Return the indices (n,) of voxels in the arrays, after the box has grown to contain them."""
+        """Return the indices (n,) of voxels in the arrays, after the box has grown to contain them.
+
+        The result overwrites ``cells``.
+        """
         low, high = cells.min(axis=1), cells.max(axis=1)
         if (low < self._low).any() or (high >= self._low + self._shape).any():
             self._grow(low, high)
-        relative = cells - self._low[:, np.newaxis]
-        index: np.ndarray = (relative[0] * self._shape[1] + relative[1]) * self._shape[2] + relative[2]
+        cells -= self._low[:, np.newaxis]
+        index = cells[0]
+        for size, row in zip(self._shape[1:], cells[1:], strict=True):
+            index *= size
+            index += row
         return index
 
     def _grow(self, low: np.ndarray, high: np.ndarray) -> None:
