@@ -143,6 +143,18 @@ def test_kernels_with_several_and_nested_outputs(arm: lw.Robot) -> None:
     assert_same(derivative(lazy(q), v, a), derivative(q, v, a))
 
 
+def test_a_block_is_one_task_with_its_sources_and_its_use(arm: lw.Robot) -> None:
+    """Dask needs time for each task; the function shares one with all that is computed block by block around it."""
+    q, v, a = (da.full((40, 7), value, chunks=(10, 7)) for value in (0.1, 0.2, 0.3))
+    both = arm.compile(["inverse_dynamics", "kinetic_energy"])
+    vectors = [arm.inverse_dynamics(q, v, a), arm.pose(q, "hand")]
+    for result in (*(x.map_blocks(np.negative, dtype=float) for x in vectors), arm.kinetic_energy(q, v)):
+        (used,) = dask.optimize(result)
+        assert len(dict(used.__dask_graph__())) == 4
+    optimized = dask.optimize(*both(q, v, a))
+    assert len({**dict(optimized[0].__dask_graph__()), **dict(optimized[1].__dask_graph__())}) <= 3 * 4
+
+
 def test_map_blocks_and_equal_names(arm: lw.Robot) -> None:
     q, _, _ = states(arm)
     assert_same(lazy(q).map_blocks(arm.gravity_force, dtype=float), arm.gravity_force(q))

@@ -64,36 +64,55 @@ def apply_lazily(function: LazyFunction, arguments: Sequence[Any], out: Any = No
     ]
     dtype = np.dtype(np.float32 if single else np.float64)
     name = re.sub(r"\W", "_", label)
-    block = _Block(function.call, tuple(template), tuple(slots.ranks), dtype.str, name)
+    block = _Block(function.call, tuple(template), dtype.str, name)
     shapes = [port.shape for port in function.outputs]
-    batch, pairs = slots.indexed()
-    if function.result is None:
-        return _blockwise(da, block, (*batch, *_axes("out", shapes[0])), pairs, dtype, shapes[0])
-    together = _blockwise(da, block, batch, pairs, dtype, ())
+    batch, arrays = slots.unified()
+    rank = max(slots.ranks, default=0)
+    if function.result is None and len(shapes[0]) >= rank:
+        return _blockwise(da, block, batch, arrays, slots.ranks, dtype, shapes[0])
+    together = _blockwise(da, block, batch, arrays, slots.ranks, dtype, (1,) * rank)
     results = [
-        _blockwise(da, _Result(k, name), (*batch, *_axes("out", shape)), [together, batch], dtype, shape)
+        _blockwise(da, _Result(k, max(rank - len(shape), 0), name), batch, [together], [rank], dtype, shape)
         for k, shape in enumerate(shapes)
     ]
-    return function.result(*results)
-
-
-def _axes(prefix: str, shape: Sequence[int]) -> tuple[str, ...]:
-    return tuple(f"{prefix}_{k}" for k in range(len(shape)))
+    return results[0] if function.result is None else function.result(*results)
 
 
 def _blockwise(
-    da: Any, function: Callable[..., Any], axes: tuple[str, ...], pairs: Sequence[Any], dtype: Any, shape: Sequence[int]
+    da: Any,
+    function: Callable[..., Any],
+    batch: Mapping[str, Any],
+    arrays: Sequence[Any],
+    ranks: Sequence[int],
+    dtype: Any,
+    shape: Sequence[int],
 ) -> Any:
-    """Return the lazy array with these axes, of which the last are those of one sample, of this shape."""
+    """Return the lazy array with the chunks of the batch, by axis, and the ``shape`` of one sample.
+
+    A block of the result belongs to one block of each array, of which the last dimensions, ``ranks``, are of one
+    sample.  These share their axes with the result: Dask then makes one task of the function and of what the arrays are
+    computed from.  Where an array has more of these dimensions, the function gets nested lists.
+    """
+    axes = (*batch, *_sample_axes(len(shape)))
+    names = [
+        (*[*batch][len(batch) - x.ndim + rank :], *_sample_axes(rank)) for x, rank in zip(arrays, ranks, strict=True)
+    ]
+    taken = max(ranks, default=0)
     return da.blockwise(
         function,
         axes,
-        *pairs,
-        new_axes=dict(zip(_axes("out", shape), shape, strict=True)),
+        *(entry for pair in zip(arrays, names, strict=True) for entry in pair),
+        new_axes=dict(zip(_sample_axes(len(shape))[taken:], shape[taken:], strict=True)),
+        adjust_chunks={**batch, **dict(zip(_sample_axes(len(shape)), ((n,) for n in shape[:taken]), strict=False))},
+        align_arrays=False,
         dtype=dtype,
         meta=np.empty((0,) * len(axes), dtype=dtype),
-        concatenate=False,  # which copies blocks: those of one sample's dimensions are one block, in nested lists
+        concatenate=None if taken > len(shape) else True,  # concatenation of the only block would copy it
     )
+
+
+def _sample_axes(rank: int) -> tuple[str, ...]:
+    return tuple(f"sample_{k}" for k in range(rank))
 
 
 def _refuse_labels(label: str, name: str, x: Any) -> None:
@@ -186,8 +205,8 @@ class _Slots:
                 f"got chunks of {got}; rechunk it: {name}.rechunk({{{axes}}})"
             )
 
-    def indexed(self) -> tuple[tuple[str, ...], list[Any]]:
-        """Return the names of the batch's axes, and the arrays, each followed by the names of its axes.
+    def unified(self) -> tuple[dict[str, Any], list[Any]]:
+        """Return the chunks of the batch by the names of its axes, and the arrays with these chunks.
 
         Raises ValueError for batches that do not broadcast, or whose chunks are unknown and may differ.
         """
@@ -207,23 +226,21 @@ class _Slots:
         axes = [tuple(f"batch_{k}" for k in range(len(batch), 0, -1)) for batch in batches]
         pairs: list[Any] = []
         for k, (x, batch, rank) in enumerate(zip(self.arrays, axes, self.ranks, strict=True)):
-            pairs += [x, (*batch, *_axes(f"input_{k}", (0,) * rank))]
-        return max(axes, key=len), pairs
+            pairs += [x, (*batch, *(f"input_{k}_{i}" for i in range(rank)))]
+        chunks, arrays = self.da.unify_chunks(*pairs)
+        return {axis: chunks[axis] for axis in max(axes, key=len)}, arrays
 
 
 class _Block:
     """The call of a function with the blocks of its lazy arguments; other arguments are stored in it.  It pickles."""
 
-    __slots__ = ("__name__", "_dtype", "_function", "_ranks", "_template")
+    __slots__ = ("__name__", "_dtype", "_function", "_template")
 
-    def __init__(
-        self, function: Callable[..., Any], template: tuple[Any, ...], ranks: tuple[int, ...], dtype: str, name: str
-    ) -> None:
-        self._function, self._template, self._ranks, self._dtype = function, template, ranks, dtype
-        self.__name__ = name
+    def __init__(self, function: Callable[..., Any], template: tuple[Any, ...], dtype: str, name: str) -> None:
+        self._function, self._template, self._dtype, self.__name__ = function, template, dtype, name
 
-    def __call__(self, *nested: Any) -> Any:
-        blocks = [_only_block(x, rank) for x, rank in zip(nested, self._ranks, strict=True)]
+    def __call__(self, *given: Any) -> Any:
+        blocks = [np.asarray(x) for x in given]
         arguments = [_with_blocks(x, blocks) for x in self._template]
         try:
             result = self._function(*arguments)
@@ -244,32 +261,27 @@ class _Block:
         return "linkwork", hashlib.sha256(content).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Block, (self._function, self._template, self._ranks, self._dtype, self.__name__)
-
-
-def _only_block(x: Any, depth: int) -> np.ndarray:
-    """Return the only element of lists that are nested to a depth."""
-    for _ in range(depth):
-        (x,) = x
-    return np.asarray(x)
+        return _Block, (self._function, self._template, self._dtype, self.__name__)
 
 
 class _Result:
-    """The selection of one of several results of a block."""
+    """The selection of a result of a block, which is the only element of lists that are nested to a depth."""
 
-    __slots__ = ("__name__", "_index")
+    __slots__ = ("__name__", "_depth", "_index")
 
-    def __init__(self, index: int, name: str) -> None:
-        self._index, self.__name__ = index, name
+    def __init__(self, index: int, depth: int, name: str) -> None:
+        self._index, self._depth, self.__name__ = index, depth, name
 
     def __call__(self, results: Any) -> Any:
-        return results[self._index]
+        for _ in range(self._depth):
+            (results,) = results
+        return results[self._index] if isinstance(results, tuple) else results
 
     def __dask_tokenize__(self) -> Any:
-        return "linkwork", self._index
+        return "linkwork", self._index, self._depth
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Result, (self._index, self.__name__)
+        return _Result, (self._index, self._depth, self.__name__)
 
 
 def _with_blocks(x: Any, blocks: Sequence[np.ndarray]) -> Any:

@@ -125,7 +125,7 @@ class VoxelCounts:
         if (low < self._low).any() or (high >= self._low + self._shape).any():
             self._grow(low, high)
         cells -= self._low[:, np.newaxis]
-        index = cells[0]
+        index: np.ndarray = cells[0]
         for size, row in zip(self._shape[1:], cells[1:], strict=True):
             index *= size
             index += row
