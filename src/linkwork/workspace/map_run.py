@@ -24,8 +24,9 @@ from linkwork.workspace.workspace_map import WorkspaceMap
 
 __all__ = ["run_map"]
 
-_CHUNK_SECONDS = 5.0  # [s] of processor time of a chunk, at most this much is lost by a stop
-_CHUNKS_PER_WORKER = 4  # at least, so that all workers end at about the same time
+_MOST_SECONDS = 5.0  # [s] of processor time of a chunk, at most this much is lost by a stop
+_LEAST_SECONDS = 0.1  # [s] of a chunk, a hundred times what it costs to send and to add its counts
+_CHUNKS_PER_WORKER = 20  # of few samples, so that all workers end at about the same time
 _BLOCKS_PER_WORKER = 64  # below this many blocks a worker process is not worth its start
 _LONG = 10.0  # [s] of computation for which it is worth waiting for the best code
 _MAX_WORKERS = 1024
@@ -133,7 +134,7 @@ def _source(
         seconds = _seconds_per_block(evaluator)
         if seconds * remaining / count > _LONG:
             wait_for_compiler(_MAX_WAIT)  # then the workers find the best code in the cache
-        size = blocks or max(1, min(round(_CHUNK_SECONDS / seconds), -(-remaining // (_CHUNKS_PER_WORKER * count))))
+        size = blocks or _chunk_size(seconds, remaining, count)
         if cluster is not None:
             data = packed(job)
             yield lambda chunks: cluster.run(data, chunks), size
@@ -145,6 +146,12 @@ def _source(
     finally:
         if cluster is not None:
             cluster.close()
+
+
+def _chunk_size(seconds: float, remaining: int, workers: int) -> int:
+    """Return the number of blocks of a chunk, for blocks of some seconds of processor time."""
+    wanted = max(-(-remaining // (_CHUNKS_PER_WORKER * workers)), round(_LEAST_SECONDS / seconds))
+    return max(1, min(wanted, round(_MOST_SECONDS / seconds), -(-remaining // workers)))
 
 
 def _seconds_per_block(evaluator: BlockEvaluator) -> float:
