@@ -16,15 +16,11 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-from helpers import rotation
+from helpers import examples, rotation
 from helpers.browser import browser, browser_process, is_browser_test  # noqa: F401 - fixtures of all tests
 from helpers.clusters import cluster  # noqa: F401 - a fixture
 from helpers.object_files import ObjectFiles
-
-settings.register_profile("linkwork", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("linkwork")
 
 AS_SHIPPED = ("tests/benchmarks/test_fuzz.py", "tests/benchmarks/test_soak.py", "tests/test_dependability.py")
 BEST = ("tests/compiler/", "tests/joints/test_compiled.py")
@@ -137,6 +133,7 @@ def pytest_configure(config):
     Processes that test side by side share one: what one has compiled, the others find.  Tests that look at the cache
     have one of their own.
     """
+    examples.load_profile(whole=_runs_all(config))
     config.stash[USERS] = {name: os.environ.get(name) for name in (EFFORT, DEBUG, CACHE, NO_BYTECODE, BYTECODE)}
     if hasattr(config, "workerinput"):
         config.stash[SEED] = config.workerinput["rotation"]
@@ -145,6 +142,7 @@ def pytest_configure(config):
     config.stash[SEED] = rotation.todays_seed() if seed is None else seed
     config.stash[FOLDER] = tempfile.mkdtemp(prefix="linkwork-tests-")
     os.environ[CACHE] = config.stash[FOLDER]
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads wait busily, where tests run beside each other
     _write_bytecode_elsewhere(config)
 
 

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+from helpers.examples import examples, load_profile
 from helpers.rotation import ROUNDS, SHORT, drawn, is_drawn, selected
 
 LENGTHS = (1, SHORT, SHORT + 1, 7, ROUNDS + 1, ROUNDS + 2, ROUNDS + 3, 100)
@@ -86,6 +88,16 @@ def test_single_cases_are_drawn_once_in_so_many_seeds():
     cases = cases_of(1000)
     assert all(sum(is_drawn(case, seed, 10) for seed in range(70, 80)) == 1 for case in cases)
     assert all(50 < sum(is_drawn(case, seed, 10) for case in cases) < 150 for seed in range(10))
+
+
+def test_a_short_run_draws_a_share_of_random_examples():
+    is_whole = settings().max_examples == 100
+    try:
+        for whole, expected in ((True, [100, 3, 60, 1000]), (False, [20, 3, 12, 200])):
+            load_profile(whole=whole)
+            assert [settings().max_examples, *map(examples, (3, 60, 1000))] == expected
+    finally:
+        load_profile(whole=is_whole)
 
 
 # -- runs of pytest

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import linkwork as lw
 from compiler.support import bits_equal
+from helpers.examples import examples
 from helpers.expressions import CONSTANTS, KINKED, Recipe, UndecidedError, build, points, recipes, rounding
 from linkwork.compiler.casadi.from_casadi import from_casadi
 from linkwork.compiler.casadi.to_casadi import to_casadi
@@ -34,7 +35,7 @@ def allowance(outputs: list[Any], symbols: list[Symbol], x: list[float]) -> np.n
 
 
 @given(st.lists(recipes(KINKED), min_size=1, max_size=3), points(3))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_random_expressions_go_both_ways(steps: list[Recipe], x: list[float]) -> None:
     graph = Graph()
     symbols = graph.inputs("x", (3,))

@@ -30,6 +30,7 @@ from compiler.support import (
     numbers,
     programs,
 )
+from helpers.examples import examples
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.part_code import PARTS, CodegenOptions
@@ -193,7 +194,7 @@ def test_random_programs_compute_every_sample_alike(program: Program, seed: int)
 
 
 @every_target
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(program=programs())
 def test_llvm_finds_the_module_well_formed(target: Target, program: Program) -> None:
     host()  # LLVM knows the target from here on

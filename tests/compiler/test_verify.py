@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from compiler.support import programs
+from helpers.examples import examples
 from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import (
     CONSTANT,
@@ -33,7 +34,7 @@ def program(*instructions: Instruction, results: tuple[int, ...] = (0,)) -> Prog
     return Program("broken", (Port("x", (2,)),), (Port("z", (len(results),)),), instructions, results)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(programs())
 def test_good_programs_pass(good: Program) -> None:
     before = (good.instructions, good.results)

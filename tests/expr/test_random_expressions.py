@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from helpers.expressions import (
     CONSTANTS,
     KINKED,
@@ -36,8 +37,8 @@ from linkwork.expr.scalar.symbol import Graph, Symbol
 N = 3
 TIMES = 4.0
 
-often = settings(max_examples=120)
-seldom = settings(max_examples=60)
+often = settings(max_examples=examples(120))
+seldom = settings(max_examples=examples(60))
 
 
 def bounds(outputs: list[Any], values: dict[Symbol, float]) -> np.ndarray:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkwork as lw
+from helpers.examples import examples
 from linkwork.errors import MOST_ISSUES, ModelError
 from linkwork.formats import parse_robot, robot_text
 from linkwork.model.tree import Tree
@@ -84,7 +85,7 @@ def test_what_was_found() -> None:
 
 
 @given(st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_changed_documents(data: st.DataObject) -> None:
     check(changed(data.draw, SMALL))
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.support import programs
+from helpers.examples import examples
 from linkwork.compiler.passes.outlining.outline import signs_moved
 from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import Program
@@ -29,7 +30,7 @@ def kinds(program: Program) -> list[str]:
     return [i.operation.name for i in program.instructions if i.operation.arity]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(program=programs(OPERATIONS), seed=st.integers(0, 1000))
 def test_values_stay(program: Program, seed: int) -> None:
     after = moved(program)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from compiler.passes.samples import SAMPLES, sample
 from compiler.support import all_bits_equal, arrays_for, programs
+from helpers.examples import examples
 from linkwork.compiler import passes
 from linkwork.compiler.passes import ALL, QUICK_ORDERING, optimize
 from linkwork.compiler.passes.verifier import InvalidProgramError, verify
@@ -26,7 +27,7 @@ def interpreted_alike(before: Program, after: Program, seed: int) -> bool:
 
 
 @every_pass
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(program=programs(), seed=seeds)
 def test_a_pass_alone_keeps_the_value(one_pass: Pass, program: Program, seed: int) -> None:
     after = one_pass(program)
@@ -36,7 +37,7 @@ def test_a_pass_alone_keeps_the_value(one_pass: Pass, program: Program, seed: in
     assert one_pass(program) == after
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(program=programs(), order=st.permutations(ALL), seed=seeds)
 def test_passes_in_any_order_keep_the_value(program: Program, order: list[Pass], seed: int) -> None:
     after = program
@@ -46,7 +47,7 @@ def test_passes_in_any_order_keep_the_value(program: Program, order: list[Pass],
     assert interpreted_alike(program, after, seed)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(program=programs(), without=st.sets(st.sampled_from([p.__name__ for p in ALL])), seed=seeds)
 def test_all_together_keep_the_value(program: Program, without: set[str], seed: int) -> None:
     after = optimize(program, without=sorted(without), debug=True)

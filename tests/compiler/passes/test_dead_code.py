@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from compiler.support import programs
+from helpers.examples import examples
 from linkwork.compiler.passes import dead_code
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
 from linkwork.expr.scalar.operations import BY_NAME
@@ -32,7 +33,7 @@ def test_without_results_nothing_is_needed() -> None:
     assert dead_code(program).instructions == ()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(programs())
 def test_every_value_kept_is_used_and_a_second_run_finds_nothing(program: Program) -> None:
     kept = dead_code(program)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 from compiler.passes.samples import sample
 from compiler.support import programs
+from helpers.examples import examples
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes import dead_code, fuse
@@ -65,7 +66,7 @@ def test_counts_of_matrix_product_and_polynomial() -> None:
     assert dead_code(fuse(sample("horner"))).operations == {"add": 1, "fma": 19}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(programs())
 def test_arithmetic_never_grows(program: Program) -> None:
     before = dead_code(program)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from compiler.knobs import outlining
 from compiler.outlining.test_signs import OPERATIONS
 from compiler.support import programs
+from helpers.examples import examples
 from linkwork.compiler.outlined_calls import OUTLINED_CALLS, OutlinedCalls
 from linkwork.compiler.passes import optimize, outline
 from linkwork.compiler.passes.verifier import InvalidProgramError, verify
@@ -53,7 +54,7 @@ def marked() -> Program:
 EXACT = tuple(operation for operation in OPERATIONS if operation.name not in ("sin", "exp"))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(program=programs(EXACT), data=st.data(), seed=st.integers(0, 1000))
 def test_values_stay_wherever_marks_are(program: Program, data: st.DataObject, seed: int) -> None:
     count = len(program.instructions)

@@ -6,13 +6,14 @@ from hypothesis import given, settings
 
 from compiler.passes.samples import sample
 from compiler.support import programs
+from helpers.examples import examples
 from linkwork.compiler.passes import pair_sincos
 from linkwork.compiler.program import COS_OF, SIN_OF, SINCOS, Program
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr.scalar import functions as f
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(programs())
 def test_one_pair_for_each_argument_and_no_sine_alone(program: Program) -> None:
     paired = pair_sincos(program)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 
 from compiler.passes.samples import SAMPLES, sample
 from compiler.support import programs
+from helpers.examples import examples
 from linkwork.compiler.passes import dead_code, optimize, pair_sincos, schedule, trace_order
 from linkwork.compiler.program import COS_OF, SIN_OF, Program
 from linkwork.expr.scalar.block import Region
@@ -46,7 +47,7 @@ def values(program: Program) -> Counter[object]:
 
 
 @pytest.mark.parametrize("order", [schedule, trace_order])
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(programs())
 def test_a_permutation_of_what_is_needed(order: Callable[[Program], Program], program: Program) -> None:
     before = optimize(program, without=["schedule"])
@@ -66,7 +67,7 @@ def test_quick_order_starts_with_conditions_and_sines_and_leaves_the_rest() -> N
         assert found[: len(names.split())] == names.split() and "sub" not in found
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(programs())
 def test_without_dead_code_only_unused_leaves_go(program: Program) -> None:
     after = schedule(program)
