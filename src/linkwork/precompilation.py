@@ -152,7 +152,7 @@ def _plan(robot: Any, scene: Any, **options: Any) -> Any:
         start = candidates[int(np.flatnonzero(free)[0])]
     goal = options.pop("goal", start)
     result = robot.plan(start, goal, scene, **options)
-    compile_searches(result._space)
+    compile_searches(result._space, np.atleast_2d(start)[0])
     return result
 
 

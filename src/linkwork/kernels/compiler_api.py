@@ -9,6 +9,7 @@ from linkwork.compiler.codegen.target import host as host
 from linkwork.compiler.codegen.target import levels as levels
 from linkwork.compiler.derivatives.tangent_spaces import Space as Space
 from linkwork.compiler.kernel import Kernel as Kernel
+from linkwork.compiler.kernel import batch_call as batch_call
 from linkwork.compiler.kernel import call_state as call_state
 from linkwork.compiler.kernel import single_call as single_call
 from linkwork.compiler.kernel_code import compilations as compilations
@@ -39,6 +40,7 @@ __all__ = [
     "Space",
     "arithmetic",
     "available_processors",
+    "batch_call",
     "cache_location",
     "call_state",
     "code_statistics",

@@ -36,6 +36,12 @@ class GoalSpec:
     poses: Mapping[str, np.ndarray] | None = None  # (n, 4, 4) of each frame; positions (1, 3) [m]
     drawn: tuple[Mapping[str, np.ndarray], ...] = ()  # alternatives if none of the poses is valid
 
+    def most_solutions(self, of_pose: int) -> int:
+        """Return the largest number of configurations of this goal, if a single pose has at most ``of_pose``."""
+        if self.poses is None:
+            return 1
+        return max(of_pose, *map(len, self.poses.values()))
+
 
 @dataclass(frozen=True)
 class GoalConfigurations:

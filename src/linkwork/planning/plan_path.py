@@ -23,7 +23,7 @@ from linkwork.planning.path_constraints import ConstrainedSpace, PathConstraintT
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.result import CostSoFar, PlanResult
 from linkwork.planning.search.informed_planner import improve_path
-from linkwork.planning.search.kernel_planner import KernelSearch, is_supported
+from linkwork.planning.search.kernel_planner import KernelSearch, compile_first_search, is_supported
 from linkwork.planning.search.path_smoothing import shorten_path
 from linkwork.planning.search.rrt_connect_batch import SearchOptions, rrt_connect
 from linkwork.planning.search.search_tree import GrownTree
@@ -90,6 +90,8 @@ def plan_path(
         pairs,
     )
     query = PlanQuery(space, start, goal, frame, int(seed), begin)
+    # compilation does not count towards the time limit
+    compile_first_search(space, query.starts, sum(item.most_solutions(max_goal_solutions) for item in query.goals))
     starts, goals, refused = query.end_configurations(max_goal_solutions)
     if refused is not None:
         return refused
@@ -101,12 +103,13 @@ def plan_path(
             space, path, seed=int(seed), spacing=SearchOptions().spacing, continues=lambda: clock.has_time
         )
 
-    space.make_ready(starts[0])  # compilation does not count towards the time limit
     kernel_search = (
         KernelSearch(space, starts, goals.q, seed=int(seed), searches=int(max_searches), simplify=simplify)
         if is_supported(space, len(starts) + len(goals.q))
         else None
     )
+    if kernel_search is None or method == "optimal":
+        space.make_ready(starts[0])
     clock = _Clock(time.perf_counter(), budget, progress)
     history: list[CostSoFar] = []
     space.has_time = lambda: clock.has_time
@@ -116,6 +119,8 @@ def plan_path(
             clock.iterations += kernel_search.iterations
             trees = kernel_search.trees
         if path is None:
+            with clock.paused():
+                space.make_ready(starts[0])
             path, more = rrt_connect(space, starts, goals.q, seed=int(seed), continues=clock.continues)
             if kernel_search is None or path is not None or _node_count(more) > _node_count(trees):
                 trees = more

@@ -11,6 +11,7 @@ import numpy as np
 from linkwork.collision.kernels import EACH
 from linkwork.collision.motion_validity import METHODS, check_edges, edge_kernel
 from linkwork.joints import FloatingMRP, JointType, SphericalMRP
+from linkwork.kernels.compiler_api import batch_call
 from linkwork.model.tree import Tree
 from linkwork.model.tree_edits import affine_coordinates, straight_tree
 from linkwork.motion.algorithms.curves import CurveSpace
@@ -22,6 +23,7 @@ __all__ = ["TOLERANCE", "EdgeMethod", "OutOfTimeError", "PlanningSpace"]
 EdgeMethod = Literal["certified", "sampled"]
 
 _CACHE_KEY = "planning"  # of a robot's cached space data
+_CHECKS = ("edges", "configurations")  # that are compiled before a search
 _MIN_BATCH = 16  # minimum batch of configurations for which kernels are compiled
 _ROWS_PER_BLOCK = 4096  # rows per block of distances
 _MAX_CONFIGURATIONS = 1 << 16  # maximum configurations checked together, which bounds memory
@@ -181,14 +183,10 @@ class PlanningSpace:
     def free_ends(self, q: np.ndarray) -> np.ndarray:
         """Return a mask (n,) of the configurations (n, nq) at which edges may begin and end.
 
-        Certified edges need a small distance in addition to the margin to be distinguished from a collision.
+        They are edges of length 0 that are free.  Certified ones need a small distance in addition to the margin to be
+        distinguished from a collision.
         """
-        if self.method != METHODS[0]:
-            return self.free(q)
-        result = np.ones(len(q), dtype=bool)
-        for kernel, (margin, *more) in self._kernel_calls("in_collision"):
-            result &= kernel(q, margin + TOLERANCE, *more) < 0.5
-        return result
+        return self._check_batch(q, q, np.zeros(len(q)))
 
     def keeps(self, q: np.ndarray) -> np.ndarray:
         """Return a mask (...) of the configurations (..., nq) that satisfy the path constraints."""
@@ -268,7 +266,7 @@ class PlanningSpace:
         return result
 
     def _kernel_calls(self, function: str) -> list[tuple[Any, tuple[np.ndarray, ...]]]:
-        """Return, for each block of pairs, a kernel and the arguments that follow the configurations in its call."""
+        """Return, for each block of pairs, a kernel's call and its arguments after the configurations."""
         if self._edge is None:
             self._edge = {}
         result: list[tuple[Any, tuple[np.ndarray, ...]]] | None = self._edge.get(function)
@@ -297,20 +295,35 @@ class PlanningSpace:
             function = " ".join([function, *[EACH] * each, *["deeper"] * block.is_deep])
         if function not in kernels:
             selection.kernel(function, self.robot.configuration_space)
-        return kernels[function], (*arguments, *(block.each or ()), *selection.inputs(selection.scene.rows_by_distance))
+        call = batch_call(kernels[function])
+        return call, (*arguments, *(block.each or ()), *selection.inputs(selection.scene.rows_by_distance))
 
-    def make_ready(self, q: np.ndarray) -> None:
-        """Compile the checks of configurations and edges, for one and for many, unless compiled."""
-        ready = [block.selection.calls for block in self.blocks]
-        cached = [f"{_CACHE_KEY} {self.method} {block.is_deep} {block.each is not None}" for block in self.blocks]
-        if not all(name in calls for name, calls in zip(cached, ready, strict=True)):
-            for count in (1, _MIN_BATCH):
-                repeated = np.repeat(q[None], count, axis=0)
-                self.free(repeated)
+    def make_ready(self, q: np.ndarray, *, edges_only: bool = False) -> None:
+        """Compile the checks of edges, and of configurations unless ``edges_only``, for batches of any size.
+
+        ``q`` (nq,) is any configuration.
+        """
+        for check in _CHECKS[: 1 if edges_only else 2]:
+            if self._is_ready(check):
+                continue
+            repeated, checked = np.repeat(q[None], _MIN_BATCH, axis=0), self.checked
+            if check == _CHECKS[0]:
                 self.edges_are_free(repeated, repeated)
-            for name, calls in zip(cached, ready, strict=True):
-                calls[name] = PlanningSpace.free
-            self.checked = 0
+                self.checked = checked
+            else:
+                self.free(repeated)
+            for block in self.blocks:
+                block.selection.calls[self._ready_name(check, block)] = PlanningSpace.free
+
+    def is_ready(self, *, edges_only: bool = False) -> bool:
+        """Return True if `make_ready` would compile nothing."""
+        return all(map(self._is_ready, _CHECKS[: 1 if edges_only else 2]))
+
+    def _is_ready(self, check: str) -> bool:
+        return all(self._ready_name(check, block) in block.selection.calls for block in self.blocks)
+
+    def _ready_name(self, check: str, block: PairBlock) -> str:
+        return f"{_CACHE_KEY} {check} {self.method} {block.is_deep} {block.each is not None}"
 
     def loop(self, function: str, kernel: Any, turning: tuple[bool, ...]) -> tuple[Any, list[np.ndarray]]:
         """Return the kernel of a search loop, and the arrays of margins and obstacles to pass to it.

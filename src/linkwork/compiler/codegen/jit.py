@@ -19,6 +19,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
+from linkwork._util.fork_safe_lock import Lock
 from linkwork._util.thread_pool import run
 from linkwork.compiler.backend import Module
 from linkwork.compiler.codegen.target import Target
@@ -28,6 +29,7 @@ from linkwork.compiler.runtime.threads import LLVM_LOCK, run_without_lock
 
 __all__ = ["MachineCode", "assembly", "effort_of", "emit", "is_object_file", "link", "text_bytes"]
 
+_ATTENDING = Lock()
 _MAX_OPTIMIZED = 4_000_000  # characters of LLVM IR; longer code is optimized less, in half of the time
 
 
@@ -148,7 +150,8 @@ def link(objects: Sequence[bytes], target: Target, function: str, table: str = "
     object is indirect.
     """
     if any(SYMBOL.encode() in code for code in objects):
-        _attention(target)
+        with _ATTENDING:  # of two functions that register at once, one would be freed, and code that calls it is linked
+            _attention(target)
     return _load(objects, target, function, table)
 
 

@@ -20,13 +20,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork._util.thread_pool import run
+from linkwork.kernels.compiler_api import batch_call
 from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
 from linkwork.planning.search.halton_samples import within_a_revolution
 from linkwork.planning.search.path_smoothing import remove_straight_nodes
 from linkwork.planning.search.search_kernel import LARGE, SMALL, VALUES, SearchTables, search_kernel
 from linkwork.planning.search.search_tree import GrownTree, PlanningTree, TableTree
 
-__all__ = ["KernelSearch", "KernelSearchOptions", "compile_searches", "is_supported"]
+__all__ = ["KernelSearch", "KernelSearchOptions", "compile_first_search", "compile_searches", "is_supported"]
 
 
 _MAX_COORDINATES = 32  # of q; tables grow with it, and compilation of larger kernels takes minutes
@@ -57,11 +59,33 @@ def is_supported(space: PlanningSpace, roots: int) -> bool:
     )
 
 
-def compile_searches(space: PlanningSpace) -> None:
-    """Compile the kernels of all searches in the space, with small and with large tables."""
+def compile_searches(space: PlanningSpace, q: np.ndarray) -> None:
+    """Compile all kernels of searches in the space, with small and with large tables; q (nq,) is any configuration."""
+    space.make_ready(q)
     if is_supported(space, 2):
         for tables in (SMALL, LARGE):
             _search_loop(space, tables)
+
+
+def compile_first_search(space: PlanningSpace, starts: np.ndarray, num_goals: int) -> None:
+    """Compile what a search needs at first, side by side: checks of edges, and the search with small tables.
+
+    ``num_goals`` is the largest number of goals.  The search is left out if it may need large tables, and all if every
+    start is outside of the limits.
+    """
+    tasks: list[Callable[[], Any]] = []
+    if not space.is_ready(edges_only=True):
+        tasks.append(partial(space.make_ready, starts[0], edges_only=True))
+    is_small = is_supported(space, len(starts) + num_goals) and _are_small(len(starts), num_goals)
+    if is_small and not any(space.has_loop(_loop_name(tables)) for tables in (SMALL, LARGE)):
+        tasks.append(partial(_search_loop, space, SMALL))
+    if tasks and space.within(starts).any():
+        run(tasks)
+
+
+def _are_small(num_starts: int, num_goals: int) -> bool:
+    """Return True if small tables have room for these numbers of starts and goals."""
+    return num_starts + num_goals <= SMALL.roots and num_starts * num_goals <= SMALL.pairs
 
 
 def _search_loop(space: PlanningSpace, tables: SearchTables) -> tuple[Any, list[np.ndarray]]:
@@ -99,12 +123,13 @@ class KernelSearch:
         self.ends = starts, goals
         self._last_trees: tuple[GrownTree, GrownTree] | None = None
         self.constants = _float32(shift, shortcut_shift, box, limits, space.weights)
-        has_room = len(starts) + len(goals) <= SMALL.roots and len(starts) * len(goals) <= SMALL.pairs
+        has_room = _are_small(len(starts), len(goals))
         self._use_tables(SMALL if has_room and not space.has_loop(_loop_name(LARGE)) else LARGE)
 
     def _use_tables(self, tables: SearchTables) -> None:
         """Compile the kernel of the search with these tables, and fill its inputs."""
-        self.kernel, rows = _search_loop(self.space, tables)
+        kernel, rows = _search_loop(self.space, tables)
+        self.call = batch_call(kernel)
         starts, goals = self.ends
         roots, pairs, num_pairs = _roots_and_pairs(self.space, starts, goals, tables)
         self.tables, self.num_pairs = tables, num_pairs
@@ -187,7 +212,7 @@ class KernelSearch:
                 "growing": growing,
             }
             values = np.array([*(named_values[name] for name in VALUES[: len(named_values)]), *sizes], dtype=np.float32)
-            nodes, links, best, diagnostics = self.kernel(*trees, *empty[2:], *self.inputs, values, *self.rows)
+            nodes, links, best, diagnostics = self.call(*trees, *empty[2:], *self.inputs, values, *self.rows)
             count, _, *sizes, self.number, _, rounds, ended, growing, full, crowded = diagnostics.tolist()
             if crowded and self.tables is not LARGE:
                 return None, parts, True
