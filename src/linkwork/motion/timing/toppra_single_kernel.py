@@ -6,7 +6,6 @@ It serves limits of velocity, acceleration, joint forces and frame speeds.  Seve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -14,8 +13,9 @@ import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan, take
+from linkwork.expr.control.stored_scans import scan_stored
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, not_, or_, sqrt, where
-from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.compiler_api import Kernel, batch_call, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.curves.curve_kinds import FAR, row
 from linkwork.motion.algorithms.timing.path_discretization import SegmentGrid, initial_segments, redistributed_segments
@@ -108,12 +108,16 @@ def motions_by_single_kernel(
             cubics[members[0]][:3] if alone else [np.array([cubics[k][i] for k in members]) for i in range(3)]
         )
         nv = paths[0].nv
+        path, bounds = ([np.asarray(x, dtype=float) for x in some] for some in ((c, starts, end), limits.values()))
+        # a call with padded curves is not one of the single call, whose code would be compiled in vain
+        is_single = alone and cubics[members[0]][3] == curves
         counts = [coarse] * (passes - 1) + [n]
-        outputs = timing_kernel(counts[0], curves, nv, kinds)(c, starts, end, *limits.values())
-        for before, count in pairwise(counts):
+        known: tuple[Any, ...] = ()
+        for before, segments in zip([None, *counts], counts, strict=False):
+            kernel = timing_kernel(segments, curves, nv, kinds, before)
+            outputs = (kernel if is_single else batch_call(kernel))(*path, *known, *bounds)
             s, w, u, t, _, firsts, stopped, _ = outputs
-            kernel = timing_kernel(count, curves, nv, kinds, before)
-            outputs = kernel(c, starts, end, s, firsts, w, u, t, stopped, *limits.values())
+            known = s, firsts, w, u, t, np.asarray(stopped)
         for k, s, w, u, t, clock, _, blocked, over in (
             [(*members, *outputs)] if alone else zip(members, *outputs, strict=True)
         ):
@@ -184,8 +188,8 @@ def _build_kernel(n: int, curves: int, nv: int, kinds: LimitKinds, before: int |
             caps = _caps(places, begins, stops)
             along = lambda one: _along(c, starts, g, kinds, *one)  # noqa: E731
             rows = (on.s[:-1], places, steps)
-            result, more = fastest_resting(along, rows, steps, caps, g["first"], g["last"])
-            over = _largest_excess(more, result, g, kinds) if kinds.is_curved else 0.0 * result.blocked
+            result, segments = fastest_resting(along, rows, steps, caps, g["first"], g["last"])
+            over = _largest_excess(segments, result, g, kinds) if kinds.is_curved else 0.0 * result.blocked
             blocked = where(lt(over, 0.0), 0.0, result.blocked)
             return _timed(steps, result), result.u, blocked, over
 
@@ -323,15 +327,14 @@ def _interpolation_errors(x: Any, nodes: int) -> Any:
     return array([flat[nodes, k] - polynomial_at(_AT_END, [*flat[:nodes, k]]) for k in range(flat.shape[1])])
 
 
-def _largest_excess(more: Any, result: Any, g: Any, kinds: LimitKinds) -> Any:
+def _largest_excess(segments: Any, result: Any, g: Any, kinds: LimitKinds) -> Any:
     """Return the largest relative amount by which a motion may exceed limits, because of interpolation errors.
 
     It is −1 if resting is not within the limits.
     """
-    *left, may_rest = more
 
     def one(worst: Any, y: Any) -> tuple[Any, None]:
-        x0, x1, u, parts, may_rest = y
+        (*_, (*parts, may_rest)), (x0, x1, u) = y
         at = 0
         if kinds.torque:
             a, b, c = parts[:3]
@@ -347,7 +350,7 @@ def _largest_excess(more: Any, result: Any, g: Any, kinds: LimitKinds) -> Any:
                 worst = fmax(worst, sqrt(square * fmax(x0, x1)) / g["speeds"][k])
         return where(or_(lt(may_rest, 0.0), not_(lt(worst, FAR))), FAR, worst), None
 
-    worst = scan(one, 0.0 * result.blocked, (result.x[:-1], result.x[1:], result.u, tuple(left), may_rest))[0]
+    worst = scan_stored(one, 0.0 * result.blocked, segments, (result.x[:-1], result.x[1:], result.u))[0]
     return where(lt(worst, FAR), worst, -1.0)
 
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan
+from linkwork.expr.control.stored_scans import scan_stored, scan_storing
 from linkwork.expr.scalar.functions import and_, fmax, fmin, le, lt, not_, where
 from linkwork.motion.algorithms.timing.segment_constraints import Lines, PathLimits, PathValues, corner, segment_lines
 
@@ -139,8 +140,8 @@ def fastest_resting(
     """Return the fastest motion along n segments of lengths ``steps``, if resting is feasible everywhere.
 
     x = ṡ² is at most ``caps`` (n + 1,), and is fixed at both ends. ``along(row)`` returns the limits of a segment, as
-    `segment_lines` takes them, from its row of ``rows``, and further values, which are returned for all segments. Only
-    an end can be infeasible.
+    `segment_lines` takes them, from its row of ``rows``, and further values. The other result are rows for
+    `scan_stored`, of which the last entry are these values of a segment. Only an end can be infeasible.
     """
 
     def one(state: Any, row: Any) -> tuple[Any, Any]:
@@ -157,27 +158,27 @@ def fastest_resting(
             back.append((where(binds, -c * inverse, _FAR), k * inverse))
         for c, slope in upper:
             forth.append((2.0 * step * c, 1.0 + 2.0 * step * slope))
-        return state, (fmax(top, 0.0), last, array(back), array(forth), more)
+        return state, ((fmax(top, 0.0), last, array(back), array(forth), more), ())
 
-    _, (top, last, back, forth, more) = scan(one, (), (rows, steps, caps[:-1]))
+    _, (segments, _) = scan_storing(one, (), (rows, steps, caps[:-1]))
 
     def backward(following: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
-        top, last, lines = row
+        (top, last, lines, *_), _ = row
         high = _less(following, last)
         x = _less(top, _smallest([p + r * high for p, r in lines]))
         return x, (x, high)
 
     at_end = fmin(end, caps[len(steps)])
-    _, (x, high) = scan(backward, at_end, (top, last, back), reverse=True)
+    _, (x, high) = scan_stored(backward, at_end, segments, reverse=True)
     blocked = where(lt(at_end, end), float(len(steps) - 1), -1.0)
     blocked = where(and_(le(blocked, -1.0), not_(le(start, x[0] * (1.0 + _ROUNDING)))), 0.0, blocked)
 
     def forward(x: Any, row: Any) -> tuple[Any, Any]:
-        high, lines = row
+        (_, _, _, lines, _), high = row
         following = fmax(_less(high, _smallest([a + b * x for a, b in lines])), 0.0)
         return following, following
 
-    _, after = scan(forward, start, (high, forth))
+    _, after = scan_stored(forward, start, segments, high)
     x = np.concatenate([array([start]), after])
 
     def of_segment(state: Any, row: Any) -> tuple[Any, Any]:
@@ -185,7 +186,7 @@ def fastest_resting(
         return state, (after - before) * (0.5 / step)
 
     _, u = scan(of_segment, (), (x[:-1], after, steps))
-    return PathTiming(x, u, blocked), more
+    return PathTiming(x, u, blocked), segments
 
 
 def _less(a: Any, b: Any) -> Any:
