@@ -30,6 +30,8 @@ from linkwork.viewer.live.worker import PERIOD, Worker
 __all__ = ["LivePage"]
 
 _GRACE = 5.0  # [s] after the last page was closed, in which it may be loaded again
+_LAMPS = (("key", (3.0, -2.0, 3.0), 2.2), ("fill", (1.0, 3.0, 1.0), 0.8), ("back", (-3.0, 1.0, 2.0), 1.0))
+"""Name, direction from the scene and intensity of each; viser's own lights stay, and cast shadows."""
 _OPEN = 1e-6  # [m, rad] errors of constraints above which loops count as open
 _EXPECTED = (ValueError, KeyError, ImportError, OSError, RuntimeError)  # errors that the page shows, and nothing else
 
@@ -130,6 +132,7 @@ class LivePage:
         gui.configure_theme(show_share_button=False, show_logo=False, control_width="medium")
         gui.set_panel_label(document.title or "linkwork")
         self._set_view()
+        self._set_lights()
         self.drawings = [draw_actor(scene, document, actor, f"/robots/{k}") for k, actor in enumerate(document.actors)]
         is_still = len(document.times) == 1
         self.items = ItemDrawings(scene, without_pairs(document) if is_still else document, self.size)
@@ -230,6 +233,14 @@ class LivePage:
         camera.look_at = tuple(self.center)
         camera.up = (0.0, 0.0, 1.0)
         camera.near, camera.far = 0.005 * self.size, 200.0 * self.size
+
+    def _set_lights(self) -> None:
+        """Light the scene by lamps: viser's environment map delays the first picture, by seconds without a GPU."""
+        scene = self.server.scene
+        scene.configure_environment_map(None)
+        scene.add_light_ambient("/lights/ambient", intensity=0.8)
+        for name, position, intensity in _LAMPS:
+            scene.add_light_directional(f"/lights/{name}", position=position, intensity=intensity)
 
     def _watch_pages(self) -> None:
         async def changed(_: Any) -> None:
