@@ -7,6 +7,8 @@ import subprocess
 import sys
 import textwrap
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,13 @@ import linkwork as lw
 from compiler.knobs import LEVELS, every_level, num_threads, sizes
 from compiler.support import bits_equal
 from linkwork.compiler import kernel_code
+from linkwork.compiler.codegen import jit
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import SINGLE
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.kernel import Kernel, call_state
 from linkwork.compiler.runtime import threads
+from linkwork.compiler.runtime.interrupts import SYMBOL
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr.scalar import functions as f
 
@@ -332,3 +336,22 @@ def test_the_environment_says_how_many_at_first(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv(threads.VARIABLE, "5")
     code = "from linkwork.compiler.runtime.threads import get_num_threads; print(get_num_threads())"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "5\n"
+
+
+def test_threads_that_load_code_at_once_register_the_check_for_signals_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second registration would free the first one's function, to which loaded code refers."""
+    registered: list[Any] = []
+    two = threading.Event()
+
+    @cache
+    def register(target: Any) -> None:
+        registered.append(target)
+        if len(registered) > 1:
+            two.set()
+        two.wait(0.2)  # for another thread, which must not come here
+
+    monkeypatch.setattr(jit, "_attention", register)
+    monkeypatch.setattr(jit, "_load", lambda *_: None)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: jit.link([SYMBOL.encode()], host(), "f"), range(2)))
+    assert len(registered) == 1

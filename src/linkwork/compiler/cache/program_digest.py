@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import marshal
 import struct
 from array import array
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from linkwork.expr.scalar.operations import Operation
 __all__ = ["content"]
 
 _MIN_TABLE = 16  # numbers of one type that are encoded together
+_VERSION = 2  # of the format of `marshal`
 _NAMES = {(Program, "name"), (Port, "name")}  # excluded from the digest
 
 
@@ -91,22 +93,12 @@ def _named(value: Any) -> bytes:
 
 
 def _instructions(instructions: tuple[Instruction, ...], digests: dict[int, bytes]) -> bytes:
-    """Encode instructions: most have no value, and most others have a float or a small integer."""
-    numbers: dict[Operation, int] = {}
-    plain, floats, values = array("q"), array("d"), []
-    for k, instruction in enumerate(instructions):
-        operation, args, *rest = instruction
-        value = rest[0] if len(rest) == 1 else rest
-        plain.append(numbers.setdefault(operation, len(numbers)))
-        plain.append(len(args))
-        plain.extend(args)
-        if type(value) is float:
-            plain.append(-1)
-            floats.append(value)
-        elif type(value) is int and 0 <= value < 1 << 32:
-            plain.append(-2)
-            plain.append(value)
-        elif value is not None:
-            values.append(_encoded((k, tuple(rest)), digests))
-    parts = [_encoded((len(instructions), tuple(numbers)), digests), plain.tobytes(), floats.tobytes(), *values]
-    return _joined(instructions, parts)
+    """Encode instructions column by column: most have no value, and most others have a float or an integer."""
+    operations, arguments, *rest = zip(*instructions, strict=True) if instructions else ((), (), ())
+    values = rest[0] if len(rest) == 1 else tuple(zip(*rest, strict=True))
+    numbers = {operation: n for n, operation in enumerate(dict.fromkeys(operations))}
+    plain = [x if x is None or x.__class__ is float or x.__class__ is int else ... for x in values]
+    # in this version of its format, equal numbers have equal bytes: later versions refer to objects
+    columns = marshal.dumps((list(map(numbers.__getitem__, operations)), arguments, plain), _VERSION)
+    others = [_encoded((k, values[k]), digests) for k, x in enumerate(plain) if x is ...]
+    return _joined(instructions, [_encoded((len(instructions), tuple(numbers)), digests), columns, *others])
