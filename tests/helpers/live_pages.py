@@ -24,7 +24,7 @@ def box_surface(x: float, y: float, z: float) -> Surface:
 
 
 def small_document(
-    robot: Any, q: Any = None, *, times: Any = (0.0,), offsets: Any = None, **more: Any
+    robot: Any, q: Any = None, *, times: Any = (0.0,), offsets: Any = None, obstacles: Any = None, **more: Any
 ) -> SceneDocument:
     """Return a document of a robot with a box for each body: ``q`` (T, n, nq) or (nq,), by default neutral."""
     q = np.asarray(robot.neutral() if q is None else q, dtype=float)
@@ -39,7 +39,7 @@ def small_document(
         for body, link in enumerate(robot.bodies)
         for layer, color in (("visual", (0.2, 0.4, 0.8, 1.0)), ("collision", (0.8, 0.4, 0.2, 0.5)))
     ]
-    actor = Actor(robot.name, robot, q, poses, tuple(parts), offsets=offsets)
+    actor = Actor(robot.name, robot, q, poses, tuple(parts), offsets=offsets, obstacles=obstacles)
     surfaces = (box_surface(0.05, 0.05, 0.1), *more.pop("surfaces", ()))
     return SceneDocument(robot.name, np.asarray(times, dtype=float), surfaces, (actor,), **more)
 

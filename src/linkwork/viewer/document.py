@@ -85,6 +85,8 @@ class Actor:
     """Below 1 for ghosts."""
     offsets: np.ndarray | None = None
     """(n, 4, 4) poses that move each instance, or None: ``poses`` are the offset times the pose for q [m]."""
+    obstacles: Any = None
+    """The `Scene` of the robot's obstacles, to which a live page shows distances; None without one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,8 +210,6 @@ class SceneDocument:
     """Layers that are hidden at first."""
     notes: tuple[str, ...] = ()
     """What could not be drawn, such as missing mesh files."""
-    obstacles: Any = None
-    """The `Scene` of the obstacles, to which a live page shows distances; None without one."""
 
     def __repr__(self) -> str:
         robots, frames = sum(actor.q.shape[1] for actor in self.actors), len(self.times)

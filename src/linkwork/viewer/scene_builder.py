@@ -196,7 +196,7 @@ class SceneBuilder:
             title=self.title,
             times=self.times,
             surfaces=tuple(self.surfaces.surfaces),
-            actors=tuple(self.actors),
+            actors=tuple(replace(actor, obstacles=self.obstacles) for actor in self.actors),
             props=tuple(self.props),
             lines=tuple(self.lines),
             points=tuple(self.points),
@@ -206,5 +206,4 @@ class SceneBuilder:
             plots=tuple(self.plots),
             hidden=HIDDEN_LAYERS - self.shown_layers,
             notes=tuple(dict.fromkeys(self.surfaces.notes)),
-            obstacles=self.obstacles,
         )

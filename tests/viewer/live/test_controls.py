@@ -202,6 +202,20 @@ def test_layers_and_overlays(opened):
     assert pairs.texts == []
 
 
+def test_robots_side_by_side_keep_their_obstacles(opened):
+    robot, q = lw.load("arm7"), [0.0, 0.5, 0.0, -1.0, 0.0, 1.0, 0.0]
+    scenes = [lw.Scene().with_sphere("ball", 0.1, (0.6, 0.0, height)) for height in (0.6, 0.9)]
+    document = lw.viewer.side_by_side([small_document(robot, q, obstacles=scene) for scene in scenes], spacing=3.0)
+    view, client = opened(document)
+    client.change(view._page.layer_boxes["nearest pairs"], True)
+    texts = [pairs.texts for pairs, _ in view._page.overlays.values()]
+    for shown, scene in zip(texts, scenes, strict=True):
+        found = robot.distances(q, scene)
+        k = next(k for k in np.argsort(found.distance) if "ball" in found.pairs[k])
+        assert f"{found.pairs[k][0]} – {found.pairs[k][1]}: {found.distance[k]:.4f} m" in shown
+    assert texts[0] != texts[1]
+
+
 @pytest.mark.slow
 def test_all_bundled_robots(opened, drawn):
     for name in drawn(lw.robots.names()):

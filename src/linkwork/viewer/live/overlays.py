@@ -24,7 +24,7 @@ class NearestPairs:
     """
 
     def __init__(self, scene: Any, live: LiveRobot, document: SceneDocument, root: str) -> None:
-        self._scene, self._live, self._obstacles = scene, live, document.obstacles
+        self._scene, self._live, self._obstacles = scene, live, live.actor.obstacles
         self._count = sum(len(lines.points) // 2 for lines in document.lines if lines.layer == PAIRS) or _COUNT
         count = len(live.robot.collision_pairs) + (0 if self._obstacles is None else 1)
         self.is_possible = bool(live.robot.collision_shapes) and count > 0
