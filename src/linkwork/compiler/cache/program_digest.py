@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from numbers import Integral, Real
+from operator import itemgetter
 from typing import Any
 
 from linkwork.compiler.program import Instruction, Port, Program
@@ -94,11 +95,11 @@ def _named(value: Any) -> bytes:
 
 def _instructions(instructions: tuple[Instruction, ...], digests: dict[int, bytes]) -> bytes:
     """Encode instructions column by column: most have no value, and most others have a float or an integer."""
-    operations, arguments, *rest = zip(*instructions, strict=True) if instructions else ((), (), ())
-    values = rest[0] if len(rest) == 1 else tuple(zip(*rest, strict=True))
+    operations, arguments = (list(map(itemgetter(k), instructions)) for k in range(2))
     numbers = {operation: n for n, operation in enumerate(dict.fromkeys(operations))}
+    values = [x[2] if len(x) == 3 else ... for x in instructions]
     plain = [x if x is None or x.__class__ is float or x.__class__ is int else ... for x in values]
     # in this version of its format, equal numbers have equal bytes: later versions refer to objects
     columns = marshal.dumps((list(map(numbers.__getitem__, operations)), arguments, plain), _VERSION)
-    others = [_encoded((k, values[k]), digests) for k, x in enumerate(plain) if x is ...]
+    others = [_encoded((k, tuple(instructions[k][2:])), digests) for k, x in enumerate(plain) if x is ...]
     return _joined(instructions, [_encoded((len(instructions), tuple(numbers)), digests), columns, *others])
