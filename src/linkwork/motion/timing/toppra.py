@@ -346,7 +346,7 @@ def sweep_blocks(
     x, result = np.array(start), [np.array([start])]
     for k, (upper, block) in enumerate(zip(lines[::-1], blocks, strict=True)):
         ends = (y[k * _BLOCK : (k + 1) * _BLOCK] for y in after)
-        reached_here, x = forward(upper, *ends, block["steps"], block["indices"], x)
+        reached_here, x = forward(upper, *ends, block["steps"], block["indices"], np.asarray(x))
         result.append(reached_here)
     whole = np.concatenate(result)[: count + 1]
     return whole, 0.5 * np.diff(whole) / steps, int(blocked)
