@@ -9,13 +9,14 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 from linkwork._util.fork_safe_lock import Lock
 from linkwork._util.progress import Reporter
 
-__all__ = ["in_parallel", "run"]
+__all__ = ["beside", "in_parallel", "run"]
 
 
 T = TypeVar("T")
@@ -50,6 +51,31 @@ def run(
         for thread in threads:
             thread.join()
     return [work.results[k] for k in range(len(tasks))]
+
+
+@contextmanager
+def beside(tasks: Sequence[Callable[[], Any]]) -> Iterator[None]:
+    """Run tasks one after the other on another thread while the body runs, and wait for them at its end.
+
+    Their errors are dropped: whoever needs a result computes it again.  If the body raises an error, tasks not yet
+    started are dropped as well, and so are all if no thread can be started.
+    """
+    remaining = list(tasks)[::-1]
+
+    def run_all() -> None:
+        while remaining:
+            with suppress(Exception):
+                remaining.pop()()
+
+    threads = _started(run_all, min(len(remaining), 1))
+    try:
+        yield
+    except BaseException:
+        remaining.clear()
+        raise
+    finally:
+        for thread in threads:
+            thread.join()
 
 
 class _Work(Generic[T]):

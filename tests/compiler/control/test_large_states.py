@@ -3,6 +3,7 @@
 import numpy as np
 
 import linkwork as lw
+from linkwork.compiler.loops.basic_blocks import long_runs
 from linkwork.expr.control.loops import watching_while_loop
 
 N = 700
@@ -34,6 +35,13 @@ def test_many_numbers_are_carried_right_in_every_lane():
             assert np.array_equal(a, b[k], equal_nan=True)
     single = kernel(x.astype(np.float32), y.astype(np.float32))
     np.testing.assert_array_equal(single[3], expected[3])
+
+
+def test_adjacent_moves_are_runs_and_the_others_stay():
+    adjacent = [(500 + k, 20 + k) for k in range(100)]
+    few = [(900 + k, 300 + k) for k in range(10)]
+    runs, others = long_runs([*few, *adjacent, (600, 121), *few])
+    assert runs == [(500, 20, 100)] and others == [*few, (600, 121), *few]
 
 
 def turned(A, y):

@@ -18,6 +18,7 @@ from compiler.support import programs
 from helpers.examples import examples
 from linkwork.compiler.outlined_calls import OUTLINED_CALLS, OutlinedCalls
 from linkwork.compiler.passes import optimize, outline
+from linkwork.compiler.passes.outlining.step_table import fewest_instructions
 from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import Program
 from linkwork.compiler.trace.trace import trace
@@ -48,6 +49,18 @@ def marked() -> Program:
     program = trace(recursion, "recursion", {"x": (2,), "y": (5,)})
     sines = [k for k, i in enumerate(program.instructions) if i.operation.name == "sin"]
     return replace(program, marks=tuple(k + 1 for k in sines))
+
+
+def test_bodies_have_at_least_as_many_instructions_as_their_lower_bound(
+    marked: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound decides before the table is written; here steps are alike, so both are far below the program's size."""
+    stage = importlib.import_module("linkwork.compiler.passes.outlining.outline")
+    bounds: list[int] = []
+    monkeypatch.setattr(stage, "fewest_instructions", lambda *of: bounds.append(fewest_instructions(*of)) or bounds[-1])
+    with outlining():
+        table = rows_in(outline(marked))
+    assert 0 < bounds[0] <= sum(len(body.instructions) for body in table.bodies) < len(marked.instructions) / 3
 
 
 # of constants, elementary functions are Python's before and NumPy's after, which may differ in the last digit

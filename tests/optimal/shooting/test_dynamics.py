@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.joints import Floating, Prismatic, Revolute
+from linkwork.joints import ALL, Floating, JointType, Prismatic, Revolute
 from linkwork.model.random_tree import random_tree
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics
@@ -85,6 +85,20 @@ def test_second_derivatives_are_those_of_the_rows() -> None:
                 there = dynamics.moved(x, e[:n].tolist()), (np.array(u) + e[n:]).tolist()
                 ends.append(np.array(dynamics.linear(*there)[1].gradient(w), dtype=float))
             assert np.abs((ends[0] - ends[1]) / 2e-6 - found[k]).max() < 1e-7 * (1.0 + np.abs(found).max())
+
+
+def test_second_derivatives_of_joints_with_maps_of_their_own(drawn) -> None:
+    """Closed forms agree with differentiation of the step, for each joint type that defines ``integrate``."""
+    types = [kind for kind in ALL if kind.integrate is not JointType.integrate]
+    rng = np.random.default_rng(5)
+    for kind in drawn(types):
+        tree = random_tree(np.random.default_rng(1), 1, types=(kind,))
+        dynamics = RobotDynamics(tree, 0.05, (0,))
+        x, u, w = _state(dynamics, rng), [0.3], rng.uniform(-1.0, 1.0, dynamics.size).tolist()
+        linear = dynamics.linear(x, u)[1]
+        parts = dynamics.curvature(x, u, linear.gradients(w)[:-1])
+        found = np.array(linear.hessian(np.zeros((dynamics.size,) * 2).tolist(), parts), dtype=float)
+        assert np.abs(found - np.array(dynamics.whole_curvature(x, u, w), dtype=float)).max() < 1e-12, kind
 
 
 @pytest.mark.parametrize(("integrator", "joints"), [("semi_implicit_euler", 3), ("stormer_verlet", 2)])

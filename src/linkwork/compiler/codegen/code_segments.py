@@ -101,17 +101,20 @@ def with_pairs_split(program: L) -> L:
     """
     if program.kinds.isdisjoint(EXTRACTED):
         return program
+    instructions = program.instructions
+    extracted = [k for k, instruction in enumerate(instructions) if instruction[0] in EXTRACTED]
     parts: dict[int, list[int]] = {}
-    for k, (operation, args, _) in enumerate(program.instructions):
-        if operation in EXTRACTED:
-            parts.setdefault(args[0], []).append(k)
+    for k in extracted:
+        parts.setdefault(instructions[k][1][0], []).append(k)
+    if all(some == [*range(k + 1, k + 1 + len(some))] for k, some in parts.items()):
+        return program
     order: list[int] = []
-    for k, (operation, _, _) in enumerate(program.instructions):
+    for k, (operation, _, _) in enumerate(instructions):
         if operation is SINCOS or operation.arity < 0:
             order += [k, *parts.get(k, ())]
         elif operation not in EXTRACTED:
             order.append(k)
-    return program if order == [*range(len(program.instructions))] else program.ordered(order)
+    return program.ordered(order)
 
 
 def _bounds(program: Program, most: int) -> list[int]:

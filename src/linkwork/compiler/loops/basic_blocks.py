@@ -22,7 +22,7 @@ from linkwork.compiler.program import CONSTANT, INPUT
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.scalar.multi_result import PART
 
-__all__ = ["INLINE", "MANY", "BlockCode", "Pointers", "copy_values"]
+__all__ = ["INLINE", "MANY", "BlockCode", "Pointers", "copy_values", "long_runs"]
 
 
 _MAX_COUNT = {32: 1 << 24, 64: 1 << 53}  # iterations that a floating-point number can count
@@ -34,13 +34,15 @@ _MIN_ASSEMBLED = 16  # instructions of a block that is written without LLVM, as 
 class Pointers:
     """Pointers of a block: frame, columns of this iteration's inputs, and output position.
 
-    ``registers`` are values that a loop holds in registers, by their slots in the frame.
+    ``registers`` are values that a loop holds in registers, by their slots in the frame. ``stored_columns`` is the
+    address of the pointers of many columns, stored for functions that are written without LLVM; "" if they are not.
     """
 
     frame: str = "%frame"
     columns: tuple[str, ...] = ()
     kept: str = "null"
     registers: Mapping[int, str] = field(default_factory=dict)
+    stored_columns: str = ""
 
     def __str__(self) -> str:
         """Return the pointers as arguments of a function."""
@@ -162,9 +164,7 @@ class BlockCode(ABC):
         results = f.stack_memory((step.stop - step.start) * self.width, self.width)
         pointers = [at.frame, results, *at.columns]
         if scope.columns > _MAX_COLUMNS:
-            pointers[2:] = [f.stack_memory(8 * scope.columns, 8)]
-            for k, column in enumerate(at.columns):
-                f.store("ptr", column, f.at(pointers[2], 8 * k))
+            pointers[2:] = [at.stored_columns or self.stored_columns(f, at.columns)]
         f.declare(f"declare void {name}({', '.join(['ptr'] * len(pointers))})")
         f.do(f"call void {name}({', '.join([f'ptr {pointer}' for pointer in pointers])})")
         instructions = scope.listing.instructions
@@ -182,6 +182,18 @@ class BlockCode(ABC):
             return names[value]
 
         return name_of
+
+    def stored_columns(self, f: Instructions, columns: Sequence[str]) -> str:
+        """Emit the stores of pointers of columns for functions that are written without LLVM; return their address.
+
+        Return "" if such functions receive the pointers one by one, or if there are no such functions.
+        """
+        if self.assembled is None or len(columns) <= _MAX_COLUMNS:
+            return ""
+        result = f.stack_memory(8 * len(columns), 8)
+        for k, column in enumerate(columns):
+            f.store("ptr", column, f.at(result, 8 * k))
+        return result
 
     def _names(self, f: Any, scope: Scope, at: Pointers, names: dict[int, Any]) -> Callable[[int], Any]:
         """Return a function that names a value by its index; what is not among ``names`` is loaded."""
@@ -304,6 +316,7 @@ _MAX_COLUMNS = 8  # pointers of columns that a function receives one by one
 _LEAVES = frozenset((CONSTANT, INPUT, PART))
 
 MANY = 512  # copies from which on a table is used
+_MIN_RUN = 64  # adjacent copies that are a loop without a table
 
 
 def copy_values(
@@ -321,6 +334,12 @@ def copy_values(
     """
     other = to_frame or frame
     width = real.bytes * f.lanes
+    runs, moves = long_runs(moves)
+    for source, target, count in runs:
+        start, to = f.at(frame, source * width), f.at(other, target * width)
+        with f.loop(count) as k:
+            offset = f.let(f"mul i64 {k}, {width}")
+            f.put(f.get(f.at(start, offset), 0), f.at(to, offset), 0)
     if moves:
         table = _table(f, f"{name}.moves", "i32", [str(slot * width) for move in moves for slot in move])
         with f.loop(len(moves)) as k:
@@ -333,6 +352,21 @@ def copy_values(
         with f.loop(len(constants)) as k:
             number = f.load(real.name, f.at(values, f.let(f"shl i64 {k}, {real.shift}")), real.bytes)
             f.put(f.splat(number), _address(f, other, f.at(targets, f.let(f"shl i64 {k}, 2"))), 0)
+
+
+def long_runs(moves: Sequence[tuple[int, int]]) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
+    """Return the moves of many adjacent slots as triples (source, target, count), and the other moves.
+
+    A move is a pair of slots: its source and its target.
+    """
+    runs: list[tuple[int, int, int]] = []
+    for source, target in moves:
+        if runs and (source, target) == (runs[-1][0] + runs[-1][2], runs[-1][1] + runs[-1][2]):
+            runs[-1] = (*runs[-1][:2], runs[-1][2] + 1)
+        else:
+            runs.append((source, target, 1))
+    others = [(source + k, target + k) for source, target, count in runs if count < _MIN_RUN for k in range(count)]
+    return [run for run in runs if run[2] >= _MIN_RUN], others
 
 
 def _address(f: Instructions, frame: str, entry: str) -> str:

@@ -15,7 +15,7 @@ from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.loops.basic_blocks import MANY, BlockCode, Pointers, copy_values
+from linkwork.compiler.loops.basic_blocks import MANY, BlockCode, Pointers, copy_values, long_runs
 from linkwork.compiler.loops.execution_plan import FRAME, BasicBlock, Column, Control, Scope
 from linkwork.compiler.loops.frame_layout import plan_program
 from linkwork.compiler.loops.frontal_elimination_code import front_driver
@@ -182,7 +182,11 @@ class ControlCode(BlockCode):
                 row = f.smaller(k, column.rows - 1) if column.rows else k
                 columns.append(f.at(start, f.let(f"mul i64 {row}, {size}")) if size else start)
             at = Pointers("%frame", tuple(columns), f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")))
-            at = replace(at, registers=dict(zip(slots, carried, strict=False)))
+            at = replace(
+                at,
+                registers=dict(zip(slots, carried, strict=False)),
+                stored_columns=self.stored_columns(f, columns),
+            )
             value = self.run_to_the_end(f, scope, slice(0, None), at, "%mask", self.inline(scope))
             apart = {} if uses_registers else self._results_in_frame(scope, step, loop, _MIN_TABLE)
             results = enumerate(scope.listing.results)
@@ -333,24 +337,43 @@ class ControlCode(BlockCode):
                 bad = f.bits(f.any_of(f.truth, flags))
                 f.store(self.mask, self.without(f, f.load(self.mask, active), bad), active)
             return
+        runs, moves = long_runs(moves)
+        for source_slot, target_slot, many in runs:
+            start, to = (f.at(frame, slot * self.width) for slot in (source_slot, target_slot))
+            steps = many - many % _UNROLLED
+            moves = [*moves, *((source_slot + k, target_slot + k) for k in range(steps, many))]
+            with f.loop(steps, step=_UNROLLED) as k:
+                offset = f.let(f"mul i64 {k}, {self.width}")
+                near = f.at(start, offset), f.at(to, offset)
+                pairs = [tuple(f.at(x, n * self.width) for x in near) for n in range(_UNROLLED)]
+                self._move_values(f, pairs, lanes, active)
+        if not moves:
+            return
         moves = [*moves, *[moves[-1]] * (-len(moves) % _UNROLLED)]
         entries = ", ".join(f"i32 {slot * self.width}" for move in moves for slot in move)
         table = self.name("moved")
         f.declare(f"{table} = internal constant [{2 * len(moves)} x i32] [{entries}], align 64")
         with f.loop(len(moves), step=_UNROLLED) as k:
-            values: list[str] = []
-            for n in range(_UNROLLED):
-                entry = f.at(table, f.let(f"shl i64 {k}, 3"))
-                start, to = (
+            entry = f.at(table, f.let(f"shl i64 {k}, 3"))
+            pairs = [
+                tuple(
                     f.at(frame, f.let(f"zext i32 {f.load('i32', f.at(entry, 8 * n + offset), 4)} to i64"))
                     for offset in (0, 4)
                 )
-                values.append(f.get(start, 0))
-                f.put_in(lanes, values[-1], to, 0)
-            if active:
-                flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(values[::2], values[1::2], strict=True)]
-                bad = f.bits(f.any_of(f.truth, flags))
-                f.store(self.mask, self.without(f, f.load(self.mask, active), bad), active)
+                for n in range(_UNROLLED)
+            ]
+            self._move_values(f, pairs, lanes, active)
+
+    def _move_values(self, f: Instructions, pairs: Sequence[tuple[str, ...]], lanes: str, active: str) -> None:
+        """Emit copies of values between pairs of addresses; see `_move_some`."""
+        values: list[str] = []
+        for start, to in pairs:
+            values.append(f.get(start, 0))
+            f.put_in(lanes, values[-1], to, 0)
+        if active:
+            flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(values[::2], values[1::2], strict=True)]
+            bad = f.bits(f.any_of(f.truth, flags))
+            f.store(self.mask, self.without(f, f.load(self.mask, active), bad), active)
 
     def end_where_any_nan(self, f: Instructions, step: Control, active: str, frame: str) -> None:
         """Emit code that ends a loop in the lanes where one of the values that it checks is NaN."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, compress
 from typing import TypeVar
 
 from linkwork.compiler.program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS
@@ -103,7 +103,7 @@ def trace_order(program: L) -> L:
     """
     instructions = program.instructions
     needed = program.flags(program.results)
-    first = program.flags(program.results[: program.first]) if program.first else bytes(len(needed))
+    parts = [program.flags(program.results[: program.first]), needed] if program.first else [needed]
     placed = bytearray(len(needed))
     order: list[int] = []
     add = order.append
@@ -112,10 +112,10 @@ def trace_order(program: L) -> L:
         for k, (operation, args, _) in enumerate(instructions):
             if operation in _EARLY and all(a in sines or not instructions[a][1] for a in args):
                 sines[k] = None
-    for part in (first, needed):
-        for k in chain(sines, range(len(part))):
+    for part in parts:
+        for k in chain([k for k in sines if part[k]], compress(range(len(part)), part)):
             args = instructions[k][1]
-            if part[k] and args and not placed[k]:
+            if args and not placed[k]:
                 for a in args:
                     if not placed[a]:  # an input or a constant: all else was placed before
                         placed[a] = 1

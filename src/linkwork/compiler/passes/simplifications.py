@@ -176,10 +176,7 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
     kept = sorted({(part - n) % loop.kept for part in used if part >= n}) if loop.kept else []
     stores = loop.stores if n in used else 0
     kept = sorted({*kept, *range(stores)})
-    carried = _needed_state(loop, inputs, {part for part in used if part < n}, kept, set(unchanged))
-    taken = _needed_inputs(body, inputs, [
-        *body.results[:head], *(body.results[head + k] for k in carried), *(body.results[head + n + j] for j in kept)
-    ])  # fmt: skip
+    carried, taken = _needed_state(loop, inputs, {part for part in used if part < n}, kept, set(unchanged))
     read, first = sum(loop.reads), len(loop.reads)
     columns = [j for j in range(loop.inputs) if j < read or n + j in taken]
     frozen = [k for k in unchanged if k in taken and k not in carried]
@@ -236,11 +233,11 @@ def _needed_inputs(body: Region, inputs: Sequence[tuple[int, int]], results: Seq
 
 def _needed_state(
     loop: Loop, inputs: Sequence[tuple[int, int]], results: set[int], outputs: Sequence[int], unchanged: set[int]
-) -> list[int]:
-    """Return the indices of the carried values that are needed.
+) -> tuple[list[int], set[int]]:
+    """Return the indices of the carried values that are needed, and those of all inputs that are.
 
     They are needed for results, for the loop's outputs, for its condition, for the check for NaN, and for one another.
-    Values that never change are left out: they are checked once at the start.
+    Carried values that never change are left out: they are checked once at the start.
     """
     body, n, head = loop.body, loop.carried, int(loop.conditional)
     carried = set(range(loop.watched)) | {k for k in results if k not in unchanged}
@@ -249,7 +246,7 @@ def _needed_state(
         taken = _needed_inputs(body, inputs, [*roots, *(body.results[head + k] for k in carried)])
         result = {k for k in taken if k < n and k not in unchanged}
         if result <= carried:
-            return sorted(carried)
+            return sorted(carried), taken
         carried |= result
 
 

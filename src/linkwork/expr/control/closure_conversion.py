@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, compress, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -71,16 +71,20 @@ def close_over(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) 
         owner = graph_of(results)
         return close_since(0 if owner is None else len(owner.nodes), results, early)
     graph, first = fresh[0].graph, fresh[0].index
-    nodes = graph.nodes[first:]
-    inside = bytearray(len(nodes))
+    inside = bytearray(len(graph.nodes) - first)
     for symbol in fresh:
         inside[symbol.index - first] = 1
-    for k, node in enumerate(nodes):
-        for a in node.args:
-            if a.index >= first and inside[a.index - first]:
-                inside[k] = 1
-                break
-    taken, used = _used_symbols(graph, results, first, inside)
+    used = []
+    for node in _reached(graph, results, first):
+        k = node.index - first
+        if not inside[k]:
+            for a in node.args:
+                if a.index >= first and inside[a.index - first]:
+                    inside[k] = 1
+                    break
+        if inside[k]:
+            used.append(node)
+    taken, used = _with_outer_symbols(used, results, first, inside)
     return Region.of(results, [*fresh, *taken], early, used), taken
 
 
@@ -93,49 +97,47 @@ def close_since(mark: int, results: Sequence[Any], early: int = 0) -> tuple[Regi
     if graph is None:
         return Region.of(results, [], early), []
     inside = bytearray(b"\1") * max(len(graph.nodes) - mark, 0)
-    taken, used = _used_symbols(graph, results, mark, inside)
+    taken, used = _with_outer_symbols(_reached(graph, results, mark), results, mark, inside)
     return Region.of(results, taken, early, used), taken
 
 
-def _used_symbols(
-    graph: Graph, results: Sequence[Any], first: int, inside: bytearray
+def _reached(graph: Graph, results: Sequence[Any], first: int) -> list[Symbol]:
+    """Return the nodes from index ``first`` on that the results depend on, in the order of the trace."""
+    found = bytearray(max(len(graph.nodes) - first, 0))
+    waiting = []
+    for x in results:
+        if x.__class__ is Symbol and x.index >= first and not found[x.index - first]:
+            found[x.index - first] = 1
+            waiting.append(x)
+    while waiting:  # bodies of loops inside are not visited: they are no arguments
+        for a in waiting.pop().args:
+            k = a.index - first
+            if k >= 0 and not found[k]:
+                found[k] = 1
+                waiting.append(a)
+    return list(compress(islice(graph.nodes, first, None), found))
+
+
+def _with_outer_symbols(
+    used: list[Symbol], results: Sequence[Any], first: int, inside: bytearray
 ) -> tuple[list[Symbol], list[Symbol]]:
     """Return the outer symbols that a body takes as inputs, and all nodes that it uses, in the order of the trace.
 
-    ``inside`` marks the nodes of the body, from index ``first`` on.  Truth values are computed again inside, from the
-    numbers that they compare.
+    ``used`` are the nodes of the body, and ``inside`` marks them, from index ``first`` on.  Truth values are computed
+    again inside, from the numbers that they compare.
     """
-    needed = bytearray(len(inside))
-    outside: set[Symbol] = set()
-    used: list[Symbol] = []
-    nodes = graph.nodes
-
-    for x in results:
-        if x.__class__ is Symbol:
-            k = x.index - first
-            if k >= 0 and inside[k]:
-                needed[k] = 1
-            else:
-                outside.add(x)
-    for k in range(len(inside) - 1, -1, -1):
-        if needed[k]:
-            node = nodes[first + k]
-            used.append(node)
-            for a in node.args:
-                k = a.index - first
-                if k >= 0 and inside[k]:
-                    needed[k] = 1
-                else:
-                    outside.add(a)
+    outside = {x for x in results if x.__class__ is Symbol and not (x.index >= first and inside[x.index - first])}
+    for node in used:
+        for a in node.args:
+            if a.index < first or not inside[a.index - first]:
+                outside.add(a)
     waiting = [x for x in outside if x.op.logical]
     while waiting:
         fresh = set(waiting.pop().args) - outside
         outside |= fresh
         waiting += [a for a in fresh if a.op.logical]
-    used += outside
-    used.sort(key=_INDEX)
     taken = [x for x in outside if not (x.op.logical or x.op is CONSTANT)]
-    return sorted(taken, key=_INDEX), used
+    return sorted(taken, key=_INDEX), sorted([*used, *outside], key=_INDEX)
 
 
 def function_label(function: Callable[..., Any]) -> str:

@@ -125,12 +125,12 @@ class InstructionList(ABC):
         nor does a result after the last instruction that uses it, as it is stored when it is computed.
         """
         last = list(range(len(self.instructions)))
-        for k, instruction in enumerate(self.instructions):
-            for a in instruction.args:
+        for k, (_, args, _) in enumerate(self.instructions):
+            for a in args:
                 last[a] = k
         change = [0] * (len(last) + 2)
-        for k, instruction in enumerate(self.instructions):
-            if instruction.operation.arity > 0 and instruction.operation is not PART and last[k] > k:
+        for k, (operation, _, _) in enumerate(self.instructions):
+            if last[k] > k and operation.arity > 0 and operation is not PART:
                 change[k + 1] += 1
                 change[last[k] + 1] -= 1
         return list(accumulate(change[:-1]))

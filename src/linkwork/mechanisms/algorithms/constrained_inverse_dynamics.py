@@ -136,20 +136,22 @@ def constrained_inverse_dynamics_derivatives(
         tau, forces, _ = acting.split(varied)
         return [*tau, *forces]
 
-    def split_by_q(row: Scalars) -> list[Any]:
-        """Return the split of a column of ∂r/∂q, of which the second part of ``row`` turns the constraint forces."""
-        more, moved = acting.satisfying(row[n:]), [0.0] * n
+    def moved(turn: Scalars) -> list[Any]:
+        """Return the actuator forces (nv) by which the multipliers of a turned constraint Jacobian change the split."""
+        more, result = acting.satisfying(turn), [0.0] * n
         for k, w in zip(acting.actuated, acting.weights, strict=True):
-            moved[k] = more[k] / w
-        result = split([x - y for x, y in zip(row[:n], moved, strict=True)])
-        return [*(x + y for x, y in zip(result[:n], moved, strict=True)), *result[n:]]
+            result[k] = more[k] / w
+        return result
 
+    by_turns = map_rows(moved, [[-x for x in column] for column in turned], in_loops=in_loops, alike=True)
     varied_by_q = [
-        [*(row[k] - held[k] for row, held in zip(by_q, pulled, strict=True)), *(-x for x in turned[k])]
-        for k in range(n)
+        [row[k] - held[k] - x for row, held, x in zip(by_q, pulled, by_turn, strict=True)]
+        for k, by_turn in enumerate(by_turns)
     ]
-    columns = map_rows(split_by_q, varied_by_q, in_loops=in_loops, alike=True)
-    columns += map_rows(split, [*transposed(by_v), *transposed(by_a)], in_loops=in_loops, alike=True)
+    varied = [*varied_by_q, *transposed(by_v), *transposed(by_a)]
+    columns = map_rows(split, varied, in_loops=in_loops, alike=True)
+    for column, by_turn in zip(columns, by_turns, strict=False):
+        column[:n] = [x + y for x, y in zip(column[:n], by_turn, strict=True)]
     blocks = [columns[k * n : (k + 1) * n] for k in range(3)]
     none: Matrix = [[] for _ in forces]
     by_tau = [transposed([column[:n] for column in block]) for block in blocks]

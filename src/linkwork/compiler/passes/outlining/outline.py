@@ -29,7 +29,7 @@ from typing import TypeVar
 
 from linkwork.compiler.outlined_calls import OUTLINED_CALLS
 from linkwork.compiler.passes.outlining.step_patterns import steps_of
-from linkwork.compiler.passes.outlining.step_table import outlined_calls
+from linkwork.compiler.passes.outlining.step_table import fewest_instructions, outlined_calls
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Program
 from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.multi_result import PART
@@ -125,8 +125,10 @@ def _outlined(program: Program) -> Program:
     used = {k for step in steps for k in step.operands if instructions[k].operation is INPUT}
     arguments = sorted(used, key=lambda k: instructions[k].value)
     computed = list(dict.fromkeys(r for r in results if instructions[r].args))
-    outlined = outlined_calls(instructions, steps, arguments, computed)
     count = len(program.instructions)
+    if fewest_instructions(instructions, steps, computed) > _MAX_REMAINING * count:
+        return program
+    outlined = outlined_calls(instructions, steps, arguments, computed)
     if sum(len(body.instructions) for body in outlined.bodies) > _MAX_REMAINING * count:
         return program
     if count < min(_SHORT * len(outlined.calls), _MIN_OF_SHORT):

@@ -18,7 +18,7 @@ from linkwork.compiler.program import CONSTANT, INPUT, Instruction
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.operations import BY_NAME, Operation
 
-__all__ = ["ADD", "MUL", "SUB", "outlined_calls", "unsigned"]
+__all__ = ["ADD", "MUL", "SUB", "fewest_instructions", "outlined_calls", "unsigned"]
 
 
 _NO_STEP = -1  # no step uses the value
@@ -67,6 +67,20 @@ def outlined_calls(
         for group, some in zip(groups, blocks, strict=True)
     ]
     return OutlinedCalls(tuple(bodies), tuple(calls), len(results), memory.size)
+
+
+def fewest_instructions(instructions: Sequence[Instruction], steps: Sequence[Step], results: Sequence[int]) -> int:
+    """Return a lower bound of the number of instructions in the bodies of `outlined_calls`.
+
+    Steps can share a body only if their operations are the same, additions and subtractions being alike.
+    """
+    used = _used_values(instructions, steps, results)
+    operations = {
+        tuple([ADD if x is SUB else x for x in step.form if x.__class__ is Operation])
+        for step in steps
+        if not used.isdisjoint(step.values)
+    }
+    return sum(map(len, operations))
 
 
 def _grouped(instructions: Sequence[Instruction], steps: list[Step], used: Container[int]) -> list[_Group]:

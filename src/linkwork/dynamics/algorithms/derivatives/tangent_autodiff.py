@@ -36,6 +36,7 @@ __all__ = [
     "bracket",
     "derivatives",
     "integrate_derivatives",
+    "joint_bracket",
     "rate_derivatives",
     "tangent_rates",
     "with_values",
@@ -143,15 +144,23 @@ def bracket(tree: Tree, q: Scalars, v: Scalars) -> Matrix:
     """
     result = _zeros(tree.nv)
     for i, body in tree.stacked():
-        own, q_i, v_i = tree.v_slices[i], q[tree.q_slices[i]], v[tree.v_slices[i]]
-        to_all = seeded(q_i, [SparseTangent(dict(enumerate(row))) for row in body.call_joint("q_dot_jacobian", q_i)])
-        along_v = seeded(q_i, body.call_joint("q_dot", q_i, v_i))
-        for k, unit in enumerate(unit_vectors(body.joint.nv)):
-            first = [_in(parts(x, to_all[0].level)[1], k) for x in body.call_joint("q_dot", to_all, v_i)]
-            second = [parts(x, along_v[0].level)[1] for x in body.call_joint("q_dot", along_v, unit)]
-            column = body.call_joint("velocity_from_rate", q_i, [x - y for x, y in zip(first, second, strict=True)])
-            for row, x in zip(result[own], column, strict=True):
-                row[own.start + k] = x
+        own = tree.v_slices[i]
+        for row, line in zip(result[own], joint_bracket(body, q[tree.q_slices[i]], v[own]), strict=True):
+            row[own] = line
+    return result
+
+
+def joint_bracket(body: Body, q: Scalars, v: Scalars) -> Matrix:
+    """Return the matrix B of `bracket` for the joint of one body, with its own q and v."""
+    result = _zeros(len(v))
+    to_all = seeded(q, [SparseTangent(dict(enumerate(row))) for row in body.call_joint("q_dot_jacobian", q)])
+    along_v = seeded(q, body.call_joint("q_dot", q, v))
+    for k, unit in enumerate(unit_vectors(body.joint.nv)):
+        first = [_in(parts(x, to_all[0].level)[1], k) for x in body.call_joint("q_dot", to_all, v)]
+        second = [parts(x, along_v[0].level)[1] for x in body.call_joint("q_dot", along_v, unit)]
+        column = body.call_joint("velocity_from_rate", q, [x - y for x, y in zip(first, second, strict=True)])
+        for row, x in zip(result, column, strict=True):
+            row[k] = x
     return result
 
 

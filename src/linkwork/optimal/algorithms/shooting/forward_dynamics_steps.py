@@ -15,9 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives import (
-    implicit_hessian,
-)
+from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives import implicit_hessian
 from linkwork.dynamics.algorithms.derivatives.linearize import System, free_accelerations, linear_system
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import (
     integrate_derivatives,
@@ -25,17 +23,12 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import (
     tangent_rates,
 )
 from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics
-from linkwork.expr.linalg.sparse_dot import dot, identity, is_zero
+from linkwork.expr.linalg.sparse_dot import identity, is_zero
 from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
-from linkwork.model.body import Body
 from linkwork.model.tree import Tree
-from linkwork.optimal.algorithms.shooting.step_dynamics import (
-    Dynamics,
-    LinearStep,
-    Rates,
-    second_derivatives,
-)
+from linkwork.optimal.algorithms.shooting.joint_curvature import joint_curvature
+from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep, Rates
 
 __all__ = ["INTEGRATORS", "RobotDynamics"]
 
@@ -180,30 +173,12 @@ class RobotDynamics(Dynamics):
             if type(body.joint).integrate is JointType.integrate:
                 continue
             own = self.tree.v_slices[i]
-            bent = _curved_joint(body, q[self.tree.q_slices[i]], after[own], h, gradients[0][own])
+            bent = joint_curvature(body, q[self.tree.q_slices[i]], after[own], h, gradients[0][own])
             places = [*range(n)[own], *(n + k for k in range(n)[own])]
             for k, row in zip(places, bent, strict=True):
                 for j, x in zip(places, row, strict=True):
                     inner[k][j] = _plus(inner[k][j], x)
         return [inner, outer]
-
-
-def _curved_joint(body: Body, q: Scalars, v: Scalars, h: Any, weights: Scalars) -> Matrix:
-    """Return the second derivatives by (δ, ε) of w · δq⁺ of a joint, where w are the ``weights``.
-
-    δq⁺ is defined by q⁺ ⊕ δq⁺ = (q ⊕ δ) ⊕ h (v + ε).
-    """
-    n, is_alike = len(v), body.joint.has_fixed_subspaces
-    if is_alike:  # a motion with a constant twist is the same from every configuration, and linear in its beginning
-        q = body.call_joint("zero")
-    there = body.call_joint("integrate", q, [x * h for x in v])
-
-    def displaced(change: Scalars) -> Any:
-        here = body.call_joint("integrate", q, change[:n])
-        end = body.call_joint("integrate", here, [(x + y) * h for x, y in zip(v, change[n:], strict=True)])
-        return dot(weights, body.call_joint("difference", there, end))
-
-    return second_derivatives(displaced, 2 * n, n if is_alike else 0)
 
 
 def _square(n: int) -> Matrix:

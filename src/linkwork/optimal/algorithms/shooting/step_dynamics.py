@@ -136,20 +136,15 @@ def value_and_jacobian(
     return [value for value, _ in outputs], [dict(tangent.row) for tangent in tangents]
 
 
-def second_derivatives(compute: Callable[[Scalars], Any], count: int, linear: int = 0) -> list[list[Any]]:
-    """Return the Hessian of a scalar compute(δ) at δ = 0, with ``count`` components of δ.
-
-    The scalar is linear in the first ``linear`` components together.
-    """
+def second_derivatives(compute: Callable[[Scalars], Any], count: int) -> list[list[Any]]:
+    """Return the Hessian of a scalar compute(δ) at δ = 0, with ``count`` components of δ."""
     units: Rates = [{k: 1.0} for k in range(count)]
-    others: Rates = [{k: 1.0} for k in range(count - linear)]
 
     def gradient(change: Scalars, _: Scalars) -> list[Any]:
-        _, (row,) = value_and_jacobian(lambda at, _: [compute([*change[:linear], *at])], change[linear:], (), others)
-        return [row.get(k, 0.0) for k in range(count - linear)]
+        _, (row,) = value_and_jacobian(lambda at, _: [compute(at)], change, (), units)
+        return [row.get(k, 0.0) for k in range(count)]
 
     _, rows = value_and_jacobian(gradient, [0.0] * count, (), units)
-    rows = [*({} for _ in range(linear)), *rows]
     return [[rows[max(i, j)].get(min(i, j), 0.0) for j in range(count)] for i in range(count)]
 
 
