@@ -177,7 +177,8 @@ def implicit_hessian(
     """
     inverse = inverse_mass_matrix(tree, q, passive)
     at = _accelerations(tree, q, v, tau, wrenches, passive, friction)
-    return at, inverse_dynamics_hessian(tree, q, v, at, inverse.applied(weights), wrenches, passive, friction)
+    H = inverse_dynamics_hessian(tree, q, v, at, inverse.applied(weights), wrenches, passive, friction)
+    return at, H
 
 
 def forward_dynamics_second_derivatives(
