@@ -27,7 +27,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linkwork.expr.control.loops import fori_loop, watching_while_loop
+import numpy as np
+
+from linkwork.expr.control.loops import scan, watching_while_loop
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, le, lt, or_, where
@@ -41,9 +43,10 @@ MAX_ITERATIONS = 60
 _DELTA = 1e-11  # δ, relative to the diagonal of C H⁻¹ Cᵀ with the diagonal of H
 _LOOSE_DELTA = 1e-10  # δ of equations in the least-squares sense, whose multipliers may be large
 _LOOSE_TOLERANCE = 1e-5  # of their stationarity by an element of x, relative to 1 plus their right sides
+_NEWTON_SOLUTIONS = 2  # of Newton's equations: the second one refines the first
 _PROXIMAL_STEPS = 4  # of multipliers, with the same factors
 _TOLERANCE = 1e-8  # of a row, relative to 1 plus its bound
-_LONG = 40  # unknowns and rows from which on these steps are a loop
+_LONG = 40  # unknowns and rows from which on these solutions are a loop
 _LINE_SEARCH_STEPS = 8
 _INF = float("inf")
 
@@ -231,32 +234,37 @@ def ranged_program(
         x, y, sides = list(state.x), list(state.y), list(state.sides)
         K, masked, active = program.factors(sides)
         bounds = program.bounds_at(sides)
-        right = [a - d * c for a, d, c in zip(bounds, program.delta, y, strict=True)]
-        right = [a if i < e else where(lt(0.5, active[i]), a, 0.0) for i, a in enumerate(right)]
-        result = K.once([*(-a for a in g), *right])
-        target, forces = result[:n], result[n:]
-        change = K.once(program.residual(target, forces, y, masked, active, bounds))
-        target = [a + c for a, c in zip(target, change[:n], strict=True)]
-        forces = [a + c for a, c in zip(forces, change[n:], strict=True)]
+
+        def refined(values: Scalars, center: Scalars) -> list[Any]:
+            """Return (x, λ) after one more solution with the same factors, for the multiplier estimates ``center``."""
+            change = K.once(program.residual(values[:n], values[n:], center, masked, active, bounds))
+            return [a + c for a, c in zip(values, change, strict=True)]
+
+        def solution(carry: tuple[Any, Any], k: Any) -> tuple[Any, Any]:
+            values, center = carry
+            result = refined(values, center)
+            is_proximal = lt(_NEWTON_SOLUTIONS - 1.5, k)
+            following = [where(is_proximal, a, b) for a, b in zip(result[n:], center, strict=True)]
+            return (tuple(result), tuple(following)), tuple(result)
+
+        newton: list[Any] = [0.0] * (n + count)
+        if is_long:
+            steps = np.arange(float(_NEWTON_SOLUTIONS + _PROXIMAL_STEPS))
+            _, each = scan(solution, (tuple(newton), tuple(y)), steps)
+            newton, last = ([values[k] for values in each] for k in (_NEWTON_SOLUTIONS - 1, -1))
+        else:
+            for _ in range(_NEWTON_SOLUTIONS):
+                newton = refined(newton, y)
+            last = newton
+            for _ in range(_PROXIMAL_STEPS):
+                last = refined(last, last[n:])
+        target, forces, x_proximal, multipliers = newton[:n], newton[n:], last[:n], last[n:]
         same: Any = True
         for before, after in zip(sides, program.sides_of(target, y), strict=True):
             same = and_(same, eq(before, after))
-
-        def proximal(_: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
-            x, y = list(values[:n]), list(values[n:])
-            change = K.once(program.residual(x, y, y, masked, active, bounds))
-            return tuple(a + c for a, c in zip(values, change, strict=True))
-
-        values: tuple[Any, ...] = (*target, *forces)
-        if is_long:
-            values = fori_loop(0, _PROXIMAL_STEPS, proximal, values)
-        else:
-            for k in range(_PROXIMAL_STEPS):
-                values = proximal(k, values)
-        refined, multipliers = list(values[:n]), list(values[n:])
-        done = and_(same, program.is_optimal(refined, multipliers, sides))
+        done = and_(same, program.is_optimal(x_proximal, multipliers, sides))
         t = where(or_(same, lt(0.5, state.first)), 1.0, program.step(x, y, target))
-        new = [where(done, s, a + t * (c - a)) for a, c, s in zip(x, target, refined, strict=True)]
+        new = [where(done, s, a + t * (c - a)) for a, c, s in zip(x, target, x_proximal, strict=True)]
         center = [where(done, p, where(same, f, c)) for c, f, p in zip(y, forces, multipliers, strict=True)]
         beyond = program.sides_of(new, center)
         return _State(
