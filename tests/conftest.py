@@ -1,8 +1,9 @@
 """Options of the test run, a cache of machine code of its own, and the compiler's verifier between all passes.
 
 Most tests are about what is computed, and compile functions to call them once: all their code is quick code, which is
-made in little time and gives the same bits.  Those about compiled code have LLVM's best (`BEST`, and tests marked so),
-among them one of each function of a robot.  Others have quick code, then the best, as users do (`AS_SHIPPED`).
+made in little time and gives the same bits.  Those about compiled code have code for vectors of samples (`VECTORS`),
+among them one of each function of a robot, and those marked so LLVM's best.  Others have quick code, then the best, as
+users do (`AS_SHIPPED`).
 
 No test may fail because a machine is slow: what is asserted counts steps, and figures of time belong to `benchmarks`.
 """
@@ -23,8 +24,8 @@ from helpers.clusters import cluster  # noqa: F401 - a fixture
 from helpers.object_files import ObjectFiles
 
 AS_SHIPPED = ("tests/benchmarks/test_fuzz.py", "tests/benchmarks/test_soak.py", "tests/test_dependability.py")
-BEST = ("tests/compiler/", "tests/joints/test_compiled.py")
-BEST_BUT = ("tests/compiler/derivatives/",)  # about programs
+VECTORS = ("tests/compiler/", "tests/joints/test_compiled.py")
+VECTORS_BUT = ("tests/compiler/derivatives/", "tests/compiler/passes/", "tests/compiler/outlining/")  # about programs
 VERIFIED = "tests/compiler/"
 EFFORT, DEBUG, CACHE = "LINKWORK_EFFORT", "LINKWORK_DEBUG", "LINKWORK_CACHE"
 USERS = pytest.StashKey[dict[str, str | None]]()  # the environment before the run
@@ -180,16 +181,21 @@ def pytest_unconfigure(config):
 def pytest_runtest_protocol(item):
     """Set LLVM's effort and the verifier for a test, unless the user has set them.
 
-    Kernels of the compiler's tests are verified, and those of one other test in ten, which the seed draws.  One in
-    forty has code for vectors of samples, by LLVM at effort 1, instead of quick code.
+    Kernels of the compiler's tests are verified, and those of one other test in ten, which the seed draws.  Tests of
+    compiled code have code for vectors of samples, by LLVM at effort 1 or, one in ten, at effort 2.  Of the others, one
+    in forty has it, at effort 1, instead of quick code.
     """
     config = item.config
     test = item.nodeid
-    best = (test.startswith(BEST) and not test.startswith(BEST_BUT)) or item.get_closest_marker("best_code")
     number = _run_number(config, test)
     verified = test.startswith(VERIFIED) or rotation.is_drawn(test, number, 10)
-    quick = "1" if rotation.is_drawn(test, number, 40) else "0"
-    effort = "2" if best else None if test.startswith(AS_SHIPPED) else quick
+    has_vectors = test.startswith(VECTORS) and not test.startswith(VECTORS_BUT)
+    if item.get_closest_marker("best_code") or (has_vectors and rotation.is_drawn(test, number, 10)):
+        effort = "2"
+    elif test.startswith(AS_SHIPPED):
+        effort = None
+    else:
+        effort = "1" if has_vectors or rotation.is_drawn(test, number, 40) else "0"
     wanted = {EFFORT: effort, DEBUG: "1" if verified else None}
     here = {name: config.stash[USERS][name] or value for name, value in wanted.items()}
     before = {name: os.environ.get(name) for name in here}

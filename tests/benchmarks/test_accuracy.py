@@ -8,6 +8,7 @@ from benchmarks.accuracy import Worst, main, worst_errors
 from benchmarks.vector_code import Variant
 
 
+@pytest.mark.slow(every=3)
 def test_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--samples", "3", "--functions", "exp", "atan2"]) == 0
     lines = capsys.readouterr().out.splitlines()

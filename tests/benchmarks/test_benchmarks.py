@@ -193,7 +193,9 @@ def test_growth_is_printed(monkeypatch, tmp_path, capsys):
     assert written["machine"]["numpy"] and len(written["results"]) == 2
 
 
-@pytest.mark.parametrize("name", ["panda", pytest.param("talos", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", [pytest.param("panda", marks=pytest.mark.slow(every=3)), pytest.param("talos", marks=pytest.mark.slow)]
+)
 def test_matrices_agree_with_pinocchio(name):
     pytest.importorskip("pinocchio")
     robot, entry = loaded(name), ROBOTS[name]

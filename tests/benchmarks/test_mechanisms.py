@@ -29,6 +29,7 @@ def test_both_compute_the_same_accelerations():
         np.testing.assert_allclose(found, a, rtol=0, atol=1e-9 * np.abs(a).max())
 
 
+@pytest.mark.slow(every=3)
 def test_cost_of_four_bars_grows_with_their_number():
     found = chains(TINY, (5, 10, 20))
     power = next(row for row in growths(found) if row.what == "growth of operations")

@@ -67,6 +67,7 @@ def test_programs_are_the_seeds_and_are_well_formed() -> None:
         assert len(lines) == len(program.instructions) + 2
 
 
+@pytest.mark.slow(every=7)
 def test_the_reference_is_the_interpreter_where_operations_are_exact() -> None:
     target = next(iter(levels().values()))
     if target.fma:
@@ -83,6 +84,7 @@ def test_the_reference_is_the_interpreter_where_operations_are_exact() -> None:
     assert found >= 8  # those without transcendental functions, at least
 
 
+@pytest.mark.slow(every=3)
 def test_code_that_is_wrong_is_noticed_and_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

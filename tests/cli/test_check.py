@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import linkwork as lw
 
 RODS = """<robot name="rods"><link name="base"/>{}</robot>"""
@@ -46,6 +48,7 @@ def test_info_shows_constraints_where_there_are_some(linkwork):
     assert "degrees of freedom of velocity" not in linkwork("info", "double_pendulum").out
 
 
+@pytest.mark.slow(every=3)
 def test_what_cannot_be_assembled_fails(linkwork, urdf, tmp_path):
     loops = tmp_path / "loops.json"
     loops.write_text(json.dumps(PIN), encoding="utf-8")

@@ -154,6 +154,7 @@ def test_a_robot_of_one_link(linkwork, urdf):
     assert "0 moving joints" in ran.out and "1 link," in ran.out
 
 
+@pytest.mark.slow(every=3)
 def test_long_chains_and_long_names(linkwork, urdf):
     count = 5000
     links = "".join(f'<link name="l{i}"/>' for i in range(count)) + f'<link name="{"x" * 100_000}"/>'

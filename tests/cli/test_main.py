@@ -112,6 +112,7 @@ class TestBadRobots:
         ran = linkwork("info", path, "--strict")
         assert (ran.code, ran.out) == (3, "")
 
+    @pytest.mark.slow(every=3)
     def test_files_are_read_as_load_reads_them(self, linkwork, urdf):
         """Every command that reads a file takes the options of `linkwork.load`."""
         ran = linkwork("info", "arm7_gripper", "--mimic", "ignore", "--json")
@@ -168,6 +169,7 @@ class TestStreams:
         assert ran.err.startswith(f"linkwork: warning: {path}:1:")
         assert "linkwork:" not in ran.out
 
+    @pytest.mark.slow(every=3)
     @posix
     def test_a_reader_that_leaves_is_no_error(self):
         command = [sys.executable, "-m", "linkwork", "info", "humanoid"]
@@ -176,6 +178,7 @@ class TestStreams:
             assert ran.stderr.read() == b""
         assert ran.returncode == 141
 
+    @pytest.mark.slow(every=3)
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
     def test_a_full_disk(self):
         with open("/dev/full", "wb") as full:
@@ -185,6 +188,7 @@ class TestStreams:
         assert ran.stderr.startswith(b"linkwork: error: cannot write")
         assert b"Traceback" not in ran.stderr
 
+    @pytest.mark.slow(every=3)
     def test_ascii_terminals_get_ascii(self, process, urdf):
         names = '<robot name="Bräu"><link name="手"/></robot>'
         ran = process("info", urdf(names), PYTHONIOENCODING="ascii")
@@ -192,6 +196,7 @@ class TestStreams:
         assert ran.stdout.startswith(b"Br\\xe4u\n")
         assert b"`- \\u624b" in ran.stdout
 
+    @pytest.mark.slow(every=3)
     def test_no_colour(self, process):
         assert b"\x1b" not in process("info", "arm7", TERM="xterm-256color", FORCE_COLOR="1").stdout
 
@@ -204,6 +209,7 @@ class TestStreams:
         assert ran.code == 130
         assert ran.err == "linkwork: interrupted\n"
 
+    @pytest.mark.slow(every=3)
     @posix
     def test_ctrl_c_in_a_process(self):
         command = [sys.executable, "-m", "linkwork", "demo", "--samples", str(10**9)]

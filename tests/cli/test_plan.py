@@ -73,6 +73,7 @@ def test_the_path_is_the_robots(linkwork, files, tmp_path):
     assert "proved collision-free" in ran.out and "planning" not in ran.out
 
 
+@pytest.mark.slow(every=3)
 def test_goals_of_every_kind(linkwork, files):
     """A pose, several goals, sampled edges, and one that cannot be."""
     file, scene, _ = files

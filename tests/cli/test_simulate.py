@@ -6,6 +6,7 @@ import importlib.util
 import json
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 
@@ -16,6 +17,7 @@ ixz="0" iyz="0"/></inertial></link>
 <limit lower="-3" upper="3" effort="50" velocity="2"/></joint></robot>"""
 
 
+@pytest.mark.slow(every=3)
 def test_the_motion_is_the_robots(linkwork, urdf, tmp_path):
     file, output, picture = urdf(ARM), tmp_path / "run.npz", tmp_path / "run.svg"
     robot = lw.load(file)

@@ -81,6 +81,7 @@ def test_the_extra_is_named(linkwork, monkeypatch):
     assert ran.code == 1 and 'pip install "linkwork[viewer]"' in ran.err
 
 
+@pytest.mark.slow(every=3)
 def test_nothing_of_it_is_imported_before_it_is_used():
     names = ("viser", "trimesh", "PIL", "playwright")
     script = f"import sys, linkwork; linkwork.load('arm7'); print([n for n in {names} if n in sys.modules])"

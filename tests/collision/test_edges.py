@@ -55,6 +55,7 @@ def arm() -> lw.Robot:
     return _arm()
 
 
+@pytest.mark.slow(every=3)
 def test_nothing_is_wrongly_certified(arm: lw.Robot) -> None:
     rng = np.random.default_rng(0)
     free = colliding = undecided = 0

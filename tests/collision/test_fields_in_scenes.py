@@ -23,6 +23,7 @@ def scene(seed):
     return made.with_compound("post", [shapes.Sphere(0.1), shapes.Sphere(0.05).at((0, 0, 0.3))], (0.0, 0.6, 0.2))
 
 
+@pytest.mark.slow(every=3)
 def test_fields_are_data_of_a_call() -> None:
     q = ROBOT.random_configuration(seed=1, size=24)
     centres = {

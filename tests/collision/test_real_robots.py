@@ -70,6 +70,7 @@ def test_distances_are_those_of_coal() -> None:
     assert np.abs(robot.minimum_distance(q, scene) - found.distance.min(-1)).max() < 1e-14
 
 
+@pytest.mark.slow(every=3)
 def test_functions_of_ones_own_are_differentiated() -> None:
     robot = with_capsules("double_pendulum")
     scene = lw.Scene().with_sphere("ball", 0.1, (0.6, 0.3, 0.0)).with_capsule("pole", 0.05, 1.0, (0.3, -0.6, 0.5))

@@ -121,7 +121,11 @@ def test_what_is_wrong_is_said() -> None:
 PAIRS = [("flange", "a"), ("upper_arm_proximal", "b"), ("wrist", "a"), ("wrist", "c"), ("base", "flange")]
 
 
-@pytest.mark.parametrize("pairs", [PAIRS[3:], pytest.param(PAIRS, marks=pytest.mark.slow)], ids=["few", "all"])
+@pytest.mark.parametrize(
+    "pairs",
+    [pytest.param(PAIRS[3:], marks=pytest.mark.slow(every=3)), pytest.param(PAIRS, marks=pytest.mark.slow)],
+    ids=["few", "all"],
+)
 def test_pairs_are_those_that_are_meant_and_no_others(pairs: list[tuple[str, str]]) -> None:
     """Of shapes that meet different obstacles: every function against the distances of these pairs."""
     robot = lw.load("arm7")

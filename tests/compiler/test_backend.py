@@ -43,6 +43,7 @@ def quick(monkeypatch):
 FEW = [case for case in programs() if case[0].name in ("add", "sin", "shapes", "choice", "sum", "root")]
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("level", [None, next(iter(LEVELS))])
 def test_the_cpu_keeps_the_contract(level, drawn, monkeypatch):
     backend = host_backend() if level is None else CPUBackend(LEVELS[level])

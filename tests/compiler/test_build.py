@@ -90,6 +90,7 @@ def test_a_warm_start_neither_traces_nor_compiles(work: Work) -> None:
     assert work.since() == (0, 0)
 
 
+@pytest.mark.slow(every=3)
 def test_a_changed_robot_function_or_option_is_compiled(work: Work) -> None:
     expected = robot().gravity_force(Q)
     work.since()
@@ -144,6 +145,7 @@ def test_equal_programs_of_functions_of_one_name_share_code(work: Work) -> None:
     assert work.since()[1] == 1 and "named.sample" in named.llvm_ir  # symbols carry the name
 
 
+@pytest.mark.slow(every=3)
 def test_every_level_has_its_own_entry(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     for turn in range(2):
         for level in LEVELS:
@@ -311,6 +313,7 @@ def test_code_of_a_users_joint_is_never_stale(cache_folder: Path) -> None:
     assert run(2.0) == ["0", second[1]]
 
 
+@pytest.mark.best_code
 @pytest.mark.slow
 def test_many_processes_make_the_same_kernel_at_once(cache_folder: Path) -> None:
     code = """

@@ -246,6 +246,7 @@ def test_robots_in_float32_are_near_float64(name: str) -> None:
             assert function == "normalize" or error.max() > 0.1  # it is float32 that was computed
 
 
+@pytest.mark.slow(every=3)
 def test_what_depends_on_rounding_is_computed_in_float64() -> None:
     """Which constraints depend on others is decided there: by rows that say so, and in kernels that use them."""
     robot = lw.load("fourbar")

@@ -117,6 +117,7 @@ print(os.waitstatus_to_exitcode(ended[1]))
 """
 
 
+@pytest.mark.slow(every=3)
 @forks
 def test_a_process_forked_while_another_thread_imports_a_module_imports_it_too() -> None:
     """Python's lock of a module is acquired forever in a process that is forked during its import."""

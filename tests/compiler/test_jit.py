@@ -111,6 +111,7 @@ def long_program(length: int) -> Program:
     return Program("long", (Port("x", (40,)),), (Port("y", (10, 10)),), tuple(instructions), tuple(values[-100:]))
 
 
+@pytest.mark.slow(every=3)
 def test_a_program_of_twenty_thousand_instructions() -> None:
     program = long_program(20_100)
     kernel = Kernel(program, without_passes=["fuse", "dead_code"])

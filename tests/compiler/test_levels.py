@@ -65,6 +65,7 @@ def check(kernel: Kernel, batch: int, at_end: bool, dtype: Any) -> None:
     assert np.array_equal(z, np.stack([2.0 * x, np.broadcast_to(s[:, np.newaxis], x.shape)], axis=-1))
 
 
+@pytest.mark.slow(every=7)
 @pytest.mark.skipif(not AVAILABLE, reason="no mprotect here")
 @every_level
 @every_type
@@ -196,6 +197,7 @@ def test_levels_that_fuse_agree_and_so_do_those_that_do_not(real: FloatType) -> 
 # -- which level
 
 
+@pytest.mark.best_code
 def test_the_variable_chooses_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     best = host()

@@ -85,6 +85,7 @@ def test_first_calls_use_quick_code_of_the_same_results(cache_folder: Path, sour
     assert same(quick(xs.astype(np.float32), ys.astype(np.float32)), single)
 
 
+@pytest.mark.slow(every=3)
 def test_the_best_code_at_once(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
     """A long batch, a robot's precompile and an effort in the environment wait for the best code."""
     many, (xs, ys) = kernel("many"), arguments(2, (2048,))
@@ -96,6 +97,7 @@ def test_the_best_code_at_once(monkeypatch: pytest.MonkeyPatch, cache_folder: Pa
     assert not is_quick(best)
 
 
+@pytest.mark.slow(every=3)
 def test_effort_0_makes_quick_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     (x, y), (xs, ys) = arguments(), arguments(1, (64,))
     monkeypatch.setenv(target.EFFORT, "2")
@@ -148,6 +150,7 @@ def test_calls_while_code_is_replaced() -> None:
     assert not wrong
 
 
+@pytest.mark.slow(every=7)
 def test_code_that_is_made_in_the_background_before_it_is_called(cache_folder: Path) -> None:
     """The best code is made without quick code; a second kernel finds it in the cache, and errors are left to calls."""
     (x, y), one = arguments(), kernel("first")(*arguments())
@@ -254,7 +257,7 @@ def ended(more: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_an_exit_while_the_source_of_the_best_code_is_written(cache_folder: Path) -> None:
     """It does not wait for the thread that writes, and the next process writes it."""
     slow = """
@@ -279,7 +282,7 @@ def test_an_exit_while_the_source_of_the_best_code_is_written(cache_folder: Path
     assert set(tiers(cache_folder)) == {"best"}
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_ends_of_a_process(cache_folder: Path) -> None:
     """A process that exits or is interrupted while code is compiled leaves no child, and its exit code is its own."""
     tail = """
@@ -329,6 +332,7 @@ def test_a_fork_while_code_is_compiled(cache_folder: Path) -> None:
     assert done.returncode == 0 and done.stdout.strip() == "both", done.stderr
 
 
+@pytest.mark.slow(every=3)
 def test_caches_in_trouble(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Off, too small, damaged: the best code comes all the same."""
     (x, y), results = arguments(), []

@@ -14,6 +14,7 @@ from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.passes import optimize
 
 
+@pytest.mark.best_code
 def test_this_machine() -> None:
     here = host()
     assert here is host()
@@ -22,6 +23,7 @@ def test_this_machine() -> None:
     assert platform.machine().lower() not in ("arm64", "aarch64") or here.fma
 
 
+@pytest.mark.best_code
 def test_a_target_is_a_value() -> None:
     here = host()
     same = Target(here.triple, here.cpu, here.features, here.lanes, here.fma)

@@ -1,6 +1,7 @@
 """Results that are zero whatever the inputs are: written side by side, and not one by one."""
 
 import numpy as np
+import pytest
 
 from compiler.knobs import sizes
 from compiler.support import all_bits_equal
@@ -66,6 +67,7 @@ def test_many_zeros_between_numbers_are_one_instruction_too():
     assert kernel.llvm_ir.count("call void @llvm.memset") == 1
 
 
+@pytest.mark.slow(every=7)
 def test_numbers_that_stand_in_an_array_many_times_are_copied_by_a_table():
     def repeated(x):
         rows = [[x[0] * x[1], x[1] * 3.0, 0.0, float(k % 7), x[2] * (k + 1.0)] for k in range(1000)]

@@ -53,6 +53,7 @@ def bound(tree, name, arrays, expected):
     return rounding + solving_bound(f.mass_matrix(q), (tau, f.bias_force(q, v)), f.forward_dynamics(q, v, tau))
 
 
+@pytest.mark.slow
 @few_trees
 def test_floats_batches_and_compiled_code_agree(tree):
     """One function in eight on each tree, so that each runs on two or three; inverse and forward dynamics on all."""
@@ -86,6 +87,7 @@ def agree(found, expected, tolerance, what=""):
     assert_close(one, other, tolerance, what, core=1)
 
 
+@pytest.mark.slow
 @every_function
 def test_casadi_agrees(name):
     pytest.importorskip("casadi")

@@ -14,6 +14,7 @@ pytest.importorskip("gymnasium")
 from linkwork.environments import TASKS, ControlTask, VectorEnvironment
 
 
+@pytest.mark.slow(every=3)
 def test_all_tasks_run_and_each_environment_goes_as_if_it_were_alone():
     rng = np.random.default_rng(5)
     for name, make in TASKS.items():

@@ -175,6 +175,7 @@ def test_a_long_chain_is_evaluated_differentiated_and_freed() -> None:
     assert reference() is None
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize(
     "step", [lambda x, c: f.sin(x) * c, lambda x, c: x * c + c, lambda x, c: f.where(x < 1.0, x * c, x)]
 )

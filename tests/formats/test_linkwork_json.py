@@ -44,6 +44,7 @@ def issues(document: Any) -> tuple[Issue, ...]:
     return caught.value.issues
 
 
+@pytest.mark.slow(every=3)
 def test_bundled_and_random_robots_are_kept_to_the_bit() -> None:
     for name in lw.robots.names():
         kept(lw.load(name).tree)

@@ -24,6 +24,7 @@ N = 300
 SOME = 5000
 
 
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_reading_a_robot_takes_work_in_proportion(name: str):
     def work(n: int):
@@ -33,6 +34,7 @@ def test_reading_a_robot_takes_work_in_proportion(name: str):
     assert grows_in_proportion(work, N)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["chain", "welded chain", "materials"])
 def test_saving_and_loading_a_robot_take_work_in_proportion(name: str):
     def work(n: int):
@@ -42,6 +44,7 @@ def test_saving_and_loading_a_robot_take_work_in_proportion(name: str):
     assert grows_in_proportion(work, N)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("write", [urdf_text, sdf_text])
 def test_writing_a_robot_takes_work_in_proportion(write: Any):
     def work(n: int):
@@ -51,6 +54,7 @@ def test_writing_a_robot_takes_work_in_proportion(write: Any):
     assert grows_in_proportion(work, N)
 
 
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("name", SDF)
 def test_reading_sdf_takes_work_in_proportion(name: str):
     def work(n: int):

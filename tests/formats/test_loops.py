@@ -451,6 +451,7 @@ def test_the_schema_lists_what_the_reader_knows():
             assert codes(text)[0].code == "KEY_MISSING"
 
 
+@pytest.mark.slow(every=3)
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(
     st.integers(0, len(JSON)),

@@ -152,6 +152,7 @@ def test_a_package_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.Mon
         lw.load(written(tmp_path, "arm.rows", ROW_TEXT))
 
 
+@pytest.mark.slow(every=3)
 def test_a_format_is_imported_when_a_file_of_it_is_read(tmp_path: Path) -> None:
     path = written(tmp_path, "arm.rows", ROW_TEXT)
     program = (

@@ -39,6 +39,7 @@ def codes(report: Report) -> set[str]:
     return {issue.code for issue in report.warnings}
 
 
+@pytest.mark.slow(every=3)
 def test_bundled_robots_are_read_back() -> None:
     rng = np.random.default_rng(0)
     for name in lw.robots.names():

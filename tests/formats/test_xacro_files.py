@@ -62,6 +62,7 @@ def test_a_file_named_xacro_is_a_program_also_without_macros(tmp_path: Path) -> 
         lw.load(tmp_path / "gone.xacro")
 
 
+@pytest.mark.slow(every=3)
 def test_arguments_and_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = packaged(tmp_path)
     arguments = {"prefix": "left_", "mass": 1.5, "hand": True}

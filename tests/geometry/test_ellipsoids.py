@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.expr.scalar.functions import where
@@ -46,6 +47,7 @@ def test_what_is_proved_is_best() -> None:
     assert (best[:, None] - g)[proved].max() < 1e-14 and proved.any(axis=1).mean() > 0.9
 
 
+@pytest.mark.slow(every=3)
 def test_no_direction_is_better() -> None:
     kernel = compiled("ellipsoid", "ellipsoid")
     for seed, spread in ((1, 0.0), (2, 0.15), (3, 1.0)):

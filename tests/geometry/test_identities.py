@@ -153,6 +153,7 @@ def test_bodies_of_revolution_about_parallel_axes_are_searched_in_a_lune() -> No
             assert unique == 0.0
 
 
+@pytest.mark.slow(every=3)
 def test_ties_of_overlaps_are_not_unique() -> None:
     """By normals that are no images of each other in the planes and about the axes of the bodies."""
     for kinds, sizes, R, p in (

@@ -37,6 +37,7 @@ def test_steps_and_divergences_of_factors() -> None:
         assert_close((D[0] - 2.0 * D[1] + D[2]) / 1e-10, np.ones(7), 1e-4)
 
 
+@pytest.mark.slow(every=3)
 def test_exact_forces_give_the_base_parameters_whatever_the_spread() -> None:
     robot = shipped("arm7")
     other = deformed_robot(robot, 0.3, 3)
@@ -55,7 +56,7 @@ def test_exact_forces_give_the_base_parameters_whatever_the_spread() -> None:
         assert_close(fit.joint_forces(q, v, a), tau, 1e-8, core=1)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_inertias_are_those_of_bodies_where_the_unconstrained_are_not() -> None:
     """Little is measured, with much noise: the robot stays one, and is nearer to the truth than it was."""
     for name in ("mixed_star", "coupled_0", "spherical_chain"):
@@ -150,6 +151,7 @@ def test_the_covariance_is_that_of_truths_as_they_are_expected() -> None:
     assert 0.8 < squares.mean() < 1.25 and squares.max() < 2.5
 
 
+@pytest.mark.slow(every=3)
 def test_what_is_in_joints_is_not_negative() -> None:
     """Damping, dry friction and armature beside inertias, within their deviations; what is not there is at zero."""
     pytest.importorskip("scipy")

@@ -57,7 +57,7 @@ def test_its_numbers_are_those_of_the_regressor() -> None:
     assert fit.condition == pytest.approx(seen.condition, rel=1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_exciting_trajectories_stay_within_limits_and_show_everything() -> None:
     robot = shipped("arm7")
     limits = {"acceleration": 4.0, "velocity": np.full(7, 1.5), "lower": -1.0, "upper": np.linspace(0.0, 1.0, 7)}
@@ -123,6 +123,7 @@ def test_trajectories_that_cannot_be() -> None:
             motion.sampled(samples)
 
 
+@pytest.mark.slow(every=3)
 def test_derivatives_of_measured_positions() -> None:
     """Of sines with noise: what is below the cutoff, without delay.  Ball joints and free bases by their tangents."""
     pytest.importorskip("scipy")

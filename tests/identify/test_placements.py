@@ -61,6 +61,7 @@ def test_exact_poses_give_a_robot_with_the_same_poses() -> None:
     assert_close(fit.robot.pose(q, end), other.pose(q, end), 1e-12, core=2)
 
 
+@pytest.mark.slow(every=7)
 def test_offsets_are_found_within_the_covariance_that_is_stated() -> None:
     """Of what is told apart: normalised errors have mean square 1; noise is found; held-out errors are the noise."""
     robot = robot_of(TREES["revolute_chain"])
@@ -128,6 +129,7 @@ def test_points_and_a_frame_alone() -> None:
     assert_close(whole.values, [0.0, 0.0, 0.0, 0.003, -0.002, 0.001], 1e-10)
 
 
+@pytest.mark.slow(every=3)
 def test_patterns_stand_for_each_parameter_that_fits() -> None:
     """As when each is named, and nothing is shared among them; kinds alone are all moving joints."""
     robot = shipped("arm6")

@@ -81,7 +81,7 @@ def nearest_cases():
     return near, X, inside, pressed
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_the_nearest_by_pose_and_by_what_it_is_near_to():
     near, X, inside, pressed = nearest_cases()
     assert len(inside) >= 4 and len(pressed)
@@ -126,6 +126,7 @@ def planar(*lengths):
     return lw.Robot.from_dh("planar", rows, convention="standard")
 
 
+@pytest.mark.slow(every=3)
 def test_by_the_length_of_a_link():
     """By offsets of a joint on the link before it, of an arm that a place determines and of one that it does not."""
     for lengths, solver in (((0.5, 0.4), "auto"), ((0.5, 0.4, 0.3), "nearest")):
@@ -149,6 +150,7 @@ def test_by_the_length_of_a_link():
             assert np.abs(again).max() > 0.1
 
 
+@pytest.mark.slow(every=3)
 def test_places_rotations_and_batches():
     q = ARM.random_configuration(seed=6, size=4) * 0.5
     X, near = ARM.pose(q, "hand"), q + 0.1
@@ -168,6 +170,7 @@ def test_places_rotations_and_batches():
         assert np.abs(one.derivative("hand") - D[1]).max() <= 1e-12 * max(1.0, np.abs(D).max())
 
 
+@pytest.mark.slow(every=7)
 def test_finite_where_there_is_none():
     """At singularities, of answers that failed, with every joint at a limit."""
     q = np.zeros(6)

@@ -106,6 +106,7 @@ def test_levels_cost_no_level_before_anything():
     assert (both.q >= ARM.lower).all() and (both.q <= ARM.upper).all()
 
 
+@pytest.mark.slow(every=3)
 def test_what_is_met_already_is_a_minimum():
     """From where soft rows cost nothing but rounding, or have no say: a success, at once, where it began."""
     q = ARM.random_configuration(seed=3, size=30)
@@ -142,6 +143,7 @@ def test_what_is_contradictory_or_nothing_ends():
     assert (apart.q >= ARM.lower).all() and (apart.q <= ARM.upper).all()
 
 
+@pytest.mark.slow(every=3)
 def test_a_weight_of_zero_counts_for_nothing():
     """A task, or rows of one, that weigh nothing do not change what is found, and what is left of them is told."""
     place, q0 = [0.4, 0.0, 0.4], ARM.random_configuration(seed=4)

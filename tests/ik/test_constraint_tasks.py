@@ -16,6 +16,7 @@ ARM = lw.load("arm7")
 LEG = lw.load("leg")
 
 
+@pytest.mark.slow(every=3)
 def test_closed_loops_hold_at_answers():
     """Of the loops' own robot nothing is named but the foot."""
     q = LEG.assemble().q
@@ -52,6 +53,7 @@ def test_bounds_of_a_joint_that_closes_a_loop():
     assert not bounded(own + 0.5, own + 0.6).ik_problem(task).solve(q, coupler_tip=p).success
 
 
+@pytest.mark.slow(every=3)
 def test_any_constraint_of_configurations_is_a_task():
     robot = ARM.with_point("tip", "hand", (0.0, 0.0, 0.1))
     made = (

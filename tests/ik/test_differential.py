@@ -198,6 +198,7 @@ def test_hard_tasks_are_met_or_told():
     assert (np.abs(slow.v) <= 1e-3).all()
 
 
+@pytest.mark.slow(every=3)
 def test_closed_loops_stay_closed():
     leg = lw.load("leg")
     q = leg.assemble().q

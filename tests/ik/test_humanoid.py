@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.ik.algorithms.damped_least_squares import damped_step
@@ -10,6 +11,7 @@ from linkwork.ik.algorithms.damped_least_squares import damped_step
 FRAMES = ("left_hand", "right_hand", "left_foot", "right_foot")
 
 
+@pytest.mark.slow(every=3)
 def test_hands_feet_and_centre_of_mass():
     robot = lw.load("humanoid")
     q = robot.random_configuration(seed=0, size=40)

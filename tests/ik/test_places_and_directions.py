@@ -193,6 +193,7 @@ def test_functions_of_ones_own():
     assert np.abs(robot.pose(found.q, "hand")[:2, 3] - place).max() <= 1e-6 and abs(found.q[0] - 0.2) <= 1e-6
 
 
+@pytest.mark.slow(every=3)
 def test_soft_ones_beside_hard_ones():
     """As much manipulability as there is, and a look at a place, while a hand stays where it is to be."""
     hold = ik.PositionTask("hand")

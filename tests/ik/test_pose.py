@@ -124,6 +124,7 @@ def test_several_tasks_of_one_problem():
     assert np.abs(ARM.pose(found.q, "forearm_distal")[:, :3, :3] - R).max() <= 2e-6
 
 
+@pytest.mark.slow(every=3)
 def test_a_pose_of_a_robot_with_few_joints_names_the_remedy():
     """Where searches find nothing, without locked joints, and where a proof says that the orientation is impossible."""
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
@@ -173,6 +174,7 @@ def test_bad_input_says_what():
             call()
 
 
+@pytest.mark.slow(every=3)
 def test_a_target_is_a_position_with_free_orientation():
     positions = targets(ARM, "hand", 20, seed=8)[:, :3, 3]
     found = ARM.inverse_kinematics(positions, "hand")
@@ -284,6 +286,7 @@ def test_seeds_are_looked_at_in_every_call():
     assert ARM.inverse_kinematics(X, "hand", q_init=turned, locked=[ARM.joints[0].name], position_limits=False).success
 
 
+@pytest.mark.slow(every=3)
 def test_targets_that_are_numbers():
     problem = ARM.ik_problem(lw.ik.JointTask("elbow", weight=1.0))
     q = np.array(ARM.neutral())
@@ -293,6 +296,7 @@ def test_targets_that_are_numbers():
     assert apart.solve(elbow=-1.0, other=-1.5).status == "infeasible"
 
 
+@pytest.mark.slow(every=3)
 def test_options_reach_those_who_are_asked():
     problem = ARM.ik_problem(lw.ik.PoseTask("hand", axes="target"))
     X = targets(ARM, "hand", 1)[0]

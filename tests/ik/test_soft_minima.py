@@ -64,6 +64,7 @@ def test_a_task_that_is_not_a_number_is_said_to_be():
         assert found.status == "not_finite" and not found.success and "'odd'" in found.explain()
 
 
+@pytest.mark.slow(every=3)
 def test_raising_at_most_is_proposed_where_it_helps():
     """A method without restarts stands where it stands, however many steps it may take."""
     X = ARM.pose(ARM.random_configuration(seed=1, size=40), "hand")

@@ -147,6 +147,7 @@ def test_a_free_base_accelerates_within_limits():
     assert np.abs(v[base.v_slice]).max() > 0.25
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["arm7", "arm6"])
 def test_no_step_leaves_limits_by_a_last_digit(name):
     """To the bit: 3000 states within limits at random, some next to them, others at them or beyond."""
@@ -171,6 +172,7 @@ def test_no_step_leaves_limits_by_a_last_digit(name):
             assert (found.active != 0).any(axis=0).all()
 
 
+@pytest.mark.slow(every=3)
 def test_support_polygons_of_frames_in_any_order():
     """Feet that move: the vertices are taken in the order of their angles."""
     robot = lw.load("quadruped")

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pytest
 
 from invariants.cases import Case, Functions, cases, coupled_cases, floating_cases, per_unit, slope
 from linkwork.expr import adjoint, tangent
@@ -228,6 +229,7 @@ def derivatives(case, name, direction):
     return every[..., : tree.nv], every[..., tree.nv :]
 
 
+@pytest.mark.slow(every=3)
 def test_30_derivatives_of_dynamics():
     """30. Derivatives of ID and FD by differentiating the graph, forward and reverse, beside dual numbers: 1e-11,
     beside central differences: 1e-7; ∂FD/∂τ = M⁻¹."""

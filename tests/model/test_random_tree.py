@@ -91,6 +91,7 @@ def test_the_trees_that_tests_run_on_have_every_type():
     assert {type(body.joint) for tree in TREES.values() for body in tree.bodies} >= {*ALL}
 
 
+@pytest.mark.slow(every=3)
 @settings(max_examples=40, derandomize=True)
 @given(
     seed=st.integers(0, 2**32 - 1),

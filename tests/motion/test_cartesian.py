@@ -104,6 +104,7 @@ def test_ways_go_where_they_should():
     assert np.allclose(clamped(0.3)[:3, 3], plain(0.3).q, atol=1e-12)
 
 
+@pytest.mark.slow(every=3)
 def test_a_frame_stays_on_its_path():
     """At a thousand places between way points, in both directions, with and without corners; and limits are kept."""
     X, X7 = ARM.pose(Q, "tool"), SEVEN.pose(Q7, "hand")
@@ -309,6 +310,7 @@ def test_loops_stay_closed_on_the_way():
     assert np.abs(leg.constraint_error(q)).max() < 1e-4 and far(leg, q, path(s), "foot", slice(3, 6)) < 1e-4
 
 
+@pytest.mark.slow(every=3)
 def test_what_is_in_the_way_is_named():
     """A ball in the way of a hand that is a ball: they meet where their surfaces touch."""
     q = np.array([-0.3, 0.2, 0.9])
@@ -434,6 +436,7 @@ def test_bad_input_says_what():
             call()
 
 
+@pytest.mark.slow(every=3)
 def test_within_limits_of_jerk_nothing_stops_between_way_points():
     q0 = np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2])
     arm = lw.load("arm6")

@@ -86,6 +86,7 @@ def test_a_thousand_points():
     assert np.array_equal(curve(t[17]).v, curve(t).v[17])  # few times, and many, have the same bits
 
 
+@pytest.mark.slow(every=3)
 def test_every_kind_meets_its_points_smoothly():
     robot = robot_of(ROTATING)
     t, q = points(robot, 5, 0.3)
@@ -108,6 +109,7 @@ def test_every_kind_meets_its_points_smoothly():
     assert np.abs(first.v - v).max() < 1e-12 and np.abs(last.a).max() < 1e-10
 
 
+@pytest.mark.slow(every=3)
 def test_on_every_joint_type():
     robot = robot_of(joints.ALL)
     t, q = points(robot, 3, 0.4)
@@ -136,6 +138,7 @@ def made_of_sine(curve, t, order):
     return np.stack([np.sin(angle), np.cos(angle)], axis=1) if not order else curve(t, order)[:, None]
 
 
+@pytest.mark.slow(every=3)
 def test_slerp_squad_and_the_short_way_round():
     robot = robot_of((joints.Spherical,))
     t, q = points(robot, 4, 0.7)
@@ -242,7 +245,7 @@ def test_points_that_repeat_and_two_alone():
     assert np.abs(still(t[0]).v).max() < 1e-13
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_derivatives_by_points_and_times_in_kernels():
     """In reverse as forward, and as differences say: of plain numbers by all, else by times, which vary freely."""
     robot = robot_of((joints.Spherical, joints.Revolute))
@@ -277,7 +280,7 @@ def test_derivatives_by_points_and_times_in_kernels():
         lw.compile(lambda t: spline(t[:1], x[:1])(1.7).q, t=5)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_b_splines_by_times_of_knots_as_differences_say():
     """Through points and of control points, of odd and even degree, on plain numbers and a manifold."""
     robot, e = robot_of((joints.Spherical,)), 1e-6

@@ -89,6 +89,7 @@ def test_many_paths_at_once():
         time_optimal([paths[0], _cubic(0, 3)], **how)
 
 
+@pytest.mark.slow(every=3)
 def test_a_first_pass_of_fewer_segments_tells_as_much():
     """About as short as after one of as many, which the long way takes, as of a path of higher degree."""
     path = _cubic(0, 2)
@@ -126,7 +127,10 @@ def test_limits_hold_at_all_times_between():
         assert np.abs(path(found.s).q - q).max() < 0.05  # the same way
 
 
-@pytest.mark.parametrize("name", ["double_pendulum", pytest.param("arm7", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("double_pendulum", marks=pytest.mark.slow(every=3)), pytest.param("arm7", marks=pytest.mark.slow)],
+)
 def test_along_a_robots_path(name: str):
     robot = lw.load(name)
     rng = np.random.default_rng(0)
@@ -175,6 +179,7 @@ def test_ones_own_limits_hold_between_points(monkeypatch: pytest.MonkeyPatch) ->
         time_optimal(path, velocity=3.0, acceleration=8.0, motion_limits=[limit], num_points=50, start_speed=0.05)
 
 
+@pytest.mark.slow(every=3)
 def test_corners_are_stopped_at():
     polyline = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
     found = time_optimal(polyline, velocity=10.0, acceleration=1.0)
@@ -183,6 +188,7 @@ def test_corners_are_stopped_at():
     assert np.abs(corner.v).max() < 1e-6 and np.abs(corner.q - [1.0, 0.0]).max() < 1e-9
 
 
+@pytest.mark.slow(every=3)
 def test_short_edges_take_the_time_that_they_are_worth():
     """From rest to rest 2 √(length / a), or within limits of jerk 2 ∛(4 length / j): on both ways, and no NaN."""
     ends = np.array([[0.0, 0.0], [1.0, 0.5], [1.5, 2.0]])
@@ -204,6 +210,7 @@ def test_short_edges_take_the_time_that_they_are_worth():
         assert np.ptp(whole) < 2e-3 * max(whole)
 
 
+@pytest.mark.slow(every=3)
 def test_how_fast_a_path_was_does_not_matter():
     """Of several sections, cut in two, or with jumps of the rate along it, too."""
     how = {"velocity": 1.0, "acceleration": 2.0, "num_points": 100}
@@ -255,6 +262,7 @@ def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -
             assert np.allclose(state.q, path(0.0).q) and not state.v.any() and not state.a.any()
 
 
+@pytest.mark.slow(every=3)
 def test_limits_of_ones_own_hold_where_nothing_moves():
     arm = lw.load("double_pendulum")
     still = arm.spline([0.0, 1.0], [np.full(2, 0.6)] * 2)

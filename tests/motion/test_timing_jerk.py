@@ -51,6 +51,7 @@ def test_none_takes_much_longer_than_without():
         assert time_optimal(path, jerk=60.0, **how).duration < 1.05 * time_optimal(path, **how).duration
 
 
+@pytest.mark.slow(every=3)
 def test_all_limits_hold_at_all_times():
     for seed in range(3):
         rng, path = np.random.default_rng(seed), _cubic(seed)
@@ -106,6 +107,7 @@ def test_rest_and_speeds_at_ends():
     assert found.duration < rest.duration
 
 
+@pytest.mark.slow(every=3)
 def test_a_loaded_arm():
     arm = lw.load("arm7")
     loaded = arm.with_payload("payload", arm.frames[-1], 2.0)
@@ -138,12 +140,17 @@ def test_what_is_refused():
             time_optimal(path, velocity=2.0, acceleration=4.0, **{"num_points": 100, **how})
 
 
-@pytest.mark.parametrize("path", [_line(1.0), pytest.param(_cubic(0), marks=pytest.mark.slow)], ids=["line", "cubic"])
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(_line(1.0), marks=pytest.mark.slow(every=3)), pytest.param(_cubic(0), marks=pytest.mark.slow)],
+    ids=["line", "cubic"],
+)
 def test_a_start_that_no_jerk_brings_to_rest_is_refused(path: Trajectory):
     with pytest.raises(ValueError, match="no motion found within the limits between s = 0"):
         time_optimal(path, velocity=2.0, acceleration=4.0, jerk=1e-3, start_speed=1.0, num_points=25)
 
 
+@pytest.mark.slow(every=3)
 def test_how_fast_the_path_was_before_does_not_matter(drawn):
     """Paths that rest at their ends, or whose rates jump along them take what a profile takes of the same way."""
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
@@ -184,6 +191,7 @@ def test_how_fast_the_path_was_before_does_not_matter(drawn):
     assert abs(again.duration - rests.duration) < 1e-6 * rests.duration
 
 
+@pytest.mark.slow(every=3)
 def test_jumps_of_the_acceleration_along_the_path_are_no_stops():
     # a straight line, faster and faster, and from its middle on at one speed
     way = [[0.0, 0.5, 0.5], [0.0, 0.25, 0.25]], [[1.0, 1.5, 0.0], [0.5, 0.75, 0.0]]

@@ -297,6 +297,7 @@ def test_length_and_one_speed():
         curve.path_length(weights=[1.0])
 
 
+@pytest.mark.slow(every=3)
 def test_one_speed_where_a_trajectory_stands_still():
     """For a moment, at its ends or inside, or for a while, which is left out; not all the time."""
     spline = lw.motion.spline

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import linkwork as lw
 from linkwork.collision.algorithms import placed_shapes, shape_pairs
 from linkwork.geometry import signed_distance
@@ -13,6 +15,7 @@ BY_DESIGN = {
 }
 
 
+@pytest.mark.slow(every=3)
 def test_nothing_touches_at_rest_but_by_design(drawn):
     for name in drawn(lw.robots.names()):
         robot = lw.load(name)

@@ -45,6 +45,7 @@ def weighed(points):
     return volumes.sum(), points.mean(axis=0) + center, np.trace(second) * np.eye(3) - second
 
 
+@pytest.mark.slow(every=3)
 def test_what_shapes_weigh_is_what_the_hull_of_their_farthest_points_does() -> None:
     for shape in EVERY:
         flat = isinstance(shape, Cylinder | Cone)  # many points in a plane take Qhull long

@@ -80,6 +80,7 @@ def test_every_way_to_call_gives_the_same_bits() -> None:
         check(lw.compile(case.function, name=name, **case.shapes), samples)
 
 
+@pytest.mark.slow(every=3)
 def test_what_all_samples_share_is_as_if_it_were_copied() -> None:
     def looked_up(x: Any, table: Any) -> Any:
         def step(s: Any) -> Any:
@@ -101,6 +102,7 @@ def test_what_all_samples_share_is_as_if_it_were_copied() -> None:
                     assert all_same(shared, copied)
 
 
+@pytest.mark.slow(every=3)
 def test_threads_and_other_targets() -> None:
     case = CASES["everything"]
     program = trace(case.function, "everything", case.shapes)
@@ -135,6 +137,7 @@ def long_line(x: Any, y: Any, terms: int) -> Any:
     return total
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("terms", [60, 170])
 def test_bodies_of_several_pieces_with_loops_in_them(terms: int) -> None:
     def condition(s: Any, y: Any) -> Any:
@@ -161,6 +164,7 @@ def test_bodies_of_several_pieces_with_loops_in_them(terms: int) -> None:
     check(kernel, samples, sizes=range(1, 21, 3))
 
 
+@pytest.mark.slow(every=3)
 def test_memory_beyond_the_stack() -> None:
     def function(x: Any, u: Any) -> Any:
         last, (states, products) = scan(lambda s, c: (0.99 * s + c, (s, s * c)), x, u)
@@ -173,6 +177,7 @@ def test_memory_beyond_the_stack() -> None:
     np.testing.assert_array_equal(kernel(x, u).states[:, 0], x)
 
 
+@pytest.mark.slow(every=3)
 def test_gradients_of_long_scans() -> None:
     """With and without segments, in kernels that need not be long to compile."""
 
@@ -287,6 +292,7 @@ def test_guards_beside_loops() -> None:
         assert same(kernel(x), np.asarray(x + 6.0))
 
 
+@pytest.mark.slow(every=3)
 def test_tables_of_many_columns_and_conditions_that_share_with_steps() -> None:
     """What takes out the results of one instruction is not cut from it."""
     wide = np.random.default_rng(11).normal(size=(3, 50))

@@ -1,6 +1,7 @@
 """Loops that carry many numbers: those that wait in the frame are moved by a table, or are put where they stood."""
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.compiler.loops.basic_blocks import long_runs
@@ -21,6 +22,7 @@ def both(x, y):
     return found.state[0], found.state[1], found.iterations, found.status
 
 
+@pytest.mark.slow(every=7)
 def test_many_numbers_are_carried_right_in_every_lane():
     kernel = lw.compile(both, name="large_state", x=N, y=())
     rng = np.random.default_rng(0)

@@ -171,6 +171,7 @@ def test_kernels_of_robots_agree_with_functions_of_ones_own(name: str) -> None:
         close(one, other, 1e-3)
 
 
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("name", ["mixed_0", "mixed_star", "coupled_0", "rerooted_coupled"])
 def test_recursions_written_by_hand_give_the_same(name: str) -> None:
     tree, robot = TREES[name], robot_of(TREES[name])
@@ -182,6 +183,7 @@ def test_recursions_written_by_hand_give_the_same(name: str) -> None:
             close(one, other)
 
 
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("name", ["spherical_chain", "coupled_0", "mixed_1"])
 def test_accelerations_are_differentiated_by_the_equation_that_they_solve(name: str, drawn: Any) -> None:
     """As by their operations, which functions of one's own follow, in fewer of them."""
@@ -215,6 +217,7 @@ def test_accelerations_are_differentiated_by_the_equation_that_they_solve(name: 
     assert "div" not in energy.operations  # no acceleration is computed for it
 
 
+@pytest.mark.slow(every=3)
 def test_rates_of_gradients_are_hessians() -> None:
     robot = robot_of(TREES["mixed_0"])
     q, v, _ = state(TREES["mixed_0"])
@@ -263,6 +266,7 @@ def test_without_degrees_of_freedom() -> None:
     assert kernel.hessian("q", of="kinetic_energy")(q, q, q).shape == (3, 0, 0)
 
 
+@pytest.mark.slow(every=3)
 def test_long_robots_are_outlined() -> None:
     """Steps that repeat are marked in derivatives too."""
     tree = random_tree(np.random.default_rng(0), 12, types=[joints.Revolute], shape="chain")

@@ -116,6 +116,7 @@ def test_a_floating_body_turns_what_lies_beside_it():
     assert_close(A[:6, :6], -np.block([[w, np.zeros((3, 3))], [x, w]]), 1e-13)
 
 
+@pytest.mark.slow(every=3)
 def test_wrenches_gravity_and_springs_compiled():
     """A step of the whole robot, against differences of its own functions; a step for each sample."""
     robot = lw.load("arm7")

@@ -81,6 +81,7 @@ def test_derivatives_that_are_other_functions(tree):
         assert_close(got, expected, 1e-12, core=2)
 
 
+@pytest.mark.slow(every=3)
 def test_at_the_identity_beside_it_and_near_half_a_turn(drawn):
     """Of every joint type, against differences of 120 digits along the joint's own manifold: two functions in turns."""
     for seed, kind in drawn(enumerate(joints.ALL)):
@@ -119,6 +120,7 @@ def _differences(tree, name, q, others, options):
     return np.array([[float(x) for x in column] for column in columns]).T
 
 
+@pytest.mark.slow(every=7)
 def test_operations_are_those_of_differentiating_the_trace():
     """One run on many directions takes no more operations than forward differentiation of the expressions."""
     for name, tree in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.expr import scan
@@ -26,6 +27,7 @@ def motion_of(robot):
     return lw.compile(move, q=robot.configuration_space, v=(robot.nv,), controls=(STEPS, robot.nv), gravity=(3,))
 
 
+@pytest.mark.slow(every=3)
 def test_the_last_state_by_the_first_by_controls_and_by_gravity():
     """Of a floating body with two joints: jvp along random directions against linear systems, vjp against jvp."""
     robot = lw.load("double_pendulum", floating_base=True)

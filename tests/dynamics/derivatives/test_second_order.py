@@ -76,6 +76,7 @@ def test_differences_of_first_derivatives(tree):
         assert np.linalg.norm(found - expected) <= 1e-6 * max(1.0, float(np.linalg.norm(expected)), size), name
 
 
+@pytest.mark.slow(every=7)
 def test_full_against_contracted():
     for key in ("coupled_chain", "floating_random"):
         tree = TREES[key]
@@ -88,6 +89,7 @@ def test_full_against_contracted():
                 assert_close(np.einsum("i,ijk->jk", weights, one), other, 1e-10, f"{key} {name}")
 
 
+@pytest.mark.slow(every=3)
 def test_at_the_identity_beside_it_and_near_half_a_turn(drawn):
     """Of every joint type: uᵀ H u at configurations where formulas of rotations change from one form to another."""
     for seed, kind in drawn(enumerate(joints.ALL)):

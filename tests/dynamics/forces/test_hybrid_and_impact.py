@@ -136,6 +136,7 @@ def test_a_rod_that_is_hit():
         robot.impact([0.3], [1.0], impulses={"hit": [1.0]})
 
 
+@pytest.mark.slow(every=3)
 def test_massless_joints_may_be_held():
     """A hinge that moves nothing has no acceleration under a force, but one that is given."""
     base = lw.Link("arm", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))

@@ -209,6 +209,7 @@ def test_a_floating_joint_and_one_composed_of_slides_and_a_ball():
         assert_close(getattr(two, name)(p, w), getattr(one, name)(q, v), 1e-12, name, core=core)
 
 
+@pytest.mark.slow(every=3)
 def test_compiled():
     for name in ("mixed_0", "rerooted_coupled"):
         tree = TREES[name]

@@ -62,6 +62,7 @@ def test_springs_have_a_potential_and_dampers_take(seed):
         assert is_grounded or np.abs(total).max() < 1e-9
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_dynamics_count_them_as_wrenches_on_both_ends(seed):
     """In joint space, on the lighter tree, in bodies, and in their derivatives by exact differences of dual numbers."""
@@ -87,6 +88,7 @@ def test_dynamics_count_them_as_wrenches_on_both_ends(seed):
         assert np.abs((around[0] - around[1]) / (2 * h) - by_v[:, k]).max() < 1e-6 * max(1.0, np.abs(by_v).max())
 
 
+@pytest.mark.slow(every=3)
 def test_power_balance_and_reactions():
     """d/dt (T + U) = vᵀ τ − D, with U of springs; and bodies bear what elements exert on them."""
     robot, q, v, _ = sprung(3)
@@ -117,6 +119,7 @@ def oscillator(**element):
     return robot.with_force_elements(lw.force_elements.SpringDamper("world", "mass", **element))
 
 
+@pytest.mark.slow(every=3)
 def test_an_oscillator_moves_as_the_textbook_says():
     """z̈ = −g − (k z + c ż)/m by every method, at its order; energy stays where nothing takes it."""
     k, c, m, T = 50.0, 1.0, 2.0, 0.4
@@ -141,6 +144,7 @@ def test_an_oscillator_moves_as_the_textbook_says():
     assert rest.stable and np.isclose(rest.q[0], low) and np.isclose(rest.stiffness[0], k / m)
 
 
+@pytest.mark.slow(every=3)
 def test_springs_in_mechanisms_keep_energy_and_hold_them_still():
     robot = lw.load("fourbar")
     ends = [body.name for body in robot.tree.bodies]

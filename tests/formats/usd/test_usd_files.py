@@ -38,6 +38,7 @@ def test_layers_in_the_folder_of_the_model(tmp_path: Path, arc: str) -> None:
     assert robot.tree.frame("a").name == "a"
 
 
+@pytest.mark.slow(every=3)
 def test_sublayers_and_binary_layers(tmp_path: Path) -> None:
     layer = Sdf.Layer.CreateAnonymous("arm.usda")
     layer.ImportFromString(ARM)
@@ -68,6 +69,7 @@ def test_layers_outside_of_the_folders_are_not_opened(tmp_path: Path) -> None:
     assert code_of(written(outside, stage(prim("Xform", "p", inside, extra=variants)))) == "PATH_ESCAPE"
 
 
+@pytest.mark.slow(every=3)
 def test_no_file_but_the_layers_is_opened(tmp_path: Path) -> None:
     """Value clips name files that USD opens when values are read, which would be an error of USD for this one."""
     secret = written(tmp_path, "secret", "secret.txt")
@@ -161,6 +163,7 @@ def test_a_stage_does_not_see_the_layers_of_other_stages(tmp_path: Path) -> None
     assert lw.load(path).frames == ("world", "a", "b")
 
 
+@pytest.mark.slow(every=7)
 def test_found_files() -> None:
     """Files that random changes found: they were once read with an error of another kind, or opened other files."""
     found = Path(__file__).parent / "found"

@@ -271,6 +271,7 @@ def test_every_prim() -> None:
     np.testing.assert_allclose(robot.gravity, (0, 0, -9.81))
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["arm7_gripper"])
 def test_a_converted_robot_is_the_robot(name: str) -> None:
     """The stage was made from the URDF by urdf-usd-converter 0.3.4; its numbers have single precision."""

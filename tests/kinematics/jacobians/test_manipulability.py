@@ -42,6 +42,7 @@ def test_it_is_the_product_of_the_singular_values():
             assert_close(found, expected, 1e-13, f"{what} {part}", core=0)
 
 
+@pytest.mark.slow(every=3)
 def test_gradient_against_differences():
     """Along a velocity for each sample; of the fourth order, as w bends much near where it is zero."""
     h = 1e-3
@@ -78,6 +79,7 @@ def test_two_links_in_a_plane():
     assert_close(robot.manipulability_gradient(q, "tip", part="position"), expected, 1e-13, core=1)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("kind", ["compiled", "floats"])
 def test_at_singular_configurations_it_is_zero_and_all_is_finite(kind):
     robot = lw.load("arm6")

@@ -22,8 +22,7 @@ from linkwork.expr.control.branch_and_call_instructions import CALL, CHOICE
 from linkwork.expr.control.loop_instruction import LOOP, Loop
 from linkwork.expr.control.table_access import PUT
 from linkwork.expr.linalg.frontal_elimination import FRONT
-from linkwork.expr.linalg.matrix_product import PRODUCT, MatrixInstruction
-from linkwork.expr.linalg.sparse_factors import FACTORS, SOLUTION
+from linkwork.expr.linalg.matrix_product import PRODUCT, DenseInstruction
 from linkwork.expr.scalar.block import InstructionList, Region, bodies_of, once_per_list
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 
@@ -42,7 +41,7 @@ __all__ = [
 ]
 
 
-CONTROL = frozenset((LOOP, CHOICE, CALL, OUTLINED_CALLS, FRONT, PRODUCT, FACTORS, SOLUTION))
+CONTROL = frozenset((LOOP, CHOICE, CALL, OUTLINED_CALLS, FRONT, PRODUCT))
 FRAME, SLICE, TABLE = "frame", "slice", "table"
 
 
@@ -87,7 +86,7 @@ class BasicBlock:
 
 @dataclass
 class Control:
-    """A step that is a loop, a choice, a call, a table of calls or an instruction on matrices.
+    """A step that is a loop, a choice, a call, a table of calls or an instruction on dense matrices.
 
     It has the index of the instruction, the first slot of its results, and the scopes of its bodies.
     """
@@ -99,7 +98,7 @@ class Control:
     columns: tuple[Column, ...] = ()  # of a loop: positions of the inputs of its iterations
     condition: int = 0  # of a choice: the condition's slot
     frame: int = 0  # of a call: where the callee's frame begins
-    arguments: tuple[int, ...] = ()  # of outlined calls, products and solutions: the slots of values read in place
+    arguments: tuple[int, ...] = ()  # of outlined calls: the slots of inputs from outside; of a product: two matrices
     outside: tuple[int, ...] = ()  # the slots of the frame that it reads and does not write
 
     @property
@@ -192,7 +191,7 @@ def samples_cost(listing: InstructionList) -> float:
             total += times * samples_cost(bundle.body)
         elif isinstance(bundle, OutlinedCalls):
             total += sum(times * samples_cost(body) for body, times in bundle.runs)
-        elif isinstance(bundle, MatrixInstruction):
+        elif isinstance(bundle, DenseInstruction):
             total += sum(bundle.operations.values())
         elif isinstance(bundle, MultiResult):
             total += sum(map(samples_cost, bodies_of(bundle)))
