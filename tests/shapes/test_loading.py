@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import struct
 import sys
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,6 +47,9 @@ def test_every_format_is_read_in_metres(folder) -> None:
         assert loaded.unit == unit and loaded.issues == () and loaded.vertices.shape == (8, 3)
         assert np.allclose(np.ptp(loaded.vertices, axis=0), unit * np.array([1.0, 2.0, 3.0]))
         assert loaded.convex_hull().volume == pytest.approx(6.0 * unit**3)
+    trimesh.creation.box((1.0, 3.0, 2.0)).export(folder / "arm" / "box.glb")  # the y axis points up
+    loaded = load_mesh("box.glb", folder / "arm")
+    assert loaded.issues == () and np.ptp(loaded.vertices, axis=0).tolist() == [1.0, 2.0, 3.0]
     hull = load_mesh(Mesh("meshes/box.stl", (1, -2, 1)), [folder, folder / "arm"], scale=2.0, unit=0.01).convex_hull()
     assert hull.volume == pytest.approx(6.0 * 2.0 * (0.02) ** 3)
     mirrored = load_mesh("package://arm/meshes/box.stl", folder / "arm", scale=(-1, 1, 1))
@@ -107,7 +113,7 @@ def test_what_is_not_opened(folder) -> None:
         r"package://arm/../../secret.stl'.* out of": lambda: load_mesh("package://arm/../../secret.stl", inside),
         r"secret.stl': the path leads out": lambda: load_mesh(str(folder / "secret.stl"), inside),
         r"expected package://, model://, file:// or a path": lambda: load_mesh("http://a/b.stl", inside),
-        r"a mesh of type .stl, .obj, .dae, .ply, got '.step'": lambda: load_mesh("meshes/box.step", inside),
+        r"a mesh of type .stl, .obj, .dae, .ply, .glb, got '.step'": lambda: load_mesh("meshes/box.step", inside),
         r"expected a regular file": lambda: load_mesh("meshes/folder.stl", inside),
         r"too large: the limit is max_bytes=99": lambda: load_mesh("meshes/box.stl", inside, max_bytes=99),
         r"162 vertices exceed the limit": lambda: load_mesh("meshes/ball.ply", inside, max_vertices=100),
@@ -188,3 +194,59 @@ def test_a_ring_is_hollow_in_pieces(folder) -> None:
         assert (offsets < 0.0).any() and np.isfinite(piece.support(ways)).all()
     with pytest.raises(ValueError, match=r"concavity: expected a number from 0.01 to 1, got 0"):
         ring.convex_decomposition(concavity=0)
+
+
+def _changed(glb: bytes, change: Any) -> bytes:
+    """Return a GLB file whose JSON text is changed in place by a function."""
+    (length,) = struct.unpack_from("<I", glb, 12)
+    content = json.loads(glb[20 : 20 + length])
+    change(content)
+    text = json.dumps(content).encode()
+    text += b" " * (-len(text) % 4)
+    rest = struct.pack("<I", len(text)) + b"JSON" + text + glb[20 + length :]
+    return b"glTF" + struct.pack("<II", 2, 12 + len(rest)) + rest
+
+
+def test_glb_files_that_are_refused(tmp_path) -> None:
+    """Nothing outside of a GLB file's buffer is read, no other file, and no scene that grows without bound."""
+    box = trimesh.creation.box((1.0, 2.0, 3.0)).export(file_type="glb")
+    many: dict[str, Any] = {"mesh": 0, "children": []}
+    chain = [{"mesh": 0, "children": [k + 1] if k < 299 else []} for k in range(300)]
+
+    def change(path: str, value: Any) -> Any:
+        *keys, last = (int(key) if key.isdigit() else key for key in path.split("."))
+
+        def changed(content: Any) -> None:
+            for key in keys:
+                content = content[key]
+            content[last] = value
+
+        return changed
+
+    primitive = "meshes.0.primitives.0"
+    cases = {
+        "cut off": (box[:-40], "expected .* bytes, got"),
+        "other": (b"not a GLB file at all", "expected a GLB file of glTF 2.0"),
+        "version": (box[:4] + b"\x01" + box[5:], "expected a GLB file of glTF 2.0"),
+        "text": (box[:20] + b"!" + box[21:], "not a readable GLB file"),
+        "count": (change("accessors.1.count", 10**12), "data outside of the buffer"),
+        "offset": (change("accessors.1.byteOffset", -4), "expected an index or a size, got '-4'"),
+        "view": (change("bufferViews.0.byteLength", 10**9), "data outside of the buffer"),
+        "sparse": (change("accessors.1.sparse", {}), "data that are sparse or missing"),
+        "file": (change("buffers.0.uri", "file:///etc/passwd"), "other files; save it as one GLB file"),
+        "draco": (change("extensionsRequired", ["KHR_draco_mesh_compression"]), "KHR_draco_mesh_compression; export"),
+        "cycle": (change("nodes.0.children", [0]), "has several parents"),
+        "twice": (change("scenes.0.nodes", [0, 0]), "has several parents"),
+        "deep": (change("nodes", chain), "nodes more than 256 deep"),
+        "nodes": (change("nodes", [many] * 10_001), "10001 nodes, more than 10000"),
+        "lists": (change(primitive, []), "not a readable GLB file"),
+        "text for index": (change(primitive + ".indices", "0"), "expected an index or a size, got '0'"),
+        "triangles": (change("accessors.1.count", 3), "refers to a vertex that does not exist"),
+    }
+    for data, message in cases.values():
+        (tmp_path / "box.glb").write_bytes(_changed(box, data) if callable(data) else data)
+        with pytest.raises(ValueError, match=message):
+            load_mesh("box.glb", tmp_path)
+    (tmp_path / "box.gltf").write_bytes(b"{}")
+    with pytest.raises(ValueError, match=r"got '\.gltf'; save it as one GLB file"):
+        load_mesh("box.gltf", tmp_path)

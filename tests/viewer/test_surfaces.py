@@ -1,12 +1,15 @@
 """Surfaces of shapes: closed, outward, as large as the shapes and within them; files of meshes and textures."""
 
 import io
+import json
 import struct
 import zlib
 
 import numpy as np
 import pytest
+from PIL import Image
 
+import linkwork as lw
 from linkwork import shapes
 from linkwork._util.file_search import FileSearch
 from linkwork.viewer import mesh_surfaces as files
@@ -252,3 +255,58 @@ def test_image_from_other_program(tmp_path):
     drawn = image.open(io.BytesIO(surface.texture))
     assert drawn.format == "PNG" and drawn.size[0] == 1024
     assert drawn.getpixel((0, 0)) == pytest.approx((10, 200, 30, 128), abs=2)
+
+
+def glb(image):
+    """Return a GLB file of a textured square, with an image, which need not be one."""
+    trimesh = pytest.importorskip("trimesh")
+    points = [[0, 0, 0], [2, 0, 0], [2, 1, 0], [0, 1, 0]]
+    visual = trimesh.visual.TextureVisuals(uv=np.array(points)[:, :2], image=Image.open(io.BytesIO(png())))
+    visual.material = visual.material.to_pbr()
+    visual.material.baseColorFactor = (50, 100, 150, 255)
+    data = trimesh.Trimesh(points, [[0, 1, 2], [0, 2, 3]], visual=visual, process=False).export(file_type="glb")
+    (length,) = struct.unpack_from("<I", data, 12)
+    content, buffer = json.loads(data[20 : 20 + length]), data[28 + length :]
+    view = content["bufferViews"][content["images"][0]["bufferView"]]
+    view |= {"byteOffset": len(buffer), "byteLength": len(image)}
+    buffer += image + bytes(-len(image) % 4)
+    content["buffers"][0]["byteLength"] = len(buffer)
+    text = json.dumps(content).encode()
+    text += b" " * (-len(text) % 4)
+    rest = struct.pack("<I", len(text)) + b"JSON" + text + struct.pack("<I", len(buffer)) + b"BIN\0" + buffer
+    return b"glTF" + struct.pack("<II", 2, 12 + len(rest)) + rest
+
+
+def test_textures_inside_of_gltf_files(tmp_path):
+    (tmp_path / "square.glb").write_bytes(glb(png()))
+    result = files.mesh_surfaces(shapes.Mesh("square.glb"), FileSearch((str(tmp_path),)))
+    ((surface, color),) = result.surfaces
+    assert result.notes == () and surface.texture.startswith(b"\xff\xd8") and b"script" not in surface.texture
+    assert np.ptp(surface.vertices, axis=0).tolist() == [2.0, 0.0, 1.0]  # the y axis points up in glTF
+    assert color == pytest.approx([(x / 255) ** (1 / 2.2) for x in (50, 100, 150)] + [1.0], abs=0.01)
+    for k, (name, data) in enumerate((name, data) for name, data in HOSTILE.items() if data is not None):
+        (tmp_path / f"{k}.glb").write_bytes(glb(data))
+        result = files.mesh_surfaces(shapes.Mesh(f"{k}.glb"), FileSearch((str(tmp_path),)))
+        ((surface, color),) = result.surfaces
+        assert surface.texture is None and len(surface.triangles) == 2, name
+        assert len(result.notes) == 1 and "image 0" in result.notes[0], name
+
+
+def test_written_gltf_files_are_read_again(tmp_path):
+    """A GLB file of this library has the colours and the places of the robot's shapes."""
+    robot = lw.load("double_pendulum")
+    document = lw.viewer.scene_document(robot)
+    lw.viewer.write_glb(document, tmp_path / "robot.glb")
+    again = files.mesh_surfaces(shapes.Mesh("robot.glb"), FileSearch((str(tmp_path),)))
+    ((surface, _),) = again.surfaces
+    colors = np.unique(surface.colors[:, :3], axis=0) / 255.0
+    parts = [part for part in document.actors[0].parts if part.layer == "visual"]
+    for part in parts:
+        assert np.abs(colors - part.color[:3]).max(axis=1).min() < 0.03, part.link
+    poses = document.actors[0].poses[0, 0]
+    corners = []
+    for part in parts:
+        X = (poses[part.body] if part.body >= 0 else np.eye(4)) @ part.placement
+        corners.append(document.surfaces[part.surface].vertices @ X[:3, :3].T + X[:3, 3])
+    for bound in (np.min, np.max):
+        np.testing.assert_allclose(bound(surface.vertices, axis=0), bound(np.concatenate(corners), axis=0), atol=1e-5)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
-from linkwork.expr.linalg.matrix_product import DenseInstruction
+from linkwork.expr.linalg.matrix_product import MatrixInstruction
 from linkwork.expr.scalar.block import InstructionList, bodies_of
 from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.operations import Operation
@@ -130,7 +130,7 @@ def _of_one(operation: Operation, value: Any, times: int, iterations: Mapping[_P
     elif isinstance(value, OutlinedCalls):
         for body, runs in value.runs:
             total.update({name: runs * count for name, count in _counted(body, iterations).items()})
-    elif isinstance(value, DenseInstruction):
+    elif isinstance(value, MatrixInstruction):
         total.update(value.operations)
     elif operation.arity and operation is not PART:
         total[operation.name] += 1

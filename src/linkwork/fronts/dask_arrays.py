@@ -239,8 +239,8 @@ class _Block:
     def __init__(self, function: Callable[..., Any], template: tuple[Any, ...], dtype: str, name: str) -> None:
         self._function, self._template, self._dtype, self.__name__ = function, template, dtype, name
 
-    def __call__(self, *given: Any) -> Any:
-        blocks = [np.asarray(x) for x in given]
+    def __call__(self, *arrays: Any) -> Any:
+        blocks = [np.asarray(x) for x in arrays]
         arguments = [_with_blocks(x, blocks) for x in self._template]
         try:
             result = self._function(*arguments)

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.file_search import FileSearch, FileSearchError, Folders, read_folders
 from linkwork.shapes.bounding_shapes import convex_hull
+from linkwork.shapes.glb_files import CheckImage, checked_glb
 from linkwork.shapes.mass_properties import of_triangles
 from linkwork.shapes.mesh import Mesh
 from linkwork.shapes.polytope import Polytope
@@ -27,7 +28,7 @@ from linkwork.spatial.arguments import checked_array, checked_string
 
 __all__ = ["LoadedMesh", "load_mesh"]
 
-KINDS = (".stl", ".obj", ".dae", ".ply")
+KINDS = (".stl", ".obj", ".dae", ".ply", ".glb")
 MAX_BYTES = 100_000_000
 MAX_VERTICES = 1_000_000
 MAX_ELEMENTS, MAX_DEPTH = 2_000_000, 256  # of XML
@@ -97,7 +98,7 @@ def load_mesh(
     max_bytes: int = MAX_BYTES,
     max_vertices: int = MAX_VERTICES,
 ) -> LoadedMesh:
-    """Load a mesh file: STL, OBJ, DAE or PLY.
+    """Load a mesh file: STL, OBJ, DAE, PLY or GLB.
 
     Args:
         uri: a name as in a robot's file, ``package://arm/meshes/hand.stl``, ``model://...``, ``file:///...`` or a path;
@@ -109,6 +110,7 @@ def load_mesh(
         unit: length unit of the file [m]; by default metres, for DAE the unit that the file states.
         max_bytes, max_vertices: limits on the file's size and on the number of distinct vertices.
 
+    The y axis of a GLB file, which points up in glTF, becomes the z axis, as in RViz, Drake and Blender.
     `LoadedMesh.issues` reports an open or inside-out surface; hulls are valid in spite of such defects.
 
     Raises FileNotFoundError that lists all paths searched; ValueError for a path outside the folders, an unsupported
@@ -129,7 +131,7 @@ def load_mesh(
     trimesh = _extra("trimesh", "mesh", "load_mesh")
     try:
         loaded = trimesh.load_mesh(io.BytesIO(source.data), file_type=kind[1:], process=False)
-        points = np.asarray(loaded.vertices, dtype=float)
+        points = source.with_z_up(np.asarray(loaded.vertices, dtype=float))
         triangles = np.asarray(loaded.faces, dtype=int)
     except Exception as error:  # readers may raise anything
         raise ValueError(f"{file}: not a readable {kind[1:].upper()} file: {error}") from error
@@ -139,6 +141,8 @@ def load_mesh(
         raise ValueError(f"{file}: too many vertices: the limit is max_vertices={max_vertices}")
     if not np.isfinite(points).all():
         raise ValueError(f"{file}: expected finite coordinates")
+    if not 0 <= triangles.min() <= triangles.max() < len(points):
+        raise ValueError(f"{file}: a triangle refers to a vertex that does not exist")
     if unit is None:
         unit = source.unit
     unique, index = np.unique(points + 0.0, axis=0, return_inverse=True)
@@ -164,16 +168,26 @@ class MeshFile:
     data: bytes
     unit: float
 
+    def with_z_up(self, points: np.ndarray) -> np.ndarray:
+        """Return points (n, 3) of the file with the z axis up: those of glTF files turn by 90° about x."""
+        return points[:, [0, 2, 1]] * (1.0, -1.0, 1.0) if self.kind == ".glb" else points
 
-def read_mesh_file(name: str, folders: Folders | FileSearch, max_bytes: int = MAX_BYTES) -> MeshFile:
+
+def read_mesh_file(
+    name: str, folders: Folders | FileSearch, max_bytes: int = MAX_BYTES, check_image: CheckImage | None = None
+) -> MeshFile:
     """Read the bytes of a mesh file inside one of the folders, with all checks that need no parser of meshes.
+
+    ``check_image`` is asked which images in a GLB file to keep; by default none.
 
     Raises the errors of `load_mesh` for files that are missing, too large, of another type or cut off.
     """
     file = _find(name, folders)
     kind = file.suffix.lower()
     if kind not in KINDS:
-        raise ValueError(f"{file}: expected a mesh of type {', '.join(KINDS)}, got {file.suffix or 'no suffix'!r}")
+        remedy = "; save it as one GLB file" if kind == ".gltf" else ""
+        got = repr(file.suffix or "no suffix")
+        raise ValueError(f"{file}: expected a mesh of type {', '.join(KINDS)}, got {got}{remedy}")
     data = _read(file, max_bytes)
     if data[:4] in _ZIPPED or zipfile.is_zipfile(io.BytesIO(data)):  # pycollada would unpack it, however large
         raise ValueError(f"{file}: expected the type {kind[1:].upper()}, got a zip archive; unpack it")
@@ -181,6 +195,8 @@ def read_mesh_file(name: str, folders: Folders | FileSearch, max_bytes: int = MA
     if kind == ".dae":
         stated = _read_unit(file, data)
         _extra("collada", "mesh", "load_mesh: DAE files")
+    elif kind == ".glb":
+        data = checked_glb(file, data, 6 * MAX_VERTICES, check_image)
     else:
         data = _plain_head(kind, data)
     if kind == ".stl" and len(data) >= _STL_HEAD and data.lstrip()[:5].lower() != b"solid":

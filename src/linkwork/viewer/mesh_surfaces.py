@@ -23,7 +23,7 @@ from linkwork.shapes import Mesh
 from linkwork.shapes.mesh_files import MAX_VERTICES, MeshFile, read_mesh_file
 from linkwork.viewer.document import Color, Surface
 from linkwork.viewer.textures import MAX_BYTES as MAX_TEXTURE_BYTES
-from linkwork.viewer.textures import check_image, encoded_texture
+from linkwork.viewer.textures import check_decodes, check_image, encoded_texture
 from linkwork.viewer.triangles import decimated, smooth_surface
 
 __all__ = ["MeshSurfaces", "mesh_surfaces"]
@@ -82,12 +82,22 @@ def _path(mesh: Mesh, search: FileSearch) -> str:
 
 
 def _loaded(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
-    source = read_mesh_file(mesh.uri, search)
+    notes: list[str] = []
+
+    def may_decode(image: bytes, name: str) -> bool:
+        try:
+            check_decodes(image, name)
+        except ValueError as error:
+            notes.append(f"{Path(mesh.uri).name}: {error}")
+            return False
+        return True
+
+    source = read_mesh_file(mesh.uri, search, check_image=may_decode)
     try:
         trimesh = importlib.import_module("trimesh")
     except ImportError as error:
         raise ImportError('mesh files need trimesh: pip install "linkwork[viewer]"') from error
-    files = _NamedFiles(source.file, search)
+    files = _NamedFiles(source.file, search, notes)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of parsers, about details of a file
@@ -98,7 +108,11 @@ def _loaded(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
                     files.notes.append(
                         f"{source.file.name}: drawn without its materials, which refer to missing elements"
                     )
-            submeshes = [_Submesh.of(one, files.notes) for one in meshes]
+            is_gltf = source.kind == ".glb"
+            submeshes = [_Submesh.of(one, files.notes, is_gltf) for one in meshes]
+            if is_gltf:
+                for submesh in submeshes:
+                    submesh.from_linear_colors()
     except Exception as error:  # readers may raise anything
         raise ValueError(f"{source.file}: not a readable {source.kind[1:].upper()} file: {error}") from error
     return _as_surfaces(submeshes, np.asarray(mesh.scale) * source.unit, source, files.notes)
@@ -163,7 +177,7 @@ class _Submesh:
     texture: bytes | None = None
 
     @staticmethod
-    def of(mesh: Any, notes: list[str]) -> _Submesh:
+    def of(mesh: Any, notes: list[str], has_checked_images: bool) -> _Submesh:
         points = np.asarray(mesh.vertices, dtype=float)
         triangles = np.asarray(mesh.faces, dtype=np.int64)
         result = _Submesh(points, triangles)
@@ -175,28 +189,43 @@ class _Submesh:
             result.triangles = np.arange(3 * len(triangles)).reshape(-1, 3)
             result.colors = np.repeat(np.asarray(visual.face_colors, dtype=np.uint8), 3, axis=0)
         elif visual.kind == "texture":
-            result._read_material(visual, notes)
+            result._read_material(visual, notes, has_checked_images)
         return result
 
-    def _read_material(self, visual: Any, notes: list[str]) -> None:
+    def from_linear_colors(self) -> None:
+        """Convert the colours of a glTF file, which are linear in light; its textures are in sRGB."""
+        if self.color is not None:
+            red, green, blue, alpha = _srgb(np.array(self.color)).tolist()
+            self.color = red, green, blue, alpha
+        if self.colors is not None:
+            self.colors = _srgb(self.colors)
+
+    def _read_material(self, visual: Any, notes: list[str], has_checked_images: bool) -> None:
         material = visual.material
         image = getattr(material, "image", None) or getattr(material, "baseColorTexture", None)
         uv = visual.uv
         self.color = _rgba(material)
         if (
             image is None
-            or image.format is None
+            or (image.format is None and not has_checked_images)
             or uv is None
             or len(uv) != len(self.points)
             or not np.isfinite(uv).all()
         ):
             return
         try:
-            self.texture = encoded_texture(image)
+            self.texture = encoded_texture(image, has_checked_images)
         except ValueError as error:
             notes.append(str(error))
             return
         self.uv = np.asarray(uv, dtype=float)
+
+
+def _srgb(linear: np.ndarray) -> np.ndarray:
+    """Return colours (..., 4) uint8, of which the first three channels were linear in light, in sRGB."""
+    result = np.array(linear, dtype=np.uint8)
+    result[..., :3] = np.round(255.0 * (result[..., :3] / 255.0) ** (1.0 / 2.2))
+    return result
 
 
 def _rgba(material: Any) -> tuple[int, int, int, int] | None:
@@ -225,9 +254,11 @@ def _as_surfaces(submeshes: list[_Submesh], scale: np.ndarray, source: MeshFile,
     if sum(len(submesh.points) for submesh in submeshes) > 6 * MAX_VERTICES:
         raise ValueError(f"{file}: too many vertices: the limit is {MAX_VERTICES}")
     for submesh in submeshes:
-        submesh.points = submesh.points * scale
+        submesh.points = source.with_z_up(submesh.points) * scale
         if not np.isfinite(submesh.points).all():
             raise ValueError(f"{file}: expected finite coordinates")
+        if not 0 <= submesh.triangles.min() <= submesh.triangles.max() < len(submesh.points):
+            raise ValueError(f"{file}: a triangle refers to a vertex that does not exist")
         if np.prod(scale) < 0.0:  # mirrored
             submesh.triangles = submesh.triangles[:, ::-1]
     if total > MAX_TRIANGLES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-__all__ = ["check_image", "encoded_texture"]
+__all__ = ["check_decodes", "check_image", "encoded_texture"]
 
 MAX_BYTES = 20_000_000  # of an image file
 MAX_PIXELS = 4096 * 4096
@@ -33,12 +33,24 @@ def check_image(data: bytes, name: str) -> None:
         raise ValueError(f"{name}: too large: {size[0]} x {size[1]} pixels, the limit is {MAX_PIXELS} in all")
 
 
-def encoded_texture(image: Any) -> bytes:
+def check_decodes(data: bytes, name: str) -> None:
+    """Check that an image file is PNG or JPEG and can be decoded.  Raises ValueError."""
+    from PIL import Image
+
+    check_image(data, name)
+    try:
+        Image.open(io.BytesIO(data)).load()
+    except Exception as error:  # decoders may raise anything
+        raise ValueError(f"{name}: not a readable image: {error}") from error
+
+
+def encoded_texture(image: Any, is_checked: bool = False) -> bytes:
     """Return a Pillow image as PNG, or as JPEG if it is opaque, with at most 1024 pixels along each side.
 
-    The result contains only decoded pixels, nothing else of the original file.  Raises ValueError for a broken image.
+    The result contains only decoded pixels, nothing else of the original file.  Raises ValueError for a broken image,
+    and for another type unless `check_decodes` has accepted the file (``is_checked``).
     """
-    if image.format not in ("PNG", "JPEG") or image.size[0] * image.size[1] > MAX_PIXELS:
+    if (image.format not in ("PNG", "JPEG") and not is_checked) or image.size[0] * image.size[1] > MAX_PIXELS:
         raise ValueError(f"texture: expected PNG or JPEG of at most {MAX_PIXELS} pixels, got {image.format}")
     try:
         image.load()

@@ -27,6 +27,7 @@ from linkwork.expr.control.branch_and_call_instructions import CALL, Subroutine
 from linkwork.expr.control.loop_instruction import LOOP, Loop
 from linkwork.expr.control.table_access import PUT, TAKE, Put, Take
 from linkwork.expr.linalg.matrix_product import PRODUCT, MatrixProduct
+from linkwork.expr.linalg.sparse_factors import FACTORS, SparseFactorization
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.operations import BY_NAME
@@ -189,6 +190,9 @@ def hostile() -> Iterator[tuple[str, Any]]:
     yield "table without elements", program(Instruction(TAKE, (0,), Take(1000, 1)), part)
     yield "put beyond its arguments", program(Instruction(PUT, (0, 1), Put(1000, 1)), part)
     yield "large product", program(Instruction(PRODUCT, (0, 1), MatrixProduct(1 << 20, 1, 1 << 20)), part)
+    for order, starts, rows in (((0, 0), (0, 1, 1), (1,)), ((0, 1), (0, 1, 1), (2,)), ((1, 0), (0, 0, 1), (1,))):
+        factors = Instruction(FACTORS, (0, 1), SparseFactorization(order, starts, rows))
+        yield f"sparse matrix {order} {rows}", program(factors, part)
     yield "negative size", program(Instruction(TAKE, (0,), Take(-1, -1)), part)
     yield "part that does not exist", program(Instruction(TAKE, (0,), Take(1, 1, (1.0,))), Instruction(PART, (2,), 5))
     yield "part of a number", program(Instruction(PART, (0,), 0))

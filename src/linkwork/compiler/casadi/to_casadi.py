@@ -18,7 +18,7 @@ from linkwork.compiler.program import Instruction, Program
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.control.table_access import Put, Take
-from linkwork.expr.linalg.matrix_product import DenseInstruction
+from linkwork.expr.linalg.matrix_product import MatrixInstruction
 from linkwork.expr.scalar.block import InstructionList, Region
 from linkwork.expr.scalar.functions import eq, floor, le, or_, where
 from linkwork.expr.scalar.multi_result import MultiResult
@@ -149,7 +149,7 @@ class ControlWriter:
             if on_mx:
                 return self._split(self._function(bundle.body)(self._column(arguments)), bundle.count)
             return self.run(bundle.body, arguments, symbols)
-        if isinstance(bundle, DenseInstruction):
+        if isinstance(bundle, MatrixInstruction):
             return bundle.written_out(arguments)
         raise ValueError(f"{self._name}: CasADi has no counterpart of {bundle.operation.name!r}")
 

@@ -23,6 +23,7 @@ from linkwork.compiler.loops.in_place_tables import nan_values, store, written_r
 from linkwork.compiler.loops.interrupt_checks import end_if_interrupted, period_of
 from linkwork.compiler.loops.matrix_product_code import product_driver
 from linkwork.compiler.loops.outlined_calls_code import calls_driver
+from linkwork.compiler.loops.sparse_factors_code import factors_driver, solution_driver
 from linkwork.compiler.loops.special_loops import (
     VectorizedLoop,
     in_registers,
@@ -35,6 +36,7 @@ from linkwork.expr.control.branch_and_call_instructions import Subroutine
 from linkwork.expr.control.loop_instruction import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
 from linkwork.expr.linalg.matrix_product import MatrixProduct
+from linkwork.expr.linalg.sparse_factors import SparseFactorization, SparseSolution
 from linkwork.expr.scalar.multi_result import PART
 
 __all__ = ["ControlCode"]
@@ -92,6 +94,12 @@ class ControlCode(BlockCode):
             return
         if isinstance(step.bundle, MatrixProduct):
             f.do(f"call void {product_driver(self, step)}(ptr {at.frame})")
+            return
+        if isinstance(step.bundle, SparseFactorization):
+            f.do(f"call void {factors_driver(self, step)}(ptr {at.frame})")
+            return
+        if isinstance(step.bundle, SparseSolution):
+            f.do(f"call void {solution_driver(self, step)}(ptr {at.frame})")
             return
         if isinstance(step.bundle, Subroutine):
             self._call(f, step, at, mask)

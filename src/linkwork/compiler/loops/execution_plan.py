@@ -22,7 +22,8 @@ from linkwork.expr.control.branch_and_call_instructions import CALL, CHOICE
 from linkwork.expr.control.loop_instruction import LOOP, Loop
 from linkwork.expr.control.table_access import PUT
 from linkwork.expr.linalg.frontal_elimination import FRONT
-from linkwork.expr.linalg.matrix_product import PRODUCT, DenseInstruction
+from linkwork.expr.linalg.matrix_product import PRODUCT, MatrixInstruction
+from linkwork.expr.linalg.sparse_factors import FACTORS, SOLUTION
 from linkwork.expr.scalar.block import InstructionList, Region, bodies_of, once_per_list
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 
-CONTROL = frozenset((LOOP, CHOICE, CALL, OUTLINED_CALLS, FRONT, PRODUCT))
+CONTROL = frozenset((LOOP, CHOICE, CALL, OUTLINED_CALLS, FRONT, PRODUCT, FACTORS, SOLUTION))
 FRAME, SLICE, TABLE = "frame", "slice", "table"
 
 
@@ -86,7 +87,7 @@ class BasicBlock:
 
 @dataclass
 class Control:
-    """A step that is a loop, a choice, a call, a table of calls or an instruction on dense matrices.
+    """A step that is a loop, a choice, a call, a table of calls or an instruction on matrices.
 
     It has the index of the instruction, the first slot of its results, and the scopes of its bodies.
     """
@@ -98,7 +99,7 @@ class Control:
     columns: tuple[Column, ...] = ()  # of a loop: positions of the inputs of its iterations
     condition: int = 0  # of a choice: the condition's slot
     frame: int = 0  # of a call: where the callee's frame begins
-    arguments: tuple[int, ...] = ()  # of outlined calls: the slots of inputs from outside; of a product: two matrices
+    arguments: tuple[int, ...] = ()  # of outlined calls, products and solutions: the slots of values read in place
     outside: tuple[int, ...] = ()  # the slots of the frame that it reads and does not write
 
     @property
@@ -191,7 +192,7 @@ def samples_cost(listing: InstructionList) -> float:
             total += times * samples_cost(bundle.body)
         elif isinstance(bundle, OutlinedCalls):
             total += sum(times * samples_cost(body) for body, times in bundle.runs)
-        elif isinstance(bundle, DenseInstruction):
+        elif isinstance(bundle, MatrixInstruction):
             total += sum(bundle.operations.values())
         elif isinstance(bundle, MultiResult):
             total += sum(map(samples_cost, bodies_of(bundle)))

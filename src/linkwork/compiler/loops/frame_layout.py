@@ -22,12 +22,14 @@ from linkwork.compiler.loops.execution_plan import (
 )
 from linkwork.compiler.loops.frontal_elimination_code import front_slots
 from linkwork.compiler.loops.in_place_tables import in_place_tables
+from linkwork.compiler.loops.sparse_factors_code import factors_slots
 from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.program import CONSTANT, INPUT
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
 from linkwork.expr.linalg.matrix_product import MatrixProduct
+from linkwork.expr.linalg.sparse_factors import SparseFactorization, SparseSolution
 from linkwork.expr.scalar.block import InstructionList, Region
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 
@@ -308,13 +310,17 @@ class _Planner:
             self._adjacent_slots(args[bundle.offset :], before, step.results)
             self._adjacent_slots(args[: bundle.offset], before, step.results + bundle.count)
             return
+        if isinstance(bundle, SparseFactorization):
+            step.results = self.memory.take(factors_slots(bundle))
+            self._adjacent_slots(args, before, step.results)
+            return
         step.results = self.memory.take(bundle.count)
+        if isinstance(bundle, SparseSolution):
+            self._adjacent_slots(args[bundle.offset :], before, step.results)
+            self._read_in_place(step, [args[: bundle.offset]], before)
+            return
         if isinstance(bundle, MatrixProduct):
-            matrices = args[: bundle.offset], args[bundle.offset :]
-            step.arguments = tuple([self._run_of_slots(values, before) for values in matrices])
-            step.outside = tuple(
-                [start + k for start, some in zip(step.arguments, matrices, strict=True) for k in range(len(some))]
-            )
+            self._read_in_place(step, [args[: bundle.offset], args[bundle.offset :]], before)
             return
         if isinstance(bundle, Subroutine):
             scope, step.frame = self._called(bundle.body)
@@ -328,6 +334,12 @@ class _Planner:
         step.scopes = tuple(
             _Planner(body, inputs, self.memory, self.scope.columns).plan(whole=False) for body in bundle.bodies
         )
+
+    def _read_in_place(self, step: Control, runs: Sequence[Sequence[int]], before: BasicBlock) -> None:
+        """Set the slots at which a control reads runs of adjacent values."""
+        step.arguments = tuple([self._run_of_slots(values, before) for values in runs])
+        starts = zip(step.arguments, runs, strict=True)
+        step.outside = tuple([start + k for start, some in starts for k in range(len(some))])
 
     def _called(self, body: Region) -> tuple[Scope, int]:
         """Return the scope of a called body, planned once, and the start of its frame."""

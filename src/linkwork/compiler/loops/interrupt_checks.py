@@ -14,7 +14,7 @@ from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.interrupts import SYMBOL, interrupts_address
 from linkwork.expr.control.loop_instruction import Loop
-from linkwork.expr.linalg.matrix_product import DenseInstruction
+from linkwork.expr.linalg.matrix_product import MatrixInstruction
 from linkwork.expr.scalar.block import InstructionList, bodies_of, once_per_list
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 
@@ -72,7 +72,7 @@ def _longest(listing: InstructionList) -> float:
             total += min(bundle.max_iterations * _longest(bundle.body), float(BUDGET))
         elif isinstance(bundle, OutlinedCalls):
             total += sum(times * _longest(body) for body, times in bundle.runs)
-        elif isinstance(bundle, DenseInstruction):
+        elif isinstance(bundle, MatrixInstruction):
             total += sum(bundle.operations.values())
         elif isinstance(bundle, MultiResult):
             total += sum(map(_longest, bodies_of(bundle)))

@@ -19,6 +19,7 @@ from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.control.table_access import Put, Take
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
 from linkwork.expr.linalg.matrix_product import MatrixProduct
+from linkwork.expr.linalg.sparse_factors import SparseInstruction
 from linkwork.expr.scalar.block import InstructionList, Region, bodies_of, instruction_count
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 
@@ -130,6 +131,10 @@ def _arguments_of(bundle: Any) -> int | None:
         if not 0 < bundle.pivots <= bundle.size:
             raise DamagedBytesError("an elimination has more pivots than unknowns")
         return bundle.offset + bundle.triangle
+    if isinstance(bundle, SparseInstruction):
+        if not bundle.is_valid:
+            raise DamagedBytesError("the columns of a sparse matrix have elements that are not below the diagonal")
+        return bundle.taken
     if isinstance(bundle, RuleResult):
         if {*bundle.extra} - {*"nt"}:
             raise DamagedBytesError("a rule has intermediate values of unknown kinds")

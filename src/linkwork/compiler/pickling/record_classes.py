@@ -21,6 +21,7 @@ from linkwork.expr.control.loop_instruction import LOOP
 from linkwork.expr.control.table_access import PUT, TAKE
 from linkwork.expr.linalg.frontal_elimination import FRONT
 from linkwork.expr.linalg.matrix_product import PRODUCT
+from linkwork.expr.linalg.sparse_factors import FACTORS, SOLUTION
 from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.operations import Operation
@@ -37,7 +38,8 @@ _OF_PASSES = (FMA, FMS, FNMA, SINCOS, SIN_OF, COS_OF)
 @cache
 def further_operations() -> Mapping[str, Operation]:
     """Return the operations that are not in the table: those of several results, and those of compiler passes."""
-    return {row.name: row for row in (*_OF_PASSES, LOOP, CHOICE, CALL, TAKE, PUT, PRODUCT, FRONT, RULE, PART)}
+    of_matrices = PRODUCT, FRONT, FACTORS, SOLUTION
+    return {row.name: row for row in (*_OF_PASSES, LOOP, CHOICE, CALL, TAKE, PUT, *of_matrices, RULE, PART)}
 
 
 @cache

@@ -23,11 +23,12 @@ a proximal augmented Lagrangian method for nonconvex quadratic programs, Math. P
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linkwork.expr.control.loops import fori_loop, watching_while_loop
+from linkwork.expr.control.conditional import cond
+from linkwork.expr.control.loops import watching_while_loop
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, le, lt, or_, where
@@ -43,7 +44,7 @@ _LOOSE_DELTA = 1e-10  # δ of equations in the least-squares sense, whose multip
 _LOOSE_TOLERANCE = 1e-5  # of their stationarity by an element of x, relative to 1 plus their right sides
 _PROXIMAL_STEPS = 4  # of multipliers, with the same factors
 _TOLERANCE = 1e-8  # of a row, relative to 1 plus its bound
-_LONG = 40  # unknowns and rows from which on these steps are a loop
+_LONG = 40  # unknowns and rows from which on these solutions are a loop
 _LINE_SEARCH_STEPS = 8
 _INF = float("inf")
 
@@ -233,30 +234,30 @@ def ranged_program(
         bounds = program.bounds_at(sides)
         right = [a - d * c for a, d, c in zip(bounds, program.delta, y, strict=True)]
         right = [a if i < e else where(lt(0.5, active[i]), a, 0.0) for i, a in enumerate(right)]
-        result = K.once([*(-a for a in g), *right])
-        target, forces = result[:n], result[n:]
-        change = K.once(program.residual(target, forces, y, masked, active, bounds))
-        target = [a + c for a, c in zip(target, change[:n], strict=True)]
-        forces = [a + c for a, c in zip(forces, change[n:], strict=True)]
-        same: Any = True
-        for before, after in zip(sides, program.sides_of(target, y), strict=True):
-            same = and_(same, eq(before, after))
+        first = K.once([*(-a for a in g), *right])
 
-        def proximal(_: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
-            x, y = list(values[:n]), list(values[n:])
-            change = K.once(program.residual(x, y, y, masked, active, bounds))
-            return tuple(a + c for a, c in zip(values, change, strict=True))
+        def refined(values: Scalars, center: Scalars) -> list[Any]:
+            """Return (x, λ) after one more solution with the same factors, for the multiplier estimates ``center``."""
+            change = K.once(program.residual(values[:n], values[n:], center, masked, active, bounds))
+            return [a + c for a, c in zip(values, change, strict=True)]
 
-        values: tuple[Any, ...] = (*target, *forces)
+        def has_same_sides(values: Scalars) -> Any:
+            same: Any = True
+            for before, after in zip(sides, program.sides_of(values[:n], y), strict=True):
+                same = and_(same, eq(before, after))
+            return same
+
         if is_long:
-            values = fori_loop(0, _PROXIMAL_STEPS, proximal, values)
+            newton, last, same = _refined_in_loop(first, y, refined, has_same_sides)
         else:
-            for k in range(_PROXIMAL_STEPS):
-                values = proximal(k, values)
-        refined, multipliers = list(values[:n]), list(values[n:])
-        done = and_(same, program.is_optimal(refined, multipliers, sides))
+            newton = refined(first, y)
+            same, last = has_same_sides(newton), newton
+            for _ in range(_PROXIMAL_STEPS):
+                last = refined(last, last[n:])
+        target, forces, x_proximal, multipliers = newton[:n], newton[n:], last[:n], last[n:]
+        done = and_(same, program.is_optimal(x_proximal, multipliers, sides))
         t = where(or_(same, lt(0.5, state.first)), 1.0, program.step(x, y, target))
-        new = [where(done, s, a + t * (c - a)) for a, c, s in zip(x, target, refined, strict=True)]
+        new = [where(done, s, a + t * (c - a)) for a, c, s in zip(x, target, x_proximal, strict=True)]
         center = [where(done, p, where(same, f, c)) for c, f, p in zip(y, forces, multipliers, strict=True)]
         beyond = program.sides_of(new, center)
         return _State(
@@ -273,6 +274,42 @@ def ranged_program(
     last: _State = result.state
     x, y = list(last.x), list(last.y)
     return RangedSolution(x, y[:e], y[e:], list(last.sides), where(eq(result.status, 0.0), 1.0, 0.0), result.iterations)
+
+
+class _Refinement(NamedTuple):
+    """State of solutions with the same factors: first Newton's step is refined, then proximal steps follow."""
+
+    values: tuple[Any, ...]  # x and multipliers
+    newton: tuple[Any, ...]
+    center: tuple[Any, ...]
+    same: Any  # 1 if Newton's step does not change which rows are active, else 0: no proximal steps follow
+    step: Any
+
+
+def _refined_in_loop(
+    first: Scalars,
+    y: Scalars,
+    refined: Callable[[Scalars, Scalars], list[Any]],
+    has_same_sides: Callable[[Scalars], Any],
+) -> tuple[list[Any], list[Any], Any]:
+    """Return the refined solution of Newton's equations, that of proximal steps, and True if these were done."""
+    n = len(first) - len(y)
+
+    def more(state: _Refinement) -> Any:
+        return or_(lt(state.step, 0.5), lt(0.5, state.same))
+
+    def step(state: _Refinement) -> _Refinement:
+        is_newton = lt(state.step, 0.5)
+        values = tuple(refined(state.values, state.center))
+        same = cond(is_newton, lambda: where(has_same_sides(values), 1.0, 0.0), lambda: state.same)
+        newton = tuple(where(is_newton, a, b) for a, b in zip(values, state.newton, strict=True))
+        return _Refinement(values, newton, values[n:], same, state.step + 1.0)
+
+    start = _Refinement(tuple(first), tuple(first), tuple(y), 0.0, 0.0)
+    end: _Refinement = watching_while_loop(
+        more, step, start, 1 + _PROXIMAL_STEPS, unwatched=2 * len(first) + len(y) + 2
+    ).state
+    return list(end.newton), list(end.values), lt(0.5, end.same)
 
 
 def _row(H: Rows, k: int) -> list[Any]:

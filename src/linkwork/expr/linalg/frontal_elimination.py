@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from linkwork.expr.control.branch_and_call_instructions import Subroutine
-from linkwork.expr.linalg.matrix_product import DenseInstruction
+from linkwork.expr.linalg.matrix_product import MatrixInstruction
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.expr.scalar.multi_result import SparseRow, bundle_operation
@@ -42,7 +42,7 @@ class Front(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FrontElimination(DenseInstruction):
+class FrontElimination(MatrixInstruction):
     """Instruction that adds least-squares rows to equations A x = b and eliminates the first ``pivots`` unknowns.
 
     A has ``size`` unknowns, and there are ``added`` rows.  The arguments are ``counts`` and ``stretch`` of

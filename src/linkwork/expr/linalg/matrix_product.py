@@ -1,4 +1,4 @@
-"""Matrix product as one instruction with loops, and the class of such instructions on dense matrices.
+"""Matrix product as one instruction with loops, and the class of such instructions on matrices.
 
 Code written out operation by operation grows with the number of products, and takes long to compile for matrices of
 more than some ten rows.  Here a product of any size is the same few loops (`compiler/loops/matrix_product_code.py`).
@@ -16,7 +16,7 @@ from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_ope
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["PRODUCT", "DenseInstruction", "MatrixProduct", "large_product"]
+__all__ = ["PRODUCT", "MatrixInstruction", "MatrixProduct", "large_product"]
 
 PRODUCT = bundle_operation("matrix_product")
 
@@ -24,8 +24,8 @@ Rows = Sequence[Sequence[Any]]
 _SMALL = 2000  # multiplications up to which a product is written out
 
 
-class DenseInstruction(MultiResult):
-    """Instruction on dense matrices, whose code is loops over elements in memory."""
+class MatrixInstruction(MultiResult):
+    """Instruction on matrices, whose code is loops over elements in memory."""
 
     @property
     @abstractmethod
@@ -41,7 +41,7 @@ class DenseInstruction(MultiResult):
 
 
 @dataclass(frozen=True)
-class MatrixProduct(DenseInstruction):
+class MatrixProduct(MatrixInstruction):
     """Product of a matrix of ``rows`` × ``inner`` elements and one of ``inner`` × ``columns``.
 
     The arguments are the elements of both matrices, row by row.  The results are those of the product, row by row.

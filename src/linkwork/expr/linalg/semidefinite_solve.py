@@ -19,11 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from linkwork.expr.linalg.sparse_dot import is_zero, mirrored, reciprocal_or_zero
+from linkwork.expr.linalg.sparse_factors import SparseFactorization, SparseFactors, column_pattern
 from linkwork.expr.scalar.functions import eq
 from linkwork.expr.scalar.precision import require_float64
+from linkwork.expr.scalar.symbol import Symbol
 
 __all__ = ["MORE", "Semidefinite"]
 
@@ -32,6 +35,7 @@ Rows = Sequence[Scalars]
 
 MORE = 1e-9  # μ
 STEPS = 3
+_MANY = 12_000  # products from which on a factorization in a trace is one instruction; with fewer it is no faster
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class Semidefinite:
     order: list[int]  # elimination order of the rows
     L: list[dict[int, Any]]  # below the diagonal, by column: row -> element, indexed by elimination order
     D_inv: list[Any]
+    large: SparseFactors | None = None  # instead of L, of a matrix with many products
 
     @staticmethod
     def of(A: Rows, floor: Scalars | None = None, more: Any = MORE, order: Sequence[int] | None = None) -> Semidefinite:
@@ -58,12 +63,15 @@ class Semidefinite:
         require_float64(x for row in A for x in row)
         full = mirrored(A)
         order = _order(full) if order is None else list(order)
+        E = [row[k] * more + (0.0 if floor is None else floor[k]) for k, row in enumerate(full)]
+        sparse = _large_factors(full, E, order)
+        if sparse is not None:
+            return Semidefinite(full, E, order, [], sparse.D_inv, sparse)
         position = {row: k for k, row in enumerate(order)}
         left = [
             {position[j]: full[i][j] for j in order if position[j] <= position[i] and not is_zero(full[i][j])}
             for i in order
         ]
-        E = [row[k] * more + (0.0 if floor is None else floor[k]) for k, row in enumerate(full)]
         for k, row in enumerate(order):
             left[k][k] = full[row][row] + E[row]
         below: list[dict[int, Any]] = []
@@ -117,6 +125,8 @@ class Semidefinite:
 
     def once(self, b: Scalars) -> list[Any]:
         """Return (A + E)⁻¹ b, a single step of the proximal point algorithm from zero."""
+        if self.large is not None:
+            return self.large.solved(b)
         return self.rest(self.half(b))
 
     def half(self, b: Scalars) -> list[Any]:
@@ -124,6 +134,9 @@ class Semidefinite:
 
         For two vectors b and c with the halves h_b and h_c, bᵀ (A + E)⁻¹ c = h_bᵀ D⁻¹ h_c.
         """
+        if self.large is not None:
+            y = self.large.solved(b, backward=False)
+            return [y[row] for row in self.order]
         y = [b[row] for row in self.order]
         for k, column in enumerate(self.L):
             for i, factor in column.items():
@@ -132,14 +145,35 @@ class Semidefinite:
 
     def rest(self, y: Scalars) -> list[Any]:
         """Return (A + E)⁻¹ b from y = L⁻¹ b, which `half` returns: the second half of a solve."""
+        if self.large is not None:
+            return self.large.solved(self._in_rows(y), forward=False)
         y = [a * d for a, d in zip(y, self.D_inv, strict=True)]
         for k in range(len(y) - 1, -1, -1):
             for i, factor in self.L[k].items():
                 y[k] = y[k] - factor * y[i]
+        return self._in_rows(y)
+
+    def _in_rows(self, y: Scalars) -> list[Any]:
+        """Return values in the order of A's rows, from those in elimination order."""
         result: list[Any] = [0.0] * len(self.A)
         for row, a in zip(self.order, y, strict=True):
             result[row] = a
         return result
+
+
+def _large_factors(A: Rows, E: Scalars, order: Sequence[int]) -> SparseFactors | None:
+    """Return the factors of A + E as one instruction of a trace; None for few products, and outside of traces."""
+    if len(order) < len(A) or not any(x.__class__ is Symbol for row in A for x in row):
+        return None
+    position = {row: k for k, row in enumerate(order)}
+    columns = [[j for j in order if position[j] > k and not is_zero(A[j][i])] for k, i in enumerate(order)]
+    starts, rows = column_pattern(order, columns)
+    if sum(n * (n + 1) // 2 for n in (b - a for a, b in pairwise(starts))) < _MANY:
+        return None
+    factorization = SparseFactorization(tuple(order), starts, rows)
+    diagonal = [row[k] + E[k] for k, row in enumerate(A)]
+    below = [A[rows[e]][order[k]] for k, elements in factorization.columns() for e in elements]
+    return SparseFactors(factorization, list(factorization([*diagonal, *below])))
 
 
 def _order(A: Rows) -> list[int]:

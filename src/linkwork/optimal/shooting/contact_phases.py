@@ -119,8 +119,7 @@ def contact_jacobian(
     ``q`` (..., nq) are configurations.  Rows of contacts that are not ``active`` (..., contacts) are zero.  ``values``
     of the robot's parameters are (..., *shape) each.
     """
-    if not values:
-        return np.asarray(_stacked_jacobian(robot, phases, q, active))
+    values = values or {}
     parameters = tuple(values)
 
     def stacked(q: Any, active: Any, **inputs: Any) -> Any:

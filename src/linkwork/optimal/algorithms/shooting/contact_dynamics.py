@@ -36,7 +36,7 @@ from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives impor
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives, integrate_derivatives
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
-from linkwork.expr.control.loops import map_rows, while_loop
+from linkwork.expr.control.loops import map_rows, watching_while_loop
 from linkwork.expr.linalg.matrix_product import large_product
 from linkwork.expr.linalg.sparse_dot import (
     dot,
@@ -149,7 +149,9 @@ class ContactDynamics(RobotDynamics):
 
         # begin at rest: without contacts the robot may move far
         start = np.zeros(tree.nv), np.zeros(self.more), 1.0, 0.0
-        solution = while_loop(more, step, start, max_iterations=_MAX_ITERATIONS).state if G else (free, [])
+        solution: Any = free, []
+        if G:
+            solution = watching_while_loop(more, step, start, _MAX_ITERATIONS, within=free).state
         return _StepSolution(list(solution[0]), list(solution[1]), W, moving, floors)
 
     def _masks(self) -> list[Any]:
