@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -97,9 +97,9 @@ def retired_words(name: str) -> list[str]:
     return [word for word in re.findall(r"[A-Z]?[a-z]+", name) if word.lower() in RETIRED_WORDS]
 
 
-def identifiers(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+def identifiers(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str, str]]:
     """Yield the line, kind and name of every class, function and parameter of a module."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.ClassDef():
                 yield node.lineno, "class", node.name
@@ -109,34 +109,34 @@ def identifiers(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
                 yield node.lineno, "parameter", node.arg
 
 
-def messages(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield the line and text of every string constant that is no docstring."""
+def messages(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Yield the line and text of every string constant of a module that is no docstring."""
     docstrings = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 docstrings.add(id(first.value))
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             yield node.lineno, node.value
 
 
 def findings_in_module(path: Path) -> Iterator[str]:
     """Yield a line for each finding in a module's docstrings, names and messages."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
     where = path.relative_to(ROOT)
     for word in retired_words(path.stem):
         yield f"{where}: file: {word!r}"
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             line = (ast.get_docstring(node) or "").split("\n")[0]
             if first_word(line) in CLAUSES:
                 yield f"{where}:{getattr(node, 'lineno', 1)}: docstring: {line[:80]!r}"
-    for number, kind, name in identifiers(tree):
+    for number, kind, name in identifiers(nodes):
         for word in retired_words(name):
             yield f"{where}:{number}: {kind} {name}: {word!r}"
-    for number, text in messages(tree):
+    for number, text in messages(nodes):
         for phrase in RETIRED_PHRASES:
             if re.search(phrase, text):
                 yield f"{where}:{number}: message: {text[:100]!r}"
