@@ -167,3 +167,10 @@ def test_a_thread_allocates_its_memory_once_for_all_its_shares_of_a_batch():
     assert len(allocating) == 2 and sum("shares" in name for name in allocating) == 1
     assert not any("range" in name for name in allocating)
     assert all(text.count("@malloc(") == text.count("@free(") == 1 for text in functions if "@malloc" in text)
+
+
+def test_size_of_instructions_is_that_of_llvm() -> None:
+    for target in (host(), replace(host(), effort=0)):
+        for code in emit(CodegenOptions(optimize(sample("chain of rotations")), target).texts(PARTS), target):
+            sections = llvm.ObjectFileRef.from_data(code).sections()
+            assert text_bytes(code) == sum(section.size() for section in sections if section.is_text()) > 0
