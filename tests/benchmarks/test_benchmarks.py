@@ -157,6 +157,7 @@ def test_robots_of_many_bodies_are_measured():
     assert row.met and row.target_shown == "<= 2 s"
 
 
+@pytest.mark.slow(every=3)
 def test_derivatives_of_robots_of_many_bodies_are_measured():
     names = ("vjp of inverse_dynamics", "inverse_dynamics_derivatives")
     found = large_robots(TINY.effort, ("chain 4",), ("straight", "outlined"), names, batch=5)
@@ -166,6 +167,7 @@ def test_derivatives_of_robots_of_many_bodies_are_measured():
     assert check_derivatives(large_robot("tree 3"), "forward_dynamics") < 1e-9
 
 
+@pytest.mark.slow(every=3)
 def test_growth_is_fitted():
     found = large_robots(TINY.effort, ("chain 5", "chain 20", "chain 40"), functions=("mass_matrix",), batch=5)
     assert [x.figure for x in fitted(found)] == list(FIGURES)
@@ -181,6 +183,7 @@ def test_growth_is_fitted():
     assert fitted(found[:1]) == []
 
 
+@pytest.mark.slow(every=3)
 def test_growth_is_printed(monkeypatch, tmp_path, capsys):
     found = large_robots(TINY.effort, ("chain 20", "chain 24"), functions=("forward_kinematics",), batch=5)
     monkeypatch.setattr(growth_command, "grown", lambda effort, quick: found)

@@ -32,7 +32,7 @@ def test_reading_random_texts(what: str) -> None:
     assert any(name.startswith("repair ") for name in tally)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_changed_files_are_read_in_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = Path(__file__).parents[1] / "formats" / "saved" / "version_1.json"
     assert main(["files", str(saved), "--count", "30", "--seed", "5"]) == 0

@@ -48,6 +48,7 @@ def test_a_chain_is_the_robots():
     assert "side" not in turning().text and turning().n == 3
 
 
+@pytest.mark.slow(every=3)
 def test_arms_are_where_pinocchio_has_them():
     for arm in ARMS.values():
         try:

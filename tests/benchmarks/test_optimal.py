@@ -22,6 +22,7 @@ def test_the_pages_have_every_part():
         assert page.count("| a measure | 1 | - |") == len(parts)
 
 
+@pytest.mark.slow(every=3)
 def test_rivals_agree():
     pytest.importorskip("casadi")
     robot = lw.load("arm7")

@@ -41,6 +41,7 @@ def test_some_cases_with_loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert {"loop", "call", "take"} <= set(tally.by["control"])
 
 
+@pytest.mark.slow(every=3)
 def test_programs_with_loops_are_well_formed_and_passes_keep_what_they_compute() -> None:
     compared = 0
     for case in range(30):

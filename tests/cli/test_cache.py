@@ -150,6 +150,7 @@ def test_a_place_that_is_not_trusted_is_left_alone(linkwork, cache):
     assert len(cache.entries()) == 3
 
 
+@pytest.mark.slow(every=3)
 def test_warnings_are_logged_without_a_place_in_code(process, tmp_path):
     ran = process("cache", "info", LINKWORK_CACHE=str(tmp_path), LINKWORK_CACHE_SIZE="many")
     assert ran.returncode == 0

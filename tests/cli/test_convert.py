@@ -63,6 +63,7 @@ def test_what_cannot_be_written(linkwork, tmp_path):
     assert linkwork("convert", "nosuch", str(out)).code == 3 and not out.exists()
 
 
+@pytest.mark.slow(every=3)
 def test_the_formats_that_are_written(linkwork, tmp_path):
     """Every writer that `Robot` has writes a file that is read as the same mechanism; JSON says everything."""
     read = {suffix for one in FORMATS for suffix in one.suffixes} | {".xml"}
@@ -76,6 +77,7 @@ def test_the_formats_that_are_written(linkwork, tmp_path):
             assert ran.code == (1 if groups else 0) and (suffix != ".json" or not groups)
 
 
+@pytest.mark.slow(every=3)
 def test_the_written_file_is_read_with_the_options_that_it_needs(linkwork, tmp_path):
     for number, (name, suffix, options) in enumerate(
         (

@@ -18,6 +18,7 @@ def _short_timings(monkeypatch):
     monkeypatch.setattr(bench, "Effort", partial(Effort, at_least=1e-4))
 
 
+@pytest.mark.slow(every=3)
 def test_the_demo_tells_its_story(linkwork):
     ran = linkwork("demo", "--samples", "20000")
     assert ran.code == 0
@@ -76,6 +77,7 @@ def test_bench(linkwork):
     assert "batch of 16 [ns/state]" in text.out
 
 
+@pytest.mark.slow(every=3)
 def test_bench_of_joints_that_follow_others(linkwork):
     ran = linkwork("bench", "arm7_gripper", "--mimic", "coupled", "--batch", "4", "--json")
     assert ran.code == 0, ran.err

@@ -64,6 +64,7 @@ class TestBadRobots:
         assert ran.err.startswith(f"linkwork: error: {path}:1:")
         assert "UNKNOWN_LINK" in ran.err and "'b'" in ran.err
 
+    @pytest.mark.slow(every=3)
     def test_a_process_shows_no_traceback(self, process, urdf):
         ran = process("info", urdf(NO_LINK))
         assert ran.returncode == 3

@@ -29,6 +29,7 @@ def arm(limit=1.0):
     return robot
 
 
+@pytest.mark.slow(every=3)
 def test_what_is_never_and_what_is_sometimes() -> None:
     robot = arm()
     assert robot.collision_pairs == (("base", "lower"), ("base", "tip"), ("upper", "tip"))

@@ -49,6 +49,7 @@ def _paths(tree: Tree, q0: list[float], phi: list[float], body: int, points: np.
     return {i: np.array(path) for i, path in found.items()}
 
 
+@pytest.mark.slow(every=3)
 def test_no_point_is_faster_or_turns_off_faster() -> None:
     rng = np.random.default_rng(7)
     tight = []

@@ -56,6 +56,7 @@ def test_minimum_nearest_and_collision_are_those_of_all_pairs() -> None:
         assert of_wrist.distance[0] == found.distance[some].min()
 
 
+@pytest.mark.slow(every=3)
 def test_gradients_are_differences_and_smooth_minima_keep_their_bound() -> None:
     robot = with_balls("quadruped")
     scene, q, h = random_scene(3), robot.random_configuration(seed=2, size=3), 1e-6

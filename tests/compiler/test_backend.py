@@ -129,6 +129,7 @@ def nan(outputs):
     outputs[0][-1] = np.nan
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize(
     ("change", "requirement", "message"),
     [

@@ -314,6 +314,7 @@ def careless(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_code, "compiled", overflowing)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.usefixtures("careless")
 def test_the_first_call_raises_no_flag() -> None:
     x = np.ones((40, 3), np.float32)

@@ -218,6 +218,7 @@ def test_the_variable_chooses_the_level(monkeypatch: pytest.MonkeyPatch) -> None
 # -- how much LLVM does
 
 
+@pytest.mark.slow(every=7)
 @every_level
 @every_type
 def test_what_is_computed_does_not_depend_on_the_effort(

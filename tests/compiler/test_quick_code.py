@@ -73,6 +73,7 @@ def source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     return str(request.param)
 
 
+@pytest.mark.slow(every=3)
 def test_first_calls_use_quick_code_of_the_same_results(cache_folder: Path, source: str) -> None:
     quick, (x, y), (xs, ys) = kernel(), arguments(), arguments(1, (64,))
     one, many, single = quick(x, y), quick(xs, ys), quick(xs.astype(np.float32), ys.astype(np.float32))
@@ -129,6 +130,7 @@ def test_a_process_that_ends_early_leaves_quick_code_for_the_next(
     assert set(tiers(cache_folder)) == {"best"}
 
 
+@pytest.mark.slow(every=3)
 def test_calls_while_code_is_replaced() -> None:
     """Threads that call without end see the same results from both kinds of code."""
     quick, (x, y), (xs, ys) = kernel(), arguments(), arguments(1, (40,))
@@ -183,6 +185,7 @@ def test_a_call_does_not_wait_for_the_background(monkeypatch: pytest.MonkeyPatch
     assert lw.wait_for_compiler(timeout=60.0) and not is_quick(later) and same(later(x, y), one)
 
 
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("trouble", ["dies", "cannot start", "other versions", "error of LLVM"])
 def test_trouble_with_the_compiling_process(monkeypatch: pytest.MonkeyPatch, trouble: str) -> None:
     """A child that cannot be started is replaced by this process; one that fails leaves the quick code in use."""

@@ -97,6 +97,7 @@ def test_threads_never_share_memory(kernel: Kernel) -> None:
     assert not wrong
 
 
+@pytest.mark.slow(every=3)
 def test_small_results_are_what_they_are_beside_large_ones() -> None:
     """One number beside a large array is NumPy's own number, whatever was called before."""
     kernel = Kernel(trace(lambda x: (x[0] * 2.0, np.array([x[1]] * 17_000, dtype=object)), "beside", {"x": 2}))

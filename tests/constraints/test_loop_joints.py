@@ -151,6 +151,7 @@ def test_what_resists_in_loops_is_part_of_derivatives() -> None:
         assert np.allclose((a(m.q, v + h * z) - a(m.q, v - h * z)) / (2.0 * h), by_v @ z, rtol=0.0, atol=1e-6)
 
 
+@pytest.mark.slow(every=3)
 def test_a_loop_that_is_searched_for_is_compiled() -> None:
     """A composite's configuration comes from a loop in the kernel: accelerations and its numbers, in a batch."""
     m = mechanism(Composite, 3)

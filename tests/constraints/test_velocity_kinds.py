@@ -208,6 +208,7 @@ def test_blades_and_soles_do_no_work():
     assert np.abs(forces).max() > 0.1 and abs(work) < 1e-12 * np.abs(forces).max()
 
 
+@pytest.mark.slow(every=3)
 def test_a_hand_that_sticks_accelerates_as_one_that_is_welded():
     robot, rng = skater(), np.random.default_rng(6)
     q, v, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)

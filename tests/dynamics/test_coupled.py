@@ -250,6 +250,7 @@ def test_massless_followers_do_no_harm_and_massless_couples_are_named():
             f.forward_dynamics(q, v, tau)
 
 
+@pytest.mark.slow(every=3)
 def test_every_function_of_the_table_runs(drawn):
     robot = Robot(MADE["branching"])
     q = robot.random_configuration(seed=0, size=2)
@@ -265,6 +266,7 @@ def test_every_function_of_the_table_runs(drawn):
             assert np.all(np.isfinite(part)), row.name
 
 
+@pytest.mark.slow(every=3)
 @settings(max_examples=25, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1), bodies=st.integers(3, 8), shape=st.sampled_from(["random", "chain", "star"]))
 def test_dynamics_of_any_coupled_tree(seed, bodies, shape):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from linkwork.spatial import Vec3
 from oracles.comparison import EPS, assert_close, solving_bound
@@ -54,6 +55,7 @@ def test_inverse_dynamics_inverts_forward_dynamics(tree, f):
     assert_close(again, tau, 1e-12, core=1)
 
 
+@pytest.mark.slow
 @with_functions
 def test_articulated_bodies_solve_the_mass_matrix(tree, f):
     q, v, tau = state(tree)

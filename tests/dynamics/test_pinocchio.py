@@ -43,6 +43,7 @@ def test_forward_kinematics(example):
         assert_close(robot.pose(q, frame), oracle.pose(q, frame), 1e-12, "pose", core=2)
 
 
+@pytest.mark.slow
 @every_robot
 def test_frames_twist_acceleration_and_jacobian(example):
     robot, oracle = example.robot(), pinocchio(example)
@@ -71,6 +72,7 @@ def test_dynamics(example):
     assert_close(robot.gravity_force(q), oracle.gravity_force(q), 1e-12, "gravity_force", core=1)
 
 
+@pytest.mark.slow
 @every_robot
 def test_forward_dynamics(example):
     robot, oracle = example.robot(), pinocchio(example)

@@ -116,6 +116,7 @@ def test_a_document_in_one_line_is_passed_once():
     assert len(root.content["points"].content) == N and Counted.looked_at <= len(text)
 
 
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_what_is_said_of_long_files_is_short(name: str):
     try:

@@ -144,6 +144,7 @@ def test_poses_of_bundled_robots() -> None:
             check(tree, text, 0)
 
 
+@pytest.mark.slow(every=3)
 def test_read_back() -> None:
     rng = np.random.default_rng(0)
     for name in lw.robots.names():

@@ -95,6 +95,7 @@ def test_every_family_that_is_measured_is_drawn() -> None:
         families((NewCore,))
 
 
+@pytest.mark.slow(every=3)
 def test_a_corner_flush_with_the_end_of_a_cylinder() -> None:
     can, octahedron = lw.shapes.Cylinder(0.2, 0.4), lw.shapes.Polytope(0.2 * np.vstack([np.eye(3), -np.eye(3)]))
     expected, way = np.hypot(0.4, 0.5) - 0.2, np.array([-0.4, 0.5]) / np.hypot(0.4, 0.5)
@@ -114,6 +115,7 @@ def test_a_corner_flush_with_the_end_of_a_cylinder() -> None:
         assert float(one.unique) == float(other.unique) == 1.0
 
 
+@pytest.mark.slow(every=3)
 def test_a_cube_at_the_height_of_a_cylinder_has_many_nearest_points() -> None:
     """By a face, by an edge, and as a hull that does not know that it is a box."""
     corners = np.array(list(itertools.product((-0.1, 0.1), repeat=3)))
@@ -126,6 +128,7 @@ def test_a_cube_at_the_height_of_a_cylinder_has_many_nearest_points() -> None:
             assert np.abs(found.point_b - found.point_a - (distance, 0.0, 0.0)).max() < 1e-14
 
 
+@pytest.mark.slow(every=3)
 def test_bodies_of_revolution_about_parallel_axes_are_searched_in_a_lune() -> None:
     """A rod in a cone about one axis is parted by a ring of directions alike: few cuts tell the depth; it is tied."""
 

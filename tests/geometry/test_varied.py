@@ -76,6 +76,7 @@ def listed(found: SignedDistance, n: int) -> np.ndarray:
     )
 
 
+@pytest.mark.slow(every=3)
 def test_how_the_wrench_of_the_normal_answers_to_motions() -> None:
     """∂(p × n; n) by a twist of one body against central differences, of all closed forms, apart and overlapping."""
     n, h = 60, 1e-5

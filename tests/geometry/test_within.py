@@ -108,6 +108,7 @@ def test_parallel_and_degenerate_bodies_are_told_apart() -> None:
         within(plane, plane, 0.0)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize(("a", "b"), [("box", "hull"), ("hull", "hull"), ("box", "cylinder")])
 def test_separations_are_distances_where_bodies_are_apart(a: str, b: str) -> None:
     """The same bits and normals unless they almost touch, and no positive value where they overlap."""

@@ -88,6 +88,7 @@ def test_weights_that_are_given_are_relative() -> None:
     assert np.isinf(only.sigma[0]) and only.sigma[1] == pytest.approx(0.03, rel=0.2)
 
 
+@pytest.mark.slow(every=3)
 def test_least_squares_on_the_regressor_of_pinocchio() -> None:
     """Panda, its fingers held by zero weights: the smallest of all solutions, and its covariance, by NumPy."""
     pin = pytest.importorskip("pinocchio")
@@ -143,6 +144,7 @@ def test_joints_payloads_and_what_is_known() -> None:
         identify.base_parameters(robot, q, v, a, tau, bodies=["hand"])
 
 
+@pytest.mark.slow(every=3)
 def test_passive_forces_of_the_robot_are_ignored_only_with_a_warning() -> None:
     robot = shipped("arm7")  # its joints have damping and dry friction
     loaded = robot.with_payload("payload", "hand", 1.5, (0.02, -0.01, 0.1), (2e-3, 3e-3, 1e-3))

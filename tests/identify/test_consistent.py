@@ -181,6 +181,7 @@ def test_what_is_in_joints_is_not_negative() -> None:
         identify.inertias(robot, *pendulum_motion(300), tau, passive=True)
 
 
+@pytest.mark.slow(every=3)
 def test_joints_of_several_numbers() -> None:
     """Each number of a joint has its own damping."""
     pytest.importorskip("scipy")

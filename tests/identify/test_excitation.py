@@ -85,6 +85,7 @@ def test_exciting_trajectories_stay_within_limits_and_show_everything() -> None:
     assert by_default[0] == 0.0
 
 
+@pytest.mark.slow(every=3)
 def test_what_follows_stays_within_its_own_limits() -> None:
     """A gripper of two fingers, one of which follows: its limits are its master's too."""
     robot = lw.load("arm7_gripper", mimic="coupled")

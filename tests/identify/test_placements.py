@@ -91,6 +91,7 @@ def test_offsets_are_found_within_the_covariance_that_is_stated() -> None:
     assert_close(weighted.sigma[0] / weighted.sigma[3], 4.0, 1e-9)
 
 
+@pytest.mark.slow(every=3)
 def test_zeros_and_the_base() -> None:
     """Readings that are off, in a tracker's own frame; the zero of the first joint is the base's turn about it."""
     robot = shipped("arm7")

@@ -40,6 +40,7 @@ def regular(robot, frame, q, least=0.05):
     return np.linalg.svd(robot.jacobian(q, frame), compute_uv=False)[..., -1] > least
 
 
+@pytest.mark.slow(every=3)
 def test_six_axes_by_the_pose():
     """J⁻¹, of the answer that is solved again from the one before."""
     q = ARM6.random_configuration(seed=1, size=60) * 0.9
@@ -126,7 +127,7 @@ def planar(*lengths):
     return lw.Robot.from_dh("planar", rows, convention="standard")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_by_the_length_of_a_link():
     """By offsets of a joint on the link before it, of an arm that a place determines and of one that it does not."""
     for lengths, solver in (((0.5, 0.4), "auto"), ((0.5, 0.4, 0.3), "nearest")):

@@ -25,6 +25,7 @@ def gradient_left(errors, q, weights, multipliers, lower, upper):
     return g
 
 
+@pytest.mark.slow(every=3)
 def test_minima_are_those_of_the_conditions():
     q = ARM.random_configuration(seed=1, size=40)
     X, p = ARM.pose(q, "hand"), ARM.pose(ARM.random_configuration(seed=2, size=40), "forearm_distal")[:, :3, 3]
@@ -92,6 +93,7 @@ def test_ranges_press_where_they_are_active():
     assert np.array_equal(one.q, problem.solve(q0, posture=q0).q[3])
 
 
+@pytest.mark.slow(every=3)
 def test_levels_cost_no_level_before_anything():
     q, q0 = ARM.random_configuration(seed=1, size=20), ARM.random_configuration(seed=4, size=20)
     place = ARM.pose(q, "hand")[:, :3, 3]

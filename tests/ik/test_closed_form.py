@@ -450,6 +450,7 @@ def test_nearest_first_and_rounded_targets():
     assert np.abs(poses_of(ur5(), form, rounded.q) - X[:, np.newaxis])[rounded.valid].max() < 1e-6
 
 
+@pytest.mark.slow(every=3)
 def test_any_finite_target():
     """At the base, on axes, far away, half turns: numbers are finite, and right where they are valid."""
     turns = [np.eye(3), np.diag([1.0, -1.0, -1.0]), np.diag([-1.0, -1.0, 1.0]), np.eye(3)[[2, 0, 1]]]

@@ -165,6 +165,7 @@ def test_a_free_base_beside_rows():
     assert np.abs(found.v - expected).max() <= 1e-9
 
 
+@pytest.mark.slow(every=3)
 def test_strict_levels_change_nothing_above():
     """The place first, then the way that it is turned, then a posture; the last moves in the null space alone."""
     q = ARM.random_configuration(seed=8, size=12)
@@ -260,6 +261,7 @@ def test_a_run_keeps_all_limits_and_arrives():
     assert np.abs(lw.pose_difference(ARM.pose(q, "hand"), X)).max() <= 1e-6
 
 
+@pytest.mark.slow(every=3)
 def test_a_base_is_bounded_by_number_and_by_length():
     robot = robot_of(TREES["floating_chain"])
     frame = max(robot.tree.frames, key=lambda frame: frame.body).name

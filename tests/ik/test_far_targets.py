@@ -44,6 +44,7 @@ def test_functions_of_lengths_count_as_lengths():
     assert found.success.all() and found.iterations.max() <= 5
 
 
+@pytest.mark.slow(every=3)
 def test_a_machine_in_millimetres():
     """Ranges of metres in mm, with and without offsets, and a wrist that turns."""
     slides = [

@@ -42,6 +42,7 @@ def test_what_is_left_of_soft_tasks_is_said():
     assert one.status == "local_minimum" and one.restarts == 47 and f"{left[0]:.3g} m" in repr(one)
 
 
+@pytest.mark.slow(every=3)
 def test_the_least_of_more_starts_is_no_worse_and_levels_come_first():
     X = ARM.pose(ARM.random_configuration(seed=2, size=10), "hand")
     tasks = [lw.ik.PoseTask("hand", weight=1.0), lw.ik.PostureTask(weight=1e-2)]
@@ -57,6 +58,7 @@ def test_the_least_of_more_starts_is_no_worse_and_levels_come_first():
     assert np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), X)).max() <= 1e-3
 
 
+@pytest.mark.slow(every=3)
 def test_a_task_that_is_not_a_number_is_said_to_be():
     for weight in (None, 1.0):
         odd = lw.ik.FunctionTask("odd", lambda k: np.sqrt(-1.0 - k.point("hand")[2] ** 2), weight=weight)

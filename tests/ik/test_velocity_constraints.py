@@ -32,6 +32,7 @@ def left_open(robot, q, v):
     return robot.constraint_jacobian(q) @ v + robot.constraint_drift(q) + closing / DT
 
 
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("name", [*CONSTRAINED, "skater"])
 @pytest.mark.parametrize("weight", [1.0, None])
 def test_every_step_obeys_the_constraints(name, weight):
@@ -172,7 +173,7 @@ def test_no_step_leaves_limits_by_a_last_digit(name):
             assert (found.active != 0).any(axis=0).all()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_support_polygons_of_frames_in_any_order():
     """Feet that move: the vertices are taken in the order of their angles."""
     robot = lw.load("quadruped")

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from invariants.cases import Case, Functions, cases, cases_of_files, floating_cases, matrix
 from invariants.changes import (
@@ -75,6 +76,7 @@ def as_read(name):
     return name if name == "floating_base" else renamed(name)
 
 
+@pytest.mark.slow(every=3)
 def test_33_names_and_order_do_not_matter():
     """33. Links and joints renamed and reordered, in trees and in files: the same numbers, permuted: 1e-13."""
     for case in cases():
@@ -87,6 +89,7 @@ def test_33_names_and_order_do_not_matter():
         assert_same(case, found, 1e-13, "file")
 
 
+@pytest.mark.slow(every=3)
 def test_34_fixed_joints_split_and_fuse():
     """34. A body split by a fixed joint, and links of files split and fused: the same M, g and poses: 1e-12."""
     for case in cases():

@@ -129,6 +129,7 @@ def test_what_is_written_again_is_kept() -> None:
     assert Made.S is Base.S
 
 
+@pytest.mark.slow(every=3)
 def test_other_rates_drop_what_was_said_of_the_old_ones() -> None:
     """The velocity of a floating body in the axes of F: the identity is no longer its subspace."""
 

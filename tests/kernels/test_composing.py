@@ -38,6 +38,7 @@ def same(composed: Program, program: Program) -> None:
     assert (composed.instructions, composed.results) == (program.instructions, program.results)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
 def test_a_method_on_symbols_is_the_program_of_its_kernel(tree: Any) -> None:
     """Of every function of robots of all joint types, reversed ones and joints that follow others among them."""
@@ -164,6 +165,7 @@ def test_kernels_take_symbols() -> None:
     assert is_traced(norm(seeded([1.0, 2.0, 2.0], [1.0, 0.0, 0.0])))
 
 
+@pytest.mark.slow(every=3)
 def test_joints_methods_of_their_own_take_symbols() -> None:
     for joint in EVERY.values():
         if not joint.nq:

@@ -46,6 +46,7 @@ def is_whole(explained, program):
     assert all(explained.total.by_pass), "a pass without arithmetic is no pass"
 
 
+@pytest.mark.slow
 @every_row
 def test_the_parts_make_up_the_traced_function(row):
     """Of one of the robots inside, another one for each function."""
@@ -213,6 +214,7 @@ def test_what_two_bodies_need_counts_where_it_was_made_first(monkeypatch):
     assert (counts, elsewhere) == ([1, 1, 1, 1, 1, 1], 0)  # the product once; nothing is added in the first body
 
 
+@pytest.mark.slow(every=3)
 def test_long_chains_take_no_longer_than_their_length():
     tree = random_tree(np.random.default_rng(0), 1500, shape="chain")
     assert len(explain(robot_owner(tree), ("pose", "body5")).bodies) == len(tree.bodies)

@@ -165,6 +165,7 @@ def test_what_is_refused(call: Any, kind: type[Exception], message: str) -> None
         call()
 
 
+@pytest.mark.slow(every=3)
 def test_a_thousand_markers_are_one_kernel_of_little_code() -> None:
     """What they cost grows by the markers alone, and not by bodies."""
     robot = lw.load("humanoid", floating_base=True)

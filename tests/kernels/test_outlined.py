@@ -97,6 +97,7 @@ def test_trees_of_all_joint_types() -> None:
         check(tree, "difference", ("jacobian", "body9"), ("acceleration", "tool3"))
 
 
+@pytest.mark.slow(every=3)
 def test_steps_of_a_tree_are_few() -> None:
     tree = random_tree(np.random.default_rng(1), 30, types=[Spherical])
     for asked, most in (("inverse_dynamics", 12), ("forward_dynamics", 40)):
@@ -153,12 +154,14 @@ def listed(found: Any) -> tuple[np.ndarray, ...]:
     return found if isinstance(found, tuple) else (found,)
 
 
+@pytest.mark.slow(every=3)
 def test_derivatives_of_inverse_dynamics_are_a_form_for_pairs_of_joints() -> None:
     tree = random_tree(np.random.default_rng(1), 24, types=[Revolute], shape="chain")
     rows = rows_in(check(tree, "inverse_dynamics_derivatives"))
     assert len(rows.calls) > 24 * 23 / 2 > 6 * len(rows.bodies)
 
 
+@pytest.mark.slow(every=3)
 def test_what_comes_before_a_loop_is_outlined() -> None:
     """Derivatives of forward dynamics of long chains are solved column by column, in a loop."""
     module = importlib.import_module("linkwork.dynamics.algorithms.mass_matrix_inverse")
@@ -206,6 +209,7 @@ def without_guards(program: Program) -> Program:
     return Program(program.name, program.inputs, program.outputs, tuple(instructions), results, 0, marks)
 
 
+@pytest.mark.slow(every=3)
 def test_threads_give_the_same_bits() -> None:
     tree = random_tree(np.random.default_rng(1), 12, types=[Revolute], shape="chain")
     program = traced(tree, "forward_dynamics")
@@ -226,6 +230,7 @@ def test_batches_of_float32() -> None:
     np.testing.assert_array_equal(kernel(*(x[5:6].astype(np.float32) for x in arrays))[0], found[5])
 
 
+@pytest.mark.slow(every=3)
 def test_large_robots_are_outlined_and_small_ones_are_not() -> None:
     for bodies, expected in ((20, False), (130, True)):
         program = optimize(traced(random_tree(np.random.default_rng(1), bodies, types=[Spherical]), "inverse_dynamics"))

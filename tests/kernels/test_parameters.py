@@ -176,6 +176,7 @@ def test_robots_edited_by_other_methods_agree() -> None:
         assert_close(z, y, 1e-11, name)
 
 
+@pytest.mark.slow(every=3)
 def test_files_with_other_numbers_agree() -> None:
     """Of a fixed joint that carries a hand with fingers, and with what is welded to it."""
     text = lw.robots.path("arm7_gripper").read_text()
@@ -217,6 +218,7 @@ def test_torques_are_linear_in_inertias() -> None:
     assert_close(columns.T, ARM.inverse_dynamics_regressor(q, v, a)[0], 1e-12)
 
 
+@pytest.mark.slow(every=3)
 def test_derivatives_by_parameters() -> None:
     """By symbols in the place of a robot's numbers, against differences of robots that have others."""
     names = ["inertia:hand", "placement:elbow", "damping", "gravity"]
@@ -241,6 +243,7 @@ def test_derivatives_by_parameters() -> None:
     assert_close(found, differences.T, 1e-7)
 
 
+@pytest.mark.slow(every=3)
 def test_kernels_are_differentiated_by_parameters() -> None:
     """The regressor is the derivative of torques by inertias, as matrix and as gradient; springs' rest has tangents."""
     kernel = ARM.compile("inverse_dynamics", parameters=["inertia", "gravity"])

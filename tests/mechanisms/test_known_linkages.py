@@ -1,6 +1,7 @@
 """Linkages and transmissions whose motion is known in closed form, and constraints that say the same in two ways."""
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from helpers.fourbars import HINGE
@@ -174,6 +175,7 @@ def test_couplings_are_those_that_eliminate():
         np.testing.assert_allclose(a, G @ free.forward_dynamics(y, rate, tau), rtol=1e-10, atol=1e-11)
 
 
+@pytest.mark.slow(every=3)
 def test_welds_and_balls_are_loops_of_joints():
     robot = lw.load("arm7").with_frame("grip", "hand", lw.pose((0.1, 0, 0.2), rpy=(0.1, 0.4, 0.2)))
     q, v, tau = np.random.default_rng(0).normal(size=(3, 7))

@@ -47,6 +47,7 @@ def test_mobility_and_energy_of_what_ships(name):
     assert abs(after - energy) < 1e-8 * moved, (after - energy, moved)
 
 
+@pytest.mark.slow(every=7)
 def test_mobility_is_told_by_name(drawn):
     for name, count in drawn(MOBILITY.items()):
         found = lw.load(name).mobility()
@@ -278,6 +279,7 @@ def test_bicycle_is_the_benchmarks():
         np.testing.assert_allclose(-inertia @ A[:, :2], 9.81 * K0 + speed**2 * K2, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow(every=3)
 def test_bicycle_has_the_published_eigenvalues():
     bicycle = Linearised()
     ride = bicycle.robot.minimal_coordinates(q=bicycle.q, speeds=["drifting.wx", "steer", "rear_axle"])

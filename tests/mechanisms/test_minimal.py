@@ -80,6 +80,7 @@ def test_reduced_dynamics_is_that_of_multipliers():
         np.testing.assert_allclose(needed, forces, atol=1e-10 * scale)
 
 
+@pytest.mark.slow(every=3)
 def test_explicit_map_and_its_rate():
     for robot, q, names in (
         (linkage(), linkage().mobility([0.4, 1.0, -1.0]).q, ["crank"]),
@@ -126,6 +127,7 @@ def test_coordinates_of_a_floating_joint_in_part():
     assert np.abs(robot.constraint_error(q)).max() < 1e-13
 
 
+@pytest.mark.slow(every=3)
 def test_linearisation_is_that_of_finite_differences():
     robot = linkage()
     minimal = robot.minimal_coordinates("crank", q=robot.mobility([0.4, 1.0, -1.0]).q)

@@ -117,6 +117,7 @@ def test_robots_without_constraints_and_bad_input():
             robot.mobility(arguments[0], length=arguments[1] if len(arguments) > 1 else None)
 
 
+@pytest.mark.slow(every=3)
 def test_a_rocker_rests_at_its_dead_centre():
     robot = linkage()  # crank and coupler in one line, 3.5 long, over a rocker of 2 and a ground of 3
     crank, rocker = np.arccos((3.5**2 + 9 - 4) / 21), np.arccos((4 + 9 - 3.5**2) / 12)

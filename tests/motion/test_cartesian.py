@@ -50,6 +50,7 @@ def far(robot, q, X, frame, rows=slice(None)):
     return np.abs(lw.pose_difference(robot.pose(q, frame), X)[..., rows]).max(initial=0.0)
 
 
+@pytest.mark.slow(every=3)
 def test_ways_are_smooth_and_their_twists_are_derivatives():
     h = 1e-6
     for name, path in PATHS.items():
@@ -148,6 +149,7 @@ def test_a_frame_stays_on_its_path():
     assert knots.duration == pytest.approx(path.length / 0.25) and knots.start_time == 0.0
 
 
+@pytest.mark.slow(every=3)
 def test_in_the_least_time():
     q = np.array([-0.3, 0.2, 0.9])
     X = SMALL.pose(q, "l4")
@@ -285,6 +287,7 @@ def test_why_it_ends():
         found.trajectory()
 
 
+@pytest.mark.slow(every=3)
 def test_of_joints_that_are_left_over_some_choice_leads_to_the_end():
     """Ways of the joints that are known to be smooth: their hands' ways are followed, whatever the joints do."""
     rng = np.random.default_rng(5)
@@ -298,6 +301,7 @@ def test_of_joints_that_are_left_over_some_choice_leads_to_the_end():
         assert far(SEVEN, found.trajectory()(s).q, path(s), "hand") < 1e-3
 
 
+@pytest.mark.slow(every=3)
 def test_loops_stay_closed_on_the_way():
     leg = lw.load("leg")
     q = leg.assemble().q

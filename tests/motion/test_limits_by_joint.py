@@ -52,6 +52,7 @@ def test_a_robot_has_no_limits_of_acceleration_and_jerk_that_joints_could_keep()
     assert same == pytest.approx(time_optimal(PATH, acceleration=5.0).duration)
 
 
+@pytest.mark.slow(every=3)
 def test_joints_that_a_dict_of_torques_leaves_out_keep_the_robots_effort_limits():
     limits = ARM.effort_limits.copy()
     limits[1] *= 0.9

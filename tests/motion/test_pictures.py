@@ -61,6 +61,7 @@ def test_limits_are_shaded_and_joints_named(arm):
             way.plot(**options)
 
 
+@pytest.mark.slow(every=3)
 def test_the_phase_plane_says_what_holds_back():
     path = lw.motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 2.0, 1.0], [0.0, 0.5, 0.0]]])
     limits = {"velocity": 1.0, "acceleration": (-2.0, 2.0)}

@@ -62,6 +62,7 @@ def excess(times, c, arrays):
     return worst, missed
 
 
+@pytest.mark.slow(every=3)
 def test_jerk_limited_profiles_keep_their_limits_and_come_to_their_goals():
     rng = np.random.default_rng(1)
     kernel = profile_kernel(KINDS["jerk"], 2, True, False)
@@ -99,6 +100,7 @@ def test_as_short_as_ruckig():
                 assert here or ours[k] >= trajectory.duration * (1.0 - 1e-9)
 
 
+@pytest.mark.slow(every=3)
 def test_extreme_ways_of_a_duration_are_those_of_linear_programs():
     """Jerks that are constant on a grid give no way beyond, and come near it."""
     linprog = pytest.importorskip("scipy.optimize").linprog

@@ -121,6 +121,7 @@ def test_timing_within_any_limits():
     assert abs(time_optimal(still, **how, jerk=[8.0, 0.0], **POINTS).duration - exact) < 1e-2 * exact
 
 
+@pytest.mark.slow(every=3)
 def test_profiles_and_time_that_runs_backwards():
     rng = np.random.default_rng(0)
     for _ in range(20):

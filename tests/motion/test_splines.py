@@ -44,6 +44,7 @@ def near(curve, other, least=1e-12):
         assert np.abs(x - expected).max() <= least * max(np.abs(expected).max(), 1.0), order
 
 
+@pytest.mark.slow(every=3)
 def test_many_times_give_what_each_gives_alone():
     rng = np.random.default_rng(2)
     for kind, n, width in (("cubic", 2, 1), ("cubic", 40, 7), ("bspline", 12, 3), ("quintic", 40, 19)):

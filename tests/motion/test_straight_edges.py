@@ -49,6 +49,7 @@ def _based(joint: joints.JointType) -> lw.Robot:
     )
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("kind", [joints.Planar, joints.Floating, joints.FloatingMRP])
 def test_straight_joints_are_the_same_joints_with_other_rates(kind: type[joints.JointType]) -> None:
     rng = np.random.default_rng(2)
@@ -109,6 +110,7 @@ def time_optimal(path: lw.motion.Trajectory) -> lw.motion.Trajectory:
     return lw.motion.time_optimal(path, velocity=1.0, acceleration=3.0).trajectory
 
 
+@pytest.mark.slow(every=3)
 def test_headings_take_the_short_way() -> None:
     robot = _based(joints.Planar())
     for turned, way in ((-3.0, 2.0 * np.pi - 6.0), (3.0 + 200.0 * np.pi, 0.0), (3.0 + 6.2831, 6.2831 - 2.0 * np.pi)):
@@ -119,6 +121,7 @@ def test_headings_take_the_short_way() -> None:
         assert abs(plan.trajectory().path_length() - plan.cost) < 1e-6 * plan.cost
 
 
+@pytest.mark.slow(every=3)
 def test_memory_is_bounded_where_ways_are_long() -> None:
     far = 1e12
     robot = _limited(_based(joints.Floating()), [-np.inf] * 4 + [-far] * 3, [np.inf] * 4 + [far] * 3)

@@ -32,6 +32,7 @@ def _kept(found: lw.motion.TimedPath, order: int, low: np.ndarray, high: np.ndar
     return float(np.maximum(x - high, low - x).max() / np.abs(high).max())
 
 
+@pytest.mark.slow(every=3)
 def test_durations_that_are_known():
     # a straight line from rest to rest is a trapezoid, or a triangle where the line is short
     for length, v, a in ((2.0, 1.0, 2.0), (0.2, 1.0, 2.0), (5.0, 0.3, 40.0)):

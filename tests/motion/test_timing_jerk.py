@@ -76,6 +76,7 @@ def test_all_limits_hold_at_all_times():
         assert abs(again.duration - found.duration) < 1e-3 * found.duration
 
 
+@pytest.mark.slow(every=3)
 def test_rest_and_speeds_at_ends():
     polyline = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0, "num_points": 100}
@@ -150,7 +151,7 @@ def test_a_start_that_no_jerk_brings_to_rest_is_refused(path: Trajectory):
         time_optimal(path, velocity=2.0, acceleration=4.0, jerk=1e-3, start_speed=1.0, num_points=25)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_how_fast_the_path_was_before_does_not_matter(drawn):
     """Paths that rest at their ends, or whose rates jump along them take what a profile takes of the same way."""
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}

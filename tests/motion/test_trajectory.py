@@ -60,6 +60,7 @@ def test_states_are_met_from_both_sides():
         assert np.abs(found.v - v).max() < tolerance and np.abs(found.a - a).max() < tolerance
 
 
+@pytest.mark.slow(every=3)
 def test_derivatives_are_those_of_the_configuration():
     robot, curve, h = robot_of(joints.ALL), through(joints.ALL), 1e-3
     found, jerk = curve(INSIDE), curve.jerk(INSIDE)

@@ -147,6 +147,7 @@ def test_a_breach_fails_its_line(kind: Callable[[], Feature], line: str, said: s
         report.raise_if_failed()
 
 
+@pytest.mark.slow(every=3)
 def test_features_of_the_library_keep_the_contract() -> None:
     foot = PathContact("foot", ARM.frames[-1])
     scene = lw.Scene().with_box("box", (0.2, 0.2, 0.2), (0.5, 0.4, 0.2))

@@ -160,6 +160,7 @@ def test_multipliers_that_prove_nothing_make_no_conflict():
     assert proof is not None and proof.alone.tolist() == [0.0, -1.0] and not proof.everywhere.any()
 
 
+@pytest.mark.slow(every=3)
 def test_tight_tolerances_are_reached():
     """Swing-ups whose torques bend more than Gauss and Newton's matrix knows: their full steps would oscillate where
     merits are too coarse to shorten them."""

@@ -88,7 +88,7 @@ def everything(frame, joint, foot, sole):
     )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_are_derivatives(seed):
     rng = np.random.default_rng(seed)
@@ -336,6 +336,7 @@ def test_friction_cones():
             assert max(rows(beyond)) > 0.0
 
 
+@pytest.mark.slow(every=3)
 def test_constraints_and_what_keeps_them():
     """Rows of loops and of rolling wheels, and joint forces with what constraints exert."""
     for name, count in (("fourbar", 5), ("bicycle", 6)):

@@ -39,6 +39,7 @@ def found(robot, feature, q, target=()):
     return np.array(rows.values, dtype=float), np.array(rows.rows[0], dtype=float)
 
 
+@pytest.mark.slow(every=7)
 def test_distances_of_pairs_and_their_rows():
     (robot, links), where = arm(), scene()
     at = PathWindow(robot.tree, [[0.0] * 7], [TAU])
@@ -88,6 +89,7 @@ def test_rows_of_spheres_are_derivatives():
         assert np.allclose(rows[:, k], differences, atol=1e-8)
 
 
+@pytest.mark.slow(every=3)
 def test_distances_between_steps():
     """At shares of the shortest way, also of a body that turns in space, and their rows by both steps."""
     free = lw.Robot.build(
@@ -121,6 +123,7 @@ def test_distances_between_steps():
             assert np.allclose([row[k] for row in J], (moved[0] - moved[1]) / (2 * h), atol=1e-7)
 
 
+@pytest.mark.slow(every=3)
 def test_the_first_step_without_a_start():
     """No way leads there: it is clear by itself, whoever solves it, and if it is the only one that is looked at."""
     joint = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass")

@@ -32,6 +32,7 @@ def test_a_surface_carries_a_block_that_stands():
         problem.check("sole: friktion")
 
 
+@pytest.mark.slow(every=3)
 def test_a_hopper_hops():
     """Between two phases of contact its centre of mass is thrown, and the ground gives back what gravity took."""
     hopper = lw.Robot.build(
@@ -98,6 +99,7 @@ def test_a_car_parks():
     assert np.abs((step[:, :2] * axle).sum(axis=-1)).max() < 1e-4  # by half angles a chord of each arc
 
 
+@pytest.mark.slow(every=3)
 def test_a_four_bar_moves():
     """It stays closed, and only its crank is driven: what the motor gives is what constrained dynamics says."""
     robot = lw.load("fourbar")

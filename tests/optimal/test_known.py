@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.expr import sin, sqrt
@@ -73,6 +74,7 @@ def test_free_duration():
     assert np.isclose(found.cost, 1.25 * exact, rtol=1e-8)
 
 
+@pytest.mark.slow(every=3)
 def test_parameters_end_at_their_bounds():
     """Of several, from within their bounds: those that would go further end there exactly, and others go on."""
     cases = (
@@ -101,6 +103,7 @@ def test_parameters_end_at_their_bounds():
     assert np.allclose(told.q[..., 0], (moved[0].q - moved[1].q) / 2e-5, atol=1e-6)
 
 
+@pytest.mark.slow(every=3)
 def test_least_time():
     """Within limits of acceleration: the slower of two joints, there and back; then with limits of velocity."""
 
@@ -182,6 +185,7 @@ def test_linear_quadratic_path():
     assert found.status == "solved" and np.allclose(found.q, exact, atol=1e-8)
 
 
+@pytest.mark.slow(every=3)
 def test_a_free_body_turns_half_around():
     """About one axis, as the double integrator by its angle: before, at and beyond half a turn, from where it is."""
     joint = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="box")

@@ -25,6 +25,7 @@ def reaching():
     return robot, problem, q0, robot.pose(q0 + rng.uniform(-0.4, 0.4, (4, 7)), "hand")
 
 
+@pytest.mark.slow(every=3)
 def test_a_path_reaches(reaching):
     robot, problem, q0, X = reaching
     found = problem.solve(q0[0], targets={"reach": X[0]})
@@ -115,6 +116,7 @@ def test_a_goal_where_it_starts_takes_one_step(reaching):
     assert found.success.all() and (found.iterations <= 2).all() and np.abs(found.q - q0[:, None]).max() < 1e-12
 
 
+@pytest.mark.slow(every=3)
 def test_pieces_are_the_whole(reaching):
     _, problem, q0, X = reaching
     seen = []
@@ -251,6 +253,7 @@ def test_functions_have_their_names(reaching):
         problem.add_parameter("a").add("a", "least_squares", steps=[0, 1])
 
 
+@pytest.mark.slow(every=3)
 def test_weights_of_tasks_count_in_squares(reaching):
     robot, _, q0, X = reaching
 

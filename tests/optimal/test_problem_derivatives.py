@@ -22,6 +22,7 @@ def swing():
     return robot, problem, np.array([0.2, -0.1]), np.array([0.9, 0.7])
 
 
+@pytest.mark.slow(every=3)
 def test_paths_move_as_differences_say(swing):
     _, problem, start, end = swing
     found = problem.solve(start, targets={"end": end}, **TIGHT)
@@ -70,6 +71,7 @@ def test_by_the_robot_and_in_batches():
     assert np.abs(derivative).max() > 0.1
 
 
+@pytest.mark.slow(every=3)
 def test_a_start_that_turns_keeps_its_velocity():
     """Of a body whose axes turn from step to step."""
     joint = lw.Joint.of(lw.joints.Spherical(), name="free", parent="world", child="box")
@@ -84,6 +86,7 @@ def test_a_start_that_turns_keeps_its_velocity():
     assert found.success.all() and np.abs(np.moveaxis(moved, 0, -1) / (2 * STEP) - exact).max() < 1e-8
 
 
+@pytest.mark.slow(every=3)
 def test_by_targets_of_steps_and_by_durations():
     """A path that follows configurations, moving as it starts, in phases of given durations."""
     robot = lw.load("double_pendulum")
@@ -120,6 +123,7 @@ def test_by_targets_of_steps_and_by_durations():
         assert np.abs(exact).max() > 1e-2 and np.abs((more - fewer) / (2 * STEP) - exact).max() < 1e-6, by
 
 
+@pytest.mark.slow(every=3)
 def test_by_gravity_and_by_the_velocity_at_the_start():
     robot, gravity = lw.load("double_pendulum"), np.array([0.3, 0.0, -9.81])
     start, v, end = np.array([0.1, -0.3]), np.array([0.5, 0.2]), [0.9, 0.2]
@@ -142,6 +146,7 @@ def test_by_gravity_and_by_the_velocity_at_the_start():
         found().derivative("inertia:*")
 
 
+@pytest.mark.slow(every=3)
 def test_of_what_is_no_optimum_there_is_none():
     robot, start = lw.load("double_pendulum"), np.array([0.1, -0.3])
     problem = lw.TrajectoryProblem(robot, num_steps=3, duration=0.3).add("acceleration", "least_squares")
@@ -162,6 +167,7 @@ def test_of_what_is_no_optimum_there_is_none():
         motion.derivative("start")
 
 
+@pytest.mark.slow(every=3)
 def test_durations_of_phases_that_are_elsewhere():
     """Two problems that differ in nothing but the steps of their phases have kernels of their own for these."""
     robot, start, end = lw.load("double_pendulum"), np.array([0.2, -0.1]), np.array([0.9, 0.7])

@@ -141,6 +141,7 @@ def test_what_is_not_finite_is_named(slider):
     assert problem.solve(np.zeros(2), initial_guess=guess).success
 
 
+@pytest.mark.slow(every=3)
 def test_derivatives_that_are_not_finite_are_named(slider):
     """The length of what is at rest has a value, and no derivative: no constraint is to blame, nor is it stuck."""
     for step, at in ((0, slice(0, 2)), (2, 2)):

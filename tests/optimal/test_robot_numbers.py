@@ -29,6 +29,7 @@ def _refuses(*_: Any) -> Any:
     raise AssertionError("another kernel was made")
 
 
+@pytest.mark.slow(every=3)
 def test_loads_and_offsets_come_with_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch is each robot's path; alone it is the same, with seeds, and going on from another's."""
     problem, start = lift(ARM), np.array([0.3, 0.4])
@@ -58,6 +59,7 @@ def test_loads_and_offsets_come_with_a_call(monkeypatch: pytest.MonkeyPatch) -> 
         assert again.success.all() and (again.iterations < found.iterations).all()
 
 
+@pytest.mark.slow(every=3)
 def test_optima_move_as_differences_say() -> None:
     """By numbers that were given, of a batch each its own, and by others beside them."""
     problem, start = lift(ARM), np.array([0.3, 0.4])
@@ -87,6 +89,7 @@ def test_optima_move_as_differences_say() -> None:
         found.derivative("inertia")
 
 
+@pytest.mark.slow(every=3)
 def test_a_loop_whose_links_are_given() -> None:
     """A four-bar: where its rocker's hinge is, and what its links weigh, in loops and in what keeps them."""
     robot = lw.load("fourbar")

@@ -49,6 +49,7 @@ class _Mixed(VelocityFeature):
         return [a[0] * f[0] * x, f[1] * y * w.time + w.variables("force", 3)[0], w.step * a[-1]]
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_are_derivatives(seed):
     rng = np.random.default_rng(seed)

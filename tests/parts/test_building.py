@@ -65,6 +65,7 @@ def test_real_robots_built_in_code_are_those_of_their_files_to_the_bit(example: 
     assert_same(example.text(), floating_base=example.floating)
 
 
+@pytest.mark.slow(every=3)
 def test_random_robots_built_in_code_are_those_of_their_texts_to_the_bit() -> None:
     for seed in range(60):
         text = random_urdf(np.random.default_rng(seed), links=1 + seed % 12)

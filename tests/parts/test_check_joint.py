@@ -33,6 +33,7 @@ def _made(kind: type[JointType]) -> JointType:
     return kind(0.5) if issubclass(kind, Swivel) else kind()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BREAKS, ids=lambda kind: kind.__name__)
 def test_a_broken_line_is_named(kind: type[JointType]) -> None:
     report = lw.check_joint(_made(kind), num_samples=3)
@@ -52,6 +53,7 @@ def test_nothing_that_a_type_can_say_goes_unchecked() -> None:
     assert {line.name for line in LINES} - set(BREAKS.values()) == {"compiled", "dynamics"}
 
 
+@pytest.mark.slow(every=3)
 def test_wrong_statements_are_wrong_physics_and_do_not_pass() -> None:
     """A robot's mass matrix with them against the same joint without statements: off by far more than rounding."""
 
@@ -85,5 +87,6 @@ def test_a_zero_elsewhere_is_found() -> None:
     assert "X(zero) is not the identity, but X(q) is at q = [" in line.problem
 
 
+@pytest.mark.slow(every=3)
 def test_the_example_of_every_joint_is_a_value() -> None:
     assert all(line.success for line in lw.check_joint(EVERY["floating"]).lines if line.name == "value")

@@ -202,6 +202,7 @@ def test_constraints_actuators_and_configurations():
     assert a.compare(arm).of("actuators")[0].left == "there"
 
 
+@pytest.mark.slow(every=3)
 def test_joints_of_all_types_are_compared():
     for seed in range(3):
         robot = lw.Robot(random_tree(np.random.default_rng(seed), 12))

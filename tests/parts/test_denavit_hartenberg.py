@@ -61,6 +61,7 @@ def step(row: dict[str, Any], q: float, convention: str) -> np.ndarray:
     return np.array([*rows, [0, 0, 0, 1]])
 
 
+@pytest.mark.slow(every=3)
 def test_every_frame_is_where_the_product_of_matrices_has_it() -> None:
     base, tool = lw.pose((0.1, 0.2, 0.3), rpy=(0.4, 0.5, 0.6)), lw.pose((0, 0, 0.107), rpy=(0, 0, -pi / 4))
     for name, rows in TABLES.items():
@@ -77,6 +78,7 @@ def test_every_frame_is_where_the_product_of_matrices_has_it() -> None:
                 assert np.abs(robot.pose(sample, "tool") - X @ tool).max() <= 1e-13
 
 
+@pytest.mark.slow(every=3)
 def test_ur5_and_panda_are_those_of_their_urdf() -> None:
     files = {example.name: example for example in EXAMPLES}
     ur5, panda = files["ur5"].robot(), files["panda"].robot()

@@ -103,6 +103,7 @@ def test_formats_and_folders(descriptions: Path) -> None:
     assert named == {"arm_pkg": inside, "repository": str(descriptions / "repository"), "x": "y"}
 
 
+@pytest.mark.slow(every=3)
 def test_a_xacro_file_needs_consent(descriptions: Path) -> None:
     pytest.importorskip("xacro", reason="needs xacro")
     with pytest.raises(

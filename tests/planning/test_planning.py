@@ -112,6 +112,7 @@ def _least(robot: lw.Robot, path: np.ndarray, scene: lw.Scene | None) -> float:
     return least
 
 
+@pytest.mark.slow(every=7)
 def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
     assert not arm.is_motion_free(START, GOAL, SCENE).success
     for seed in range(5):
@@ -137,6 +138,7 @@ def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
     assert len(found.tree.q) == len(found.tree.parent) == found.nodes and found.tree.parent.max() < found.nodes
 
 
+@pytest.mark.slow(every=3)
 def test_a_search_that_fills_small_tables_is_repeated_with_large_ones(
     arm: lw.Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,6 +281,7 @@ def test_what_floats_goes_through_a_window() -> None:
     assert abs(found.trajectory(smooth=True).duration - found.cost) < 1e-9
 
 
+@pytest.mark.slow(every=3)
 def test_trajectories_go_along_the_path(arm: lw.Robot) -> None:
     found = arm.plan(START, GOAL, SCENE)
     straight = found.trajectory()
@@ -380,6 +383,7 @@ def test_long_edges_are_sampled_in_parts_and_the_clock_is_looked_at_between(arm:
     assert fine.status == "time_limit" and not fine.path.size
 
 
+@pytest.mark.slow(every=3)
 def test_a_pose_is_no_batch_of_configurations_of_four_joints() -> None:
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
     robot = robot.with_collisions("body3", lw.shapes.Sphere(0.05))
@@ -456,6 +460,7 @@ def test_what_is_refused(arm: lw.Robot) -> None:
         bare.plan([0.0], [1.0])
 
 
+@pytest.mark.slow(every=3)
 def test_the_picture_has_the_obstacles(arm: lw.Robot) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")

@@ -114,6 +114,7 @@ def test_points_are_spread_evenly() -> None:
             assert abs(counts - 100).max() <= 12  # random ones are off by up to about 30
 
 
+@pytest.mark.slow(every=3)
 def test_trees_meet_and_paths_are_cut_short() -> None:
     nodes, links, told = _grow(*_begun(), np.array([0.2, 400.0]))
     count, (here, there) = int(told[0] + told[1]), told[2:4].astype(int)
@@ -199,6 +200,7 @@ def test_searches_find_shorter_and_shorter_paths() -> None:
     assert told[0] > 0.0 and told[6] == 1.0
 
 
+@pytest.mark.slow(every=7)
 def test_tables_have_no_effect_on_a_search_unless_they_are_crowded(drawn: Any) -> None:
     """More rows change nothing; fewer rows of the trees, of the path or of the best path are reported."""
     rows = {"nodes": ROOM, "links": ROOM, "path": ROOM, "after": ROOM, "best": ROOM}

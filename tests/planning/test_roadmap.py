@@ -158,6 +158,7 @@ def test_files_pickles_and_threads(tmp_path):
         assert np.array_equal(answers[k], one.plan(START, goals[k], simplify=False).path)
 
 
+@pytest.mark.slow(every=3)
 def test_a_roadmap_of_closed_loops():
     robot = lw.load("fourbar")
     scene = lw.Scene().with_sphere("far", 0.05, (5.0, 0.0, 0.0))

@@ -37,6 +37,7 @@ def test_servos_exert_what_actuators_do():
         assert np.array(forces.now(robot, q, v), float) == pytest.approx(torque(robot, q, v, u), abs=1e-10)
 
 
+@pytest.mark.slow(every=3)
 def test_a_position_actuator_moves_the_joint():
     servo = Actuator.position("servo", "elbow", stiffness=1e4, damping=200.0)
     robot = ARM.with_actuators(servo)

@@ -74,6 +74,7 @@ def test_velocities_make_the_function_least():
 CORNERS = tuple(ContactPoint("body", (x, y, -0.1)) for x in (-0.1, 0.1) for y in (-0.1, 0.1))
 
 
+@pytest.mark.slow(every=3)
 def test_a_block_on_an_incline():
     """It sticks below the angle of friction, and slides above with g (sin θ − μ cos θ); its weight is carried."""
     mu = 0.5
@@ -139,6 +140,7 @@ def test_soft_and_tilted_ground():
     assert np.abs(found.records["contact_forces"][-1, 0] - G * n).max() < 1e-2
 
 
+@pytest.mark.slow(every=7)
 def test_impacts_never_add_energy():
     """Random impacts of several contacts with friction, some of which rest: momentum is what impulses make of it, these
     are within their cones, nothing goes into the ground, and there is less energy than without any contact."""
@@ -185,6 +187,7 @@ def test_a_ball_bounces():
     assert worst[0][0] < 0.03 and worst[1][0] < 0.4 * worst[0][0] and worst[1][1] < 1e-3
 
 
+@pytest.mark.slow(every=3)
 def test_joint_limits_hold():
     """A pendulum that falls against its limit stays there, with contacts or without any nearby."""
     arm = lw.load("arm7")
@@ -198,6 +201,7 @@ def test_joint_limits_hold():
     assert np.abs(free.q - same.q).max() < 1e-9
 
 
+@pytest.mark.slow(every=3)
 def test_dry_friction_and_loops_with_contacts():
     """Joints with dry friction stick where their load is below it, and stop after where its work says; loops stay
     closed in the same program, and move as they do without contacts, more closely with smaller steps."""
@@ -248,6 +252,7 @@ def test_servos_have_limits_and_no_gain_is_too_high():
         lift.simulate([0.0], controller=lambda t, q, v: ServoActuators(q), duration=0.1, method="rk4")
 
 
+@pytest.mark.slow(every=3)
 def test_a_step_is_differentiated_by_what_it_solves():
     """Forward and in reverse, by the state, forces and the robot's numbers, as differences have it: of a point that
     sticks, slides, flies, bounces, and is held by its rail's dry friction."""

@@ -28,6 +28,7 @@ def bounce(restitution):
     return Event("floor", lambda t, q, v: q[0], direction=-1, jump=lambda t, q, v: (q, -restitution * v))
 
 
+@pytest.mark.slow(every=3)
 def test_bounces(falling):
     """Times, heights and what lies between of what keeps a part of its speed, in long steps."""
     e, top = 0.8, 0.5 * G * 0.3**2
@@ -91,6 +92,7 @@ def test_a_simulator_has_events(falling):
     assert alone.messages() == ["ended_by_event: ended by the event 'late' at 1.02 s"]
 
 
+@pytest.mark.slow(every=3)
 def test_events_are_differentiated(falling):
     """What jumps and what ends, in a kernel: as on numbers, with the derivatives of closed forms, also of times."""
     watching = Event("top", lambda t, q, v: v[0], direction=-1)
@@ -120,6 +122,7 @@ def test_events_are_differentiated(falling):
         assert np.abs(slopes - [d_q, d_v, -d_u, d_T]).max() < 1e-11, mode
 
 
+@pytest.mark.slow(every=3)
 def test_watching_changes_nothing():
     """Guards that only watch leave the motion as it is; one that stops ends it where the guard is zero."""
     rng = np.random.default_rng(0)
@@ -151,6 +154,7 @@ def test_watching_changes_nothing():
     assert np.array_equal(told.q[-1], told.q[30]) and not np.array_equal(told.q[30], told.q[29])
 
 
+@pytest.mark.slow(every=3)
 def test_a_step_lies_on_its_own_interpolant():
     """Of Dormand and Prince's method, between records far apart, on rotations, with other parameters."""
     rng = np.random.default_rng(3)

@@ -54,6 +54,7 @@ def test_wrenches_are_those_of_free_bars_whichever_joint_closes_the_loop():
     assert compared == 9
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("limits", [None, "held"])
 def test_sensors_in_a_four_bar_that_stands_and_that_moves(limits):
     """Where it stands they say what statics does; where it moves what they say comes nearer with smaller steps, with

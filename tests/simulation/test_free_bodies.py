@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.simulation.algorithms import METHODS
@@ -25,6 +26,7 @@ def thrown(joint, com=(0.0, 0.0, 0.0), carried=False):
     )
 
 
+@pytest.mark.slow(every=7)
 def test_no_torque_no_turn(drawn):
     """Bodies thrown without angular velocity keep their orientation over 1 s, and their centre of mass falls as it
     should.

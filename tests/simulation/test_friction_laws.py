@@ -139,6 +139,7 @@ METHODS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow(every=3)
 @EACH
 def test_one_joint_moves_as_scipy_says_by_every_method(law, drawn):
     integrate = pytest.importorskip("scipy.integrate")
@@ -153,6 +154,7 @@ def test_one_joint_moves_as_scipy_says_by_every_method(law, drawn):
         assert lost == pytest.approx(exact[2:], abs=20.0 * error), method
 
 
+@pytest.mark.slow(every=3)
 @EACH
 def test_energy_that_a_four_bar_loses_is_that_of_its_joints_friction(law):
     bar = lw.load("fourbar").with_joint_dynamics(friction=F, static_friction=F_S, friction_velocity=V_S)

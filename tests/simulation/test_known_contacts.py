@@ -32,7 +32,7 @@ def _stack(count):
     return boxes, contacts, q.ravel()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_a_stack_of_three_boxes_stays():
     """For a minute, at 10 ms: no box leaves its place, each carries what is above it."""
     boxes, contacts, q = _stack(3)
@@ -114,6 +114,7 @@ def _pressing(t, q, v, force):
     return np.stack([0.0 * force, -force])
 
 
+@pytest.mark.slow(every=3)
 def test_what_is_squeezed_stays():
     """A plate presses a light ball onto the floor, or onto the ball's limit, with up to 10⁶ times its weight; and steps
     in which contacts bear so much are differentiated as they are."""
@@ -177,6 +178,7 @@ def test_chains_of_impacts_are_done_in_order():
         assert energy.max() < 1.0 + 1e-3 and energy[:, -1].min() > 1.0 - 1e-2, step
 
 
+@pytest.mark.slow(every=3)
 def test_painleves_rod():
     """A rod that is pushed along where rigid bodies with friction have no force, or two: it jams, falls, and lies."""
     half = 0.5
@@ -199,6 +201,7 @@ def test_painleves_rod():
     assert np.abs(found.v[:, -1]).max() < 1e-2 and np.abs(found.q[:, -1, 6]).max() < 1e-3
 
 
+@pytest.mark.slow(every=3)
 def test_tumbling_never_gains():
     """Boxes that are thrown tumble, slide and come to rest: forces push within their cones, slowing what slides."""
     box = lw.Robot.build("box", lw.Link("box", lw.shapes.Box((0.3, 0.2, 0.1)), mass=1.0), floating_base=True)
@@ -216,6 +219,7 @@ def test_tumbling_never_gains():
     assert np.abs(found.q[:, -1, 6] - 0.05).max() < 1e-3 or found.q[:, -1, 6].max() < 0.16
 
 
+@pytest.mark.slow(every=3)
 def test_a_drop_beside_mujoco():
     """A quadruped that falls on its feet, its joints held: as MuJoCo's, but for how soft its contacts are."""
     mujoco = pytest.importorskip("mujoco")

@@ -114,6 +114,7 @@ def test_top_and_cylinder():
     assert np.abs(axis - way).max() < 1e-8
 
 
+@pytest.mark.slow(every=3)
 def test_energy():
     """By Runge and Kutta's method of fourth order; by a symplectic one bounded over 10⁵ steps; damping adds none."""
     robot = pendulum()

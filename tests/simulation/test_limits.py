@@ -22,6 +22,7 @@ def _sliding() -> lw.Robot:
     )
 
 
+@pytest.mark.slow(every=3)
 def test_stops_hold_by_every_method():
     """What falls on a stop rests by its weight over the stiffness, and is never pulled."""
     robot = _sliding()

@@ -30,7 +30,7 @@ def energies(found):
 ENERGIES = {"record": ["kinetic_energy", "potential_energy"], "joint_limit_mode": "ignored"}
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
 def test_energy_of_loops_is_bounded(method):
     """A bundled four-bar and random loops keep their energy over 20 s: the default method to rounding, the variational

@@ -85,6 +85,7 @@ class Read:
         return result
 
 
+@pytest.mark.slow(every=3)
 def test_nodes_of_bodies_have_the_poses_of_numpy_at_all_times(tmp_path):
     robot = lw.Robot(random_tree(np.random.default_rng(3), 2 * len(ALL)))
     offsets = np.tile(np.eye(4), (2, 1, 1))

@@ -109,6 +109,7 @@ def test_directions_are_divided_into_equal_areas():
         assert 0 <= int(direction_bin(edge)) < NUM_DIRECTIONS
 
 
+@pytest.mark.slow(every=3)
 def test_results_are_equal_to_the_bit_in_any_order(arm):
     job = job_of(arm, "hand", samples=4 * BLOCK + 500)
     evaluator = BlockEvaluator(job)
@@ -124,6 +125,7 @@ def test_results_are_equal_to_the_bit_in_any_order(arm):
     assert len(q) == job.samples and len(np.unique(q[:, 0])) > 0.999 * len(q)
 
 
+@pytest.mark.slow(every=7)
 def test_worker_processes_give_the_same_bits(arm, tmp_path):
     options = {"samples": 3 * BLOCK, "voxel_size": 0.1}
     one = arm.workspace_map("hand", workers=1, **options)
@@ -140,6 +142,7 @@ class StopError(Exception):
     pass
 
 
+@pytest.mark.slow(every=3)
 def test_a_stopped_map_continues(arm, tmp_path, monkeypatch):
     options = {"samples": 5 * BLOCK, "voxel_size": 0.1, "workers": 1, "chunk": BLOCK}
     whole = arm.workspace_map("hand", **options)
@@ -179,6 +182,7 @@ def test_a_stopped_map_continues(arm, tmp_path, monkeypatch):
     assert arm.workspace_map("hand", path=path, overwrite=True, **options) == whole and len(computed) == 7
 
 
+@pytest.mark.slow(every=3)
 def test_many_chunks_are_merged_into_one_file(arm, tmp_path, monkeypatch):
     from linkwork.workspace import chunk_ledger
 
@@ -196,6 +200,7 @@ def test_many_chunks_are_merged_into_one_file(arm, tmp_path, monkeypatch):
     assert result == arm.workspace_map("hand", **{**options, "path": None})
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("suffix", [".npz", ".zarr"])
 def test_files_are_checked(arm, tmp_path, suffix):
     if suffix == ".zarr":
@@ -308,6 +313,7 @@ def test_bad_arguments_are_refused(arm, tmp_path):
     assert (tmp_path / "map.npz.chunks" / "notes.txt").read_text() == "mine"
 
 
+@pytest.mark.slow(every=3)
 def test_lengths_without_limits_and_floating_bases_are_named():
     robot = lw.load("arm7", floating_base=True)
     with pytest.raises(ValueError, match=r"position_limits: coordinate 'floating_base.x' .*or relative_to="):

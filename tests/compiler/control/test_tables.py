@@ -81,6 +81,7 @@ def rings_in_numpy(x: float, u: np.ndarray) -> list[Any]:
     return [ring, at, before, new, third]
 
 
+@pytest.mark.slow(every=3)
 def test_a_ring_of_rows_is_numpys() -> None:
     rng = np.random.default_rng(0)
     x, u = rng.normal(size=21), rng.uniform(-2.5, 2.5, (21, 45))

@@ -82,6 +82,7 @@ def close(found: Any, expected: Any, tolerance: float = 1e-12) -> None:
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=tolerance * (1.0 + np.abs(expected).max(initial=0.0)))
 
 
+@pytest.mark.slow
 @every_kind
 def test_first_and_second_derivatives_are_exact_near_singular_formulas(kind: type[JointType]) -> None:
     here, rng = case(kind), np.random.default_rng(5)

@@ -71,6 +71,7 @@ def kernels() -> Iterator[lw.Kernel]:
     yield lw.compile(lambda x: lw.cond(x[0] < 0.5, lambda y: y * 2.0, lambda y: y - 1.0, x), x=(2,), name="choice")
 
 
+@pytest.mark.slow(every=3)
 def test_a_loaded_kernel_is_the_same(tmp_path: Path, drawn: Any) -> None:
     rng = np.random.default_rng(0)
     for kernel in drawn([*kernels()]):

@@ -39,6 +39,7 @@ def wrenched(case: Case, rng) -> tuple[dict, list[np.ndarray]]:
 VARIANTS = ({}, wrenched, {"passive": True})
 
 
+@pytest.mark.slow(every=3)
 def test_inverse_dynamics_derivatives(drawn):
     """On half of all trees and robots, as they are, with wrenches, and with joints' own forces in turns."""
     rng = np.random.default_rng(0)
@@ -129,6 +130,7 @@ def test_at_the_identity_and_near_half_a_turn(drawn):
                 case.close(one, other, case.solving(1e-12), core=2)
 
 
+@pytest.mark.slow(every=3)
 def test_batches_in_single_precision():
     """Within 1e-3 of double precision."""
     rng = np.random.default_rng(5)

@@ -52,6 +52,7 @@ def test_in_reverse_as_forward(row, drawn):
             np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * scale, err_msg=name)
 
 
+@pytest.mark.slow(every=3)
 def test_a_long_chain_takes_operations_as_the_function_does():
     counts = []
     for n in (50, 100):

@@ -52,6 +52,7 @@ def test_what_is_not_given_is_found(tree):
             assert_close(found_tau, tau, min(1e-10, bound * size), f"{joints}", core=1)
 
 
+@pytest.mark.slow(every=3)
 def test_given_none_it_is_forward_and_given_all_inverse_dynamics():
     robot = lw.load("arm7")
     rng = np.random.default_rng(0)

@@ -57,6 +57,7 @@ def certify(tree, f, q, v, tau, single=False):
     return np.sum(sticks), np.sum(starts)
 
 
+@pytest.mark.slow
 @with_few_functions
 def test_the_law_holds(tree, f):
     if tree.nv == 0:

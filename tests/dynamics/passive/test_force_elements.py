@@ -40,6 +40,7 @@ def lists(*arrays):
     return [np.asarray(x).tolist() for x in arrays]
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_springs_have_a_potential_and_dampers_take(seed):
     for element in ELEMENTS:

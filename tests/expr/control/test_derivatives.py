@@ -28,6 +28,7 @@ def differences(outputs: Sequence[Any], inputs: Sequence[Any], at: np.ndarray, d
     return (there - back) / (2.0 * H)
 
 
+@pytest.mark.slow(every=3)
 def test_forward_derivatives() -> None:
     for name, case in CASES.items():
         outputs, inputs = case.traced()

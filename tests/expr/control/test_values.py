@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from expr.control.cases import CASES
 from linkwork.compiler.trace.trace import trace
@@ -15,6 +16,7 @@ from linkwork.expr.autodiff.dual_numbers import Dual, parts
 MANY = 40
 
 
+@pytest.mark.slow(every=3)
 def test_floats_batches_and_the_interpreter_agree() -> None:
     for name, case in CASES.items():
         samples = case.samples(np.random.default_rng(1), MANY)

@@ -113,6 +113,7 @@ def test_sweeps_of_many_rows_are_a_loop() -> None:
     np.testing.assert_allclose(lw.compile(gradient, A=(6, 6))(a[0]), outer.ravel(), rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.slow(every=3)
 def test_elimination_of_many_rows_is_loops() -> None:
     """Of 18 rows, six steps: with rows that change places, the status of a pivot, and the gradient."""
     n = 18

@@ -55,6 +55,7 @@ def spectra(n: int, size: int = 40) -> dict[str, np.ndarray]:
     return found | {"diagonal": np.diag(rng.standard_normal(n))[None], "zero": np.zeros((1, n, n))}
 
 
+@pytest.mark.slow(every=3)
 def test_eigenvalues_and_singular_values_of_all_sorts() -> None:
     """‖A V − V diag(w)‖ and the distance from numpy.linalg's values are some 1e-14 ‖A‖."""
     for n in (0, 1, 2, 3, 5, 8):
@@ -97,6 +98,7 @@ def test_symbols_give_the_same() -> None:
     np.testing.assert_allclose(v * w[:, None, :] @ transposed(v), batch, rtol=0.0, atol=1e-14)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("n", [2, 3])
 def test_derivatives(n: int) -> None:
     for function in (eigh, eigvalsh):

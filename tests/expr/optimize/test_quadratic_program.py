@@ -67,6 +67,7 @@ DERIVED = [
 ]
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize(("n", "m", "how"), DERIVED)
 def test_derivatives_are_those_of_the_solution(n, m, how):
     rng = np.random.default_rng(n)
@@ -172,6 +173,7 @@ def test_degenerate_rows():
     np.testing.assert_array_equal(found.x[:, 1], x[:, 1])
 
 
+@pytest.mark.slow(every=3)
 def test_the_same_alone_and_in_any_batch_on_any_threads():
     rng = np.random.default_rng(10)
     program = random_program(rng, 5, 9, batch=(300,), box=True)
@@ -188,6 +190,7 @@ def test_the_same_alone_and_in_any_batch_on_any_threads():
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow(every=3)
 def test_many_rows_are_the_same_in_loops():
     """So many that code is in loops, and states are moved by tables: alone, in a batch, and KKT's conditions."""
     rng = np.random.default_rng(11)
@@ -198,6 +201,7 @@ def test_many_rows_are_the_same_in_loops():
         np.testing.assert_array_equal(a, b[3])
 
 
+@pytest.mark.slow(every=3)
 def test_a_warm_start_takes_fewer_changes():
     rng = np.random.default_rng(12)
     program = random_program(rng, 6, 6, batch=(100,), box=True)

@@ -195,6 +195,7 @@ def test_findings_have_the_line_of_a_named_element(tmp_path):
     assert issue.where.element == "mujoco/body[rod]/joint[hinge]"
 
 
+@pytest.mark.slow(every=3)
 def test_nothing_is_written_or_imported(tmp_path):
     """Warnings of MuJoCo are in the report, the folder stays as it is, and linkwork itself imports no mujoco."""
     path = written(tmp_path, "model.xml", f'<mujoco><compiler settotalmass="3"/>{BODY}</mujoco>')

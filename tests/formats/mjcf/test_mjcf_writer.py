@@ -92,6 +92,7 @@ def stripped(tree):
     return replace(tree, bodies=tuple(replace(body, drive=type(body.drive)()) for body in tree.bodies))
 
 
+@pytest.mark.slow(every=3)
 def test_joints_of_all_types_that_mujoco_has():
     rng = np.random.default_rng(0)
     for kind in KINDS:

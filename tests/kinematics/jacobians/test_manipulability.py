@@ -57,6 +57,7 @@ def test_gradient_against_differences():
             assert_close(found, slope, 1e-8, f"{what} {part}", core=0)
 
 
+@pytest.mark.slow(every=3)
 def test_gradient_by_dual_numbers():
     for what, tree, B, A in cases():
         q, v, _ = (x[0].tolist() for x in state(tree, seed=3, size=1))

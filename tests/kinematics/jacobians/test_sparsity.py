@@ -23,6 +23,7 @@ def evaluated(tree, asked):
     return np.asarray(found)
 
 
+@pytest.mark.slow(every=3)
 def test_random_states_find_the_same_pattern():
     """Of axes and offsets at random nothing vanishes by itself."""
     for name in ("mixed_0", "mixed_star", "coupled_0", "rerooted", "fixed_chain"):

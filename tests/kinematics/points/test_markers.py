@@ -59,6 +59,7 @@ def expected(book, sets, A, E, directions=False):
     return [*found, np.concatenate(J, axis=-3)]
 
 
+@pytest.mark.slow
 @every_tree
 def test_every_function_of_points_and_directions(tree):
     q, v, a = state(tree, size=2)
@@ -172,6 +173,7 @@ def test_what_does_not_move_is_exactly_zero():
     assert_close(J, book.marks_jacobian("tool2", np.zeros((1, 3)), tree.bodies[3].name)[..., 0, :, :], 1e-12, core=2)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["arm7", "humanoid"])
 def test_a_marker_more_costs_a_rotation_and_an_addition(name):
     """18 operations: 9 products and 9 sums; also for markers in a frame that is turned on its body."""

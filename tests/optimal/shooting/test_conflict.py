@@ -61,6 +61,7 @@ def test_both_sides_are_named_by_every_solver():
         assert np.allclose(found.multipliers["slow"], 0.05)  # a step of so many seconds is so much farther for each m/s
 
 
+@pytest.mark.slow(every=3)
 def test_a_search_that_is_cut_short_claims_no_conflict():
     """Swing-ups that a longer search solves: after any number of iterations the statuses tell no more than is known."""
     robot, steps = lw.load("double_pendulum"), 30

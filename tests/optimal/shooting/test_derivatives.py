@@ -46,6 +46,7 @@ def lift(duration: float = 0.6, robot: lw.Robot = ARM) -> lw.TrajectoryProblem:
     return problem.add("velocity", "inequality", lower=-1.7, upper=1.7, name="speed")
 
 
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize(
     "options",
     [
@@ -77,6 +78,7 @@ def test_motions_move_as_differences_say(options: dict[str, Any]) -> None:
     assert np.abs(moved).max() > 1e-4
 
 
+@pytest.mark.slow(every=3)
 def test_each_of_a_batch_is_told_alone() -> None:
     """With numbers of the robot of its own, by these; of seeds it is that of the best; of what is unsolved, none."""
     balls = np.multiply.outer([0.2, 0.6], [1.0, 0.0, 0.0, 0.0, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3])
@@ -121,6 +123,7 @@ def test_targets_of_each_step() -> None:
     agree(found, "follow", way.ravel(), lambda h: solved(wanted + h * way, warm_start=found))
 
 
+@pytest.mark.slow(every=3)
 def test_a_leg_that_lands() -> None:
     """Contacts by phases: in the air, an impact, standing where it is about to slip; forces move, too."""
     leg = lw.Robot.build(
@@ -158,7 +161,7 @@ def test_a_leg_that_lands() -> None:
     )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_a_loop_and_a_body_that_turns() -> None:
     """A four-bar by its crank, closed all along; and axes that turn, whose tangent vectors are of their own."""
     robot = lw.load("fourbar")

@@ -62,6 +62,7 @@ def test_steps_vary_as_differences_say(integrator: str) -> None:
         assert np.abs(np.array(linear.gradient(V[0].tolist()), dtype=float) - found.T @ V[0]).max() < 1e-10 * size
 
 
+@pytest.mark.slow(every=3)
 def test_second_derivatives_are_those_of_the_rows() -> None:
     """Curvature in closed form, where it is, and by differentiation, against differences of Fᵀw."""
     rng = np.random.default_rng(5)
@@ -101,6 +102,7 @@ def test_second_derivatives_of_joints_with_maps_of_their_own(drawn) -> None:
         assert np.abs(found - np.array(dynamics.whole_curvature(x, u, w), dtype=float)).max() < 1e-12, kind
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize(("integrator", "joints"), [("semi_implicit_euler", 3), ("stormer_verlet", 2)])
 def test_joint_forces_of_accelerations_vary_as_differences_say(integrator: str, joints: int) -> None:
     """Random trees with what holds a point or a sole: rows and second derivatives of τ are those of differences, and

@@ -36,6 +36,7 @@ def _step(dynamics: ContactDynamics, x: Any, u: Any) -> np.ndarray:
     return np.array(dynamics.outputs_of_step([*x], [*u]), dtype=float)
 
 
+@pytest.mark.slow(every=3)
 def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
     """Also where it moves against what begins to hold it: momentum changes by the impulse, energy by what is lost."""
     tree, h, u = MONOPED.tree, 0.02, [1.0, -2.0]

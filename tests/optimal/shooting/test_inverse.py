@@ -66,6 +66,7 @@ def test_accelerations_find_the_optimum_that_torques_find() -> None:
     assert seen and np.array_equal(pieces.q, found.q)
 
 
+@pytest.mark.slow(every=3)
 def test_the_optimum_of_paths_by_inverse_dynamics() -> None:
     """With joint forces between steps both have the same equations, and a motor less is an equality."""
     problem = _lift().add_limits(torques=[14.8, 6.9])

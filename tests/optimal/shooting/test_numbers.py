@@ -79,6 +79,7 @@ def test_loads_in_the_hand_come_with_a_call(monkeypatch: pytest.MonkeyPatch) -> 
         assert found.cost[2] > 1.2 * found.cost[0]
 
 
+@pytest.mark.slow(every=3)
 def test_numbers_of_a_robot_that_stands() -> None:
     """Where a contact holds it, in the forces of that, too; and of what is in joints."""
     problem = lw.TrajectoryProblem(LEG, num_steps=10, duration=0.5)
@@ -103,6 +104,7 @@ def test_numbers_of_a_robot_that_stands() -> None:
     assert np.abs(force[0] - fixed.variables["foot"]).max() < 1e-4 and np.abs(force[1] - force[0]).max() > 1.0
 
 
+@pytest.mark.slow(every=3)
 def test_a_search_goes_on_from_where_another_ended() -> None:
     """At its optimum at once; from near it sooner than without, to the same optimum."""
     problem = _lift(ARM).add(lw.optimal.VelocityLimits(upper=2.2), "inequality", name="speed")

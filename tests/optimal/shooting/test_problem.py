@@ -42,6 +42,7 @@ def _followed(robot: lw.Robot, u: np.ndarray, motor: int, h: float) -> tuple[np.
     return np.array(path), v
 
 
+@pytest.mark.slow(every=3)
 def test_a_cart_swings_its_pole_up_within_its_rail_and_its_motor() -> None:
     """Single and multiple shooting find the same optimum; the rail and the motor press somewhere, and hold."""
     problem = _swing(CART, "slide", 60, 3.0, UP).add("position limits", "inequality", name="rail")
@@ -66,6 +67,7 @@ def test_a_cart_swings_its_pole_up_within_its_rail_and_its_motor() -> None:
     assert all(np.allclose(x(0.0).v, [0.1, 0.2]) for x in (pushed.trajectory(0), pushed.attempts.trajectory((0, 1))))
 
 
+@pytest.mark.slow(every=3)
 def test_an_acrobot_stands_up() -> None:
     """Only its second joint has a motor."""
     robot = lw.load("double_pendulum")

@@ -340,6 +340,7 @@ def test_pages_of_other_hosts_are_refused(opened):
     own.close()
 
 
+@pytest.mark.slow(every=3)
 def test_no_thread_and_no_socket_is_left(monkeypatch):
     monkeypatch.setattr(page_state, "_GRACE", 0.0)
 
@@ -392,6 +393,7 @@ print("done", flush=True)
 """
 
 
+@pytest.mark.slow(every=7)
 def test_ctrl_c_and_the_end_of_a_program():
     tests = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     for end in ("threading.Thread(target=press).start(); view.wait()", "view.update([0.1, 0.2])"):
