@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.planning.clearance_margins import Margins, read_margins
-from linkwork.planning.planning_space import PlanningSpace
+from linkwork.planning.planning_space import TOLERANCE, PlanningSpace
 
 
 def _crane() -> lw.Robot:
@@ -113,6 +113,7 @@ def test_one_set_of_kernels_serves_any_margins() -> None:
         room = (measured.distance - every).min(axis=1)
         assert 10 < (room > 0.0).sum() < 390
         assert (space.free(q) == (room > 0.0)).all()
+        assert (space.free_ends(q) == (room > TOLERANCE)).all()
         ends = q[:-1] + 0.05 * (q[1:] - q[:-1])
         free = space.edges_are_free(q[:-1], ends)
         t = np.linspace(0.0, 1.0, 9)[:, None, None]

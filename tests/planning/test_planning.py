@@ -253,6 +253,15 @@ def test_times_in_the_text_of_a_plan(arm: lw.Robot) -> None:
     assert another.plan(START, START)._compiled == (compilations() > first)
 
 
+def test_a_first_plan_compiles_no_check_of_configurations(arm: lw.Robot) -> None:
+    bare = arm.with_collisions("fore", lw.shapes.Capsule(0.021, 0.1))
+    found = bare.plan(START, START)
+    compiled = [name for block in found._space.blocks for name in block.selection.kernels]
+    assert found.success and any("is_motion_free" in str(name) for name in compiled)
+    assert not any("in_collision" in str(name) for name in compiled)
+    assert not found._space.is_ready() and found._space.is_ready(edges_only=True)
+
+
 def test_angles_without_limits_go_the_short_way(arm: lw.Robot) -> None:
     found = arm.plan([3.0, 1.0, 0.3], [-3.0, 1.0, 0.3])
     assert found.success and abs(found.cost - (2 * np.pi - 6.0)) < 1e-9

@@ -6,7 +6,7 @@ A limit is one number, an array with one for each coordinate, a pair (lower, upp
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from linkwork._util import validation
 from linkwork._util.messages import listed
 from linkwork._util.validation import floats
 from linkwork.errors import UnknownNameError
+from linkwork.joints import JointType
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.model.coordinate_names import index_of, joint_of
@@ -27,6 +28,7 @@ __all__ = [
     "finite_array",
     "finite_number",
     "increasing",
+    "normalized",
     "read_limit",
     "read_positions",
     "sample_count",
@@ -37,6 +39,7 @@ __all__ = [
 
 Limit = ArrayLike | tuple[ArrayLike, ArrayLike] | Mapping[str, Any]  # a value, a pair (lower, upper), or by joint
 Outside = Literal["raise", "hold"]
+_CACHE_KEY = "normalization changes q"  # of a robot's cached calls
 _ROUNDING = 1e-9  # of a duration: times that are less outside count as the ends
 _MAX_SAMPLES = 10**9
 
@@ -117,6 +120,18 @@ def finite_array(expected: str, value: Any, shape: Sequence[int | None]) -> np.n
     return result
 
 
+def normalized(robot: Any, q: np.ndarray) -> np.ndarray:
+    """Return configurations (..., nq) normalised to a robot's manifold, in a new array; without a robot, a copy."""
+    if robot is None:
+        return np.array(q)
+    changes: bool | None = robot._calls.get(_CACHE_KEY)
+    if changes is None:  # without quaternions and the like no code is compiled
+        joints = [body.joint for body in robot.tree.bodies]
+        changes = any(x.unit_length or type(x).normalize is not JointType.normalize for x in joints)
+        robot._calls[_CACHE_KEY] = changes
+    return np.asarray(robot.normalize(q)) if changes else np.array(q)
+
+
 def space_of(caller: str, robot: RobotBase | None, rows: Any, axis: int) -> CurveSpace:
     """Return a robot's curve space, or without one a space with as many coordinates as ``rows`` has along an axis."""
     if robot is not None:
@@ -132,7 +147,7 @@ def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], rob
     if base is None:
         raise ValueError(f"{caller}: base: expected configurations of shape {shape}, as the robot's are not plain")
     result = finite_array(f"{caller}: base: expected configurations of shape {shape}", base, shape)
-    return result if robot is None else cast(np.ndarray, robot.normalize(result))
+    return normalized(robot, result)
 
 
 def read_limit(

@@ -17,6 +17,7 @@ from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import stacked_by_joint
 from linkwork.motion.algorithms.curves import CurveSpace
+from linkwork.motion.arguments import normalized
 from linkwork.motion.profiles.arguments import (
     ProfileRequest,
     along_lines,
@@ -278,7 +279,7 @@ def _configuration(robot: Any, name: str, x: Any) -> np.ndarray:
     if not np.isfinite(result).all():
         k = int(np.argmin(np.isfinite(result)))
         raise ValueError(f"{expected} of finite numbers, got {result[k]} for {robot.q_names[k]}")
-    result = np.asarray(robot.normalize(result))
+    result = normalized(robot, result)
     lower, upper = robot.lower, robot.upper
     tolerance = _ROUNDING * (1.0 + np.abs(result))
     bad = (result < lower - tolerance) | (result > upper + tolerance)

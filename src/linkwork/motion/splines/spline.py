@@ -17,7 +17,7 @@ from linkwork.joints.base.joint_type import JointType
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import stacked_by_joint
 from linkwork.motion.algorithms.curves import CurveSpace
-from linkwork.motion.arguments import increasing
+from linkwork.motion.arguments import increasing, normalized
 from linkwork.motion.splines import interpolation
 from linkwork.motion.trajectory.trajectory import Trajectory
 
@@ -149,7 +149,7 @@ def _points(caller: str, robot: Any, q: Any, count: int) -> Any:
     if not np.isfinite(result).all():
         index = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
         raise ValueError(f"{expected}; got {result[index]} at {index}")
-    return result if robot is None else robot.normalize(result)
+    return normalized(robot, result)
 
 
 def _with_short_turns(robot: Any, points: Any) -> Any:

@@ -5,12 +5,14 @@ It serves limits of velocity, acceleration, joint forces and frame speeds.  Seve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
 
+from linkwork._util.thread_pool import run
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan, take
 from linkwork.expr.control.stored_scans import scan_stored
@@ -112,10 +114,10 @@ def motions_by_single_kernel(
         # a call with padded curves is not one of the single call, whose code would be compiled in vain
         is_single = alone and cubics[members[0]][3] == curves
         counts = [coarse] * (passes - 1) + [n]
+        kernels = _kernels_of_passes(counts, curves, nv, kinds, is_single, path, bounds)
         known: tuple[Any, ...] = ()
-        for before, segments in zip([None, *counts], counts, strict=False):
-            kernel = timing_kernel(segments, curves, nv, kinds, before)
-            outputs = (kernel if is_single else batch_call(kernel))(*path, *known, *bounds)
+        for kernel in kernels:
+            outputs = kernel(*path, *known, *bounds)
             s, w, u, t, _, firsts, stopped, _ = outputs
             known = s, firsts, w, u, t, np.asarray(stopped)
         for k, s, w, u, t, clock, _, blocked, over in (
@@ -123,6 +125,35 @@ def motions_by_single_kernel(
         ):
             result[k] = KernelMotion(s, w, u, t, clock, int(blocked) if over <= room else 0)
     return result
+
+
+def _kernels_of_passes(
+    counts: Sequence[int],
+    curves: int,
+    nv: int,
+    kinds: LimitKinds,
+    is_single: bool,
+    path: Sequence[np.ndarray],
+    bounds: Sequence[np.ndarray],
+) -> list[Callable[..., Any]]:
+    """Return the kernels' calls of successive passes with ``counts`` segments.  New ones are compiled side by side.
+
+    ``path`` and ``bounds`` are the inputs of the first pass.  ``is_single`` is True if the single call accepts them.
+    """
+    pairs = [*zip([None, *counts], counts, strict=False)]
+    if len(pairs) > 1 and not any(_is_known(n, curves, nv, kinds, before) for before, n in pairs):
+
+        def compiled(before: int | None, n: int) -> None:
+            known: tuple[np.ndarray, ...] = ()
+            if before is not None:
+                s, ones = path[2][..., None] * np.linspace(0.0, 1.0, before + 1), np.ones(before + 1)
+                known = s, np.zeros(curves), ones, np.zeros(before), s, np.asarray(-1.0)
+            kernel = timing_kernel(n, curves, nv, kinds, before)
+            (kernel if is_single else batch_call(kernel))(*path, *known, *bounds)
+
+        run([partial(compiled, *pair) for pair in dict.fromkeys(pairs)])
+    kernels = [timing_kernel(n, curves, nv, kinds, before) for before, n in pairs]
+    return [kernel if is_single else batch_call(kernel) for kernel in kernels]
 
 
 def _padded_cubics(path: Trajectory) -> tuple[np.ndarray, np.ndarray, float, int]:
@@ -160,6 +191,11 @@ class LimitKinds(NamedTuple):
     def is_curved(self) -> bool:
         """Return True if some limited quantities are not polynomials of low degree."""
         return self.torque or bool(self.frames)
+
+
+def _is_known(n: int, curves: int, nv: int, kinds: LimitKinds, before: int | None) -> bool:
+    """Return True if `timing_kernel` was called with these arguments lately."""
+    return (n, curves, nv, before, id(kinds.robot), *kinds[1:]) in _RECENT
 
 
 def timing_kernel(n: int, curves: int, nv: int, kinds: LimitKinds, before: int | None = None) -> Kernel:

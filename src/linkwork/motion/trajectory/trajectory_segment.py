@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array, is_traced
-from linkwork.kernels.compiler_api import Kernel, PiecewiseKernel, compile, recycled
+from linkwork.kernels.compiler_api import Kernel, PiecewiseKernel, batch_call, compile, recycled
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.curves import KINDS, CurveKind, CurveSpace, TimeScaling, curve_motion
 from linkwork.motion.algorithms.curves.curve_kinds import FAR
@@ -138,7 +138,10 @@ class Section:
                 return self._by_segments(times, order, clocks)
         if uniform and times.size * _TIMES_PER_SEGMENT <= segments:
             arrays = self._rows(times)
-        kernel = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), order)
+        kernel: Any = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), order)
+        timed = 1 if self.clock is None else len(self.clock.starts)
+        if times.ndim or segments & (segments - 1) or timed & (timed - 1):  # the single call does not accept `FAR`
+            kernel = batch_call(kernel)
         return kernel(times, *arrays.values(), *clocks.values())
 
     def _along(self, times: np.ndarray, order: int) -> list[np.ndarray]:
