@@ -6,13 +6,14 @@ together, and sweeps pass from block to block.  So kernels depend only on the nu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linkwork._util.thread_pool import run
-from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.compiler_api import Kernel, batch_call, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.timing.jerk_interior_point import (
     CARRIED,
@@ -42,11 +43,11 @@ _SEGMENT_VALUES = 4  # values of a segment, besides its constraints
 
 
 class _Kernels(NamedTuple):
-    """Kernels of a Newton step for m limits of second order and r coordinates."""
+    """Kernels of a Newton step for m limits of second order and r coordinates; the first three as calls of batches."""
 
-    stages: Kernel
-    end: Kernel
-    rooms: Kernel
+    stages: Callable[..., Any]
+    end: Callable[..., Any]
+    rooms: Callable[..., Any]
     end_rooms: Kernel
 
 
@@ -100,12 +101,13 @@ class SmoothProgram:
         mu, at_last = first, 0
         for _ in range(_STEPS):
             change = self._direction(motion, mu)
-            part, left = 1.0, self._remaining_share(motion, change, 1.0)
+            ends = _both_ends(motion), _both_ends(change)
+            part, left = 1.0, self._remaining_share(motion, change, 1.0, ends)
             for _ in range(_HALVINGS):
                 if left >= 1.0 - _MAX_SHARE:
                     break
                 part *= min(max(_MAX_SHARE / max(1.0 - left, 1e-3), 0.3), 0.9)
-                left = self._remaining_share(motion, change, part)
+                left = self._remaining_share(motion, change, part, ends)
             else:
                 return motion[:, 0], motion[:, 1]  # rounding spoilt the step
             ending = mu <= last * (1.0 + 1e-9)
@@ -164,12 +166,14 @@ class SmoothProgram:
         ν_x, ν_y = (s_xy * t_y - s_yy * t_x) / whole, (s_xy * t_x - s_xx * t_y) / whole
         return -by * (p_u + g_x * ν_x + g_y * ν_y), np.array([ν_x, ν_y])
 
-    def _remaining_share(self, motion: np.ndarray, change: np.ndarray, part: float) -> float:
+    def _remaining_share(
+        self, motion: np.ndarray, change: np.ndarray, part: float, ends: tuple[np.ndarray, np.ndarray]
+    ) -> float:
         """Return the smallest ratio of the distances to a limit after and before a fraction of a step; −∞ for NaN.
 
-        ``part`` is the fraction of the step ``change``.
+        ``part`` is the fraction of the step ``change``.  ``ends`` are the motion and the step at both ends of segments.
         """
-        shares = self.kernels.rooms(_both_ends(motion), _both_ends(change), part, self.segment_data)
+        shares = self.kernels.rooms(*ends, part, self.segment_data)
         at_end = self.kernels.end_rooms(np.concatenate([motion[-1], motion[-1] + part * change[-1]]), self.at_end)
         least = min(float(shares.min()), float(at_end))
         return least if least == least else -inf
@@ -243,9 +247,9 @@ def _build_kernels(m: int, r: int, *, rest: bool) -> _Kernels:
         return remaining_shares_at_end([*ends], *along_of(value, value[:0]))
 
     return _Kernels(
-        compile(stages, name="smooth_stages", motion=4, value=value, mu=()),
-        compile(end, name="smooth_end", motion=2, value=at_end, mu=()),
-        compile(rooms, name="smooth_rooms", motion=4, change=4, part=(), value=value),
+        batch_call(compile(stages, name="smooth_stages", motion=4, value=value, mu=())),
+        batch_call(compile(end, name="smooth_end", motion=2, value=at_end, mu=())),
+        batch_call(compile(rooms, name="smooth_rooms", motion=4, change=4, part=(), value=value)),
         compile(end_rooms, name="smooth_end_rooms", ends=4, value=at_end),
     )
 
