@@ -214,6 +214,7 @@ def test_many_states_need_no_kernel(discrete: bool) -> None:
         assert np.array_equal(one.K, found.K[0])  # lower triangles are read, too
 
 
+@pytest.mark.slow(every=3)
 def test_costs_that_are_semidefinite() -> None:
     """What inputs cost may be nothing in steps of time, and what states cost where A's motions grow by themselves."""
     rng = np.random.default_rng(5)

@@ -31,6 +31,7 @@ def _run(robot: Any, tau: Any, q: np.ndarray, v: np.ndarray, step: float, count:
     return q, v
 
 
+@pytest.mark.slow(every=3)
 def test_a_state_is_held_also_by_few_joints() -> None:
     robot = lw.load("double_pendulum")
     q = np.array([np.pi, 0.0])
@@ -68,6 +69,7 @@ def test_a_regulator_about_a_state_is_a_controller_of_simulations() -> None:
         robot.simulate(q, controller=held, duration=0.05, constants={"target": q})
 
 
+@pytest.mark.slow(every=3)
 def test_a_trajectory_is_followed(tmp_path: Path) -> None:
     robot = lw.load("double_pendulum")
     way = robot.spline([0.5, 1.0, 1.5], [[0.0, 0.0], [1.0, -0.5], [0.5, 1.0]], boundary="clamped")

@@ -35,6 +35,7 @@ def _carrier() -> Any:
     return robot
 
 
+@pytest.mark.slow(every=3)
 def test_the_program_is_solved_as_by_another_solver() -> None:
     """Random sparse ones, of few and of many active rows, and rows that depend on each other."""
     rng = np.random.default_rng(0)
@@ -83,6 +84,7 @@ def test_the_program_is_solved_as_by_another_solver() -> None:
     assert found.found == 0.0 and np.isfinite(found.x).all()
 
 
+@pytest.mark.slow(every=3)
 def test_what_it_finds_is_the_motion() -> None:
     robot, rng = _carrier(), np.random.default_rng(0)
     ground = ContactGround(tuple(CORNERS), friction=0.6, height=-0.1)

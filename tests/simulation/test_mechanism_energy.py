@@ -55,6 +55,7 @@ def test_energy_of_rolling_robots_is_kept(method):
             assert not run.reason and run.error < 1e-9, run
 
 
+@pytest.mark.slow(every=3)
 def test_a_linkage_that_nothing_holds_keeps_its_momentum():
     """Four bars that fly in a vacuum keep their momentum to rounding and their energy within what a step resolves."""
     hinge, ahead = lw.joints.Revolute((0, 1, 0)), lw.pose((0.2, 0, 0))
@@ -82,7 +83,7 @@ def test_a_linkage_that_nothing_holds_keeps_its_momentum():
     assert np.abs(energy / energy[0] - 1.0).max() < 1e-5
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
 def test_stiff_springs_of_a_leg_are_told_of_and_gain_no_energy(method):
     """The spring in a leg's shin vibrates at up to 1.7e3 rad/s: steps of 1 ms damp it and say so, steps that resolve it
@@ -98,6 +99,7 @@ def test_stiff_springs_of_a_leg_are_told_of_and_gain_no_energy(method):
         robot.simulate(q, duration=0.001, dt=2e-4, method=method, joint_limit_mode="ignored", record_every=5)
 
 
+@pytest.mark.slow(every=3)
 def test_orders_with_loops():
     """Errors at the end fall by 2^order where the step is halved; with damping the default method is of first order."""
     robot, q, v = turning_fourbar(6.0)
@@ -131,6 +133,7 @@ def test_convex_program_takes_energy_from_loops_only():
     assert gained[0] < 0.02 and gained[1] < 0.6 * gained[0], gained
 
 
+@pytest.mark.slow(every=7)
 def test_singular_configurations_are_passed():
     """A four-bar of equal rods lies flat, where its loop is singular, and swings on without gaining energy."""
     robot = fourbars(1)
@@ -165,6 +168,7 @@ def test_constraints_of_time_and_of_velocities_hold_after_each_step():
                 assert np.abs(G @ rates + drift).max() < 1e-9, method
 
 
+@pytest.mark.slow(every=3)
 def test_steps_of_loops_are_differentiated():
     """The gradient of a roll-out with loops is that of differences, for both symplectic methods."""
     robot, q, v = turning_fourbar(6.0)
@@ -183,6 +187,7 @@ def test_steps_of_loops_are_differentiated():
         assert np.abs(slope).max() > 1e-2
 
 
+@pytest.mark.slow(every=3)
 def test_joints_that_close_loops_exert_their_own_forces():
     """A spring and a damper in the pin of a four-bar act by every method, and in the program of contacts."""
     bare, q, v = turning_fourbar(6.0)
@@ -199,6 +204,7 @@ def test_joints_that_close_loops_exert_their_own_forces():
     assert np.abs(robot.simulate(q, v, friction="coulomb", **how).q[-1] - best).max() < 0.2 * far
 
 
+@pytest.mark.slow(every=3)
 def test_warning_of_steps_that_turn_too_far():
     """A crank at 400 rad/s in steps of 1 ms is told of, with a step that would do; at 6 rad/s nothing is."""
     robot, q, v = turning_fourbar(6.0)

@@ -45,6 +45,7 @@ def test_orders_on_manifolds():
             assert abs(rate - method.order) < 0.3, (name, errors)
 
 
+@pytest.mark.slow(every=3)
 def test_free_body_keeps_its_momenta():
     """A body that turns in vacuum: the variational method keeps momenta to rounding, and energy does not drift."""
     body = lw.Robot(random_tree(np.random.default_rng(5), 1, types=(joints.Floating,))).with_parameters(
@@ -69,6 +70,7 @@ def test_free_body_keeps_its_momenta():
     assert abs(early.mean() - late.mean()) < 1e-3 * energy[0]
 
 
+@pytest.mark.slow(every=7)
 def test_time_goes_back():
     """The midpoint rule and the variational one, run with v reversed, go back to where they began."""
     rng = np.random.default_rng(2)
@@ -92,6 +94,7 @@ def test_stiff_joints():
         assert np.abs(found.q[-1] - robot.rest_configuration).max() < 1e-3, method
 
 
+@pytest.mark.slow(every=3)
 def test_dry_friction_by_methods_that_solve_equations():
     """An arm as it is, with friction that bends sharply: they go on and agree; what they do not solve is told so."""
     robot = lw.load("arm7")
@@ -109,6 +112,7 @@ def test_dry_friction_by_methods_that_solve_equations():
     assert lost.status == "step_not_solved" and "equations of a step were not" in lost.message and not lost.success
 
 
+@pytest.mark.slow(every=3)
 def test_adaptive_steps_and_what_lies_between():
     """Dormand and Prince's method: as exact as it says at times of any distance, with few steps."""
     rng = np.random.default_rng(4)
@@ -134,6 +138,7 @@ def test_adaptive_steps_and_what_lies_between():
     assert loose.steps < state.steps
 
 
+@pytest.mark.slow(every=3)
 def test_scipy_solves_the_same():
     """Another's solver, on rotations, under forces that a step holds, with other parameters in each environment."""
     rng = np.random.default_rng(6)
@@ -159,6 +164,7 @@ def test_scipy_solves_the_same():
             robot.simulate(q, v, **{"method": "scipy:Radau", **how, **given})
 
 
+@pytest.mark.slow(every=3)
 def test_damping_of_a_free_body():
     """What resists a floating joint slows it in all its directions, by every method."""
     body = lw.Robot(random_tree(np.random.default_rng(5), 1, types=(joints.Floating,)))

@@ -49,6 +49,7 @@ def draw(model, data, rng):
     data.ctrl[:] = rng.normal(size=model.nu)
 
 
+@pytest.mark.slow(every=3)
 def test_a_hundred_steps():
     for integrator, method in (("Euler", "mujoco_euler"), ("implicitfast", "mujoco_implicitfast")):
         model, data, robot, maps = loaded(SERVOS, integrator)

@@ -13,6 +13,7 @@ LIFT = np.array([0.1, -0.2, 0.3, 1.0, -2.0, 3.0])
 REACTIONS = ("constraint_forces", "joint_wrenches", "loop_joint_wrenches")
 
 
+@pytest.mark.slow(every=3)
 def test_reactions_are_those_of_the_recorded_state():
     """With loops, springs, a motor and an external wrench: by any method, those of dynamics in the state."""
     robot = four_bar("C", stiffness=3.0, damping=0.2)
@@ -38,6 +39,7 @@ def test_reactions_are_those_of_the_recorded_state():
                 assert np.abs(found.records[name][k] - expected).max() < 1e-9, (method, k, name)
 
 
+@pytest.mark.slow(every=3)
 def test_reactions_of_steps_with_bounds_come_near_to_those_of_the_state():
     """Held limits and servos are impulses of a step: reactions are of the step, and converge with it."""
     robot = four_bar("C")
@@ -57,6 +59,7 @@ def test_reactions_of_steps_with_bounds_come_near_to_those_of_the_state():
         assert errors[1] < 0.4 * errors[0] < 0.1, (how, errors)
 
 
+@pytest.mark.slow(every=3)
 def test_a_body_that_rests_is_carried_by_contacts_or_by_its_joint():
     """The record and the sensor say the same; on the ground a rail carries what the ground does not."""
     rail = lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="box")
@@ -76,6 +79,7 @@ def test_a_body_that_rests_is_carried_by_contacts_or_by_its_joint():
     assert np.allclose(found.records["rail_sensor"][-1], [0.0, 0.0, 0.0, -3.0, 0.0, 0.0], atol=1e-5)
 
 
+@pytest.mark.slow(every=7)
 def test_external_wrenches_move_as_forward_dynamics_says():
     """Constant, one for each environment, by step, and by a controller; evaluated in every stage of a method."""
     robot = lw.load("arm7")

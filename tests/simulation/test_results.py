@@ -21,6 +21,7 @@ def run():
     return ball, ball.simulate(q, record=["kinetic_energy"], parameters={"gravity": gravity}, **how)
 
 
+@pytest.mark.slow(every=3)
 def test_saved_and_loaded(run, tmp_path):
     ball, found = run
     file = tmp_path / "run.npz"

@@ -217,6 +217,7 @@ def test_noise_is_normal_of_each_environment_alone():
     assert simulator.readings["noisy"][0] != before and np.array_equal(simulator.state.q[1:], many.q[1:, 7])
 
 
+@pytest.mark.slow(every=3)
 def test_forces_of_contacts_are_felt():
     robot = lw.Robot.build(
         "leg",
@@ -242,6 +243,7 @@ def test_forces_of_contacts_are_felt():
     assert np.allclose(contact[3:], found.records["contact_forces"][-1, 0], atol=1e-9) and contact[5] > 39.0
 
 
+@pytest.mark.slow(every=3)
 def test_what_is_no_sensor_is_refused():
     class OneMethod(Sensor):
         def size(self, robot):

@@ -31,6 +31,7 @@ def target_controller(robot):
     return controller
 
 
+@pytest.mark.slow(every=3)
 def test_a_robot_without_joints_stays(drawn):
     """Every method, alone and in a batch, with limits, controllers and records; its profile is refused by name."""
     stone = lw.Robot.build("stone", lw.Link("stone", lw.shapes.Sphere(0.1), mass=1.0))
@@ -59,6 +60,7 @@ def test_a_robot_without_joints_stays(drawn):
         lw.motion.profile([], [], acceleration=1.0, jerk=1.0)
 
 
+@pytest.mark.slow(every=3)
 def test_controllers_batches_and_parameters(arm):
     """An environment's numbers are the same bits alone and in a batch, as a plain loop has them to rounding."""
     rng = np.random.default_rng(0)
@@ -238,6 +240,7 @@ def test_steps_too_long_are_told():
         lw.Simulator(mass, dt=0.03).step([1.0])
 
 
+@pytest.mark.slow(every=3)
 def test_steps_too_long_for_controllers_and_contacts_are_told():
     """Controllers are held over a step of any method, beside contacts and in a Simulator, too; and contacts that begin
     later are looked at before."""
@@ -275,6 +278,7 @@ def test_steps_too_long_for_controllers_and_contacts_are_told():
         assert told == bool((fell.q > 0.51).any() or not fell.success)
 
 
+@pytest.mark.slow(every=3)
 def test_constraints_hold():
     """Gears, distances and joints that move by time hold after each step of every method, at its order."""
     link = lw.shapes.Cylinder(0.03, 0.3).at((0.0, 0.0, 0.15))
@@ -384,6 +388,7 @@ def test_bad_input(arm):
     assert np.array_equal(three.q, np.repeat(one.q[None], 3, axis=0))
 
 
+@pytest.mark.slow(every=3)
 def test_records_materials_and_slopes_are_data(monkeypatch):
     """Other intervals of records, counts of steps, materials, slopes and heights take the code that is there, and give
     what they do alone."""

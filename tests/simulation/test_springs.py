@@ -33,6 +33,7 @@ def energies(robot, q, v, **how):
     return found.records["both"].sum(axis=-1), found.records["both"][:, 0].max()
 
 
+@pytest.mark.slow(every=3)
 def test_an_undamped_spring_keeps_its_energy(drawn):
     """1 kg on 100 N/m over 10 s: the default method is within ω h/2 of its energy, the others within 1e-6; implicit
     Euler's energy falls by 1/(1 + ω² h²) a step."""

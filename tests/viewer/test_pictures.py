@@ -30,6 +30,7 @@ def read(path):
     return np.asarray(image.open(path).convert("RGB"))
 
 
+@pytest.mark.slow(every=3)
 @needs_browser
 def test_png(tmp_path):
     pytest.importorskip("playwright")

@@ -73,6 +73,7 @@ def test_simulation_that_stops_is_shown_until_then():
     assert checked(run).times[-1] == pytest.approx(run.stopped_at, abs=2e-3)
 
 
+@pytest.mark.slow(every=7)
 def test_contacts_of_shapes():
     boxes = lw.Robot.build(
         "boxes",
@@ -105,6 +106,7 @@ def plan():
     return ARM.plan(ARM.neutral(), ARM.neutral() + 0.4, SCENE)
 
 
+@pytest.mark.slow(every=3)
 def test_plan():
     found = plan()
     document = checked(found, ghosts=3, tree=True)
@@ -117,6 +119,7 @@ def test_plan():
     assert path.points == pytest.approx(ARM.pose(moving.q[:, 0], ARM.frames[-1])[:, :3, 3])
 
 
+@pytest.mark.slow(every=3)
 def test_plan_without_a_path_shows_what_was_searched():
     blocked = ARM.plan(ARM.neutral(), ARM.neutral() + 0.4, lw.Scene().with_box("all", (9, 9, 9)))
     assert not blocked.success
@@ -141,6 +144,7 @@ def spline():
     return ARM.spline([0.0, 0.5, 1.0], [ARM.neutral(), ARM.neutral() + 0.3, ARM.neutral()])
 
 
+@pytest.mark.slow(every=3)
 def test_trajectories():
     curve = spline()
     document = checked(curve, frames=["tool"], ghosts=2, scene=SCENE, rate=20.0)

@@ -39,6 +39,7 @@ def require_consistent(document):
         assert plot.values.shape == (T, len(plot.names))
 
 
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("name", robots.names())
 def test_bundled_robots(name):
     robot = lw.load(name)
@@ -122,6 +123,7 @@ def test_motion_instances_ghosts_and_scene():
     assert document.plots[1].lower == pytest.approx(robot.lower)
 
 
+@pytest.mark.slow(every=3)
 def test_nearest_pairs_of_a_still_picture():
     robot = lw.load("arm7")
     document = robot_document(robot, nearest=3)

@@ -68,6 +68,7 @@ def test_convex_shapes():
         assert ((directions @ surface.vertices.T.astype(float)).max(axis=1) <= farthest + 1e-6).all()
 
 
+@pytest.mark.slow(every=3)
 def test_fields():
     grid = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 20)] * 3, indexing="ij"), axis=-1)
     ball = shape_surface(shapes.DistanceField(np.linalg.norm(grid, axis=-1) - 0.7, 2.0 / 19.0))
