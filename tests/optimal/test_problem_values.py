@@ -11,7 +11,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.control.mpc.mpc import ModelPredictiveController
-from linkwork.optimal import problem_arrays
+from linkwork.optimal import constraint_scaling, problem_arrays
 
 ROD = lw.load("double_pendulum")
 END = np.array([0.4, 0.2])
@@ -137,6 +137,26 @@ def _reaching(
     problem = problem.add("length", "least_squares", scale=pull)
     problem = problem.add(lw.ik.JointTask(robot.joints[0].name), "equality", steps=steps, target=end[0], name="end")
     return problem.add(lw.optimal.VelocityLimits(upper=speed), kind, name="speed")
+
+
+def test_scales_are_the_same_for_all_configurations_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Features that cannot be computed for arrays are computed for one configuration after the other."""
+    problem = problem_arrays.prepared(_reaching(), True)
+    arguments: list[Any] = []
+    monkeypatch.setattr(problem_arrays, "scale_factors", lambda *given: arguments.append(given) or np.ones(1))
+    problem._scale_factors({**problem.constants, **problem.nominal_targets}, np.zeros(1), np.zeros(1))
+    together = constraint_scaling.scale_factors(*arguments[0])
+    jacobian, calls = constraint_scaling._jacobian, []
+
+    def for_numbers(program: Any, window: Any, request: Any, lead: tuple[int, ...] = ()) -> np.ndarray:
+        calls.append(lead)
+        if lead:
+            raise TypeError("a feature that accepts numbers only")
+        return jacobian(program, window, request)
+
+    monkeypatch.setattr(constraint_scaling, "_jacobian", for_numbers)
+    assert np.allclose(constraint_scaling.scale_factors(*arguments[0]), together, rtol=1e-12, atol=0.0)
+    assert (4,) in calls and calls.count(()) == 4 * calls.count((4,)) and not (together == 1.0).all()
 
 
 def test_scales_are_derived_once_for_equal_problems(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,10 @@ Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, section 17.3.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any
+
 import numpy as np
 
 from linkwork.errors import UnknownNameError
@@ -42,9 +46,19 @@ def scale_factors(
     some = [k for k, term in enumerate(program.terms) if not term.hard and weights[:, k].any()]
     smallest = dict.fromkeys(program.hard, np.inf)
     with np.errstate(all="ignore"):
-        for q in configurations:
-            window = _uniform_motion_window(program, inputs, q, u, p)
-            costs = [_curvature(program, window, _term_request(program, inputs, k)) for k in some]
+
+        @cache
+        def window_of(n: int) -> PathWindow:
+            return _uniform_motion_window(program, inputs, list(configurations[n]), u, p)
+
+        together = _uniform_motion_window(program, inputs, list(configurations.T), u, p)
+        jacobians = {
+            k: _jacobians(program, together, window_of, len(configurations), _term_request(program, inputs, k))
+            for k in (*some, *program.hard)
+        }
+        for n in range(len(configurations)):
+            window = partial(window_of, n)
+            costs = [_curvature(program, window, _term_request(program, inputs, k), jacobians[k][n]) for k in some]
             if not all(np.isfinite(H).all() for H in costs):
                 continue
             least_cost = sum((_parameter_cost(program, window, inputs, p, k) for k in some), 0.0)
@@ -53,9 +67,7 @@ def scale_factors(
             for k in program.hard:
                 steps = np.flatnonzero(weights[:, k])
                 two = sorted({int(steps[len(steps) // 2]), int(steps[-1])}) if len(steps) else []
-                J = _jacobian(program, window, _term_request(program, inputs, k))[
-                    :, : (program.depth + 1) * program.width
-                ]
+                J = jacobians[k][n][:, : (program.depth + 1) * program.width]
                 compliance = float(np.mean([stiffness.compliance(t, J) for t in two])) if two else np.nan
                 if len(steps) > 1 and program.terms[k].kind == "equality":
                     compliance = min(
@@ -69,11 +81,14 @@ def scale_factors(
     return factors
 
 
-def _uniform_motion_window(program: PathProgram, inputs: PathInputs, q: Array, u: Array, p: Array) -> PathWindow:
+def _uniform_motion_window(
+    program: PathProgram, inputs: PathInputs, q: Sequence[Any], u: Array, p: Array
+) -> PathWindow:
+    """Return the window of uniform motion that ends at a configuration q (nq), or at several as arrays of numbers."""
     m, tree = program.depth, program.tree
     clock = program.clocks(inputs)[program.steps // 2]
     velocity = _SPEED * np.cos(1.0 + np.arange(tree.nv))  # components without rational ratios
-    path = [[float(x) for x in q]]
+    path = [[x if np.ndim(x) else float(x) for x in q]]
     window = program.window(path * (m + 1), [u.tolist()] * (m + 1), p.tolist(), [float(x) for x in clock])
     for back in range(m):
         path.append(integrate(tree, path[-1], [float(-window.step_of(back) * x) for x in velocity]))
@@ -91,31 +106,55 @@ def _term_request(program: PathProgram, inputs: PathInputs, k: int) -> TermReque
     return TermRequest(term, 1.0, scales, target.tolist(), lower, upper)
 
 
-def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest) -> Array:
-    """Return the scaled Jacobian of a term by the unknowns of a window and the path's parameters.
+def _jacobians(
+    program: PathProgram, together: PathWindow, window_of: Callable[[int], PathWindow], count: int, request: TermRequest
+) -> list[Array]:
+    """Return the scaled Jacobian of a term for each of ``count`` windows.
 
-    Its shape is (rows, (depth + 1) width + parameters); it is NaN where the feature is undefined.
+    ``together`` has the configurations of all windows as arrays.  A feature that cannot be computed for arrays is
+    computed for one window after the other.
     """
-    J = np.zeros((request.term.count, (program.depth + 1) * program.width + program.many))
     try:
-        jacobian = request.term.feature.exact_jacobian(w, request.target)
+        return list(_jacobian(program, together, request, (count,)))
     except UnknownNameError:
         raise
-    except (ArithmeticError, ValueError):  # the feature is undefined there
-        return np.full(J.shape, np.nan)
+    except (ArithmeticError, ValueError, TypeError):
+        return [_defined_jacobian(program, window_of(n), request) for n in range(count)]
+
+
+def _defined_jacobian(program: PathProgram, w: PathWindow, request: TermRequest) -> Array:
+    """Return the scaled Jacobian of a term; NaN where the feature is undefined."""
+    try:
+        return _jacobian(program, w, request)
+    except UnknownNameError:
+        raise
+    except (ArithmeticError, ValueError):
+        return np.full((request.term.count, (program.depth + 1) * program.width + program.many), np.nan)
+
+
+def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest, lead: tuple[int, ...] = ()) -> Array:
+    """Return the scaled Jacobian of a term by the unknowns of a window and the path's parameters.
+
+    Its shape is (*lead, rows, (depth + 1) width + parameters), where ``lead`` is that of the window's numbers.
+    """
+    J = np.zeros((*lead, request.term.count, (program.depth + 1) * program.width + program.many))
+    jacobian = request.term.feature.exact_jacobian(w, request.target)
     for k, scale in enumerate(request.scales):
         for i, x in columns_of(program, w, jacobian, k).items():
-            J[k, i] = scale * float(x)
+            J[..., k, i] = scale * x
     return J
 
 
-def _curvature(program: PathProgram, w: PathWindow, request: TermRequest) -> Array:
-    """Return a positive semidefinite approximation of a cost term's Hessian, by the unknowns of a window."""
-    J = _jacobian(program, w, request)[:, : (program.depth + 1) * program.width]
+def _curvature(program: PathProgram, window: Callable[[], PathWindow], request: TermRequest, jacobian: Array) -> Array:
+    """Return a positive semidefinite approximation of a cost term's Hessian, by the unknowns of a window.
+
+    ``jacobian`` is the scaled Jacobian of the term.
+    """
+    J = jacobian[:, : (program.depth + 1) * program.width]
     H = J.T @ J
     if request.term.kind == "cost" and np.isfinite(J).all():
         H = np.diag(np.abs(J).sum(axis=0))  # a first-order estimate per radian
-        for (i, j), x in second_derivatives(program, w, request, request.scales).items():
+        for (i, j), x in second_derivatives(program, window(), request, request.scales).items():
             if i < len(H):
                 H[i, j] = H[j, i] = H[i, j] + float(x)
         if np.isfinite(H).all():
@@ -124,11 +163,15 @@ def _curvature(program: PathProgram, w: PathWindow, request: TermRequest) -> Arr
     return np.asarray(H)
 
 
-def _parameter_cost(program: PathProgram, w: PathWindow, inputs: PathInputs, p: Array, k: int) -> float:
+def _parameter_cost(
+    program: PathProgram, window: Callable[[], PathWindow], inputs: PathInputs, p: Array, k: int
+) -> float:
     """Return a first-order estimate of what the path's parameters cost by term k; 0 unless it is a "cost"."""
     if program.terms[k].kind != "cost":
         return 0.0
-    J = _jacobian(program, w, _term_request(program, inputs, k))[:, (program.depth + 1) * program.width :]
+    J = _defined_jacobian(program, window(), _term_request(program, inputs, k))[
+        :, (program.depth + 1) * program.width :
+    ]
     return float((np.abs(J) @ np.abs(p)).sum())
 
 
