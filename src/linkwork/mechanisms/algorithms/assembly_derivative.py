@@ -46,10 +46,9 @@ def with_assembly_derivative(
         return list(q), list(diagnostics)
     fresh = inner_symbols(symbols[0].graph, "the configuration that satisfies constraints", len(q))
     error, rows, nearest = linear(fresh)
-    units = [[float(i == k) for k in range(len(error))] for i in range(len(error))]
-    steps = [nearest.step(unit) for unit in units]  # the columns of A
-    values = [*error, *(x for row in rows for x in row), *(x for step in steps for x in step)]
-    body, outside = close_over(fresh, [*values, *_blocks(tree, "q_dot_jacobian", fresh)])
+    target = inner_symbols(symbols[0].graph, "the errors that a step removes", len(error))
+    values = [*error, *(x for row in rows for x in row), *_blocks(tree, "q_dot_jacobian", fresh), *nearest.step(target)]
+    body, outside = close_over([*fresh, *target], values)
     other = inner_symbols(symbols[0].graph, "the reference of a configuration", len(q))
     rates, _ = close_over(other, _blocks(tree, "velocity_from_rate_jacobian", other))
     slices = tuple((tree.q_slices[i].start, tree.v_slices[i].start, b.joint.nq, b.joint.nv) for i, b in tree.stacked())
@@ -72,7 +71,7 @@ class _AssemblyRule(CustomDerivative):
     diagnostics.
     """
 
-    body: Region  # φ, rows of G, columns of A and the joints' ∂q̇/∂v, as functions of q and outer symbols
+    body: Region  # φ, rows of G, the joints' ∂q̇/∂v and A e, as functions of q, e (errors) and outer symbols
     rates: Region  # the joints' ∂v/∂q̇ at the reference
     slices: tuple[tuple[int, int, int, int], ...]  # of joints: start in q, start in v, nq, nv
     errors: int  # number of errors
@@ -88,7 +87,7 @@ class _AssemblyRule(CustomDerivative):
 
     @cached_property
     def _residual(self) -> Residual:
-        """The residual φ as a function of q and the outer symbols."""
+        """The residual φ as a function of q, e and the outer symbols."""
         return Residual(self.body, self.nq, self.errors)
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
@@ -100,11 +99,13 @@ class _AssemblyRule(CustomDerivative):
         q = results[: self.nq]
         if all(map(is_zero, (*moved, *changed))):
             return [0.0] * len(results)
-        rows, steps, blocks = self._linear([*q, *outside])
+        rows, steps, blocks = self._linear(q, outside)
         along = self._times(self.rates.run(reference), moved, of_v=False)
         open_ = [dot(row, along) for row in rows]
         if not all(map(is_zero, changed)):
-            open_ = [a + b for a, b in zip(open_, self._residual.jvp.run([*q, *outside, *changed]), strict=True)]
+            none = [0.0] * self.errors
+            by_outside = self._residual.jvp.run([*q, *none, *outside, *none, *changed])
+            open_ = [a + b for a, b in zip(open_, by_outside, strict=True)]
         result = [a - dot([step[k] for step in steps], open_) for k, a in enumerate(along)]
         return [*self._times(blocks, result, of_v=True), *[0.0] * self.diagnostics]
 
@@ -113,26 +114,29 @@ class _AssemblyRule(CustomDerivative):
         q, w = results[: self.nq], weights[: self.nq]
         if all(map(is_zero, w)):
             return [0.0] * len(inputs)
-        rows, steps, blocks = self._linear([*q, *outside])
+        rows, steps, blocks = self._linear(q, outside)
         of_v = self._times(blocks, w, of_v=True, across=True)
         forces = [0.0 - dot(step, of_v) for step in steps]
         by_rates = [x + dot([row[k] for row in rows], forces) for k, x in enumerate(of_v)]
         by_reference = self._times(self.rates.run(reference), by_rates, of_v=False, across=True)
-        return [*[0.0] * len(results), *by_reference, *self._residual.vjp.run([*q, *outside, *forces])]
+        by_outside = self._residual.vjp.run([*q, *[0.0] * self.errors, *outside, *forces])[self.errors :]
+        return [*[0.0] * len(results), *by_reference, *by_outside]
 
     def _split(self, values: Scalars) -> tuple[Scalars, Scalars, Scalars]:
         start = self.nq + self.diagnostics
         return values[:start], values[start : start + self.nq], values[start + self.nq :]
 
-    def _linear(self, at: Scalars) -> tuple[list[Any], list[Any], Scalars]:
+    def _linear(self, q: Scalars, outside: Scalars) -> tuple[list[Any], list[Any], Scalars]:
         """Return the rows of G, the columns of A, and the elements of the joints' matrices ∂q̇/∂v.
 
         G is the Jacobian of the errors φ by the tangent vector of q. A = W⁻¹Gᵀ (G W⁻¹Gᵀ)⁺ maps errors to the step of
-        least W-norm that removes them when it is subtracted. ``at`` are q and the outer symbols.
+        least W-norm that removes them when it is subtracted. ``outside`` are the values of the outer symbols.
         """
-        result, nv = self.body.run(at)[self.errors :], self.nv
-        parts = [result[k * nv : (k + 1) * nv] for k in range(2 * self.errors)]
-        return parts[: self.errors], parts[self.errors :], result[2 * self.errors * nv :]
+        nv, count = self.nv, self.errors
+        units = [[float(i == k) for k in range(count)] for i in range(count)]
+        results = [self.body.run([*q, *unit, *outside])[count:] for unit in units]
+        rows = [results[0][k * nv : (k + 1) * nv] for k in range(count)]
+        return rows, [result[-nv:] for result in results], results[0][count * nv : -nv]
 
     def _times(self, blocks: Scalars, x: Scalars, *, of_v: bool, across: bool = False) -> list[Any]:
         """Multiply x by the joints' matrices, nq × nv if ``of_v`` else nv × nq, or by their transposes (``across``)."""
