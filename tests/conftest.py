@@ -63,6 +63,16 @@ def pytest_itemcollected(item):
         item.add_marker(pytest.mark.browser)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect tests without collections of garbage: what is created stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 class _ShiftedFolder(pytest.Dir):
     """The folder of all tests, of which each process that tests beside others collects another part first.
 

@@ -34,6 +34,7 @@ CONTROLLERS = {
 }
 
 
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("name", CONTROLLERS)
 @pytest.mark.filterwarnings("ignore:simulate. dt")  # random states that are stiff
 def test_every_controller_keeps_the_contract(name: str) -> None:

@@ -31,6 +31,7 @@ def _planar() -> Any:
 PLANE = {"axes": "reference", "tolerance": (1e-6, 1e-6, np.inf)}  # x and y of the world
 
 
+@pytest.mark.slow(every=3)
 def test_tasks_do_as_they_are_told_by_their_priority() -> None:
     robot, rng = _planar(), np.random.default_rng(0)
     tip, turn = PositionTask(TIP, **PLANE), JointTask(robot.v_names[0], level=1)
@@ -62,6 +63,7 @@ def test_tasks_do_as_they_are_told_by_their_priority() -> None:
     assert np.allclose(moved, asked, rtol=1e-7, atol=1e-6) and np.abs(tau).max() < 1e4
 
 
+@pytest.mark.slow(every=3)
 def test_errors_obey_their_equation() -> None:
     """ë + k_d ė + k_p e = 0 of errors themselves, by their second differences, in any axes, near and far, and while the
     target moves and turns."""
@@ -114,6 +116,7 @@ def test_errors_obey_their_equation() -> None:
                 assert rows == len(rest) and np.abs(rest[kept]).max() < 1e-3, (task, moves, rest)
 
 
+@pytest.mark.slow(every=3)
 def test_singularities_are_passed_with_bounded_forces() -> None:
     """A hand is pulled out of reach and back, so that the arm is stretched: alone and among others to the bit."""
     robot, h = _planar(), 2e-3
@@ -267,6 +270,7 @@ def test_what_is_wrong_is_refused() -> None:
         OperationalSpace(robot, PositionTask(TIP), max_condition=0.5)
 
 
+@pytest.mark.slow(every=3)
 def test_what_is_out_of_reach_is_settled_at_within_limits() -> None:
     """A target beyond an arm's reach: what limits cut pulls less, not aslant, so the arm stretches and rests."""
     robot = _planar()

@@ -50,6 +50,7 @@ def _regulator() -> np.ndarray:
     return finite_horizon_lqr(A, B, Q, R, end=Q, num_steps=STEPS).K[0]
 
 
+@pytest.mark.slow(every=3)
 def test_of_a_linear_robot_it_is_the_regulator(problem: Any) -> None:
     K, robot = _regulator(), problem.robot
     controller = problem.controller(max_iterations=4, Q=(9.0, 0.25), R=0.04 / np.array([2.0 * MASS, MASS]) ** 2)

@@ -53,6 +53,7 @@ def test_a_cart_goes_where_its_plan_leads(own: bool) -> None:
     assert max(forces) > 14.9 and min(forces) < -14.9  # it takes all that there is
 
 
+@pytest.mark.slow(every=3)
 def test_the_search_with_limits_is_compiled_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LINKWORK_EFFORT", raising=False)
     robot = _cart(15.0)
@@ -124,6 +125,7 @@ def test_environments_reach_limits_alone(tmp_path: Path) -> None:
         q, v = _moved(TWO, q, v, command.torque)
 
 
+@pytest.mark.slow(every=3)
 def test_what_has_no_motor_is_planned_without(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cart with a pole: its hinge exerts nothing in the plan, and the cart goes where it leads."""
     rail = lw.Joint.of(SLIDE, name="rail", parent="world", child="cart", effort=8.0)
@@ -143,6 +145,7 @@ def test_what_has_no_motor_is_planned_without(monkeypatch: pytest.MonkeyPatch) -
     assert controller._search["is_bounded"].all()
 
 
+@pytest.mark.slow(every=3)
 def test_what_holds_a_robot_bears_its_share() -> None:
     """A four-bar with a weak motor at its crank: the loop and the motor exert what the plan's motion takes."""
     robot = lw.load("fourbar")

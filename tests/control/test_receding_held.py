@@ -35,6 +35,7 @@ def _stands(**contact: Any) -> Any:
     )
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
 def test_a_leg_that_stands_pushes(solver: str, tmp_path: Path) -> None:
     """The hip carries the trunk, with a plan, without a new one, and without any; gains are the trunk's."""
@@ -66,6 +67,7 @@ def test_a_leg_that_stands_pushes(solver: str, tmp_path: Path) -> None:
     assert np.allclose(both.torque[1], [0.0, -TRUNK * (G - 1.0 / controller.fallback_braking_time)])
 
 
+@pytest.mark.slow(every=3)
 def test_a_loop_bears_its_share() -> None:
     """What a four-bar's crank does of the motion, with forces of the loop among the unknowns and without."""
     robot = lw.load("fourbar")
@@ -109,6 +111,7 @@ def test_contacts_that_may_slide_are_refused() -> None:
             _stands(stays=False, height=0.0).controller(actuators=["hip"], solver=solver)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
 def test_phases_move_with_time(solver: str) -> None:
     """A hop whose stance and flight are said anew in each step is planned as the problem is that has them so."""

@@ -35,6 +35,7 @@ def _reach(robot: lw.Robot, **options: Any) -> Any:
     return problem.controller(period=0.02, max_iterations=3, effort_limits=np.inf, **options)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
 def test_loads_come_with_a_step(solver: str) -> None:
     """Environments with a load each are what controllers of these robots are; what is not said is as it was made."""

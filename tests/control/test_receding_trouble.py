@@ -22,6 +22,7 @@ def _problem(scale: float = 0.1) -> Any:
     return problem.add("configuration", "least_squares", name="place")
 
 
+@pytest.mark.slow(every=3)
 def test_what_is_no_number_is_no_plan() -> None:
     """A feature that is NaN from somewhere on, and one whose derivative is: by feature and step, by environment."""
     odd: dict[str, Any] = {
@@ -49,6 +50,7 @@ def test_what_is_no_number_is_no_plan() -> None:
             assert alone.status == "braking" and alone.message == f"not_finite: {why}"
 
 
+@pytest.mark.slow(every=3)
 def test_a_controller_says_how_it_is_made_and_called() -> None:
     controller = _problem().controller()
     assert repr(controller) == "<ModelPredictiveController of 'double_pendulum': 4 steps, period 0.05 s>"

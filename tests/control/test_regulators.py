@@ -113,6 +113,7 @@ def test_derivatives_are_those_of_the_solution(discrete: bool) -> None:
         assert abs(reverse(p, w) @ d - rate @ w) < 1e-9 * (np.abs(rate) @ np.abs(w))
 
 
+@pytest.mark.slow(every=3)
 def test_robots_are_held() -> None:
     arm = lw.load("arm6")
     n = arm.nv
@@ -166,6 +167,7 @@ def test_what_is_refused() -> None:
     assert np.array_equal(both.K[1], lqr(good, B, Q, R).K)
 
 
+@pytest.mark.slow(every=7)
 def test_what_grows_fast_and_costs_little_has_a_regulator() -> None:
     """Systems whose motions grow fourfold in a step, of which one state costs something; and what has none still."""
     n = 14

@@ -103,6 +103,7 @@ def test_limits_are_kept_or_it_says_no():
         bounded.assemble(hold={"rocker": [-1.5, 0.3]})
 
 
+@pytest.mark.slow(every=3)
 def test_what_cannot_be_assembled_is_said():
     robot = linkage()
     with pytest.raises(lw.errors.AssemblyError, match=r"1\.5 m of 'pin: trans") as told:
@@ -233,6 +234,7 @@ def test_derivatives_inside_of_functions():
     np.testing.assert_allclose(reverse.jacobian("angle")(-0.7, 0.0), differences, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow(every=3)
 def test_derivatives_of_projections():
     """I − A G on what is assembled, in the metric, of joints with quaternions too."""
     ball = lw.Robot.build(
@@ -262,6 +264,7 @@ def test_derivatives_of_projections():
             np.testing.assert_allclose(kernel.vjp("q")(q, weights), weights @ N @ P, rtol=0, atol=1e-11)
 
 
+@pytest.mark.slow(every=3)
 def test_joints_that_close_loops_keep_their_bounds() -> None:
     """Of a four-bar's two assemblies one is within the bounds of its pin; where none is, that is said."""
     free = fourbars(1).without_constraints()

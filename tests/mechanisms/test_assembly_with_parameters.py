@@ -8,6 +8,7 @@ import pytest
 from helpers.cut_four_bar import four_bar
 
 
+@pytest.mark.slow(every=3)
 def test_assembly_with_other_numbers_is_that_of_the_robot_with_them():
     """In one call or in several, with the code of the first."""
     robot = four_bar("C")

@@ -46,6 +46,7 @@ def real_solutions(elbows, samples=200_000):
     return int((np.sign(f[1:]) != np.sign(f[:-1])).sum())
 
 
+@pytest.mark.slow(every=3)
 def test_branches_of_three_legs_are_as_many_as_there_are():
     robot, seen = three_legs(), set()
     inverse = robot.branches({"x": 1.4, "z": 0.8, "turn": 0.2})
@@ -72,6 +73,7 @@ def test_what_is_free_has_no_branches():
         linkage().branches({"crank": 0.0}, num_starts=0)
 
 
+@pytest.mark.slow(every=3)
 def test_a_crank_is_followed_through_full_turns():
     robot = linkage()
     angle = np.linspace(0.0, 4 * np.pi, 33)

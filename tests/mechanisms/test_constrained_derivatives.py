@@ -19,6 +19,7 @@ def state(robot, seed=0):
     return rng.normal(size=robot.nv) * 3.0
 
 
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("case", CASES)
 def test_derivatives_are_those_of_differences(case):
     robot, q, v = CASES[case]()
@@ -42,6 +43,7 @@ def test_derivatives_are_those_of_differences(case):
     np.testing.assert_allclose(found[6], differences(lambda x: forward(dw=x), 6, 1.0)[0], rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("case", ["fourbars", "doubled"])
 def test_derivatives_are_those_of_dual_numbers(case):
     robot, q, v = CASES[case]()
@@ -70,6 +72,7 @@ def test_by_joint_forces_is_the_constrained_inverse():
         np.testing.assert_array_equal(by_tau, by_tau.T)
 
 
+@pytest.mark.slow(every=3)
 def test_redundant_rows_change_no_derivative():
     (once, q, v), (twice, _, _) = standing(), standing(doubled=True)
     tau = state(once)
@@ -111,6 +114,7 @@ def test_a_spherical_pendulum_is_that_of_lagrange():
     np.testing.assert_allclose(impulse, -3.75 * m, rtol=1e-14)
 
 
+@pytest.mark.slow(every=3)
 def test_derivatives_hold_along_motions_that_constraints_allow():
     robot, rng = lw.load("differential_drive"), np.random.default_rng(0)  # rows of rolling that depend on each other
     q, *_ = robot.project_configuration(robot.random_configuration(seed=0))
@@ -157,7 +161,7 @@ def test_what_is_not_built_is_refused_by_name():
             method(q, v, v, *more)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_humanoid_on_both_feet_is_that_of_pinocchio():
     pin = pytest.importorskip("pinocchio")
     from benchmarks.pinocchio_peer import PinocchioModel
@@ -191,6 +195,7 @@ def test_humanoid_on_both_feet_is_that_of_pinocchio():
         np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12 * np.abs(ours).max())
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["differential_drive", "bicycle"])
 def test_derivatives_of_wheels_by_velocity_are_exact(name):
     """Rows that depend on each other contradict each other at velocities that roll nowhere: no rounding is magnified.

@@ -7,6 +7,7 @@ import linkwork as lw
 from helpers.fourbars import HINGE, fourbars, parallel, pendulum_acceleration
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("count", [1, 3, 40])
 def test_four_bars_side_by_side_are_a_pendulum(count):
     robot = fourbars(count)

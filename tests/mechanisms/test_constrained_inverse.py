@@ -20,6 +20,7 @@ def dense(robot, q, v, a, actuated, weights):
     return S / np.sqrt(weights[actuated]) @ (s * np.sqrt(weights[actuated])), free @ (r - S @ s)
 
 
+@pytest.mark.slow(every=7)
 def test_forces_of_actuators_reproduce_the_motion():
     rng = np.random.default_rng(0)
     for (robot, q, v), actuators in (
@@ -70,6 +71,7 @@ def test_one_four_bar_shares_its_crank_s_torque():
     np.testing.assert_allclose(found, [2 / 3, -2 / 3, 2 / 3], rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("case", ["one", "many"])
 def test_derivatives_are_those_of_differences(case):
     robot, q, v = moving_fourbars()

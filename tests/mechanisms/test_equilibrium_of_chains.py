@@ -34,7 +34,7 @@ def test_chains_come_to_rest_from_any_start(count, is_hung):
     assert np.abs(np.abs(w[:, 3]) - tension).max() < 1e-7 and np.isclose(w[0, 5], 9.81 * count / 2)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_saddles_are_left_and_forces_without_a_potential_are_followed():
     robot = chain(2)
     up = np.array([-np.pi / 2, 0.0])

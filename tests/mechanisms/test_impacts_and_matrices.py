@@ -55,6 +55,7 @@ def test_a_falling_four_bar_that_meets_a_stop_is_an_inelastic_pendulum():
     np.testing.assert_allclose(after, -v, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("case", CASES)
 def test_inertias_are_those_of_dense_algebra(case):
     robot, q, v = CASES[case]()
@@ -87,6 +88,7 @@ def test_forces_are_unique_where_nothing_else_does_the_same():
     np.testing.assert_allclose(robot.constraint_force_indeterminacy(np.stack([q, q]))[1, 3:], 0.5, rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow(every=3)
 def test_energy_changes_by_the_power_of_joints_wrenches_and_constraints():
     for robot, q, v in (moving_fourbars(), driven()):
         time, tau, w = 0.7, np.linspace(1.0, 2.0, robot.nv), np.arange(1.0, 7.0)
@@ -127,6 +129,7 @@ def test_errors_fade_in_a_time_constant():
     assert sum(plain.operations.values()) < sum(timed.operations.values())
 
 
+@pytest.mark.slow(every=3)
 def test_equilibria_are_found_or_it_is_said_why_not():
     robot = fourbars(1)
     q, _ = parallel(robot, -1.2)
@@ -152,6 +155,7 @@ def test_equilibria_are_found_or_it_is_said_why_not():
         robot.equilibrium(np.zeros(4))
 
 
+@pytest.mark.slow(every=3)
 def test_parameters_are_differentiated_through_constraints():
     robot, q, v = moving_fourbars()
     tau, names = np.linspace(1.0, 2.0, 5), ["inertia:rod1", "frame:tip1"]

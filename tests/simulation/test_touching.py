@@ -100,6 +100,7 @@ def test_what_has_come_to_rest_on_many_corners_stays():
         assert np.abs(found.q[:6, -1, 6] - 0.05).max() < 1e-3 and np.abs(found.q[6:, -1, 6] + 0.95).max() < 1e-3
 
 
+@pytest.mark.slow(every=7)
 def test_a_slope_of_heights():
     """A box slides down a field's slope at g (sin θ − μ cos θ), or on points of its own sticks, as materials say."""
     theta = 0.4
@@ -123,7 +124,7 @@ def test_a_slope_of_heights():
         assert np.abs(found.records["contact_slip"][-1].max() - rate * 0.8) < 2e-2
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_what_lies_on_peaks_and_ridges():
     """A box lies on one peak below its middle, and falls off where its middle is beside it; a capsule lies across a
     ridge that none of its ends is near; on flat ground nothing stands in the way of what slides."""
@@ -151,6 +152,7 @@ def test_what_lies_on_peaks_and_ridges():
     )
 
 
+@pytest.mark.slow(every=3)
 def test_a_box_tips_over_an_edge():
     """A box stands on a table as long as its middle is above it; alone and beside others it is the same to the bit."""
     scene = lw.Scene().with_box("table", (1.0, 1.0, 0.5))
@@ -162,6 +164,7 @@ def test_a_box_tips_over_an_edge():
     assert np.array_equal(alone.q, found.q[1])
 
 
+@pytest.mark.slow(every=3)
 def test_two_bodies_share_their_momentum():
     """What two balls do to each other changes no momentum, to first order of the step, and gains no energy."""
     balls = things(lw.shapes.Sphere(0.1), lw.shapes.Sphere(0.1)).with_parameters({"gravity": [0.0, 0.0, 0.0]})
@@ -178,6 +181,7 @@ def test_two_bodies_share_their_momentum():
         assert energy[-1] < energy[0] and energy.max() < energy[0] * (1.0 + 1e-9)
 
 
+@pytest.mark.slow(every=3)
 def test_compliant_contacts():
     """They push, within their cone; a ball bounces by 1 − c u, gains nothing, and slides; methods have their orders."""
     rng = np.random.default_rng(0)
@@ -299,6 +303,7 @@ def test_numbers_of_contacts_are_parameters():
         ball.simulate(q, duration=0.01, parameters={"contact_friction": 0.1})
 
 
+@pytest.mark.slow(every=3)
 def test_bad_contacts():
     """What is wrong is said."""
     robot = things(lw.shapes.Box((0.2, 0.2, 0.2)), lw.shapes.Sphere(0.1))
