@@ -55,9 +55,9 @@ PRISM = [(0.1 * np.cos(a), 0.1 * np.sin(a), z) for a in np.arange(6) * np.pi / 3
 @pytest.mark.parametrize(
     ("shape", "grounds"),
     [
-        pytest.param(lw.shapes.Polytope(CUBE), 3, marks=pytest.mark.slow(every=3)),
+        pytest.param(lw.shapes.Polytope(CUBE), 3, marks=pytest.mark.slow),
         pytest.param(lw.shapes.Polytope(PRISM), 3, marks=pytest.mark.slow),
-        pytest.param(lw.shapes.Cone(0.1, 0.2), 3, marks=pytest.mark.slow(every=3)),
+        pytest.param(lw.shapes.Cone(0.1, 0.2), 3, marks=pytest.mark.slow),
         (lw.shapes.Polytope(CUBE), 1),
         (lw.shapes.Cone(0.1, 0.2), 1),
     ],
