@@ -2,8 +2,9 @@
 
 `python -m benchmarks.first_call [WORDS ...]` measures the rows whose names contain one of the words, by default all.
 Each call runs in a new process after its preparation and after the import of all modules.  Processor time includes
-threads, but not the processes that compile in the background; peak memory is that of the whole process.  The results of
-both processes must be finite and the same.
+threads, but not the processes that compile in the background; peak memory is that of the whole process.  The cache is
+full when the best code is stored: the first process waits for it after the measurement.  The results of both processes
+must be finite and the same.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ result = np.asarray(names["result"], dtype=float)
 assert np.isfinite(result).all(), "the result is not finite"
 print(json.dumps([wall, cpu, peak, result.ravel().tolist()]))
 sys.stdout.flush()
+lw.wait_for_compiler()
 """
 
 
