@@ -178,9 +178,11 @@ def _uniform(lower: np.ndarray, upper: np.ndarray) -> Draw:
 
     def draw(rng: np.random.Generator, count: int, memory: ReusedArrays) -> np.ndarray:
         q = rng.random(out=memory("uniform", (count, len(span))))
-        q *= span
-        q += lower
-        return np.clip(q, lower, upper, out=q)
+        for column, low, high, width in zip(q.T, lower, upper, span, strict=True):  # rows of few numbers are slow
+            column *= width
+            column += low
+            np.clip(column, low, high, out=column)
+        return q
 
     return draw
 

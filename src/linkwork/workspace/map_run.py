@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ from linkwork.workspace.workspace_map import WorkspaceMap
 __all__ = ["run_map"]
 
 _MOST_SECONDS = 5.0  # [s] of processor time of a chunk, at most this much is lost by a stop
-_LEAST_SECONDS = 0.1  # [s] of a chunk, a hundred times what it costs to send and to add its counts
-_CHUNKS_PER_WORKER = 20  # of few samples, so that all workers end at about the same time
+_LEAST_SECONDS = 0.25  # [s] of a chunk, twenty times what it costs to send and to add its counts
+_SHARE = 3  # each chunk is this share of the remaining work of a worker, so that all end at about the same time
 _BLOCKS_PER_WORKER = 64  # below this many blocks a worker process is not worth its start
 _LONG = 10.0  # [s] of computation for which it is worth waiting for the best code
 _MAX_WORKERS = 1024
@@ -65,8 +66,8 @@ def run_map(
                     _count(total, done, ranges, counts)
                     report.advance(sum(job.samples_in(*r) for r in ranges))
         if not done.all():
-            with _source(job, count, scheduler, blocks, int((~done).sum())) as (run, size):
-                for one, counts in run(_chunks(done, size)):
+            with _source(job, count, scheduler, blocks, int((~done).sum())) as (run, sizes):
+                for one, counts in run(_chunks(done, sizes)):
                     if ledger is not None:
                         ledger.write([one], counts)
                     _count(total, done, [one], counts)
@@ -109,19 +110,29 @@ def _ranges(done: np.ndarray) -> list[Chunk]:
     return [(int(begin), int(end)) for begin, end in steps.reshape(-1, 2)]
 
 
-def _chunks(done: np.ndarray, size: int) -> list[Chunk]:
-    """Return the blocks that remain, as ranges of at most ``size`` blocks."""
-    return [(k, min(k + size, end)) for begin, end in _ranges(~done) for k in range(begin, end, size)]
+def _chunks(done: np.ndarray, sizes: Sizes) -> list[Chunk]:
+    """Return the blocks that remain, as ranges of blocks of these sizes, or smaller ones at gaps."""
+    result = []
+    remaining = int((~done).sum())
+    for begin, end in _ranges(~done):
+        while begin < end:
+            stop = min(begin + sizes(remaining), end)
+            result.append((begin, stop))
+            remaining -= stop - begin
+            begin = stop
+    return result
 
 
 Run = Callable[[list[Chunk]], Iterator[tuple[Chunk, SparseCounts]]]
+Sizes = Callable[[int], int]
+"""Returns the number of blocks of the next chunk for the number of blocks that remain."""
 
 
 @contextmanager
 def _source(
     job: MapJob, workers: int | None, scheduler: Any, blocks: int | None, remaining: int
-) -> Iterator[tuple[Run, int]]:
-    """Yield a function that computes chunks, and the number of blocks of a chunk."""
+) -> Iterator[tuple[Run, Sizes]]:
+    """Yield a function that computes chunks, and one that returns their sizes."""
     cluster = None if scheduler is None else Cluster(scheduler)
     try:
         if cluster is not None:
@@ -134,24 +145,25 @@ def _source(
         seconds = _seconds_per_block(evaluator)
         if seconds * remaining / count > _LONG:
             wait_for_compiler(_MAX_WAIT)  # then the workers find the best code in the cache
-        size = blocks or _chunk_size(seconds, remaining, count)
+        sizes = (lambda _: blocks) if blocks else partial(_chunk_size, seconds, count)
         if cluster is not None:
             data = packed(job)
-            yield lambda chunks: cluster.run(data, chunks), size
+            yield lambda chunks: cluster.run(data, chunks), sizes
         elif count > 1:
             data = packed(job)
-            yield lambda chunks: run_on_processes(data, chunks, count), size
+            yield lambda chunks: run_on_processes(data, chunks, count), sizes
         else:
-            yield lambda chunks: ((one, evaluator.counts(*one)) for one in chunks), size
+            yield lambda chunks: ((one, evaluator.counts(*one)) for one in chunks), sizes
     finally:
         if cluster is not None:
             cluster.close()
 
 
-def _chunk_size(seconds: float, remaining: int, workers: int) -> int:
-    """Return the number of blocks of a chunk, for blocks of some seconds of processor time."""
-    wanted = max(-(-remaining // (_CHUNKS_PER_WORKER * workers)), round(_LEAST_SECONDS / seconds))
-    return max(1, min(wanted, round(_MOST_SECONDS / seconds), -(-remaining // workers)))
+def _chunk_size(seconds: float, workers: int, remaining: int) -> int:
+    """Return the number of blocks of the next chunk, for blocks of some seconds of processor time."""
+    least, most = round(_LEAST_SECONDS / seconds), round(_MOST_SECONDS / seconds)
+    wanted = max(-(-remaining // (_SHARE * workers)), least)
+    return max(1, min(wanted, most, max(-(-remaining // workers), least // 4)))
 
 
 def _seconds_per_block(evaluator: BlockEvaluator) -> float:
