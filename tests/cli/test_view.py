@@ -23,7 +23,7 @@ def test_a_page_until_its_window_is_closed(linkwork, monkeypatch, tmp_path):
     shown = []
 
     def visit(view):
-        shown.append((view.url, view.q, view._page.document.obstacles))
+        shown.append((view.url, view.q, view._page.document.actors[0].obstacles))
         client = PageClient(view)
         client.settle()
         client.close()
