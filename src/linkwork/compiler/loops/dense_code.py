@@ -14,7 +14,7 @@ from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.target import Target
 
-__all__ = ["ROWS", "DenseCode", "StepWriter"]
+__all__ = ["ROWS", "DenseCode", "StepWriter", "step_function"]
 
 ROWS = 4  # processed together
 
@@ -30,6 +30,15 @@ class StepWriter(Protocol):
 
     def name(self, stem: str) -> str: ...
     def function(self, signature: str, *, unchanging: bool = False) -> Instructions: ...
+
+
+def step_function(code: StepWriter, stem: str, write: Callable[[Instructions, str], None]) -> str:
+    """Write a function of a frame, and return its name; ``write`` takes the function and this name."""
+    name = code.name(stem)
+    f = code.function(f"define internal void {name}(ptr noalias %frame)")
+    write(f, name)
+    code.main.add(f)
+    return name
 
 
 class DenseCode:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.loops.dense_code import ROWS, DenseCode, StepWriter
+from linkwork.compiler.loops.dense_code import ROWS, DenseCode, StepWriter, step_function
 from linkwork.compiler.loops.execution_plan import Control
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
 
@@ -25,11 +25,7 @@ def front_slots(front: FrontElimination) -> int:
 
 def front_driver(code: StepWriter, step: Control) -> str:
     """Write the function that performs a frontal elimination in place in a frame, and return its name."""
-    name = code.name("front")
-    f = code.function(f"define internal void {name}(ptr noalias %frame)")
-    _Front(f, code, step).write()
-    code.main.add(f)
-    return name
+    return step_function(code, "front", lambda f, _: _Front(f, code, step).write())
 
 
 class _Front(DenseCode):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.loops.dense_code import DenseCode, StepWriter
+from linkwork.compiler.loops.dense_code import DenseCode, StepWriter, step_function
 from linkwork.compiler.loops.execution_plan import Control
 from linkwork.expr.linalg.matrix_product import MatrixProduct
 
@@ -12,11 +12,7 @@ __all__ = ["product_driver"]
 
 def product_driver(code: StepWriter, step: Control) -> str:
     """Write the function that multiplies two matrices in a frame, and return its name."""
-    name = code.name("product")
-    f = code.function(f"define internal void {name}(ptr noalias %frame)")
-    _Product(f, code, step).write()
-    code.main.add(f)
-    return name
+    return step_function(code, "product", lambda f, _: _Product(f, code, step).write())
 
 
 class _Product(DenseCode):

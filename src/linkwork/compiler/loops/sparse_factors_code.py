@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.loops.dense_code import DenseCode, StepWriter
+from linkwork.compiler.loops.dense_code import DenseCode, StepWriter, step_function
 from linkwork.compiler.loops.execution_plan import Control
 from linkwork.expr.linalg.sparse_factors import SUMS, Change, SparseFactorization, SparseInstruction, SparseSolution
 
@@ -25,20 +25,12 @@ def factors_slots(factorization: SparseFactorization) -> int:
 
 def factors_driver(code: StepWriter, step: Control) -> str:
     """Write the function that factors a sparse matrix in place in a frame, and return its name."""
-    name = code.name("factors")
-    f = code.function(f"define internal void {name}(ptr noalias %frame)")
-    _Factors(f, code, step, name).write()
-    code.main.add(f)
-    return name
+    return step_function(code, "factors", lambda f, name: _Factors(f, code, step, name).write())
 
 
 def solution_driver(code: StepWriter, step: Control) -> str:
     """Write the function that solves equations with factors in a frame, and return its name."""
-    name = code.name("solution")
-    f = code.function(f"define internal void {name}(ptr noalias %frame)")
-    _Solution(f, code, step, name).write()
-    code.main.add(f)
-    return name
+    return step_function(code, "solution", lambda f, name: _Solution(f, code, step, name).write())
 
 
 class _Sparse(DenseCode):
