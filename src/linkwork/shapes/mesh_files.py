@@ -141,8 +141,7 @@ def load_mesh(
         raise ValueError(f"{file}: too many vertices: the limit is max_vertices={max_vertices}")
     if not np.isfinite(points).all():
         raise ValueError(f"{file}: expected finite coordinates")
-    if not 0 <= triangles.min() <= triangles.max() < len(points):
-        raise ValueError(f"{file}: a triangle refers to a vertex that does not exist")
+    source.check_triangles(triangles, len(points))
     if unit is None:
         unit = source.unit
     unique, index = np.unique(points + 0.0, axis=0, return_inverse=True)
@@ -171,6 +170,11 @@ class MeshFile:
     def with_z_up(self, points: np.ndarray) -> np.ndarray:
         """Return points (n, 3) of the file with the z axis up: those of glTF files turn by 90° about x."""
         return points[:, [0, 2, 1]] * (1.0, -1.0, 1.0) if self.kind == ".glb" else points
+
+    def check_triangles(self, triangles: np.ndarray, num_vertices: int) -> None:
+        """Raise ValueError if a triangle refers to a vertex that does not exist."""
+        if not 0 <= triangles.min() <= triangles.max() < num_vertices:
+            raise ValueError(f"{self.file}: a triangle refers to a vertex that does not exist")
 
 
 def read_mesh_file(

@@ -257,8 +257,7 @@ def _as_surfaces(submeshes: list[_Submesh], scale: np.ndarray, source: MeshFile,
         submesh.points = source.with_z_up(submesh.points) * scale
         if not np.isfinite(submesh.points).all():
             raise ValueError(f"{file}: expected finite coordinates")
-        if not 0 <= submesh.triangles.min() <= submesh.triangles.max() < len(submesh.points):
-            raise ValueError(f"{file}: a triangle refers to a vertex that does not exist")
+        source.check_triangles(submesh.triangles, len(submesh.points))
         if np.prod(scale) < 0.0:  # mirrored
             submesh.triangles = submesh.triangles[:, ::-1]
     if total > MAX_TRIANGLES:
