@@ -18,7 +18,7 @@ from linkwork.control.mpc.mpc_plan import MPCPlan
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
 from linkwork.expr.equations.linear_quadratic import riccati_step_of_hessian
-from linkwork.expr.linalg.sparse_dot import mirrored
+from linkwork.expr.linalg.sparse_dot import lower_of, mirrored_of
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
@@ -142,9 +142,6 @@ def _compiled(
 ) -> Kernel:
     n, m = 2 * own.nv, len(acting)
 
-    def lower_triangle(X: Any) -> list[Any]:
-        return [X[i][j] for i in range(n) for j in range(i + 1)]
-
     def planned(
         whole_path: Any, rates: Any, u: Any, times_and_phases: Any, step: Any, Q: Any, R: Any, **inputs: Any
     ) -> Any:
@@ -154,11 +151,10 @@ def _compiled(
         def back(lower: Any, row: Any) -> Any:
             q, v, u, times_and_phases = (list(part) for part in row)
             _, linear = dynamics.at(times_and_phases).linear([*q, *v], u)
-            X = mirrored([lower[i * (i + 1) // 2 :][: i + 1] for i in range(n)])
-            X, K = riccati_step_of_hessian(linear.hessian(X), Q, R)
-            return array(lower_triangle(X)), array(K)
+            X, K = riccati_step_of_hessian(linear.hessian(mirrored_of(list(lower), n)), Q, R)
+            return array(lower_of(X)), array(K)
 
-        return scan(back, array(lower_triangle(Q)), (whole_path, rates, u, times_and_phases), reverse=True)[1]
+        return scan(back, array(lower_of(Q)), (whole_path, rates, u, times_and_phases), reverse=True)[1]
 
     sizes = {
         "whole_path": (steps, own.nq),

@@ -16,7 +16,9 @@ __all__ = [
     "gather_elements",
     "identity",
     "is_zero",
+    "lower_of",
     "mirrored",
+    "mirrored_of",
     "negated",
     "product",
     "reciprocal",
@@ -69,6 +71,16 @@ def mirrored(lower: Rows) -> list[list[Any]]:
     """Return the symmetric matrix of a lower triangle; elements above the diagonal are not read."""
     n = len(lower)
     return [[lower[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+
+
+def lower_of(matrix: Rows) -> list[Any]:
+    """Return the lower triangle of a matrix as a list, row by row."""
+    return [x for i, row in enumerate(matrix) for x in row[: i + 1]]
+
+
+def mirrored_of(lower: Sequence[Any], n: int) -> list[list[Any]]:
+    """Return the symmetric n × n matrix whose lower triangle is the list ``lower``, row by row."""
+    return mirrored([lower[i * (i + 1) // 2 :][: i + 1] for i in range(n)])
 
 
 def identity(n: int) -> list[list[float]]:

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.loops import while_loop
-from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored_of, transposed
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
-from linkwork.ik.algorithms.damped_least_squares import full, newton_step, shortened
+from linkwork.ik.algorithms.damped_least_squares import newton_step, shortened
 from linkwork.ik.algorithms.joint_bounds import is_infinite, is_single_value, nearest, scaled_bound
 from linkwork.ik.algorithms.levenberg_marquardt import SearchResult
 from linkwork.ik.algorithms.levenberg_marquardt import search as search_hard
@@ -212,7 +212,7 @@ def descend(
 
     def iterate(state: _State) -> _State:
         is_first = le(_INFINITE, state.cost)
-        H = full(state.hessian, tree.nv)
+        H = mirrored_of(state.hessian, tree.nv)
         most = where(
             is_first, 1.0, _DAMPING * state.damping * state.cost + _SINGULAR * state.curvature + _MIN_TOTAL_DAMPING
         )

@@ -22,13 +22,13 @@ from types import MappingProxyType
 from typing import Any
 
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
-from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored, transposed
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.linalg.triangular_factors import SymmetricFactors
 from linkwork.expr.scalar.functions import copysign, fabs, fmax, lt, where
 from linkwork.ik.algorithms.target_distance_scaling import scaled_lengths
 from linkwork.kinematics.algorithms.coordinates import LimitBox
 
-__all__ = ["MIN_SPARSE_ROWS", "bounded_step", "damped_step", "full", "newton_step", "shortened"]
+__all__ = ["MIN_SPARSE_ROWS", "bounded_step", "damped_step", "newton_step", "shortened"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
@@ -127,11 +127,6 @@ def _within_bounds(
             free[k] = where(out, 0.0, free[k])
     step = [a if is_zero(b) else a + b for a, b in zip(step, result, strict=True)]
     return scaled_lengths(step, scale) if scale else step
-
-
-def full(lower: Scalars, count: int) -> list[list[Any]]:
-    """Return a symmetric matrix from its lower triangle, stored row by row."""
-    return mirrored([lower[i * (i + 1) // 2 :][: i + 1] for i in range(count)])
 
 
 def newton_step(

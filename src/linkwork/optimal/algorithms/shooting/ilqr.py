@@ -24,16 +24,10 @@ import numpy as np
 
 from linkwork.expr.control.loops import scan, watching_while_loop, while_loop
 from linkwork.expr.control.stored_scans import scan_stored, scan_storing
-from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, lower_of, mirrored_of
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
 from linkwork.optimal.algorithms.shooting.augmented_cost import CONSTRAINTS, Terms, WeightedRows, quadratic
-from linkwork.optimal.algorithms.shooting.riccati_backward_pass import (
-    Policy,
-    StepModel,
-    backward_pass,
-    lower_of,
-    mirrored_of,
-)
+from linkwork.optimal.algorithms.shooting.riccati_backward_pass import Policy, StepModel, backward_pass
 from linkwork.optimal.algorithms.shooting.search_state import (
     LOST,
     SOLVED,

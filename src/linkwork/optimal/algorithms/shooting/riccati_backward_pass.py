@@ -29,12 +29,12 @@ import numpy as np
 from linkwork.expr.control.loops import map_rows, while_loop
 from linkwork.expr.control.stored_scans import scan_stored
 from linkwork.expr.linalg.matrix_product import large_product
-from linkwork.expr.linalg.sparse_dot import dot, is_zero, negated, transposed
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored_of, negated, transposed
 from linkwork.expr.linalg.triangular_factors import SymmetricFactors
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
 from linkwork.optimal.algorithms.shooting.step_dynamics import LinearStep
 
-__all__ = ["Policy", "StepModel", "backward_pass", "lower_of", "mirrored_of"]
+__all__ = ["Policy", "StepModel", "backward_pass"]
 
 
 Scalars = Sequence[Any]
@@ -122,16 +122,6 @@ def backward_pass(
     start = (np.zeros(n * (n + 1) // 2), np.zeros(n), 0.0, 1.0, 0.0)
     (_, _, slope, regular, size), (k, K) = scan_stored(step, start, stored, u, reverse=True)
     return Policy(k, K, slope, regular, size)
-
-
-def lower_of(M: Sequence[Scalars]) -> list[Any]:
-    """Return the lower triangle of a matrix as a list, row by row."""
-    return [x for i, row in enumerate(M) for x in row[: i + 1]]
-
-
-def mirrored_of(lower: Scalars, n: int) -> Matrix:
-    """Return the symmetric n × n matrix whose lower triangle is ``lower``, row by row."""
-    return [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(n)] for i in range(n)]
 
 
 def _lower_sum(Q: Matrix, columns: Matrix, gains: Matrix) -> Matrix:
