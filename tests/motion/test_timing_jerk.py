@@ -8,6 +8,8 @@ from scipy.interpolate import CubicSpline
 
 import linkwork as lw
 from linkwork.motion import Trajectory, profile, time_optimal
+from linkwork.motion.timing.arc_length_path import ArcLengthPath
+from linkwork.motion.timing.length_table import LengthTable
 
 
 def _line(length: float) -> Trajectory:
@@ -19,6 +21,34 @@ def _cubic(seed: int, n: int = 2, many: int = 4) -> Trajectory:
     knots = np.concatenate([[0.0], np.cumsum(rng.uniform(0.5, 1.5, many))])
     spline = CubicSpline(knots, rng.uniform(-1.5, 1.5, (many + 1, n)), bc_type="natural")
     return Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)))
+
+
+def test_positions_by_arc_length_are_those_of_a_known_length():
+    cells, k = np.linspace(0.0, 2.0, 9), np.array([0, 3, 3, 7, 7])
+    shares = np.array([0.0, 1e-3, 0.4, 0.999, 1.0])
+    s = cells[k] + 0.25 * shares
+    table = LengthTable(lambda s: 1.0 + np.sin(s) ** 2, cells)
+    exact = 1.5 * s - 0.25 * np.sin(2.0 * s) - (1.5 * cells[k] - 0.25 * np.sin(2.0 * cells[k]))
+    found, are_exact = table.positions(k, exact)
+    assert table.resolved.all() and are_exact.all()
+    assert np.abs(found - s).max() < 1e-15
+    # a kink inside of a cell
+    table = LengthTable(lambda s: 1.0 + np.abs(s - 0.9), cells)
+    assert np.flatnonzero(~table.resolved).tolist() == [3]
+    assert table.positions(k, exact)[1].tolist() == [True, False, False, True, True]
+
+
+def test_arc_lengths_of_a_path_that_rests_at_its_ends():
+    # q = (p, p) with p = s³ (4 − 3 s), so that σ = √2 p
+    path = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.0, 0.0, 4.0, -3.0]] * 2])
+    arc = ArcLengthPath(path, np.array([0.0, 1.0]), np.ones(2), 1e-8, (1e-4, 1.0 - 1e-4), False)
+    s = np.concatenate([[0.0, 1e-7, 1e-3], np.linspace(0.01, 1.0, 50)])
+    sigma = 2.0**0.5 * s**3 * (4.0 - 3.0 * s)
+    assert np.abs(arc.lengths(s) - sigma).max() < 1e-15
+    rate = 2.0**0.5 * 12.0 * s * s * (1.0 - s)
+    allowed = 1e-15 + 4.0 * np.spacing(sigma) / np.maximum(rate, 1e-7)
+    assert (np.abs(arc.positions(sigma) - s) < allowed)[s > 0.0].all() and arc.positions(sigma)[0] == 0.0
+    assert arc.positions(sigma[::-1].reshape(-1, 1))[-1, 0] == 0.0
 
 
 def test_straight_lines_take_what_profiles_take():

@@ -99,9 +99,10 @@ class _Fit:
         due to rounding. Both are relative to the limits of jerk.
         """
         inside = _INSIDE * (e - b)
-        low, high = (self._state(sigma_polynomials[k], x - t[k]) for x in (b + inside, e - inside))
-        middle = self._state(sigma_polynomials[k], 0.5 * (b + e) - t[k])
-        first = self._state(sigma_polynomials[k], b - t[k])[0], self._state(sigma_polynomials[k], e - t[k])[0]
+        times = np.concatenate([b, b + inside, 0.5 * (b + e), e - inside, e])  # one evaluation of the path
+        state = self._state(np.tile(sigma_polynomials[k], (5, 1)), times - np.tile(t[k], 5))
+        begin, low, middle, high, end = zip(*(np.split(x, 5) for x in state), strict=True)
+        first = begin[0], end[0]
         c = _quintics(e - b, first, (low[1], high[1]), (low[2], high[2]))
         h = 0.5 * (e - b)
         third = 6.0 * c[:, 3] + h * (24.0 * c[:, 4] + h * 60.0 * c[:, 5])

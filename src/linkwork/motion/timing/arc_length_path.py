@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linkwork.motion.timing.last_result import LastResult
+from linkwork.motion.timing.length_table import LengthTable
 from linkwork.motion.timing.limits import LimitSet, PathSamples
 from linkwork.motion.trajectory.time_scaling import lengths_of
-from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.motion.trajectory.trajectory import Trajectory, state_and_jerk
 
 __all__ = ["ArcLengthPath", "PathRates", "arc_length_paths"]
 
@@ -24,6 +26,7 @@ _END_SHARE = 1e-9  # of the length squared: grid points of a motion nearer to an
 _INSIDE = 1e-9  # of a curve between knots: one-sided values at its ends are taken so far inside
 _SAMPLES = 32  # samples of |q'| on each curve between knots
 _NEWTON = 20
+_QUADRATIC = 1e-9  # of the distance from a cell's end: after a smaller step of Newton's method the result is exact
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _CELLS_PER_CURVE, _END_CELLS = 8, 24  # cells between knots, and further ones near an end where q' vanishes
 _MAX_JERK_RATIO = 1e3  # times the smallest limit of jerk: larger limits count as this
@@ -134,11 +137,14 @@ class ArcLengthPath:
         self.rests = moving[0] > self.begin, moving[1] < self.end
         more = [x for x, rests in zip(moving, self.rests, strict=True) if rests]
         self.cells = _subdivided(lengths_of(self._rate, np.unique(np.concatenate([cuts, more])))[0], self.rests)
-        self.sizes = self._lengths_between(self.cells[:-1], self.cells[1:])
+        self.table = LengthTable(self._rate, self.cells)
+        rough = np.flatnonzero(~self.table.resolved)
+        self.sizes = self.table.sizes.copy()
+        self.sizes[rough] = self._lengths_between(self.cells[rough], self.cells[rough + 1])
         self.sums = np.append(0.0, np.cumsum(self.sizes))
         self.to_end = np.append(0.0, np.cumsum(self.sizes[::-1]))[::-1]
         self.length = float(self.sums[-1])
-        self._located = (b"", np.zeros(0))  # the arc lengths whose positions were computed last, and the positions
+        self._evaluated = LastResult(self._evaluate)
         self.inner = self.sums[np.searchsorted(self.cells, cuts[1:-1])]
         near = _INSIDE * (cuts[1] - cuts[0]), _INSIDE * (cuts[-1] - cuts[-2])
         self.straight = max(_STRAIGHT * (moving[0] - begin), near[0]), max(_STRAIGHT * (end - moving[1]), near[1])
@@ -161,19 +167,23 @@ class ArcLengthPath:
         )
 
     def _rate(self, s: np.ndarray) -> np.ndarray:
-        return self._speed_and_derivatives(s, (self.weights * self.path(s).v ** 2).sum(axis=-1))[0]
+        return self._speed_and_derivatives(s, self._product(*[state_and_jerk(self.path, s)[1]] * 2))[0]
+
+    def _product(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the scalar product (...) of derivatives x and y (..., nv), with the weights of the coordinates."""
+        result: np.ndarray = np.einsum("...j,...j->...", self.weights * x, y)
+        return result
 
     def rates(self, s: np.ndarray) -> PathRates:
         """Return the path's q, its derivatives by s and g = dσ/ds with two derivatives by s, at positions s.
 
         σ is the arc length and s the path's own parameter.
         """
-        path, third = PathSamples(*self.path(s)), self.path.jerk(s)
-        w, v, a = self.weights, path.first, path.second
-        y, y1 = (w * v * v).sum(axis=-1), 2.0 * (w * v * a).sum(axis=-1)
-        y2 = 2.0 * (w * (a * a + v * third)).sum(axis=-1)
-        g, one, two = self._speed_and_derivatives(s, y)
-        return PathRates(path, third, g, one * y1, two * y1 * y1 + one * y2)
+        q, v, a, third = state_and_jerk(self.path, s)
+        y1 = 2.0 * self._product(v, a)
+        y2 = 2.0 * (self._product(a, a) + self._product(v, third))
+        g, one, two = self._speed_and_derivatives(s, self._product(v, v))
+        return PathRates(PathSamples(q, v, a), third, g, one * y1, two * y1 * y1 + one * y2)
 
     # -- by its length
 
@@ -202,41 +212,49 @@ class ArcLengthPath:
         return sigma, x, 0.5 * np.diff(x) / np.diff(sigma)
 
     def positions(self, sigma: np.ndarray) -> np.ndarray:
-        """Return the positions s at arc lengths σ; those of the last call are stored."""
-        key = sigma.tobytes()
-        if key != self._located[0]:
-            self._located = key, self._positions_of(sigma.ravel())
-        return self._located[1].reshape(sigma.shape)
-
-    def _positions_of(self, sigma: np.ndarray) -> np.ndarray:
-        """Return the positions s at arc lengths σ (n,)."""
-        flat = np.clip(sigma, 0.0, self.length)
+        """Return the positions s at arc lengths σ."""
+        flat = np.clip(sigma.ravel(), 0.0, self.length)
         k = np.clip(np.searchsorted(self.sums, flat, side="right") - 1, 0, len(self.cells) - 2)
         # measured from the nearer end of a cell, where rounding errors are smallest
         later = flat - self.sums[k] > self.sums[k + 1] - flat
-        return self._positions_in_cells(k, np.where(later, flat - self.sums[k + 1], flat - self.sums[k]), later)
+        lengths = np.where(later, flat - self.sums[k + 1], flat - self.sums[k])
+        result: np.ndarray = self._positions_in_cells(k, lengths, later).reshape(sigma.shape)
+        return result
 
     def _positions_in_cells(self, k: np.ndarray, lengths: np.ndarray, later: np.ndarray) -> np.ndarray:
         """Return positions s in cells k, from signed arc lengths measured from an end of each cell.
 
-        They are measured from the cell's end where ``later`` (and are negative), and otherwise from its beginning. The
-        method is Newton's, with bisection where a step leaves the bracket.
+        They are measured from the cell's end where ``later`` (and are negative), and otherwise from its beginning.
         """
-        begin, end = self.cells[k], self.cells[k + 1]
-        start = np.where(later, end, begin)
-        low, high = begin - start, end - start
+        positions: np.ndarray = np.where(later, self.cells[k + 1], self.cells[k])
+        moved = np.flatnonzero(lengths)
+        k, lengths, later = k[moved], lengths[moved], later[moved]
+        result, exact = self.table.positions(k, np.where(later, self.sizes[k] + lengths, lengths))
+        if not exact.all():
+            rough = np.flatnonzero(~exact)
+            result[rough] = self._searched_positions(k[rough], lengths[rough], positions[moved[rough]])
+        positions[moved] = result
+        return positions
+
+    def _searched_positions(self, k: np.ndarray, lengths: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """Return positions s in cells k at signed arc lengths from an end ``start`` of each cell, from the path.
+
+        The method is Newton's, with bisection where a step leaves the bracket.
+        """
+        low, high = self.cells[k] - start, self.cells[k + 1] - start
         result = (high - low) * np.clip(lengths / np.maximum(self.sizes[k], 1e-300), -1.0, 1.0)
-        active = np.flatnonzero(lengths)
+        active = np.arange(len(k))
         for _ in range(_NEWTON):
             x, a = result[active], start[active]
             between, rate = self._lengths_and_rates(a, a + x)
             error, rate = between - lengths[active], np.maximum(rate, 1e-300)
             b, e = np.where(error < 0.0, x, low[active]), np.where(error < 0.0, high[active], x)
             low[active], high[active] = b, e
-            following = x - error / rate
-            following = np.where((following >= b) & (following <= e), following, 0.5 * (b + e))
-            result[active] = following
-            active = active[np.abs(following - x) > 4e-16 * np.abs(x) + 0.5 * np.spacing(np.abs(a))]
+            step = x - error / rate
+            inside = (step >= b) & (step <= e)
+            result[active] = following = np.where(inside, step, 0.5 * (b + e))
+            exact = inside & (np.abs(following - x) <= _QUADRATIC * np.abs(x))
+            active = active[~exact & (np.abs(following - x) > 0.5 * np.spacing(np.abs(a)))]
             if not len(active):
                 break
         positions: np.ndarray = start + result
@@ -268,31 +286,30 @@ class ArcLengthPath:
         positions = self._positions_in_cells(k, self.to_end[k + 1] - sigma, np.ones(len(sigma), bool))
         return self.end - positions, self.rates(positions)
 
-    def _evaluation_points(self, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions s at arc lengths σ, moved a little inside from the path's ends.
+    def _evaluate(self, sigma: np.ndarray) -> tuple[PathRates, np.ndarray]:
+        """Return the path's rates at arc lengths σ, evaluated a little inside of the path's ends.
 
-        The second value is True where a position was moved at an end where q' vanishes.
+        The second value (..., 1) is True where a position was moved inside at an end where q' vanishes.
         """
         s = self.positions(sigma)
         low, high = self.begin + self.straight[0], self.end - self.straight[1]
-        return np.clip(s, low, high), (self.rests[0] & (s < low)) | (self.rests[1] & (s > high))
+        near = (self.rests[0] & (s < low)) | (self.rests[1] & (s > high))
+        return self.rates(np.clip(s, low, high)), near[..., None]
 
     def samples(self, sigma: np.ndarray) -> PathSamples:
         """Return q and its first two derivatives by arc length, at arc lengths σ."""
-        s, near = self._evaluation_points(sigma)
-        r = self.rates(s)
+        r, near = self._evaluated(sigma)
         g, g1 = r.g[..., None], r.g_first[..., None]
         second = (r.path.second - r.path.first * g1 / g) / g**2
-        return PathSamples(r.path.q, r.path.first / g, np.where(near[..., None], 0.0, second))
+        return PathSamples(r.path.q, r.path.first / g, np.where(near, 0.0, second))
 
     def third(self, sigma: np.ndarray) -> np.ndarray:
         """Return the third derivative of q by σ, at arc lengths σ."""
-        s, near = self._evaluation_points(sigma)
-        r = self.rates(s)
+        r, near = self._evaluated(sigma)
         g, g1, g2 = r.g[..., None], r.g_first[..., None], r.g_second[..., None]
         v, a = r.path.first, r.path.second
         result = r.third / g**3 - 3.0 * a * g1 / g**4 + v * (3.0 * g1 * g1 / g**5 - g2 / g**4)
-        return np.where(near[..., None], 0.0, result)
+        return np.where(near, 0.0, result)
 
 
 def _subdivided(cells: np.ndarray, rests: tuple[bool, bool]) -> np.ndarray:

@@ -23,6 +23,7 @@ from linkwork.motion.timing.jerk_subproblem import (
     optimized,
     regridded,
 )
+from linkwork.motion.timing.last_result import LastResult
 from linkwork.motion.timing.limit_violations import (
     LimitMargin,
     PathSampler,
@@ -33,6 +34,7 @@ from linkwork.motion.timing.limit_violations import (
 )
 from linkwork.motion.timing.limits import LimitSet, PathSamples, never_zero
 from linkwork.motion.timing.toppra import MIN_SEGMENTS, TimingQuery
+from linkwork.motion.trajectory.trajectory import state_and_jerk
 from linkwork.motion.trajectory.trajectory_segment import shifted
 
 __all__ = ["JerkLimitedMotion", "jerk_limited_motion", "jerk_limits_task"]
@@ -171,11 +173,13 @@ def _between_stops(
     s, x, u = fastest
     path, knots, begin = query.path, query.path.knots, float(s[0])
 
+    at = LastResult(lambda s: state_and_jerk(path, np.clip(begin + s, knots[0], knots[-1])))
+
     def samples(s: np.ndarray) -> PathSamples:
-        return PathSamples(*path(np.clip(begin + s, knots[0], knots[-1])))
+        return PathSamples(*at(s)[:3])
 
     def third(s: np.ndarray) -> np.ndarray:
-        return path.jerk(np.clip(begin + s, knots[0], knots[-1]))
+        return at(s)[3]
 
     inner = knots[(knots > s[0]) & (knots < s[-1])] - begin
     s = s - begin

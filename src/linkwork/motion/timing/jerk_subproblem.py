@@ -304,9 +304,12 @@ def _constraints_on_grid(path: JerkProblem, s: np.ndarray) -> GridConstraints:
     """Return the constraints of a motion on the grid with segment ends s (n + 1,)."""
     steps = np.diff(s)
     at = s[:-1, None] + steps[:, None] * np.array([_INSIDE, 1.0 - _INSIDE])
-    here, both = path.samples(s), path.samples(at)
-    rows = path.constraints(here)
     count = len(s)
+    together = np.concatenate([s, at.ravel()])  # one evaluation of the path
+    samples, third = path.samples(together), path.third(together)
+    here = PathSamples(*(x[:count] for x in (samples.q, samples.first, samples.second)))
+    first, second, third = (x[count:].reshape(count - 1, 2, -1) for x in (samples.first, samples.second, third))
+    rows = path.constraints(here)
     limits = SmoothLimits(
         *(np.repeat(x[None], count, 0) for x in (rows.lower, rows.upper)),
         *(np.repeat(x[None], count - 1, 0) for x in path.jerk),
@@ -314,7 +317,7 @@ def _constraints_on_grid(path: JerkProblem, s: np.ndarray) -> GridConstraints:
     for jerk in (limits.least_jerk, limits.most_jerk):
         jerk[0] *= path.ends[0]
         jerk[-1] *= path.ends[1]
-    along = SmoothValues(rows.first, rows.second, both.first, both.second, path.third(at), rows.rest)
+    along = SmoothValues(rows.first, rows.second, first, second, third, rows.rest)
     low, high = path.velocity
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.maximum(here.first / high, here.first / low)

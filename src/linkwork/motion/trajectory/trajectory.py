@@ -34,7 +34,7 @@ from linkwork.motion.trajectory.trajectory_files import load_trajectory, save_tr
 from linkwork.motion.trajectory.trajectory_segment import Section
 from linkwork.viewer.output import Output, check_output, show_document
 
-__all__ = ["Trajectory", "TrajectoryState"]
+__all__ = ["Trajectory", "TrajectoryState", "state_and_jerk"]
 
 
 class TrajectoryState(NamedTuple):
@@ -454,6 +454,12 @@ class Trajectory:
 
     def _name(self, k: int) -> str:
         return f"coordinate {k}" if self._robot is None else repr(self._robot.v_names[k])
+
+
+def state_and_jerk(trajectory: Trajectory, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return q, v, a and the derivative of a at times (...) of a trajectory, from one evaluation."""
+    q, v, a, jerk = trajectory._at(t, 3, "raise")
+    return q, v, a, jerk
 
 
 add_foreign_names(Trajectory, "motion.Trajectory")
