@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import subprocess
 import sys
@@ -12,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.fork_safe_lock import Lock
-from linkwork.compiler.program import Program
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
@@ -168,23 +167,24 @@ def test_a_lock_that_another_thread_has_is_free_in_a_forked_process_and_ones_own
 
 
 @forks
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="cached properties have no lock")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_what_is_kept_of_objects_is_free_in_a_forked_process() -> None:
-    kept = next(x for x in vars(Program).values() if isinstance(x, functools.cached_property))
+def test_a_value_kept_by_an_object_is_free_in_a_forked_process() -> None:
     has, may_go = threading.Event(), threading.Event()
 
-    def keep() -> None:
-        with kept.lock:  # type: ignore[attr-defined]
+    class Keeper:
+        @cached_property
+        def value(self) -> int:
             has.set()
             may_go.wait()
+            return 1
 
-    other = threading.Thread(target=keep)
+    other = threading.Thread(target=lambda: Keeper().value)
     other.start()
     has.wait()
 
     def work() -> None:
-        assert kept.lock.acquire(timeout=60.0)  # type: ignore[attr-defined]
+        may_go.set()
+        assert Keeper().value == 1
 
     assert forked(work) == 0
     may_go.set()

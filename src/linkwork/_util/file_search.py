@@ -11,12 +11,12 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.messages import nearest, quoted
 
 __all__ = ["FileSearch", "FileSearchError", "Folders", "read_folders"]

@@ -17,8 +17,10 @@ from typing import Any
 
 from linkwork._util.collection_pauses import without_collections
 from linkwork._util.console import CompileNotice
+from linkwork._util.forked_tasks import do_without_copies
 from linkwork.compiler.backend import Backend, Module
 from linkwork.compiler.build import Source
+from linkwork.compiler.cache.compiled_in_copy import compiled_in_copy
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
 from linkwork.compiler.cache.key_lock import LONGEST_WAIT, KeyLock
 from linkwork.compiler.codegen.float_type import FloatType
@@ -74,6 +76,12 @@ def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool =
         return result
     if cache is None or not source.keys(absent, real):
         return result | _compiled_and_stored(source, quick, cache, absent, real)
+    if compiled_in_copy(cache, source.recipe.name):
+        result |= _cached(source, quick, cache, absent, real)
+        absent = [part for part in absent if part not in result]
+        if not absent:
+            return result
+        do_without_copies()
     (name,) = source.keys(["best" if best else "first"], real).values()
     with cache.lock(name) as lock:
         if lock.waited:
@@ -123,8 +131,12 @@ def best_modules(
     """
     if code is not None and code.packed is not None:
         return code.packed, code.characters
-    packed, characters = _packed(source.texts([part], real))
     to = improvable(part, source, real)
+    if code is not None and to.cache is not None:
+        stored = _stored_source(to.cache, to.quick_name)
+        if stored is not None:
+            return stored
+    packed, characters = _packed(source.texts([part], real))
     if code is not None and to.cache is not None:
         _store_source(to.cache, to.quick_name, to.facts, packed, characters)
     return packed, characters
@@ -247,14 +259,18 @@ def _with_sources(cache: Cache, parts: Mapping[str, CompiledPart], keys: Mapping
     """Return the quick parts, with their source if the cache has it."""
     result = {}
     for part, code in parts.items():
-        entry = cache.load(_source_name(keys[part]))
-        packed, characters = None, 0
-        if entry is not None:
-            ends = accumulate(entry.facts["sizes"], initial=0)
-            packed = tuple([entry.code[start:end] for start, end in pairwise(ends)])
-            characters = entry.facts["characters"]
+        packed, characters = _stored_source(cache, keys[part]) or (None, 0)
         result[part] = CompiledPart(code.objects, code.cached, code.seconds, True, packed, characters)
     return result
+
+
+def _stored_source(cache: Cache, quick_name: str) -> tuple[tuple[bytes, ...], int] | None:
+    """Return the modules of the best code that the cache has beside quick code, compressed, and their characters."""
+    entry = cache.load(_source_name(quick_name))
+    if entry is None:
+        return None
+    ends = accumulate(entry.facts["sizes"], initial=0)
+    return tuple([entry.code[start:end] for start, end in pairwise(ends)]), entry.facts["characters"]
 
 
 def _source_name(name: str) -> str:

@@ -10,11 +10,11 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.validation import floats, shown
 from linkwork.compiler.operation_counts import WhileLoop, arithmetic, counted, while_loops
 from linkwork.expr.control.closure_conversion import InnerName

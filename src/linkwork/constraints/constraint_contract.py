@@ -7,11 +7,11 @@ finite differences on the configuration manifold and in time, and the functions 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.contract_report import (
     ContractReport,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
 from linkwork.joints import JointType
 from linkwork.spatial import Force, Motion

@@ -21,12 +21,12 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from linkwork import joints
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.result import ReturnedValue
 from linkwork.ik.tasks.frame_tasks import PoseTask, PositionTask
 from linkwork.kinematics.algorithms.relative_kinematics import fork

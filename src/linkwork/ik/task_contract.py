@@ -6,11 +6,11 @@ manifold, and the compiled kernel of `Robot.ik_problem`.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.contract_report import (
     ContractReport,

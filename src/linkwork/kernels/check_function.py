@@ -6,11 +6,11 @@ The references are the algorithm on floats, in random states, and differences of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.contract_report import ContractReport, Requirement, check_requirements
 from linkwork._util.numeric_derivatives import central_differences
 from linkwork.kernels.function_request import read_request

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.joints import JointType
 from linkwork.joints.base.checks import has_manifold

@@ -10,11 +10,11 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.contract_report import ContractReport, Requirement, check_requirements, relative_error
 from linkwork._util.validation import integer

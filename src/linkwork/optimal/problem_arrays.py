@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import stored_array
 from linkwork.kernels.kernel_cache import LazyCache
@@ -100,6 +100,11 @@ class PreparedProblem:
         key = program, tuple((name, x.shape, x.tobytes()) for name, x in arrays.items()), u.tobytes(), p.tobytes()
         factors = _SCALE_FACTORS.get(key, lambda: self._scale_factors(arrays, u, p))
         return self.constants | {"scales": self.constants["scales"] * factors}
+
+    @property
+    def is_scaled(self) -> bool:
+        """True if `scaled_constants` are known."""
+        return "scaled_constants" in self.__dict__
 
     def _scale_factors(self, arrays: Mapping[str, np.ndarray], u: np.ndarray, p: np.ndarray) -> np.ndarray:
         configurations = self.problem.robot.random_configuration(seed=0, size=4)

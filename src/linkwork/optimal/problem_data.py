@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn, Self
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.model.tree import Tree

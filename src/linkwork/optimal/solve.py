@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.progress import Reporter, read_progress
+from linkwork._util.thread_pool import beside
 from linkwork._util.validation import duration, optional
 from linkwork.ik.arguments import mid_range
 from linkwork.kernels.compiler_api import make_ready
@@ -104,7 +105,7 @@ def solve_by_path(
     robot, program = problem.robot, own.program
     T = program.steps
     limit = optional(duration)(SOLVE, "time_limit", time_limit)
-    numbers = (own.constants if solver == "ipopt" else own.scaled_constants) | own.read_targets(targets)
+    numbers = own.constants | own.read_targets(targets)
     numbers |= robot_inputs(robot.tree, robot_parameters)
     if start is not None:
         start = read_configuration(robot, SOLVE, "start", start)
@@ -143,7 +144,10 @@ def solve_by_path(
         state = solve_by_ipopt(program, state, dict(zip(own.shapes, inputs, strict=True)), tolerances, max_iterations)
         state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
         return result(False)
-    kernel = own.kernel
+    unscaled = [*(state[name] for name in names), *inputs, tolerances, np.array(0.0)]  # without an iteration
+    with beside([] if own.is_scaled else [lambda: own.kernel(*unscaled)]):
+        numbers["scales"] = own.scaled_constants["scales"]
+    inputs, kernel = [numbers[name] for name in own.shapes], own.kernel
     if limit is not None:
         make_ready(kernel)
     end = None if limit is None else time.perf_counter() + limit

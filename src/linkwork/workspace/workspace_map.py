@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.messages import number

@@ -111,6 +111,10 @@ class Cache:
         """Return True if there is an entry of this name, which may be damaged; this does not count as a use."""
         return os.path.isfile(self._path(name))  # False in a folder that this user cannot read
 
+    def is_writable(self) -> bool:
+        """Return True if this process may store entries, as far as the permissions of directories show."""
+        return next((os.access(at, os.W_OK) for at in (self.folder, *self.folder.parents) if at.exists()), False)
+
     def refuse(self, name: str) -> None:
         """Warn that the content of an entry is damaged."""
         _warn_once(f"{self._path(name)} is damaged; its code is compiled again")

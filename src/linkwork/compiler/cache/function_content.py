@@ -13,13 +13,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cached_property, partial
+from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.compiler.cache.disk_cache import digest
 
 __all__ = ["UnknownContentError", "content_digest", "content_key"]

@@ -6,11 +6,11 @@ The references are the interpreter and the CPU's backend.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.contract_report import ContractReport, Requirement, check_requirements
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.backends import default_backend

@@ -7,11 +7,11 @@ the passes of `linkwork.compiler.passes.ALL`.  The reference is the interpreter.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.contract_report import ContractReport, Requirement, check_requirements
 from linkwork.compiler.checks.sample_programs import programs, samples
 from linkwork.compiler.passes import ALL, everywhere

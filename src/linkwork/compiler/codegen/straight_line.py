@@ -8,10 +8,10 @@ before the next one does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import groupby, islice
 from typing import Any, Protocol
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.compiler.codegen.code_segments import Plan
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions

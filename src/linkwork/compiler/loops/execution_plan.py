@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.compiler.loops.in_place_tables import InPlaceTable
 from linkwork.compiler.outlined_calls import OUTLINED_CALLS, OutlinedCalls
 from linkwork.compiler.program import CONSTANT, INPUT, SINCOS

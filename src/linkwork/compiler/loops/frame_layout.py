@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import accumulate
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.compiler.codegen.code_segments import EXTRACTED, MAX_SEGMENT, best_cut, with_pairs_split
 from linkwork.compiler.loops.execution_plan import (
     CONTROL,

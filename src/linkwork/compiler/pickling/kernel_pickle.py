@@ -16,10 +16,10 @@ import json
 import sys
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.backends import default_backend
 from linkwork.compiler.build import Recipe

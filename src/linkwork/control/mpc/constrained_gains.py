@@ -8,12 +8,12 @@ minimum norm.  Gains are those of the dynamics in which contacts and constraints
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.control.mpc.mpc_plan import MPCPlan
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan

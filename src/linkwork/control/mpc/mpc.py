@@ -141,10 +141,11 @@ class ModelPredictiveController:
         num_environments = integer("prepare", "num_environments", num_environments, least=1)
         tasks: list[Callable[[], None]] = [
             partial(self.planner.prepare, num_environments),
+            partial(self._actuation.prepare_gains, num_environments),
             partial(self._actuation.prepare, self.fallback_braking_time, num_environments),
         ]
         if isinstance(self.planner, tuple(_SOLVERS.values())):
-            run(tasks)  # side by side: LLVM compiles for one while the other is traced
+            run(tasks, forks=True)
         else:  # a user's planner may have to stay on this thread
             for task in tasks:
                 task()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.control.mpc.constrained_gains import ConstrainedPlans
 from linkwork.control.mpc.mpc_plan import BRAKING, ROUNDING, SATURATED, MPCPlan, delayed_actuation, plan_kernel
 from linkwork.control.mpc.mpc_solvers import EXCESS, Planner, Search
@@ -67,10 +67,16 @@ class PlanActuation:
     def __getstate__(self) -> dict[str, Any]:
         return {name: x for name, x in self.__dict__.items() if name != "_plan_kernel"}
 
-    def prepare(self, braking_time: float, num_environments: int = 1) -> None:
-        """Compile all code that `plan_along` and `forces` run for this number of environments."""
-        robot, steps = self._robot, self._planner.steps
+    def prepare_gains(self, num_environments: int = 1) -> None:
+        """Compile the kernel of plans and their gains for this number of environments."""
         make_ready(self._plan_kernel if self.constrained is None else self.constrained.gains, samples=num_environments)
+
+    def prepare(self, braking_time: float, num_environments: int = 1) -> None:
+        """Compile all code that `plan_along` and `forces` run for this number of environments.
+
+        What needs the kernel of gains comes last, since it may be compiled at the same time.
+        """
+        robot, steps = self._robot, self._planner.steps
         n = min(num_environments, FEW)
         q, v = np.repeat(np.asarray(robot.neutral())[None], n, axis=0), np.zeros((n, robot.nv))
         for count in (1, steps):  # of configurations of an environment
@@ -79,10 +85,10 @@ class PlanActuation:
         active = np.zeros((steps, 0)) if self.constrained is None else self.constrained.phases.active(steps)
         values = own_robot_parameters("controller", self._problem, [*map(str, self._parameters)])
         with np.errstate(all="ignore"):
+            self._braking(q, v, active, values, braking_time)
             if self.constrained is not None:
                 path = np.repeat(q[:, None], steps, axis=1)
                 self.plan_along(q, v, path, self._planner.initial_search(q), active, values)
-            self._braking(q, v, active, values, braking_time)
 
     def plan_along(
         self,

@@ -13,13 +13,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, compress, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, num_elements, unflatten
 from linkwork.expr.autodiff.dual_numbers import Dual
 from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero, jacobian, tangent

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.expr.control.branch_and_call_instructions import Subroutine
 from linkwork.expr.linalg.matrix_product import MatrixInstruction
 from linkwork.expr.scalar.block import Region

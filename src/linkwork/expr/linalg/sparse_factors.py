@@ -13,10 +13,10 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.expr.control.branch_and_call_instructions import Subroutine
 from linkwork.expr.linalg.matrix_product import MatrixInstruction
 from linkwork.expr.linalg.sparse_dot import reciprocal_or_zero

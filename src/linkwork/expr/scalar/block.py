@@ -8,11 +8,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from functools import wraps
 from itertools import accumulate, compress
 from operator import itemgetter
 from typing import Any, Self
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.expr.autodiff.custom_derivative import RULE
 from linkwork.expr.scalar.interpreter import INPUT, Apply, Constant, Instruction, apply_operation, instructions_of, run
 from linkwork.expr.scalar.multi_result import PART, MultiResult

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.errors import Findings, Issue
 from linkwork.formats.mjcf.compiled_model import CompiledModel, pose_of
 from linkwork.model.composite_body import compose

@@ -21,9 +21,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.sparse_dot import dot, identity, is_zero, mirrored, transposed
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, lt, not_, or_, sqrt, where

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.kinematics.algorithms.relative_kinematics import ancestors, fork
 from linkwork.model.body import Frame
 from linkwork.model.tree import Tree

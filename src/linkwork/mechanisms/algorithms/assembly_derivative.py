@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.autodiff.graph_derivative import is_zero
 from linkwork.expr.control.closure_conversion import Residual, close_over, inner_symbols

@@ -34,9 +34,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.constraints import Constraint, Rates
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
 from linkwork.dynamics.algorithms.momentum.center_of_mass import center_of_mass

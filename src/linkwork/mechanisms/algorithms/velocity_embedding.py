@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, reciprocal_or_zero, transposed

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.expr.linalg.semidefinite_solve import MORE, Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fabs, fmax

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import integer
 from linkwork.mechanisms.assembly.assembly_search import check_tolerance, run_kernel, spread_starts

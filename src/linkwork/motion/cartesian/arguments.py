@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.ik.arguments import read_limits
 from linkwork.ik.ik_problem import IKProblem
 from linkwork.ik.tasks.frame_tasks import PoseTask

@@ -227,7 +227,7 @@ def _time_path(
             else:  # side by side
                 tasks: list[Callable[[], Any]] = [partial(search, query, points), compiling]
                 compiling = None
-                s, x, u = run(tasks)[0]
+                s, x, u = run(tasks, forks=True)[0]
             break
         except InfeasibleSegment as error:
             if points < _FINEST and tolerance is not None and error.refined:

@@ -7,12 +7,12 @@ which some s̈ satisfies them all is where a line that bounds s̈ from above cro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.messages import number

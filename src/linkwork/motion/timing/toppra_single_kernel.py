@@ -151,7 +151,7 @@ def _kernels_of_passes(
             kernel = timing_kernel(n, curves, nv, kinds, before)
             (kernel if is_single else batch_call(kernel))(*path, *known, *bounds)
 
-        run([partial(compiled, *pair) for pair in dict.fromkeys(pairs)])
+        run([partial(compiled, *pair) for pair in dict.fromkeys(pairs)], forks=True)
     kernels = [timing_kernel(n, curves, nv, kinds, before) for before, n in pairs]
     return [kernel if is_single else batch_call(kernel) for kernel in kernels]
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_window import PathWindow

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import fmax
 from linkwork.kinematics.algorithms.configuration_manifold import integrate

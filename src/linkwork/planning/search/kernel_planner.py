@@ -80,7 +80,7 @@ def compile_first_search(space: PlanningSpace, starts: np.ndarray, num_goals: in
     if is_small and not any(space.has_loop(_loop_name(tables)) for tables in (SMALL, LARGE)):
         tasks.append(partial(_search_loop, space, SMALL))
     if tasks and space.within(starts).any():
-        run(tasks)
+        run(tasks, forks=True)
 
 
 def _are_small(num_starts: int, num_goals: int) -> bool:

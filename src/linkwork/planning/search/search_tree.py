@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+
+from linkwork._util.cached_properties import cached_property
 
 __all__ = ["GrownTree", "PlanningTree", "TableTree"]
 

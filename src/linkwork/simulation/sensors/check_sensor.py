@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.contract_report import (
     ContractReport,

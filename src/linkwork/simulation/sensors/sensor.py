@@ -6,11 +6,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.validation import floats, non_negative
 from linkwork.model.friction_laws import FrictionLaw
 from linkwork.simulation.reaction_records import in_world_axes
