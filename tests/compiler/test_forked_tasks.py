@@ -150,6 +150,25 @@ def test_an_error_of_another_task_ends_the_copy(tmp_path):
         os.kill(int(begun.read_text()), 0)
 
 
+def test_after_an_error_no_task_begins_long_work():
+    failed, ended = threading.Event(), []
+
+    def failing():
+        failed.set()
+        raise ValueError("of the other task")
+
+    def working():
+        failed.wait()
+        end = time.monotonic() + 60.0
+        while time.monotonic() < end:
+            go_on_in_copy()
+        ended.append(True)
+
+    with pytest.raises(ValueError, match="of the other task"):
+        run([failing, working], forks=True)
+    assert not ended
+
+
 def test_tasks_of_a_copy_stay_in_the_copy(tmp_path):
     inner = tmp_path / "inner"
     inner.mkdir()

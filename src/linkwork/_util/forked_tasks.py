@@ -57,7 +57,7 @@ class ForkableTask:
     """A task for `thread_pool`, which may go on in a copy of this process where it says so by `go_on_in_copy`.
 
     ``beside`` are the tasks that run beside it in this process: a copy gains nothing where there is none.  A task that
-    is ``cancelled`` stops waiting for its copy, which is ended.
+    is ``cancelled`` begins no more long work, and stops waiting for its copy, which is ended.
     """
 
     def __init__(self, task: Callable[[], T], beside: set[Any], *, forks: bool = True) -> None:
@@ -82,7 +82,7 @@ class ForkableTask:
 
 
 class CancelledTaskError(BaseException):
-    """A task was cancelled while it waited for its copy."""
+    """A task was cancelled before long work, or while it waited for its copy."""
 
 
 def go_on_in_copy(waiting: Callable[[], object] = lambda: None) -> bool:
@@ -92,6 +92,8 @@ def go_on_in_copy(waiting: Callable[[], object] = lambda: None) -> bool:
     ``waiting`` from time to time; then it should look for the results.  False means that it has to do the work.
     """
     task: ForkableTask | None = getattr(_local, "task", None)
+    if task is not None and task.cancelled:
+        raise CancelledTaskError
     if task is None or not task.forks or len(task.beside) < 2 or not _may_fork():
         return False
     task.forks = False  # once
