@@ -14,22 +14,29 @@ from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 from linkwork.compiler.codegen.jit import emit, is_object_file, link
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import IrModule
-from linkwork.compiler.codegen.quick.block_assembler import BlockAssembler, NotSupported, can_assemble
+from linkwork.compiler.codegen.quick.block_assembler import (
+    BlockAssembler,
+    NotSupported,
+    can_assemble,
+    object_of_blocks,
+)
 from linkwork.compiler.codegen.quick.object_file import object_file
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.program import FMA, FMS, FNMA
+from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.operations import BY_NAME
 
 pytestmark = pytest.mark.skipif(not can_assemble(host(), DOUBLE), reason="another processor or system")
 
 _NAMES = "neg add sub mul div sqrt abs sign floor copysign fmin fmax eq lt le and_ or_ not_ where"
 _OPERATIONS = [*(BY_NAME[name] for name in _NAMES.split()), *[FMA, FMS, FNMA] * 4]
+_FUNCTIONS = [BY_NAME[name] for name in ("sin", "cos", "tan", "atan2", "exp", "hypot")]
 _SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e300, 5e-324, 0.5, 1e38, 1e-45]
 
 
 def _write(f: Any, rng: random.Random, length: int, inputs: int, without: str = "") -> int:
     """Write random instructions with a builder, store all values to %b, and return their number."""
-    operations = [operation for operation in _OPERATIONS if operation.name != without]
+    operations = [operation for operation in _OPERATIONS * 3 + _FUNCTIONS if operation.name != without]
     numbers = [f.get("%a", k) for k in range(inputs)] + [f.constant(x) for x in (0.5, -2.0, 1e300)]
     truths: list[Any] = [f.operation(BY_NAME["lt"], numbers[:2])]
     for _ in range(length):
@@ -64,9 +71,8 @@ def test_bits_are_those_of_llvm(length: int, special: bool, real: FloatType) -> 
     seed = rng.random()
     assembler = BlockAssembler(["%a", "%b"], real=real)
     count = _write(assembler, random.Random(seed), length, 8, without)
-    code, start = assembler.machine_code()
-    ours = object_file([("random.f", code, start)])
-    assert is_object_file(ours)
+    ours = [one() for one in object_of_blocks("random", [("@.f", assembler)], host())]
+    assert all(map(is_object_file, ours))
     module = IrModule("random")
     f = Instructions("define void @.f(ptr %a, ptr %b)", host(), real, 1, unchanging=False)
     assert _write(f, random.Random(seed), length, 8, without) == count
@@ -76,7 +82,7 @@ def test_bits_are_those_of_llvm(length: int, special: bool, real: FloatType) -> 
         values = [rng.choice(_SPECIAL) if special else rng.uniform(-2.0, 2.0) for _ in range(8)]
         with np.errstate(over="ignore"):
             x = np.array(values).astype(real.dtype)
-        found, expected = _run([ours], x, count), _run(theirs, x, count)
+        found, expected = _run([*reversed(ours)], x, count), _run(theirs, x, count)
         bits = f"i{real.bytes}"
         same = (found.view(bits) == expected.view(bits)) | (np.isnan(found) & np.isnan(expected))
         assert same.all(), (x, np.flatnonzero(~same), found[~same], expected[~same])
@@ -94,6 +100,34 @@ def test_functions_of_one_object_file_call_nothing_and_are_found_by_name() -> No
         code = link([object_], host(), f"random.f{k}")
         ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)(x.ctypes.data, y.ctypes.data)
         assert y[0] == 3.0 * k
+
+
+def test_calls_of_functions_keep_values_and_pointers() -> None:
+    """A function calls others with an aligned stack, for any number of pointers, and with pointers in a list."""
+    for count, listed in ((2, 0), (8, 0), (9, 0), (12, 0), (13, 0), (2, 20), (6, 12)):
+        names = [f"%p{k}" for k in range(count)]
+        others = [f"%q{k}" for k in range(listed)]
+        f = BlockAssembler(names, others)
+        sources = [*(names[:-1] if listed else names), *others]
+        values = [f.get(name, 0) for name in sources]
+        sines = [f.operation(BY_NAME["sin"], [x]) for x in values]
+        angle = f.operation(BY_NAME["atan2"], [values[1], values[0]])
+        total = f.constant(0.5)
+        for x, sine in zip(values, sines, strict=True):
+            total = f.operation(FMA, [x, sine, total])
+        for name in sources:
+            f.put(f.operation(BY_NAME["add"], [f.get(name, 0), total]), name, 1)
+        f.put(f.operation(BY_NAME["cos"], [angle]), sources[-1], 2)
+        objects = [one() for one in object_of_blocks("calls", [("@.f", f)], host())]
+        code = link([*reversed(objects)], host(), "calls.f")
+        arrays = [np.array([0.3 + k, 0.0, 0.0]) for k in range(len(sources))]
+        addresses = [x.ctypes.data for x in arrays]
+        table = np.array(addresses[count - 1 :])
+        given = [*addresses[: count - 1], table.ctypes.data] if listed else addresses
+        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(code.address)(*given)
+        expected = 0.5 + sum(x[0] * math.sin(x[0]) for x in arrays)
+        np.testing.assert_allclose([x[1] - x[0] for x in arrays], expected, rtol=1e-14)
+        assert math.isclose(arrays[-1][2], 0.3 / math.hypot(0.3, 1.3), rel_tol=1e-14)
 
 
 def test_many_pointers_reach_the_code() -> None:
@@ -127,6 +161,6 @@ def test_pointers_in_a_list_reach_the_code() -> None:
 def test_what_it_does_not_write_is_refused() -> None:
     f = BlockAssembler(["%a"])
     with pytest.raises(NotSupported):
-        f.operation(BY_NAME["sin"], [f.get("%a", 0)])
+        f.operation(PART, [f.get("%a", 0)])
     with pytest.raises(NotSupported):
         BlockAssembler([f"%{k}" for k in range(14)])

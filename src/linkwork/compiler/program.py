@@ -21,12 +21,14 @@ from linkwork.expr.control.closure_conversion import InnerName
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.interpreter import CONSTANT, INPUT, Instruction, apply_on_arrays, instructions_of, reachable
+from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.operations import Lowering, Operation
 from linkwork.expr.scalar.symbol import Symbol
 
 __all__ = [
     "CONSTANT",
     "COS_OF",
+    "EXTRACTED",
     "FMA",
     "FMS",
     "FNMA",
@@ -57,6 +59,7 @@ FNMA = _own("fnma", "fnma", lambda a, b, c: c - a * b, "nnn")
 SINCOS = _own("sincos", "sincos", lambda x: (np.sin(x), np.cos(x)), "n", "p", lambda x: (f.sin(x), f.cos(x)))
 SIN_OF = _own("sin_of", "first", lambda pair: pair[0], "p")
 COS_OF = _own("cos_of", "second", lambda pair: pair[1], "p")
+EXTRACTED = (SIN_OF, COS_OF, PART)  # operations that only select one of several results
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,22 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
+from operator import itemgetter
 from typing import TypeVar
 
 from linkwork.compiler.program import (
     CONSTANT,
-    COS_OF,
+    EXTRACTED,
     INPUT,
-    SIN_OF,
     SINCOS,
     Instruction,
     Program,
 )
 from linkwork.expr.scalar.block import InstructionList
-from linkwork.expr.scalar.multi_result import PART
 
 __all__ = [
-    "EXTRACTED",
     "MAX_SEGMENT",
     "MAX_SEGMENT_OF_FEW",
     "MAX_WHOLE",
@@ -61,7 +60,6 @@ class Plan:
         return len(self.segments) > 1
 
 
-EXTRACTED = (SIN_OF, COS_OF, PART)
 L = TypeVar("L", bound=InstructionList)
 
 MAX_WHOLE = 2000  # maximum instructions of a program that stays whole
@@ -102,12 +100,22 @@ def with_pairs_split(program: L) -> L:
     if program.kinds.isdisjoint(EXTRACTED):
         return program
     instructions = program.instructions
-    extracted = [k for k, instruction in enumerate(instructions) if instruction[0] in EXTRACTED]
+    is_extracted = map(EXTRACTED.__contains__, map(itemgetter(0), instructions))
+    last, follows = -1, True  # the instruction of several results before, and True if all follow their own
+    extracted = [*compress(range(len(instructions)), is_extracted)]
+    before = -2
+    for k in extracted:
+        if k != before + 1:
+            last = k - 1
+        if instructions[k][1][0] != last:
+            follows = False
+            break
+        before = k
+    if follows:
+        return program
     parts: dict[int, list[int]] = {}
     for k in extracted:
         parts.setdefault(instructions[k][1][0], []).append(k)
-    if all(some == [*range(k + 1, k + 1 + len(some))] for k, some in parts.items()):
-        return program
     order: list[int] = []
     for k, (operation, _, _) in enumerate(instructions):
         if operation is SINCOS or operation.arity < 0:

@@ -92,7 +92,7 @@ def _quick_sample(design: CodegenOptions) -> list[IrModule | WrittenObject]:
         except NotSupported:
             others.append(design.text())
             segment_function(others[-1], layout, k)
-    return [text, *others, *object_of_blocks(design.prefix, functions)]
+    return [text, *others, *object_of_blocks(design.prefix, functions, design.target)]
 
 
 def _quick_loop(design: CodegenOptions) -> list[IrModule]:

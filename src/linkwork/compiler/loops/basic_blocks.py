@@ -237,9 +237,19 @@ class BlockCode(ABC):
             else ""
         )
         parts: dict[int, list[str]] = {}  # results of instructions of several results other than controls
+        simple = {} if by_llvm else f.simple
+        stores, overwrites = step.stores, step.overwrites
         for value in range(step.start, step.stop):
             operation, args, number = instructions[value]
-            if operation in (CONSTANT, INPUT) or operation in CONTROL or value in scope.puts:
+            if operation in simple:  # most instructions, written without LLVM
+                known = [names[a] if a in names else name(a) for a in args]
+                names[value] = result = f.simple_operation(operation, known)
+                if value in overwrites:
+                    f.put(result, at.frame, scope.slots[value])
+                elif value in stores:
+                    f.keep(operation, result, stores[value], at.frame)
+                continue
+            if operation is CONSTANT or operation is INPUT or operation in CONTROL or value in scope.puts:
                 continue
             if operation is PART:
                 if args[0] in bases or args[0] in scope.puts:

@@ -288,23 +288,31 @@ class ControlCode(BlockCode):
         )
         result = {j: value(results[j]) for j in others}
         stored = written_rows(scope.listing, scope.tables, value)
-        lanes = f.lanes_of(mask)
+        lanes = f.lanes_of(mask) if self.lanes > 1 else ""  # one lane has not ended here
         for watched in (True, False):
             moves = [(slot, step.results + j) for j, slot in waiting.items() if (j < loop.watched) == watched]
             self._move_some(f, moves, lanes, active if watched else "", at.frame)
         for j, x in result.items():
-            f.put_in(lanes, x, at.frame, step.results + j)
+            self._put(f, lanes, x, at.frame, step.results + j)
         for table, rows in stored:
             store(f, table, rows, at.frame, step.results, lanes)
         count = f.get(at.frame, done)
         following = f.let(f"fadd {f.type} {count}, {f.constant(1.0)}")
-        f.put_in(lanes, following, at.frame, done)
+        self._put(f, lanes, following, at.frame, done)
         if waiting:
             self._set(f, self.without(f, mask, f.load(self.mask, active)), NOT_A_NUMBER, status, at.frame)
         watched_numbers = [x for j, x in result.items() if j < loop.watched]
         for table, rows in stored:
             watched_numbers += nan_values(f, table, rows) if min(table.indices) < loop.watched else []
         self.end_where_nan(f, watched_numbers, active, status, at.frame)
+
+    @staticmethod
+    def _put(f: Instructions, lanes: str, x: str, pointer: str, index: int) -> None:
+        """Emit the store of a value in the lanes of the mask ``lanes``, or in all for ""."""
+        if lanes:
+            f.put_in(lanes, x, pointer, index)
+        else:
+            f.put(x, pointer, index)
 
     def _results_in_frame(self, scope: Scope, step: Control, loop: Loop, fewest: int) -> dict[int, int]:
         """Return the slots of those iteration results that stay unchanged in the frame, by the result's index.
@@ -329,7 +337,7 @@ class ControlCode(BlockCode):
     def _move_some(
         self, f: Instructions, moves: Sequence[tuple[int, int]], lanes: str, active: str, frame: str
     ) -> None:
-        """Emit copies between slots of the frame, in the lanes of the mask ``lanes``.
+        """Emit copies between slots of the frame, in the lanes of the mask ``lanes``, or in all for "".
 
         Unless ``active`` is "", it points to the mask of active lanes, and lanes end in which a copied value is NaN.
         """
@@ -340,7 +348,7 @@ class ControlCode(BlockCode):
             for source_slot, target_slot in moves:
                 x = f.get(frame, source_slot)
                 flags.append(f.let(f"fcmp uno {f.type} {x}, {x}") if active else "")
-                f.put_in(lanes, x, frame, target_slot)
+                self._put(f, lanes, x, frame, target_slot)
             if active:
                 bad = f.bits(f.any_of(f.truth, flags))
                 f.store(self.mask, self.without(f, f.load(self.mask, active), bad), active)
@@ -377,7 +385,7 @@ class ControlCode(BlockCode):
         values: list[str] = []
         for start, to in pairs:
             values.append(f.get(start, 0))
-            f.put_in(lanes, values[-1], to, 0)
+            self._put(f, lanes, values[-1], to, 0)
         if active:
             flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(values[::2], values[1::2], strict=True)]
             bad = f.bits(f.any_of(f.truth, flags))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from linkwork._util.cached_properties import cached_property
@@ -137,9 +138,13 @@ class Scope:
     @cached_property
     def counts(self) -> list[bool]:
         """True for instructions that are work: all but inputs, constants, and elements of tables changed in place."""
-        parts = (i.operation is PART and i.args[0] in self.puts for i in self.listing.instructions)
-        leaves = (i.operation is INPUT or i.operation is CONSTANT for i in self.listing.instructions)
-        return [not (part or leaf) for part, leaf in zip(parts, leaves, strict=True)]
+        instructions, puts = self.listing.instructions, self.puts
+        result = [not (operation is INPUT or operation is CONSTANT) for operation, _, _ in instructions]
+        if puts:
+            for k, (operation, args, _) in enumerate(instructions):
+                if operation is PART and args[0] in puts:
+                    result[k] = False
+        return result
 
     @cached_property
     def work(self) -> int:
@@ -176,17 +181,16 @@ def samples_cost(listing: InstructionList) -> float:
 
     Loops with a condition count with a typical number of iterations, and elementary functions as several instructions.
     """
-    total = 0.0
-    for instruction in listing.instructions:
-        if instruction.operation is PART and listing.instructions[instruction.args[0]].operation is PUT:
-            continue  # usually an element that is not moved
-        total += 1.0
-        kind = instruction.operation.lowering.kind
-        if kind == "vector" or instruction.operation is SINCOS:
-            total += _FUNCTION
-        bundle = instruction.value
-        if kind != "bundle" or instruction.operation is PART:
-            continue
+    instructions, has_puts = listing.instructions, PUT in listing.kinds
+    count = len(instructions)
+    long = {operation for operation in listing.kinds if operation.lowering.kind == "vector" or operation is SINCOS}
+    if has_puts:  # elements that are usually not moved
+        count -= sum(operation is PART and instructions[args[0]][0] is PUT for operation, args, _ in instructions)
+    total = float(count)
+    if long:
+        total += _FUNCTION * sum(map(long.__contains__, map(itemgetter(0), instructions)))
+    for k in listing.bundles:
+        bundle = instructions[k].value
         if isinstance(bundle, Loop):
             times = min(bundle.max_iterations, _TYPICAL) if bundle.conditional else bundle.max_iterations
             total += times * samples_cost(bundle.body)

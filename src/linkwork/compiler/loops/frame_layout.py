@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from linkwork._util.cached_properties import cached_property
-from linkwork.compiler.codegen.code_segments import EXTRACTED, MAX_SEGMENT, best_cut, with_pairs_split
+from linkwork.compiler.codegen.code_segments import MAX_SEGMENT, best_cut, with_pairs_split
 from linkwork.compiler.loops.execution_plan import (
     CONTROL,
     FRAME,
@@ -24,7 +24,7 @@ from linkwork.compiler.loops.frontal_elimination_code import front_slots
 from linkwork.compiler.loops.in_place_tables import in_place_tables
 from linkwork.compiler.loops.sparse_factors_code import factors_slots
 from linkwork.compiler.outlined_calls import OutlinedCalls
-from linkwork.compiler.program import CONSTANT, INPUT
+from linkwork.compiler.program import CONSTANT, EXTRACTED, INPUT
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
@@ -119,17 +119,15 @@ class _Planner:
             bounds.append((start, stop))
             cuts.append(stop)
 
-        for k, instruction in enumerate(instructions):
+        controls = [k for k in self.listing.bundles if instructions[k].operation in CONTROL]
+        for k in sorted({*controls, head} if first else controls):
             if first and k == head:
                 add_block(k)
                 self.scope.head = len(bounds)
-            if instruction.operation in CONTROL:
+            if k < len(instructions) and instructions[k].operation in CONTROL:
                 add_block(k)
                 bounds.append((k, k + 1))
                 cuts.append(k + 1)
-        if first and head == len(instructions):
-            add_block(head)
-            self.scope.head = len(bounds)
         add_block(len(instructions))
         return bounds
 
@@ -149,11 +147,14 @@ class _Planner:
     def _needs_no_slot(self) -> list[bool]:
         """True for leaves, results of controls, and elements of tables changed in place."""
         instructions = self.listing.instructions
-        without = {k for k, instruction in enumerate(instructions) if instruction[0] in CONTROL} | self.scope.puts
-        return [
-            k in without or operation is INPUT or operation is CONSTANT or (operation is PART and args[0] in without)
-            for k, (operation, args, _) in enumerate(instructions)
+        without = {k for k in self.listing.bundles if instructions[k][0] in CONTROL} | self.scope.puts
+        result = [
+            operation is INPUT or operation is CONSTANT or (operation is PART and args[0] in without)
+            for operation, args, _ in instructions
         ]
+        for k in without:
+            result[k] = True
+        return result
 
     def _control_of(self, value: int) -> int | None:
         """Return the control that a value is a result of, or None."""

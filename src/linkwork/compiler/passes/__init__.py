@@ -81,11 +81,18 @@ def _with_bodies(listing: L, inside: Callable[[Region], Region]) -> L:
         is_same &= result is region
         return result
 
-    instructions = list(listing.instructions)
+    changed: dict[int, Instruction] = {}
     for k in listing.bundles:
-        operation, args, value = instructions[k]
-        instructions[k] = Instruction(operation, args, value.with_bodies(replaced))
-    return listing if is_same else replace(listing, instructions=tuple(instructions))  # type: ignore[type-var]
+        operation, args, value = listing.instructions[k]
+        changed[k] = Instruction(operation, args, value.with_bodies(replaced))
+    if is_same:
+        return listing
+    instructions = list(listing.instructions)
+    for k, instruction in changed.items():
+        instructions[k] = instruction
+    result: L = replace(listing, instructions=tuple(instructions))  # type: ignore[type-var]
+    result.__dict__.update(kinds=listing.kinds, bundles=listing.bundles)  # the operations are the same
+    return result
 
 
 def optimize(

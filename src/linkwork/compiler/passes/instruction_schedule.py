@@ -12,16 +12,18 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from itertools import chain, compress
+from operator import itemgetter
 from typing import TypeVar
 
 from linkwork.compiler.program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS
 from linkwork.expr.scalar.block import InstructionList
+from linkwork.expr.scalar.multi_result import PART
 
 __all__ = ["schedule", "trace_order"]
 
 L = TypeVar("L", bound=InstructionList)
 
-_EARLY = (SINCOS, SIN_OF, COS_OF)
+_EARLY = frozenset((SINCOS, SIN_OF, COS_OF))
 _SHORT = 1300  # instructions; in longer programs an order other than the trace's exceeds the registers
 
 
@@ -99,20 +101,32 @@ def trace_order(program: L) -> L:
     """Return the program in the order of the trace, without what no result depends on: a schedule for quick code.
 
     As in `schedule`, what a loop's condition needs comes first, then sines and cosines of inputs, and inputs and
-    constants come just before their first use.
+    constants come just before their first use.  The results of instructions of several results follow them at once.
     """
     instructions = program.instructions
     needed = program.flags(program.results)
-    parts = [program.flags(program.results[: program.first]), needed] if program.first else [needed]
+    head = program.flags(program.results[: program.first]) if program.first else None
     placed = bytearray(len(needed))
     order: list[int] = []
     add = order.append
     sines: dict[int, None] = {}  # those of inputs and constants
-    if not program.kinds.isdisjoint(_EARLY):
-        for k, (operation, args, _) in enumerate(instructions):
-            if operation in _EARLY and all(a in sines or not instructions[a][1] for a in args):
+    followers: dict[int, list[int]] = {}  # of instructions of several results: those that select one
+    if SINCOS in program.kinds:
+        has_early = map(_EARLY.__contains__, map(itemgetter(0), instructions))
+        for k in compress(range(len(needed)), has_early):
+            operation, args, _ = instructions[k]
+            if args[0] in sines or not instructions[args[0]][1]:
                 sines[k] = None
-    for part in parts:
+            if operation is SINCOS:
+                followers[k] = []
+            elif needed[k]:
+                followers[args[0]].append(k)
+    for k in program.bundles:
+        end = k + 1
+        while end < len(needed) and instructions[end][0] is PART and instructions[end][1][0] == k:
+            end += 1
+        followers[k] = [follower for follower in range(k + 1, end) if needed[follower]]
+    for part in (needed,) if head is None else (head, needed):
         for k in chain([k for k in sines if part[k]], compress(range(len(part)), part)):
             args = instructions[k][1]
             if args and not placed[k]:
@@ -122,6 +136,10 @@ def trace_order(program: L) -> L:
                         add(a)
                 placed[k] = 1
                 add(k)
+                if k in followers:
+                    order += followers[k]
+                    for follower in followers[k]:
+                        placed[follower] = 1
     for r in program.results:
         if not placed[r]:
             placed[r] = 1

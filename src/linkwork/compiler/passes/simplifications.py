@@ -49,18 +49,26 @@ def drop_rules(program: L) -> L:
 def fold_constants(program: L) -> L:
     if CONSTANT not in program.kinds:
         return program
-    kept = list(program.instructions)
+    instructions = program.instructions
+    is_constant = [instruction[0] is CONSTANT for instruction in instructions]
+    folded: dict[int, Instruction] = {}
     with np.errstate(all="ignore"):
-        for k, (operation, args, _) in enumerate(kept):
-            if not args or kept[args[0]][0] is not CONSTANT:
+        for k, (operation, args, _) in enumerate(instructions):
+            if not args or not is_constant[args[0]]:
                 continue
             if operation.logical or operation is SINCOS or operation.arity < 0:
                 continue
-            if any(kept[a].operation is not CONSTANT for a in args):
+            if not all(is_constant[a] for a in args):
                 continue
-            value = float(operation.value(*(np.float64(kept[a].value) for a in args)))
+            numbers = [np.float64(folded.get(a, instructions[a]).value) for a in args]
+            value = float(operation.value(*numbers))
             if math.isfinite(value):
-                kept[k] = Instruction(CONSTANT, (), value)
+                folded[k], is_constant[k] = Instruction(CONSTANT, (), value), True
+    if not folded:
+        return program
+    kept = list(instructions)
+    for k, instruction in folded.items():
+        kept[k] = instruction
     return program.rebuilt(kept, program.results)
 
 
@@ -129,15 +137,19 @@ def pair_sincos(program: L) -> L:
     number: list[int] = []
     kept: list[Instruction] = []
     pairs: dict[int, int] = {}
-    for operation, args, value in program.instructions:
-        args = tuple([number[a] for a in args])
-        if operation.name in ("sin", "cos"):
-            if args[0] not in pairs:
-                pairs[args[0]] = len(kept)
-                kept.append(Instruction(SINCOS, args))
-            operation, args = (SIN_OF if operation.name == "sin" else COS_OF), (pairs[args[0]],)
+    new, add, numbered = tuple.__new__, kept.append, number.__getitem__
+    for instruction in program.instructions:
+        operation, args, value = instruction
+        if operation is _SIN or operation is _COS:
+            angle = number[args[0]]
+            if angle not in pairs:
+                pairs[angle] = len(kept)
+                add(Instruction(SINCOS, (angle,)))
+            instruction = Instruction(SIN_OF if operation is _SIN else COS_OF, (pairs[angle],))
+        elif args and pairs:
+            instruction = new(Instruction, (operation, tuple(map(numbered, args)), value))
         number.append(len(kept))
-        kept.append(Instruction(operation, args, value))
+        add(instruction)
     return program.rebuilt(kept, [number[r] for r in program.results])
 
 
@@ -146,7 +158,7 @@ def trim_loops(program: L) -> L:
         return program
     program = program.pruned()
     instructions = list(program.instructions)
-    loops = [k for k, instruction in enumerate(instructions) if instruction[0] is LOOP]
+    loops = [k for k in program.bundles if instructions[k][0] is LOOP]
     parts: dict[int, list[int]] = {k: [] for k in loops}  # of each loop
     for k, (operation, args, _) in enumerate(instructions):
         if operation is PART and args[0] in parts:
@@ -188,10 +200,12 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
     index = {old: new for new, old in enumerate(order)}
     listed = list(body.instructions)
     for k, old in inputs:
-        listed[k] = Instruction(INPUT, (), index.get(old, 0))
+        listed[k] = Instruction(INPUT, (), index[old]) if old in index else Instruction(CONSTANT, (), 0.0)
     results = [*body.results[:head], *(body.results[head + k] for k in carried)]
     results += [body.results[head + n + j] for j in kept]
-    trimmed = Region(len(order), tuple(listed), tuple(results), body.first).pruned()
+    trimmed = Region(len(order), tuple(listed), tuple(results), body.first)
+    if len(results) < len(body.results):  # otherwise only inputs are unused
+        trimmed = trimmed.pruned()
     arguments = [*(state[k] for k in carried), *stacked[:first]]
     for t in range(loop.max_iterations if len(columns) > read else 0):
         arguments += [stacked[first + t * loop.own_inputs + j - read] for j in columns[read:]]
@@ -225,12 +239,6 @@ def _inputs_of(body: Region) -> list[tuple[int, int]]:
     return [(k, value) for k, (operation, _, value) in enumerate(body.instructions) if operation is INPUT]
 
 
-def _needed_inputs(body: Region, inputs: Sequence[tuple[int, int]], results: Sequence[int]) -> set[int]:
-    """Return the indices of the inputs that results of a body depend on; ``inputs`` are those of `_inputs_of`."""
-    flags = body.flags(results)
-    return {number for k, number in inputs if flags[k]}
-
-
 def _needed_state(
     loop: Loop, inputs: Sequence[tuple[int, int]], results: set[int], outputs: Sequence[int], unchanged: set[int]
 ) -> tuple[list[int], set[int]]:
@@ -242,11 +250,13 @@ def _needed_state(
     body, n, head = loop.body, loop.carried, int(loop.conditional)
     carried = set(range(loop.watched)) | {k for k in results if k not in unchanged}
     roots = [*body.results[:head], *(body.results[head + n + j] for j in outputs)]
+    flags = body.flags([*roots, *(body.results[head + k] for k in carried)])
     while True:
-        taken = _needed_inputs(body, inputs, [*roots, *(body.results[head + k] for k in carried)])
+        taken = {number for k, number in inputs if flags[k]}
         result = {k for k in taken if k < n and k not in unchanged}
         if result <= carried:
             return sorted(carried), taken
+        body.extend_flags(flags, [body.results[head + k] for k in result - carried])
         carried |= result
 
 
@@ -259,10 +269,13 @@ def merge_loops(program: L) -> L:
         return program
     instructions = list(program.instructions)
     alike: dict[tuple[object, ...], list[int]] = {}
-    for k, (operation, args, loop) in enumerate(instructions):
+    for k in program.bundles:
+        operation, args, loop = instructions[k]
         if operation is LOOP and not (loop.conditional or loop.stores or loop.reads):
             key = (args, loop.carried, loop.inputs, loop.max_iterations, loop.backward)
             alike.setdefault(key, []).append(k)
+    if all(len(numbers) == 1 for numbers in alike.values()):
+        return program
     for numbers in alike.values():
         for one in numbers:
             for other in numbers:

@@ -59,9 +59,11 @@ class InstructionList(ABC):
     @cached_property
     def bundles(self) -> tuple[int, ...]:
         """The indices of the instructions of several results."""
-        if not self.has_bodies:
+        several = {operation for operation in self.kinds if operation.arity < 0}
+        if not several:
             return ()
-        return tuple([k for k, (operation, _, _) in enumerate(self.instructions) if operation.arity < 0])
+        has_several = map(several.__contains__, map(itemgetter(0), self.instructions))
+        return tuple(compress(range(len(self.instructions)), has_several))
 
     def flags(self, results: Iterable[int]) -> bytearray:
         """Return a flag for each instruction: 1 if these values depend on it, or are its value."""
@@ -74,6 +76,18 @@ class InstructionList(ABC):
                 for a in instructions[k][1]:
                     flags[a] = 1
         return flags
+
+    def extend_flags(self, flags: bytearray, results: Iterable[int]) -> None:
+        """Set the flags of `flags` also for these values and what they depend on."""
+        instructions = self.instructions
+        waiting = [r for r in results if not flags[r]]
+        for r in waiting:
+            flags[r] = 1
+        while waiting:
+            for a in instructions[waiting.pop()][1]:
+                if not flags[a]:
+                    flags[a] = 1
+                    waiting.append(a)
 
     def needed(self, results: Iterable[int]) -> set[int]:
         """Return the indices of all instructions that these values depend on, and of the values themselves.
@@ -130,8 +144,10 @@ class InstructionList(ABC):
             for a in args:
                 last[a] = k
         change = [0] * (len(last) + 2)
-        for k, (operation, _, _) in enumerate(self.instructions):
-            if last[k] > k and operation.arity > 0 and operation is not PART:
+        counted = {operation for operation in self.kinds if operation.arity > 0 and operation is not PART}
+        counts = map(counted.__contains__, map(itemgetter(0), self.instructions))
+        for k in compress(range(len(last)), counts):
+            if last[k] > k:
                 change[k + 1] += 1
                 change[last[k] + 1] -= 1
         return list(accumulate(change[:-1]))

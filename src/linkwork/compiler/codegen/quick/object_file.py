@@ -1,12 +1,13 @@
-"""Object files of functions that refer to no symbols: ELF, 64 bit, x86-64."""
+"""Object files of functions that may call functions of other object files: ELF, 64 bit, x86-64."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-__all__ = ["WrittenObject", "object_file"]
+__all__ = ["Call", "WrittenObject", "object_file"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,26 +21,45 @@ class WrittenObject:
 
 
 _ALIGNMENT = 64
-_PROGBITS, _SYMBOLS, _STRINGS = 1, 2, 3
-_ALLOCATED_CODE = 0x6
-_GLOBAL_FUNCTION = 0x12
+_PROGBITS, _SYMBOLS, _STRINGS, _RELOCATIONS = 1, 2, 3, 4
+_ALLOCATED_CODE, _LINKED = 0x6, 0x40
+_GLOBAL_FUNCTION, _UNDEFINED = 0x12, 0x10
+_CALLED = 4  # R_X86_64_PLT32: the distance of a function from the end of the instruction
 
 
-def object_file(functions: Sequence[tuple[str, bytes, int]]) -> bytes:
-    """Return the object file of functions: each has a name, its bytes, and the offset of its first instruction."""
-    text, symbols, names = bytearray(), bytearray(24), bytearray(1)
-    for name, code, start in functions:
+class Call(NamedTuple):
+    """Call of a function of another object file: the offset of the four bytes of its distance, and its name."""
+
+    offset: int
+    name: str
+
+
+def object_file(functions: Sequence[tuple[str, bytes, int, Sequence[Call]]]) -> bytes:
+    """Return the object file of functions.
+
+    Each has a name, its bytes, the offset of its first instruction, and its calls of functions of other files.
+    """
+    text, symbols, names, relocations = bytearray(), bytearray(24), bytearray(1), bytearray()
+    called: dict[str, int] = {}  # the number of each symbol, after those of the functions
+    for name, code, start, calls in functions:
         text += bytes(-len(text) % _ALIGNMENT)
         symbols += struct.pack("<IBBHQQ", len(names), _GLOBAL_FUNCTION, 0, 1, len(text) + start, len(code) - start)
         names += name.encode() + b"\0"
+        for offset, other in calls:
+            number = called.setdefault(other, 1 + len(functions) + len(called))
+            relocations += struct.pack("<QQq", len(text) + offset, number << 32 | _CALLED, -4)
         text += code
-    titles = b"\0.text\0.symtab\0.strtab\0.shstrtab\0.note.GNU-stack\0"
+    for name in called:
+        symbols += struct.pack("<IBBHQQ", len(names), _UNDEFINED, 0, 0, 0, 0)
+        names += name.encode() + b"\0"
+    titles = b"\0.text\0.symtab\0.strtab\0.shstrtab\0.note.GNU-stack\0.rela.text\0"
     sections = (
         (b".text", _PROGBITS, _ALLOCATED_CODE, bytes(text), 0, 0, _ALIGNMENT, 0),
         (b".symtab", _SYMBOLS, 0, bytes(symbols), 3, 1, 8, 24),  # the names are section 3, and symbol 0 is local
         (b".strtab", _STRINGS, 0, bytes(names), 0, 0, 1, 0),
         (b".shstrtab", _STRINGS, 0, titles, 0, 0, 1, 0),
         (b".note.GNU-stack", _PROGBITS, 0, b"", 0, 0, 1, 0),  # the stack is not executable
+        (b".rela.text", _RELOCATIONS, _LINKED, bytes(relocations), 2, 1, 8, 24),  # of section 1, with symbols of 2
     )
     body, headers, end = bytearray(), bytearray(64), 64
     for title, kind, flags, content, link, info, alignment, entry in sections:

@@ -1,0 +1,202 @@
+"""Assignment of vector registers to the recorded instructions of a block, and their machine code.
+
+The value that was assigned a register first is the first that is moved to the stack.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from linkwork.compiler.codegen.quick.instruction_encoding import (
+    BLENDING,
+    COMPARISON,
+    MOVE,
+    NOT_RESTORED,
+    POINTERS,
+    POOL,
+    ROUNDING,
+    SCRATCH,
+    STACK,
+    TO_SUM,
+    frame_code,
+    general_move,
+    register_move,
+    three_registers,
+)
+from linkwork.compiler.codegen.quick.object_file import Call
+
+__all__ = ["BLEND", "CALL", "COMPARE", "FUSE", "LOAD", "POINTER", "ROUND", "STORE", "TWO", "Registers"]
+
+# a recorded instruction is (kind, result, arguments, further operand); kinds below LOAD compute in registers
+TWO, FUSE, BLEND, ROUND, COMPARE, LOAD, POINTER, STORE, CALL = range(9)
+
+_REGISTERS = 16
+
+
+class Registers:
+    """Assignment of registers to recorded instructions, in order, and their encoding."""
+
+    def __init__(
+        self, recorded: Sequence[Any], constants: dict[bytes, int], count: int, listed: int, single: int
+    ) -> None:
+        self.recorded = recorded
+        self.single = single
+        self.load_pointer = bytes((0x49 if listed >= 8 else 0x48, 0x8B, 0x80 | listed & 7))  # mov rax, [listed + ...]
+        self.pool = {value: 8 * k for k, value in enumerate(constants.values())}  # value -> offset among the constants
+        self.data = b"".join(constants)
+        self.last = last = [-1] * count  # the last instruction that uses each value
+        for k, (_, _, arguments, _) in enumerate(recorded):
+            for a in arguments:
+                last[a] = k
+        self.register: dict[int, int] = {}  # value -> register, in the order of assignment
+        self.free = list(range(_REGISTERS))
+        self.spilled: dict[int, int] = {}  # value -> offset on the stack
+        self.room: list[int] = []  # free offsets on the stack
+        self.size = 0
+        self.code: list[bytes] = []
+        self.calls: list[tuple[int, str]] = []  # index in ``code`` of each call, and what it calls
+
+    def machine_code(self, pointers: int) -> tuple[bytes, int, list[Call]]:
+        """Return the code of a function with this number of pointers, as `BlockAssembler.machine_code`."""
+        code, register, last, single = self.code, self.register, self.last, self.single
+        kept = []  # general registers that a called function may change, and what they have throughout
+        if any(kind == CALL for kind, *_ in self.recorded):
+            kept = [*(one for one in POINTERS[:pointers] if one in SCRATCH), POOL]
+            self.size = 8 * len(kept)
+        restore = b"".join([general_move(0x8B, one, 8 * k) for k, one in enumerate(kept)])
+        free, spilled = self.free, self.spilled
+        store, load = 0x11 + single, 0x10 + single
+        for k, (kind, result, arguments, operand) in enumerate(self.recorded):
+            if kind == LOAD:
+                if last[result] >= 0:
+                    base, offset = operand
+                    code.append(register_move(load, self.fresh((), result), base, offset))
+                continue
+            if kind == POINTER:
+                code.append(self.load_pointer + operand)
+                continue
+            if kind == CALL:
+                self.called(k, result, arguments, operand)
+                code.append(restore)
+                continue
+            at = [register[a] if a in register else self.loaded(a, arguments) for a in arguments]
+            if kind == STORE:
+                base, offset = operand
+                code.append(register_move(store, at[0], base, offset))
+                self.ended(k, arguments)
+                continue
+            if last[result] < 0:
+                self.ended(k, arguments)
+                continue
+            if kind == FUSE:
+                x, y, z = arguments
+                a, b, c = at
+                operand += single
+                if last[z] == k and z != x and z != y:
+                    code.append(three_registers(operand + TO_SUM, c, a, b))
+                    del register[z]
+                    register[result] = c
+                elif last[x] == k and x != y and x != z:
+                    code.append(three_registers(operand, a, b, c))
+                    del register[x]
+                    register[result] = a
+                elif last[y] == k and y != x and y != z:
+                    code.append(three_registers(operand, b, a, c))
+                    del register[y]
+                    register[result] = b
+                else:
+                    to = self.fresh(arguments, result)
+                    code.append(three_registers(MOVE, to, 0, c))
+                    code.append(three_registers(operand + TO_SUM, to, a, b))
+                self.ended(k, arguments)
+                continue
+            for a in arguments:  # as `ended` and `fresh`, which most instructions do not need
+                if last[a] == k and a in register:
+                    free.append(register.pop(a))
+                    if a in spilled:
+                        self.room.append(spilled.pop(a))
+            if free:
+                to = register[result] = free.pop()
+            else:
+                to = self.fresh(arguments, result)
+            if kind == TWO:
+                code.append(three_registers(operand + single, to, at[0], at[1]))
+            elif kind == COMPARE:
+                code.append(three_registers(COMPARISON + single, to, at[0], at[1]) + bytes((operand,)))
+            elif kind == ROUND:
+                code.append(three_registers(ROUNDING + single, to, at[0], at[1]) + bytes((operand,)))
+            else:
+                code.append(three_registers(BLENDING + single, to, at[0], at[1]) + bytes((at[2] << 4,)))
+        size = -(-self.size // 16) * 16
+        if self.calls and max(pointers - NOT_RESTORED, 0) % 2 == 0:
+            size += 8  # with the return address and the pushed registers, a multiple of 16
+        begin, end = frame_code(pointers, size)
+        begin += b"".join([general_move(0x89, one, 8 * k) for k, one in enumerate(kept)])
+        start = -(-len(self.data) // 16) * 16
+        address = b"\x4c\x8d\x1d" + struct.pack("<i", -(start + 7))  # lea r11, [rip - ...]
+        head = self.data.ljust(start, b"\0") + address + begin
+        ends = [*accumulate(map(len, code), initial=len(head))] if self.calls else []
+        calls = [Call(ends[index] + 1, name) for index, name in self.calls]
+        return head + b"".join(code) + end, start, calls
+
+    def called(self, k: int, result: int, arguments: tuple[int, ...], name: str) -> None:
+        """Write the call of a function of one number or two by instruction k.
+
+        All values that are still needed are on the stack during the call.
+        """
+        last, register, single = self.last, self.register, self.single
+        for value, place in register.items():
+            if last[value] >= k and value not in self.pool and value not in self.spilled:
+                self.code.append(register_move(0x11 + single, place, STACK, self.stack_place(value)))
+        for place, a in enumerate(arguments):
+            base, offset = (POOL, self.pool[a]) if a in self.pool else (STACK, self.spilled[a])
+            self.code.append(register_move(0x10 + single, place, base, offset))
+        self.ended(k, arguments)
+        self.calls.append((len(self.code), name))
+        self.code.append(b"\xe8" + bytes(4))
+        register.clear()
+        self.free[:] = range(_REGISTERS)
+        for place, value in enumerate((result, result + 1)):
+            if last[value] >= 0:
+                register[value] = place
+                self.free.remove(place)
+
+    def stack_place(self, value: int) -> int:
+        """Return the offset on the stack at which a value is stored from now on."""
+        if self.room:
+            offset = self.room.pop()
+        else:
+            offset, self.size = self.size, self.size + 8
+        self.spilled[value] = offset
+        return offset
+
+    def fresh(self, arguments: tuple[int, ...], result: int) -> int:
+        """Assign a register to a value; another value is moved to the stack if none is free."""
+        if self.free:
+            to = self.free.pop()
+        else:
+            other = next(value for value in self.register if value not in arguments)
+            to = self.register.pop(other)
+            if other not in self.pool and other not in self.spilled:
+                self.code.append(register_move(0x11 + self.single, to, STACK, self.stack_place(other)))
+        self.register[result] = to
+        return to
+
+    def loaded(self, value: int, arguments: tuple[int, ...]) -> int:
+        """Load a constant, or a value from the stack."""
+        to = self.fresh(arguments, value)
+        base, offset = (POOL, self.pool[value]) if value in self.pool else (STACK, self.spilled[value])
+        self.code.append(register_move(0x10 + self.single, to, base, offset))
+        return to
+
+    def ended(self, k: int, arguments: tuple[int, ...]) -> None:
+        """Release the registers and the stack of values that instruction k uses last."""
+        for a in arguments:
+            if self.last[a] == k:
+                if a in self.register:
+                    self.free.append(self.register.pop(a))
+                if a in self.spilled:
+                    self.room.append(self.spilled.pop(a))
