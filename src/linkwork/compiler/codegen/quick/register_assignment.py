@@ -150,10 +150,10 @@ class Registers:
         last, register, single = self.last, self.register, self.single
         for value, place in register.items():
             if last[value] >= k and value not in self.pool and value not in self.spilled:
-                self.code.append(register_move(0x11 + single, place, STACK, self.stack_place(value)))
-        for place, a in enumerate(arguments):
+                self.code.append(register_move(0x11 + single, place, STACK, self.stack_offset(value)))
+        for to, a in enumerate(arguments):
             base, offset = (POOL, self.pool[a]) if a in self.pool else (STACK, self.spilled[a])
-            self.code.append(register_move(0x10 + single, place, base, offset))
+            self.code.append(register_move(0x10 + single, to, base, offset))
         self.ended(k, arguments)
         self.calls.append((len(self.code), name))
         self.code.append(b"\xe8" + bytes(4))
@@ -164,7 +164,7 @@ class Registers:
                 register[value] = place
                 self.free.remove(place)
 
-    def stack_place(self, value: int) -> int:
+    def stack_offset(self, value: int) -> int:
         """Return the offset on the stack at which a value is stored from now on."""
         if self.room:
             offset = self.room.pop()
@@ -181,7 +181,7 @@ class Registers:
             other = next(value for value in self.register if value not in arguments)
             to = self.register.pop(other)
             if other not in self.pool and other not in self.spilled:
-                self.code.append(register_move(0x11 + self.single, to, STACK, self.stack_place(other)))
+                self.code.append(register_move(0x11 + self.single, to, STACK, self.stack_offset(other)))
         self.register[result] = to
         return to
 
