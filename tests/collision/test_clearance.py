@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import linkwork as lw
 from helpers.balls import with_balls
+from linkwork.collision.algorithms import pairwise_distances
+from linkwork.collision.kernels import select_pairs
 
 
 def test_answers_keep_clear() -> None:
@@ -40,3 +44,30 @@ def test_answers_keep_clear() -> None:
         bare = bare.with_collisions(link)
     with pytest.raises(ValueError, match="collision shapes"):
         bare.ik_problem([lw.ik.ClearanceTask(scene=scene)])
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_distances_of_several_samples_are_those_of_each(monkeypatch: pytest.MonkeyPatch, together: bool) -> None:
+    """Numbers of several samples are evaluated for all pairs of two kinds together, or in loops over pairs."""
+    robot = lw.load("arm7") if together else with_balls("arm7")
+    scene = lw.Scene().with_sphere("a", 0.15, (0.4, 0.0, 0.5)).with_box("b", (0.2, 0.1, 0.3), (0.3, 0.3, 0.4))
+    scene = scene.with_half_space("ground")
+    if not together:
+        monkeypatch.setattr(pairwise_distances, "_are_batches", lambda *_: False)
+    selection = select_pairs(robot.tree, "distances", scene, None, None)
+    rows = {kind: selection.scene.rows[kind] for kind, _ in selection.spec.capacities}
+
+    def nearby(q: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+        pairs = selection.spec.pairs, selection.spec.shapes
+        distances, gradients = pairwise_distances.nearby_distances(robot.tree, q, *pairs, rows, 0.2)
+        shape = np.broadcast_shapes(*map(np.shape, q))
+        every = [[distance, *gradient] for distance, gradient in zip(distances, gradients, strict=True)]
+        values = np.array([[np.broadcast_to(x, shape) for x in row] for row in every])
+        return values[:, 0], values[:, 1:]
+
+    q = robot.random_configuration(seed=2, size=3)
+    found = nearby(list(q.T))
+    for k, one in enumerate(q):
+        alone = nearby([float(x) for x in one])
+        for many, single in zip(found, alone, strict=True):
+            np.testing.assert_array_equal(many[..., k], single)

@@ -34,6 +34,7 @@ __all__ = [
     "over_many_pairs",
     "over_own_pairs",
     "over_scene",
+    "row_of",
     "shared_ancestors",
 ]
 
@@ -205,7 +206,7 @@ def _scan_rows(
         elements, index, *pair = row
         a, b, *more = read(elements, *pair)
         following, result = step(carried, a, b, index, *more)
-        return following, _stacked(result)
+        return following, row_of(result) if result else None
 
     count, size = np.shape(rows)
     length = _block_size(count)
@@ -223,8 +224,12 @@ def _scan_rows(
     return scan(block, state, (np.reshape(rows, (-1, length, size)), *blocks))
 
 
-def _stacked(values: list[Any]) -> Any:
-    return np.array(values, dtype=object) if values else None
+def row_of(values: Sequence[Any]) -> np.ndarray:
+    """Return values as an array (values,), whose elements may be arrays of several samples."""
+    result = np.empty(len(values), dtype=object)
+    for k, x in enumerate(values):
+        result[k] = x
+    return result
 
 
 _MANY = 1000  # own pairs above which loops are used

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.collision.algorithms.pair_loops import listed, over_own_pairs, over_scene
-from linkwork.collision.algorithms.shape_placement import placed_shapes
+from linkwork.collision.algorithms.pair_loops import listed, over_own_pairs, over_scene, row_of
+from linkwork.collision.algorithms.shape_placement import PlacedShape, by_kind, by_kinds, placed_shapes
 from linkwork.expr.control import cond, scan
 from linkwork.expr.scalar.functions import and_, le, lt, sqrt, where
 from linkwork.geometry.distance import SignedDistance
@@ -151,9 +151,9 @@ class Motions:
             values = listed(row)
             F, columns = Force.of(values[:6]), values[6:]
             rates = [Motion.of(columns[k : k + 6]).dot(F) for k in range(0, len(columns), 6)]
-            return state, np.array(rates, dtype=object)
+            return state, row_of(rates)
 
-        _, results = scan(one, (), np.array(rows, dtype=object))
+        _, results = scan(one, (), np.stack([row_of(row) for row in rows]))
         return [listed(result) for result in results]
 
     def between(self, a: int, b: int) -> list[Motion]:
@@ -230,13 +230,75 @@ def nearby_distances(
     def step(state: Any, a: SolidRow, b: SolidRow, index: Any) -> tuple[Any, list[Any]]:
         return state, list(_distance_or_bound(a, b, within))
 
-    result = over_own_pairs(step, (), placed, pairs)[1]
     bodies = [(placed[i].body, placed[j].body) for i, j in pairs]
     some = [placed[k] for k in shapes]
-    for shape, met in zip(some, over_scene(step, (), some, scene)[2], strict=True):
+    if _are_batches(placed, scene):
+        result, of_scene = _nearby_of_batches(placed, pairs, some, scene, within)
+    else:
+        result = over_own_pairs(step, (), placed, pairs)[1]
+        of_scene = over_scene(step, (), some, scene)[2]
+    for shape, met in zip(some, of_scene, strict=True):
         result += met
         bodies += [(shape.body, WORLD)] * len(met)
     return [values[0] for values in result], motions.gradients(result, bodies)
+
+
+def _are_batches(placed: Sequence[PlacedShape], scene: Mapping[SolidKind, Any]) -> bool:
+    """Return True if the values of shapes are numbers of several samples, and those of obstacles are numbers."""
+    values = [x for shape in placed for x in shape.values]
+    obstacles = [x for rows in scene.values() for row in rows for x in listed(row)]
+    batches = [x for x in values if isinstance(x, np.ndarray) and x.ndim and x.dtype == float]
+    numbers = all(isinstance(x, (float, int)) for x in obstacles)
+    return numbers and bool(batches) and len(batches) + sum(isinstance(x, (float, int)) for x in values) == len(values)
+
+
+def _nearby_of_batches(
+    placed: Sequence[PlacedShape],
+    pairs: Sequence[tuple[int, int]],
+    some: Sequence[PlacedShape],
+    scene: Mapping[SolidKind, Any],
+    within: Any,
+) -> tuple[list[list[Any]], list[list[list[Any]]]]:
+    """Return the values of the robot's own pairs, and by shape and row of the scene, for numbers of several samples.
+
+    All pairs of two kinds of shapes are one batch for NumPy, instead of one step of a loop for each.
+    """
+    own: list[list[Any]] = [[] for _ in pairs]
+    for kinds, members in by_kinds(placed, pairs).items():
+        rows = _distances_or_bounds(kinds, [(a.values, b.values) for _, a, b in members], within)
+        for (index, _, _), row in zip(members, rows, strict=True):
+            own[index] = row
+    of_scene: dict[int, list[list[Any]]] = {shape.index: [] for shape in some}
+    for kind_b, table in scene.items():
+        obstacles = [listed(row) for row in table]
+        for kind_a, shapes in by_kind(some).items():
+            both = [(shape.values, row) for shape in shapes for row in obstacles]
+            values = iter(_distances_or_bounds((kind_a, kind_b), both, within))
+            for shape in shapes:
+                of_scene[shape.index] += [next(values) for _ in obstacles]
+    return own, [of_scene[shape.index] for shape in some]
+
+
+def _distances_or_bounds(
+    kinds: tuple[SolidKind, SolidKind], rows: Sequence[tuple[Scalars, Scalars]], within: Any
+) -> list[list[Any]]:
+    """Return distance, normal and witness point of each pair of two kinds; ``rows`` have both solids' values."""
+    if len(rows) == 1 or not all(kind.in_loops for kind in kinds):
+        solids = [(kinds[0].solid(one), kinds[1].solid(other)) for one, other in rows]
+        return [list(_distance_or_bound(a, b, within)) for a, b in solids]
+    lead = np.broadcast_shapes(*(np.shape(x) for both in rows for values in both for x in values))
+
+    def together(values: Sequence[Any]) -> Any:
+        """Return the values of all pairs as one array (pairs, ...), or as a number if they are equal numbers."""
+        if all(isinstance(x, (float, int)) and x == values[0] for x in values):
+            return values[0]
+        return np.stack([np.broadcast_to(np.asarray(x, dtype=float), lead) for x in values])
+
+    ones, others = zip(*rows, strict=True)
+    a = kinds[0].solid([together(column) for column in zip(*ones, strict=True)])
+    b = kinds[1].solid([together(column) for column in zip(*others, strict=True)])
+    columns = [np.broadcast_to(x, (len(rows), *lead)) for x in _distance_or_bound(a, b, within)]
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def _distance_or_bound(a: SolidRow, b: SolidRow, within: Any) -> tuple[Any, ...]:
@@ -245,7 +307,7 @@ def _distance_or_bound(a: SolidRow, b: SolidRow, within: Any) -> tuple[Any, ...]
     square, reach = offset.dot(offset), a.reach + b.reach
     far = within + reach
     near = and_(le(0.0, far), le(square, far * far))
-    absent = not isinstance(b.there, float)
+    absent = not (isinstance(b.there, float) and b.there == 1.0)
     if absent:
         near = and_(lt(0.0, b.there), near)
 
