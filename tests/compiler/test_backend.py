@@ -13,6 +13,7 @@ from linkwork.compiler import backends
 from linkwork.compiler.build import Recipe, Source
 from linkwork.compiler.checks import check_backend
 from linkwork.compiler.checks.sample_programs import programs
+from linkwork.compiler.codegen import cpu_backend
 from linkwork.compiler.codegen.cpu_backend import CPUBackend, host_backend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.target import EFFORT, host
@@ -101,6 +102,20 @@ def test_kernels_and_the_cache_ask_the_backend(cache_folder):
         assert Reported.asked == ["emit", "load loop"][: 2 if times == 1 else None] + ["load loop"] * (times - 1)
     Kernel(recipe, backend=CPUBackend(host()))
     assert Reported.asked.count("emit") == 1
+
+
+def test_entries_that_are_made_together_are_loaded_together(monkeypatch, cache_folder):
+    """Parts that they share are loaded once, and each entry is that of its own name."""
+    links, link = [], cpu_backend.link
+    monkeypatch.setattr(cpu_backend, "link", lambda objects, *rest: links.append([*objects]) or link(objects, *rest))
+    kernel = Kernel(Recipe.of(trace(lambda x: x * 2.0, "twice", {"x": 3})), later=True)
+    names = [name for name in ("fast", "loop", "few") if kernel._source.backend.parts(name, DOUBLE)]
+    kernel._code.make(names)
+    assert len({kernel._code.entry(name).address for name in names}) == len(names)
+    for x in (np.ones(3), np.ones((2, 3)), np.ones((50, 3))):
+        assert (kernel(x) == 2.0).all()
+    (objects,) = links
+    assert len(objects) == len(set(objects)) > 2
 
 
 class Changed(CPUBackend):

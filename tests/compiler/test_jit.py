@@ -78,7 +78,7 @@ def test_an_entry_needs_its_parts_and_no_other(name: str) -> None:
     design, entry = CodegenOptions(optimize(sample("horner")), host()), ENTRIES[name]
     objects = emit(design.texts(entry.parts), host())
     table = entry.table and f"{design.prefix}.{entry.table}"
-    code = link(objects, host(), f"{design.prefix}.{name}", table)
+    (code,) = link(objects, host(), [(f"{design.prefix}.{name}", table)])
     assert code.address and bool(code.table) == bool(entry.table)
     assert 0 < sum(map(text_bytes, objects)) < sum(map(len, objects))
 

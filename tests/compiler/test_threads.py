@@ -353,5 +353,5 @@ def test_threads_that_load_code_at_once_register_the_check_for_signals_once(monk
     monkeypatch.setattr(jit, "_attention", register)
     monkeypatch.setattr(jit, "_load", lambda *_: None)
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda _: jit.link([SYMBOL.encode()], host(), "f"), range(2)))
+        list(pool.map(lambda _: jit.link([SYMBOL.encode()], host(), [("f", "")]), range(2)))
     assert len(registered) == 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
@@ -172,6 +172,18 @@ class Backend(ABC, Generic[Loaded]):
 
         ``objects`` are those of the entry's `parts`, in their order.
         """
+
+    def load_together(
+        self, objects: Mapping[str, Sequence[bytes]], name: str, entries: Mapping[str, Sequence[str]]
+    ) -> list[Loaded]:
+        """Load several entries of a program, of which each has the parts that ``entries`` states.
+
+        ``objects`` are those of each part.  A backend may load parts that several entries share once.
+        """
+        return [
+            self.load([code for part in parts for code in objects[part]], name, entry)
+            for entry, parts in entries.items()
+        ]
 
     @abstractmethod
     def call(self, code: Loaded, program: Program, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:

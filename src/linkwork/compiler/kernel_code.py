@@ -89,8 +89,7 @@ class KernelCode:
                 self.sizes[part, real] = sum(map(backend.code_bytes, code.objects))
                 self.compile_seconds += code.seconds
                 self.cached &= code.cached
-            for name in missing:
-                self._load(name, real)
+            self._load(missing, real)
             self._forget()
             self.seconds += time.perf_counter() - start - (self.source.trace_seconds - traced)
             quick = {part: code for part, code in new.items() if code.is_quick}
@@ -114,14 +113,19 @@ class KernelCode:
         code = self._parts.get((part, real))
         return code is not None and not (best and code.is_quick)
 
-    def _load(self, name: str, real: FloatType) -> None:
-        """Load an entry from its parts, and put it in the place of quick code if there is any."""
-        backend = self.source.backend
-        parts = [self._parts[part, real] for part in backend.parts(name, real)]
-        new = backend.load([code for part in parts for code in part.objects], self.source.recipe.name, name)
+    def _load(self, names: Sequence[str], real: FloatType) -> None:
+        """Load entries from their parts, and put them in the place of quick code if there is any."""
+        entries = {name: self.source.backend.parts(name, real) for name in names}
+        objects = {part: self._parts[part, real].objects for parts in entries.values() for part in parts}
+        codes = self.source.backend.load_together(objects, self.source.recipe.name, entries) if entries else []
+        for name, code in zip(entries, codes, strict=True):
+            self._use(name, real, code)
+
+    def _use(self, name: str, real: FloatType, new: Any) -> None:
+        """Use the loaded code of an entry from now on."""
         old = self._entries.get((name, real))
         self._entries[name, real] = new
-        if any(part.is_quick for part in parts):
+        if any(self._parts[part, real].is_quick for part in self.source.backend.parts(name, real)):
             self._improve.setdefault((name, real), [])
             return
         waiting = self._improve.pop((name, real), [])
@@ -194,9 +198,11 @@ class KernelCode:
                 if is_first or self._has(part, real, best=False):
                     self._parts[part, real] = code
                     self.sizes[part, real] = sum(map(backend.code_bytes, code.objects))
-            for name, other in [*self._improve]:
-                if other == real and all(self._has(part, real, best=True) for part in backend.parts(name, real)):
-                    self._load(name, real)
+            waiting = [name for name, other in self._improve if other == real]
+            ready = [
+                name for name in waiting if all(self._has(part, real, best=True) for part in backend.parts(name, real))
+            ]
+            self._load(ready, real)
             self._forget()
 
 

@@ -17,8 +17,9 @@ def make_ready(kernel: Kernel, best: bool = False, samples: int | None = None) -
 
     ``samples`` is the largest number of samples in a call; None stands for any number.
     """
-    kernel._code.make(_needed_entries(kernel, samples), best=best)
-    if _has_few(kernel, samples):
+    few = [kernel._source.backend.few_entry] if _has_few(kernel, samples) else []
+    kernel._code.make([*_needed_entries(kernel, samples), *few], best=best)
+    if few:
         kernel._general.loops[0].make_few()
     else:
         kernel._general.loops[0].make(best=best)

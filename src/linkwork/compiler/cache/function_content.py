@@ -76,7 +76,7 @@ class _Encoder:
         return result
 
     def tuple(self, values: Iterable[Any]) -> bytes:
-        parts = [self(value) for value in values]
+        parts = [plain(x) if (plain := _PLAIN.get(type(x))) is not None else self(x) for x in values]
         return b"%d(" % len(parts) + b"".join([b"%d:%b" % (len(part), part) for part in parts])
 
     def _cycle(self, value: Any) -> bytes:
@@ -86,6 +86,9 @@ class _Encoder:
 
     def _object(self, value: Any) -> bytes:
         kind = type(value)
+        record = _RECORDS.get(kind)
+        if record is not None:
+            return record[0] + self.tuple([getattr(value, name) for name in record[1]])
         if kind in (tuple, list):
             return kind.__name__.encode() + self.tuple(value)
         if kind in (dict, MappingProxyType):
@@ -112,7 +115,11 @@ class _Encoder:
             return b"wrapper" + self.tuple((value.__wrapped__,))
         if kind is ModuleType:
             return b"module " + _known(value.__name__).encode()
-        return self._class(kind) + self._state(value)
+        name = self._class(kind)
+        if is_dataclass(kind) and not issubclass(kind, (tuple, Enum)) and not hasattr(value, _HOOK):
+            _RECORDS[kind] = name, tuple([f.name for f in fields(kind) if f.compare])
+            return self._object(value)
+        return name + self._state(value)
 
     def _array(self, value: np.ndarray) -> bytes:
         if value.dtype.hasobject:
@@ -138,7 +145,7 @@ class _Encoder:
         return name + self.tuple((function.__code__, function.__defaults__, function.__kwdefaults__, cells))
 
     def _state(self, value: Any) -> bytes:
-        """Encode the fields of a dataclass that take part in comparisons, or all attributes of another object."""
+        """Encode all attributes of an object that is no dataclass."""
         if isinstance(value, tuple):
             return self.tuple(value)
         if isinstance(value, Enum):
@@ -146,8 +153,6 @@ class _Encoder:
         hook = getattr(value, _HOOK, None)
         if hook is not None:
             return self(hook())
-        if is_dataclass(value):
-            return self.tuple([getattr(value, f.name) for f in fields(value) if f.compare])
         if isinstance(value, _BASES) or not type(value).__module__.startswith(_OWN):
             raise UnknownContentError(f"a value of type {type(value).__qualname__}")
         return self.tuple([part for item in _attributes(value) for part in item])
@@ -202,4 +207,6 @@ _PLAIN: dict[type, Callable[[Any], bytes]] = {
 
 _BASES = (Mapping, list, set, frozenset, int, float, str, bytes, np.generic)  # of classes with more than attributes
 
+# dataclasses of linkwork, and of libraries: their names, and their fields that take part in comparisons
+_RECORDS: dict[type, tuple[bytes, tuple[str, ...]]] = {}
 _stored: dict[int, tuple[Any, bytes]] = {}  # by id: a weak reference to the object, and its digest

@@ -9,6 +9,7 @@ the second of the last change, or shortly after, are those of this process alone
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import sys
 import time
@@ -27,14 +28,14 @@ _STATE_LIFETIME = 1.0  # [s]
 
 
 def state_of_process() -> str:
-    """Return the state of the files that this process runs; if that is uncertain, a text that no other process has.
+    """Return a digest of the files that this process runs; if these are uncertain, one that no other process has.
 
     Modules are imported when they are first used, before or after a change of their files.
     """
     files, read_at = _recent_state()
     if files != _FILES_WHEN_IMPORTED or _CHANGED_BEFORE or read_at < _SETTLED:
-        return f"{files} {_THIS_PROCESS}"
-    return _FILES_IN_SECONDS
+        return _digest(f"{files} {_THIS_PROCESS}")
+    return _SHARED_DIGEST
 
 
 def wait_for_shared_state() -> None:
@@ -90,6 +91,10 @@ def _states_of_own_files() -> _States:
     return states
 
 
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
 def _changed_after(states: _States, start: int) -> bool:
     """Return True if one of the files was changed after a time [ns]."""
     return any(max(state.st_mtime_ns, state.st_ctime_ns) > start for _, state in states)
@@ -107,7 +112,7 @@ _WHEN_IMPORTED = _states_of_own_files()
 _CHANGED_BEFORE = _changed_after(_WHEN_IMPORTED, START)  # modules that were imported earlier may have had other files
 _SETTLED = _settled(_WHEN_IMPORTED)
 _FILES_WHEN_IMPORTED = _text_of(_WHEN_IMPORTED)
-_FILES_IN_SECONDS = _text_of(_WHEN_IMPORTED, _SECOND)
+_SHARED_DIGEST = _digest(_text_of(_WHEN_IMPORTED, _SECOND))
 _last_state: tuple[Callable[[], str], float, int, str] = (
     _own_files,
     time.monotonic(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -116,9 +116,18 @@ class CPUBackend(Backend[MachineCode]):
         return _block_count(plan_program(program)[0]) if has_control(program) else len(plan(program).segments)
 
     def load(self, objects: Sequence[bytes], name: str, entry: str) -> MachineCode:
-        prefix, table = symbol_prefix(name), entry_points.entry_point(entry).table
         # callees come before callers: see `link`
-        return link([*reversed(objects)], self.processor, f"{prefix}.{entry}", table and f"{prefix}.{table}")
+        (code,) = link([*reversed(objects)], self.processor, [_symbols(name, entry)])
+        return code
+
+    def load_together(
+        self, objects: Mapping[str, Sequence[bytes]], name: str, entries: Mapping[str, Sequence[str]]
+    ) -> list[MachineCode]:
+        if len(entries) < 2:
+            return super().load_together(objects, name, entries)
+        callees_first = dict.fromkeys(part for parts in entries.values() for part in reversed(parts))
+        codes = [code for part in callees_first for code in reversed(objects[part])]
+        return link(codes, self.processor, [_symbols(name, entry) for entry in entries])
 
     def call(
         self, code: MachineCode, program: Program, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
@@ -137,6 +146,12 @@ class CPUBackend(Backend[MachineCode]):
         _LOOP(code.address)(addresses, *numbers, ctypes.addressof(state))
         if state.failed_calls:
             raise MemoryError(f"{program.name}: out of memory for a batch of {len(arrays[0])}")
+
+
+def _symbols(name: str, entry: str) -> tuple[str, str]:
+    """Return the symbols of an entry of a kernel, and of its table or ""."""
+    prefix, table = symbol_prefix(name), entry_points.entry_point(entry).table
+    return f"{prefix}.{entry}", table and f"{prefix}.{table}"
 
 
 def host_backend() -> CPUBackend:

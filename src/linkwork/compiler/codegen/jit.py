@@ -11,20 +11,22 @@ import ctypes
 import struct
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from linkwork._util.fork_safe_lock import Lock
 from linkwork._util.thread_pool import run
 from linkwork.compiler.backend import Module
+from linkwork.compiler.cache.disk_cache import Entry, digest, shared
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.runtime.cpython import keep_alive
-from linkwork.compiler.runtime.interrupts import SYMBOL
+from linkwork.compiler.runtime.interrupts import ADDRESS, SYMBOL, interrupts_address
 from linkwork.compiler.runtime.threads import LLVM_LOCK, run_without_lock
 
 __all__ = ["MachineCode", "assembly", "effort_of", "emit", "is_object_file", "link", "text_bytes"]
@@ -114,15 +116,14 @@ def _emit_without_lock() -> Any:
 
 _ELF = b"\x7fELF\x02\x01"  # of 64 bit, little endian
 _EXECUTABLE = 4  # a flag of sections
+_SECTION = struct.Struct("<4xIQ8xQQ24x")  # the header of a section, with these numbers:
+_TYPE, _FLAGS, _OFFSET, _SIZE = range(4)
 
 
 def text_bytes(code: bytes) -> int:
     """Return the size of the processor's instructions in an object file [bytes]."""
     if code[:6] == _ELF:  # LLVM would take longer for this than to load the code
-        start = struct.unpack_from("<Q", code, 40)[0]
-        each, count = struct.unpack_from("<HH", code, 58)
-        sections = (struct.unpack_from("<Q16xQ", code, start + k * each + 8) for k in range(count))
-        return sum(size for flags, size in sections if flags & _EXECUTABLE)
+        return sum(section[_SIZE] for section in _sections(code) if section[_FLAGS] & _EXECUTABLE)
     with LLVM_LOCK:
         return sum(section.size() for section in llvm.ObjectFileRef.from_data(code).sections() if section.is_text())
 
@@ -142,18 +143,18 @@ def is_object_file(code: bytes) -> bool:
     size, count, names = struct.unpack_from("<HHH", code, 58)
     if kind != 1 or size != 64 or not 0 < names < count or start + size * count > len(code):
         return False
-    for header in range(start, start + size * count, size):
-        section, (offset, length) = (
-            struct.unpack_from("<I", code, header + 4)[0],
-            struct.unpack_from("<QQ", code, header + 24),
-        )
-        if section not in (0, 8) and offset + length > len(code):  # these have no content in the file
-            return False
-    return True
+    end = len(code)  # sections of types 0 and 8 have no content in the file
+    return all(section[_OFFSET] + section[_SIZE] <= end for section in _sections(code) if section[_TYPE] not in (0, 8))
 
 
-def link(objects: Sequence[bytes], target: Target, function: str, table: str = "") -> MachineCode:
-    """Load object files and return the addresses of a function and, if named, a table of data.
+def _sections(code: bytes) -> Iterator[tuple[int, ...]]:
+    """Return the headers of the sections of an ELF file."""
+    start, count = struct.unpack_from("<Q", code, 40)[0], struct.unpack_from("<H", code, 60)[0]
+    return _SECTION.iter_unpack(memoryview(code)[start : start + _SECTION.size * count])
+
+
+def link(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str, str]]) -> list[MachineCode]:
+    """Load object files and return the addresses of functions, each with those of a table of data unless that is "".
 
     Objects are loaded in their order. A call of a function in an earlier object is direct; a call of one in a later
     object is indirect.
@@ -161,37 +162,53 @@ def link(objects: Sequence[bytes], target: Target, function: str, table: str = "
     if any(SYMBOL.encode() in code for code in objects):
         with _ATTENDING:  # of two functions that register at once, one would be freed, and code that calls it is linked
             _attention(target)
-    return _load(objects, target, function, table)
+    return _load(objects, target, symbols)
 
 
-def _load(objects: Sequence[bytes], target: Target, function: str, table: str) -> MachineCode:
+def _load(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str, str]]) -> list[MachineCode]:
     """Load object files.
 
     The main thread delegates this to another thread: llvmlite acquires its lock in Python, where a signal handler that
     raises would leave it locked, and handlers run only on the main thread.
     """
 
-    def load() -> MachineCode:
+    def load() -> list[MachineCode]:
         with LLVM_LOCK:
-            # an engine that compiles a module keeps megabytes of memory; one that links an object does not
-            engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
+            module = llvm.parse_assembly("")
+            engine = llvm.create_mcjit_compiler(module, target.linker())
+            engine.remove_module(module)  # otherwise LLVM compiles it, in more time than loading takes
             for code in objects:
                 engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             engine.finalize_object()
-            address = engine.get_function_address(function)
-            return MachineCode(address, engine.get_global_value_address(table) if table else 0, keep_alive(engine))
+            address, data, owner = engine.get_function_address, engine.get_global_value_address, keep_alive(engine)
+            return [MachineCode(address(name), data(table) if table else 0, owner) for name, table in symbols]
 
     if threading.current_thread() is not threading.main_thread():
         return load()
-    (machine_code,) = run([load])
-    return machine_code
+    (codes,) = run([load])
+    return codes
 
 
 @cache
 def _attention(target: Target) -> MachineCode:
     """Register with LLVM the function that long loops call (see `interrupt_functions`), until the process ends."""
-    from linkwork.compiler.loops.interrupt_checks import attention_text
-
-    function = _load(emit([attention_text(target.triple)], replace(target, effort=0)), target, SYMBOL, "")
+    (function,) = _load([_attention_object(replace(target, effort=0))], target, [(SYMBOL, ADDRESS)])
+    ctypes.c_void_p.from_address(function.table).value = interrupts_address()
     llvm.add_symbol(SYMBOL, function.address)
     return function
+
+
+def _attention_object(target: Target) -> bytes:
+    """Return the object file of the function that long loops call, from the cache if it has it."""
+    cache = shared()
+    versions = llvmlite.__version__, repr(llvm.llvm_version_info)
+    name = f"{digest([SYMBOL], [repr(target), *versions])}-attend"
+    entry = None if cache is None else cache.load(name)
+    if entry is not None and is_object_file(entry.code):
+        return entry.code
+    from linkwork.compiler.loops.interrupt_checks import attention_text
+
+    (code,) = emit([attention_text(target.triple)], target)
+    if cache is not None:
+        cache.store(name, Entry({"kernel": SYMBOL}, code))
+    return code

@@ -48,6 +48,13 @@ class Target:
             codemodel="jitdefault",
         )
 
+    def linker(self) -> Any:
+        """Return LLVM's target machine for loading of object files, which is made in less time."""
+        _initialize()
+        return llvm.Target.from_triple(self.triple).create_target_machine(
+            opt=0, reloc="default", codemodel="jitdefault"
+        )
+
 
 @cache
 def _initialize() -> None:

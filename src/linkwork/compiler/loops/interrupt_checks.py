@@ -2,8 +2,7 @@
 
 Code of a loop calls the function `SYMBOL`, which returns true if the loop has to end, once every so many iterations
 that its cost is negligible. A loop that takes at most `BUDGET` instructions has no such call. The function is not part
-of a kernel's code, which is cached on disk: it is compiled once in each process, with the address of the process's
-`Interrupts`.
+of a kernel's code: a process loads it once, and stores the address of the process's `Interrupts` beside it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from linkwork.compiler.codegen.interrupt_functions import attend_function
 from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
 from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.runtime.cpython import in_main_interpreter
-from linkwork.compiler.runtime.interrupts import SYMBOL, interrupts_address
+from linkwork.compiler.runtime.interrupts import ADDRESS, SYMBOL
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.matrix_product import MatrixInstruction
 from linkwork.expr.scalar.block import InstructionList, bodies_of, once_per_list
@@ -27,11 +26,12 @@ _DECLARATION = f"declare i1 @{SYMBOL}()"
 def attention_text(triple: str) -> str:
     """Return the LLVM IR of the function that long loops call to check for signals.
 
-    It contains an address of this process.
+    After it is loaded, the address of `Interrupts` is stored in its variable `ADDRESS`.
     """
     f = IrFunction(f"define i1 @{SYMBOL}()", "noinline #0", end="ret i1 %ended")
     f.needs.append(attend_function())
-    f.do(f"%ended = call i1 @.attend(ptr inttoptr (i64 {interrupts_address()} to ptr))")
+    f.declare(f"@{ADDRESS} = global ptr null")
+    f.do(f"%ended = call i1 @.attend(ptr {f.load('ptr', f'@{ADDRESS}')})")
     text = IrModule(SYMBOL)
     text.add(f)
     return f'target triple = "{triple}"\n{text}\nattributes #0 = {{ nounwind }}\n'

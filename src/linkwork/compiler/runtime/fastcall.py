@@ -14,7 +14,6 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
-import sysconfig
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -64,7 +63,7 @@ class _MethodDef(ctypes.Structure):
 @cache
 def available() -> bool:
     """Return True if arrays in memory have the layout that the entry reads."""
-    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or "free-threading" in sys.version:
         return False
     if not items_offset():
         return False

@@ -24,9 +24,10 @@ from typing import Any
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.threads import MAX_THREADS
 
-__all__ = ["INTERVAL", "SYMBOL", "YIELD", "Interrupts", "interrupts_address"]
+__all__ = ["ADDRESS", "INTERVAL", "SYMBOL", "YIELD", "Interrupts", "interrupts_address"]
 
 SYMBOL = "linkwork_attend"  # the function that code of long loops calls
+ADDRESS = f"{SYMBOL}.interrupts"  # the variable of this function that has the address of `Interrupts`
 INTERVAL = 50_000_000  # [ns] between two checks for signals: shorter work is not interrupted
 YIELD = 5_000_000  # [ns] between two releases of the GIL: the interval at which Python's own threads take turns
 _CURRENT = ("PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet")  # from Python 3.13 on, and before
