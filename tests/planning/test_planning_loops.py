@@ -61,7 +61,7 @@ def _cut(nodes: Any, links: Any, numbers: Any) -> tuple[Any, Any, Any]:
 def _search(nodes: Any, links: Any, path: Any, after: Any, best: Any, numbers: Any) -> tuple[Any, ...]:
     """Numbers: searches, rounds of all, whether trees grow on, rows of them, and of each, the last sample's number."""
     searches, max_iterations, growing, *sizes, first = list(numbers)
-    roots = np.column_stack([[START, *GOALS], [0.0, 1.0, 1.0], [LENGTHS.min(), *LENGTHS]])
+    roots = np.column_stack([[0.0, 1.0, 1.0], [LENGTHS.min(), *LENGTHS]])
     wanted = SearchRequest(roots, 3.0, 1.01, 0.2, SPACING, searches, 60.0, max_iterations, [0.3, 0.7], 60.0, 1.0)
     trees, looks = Trees(nodes, links, sizes[0], (sizes[1], sizes[2])), _looks(WALL)
     ways = PathMetric([1.0, 1.0], (False, False))
@@ -165,6 +165,7 @@ def test_searches_find_shorter_and_shorter_paths() -> None:
     """From nothing, in pieces, with edges that turn out to be blocked, and not at all where it is straight."""
     shapes = {"nodes": (ROOM, 2), "links": (ROOM, 2), "path": (ROOM, 2), "after": (ROOM, 2), "best": (ROOM, 2)}
     tables = [np.zeros(shape) for shape in shapes.values()]
+    tables[0][:3] = [START, *GOALS]
     kernel = lw.compile(_search, **shapes, numbers=7)
     lengths = []
     for searches in (1.0, 4.0):
@@ -207,7 +208,9 @@ def test_tables_have_no_effect_on_a_search_unless_they_are_crowded(drawn: Any) -
 
     def searched(**changed: int) -> tuple[np.ndarray, list[float]]:
         shapes = {name: (count, 2) for name, count in {**rows, **changed}.items()}
-        *_, best, told = lw.compile(_search, **shapes, numbers=7)(*map(np.zeros, shapes.values()), given)
+        tables = [np.zeros(shape) for shape in shapes.values()]
+        tables[0][:3] = [START, *GOALS]
+        *_, best, told = lw.compile(_search, **shapes, numbers=7)(*tables, given)
         return best, told.tolist()
 
     given = np.array([2.0, 300.0, 0.0, 0.0, 0.0, 0.0, 0.0])

@@ -31,8 +31,8 @@ _NONE = 1e30  # length of the best path if there is none
 class SearchRequest(NamedTuple):
     """Parameters of repeated searches by RRT-Connect; lengths are those of `PathMetric`.
 
-    ``roots`` (n, nq + 2) are the starts and goals; each row has a configuration, the tree that it belongs to (0 or 1),
-    and the length of its shortest straight motion to the other side. ``num_roots`` is their number. A goal is still
+    ``roots`` (n, 2) describe the starts and goals; each row has the tree that one belongs to (0 or 1), and the length
+    of its shortest straight motion to the other side. ``num_roots`` is their number. A goal is still
     searched for while the best path is longer than ``min_ratio`` times the straight motion to it. Configurations are
     checked ``spacing`` apart while trees grow, and ``fine`` apart in paths. Each search after the first path has
     ``rounds`` rounds. The search ends after ``searches`` searches or ``max_iterations`` rounds in total. ``shift``
@@ -107,8 +107,8 @@ def search_paths(
 ) -> SearchResult:
     """Return the shortest path of several searches, with the trees of the last one; its configurations are free.
 
-    ``path``, ``after`` (n, 2) and ``best`` are tables that are overwritten.  If ``growing``, the trees continue to
-    grow.  Shortcuts satisfy the check ``clear``.
+    The first rows of the table of nodes are the starts and goals.  ``path``, ``after`` (n, 2) and ``best`` are tables
+    that are overwritten.  If ``growing``, the trees continue to grow.  Shortcuts satisfy the check ``clear``.
     """
     begin = _straight_motion(metric, in_collision_at, best, sampling, request, growing)
 
@@ -165,7 +165,7 @@ def search_paths(
             result.sample_index,
             now.done + where(going_on, 0.0, 1.0),
             now.rounds + result.rounds,
-            now.nodes + where(going_on, 0.0, result.trees.total),
+            now.nodes + where(going_on, 0.0, result.trees.total - _num_excluded(num_roots.links, request)),
             where(going_on, 1.0, 0.0),
             where(and_(full, not_(bounded)), 1.0, 0.0),
             where(no_room, 1.0, now.crowded),
@@ -184,8 +184,9 @@ def _num_promising(pairs: Any, min_ratio: Any, best: Any) -> Any:
 
     ``pairs`` are sorted by the length of their straight motion, the shortest first.
     """
+    lengths = array([row[-2] for row in pairs])
     result = while_loop(
-        lambda k: lt(take(pairs, k)[-2] * min_ratio, best), lambda k: k + 1.0, 0.0, max_iterations=len(pairs)
+        lambda k: lt(take(lengths, k) * min_ratio, best), lambda k: k + 1.0, 0.0, max_iterations=len(pairs)
     )
     return result.state
 
@@ -217,39 +218,39 @@ def _straight_motion(
     which = run.state[1]
     row = [*take(sampling.pairs, which)]
     result = lt(-0.5, which)
-    table = put(best, where(result, 0.0, -1.0), array(row[:n]))
-    table = put(table, where(result, 1.0, -1.0), array([a + b for a, b in zip(row[:n], row[n : 2 * n], strict=True)]))
-    return BestPath(table, where(result, 2.0, 0.0), where(result, row[2 * n], _NONE))
+    ends = row[:n], [a + b for a, b in zip(row[:n], row[n : 2 * n], strict=True)]
+    table = [[*old] for old in best]
+    table[:2] = [
+        [where(result, x, y) for x, y in zip(end, old, strict=True)] for end, old in zip(ends, best, strict=False)
+    ]
+    return BestPath(array(table), where(result, 2.0, 0.0), where(result, row[2 * n], _NONE))
 
 
 def _new_trees(trees: Trees, request: SearchRequest, best: Any, fresh: Any) -> Trees:
     """Return trees that have only roots, if ``fresh``, else the trees themselves.
 
-    The roots are the starts and goals whose straight motion is shorter than the best path.
+    Starts and goals whose straight motion is not shorter than the best path are dead.
     """
-    n = len(trees.nodes[0])
-
-    def one(state: tuple[Any, Trees]) -> tuple[Any, Trees]:
-        k, at = state
-        row = [*take(request.roots, k)]
-        side, shortest = row[n:]
-        accepted = lt(shortest * request.min_ratio, best)
-        index = where(accepted, at.total, -1.0)
+    links = [[*link] for link in trees.links]
+    counts: list[Any] = [0.0, 0.0]
+    for k, (side, shortest) in enumerate(request.roots):
+        accepted = and_(lt(float(k), request.num_roots), lt(shortest * request.min_ratio, best))
+        links[k] = [
+            where(fresh, where(accepted, side, DEAD), links[k][0]),
+            where(fresh, -1.0, links[k][1]),
+        ]
         more, first = where(accepted, 1.0, 0.0), lt(side, 0.5)
-        counts = (at.counts[0] + where(first, more, 0.0), at.counts[1] + where(first, 0.0, more))
-        nodes, links = put(at.nodes, index, array(row[:n])), put(at.links, index, array([side, -1.0]))
-        return k + 1.0, Trees(nodes, links, at.total + more, counts)
+        counts = [counts[0] + where(first, more, 0.0), counts[1] + where(first, 0.0, more)]
+    total = where(fresh, request.num_roots, trees.total)
+    first, second = (where(fresh, new, old) for new, old in zip(counts, trees.counts, strict=True))
+    return Trees(trees.nodes, array(links), total, (first, second))
 
-    initial = Trees(
-        trees.nodes,
-        trees.links,
-        where(fresh, 0.0, trees.total),
-        (where(fresh, 0.0, trees.counts[0]), where(fresh, 0.0, trees.counts[1])),
-    )
-    count = where(fresh, request.num_roots, 0.0)
-    result: Trees = while_loop(lambda s: lt(s[0], count), one, (0.0, initial), max_iterations=len(request.roots)).state[
-        1
-    ]
+
+def _num_excluded(links: Any, request: SearchRequest) -> Any:
+    """Return the number of starts and goals that are dead, from the links of trees."""
+    result: Any = 0.0
+    for k, (side, _) in enumerate([*links][: len(request.roots)]):
+        result = result + where(and_(lt(float(k), request.num_roots), eq(side, DEAD)), 1.0, 0.0)
     return result
 
 

@@ -167,9 +167,10 @@ def _sample(metric: PathMetric, sampling: Sampling, sample_index: Any) -> list[A
     n = len(metric.turning)
     u = kronecker_point(sample_index, sampling.shift)
     which, chance, fraction = u[n:]
-    share = which * take(sampling.pairs, sampling.num_pairs - 1.0)[-1]
+    shares = array([row[-1] for row in sampling.pairs])
+    share = which * take(shares, sampling.num_pairs - 1.0)
     result = while_loop(
-        lambda k: and_(lt(take(sampling.pairs, k)[-1], share), lt(k, sampling.num_pairs - 1.0)),
+        lambda k: and_(lt(take(shares, k), share), lt(k, sampling.num_pairs - 1.0)),
         lambda k: k + 1.0,
         0.0,
         max_iterations=len(sampling.pairs),

@@ -131,8 +131,9 @@ class KernelSearch:
         kernel, rows = _search_loop(self.space, tables)
         self.call = batch_call(kernel)
         starts, goals = self.ends
-        roots, pairs, num_pairs = _roots_and_pairs(self.space, starts, goals, tables)
+        nodes, roots, pairs, num_pairs = _roots_and_pairs(self.space, starts, goals, tables)
         self.tables, self.num_pairs = tables, num_pairs
+        self.roots = _float32(nodes, np.zeros((tables.tree, 2)))
         self.inputs = (*_float32(roots, pairs), *self.constants)
         self.rows = _float32(*rows)
 
@@ -187,9 +188,8 @@ class KernelSearch:
         """
         options, space = self.options, self.space
         n = len(space.weights)
-        empty = _empty(n, self.tables)
-        trees, growing, sizes, total, parts = empty[:2], 0.0, (0.0, 0.0, 0.0), 0, 0
-        result = empty[-1][:0]
+        trees, growing, sizes, total, parts = self.roots, 0.0, (0.0, 0.0, 0.0), 0, 0
+        result = trees[0][:0]
         while parts < allowed or continues(self.nodes):
             parts += 1
             named_values = {
@@ -212,7 +212,7 @@ class KernelSearch:
                 "growing": growing,
             }
             values = np.array([*(named_values[name] for name in VALUES[: len(named_values)]), *sizes], dtype=np.float32)
-            nodes, links, best, diagnostics = self.call(*trees, *empty[2:], *self.inputs, values, *self.rows)
+            nodes, links, best, diagnostics = self.call(*trees, *self.inputs, values, *self.rows)
             count, _, *sizes, self.number, _, rounds, ended, growing, full, crowded = diagnostics.tolist()
             if crowded and self.tables is not LARGE:
                 return None, parts, True
@@ -238,19 +238,19 @@ class KernelSearch:
 
 def _roots_and_pairs(
     space: PlanningSpace, starts: np.ndarray, goals: np.ndarray, tables: SearchTables
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the tables of roots and of pairs of start and goal, and the number of pairs.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Return the tables of nodes with all roots, of roots, and of pairs of start and goal, and the number of pairs.
 
-    They are ``roots`` of `SearchRequest` and ``pairs`` of `Sampling`, the nearest pair first.
+    They are ``nodes`` of `Trees`, ``roots`` of `SearchRequest` and ``pairs`` of `Sampling`, the nearest pair first.
     """
     n = starts.shape[1]
     along = space.difference(starts[:, None], goals[None])  # (starts, goals, nq)
     lengths = space.length(along)
-    roots = np.zeros((tables.roots, n + 2))
+    nodes, roots = np.zeros((tables.tree, n)), np.zeros((tables.roots, 2))
     num_starts, count = len(starts), len(starts) + len(goals)
-    roots[:num_starts, :n], roots[num_starts:count, :n] = starts, goals
-    roots[num_starts:count, n] = 1.0
-    roots[:num_starts, n + 1], roots[num_starts:count, n + 1] = lengths.min(axis=1), lengths.min(axis=0)
+    nodes[:num_starts], nodes[num_starts:count] = starts, goals
+    roots[num_starts:count, 0] = 1.0
+    roots[:num_starts, 1], roots[num_starts:count, 1] = lengths.min(axis=1), lengths.min(axis=0)
     order = np.argsort(lengths, axis=None, kind="stable")[: tables.pairs]
     num_pairs = len(order)
     length = lengths.ravel()[order]
@@ -259,19 +259,7 @@ def _roots_and_pairs(
     pairs[:num_pairs, 2 * n] = length
     least = length[0]
     pairs[:num_pairs, -1] = np.exp((least - length) * (_PREFERENCE / max(least, 0.5 * space.unit))).cumsum()
-    return roots, pairs, num_pairs
-
-
-@lru_cache(16)
-def _empty(n: int, tables: SearchTables) -> tuple[np.ndarray, ...]:
-    """Return empty tables: nodes, links, a path, its links and the best path."""
-    return _float32(
-        np.zeros((tables.tree, n)),
-        np.zeros((tables.tree, 2)),
-        np.zeros((tables.path, n)),
-        np.full((tables.path, 2), -1.0),
-        np.zeros((tables.best, n)),
-    )
+    return nodes, roots, pairs, num_pairs
 
 
 def _float32(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -73,7 +73,7 @@ def search_kernel(
 ) -> Kernel:
     """Return the compiled loop of repeated searches.
 
-    Inputs: nodes and links of trees, tables for a path and the best one, roots, pairs, shifts of samples and of
+    Inputs: nodes and links of trees, whose first nodes are the starts and goals, roots, pairs, shifts of samples and of
     shortcuts, spans, limits, weights, the values named in `VALUES`, and for each block of pairs individual margins (if
     ``each``) and the scene's arrays. Outputs: nodes, links, the best path, and the remaining fields of `SearchResult`:
     rows and length of the path, rows of the table and of each tree, index of the last sample, searches, rounds, nodes,
@@ -86,9 +86,6 @@ def search_kernel(
     def searching(
         nodes: Any,
         links: Any,
-        path: Any,
-        after: Any,
-        best: Any,
         roots: Any,
         pairs: Any,
         shift: Any,
@@ -144,9 +141,9 @@ def search_kernel(
             check_with_margin(at["margin"]),
             check_with_margin(at["margin"] + at["clear"]),
             trees,
-            path,
-            after,
-            best,
+            np.zeros((tables.path, n)),
+            np.full((tables.path, 2), -1.0),
+            np.zeros((tables.best, n)),
             sampling,
             request,
             at["growing"],
@@ -164,10 +161,7 @@ def search_kernel(
         shapes: dict[str, Any] = {
             "nodes": (tables.tree, n),
             "links": (tables.tree, 2),
-            "path": (tables.path, n),
-            "after": (tables.path, 2),
-            "best": (tables.best, n),
-            "roots": (tables.roots, n + 2),
+            "roots": (tables.roots, 2),
             "pairs": (tables.pairs, 2 * n + 2),
             "shift": (n + 3,),
             "shortcut_shift": (2,),
