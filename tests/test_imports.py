@@ -154,6 +154,7 @@ def test_annotations_of_public_functions_have_values() -> None:
     assert hints["return"] is lw.planning.PlanResult and hints["scene"] == lw.Scene | None
 
 
+@pytest.mark.slow(every=3)
 def test_values_are_unpickled_in_a_new_process() -> None:
     robot = lw.load("double_pendulum")
     found = robot.inverse_kinematics(robot.pose([0.3, 0.4], "tip"), "tip")
@@ -162,6 +163,7 @@ def test_values_are_unpickled_in_a_new_process() -> None:
     assert printed(code, pickle.dumps(values).hex()).split() == ["Robot", "IKResult", "Status", "Scene"]
 
 
+@pytest.mark.slow(every=3)
 def test_a_problem_makes_its_controller_in_a_new_process() -> None:
     code = """
 import linkwork as lw
@@ -195,6 +197,7 @@ print(wrong)
 """
 
 
+@pytest.mark.slow(every=3)
 def test_threads_that_touch_names_first() -> None:
     names = ("control.PD", "Robot", "expr.linalg.solve", "planning.PlanResult", "TrajectoryProblem", "motion.spline")
     assert printed(THREADS, *names, "constraints.Gear", "ik.check_task", "Scene", "joints.ALL").strip() == "[]"

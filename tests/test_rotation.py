@@ -127,18 +127,21 @@ def run(folder: Path, *arguments: str) -> tuple[str, set[str]]:
     return result.stdout, set(re.findall(r"^PASSED (\S+)", result.stdout, re.MULTILINE))
 
 
+@pytest.mark.slow(every=3)
 def test_processes_that_test_beside_each_other_draw_the_same_cases(tmp_path):
     output, passed = run(tmp_path, "-n", "2", "--rotate=3")
     assert "--rotate=3" in output
     assert passed == chosen(NUMBERS, {LARGE: ROUNDS}, 3)
 
 
+@pytest.mark.slow(every=3)
 def test_all_cases_and_slow_tests_run_with_an_option(tmp_path):
     output, passed = run(tmp_path, "--all")
     assert "--rotate" not in output
     assert passed == {*NUMBERS, LARGE}
 
 
+@pytest.mark.slow(every=3)
 def test_node_ids_on_the_command_line_run_whole(tmp_path):
     other = next(case for case in NUMBERS if case not in chosen(NUMBERS, {LARGE: ROUNDS}, 3))
     assert run(tmp_path, "--rotate=3", other, LARGE)[1] == {other, LARGE}

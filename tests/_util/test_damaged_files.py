@@ -126,9 +126,9 @@ def loaded(load: Callable[[Path], Any], path: Path) -> tuple[Any, str | None]:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_damaged_file_is_refused_by_name_or_read_whole(tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_by_name_or_read_whole(tmp_path: Path, drawn: Any) -> None:
     rng = np.random.default_rng(SEED)
-    for kind, path, load, use in kinds(tmp_path):
+    for kind, path, load, use in drawn(kinds(tmp_path)):
         good, refused = path.read_bytes(), 0
         load(path)
         bad = path.with_stem(f"bad_{path.stem}")

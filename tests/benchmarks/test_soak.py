@@ -31,7 +31,7 @@ def test_some_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tally.segmented > 0 and sum(tally.by["type"].values()) > 30 * tally.kernels
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_some_cases_with_loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
     tally = Tally()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import linkwork as lw
 from linkwork.workspace import WorkspaceMap
 
 
+@pytest.mark.slow(every=3)
 def test_the_command_prints_and_writes_the_map(linkwork, tmp_path):
     path = tmp_path / "map.npz"
     common = ("map", "arm7", "--frame", "hand", "--samples", "2e3", "--voxel-size", "0.2", "--workers", "1")

@@ -97,6 +97,7 @@ def test_goals_of_every_kind(linkwork, files):
     assert ran.code == 1 and "goal_in_collision" in ran.out and "'post'" in ran.out
 
 
+@pytest.mark.slow(every=3)
 def test_a_picture_is_written(linkwork, files, tmp_path):
     pytest.importorskip("matplotlib")
     file, scene, _ = files

@@ -112,6 +112,7 @@ def test_fields_are_kept_clear_of() -> None:
     assert found.free.sum() > 60 and (found.status == "colliding").sum() > 60
 
 
+@pytest.mark.slow(every=3)
 def test_margins_hold_on_the_whole_segment(arm: lw.Robot) -> None:
     scene = _scene(np.random.default_rng(5))
     q0, q1 = _edges(arm, np.random.default_rng(6), 300)

@@ -39,6 +39,7 @@ def placed(X):
     return coal.Transform3s(X[:3, :3], X[:3, 3])
 
 
+@pytest.mark.slow(every=3)
 def test_distances_are_those_of_coal() -> None:
     robot = with_capsules("arm7")
     tilted = lw.pose((0.4, 0.3, 0.5), rpy=(0.3, 0.4, 0.5))

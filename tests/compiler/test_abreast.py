@@ -31,6 +31,7 @@ def rooted(row):
     return [found.state, found.iterations, w, w * z, x + y]
 
 
+@pytest.mark.slow(every=3)
 def test_rows_are_the_same_alone_and_in_batches():
     rng = np.random.default_rng(0)
     for n in (3, 8, 11, 67):

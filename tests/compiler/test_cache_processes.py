@@ -139,6 +139,7 @@ def test_many_processes_at_once(tmp_path):
     assert all(path.suffix == ".linkwork" for path in folder.iterdir())
 
 
+@pytest.mark.slow(every=3)
 def test_many_threads_at_once(tmp_path):
     cache, wrong = Cache(tmp_path / "cache", 100_000), []
 

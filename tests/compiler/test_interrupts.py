@@ -64,6 +64,7 @@ def printed(code: str, samples: int = 3_000_000) -> list[str]:
     return ran.stdout.splitlines()
 
 
+@pytest.mark.slow(every=3)
 def test_ctrl_c_ends_a_batch_however_it_is_called() -> None:
     code = """
     out = np.zeros(len(whole))

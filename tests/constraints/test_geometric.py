@@ -126,6 +126,7 @@ def test_rows_are_the_derivatives_of_errors(seed):
     assert sum(map(closed, constraints)) > 20
 
 
+@pytest.mark.slow(every=3)
 def test_rates_are_of_any_scalar():
     """Batches, and machine code of the robot as it is and of the lighter one that dynamics is traced on."""
     tree, q, v, constraints = case(0)

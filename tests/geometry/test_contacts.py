@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -277,7 +278,7 @@ def test_a_capsule_lies_on_a_box_with_two_points() -> None:
         assert deepest <= -least.distance + 1e-9
 
 
-def test_contacts_go_on_as_bodies_slide() -> None:
+def test_contacts_go_on_as_bodies_slide(drawn: Any) -> None:
     """Not by jumps: as far as the bodies, times what slants, also where faces share eight corners."""
     lower = Solid(BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1)))
     half, lifted = Vec3(0.1, 0.2, 0.1), Rotation.about(Vec3(1.0, 0.0, 0.0), 1e-3)
@@ -296,7 +297,7 @@ def test_contacts_go_on_as_bodies_slide() -> None:
         (FLOOR, lambda t: CylinderCore(Pose(turn(t), Vec3(t, 0.03, 0.099)), 0.1, 0.1), 0.0),
     )
     step = 4e-3
-    for body, make, radius in slides:
+    for body, make, radius in drawn(slides):
         last = None
         for k in range(101):
             now = _array([p.on_a for p in _there(contacts(body, Solid(make(k * step), radius)))])

@@ -1,5 +1,7 @@
 """Counts of Hypothesis' random examples: a run draws a fifth of them, others each time, and all with --all."""
 
+import contextlib
+
 from hypothesis import HealthCheck, settings
 
 SHARE = 5  # a short run draws one example in so many
@@ -11,8 +13,22 @@ settings.register_profile("short", _WHOLE, max_examples=_WHOLE.max_examples // S
 
 
 def load_profile(*, whole: bool) -> None:
-    """Set the number of examples of tests that name none, and of `examples`; files of tests are imported later."""
+    """Set the number of examples of tests that name none, and of `examples`; files of tests are imported later.
+
+    Only a whole run draws constants of the source, too.
+    """
     settings.load_profile("whole" if whole else "short")
+    _draw_constants_of_source(whole)
+
+
+def _draw_constants_of_source(is_drawn: bool) -> None:
+    """Let Hypothesis draw constants of the source, or not: each process parses all its files for them, in seconds."""
+    with contextlib.suppress(ImportError):  # of other versions of Hypothesis, which draw them or have none
+        from hypothesis.internal import constants_ast
+        from hypothesis.internal.conjecture import providers
+
+        real = constants_ast.is_local_module_file
+        providers.is_local_module_file = real if is_drawn else lambda _: False  # type: ignore[attr-defined, assignment]
 
 
 def examples(count: int) -> int:

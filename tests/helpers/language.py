@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -71,16 +72,25 @@ RETIRED_WORDS = frozenset(
         "among",
     }
 )
+WORD = re.compile(r"[A-Z]?[a-z]+")
+KINDS = {
+    ast.Module: "module",
+    ast.ClassDef: "class",
+    ast.FunctionDef: "function",
+    ast.arg: "parameter",
+    ast.Constant: "constant",
+}
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 TERMS = ("in_place", "InPlace", "out_of_place", "piecewise", "held_out", "HeldOut", "dual_numbers")  # of the field
-RETIRED_PHRASES = (
-    r"\bwhole numbers?\b",
-    r"\bnumbers? above zero\b",
-    r"(?<!there )\b(?:is|are) no (?!longer|more|less|solution)",
-    r"\bbeyond all measure\b",
-    r"\bleaves? nothing\b",
-    r"\baims? at nothing\b",
-    r"\bexpected texts?\b",
-    r"\bis asked for\b",
+RETIRED_PHRASES = re.compile(
+    r"\bwhole numbers?\b"
+    r"|\bnumbers? above zero\b"
+    r"|(?<!there )\b(?:is|are) no (?!longer|more|less|solution)"
+    r"|\bbeyond all measure\b"
+    r"|\bleaves? nothing\b"
+    r"|\baims? at nothing\b"
+    r"|\bexpected texts?\b"
+    r"|\bis asked for\b"
 )
 
 
@@ -90,56 +100,39 @@ def first_word(text: str) -> str:
     return found.group().lower() if found and not text.startswith("`") else ""
 
 
+@functools.cache
 def retired_words(name: str) -> list[str]:
     """Return the retired words of an identifier."""
     for term in TERMS:
         name = name.replace(term, "")
-    return [word for word in re.findall(r"[A-Z]?[a-z]+", name) if word.lower() in RETIRED_WORDS]
-
-
-def identifiers(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str, str]]:
-    """Yield the line, kind and name of every class, function and parameter of a module."""
-    for node in nodes:
-        match node:
-            case ast.ClassDef():
-                yield node.lineno, "class", node.name
-            case ast.FunctionDef():
-                yield node.lineno, "function", node.name
-            case ast.arg():
-                yield node.lineno, "parameter", node.arg
-
-
-def messages(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
-    """Yield the line and text of every string constant of a module that is no docstring."""
-    docstrings = set()
-    for node in nodes:
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
-            first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                docstrings.add(id(first.value))
-    for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-            yield node.lineno, node.value
+    return [word for word in WORD.findall(name) if word.lower() in RETIRED_WORDS]
 
 
 def findings_in_module(path: Path) -> Iterator[str]:
     """Yield a line for each finding in a module's docstrings, names and messages."""
-    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
     where = path.relative_to(ROOT)
     for word in retired_words(path.stem):
         yield f"{where}: file: {word!r}"
-    for node in nodes:
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+    docstrings = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):  # a body comes before its statements
+        kind = KINDS.get(type(node))
+        if kind is None:
+            continue
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and node not in docstrings:
+                for phrase in RETIRED_PHRASES.findall(node.value):
+                    yield f"{where}:{node.lineno}: message: {phrase!r} in {node.value[:100]!r}"
+            continue
+        name = getattr(node, "arg", getattr(node, "name", ""))
+        for word in retired_words(name):
+            yield f"{where}:{node.lineno}: {kind} {name}: {word!r}"
+        if isinstance(node, DOCUMENTED):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                docstrings.add(first.value)
             line = (ast.get_docstring(node) or "").split("\n")[0]
             if first_word(line) in CLAUSES:
                 yield f"{where}:{getattr(node, 'lineno', 1)}: docstring: {line[:80]!r}"
-    for number, kind, name in identifiers(nodes):
-        for word in retired_words(name):
-            yield f"{where}:{number}: {kind} {name}: {word!r}"
-    for number, text in messages(nodes):
-        for phrase in RETIRED_PHRASES:
-            if re.search(phrase, text):
-                yield f"{where}:{number}: message: {text[:100]!r}"
 
 
 def findings_in_page(path: Path) -> Iterator[str]:

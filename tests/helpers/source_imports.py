@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -26,10 +27,18 @@ def modules() -> dict[str, Path]:
 def imports_of(path: Path) -> tuple[tuple[str, str], ...]:
     """Each import of a file, wherever it stands: the module, and the name that is imported from it or ""."""
     result: list[tuple[str, str]] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             assert node.module and not node.level, f"{path}: imports are absolute"
             result += ((node.module, alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):
             result += ((alias.name, "") for alias in node.names)
     return tuple(result)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements below a module or statement, without their expressions: most of a file is these."""
+    for field in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for child in getattr(node, field, ()):
+            yield child
+            yield from _statements(child)

@@ -97,6 +97,7 @@ def numbers_of(robot):
     return coordinate_indices(robot.tree).items()
 
 
+@pytest.mark.slow(every=3)
 def test_it_is_the_least_within_the_box():
     """Against least squares in a box of another library, few and many rows, free and held back."""
     q = ARM.random_configuration(seed=4, size=25)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 
@@ -22,6 +23,7 @@ def test_a_delta_robot():
     assert np.abs(robot.normalize(found.q) - found.q).max() <= 1e-12
 
 
+@pytest.mark.slow(every=3)
 def test_a_stewart_platform():
     robot = lw.load("stewart")
     q = robot.neutral()  # at which its loops are closed

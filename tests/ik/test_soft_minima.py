@@ -29,6 +29,7 @@ def test_reachable_poses_are_reached_by_soft_tasks(name, frame):
     assert np.array_equal(found.iterations[first], alone.iterations[first])
 
 
+@pytest.mark.slow(every=3)
 def test_what_is_left_of_soft_tasks_is_said():
     problem = ARM.ik_problem(lw.ik.PositionTask("hand", weight=2.0))
     found = problem.solve(hand=[[3.0, 0.0, 0.5], [0.3, 0.3, 0.3]])

@@ -106,6 +106,7 @@ def test_tasks_in_conflict_are_named_with_what_they_pull():
     assert "'here' and 'there' are not satisfied together" in found.explain()
 
 
+@pytest.mark.slow(every=3)
 def test_multipliers_of_conflicts_are_proofs():
     """Jᵀ λ = 0 and λᵀ e > 0, or there are none; of several kinds of conflict none of the tasks' are all zero."""
     rng = np.random.default_rng(0)
@@ -217,6 +218,7 @@ def test_singular_and_odd_cases_stay_numbers():
         ARM.inverse_kinematics(np.tile(np.eye(4), (2, 1, 1)), "hand", max_iterations=5).explain((0, 1))
 
 
+@pytest.mark.slow(every=3)
 def test_the_nearest_is_as_near_as_the_best_of_a_hundred_restarts():
     """Of an independent solver: projected Levenberg–Marquardt steps in NumPy, from configurations at random."""
     robot, tip, starts = lw.load("arm6"), "tool", 100

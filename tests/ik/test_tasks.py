@@ -59,7 +59,7 @@ def moves_along(robot, frame):
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_rows_are_derivatives(name):
+def test_rows_are_derivatives(name, drawn):
     robot = robot_of(TREES[name])
     q, other = robot.random_configuration(seed=1, size=2)
     hand = last(robot)
@@ -70,7 +70,7 @@ def test_rows_are_derivatives(name):
     single = robot.joint(joint).nq
     free = (1.0, 1.0, np.inf, 1.0, 1.0, np.inf)
     square = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)]
-    for task, target in (
+    tasks = [
         (ik.PoseTask(hand, axes="target"), X),
         (ik.PoseTask(hand, axes="reference"), X),
         (ik.PoseTask(hand, axes=base), X),
@@ -93,7 +93,8 @@ def test_rows_are_derivatives(name):
         (ik.PostureTask(), other),
         (ik.PostureTask([robot.tree.bodies[next(i for i, b in robot.tree.stacked() if b.joint.nv)].joint_name]), other),
         (ik.JointTask(joint), other[robot.tree.q_slices[robot.tree.joint_index(joint)]][:single]),
-    ):
+    ]
+    for task, target in drawn(tasks):
         (settled,) = on(robot, task)
         assert_rows(robot, settled, q, target)
 

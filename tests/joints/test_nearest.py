@@ -51,6 +51,7 @@ def everything(joint: JointType, numbers: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.slow(every=3)
 def test_every_kind_of_scalar_and_of_derivative_gives_the_same(drawn: Any) -> None:
     """Poses of the joint, and half a turn away from the identity for closed forms: all derivatives are finite."""
     some = {name: joint for name, joint in EVERY.items() if not (name.endswith("-1") or name in ("cam", "swivel"))}

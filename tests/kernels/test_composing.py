@@ -55,6 +55,7 @@ def test_a_method_on_symbols_is_the_program_of_its_kernel(tree: Any) -> None:
         same(trace(lambda **x: method(*x.values(), *frame), row.name, shapes), program)  # noqa: B023
 
 
+@pytest.mark.slow(every=3)
 def test_what_was_called_with_numbers_before_makes_no_difference() -> None:
     """Of functions some of whose results are empty, too."""
     tree = TREES["composite_chain"]

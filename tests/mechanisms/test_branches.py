@@ -8,6 +8,7 @@ from helpers.fourbars import fourbars, parallel
 from helpers.linkages import LEG_RODS, LEG_ROOTS, LEG_TIPS, five_bar, freudenstein, linkage, three_legs
 
 
+@pytest.mark.slow(every=3)
 def test_a_four_bar_has_two():
     robot, angle = linkage(), np.linspace(0.1, 6.0, 12)
     found = robot.branches({"crank": -angle})

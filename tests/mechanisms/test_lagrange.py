@@ -51,6 +51,7 @@ def lagrange():
     return sympy.lambdify(plain, [matrix.subs(names), right.subs(names)], "numpy")
 
 
+@pytest.mark.slow(every=3)
 def test_accelerations_and_multipliers_are_those_of_sympy():
     robot, system, rng = spatial_slider_crank(), lagrange(), np.random.default_rng(0)
     minimal = robot.minimal_coordinates("crank", q=robot.mobility([0.5, 1.0]).q)

@@ -70,6 +70,7 @@ def test_ways_are_smooth_and_their_twists_are_derivatives():
         assert np.allclose(path(np.maximum(inner - 1e-9, 0.0)), path(inner), atol=1e-7), name
 
 
+@pytest.mark.slow(every=3)
 def test_ways_go_where_they_should():
     line, screw, arc = PATHS["line"], PATHS["screw"], PATHS["arc"]
     for path, end in ((line, B), (screw, B), (arc, B), (PATHS["spline"], C), (PATHS["polyline"], A)):

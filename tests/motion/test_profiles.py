@@ -230,6 +230,7 @@ def test_trapezoids_are_jerk_limited_profiles_of_great_jerk():
             assert worst < 1e-10 and missed < 1e-10
 
 
+@pytest.mark.slow(every=3)
 def test_least_jerk_is_the_shortest_that_keeps_the_limits():
     way = lw.motion.profile([0.0], [2.0], kind="minimum_jerk", **LIMITS)
     expected = max(15.0 / 8.0 * 2.0, (10.0 / 3.0**0.5 * 2.0 / 2.0) ** 0.5, (60.0 * 2.0 / 8.0) ** (1.0 / 3.0))

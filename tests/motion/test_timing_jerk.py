@@ -74,6 +74,7 @@ def test_straight_lines_take_what_profiles_take():
     assert times[0] > times[1] > times[2] > free and times[2] < 1.02 * free
 
 
+@pytest.mark.slow(every=3)
 def test_none_takes_much_longer_than_without():
     """Paths on which rounding spoils the first way of the search, or the first segments."""
     for seed in (4, 53, 78):
@@ -173,7 +174,7 @@ def test_what_is_refused():
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(_line(1.0), marks=pytest.mark.slow(every=3)), pytest.param(_cubic(0), marks=pytest.mark.slow)],
+    [pytest.param(_line(1.0), marks=pytest.mark.slow(every=7)), pytest.param(_cubic(0), marks=pytest.mark.slow)],
     ids=["line", "cubic"],
 )
 def test_a_start_that_no_jerk_brings_to_rest_is_refused(path: Trajectory):

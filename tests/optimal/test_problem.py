@@ -304,6 +304,7 @@ def test_batches_of_nothing(reaching):
     assert found.violations["reach"].shape == (0,) and str(found) == "an empty batch"
 
 
+@pytest.mark.slow(every=3)
 def test_a_deadline_begins_when_code_stands(reaching, monkeypatch):
     """By a clock on which making it takes longer than the deadline, and all else no time."""
     _, problem, q0, X = reaching

@@ -170,6 +170,7 @@ def test_two_that_conflict_are_named(slider):
     assert abs(found.violations["here"] - 0.2) < 1e-3 and list(found.residuals)[-1] == "acceleration"
 
 
+@pytest.mark.slow(every=3)
 def test_what_a_constraint_is_measured_in_is_no_matter(slider):
     """Motors that can only just, in N·m and in mN·m, by scales and by values; and costs of another size."""
 

@@ -186,6 +186,7 @@ def test_projection_leads_to_the_nearest():
     assert not far.solve(q[0]).success  # 2 m reach no farther
 
 
+@pytest.mark.slow(every=3)
 def test_what_is_no_way_to_keep_is_told():
     robot = _planar()
     line = lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")

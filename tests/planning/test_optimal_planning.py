@@ -49,6 +49,7 @@ def test_paths_tend_to_the_shortest_around_a_box():
             assert not ((np.abs(inside) < 0.5 * np.array([WIDE, TALL])).all(axis=1)).any()
 
 
+@pytest.mark.slow(every=3)
 def test_what_is_straight_is_the_shortest_and_several_goals_take_the_nearest():
     goals = np.array([[1.5, 1.5], [-1.5, 1.9]])
     found = ROBOT.plan(START, goals, SCENE, method="optimal", max_iterations=5)

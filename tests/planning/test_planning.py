@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -171,11 +172,11 @@ def test_what_is_held_is_looked_at_and_weights_count(arm: lw.Robot) -> None:
     assert heavy.success and abs(heavy.cost - np.linalg.norm(way, axis=1).sum()) < 1e-12
 
 
-def test_goals_of_every_kind(arm: lw.Robot) -> None:
+def test_goals_of_every_kind(arm: lw.Robot, drawn: Any) -> None:
     q = np.array([[-0.6, 1.2, 0.5], [-2.0, 0.5, 1.0]])
     X = arm.pose(q, "tip")
     inside = lw.planning.PoseRegion("tip", X[1], [0.0] * 6, [0.0] * 6)
-    for goal, how, which in (
+    goals: list[tuple[Any, dict[str, Any], set[int]]] = [
         (q, {}, {0, 1}),
         (X[0], {"frame": "tip"}, {0}),
         (X, {"frame": "tip"}, {0, 1}),
@@ -187,7 +188,8 @@ def test_goals_of_every_kind(arm: lw.Robot) -> None:
         (X.tolist(), {"frame": "tip"}, {0, 1}),
         ([q[0], X[1]], {"frame": "tip"}, {0, 1}),
         ([q[0].tolist(), X[1].tolist(), inside], {"frame": "tip"}, {0, 1, 2}),
-    ):
+    ]
+    for goal, how, which in drawn(goals):
         found = arm.plan(START, goal, SCENE, **how)
         assert found.success and found.goal in which, found.message
         end = arm.pose(found.path[-1], "tip")

@@ -160,7 +160,7 @@ def test_trees_meet_and_paths_are_cut_short() -> None:
     assert lengths[2] < 1.1 * tight
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_searches_find_shorter_and_shorter_paths() -> None:
     """From nothing, in pieces, with edges that turn out to be blocked, and not at all where it is straight."""
     shapes = {"nodes": (ROOM, 2), "links": (ROOM, 2), "path": (ROOM, 2), "after": (ROOM, 2), "best": (ROOM, 2)}

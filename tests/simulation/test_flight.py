@@ -55,6 +55,7 @@ def test_momentum_at_impacts():
         assert np.diff(energy)[struck].max() < 0.0
 
 
+@pytest.mark.slow(every=3)
 def test_free_flight():
     """Without gravity momenta stay as they are for 10⁵ steps and energy within what it is at first; a step's turn is of
     second order; a body that is given these numbers goes the same way."""

@@ -55,6 +55,7 @@ def test_no_torque_no_turn(drawn):
             assert abs(fall) < (0.5 * 9.81 * h * 1.01 if row.order == 1 else 1e-9), (robot.joints, method)
 
 
+@pytest.mark.slow(every=3)
 def test_a_fast_top_is_no_worse_than_by_the_midpoint_rule():
     """A heavy top of 150 rad/s, and a free body that spins about no axis of its own: errors at the end."""
     m, l, about, I3 = 0.5, 0.1, 0.002, 0.001

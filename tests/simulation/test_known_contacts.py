@@ -75,7 +75,7 @@ def test_contacts_are_rigid_whatever_they_bear(count):
             assert np.abs(forces[:, part].sum(axis=1) / carried - 1.0).max() < 1e-4, (step, k)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_a_depth_between_records_is_warned_of():
     """A box that is too heavy passes through the one under it between two records, which both show no overlap."""
     boxes, contacts, q = _stack(2)

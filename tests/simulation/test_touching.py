@@ -32,7 +32,7 @@ def put(robot, *places):
     return q
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_shapes_rest_on_what_stands():
     """Shapes come to rest on a floor, a box and a field of heights: how high, and by which forces."""
     field = lw.shapes.HeightField(np.full((4, 4), 0.5), 1.0)
@@ -246,7 +246,7 @@ def test_compliant_contacts_begin_in_the_air():
     assert abs(slope - np.diff(fall(around)[::-1, 0])[0] / 2e-5) < 1e-4 * abs(slope)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_numbers_of_contacts_are_parameters():
     """Friction and the like by environment, to the bit as with such materials, anew at a reset, and as symbols."""
     ball = things(lw.shapes.Sphere(0.1))

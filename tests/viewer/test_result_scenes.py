@@ -267,6 +267,7 @@ def showing():
     return [one for one in members if inspect.isclass(one) and callable(getattr(one, "show", None))]
 
 
+@pytest.mark.slow(every=3)
 def test_each_show_checks_its_output_and_writes_files(tmp_path):
     run, _ = rolling()
     objects = [run, plan(), spline(), tracked(), SCENE, lw.load("fourbar").assemble()]

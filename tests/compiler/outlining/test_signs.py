@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def kinds(program: Program) -> list[str]:
     return [i.operation.name for i in program.instructions if i.operation.arity]
 
 
+@pytest.mark.slow(every=3)
 @settings(max_examples=examples(200))
 @given(program=programs(OPERATIONS), seed=st.integers(0, 1000))
 def test_values_stay(program: Program, seed: int) -> None:
