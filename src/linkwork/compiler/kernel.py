@@ -38,6 +38,7 @@ __all__ = [
     "batch_call",
     "call_state",
     "general_call",
+    "make_single_call",
     "result_type",
     "single_call",
     "source_and_code",
@@ -66,6 +67,7 @@ class Kernel(Differentiable):
         "_doc",
         "_function",
         "_general",
+        "_has_single_call",
         "_nesting",
         "_packed",
         "_source",
@@ -100,7 +102,10 @@ class Kernel(Differentiable):
         self._doc, self._without_passes = doc, tuple(without_passes)
         self._packed: Packed | None = None
         self._derivatives: dict[Any, Any] = {}
-        self._call: Any = _first_call(ref(self)) if later else self._compiled()
+        self._has_single_call = False
+        self._call: Any = _first_call(ref(self))
+        if not later:
+            make_single_call(self)
 
     def _compiled(self) -> Callable[..., Any]:
         """Compile the single call and return it, with nested arguments if there are any."""
@@ -245,7 +250,7 @@ class Kernel(Differentiable):
             if name not in ("__weakref__", "_call", "_derivatives"):
                 setattr(result, name, getattr(self, name))
         result._derivatives = {}
-        result._call = _first_call(ref(result))
+        result._has_single_call, result._call = False, _first_call(ref(result))
         return result
 
     def _kernel_of(self, derived: Derivative, request: MethodCall) -> Kernel:
@@ -323,13 +328,19 @@ def _first_call(reference: ReferenceType[Kernel]) -> Callable[..., Any]:
         kernel = reference()
         if kernel is None:
             raise ReferenceError("the kernel of this call was deleted: keep a reference to the kernel, and call that")
-        if kernel._call is first:
+        if not kernel._has_single_call:
             if kernel._nesting.is_flat and not kernel._general.is_single(arguments, named):
                 return kernel._general(*arguments, **named)
-            kernel._call = kernel._compiled()
+            make_single_call(kernel)
         return kernel._call(*arguments, **named)
 
     return first
+
+
+def make_single_call(kernel: Kernel) -> None:
+    """Compile the single call of a kernel, unless that is done."""
+    if not kernel._has_single_call:
+        kernel._call, kernel._has_single_call = kernel._compiled(), True
 
 
 def source_and_code(kernel: Kernel) -> tuple[Source, KernelCode]:

@@ -11,6 +11,7 @@ from linkwork.compiler.derivatives.tangent_spaces import Space as Space
 from linkwork.compiler.kernel import Kernel as Kernel
 from linkwork.compiler.kernel import batch_call as batch_call
 from linkwork.compiler.kernel import call_state as call_state
+from linkwork.compiler.kernel import make_single_call as make_single_call
 from linkwork.compiler.kernel import single_call as single_call
 from linkwork.compiler.kernel_code import compilations as compilations
 from linkwork.compiler.operation_counts import operations_of as operations_of
@@ -53,6 +54,7 @@ __all__ = [
     "levels",
     "make_ready",
     "make_ready_later",
+    "make_single_call",
     "operations_of",
     "recycled",
     "set_num_threads",

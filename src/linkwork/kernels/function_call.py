@@ -37,17 +37,26 @@ __all__ = ["checked", "function_of", "lazily"]
 Call = Callable[..., Any]
 
 
-def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
+def checked(
+    subject: KernelOwner, request: Request, kernel: Kernel, for_single: Callable[[], Call | None] | None = None
+) -> Call:
     """Return a function that calls a kernel after it has checked and converted the arguments.
 
     It converts dicts to arrays, explains errors in arguments, refuses values that are not finite, and normalizes
     configurations slightly off their manifold.
+
+    The single call is compiled at once, unless there is ``for_single``: the first call with one sample then calls it,
+    for the function to use in the place of this one.
     """
     row, state, general, run = request.spec, call_state(kernel), general_call(kernel), batch_call(kernel)
     reader = ArgumentReader(subject, row.name, kernel.inputs, kernel.outputs)
     unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy accepts any size where a dimension is zero
     empty = unchecked or any(port.size == 0 for port in kernel.outputs)  # such a kernel accepts symbols by itself
 
+    is_ambiguous = bool(row.any_configuration and subject.checked_joints and configurations(subject, request.inputs))
+    has_single = not (unchecked or is_ambiguous)
+    waiting = [for_single] if has_single and kernel.inputs and for_single is not None else []
+    ranks = [len(port.shape) for port in kernel.inputs]
     references: list[FunctionReference] = []  # at most one, with a call of its own, so that no call refers to itself
 
     def lazy(arguments: tuple[Any, ...], out: Any) -> Any:
@@ -84,6 +93,10 @@ def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
         return result
 
     def call(*arguments: Any, out: Any = None) -> Any:
+        if waiting and (type(arguments[0]) is not np.ndarray or arguments[0].ndim <= ranks[0]):
+            single = waiting.pop()() if _is_single(arguments, ranks) else None
+            if single is not None:
+                return single(*arguments, out=out)
         if out is not None:
             return writing(arguments, out)
         if empty and any(map(is_traced, arguments)):
@@ -114,9 +127,24 @@ def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
                     row.inertia_check.warn(subject, request, reader.label, arguments)
         return result
 
-    if row.any_configuration and subject.checked_joints and configurations(subject, request.inputs):
+    if is_ambiguous:
         return _without_ambiguity(reader, call)
-    return call if unchecked else single_call(kernel, call)
+    return single_call(kernel, call) if has_single and not waiting else call
+
+
+def _is_single(arguments: Sequence[Any], ranks: Sequence[int]) -> bool:
+    """Return True if no argument has more axes than one sample has, or symbols."""
+    return len(arguments) == len(ranks) and not any(
+        is_traced(x) or _depth(x) > rank for x, rank in zip(arguments, ranks, strict=True)
+    )
+
+
+def _depth(x: Any) -> int:
+    """Return the number of axes of an array or of nested lists."""
+    depth = 0
+    while isinstance(x, (list, tuple)) and x:
+        x, depth = x[0], depth + 1
+    return depth + int(getattr(x, "ndim", 0))
 
 
 def function_of(subject: KernelOwner, request: Request) -> Call:

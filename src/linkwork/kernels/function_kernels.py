@@ -63,7 +63,7 @@ def compile_requests(subject: KernelOwner, name: str, requests: Mapping[str, Req
         origin=None if content is None else RequestOrigin(subject, name, requests),
     )
     doc = "; ".join(request.spec.doc for request in requests.values())
-    return Kernel(recipe, doc=doc, spaces=spaces_of(subject, requests))
+    return Kernel(recipe, doc=doc, spaces=spaces_of(subject, requests), later=True)
 
 
 def _content(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[str, ...] | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, KeysView, Mapping
-from functools import wraps
+from functools import partial, wraps
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, cast
+from weakref import ReferenceType, ref
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,6 +98,7 @@ class RobotBase:
     # -- calls of methods
 
     def _kernel(self, name: str, requests: dict[str, Request]) -> Kernel:
+        """Return the kernel of some functions, each entry of which is compiled by the first call that needs it."""
         key = (name, *requests.items())
         return self._kernels.get(key, lambda: compile_requests(self._subject, name, requests))
 
@@ -104,7 +106,8 @@ class RobotBase:
         """Return the call of a method: the kernel, with checks of arguments that the kernel does not accept."""
         call = self._calls.get(request)
         if call is None:
-            call = checked(self._subject, request, self._kernel(request.label, {request.label: request}))
+            kernel = self._kernel(request.label, {request.label: request})
+            call = checked(self._subject, request, kernel, partial(_call_of_single, ref(self), request))
             self._calls[request] = call
         return call
 
@@ -172,6 +175,19 @@ class RobotBase:
                     order = f"; pass arrays before it, as in {function}(q, {option.name})" if option.required else ""
                     article = f"a {option.names}'s name" + (" or a list of them" if option.counted else "")
                     raise TypeError(f"{function}: {option.name}: expected {article}, got {got}{order}")
+
+
+def _call_of_single(reference: ReferenceType[RobotBase], request: Request) -> Callable[..., np.ndarray] | None:
+    """Compile the single call of a method, and use it in the place of the call before; None without the robot."""
+    robot = reference()
+    if robot is None:
+        return None
+    before = robot._calls[request]
+    call = checked(robot._subject, request, robot._kernel(request.label, {request.label: request}))
+    for key, value in list(robot._calls.items()):
+        if value is before:
+            robot._calls[key] = call
+    return call
 
 
 def _is_array_of_names(value: Any) -> bool:

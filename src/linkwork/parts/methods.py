@@ -16,7 +16,7 @@ import numpy as np
 from linkwork._util.console import Stream
 from linkwork._util.named_tuple_list import Named
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.compiler_api import Kernel
+from linkwork.kernels.compiler_api import Kernel, make_single_call
 from linkwork.kernels.function_request import read_requests
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.coordinate_names import index_of, names_of
@@ -156,7 +156,9 @@ class CompilingMethods(RobotBase):
             requests = {key: replace(request, parameters=symbols) for key, request in requests.items()}
         if name is not None and not name.isidentifier():
             raise ValueError(f"compile: name: expected an identifier as the name of the kernel, got {name!r}")
-        return self._kernel(name or "_".join(requests), requests)
+        kernel = self._kernel(name or "_".join(requests), requests)
+        make_single_call(kernel)
+        return kernel
 
 
 class LimitMethods(RobotBase):
