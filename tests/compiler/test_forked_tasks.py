@@ -258,18 +258,20 @@ print(quick, sorted(traced), np.array(first).tobytes().hex())
 """
 
 
+@pytest.mark.slow(every=3)
 def test_kernels_of_two_tasks_are_traced_in_two_processes_with_the_same_results(tmp_path):
-    def result(fork):
-        environment = {key: value for key, value in os.environ.items() if key not in ("LINKWORK_EFFORT",)}
-        environment |= {"LINKWORK_FORK": fork, "LINKWORK_CACHE": str(tmp_path / fork)}
+    def result(name, fork="on", size="64"):
+        environment = {key: value for key, value in os.environ.items() if key != "LINKWORK_EFFORT"}
+        environment |= {"LINKWORK_CACHE": str(tmp_path / name), "LINKWORK_CACHE_SIZE": size, "LINKWORK_FORK": fork}
         done = subprocess.run(
             [sys.executable, "-c", KERNELS], capture_output=True, text=True, env=environment, check=True
         )
-        return done.stdout.split("] ")
+        quick, best, numbers = done.stdout.split("] ")
+        return quick, best, numbers
 
-    here, copied = result("off"), result("on")
-    assert here[:2] == ["['forward_dynamics_derivatives', 'inverse_dynamics_derivatives'"] * 2
-    assert (
-        copied[:2] == ["['inverse_dynamics_derivatives'"] * 2
-    )  # the copy has also written the source of the best code
-    assert here[2] == copied[2]
+    both = "['forward_dynamics_derivatives', 'inverse_dynamics_derivatives'"
+    here, copied, full = result("here", fork="off"), result("copied"), result("full", size="0.01")
+    assert here[:2] == full[:2] == (both, both)  # a full cache stores nothing, so all is traced here
+    inverse = "['inverse_dynamics_derivatives'"
+    assert copied[:2] == (inverse, inverse)  # the copy has also written the source of the best code
+    assert here[2] == copied[2] == full[2]
