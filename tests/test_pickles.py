@@ -89,6 +89,7 @@ def test_objects_with_local_functions_name_them() -> None:
             pickle.dumps(make())
 
 
+@pytest.mark.slow(every=3)
 def test_kernels_of_robots_with_local_functions_need_no_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     level = lw.constraints.Holonomic("level", lambda k: k.pose("hand")[2, 3])
     kernel = lw.load("arm7").with_constraints(level).compile("constraint_error")

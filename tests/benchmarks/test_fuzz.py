@@ -134,6 +134,7 @@ def test_a_message_names_the_function_and_the_argument_not_words_like_them() -> 
     assert not called("joint 'elbow': child: expected a link", ("link_torque",))
 
 
+@pytest.mark.slow(every=3)
 def test_other_forms_of_good_arguments_are_taken() -> None:
     """A sample of `python -m benchmarks.callable_forms`: names in arrays, integers and truth values of NumPy."""
     quick = ("Belt", "Encoder", "Event", "PointCloud", "PoseTask", "ProfileFunction", "Scene.only", "ClearanceTask")

@@ -14,6 +14,7 @@ from linkwork.cli.function_timings import Effort
 TINY = Effort(rounds=1, at_least=1e-5)
 
 
+@pytest.mark.slow(every=3)
 def test_both_compute_the_same_accelerations():
     for mechanism in (four_bar(), fixed_feet_humanoid()):
         assert any(name == mechanism.name for name, _ in MECHANISMS)

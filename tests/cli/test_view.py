@@ -15,6 +15,7 @@ from helpers.live_pages import PageClient
 from linkwork.viewer.live import page_state
 
 
+@pytest.mark.slow(every=3)
 def test_a_page_until_its_window_is_closed(linkwork, monkeypatch, tmp_path):
     pytest.importorskip("viser", reason='live pages need viser: pip install "linkwork[viewer]"')
     monkeypatch.setattr(page_state, "_GRACE", 0.0)

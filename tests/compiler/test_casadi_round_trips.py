@@ -107,6 +107,7 @@ def test_several_functions_at_once() -> None:
     assert np.allclose(np.array(found["bias_force"]).ravel(), kernel(q, v).bias_force, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow(every=3)
 def test_casadi_differentiates_a_robot_and_the_kernel_of_that_is_compiled() -> None:
     robot = lw.load("arm7")
     kernel = robot.compile("inverse_dynamics")

@@ -36,6 +36,7 @@ def same(a, b) -> bool:
     return all(np.array_equal(x, y) and x.dtype == y.dtype for x, y in zip(a, b, strict=True))
 
 
+@pytest.mark.slow(every=3)
 def test_few_samples_need_no_code_for_vectors_and_more_compile_it() -> None:
     f, whole = kernel(), kernel()
     make_ready(whole)

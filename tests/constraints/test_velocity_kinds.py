@@ -64,6 +64,7 @@ def test_closed_forms_are_what_follows_by_differentiation():
             np.testing.assert_allclose(closed.rows @ v, kind.velocity(state), rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow(every=3)
 def test_rows_drifts_and_biases_of_functions():
     robot, rng = skater().with_constraints(Pfaffian("odd", rolling_about)), np.random.default_rng(1)
     q, v, time = robot.random_configuration(rng), rng.normal(size=robot.nv), 0.7

@@ -176,6 +176,7 @@ def test_joints_have_the_inertia_that_is_asked_for() -> None:
             wrong()
 
 
+@pytest.mark.slow(every=3)
 def test_regulators_are_controllers() -> None:
     """Of `track` and `hold`, in kernels as on numbers: before, in and after the motion, with few motors."""
     robot: Any = lw.load("double_pendulum")

@@ -154,6 +154,7 @@ def test_singularities_are_passed_with_bounded_forces() -> None:
     assert np.isfinite(tau).all() and np.abs(tau).max() < 1e6
 
 
+@pytest.mark.slow(every=3)
 def test_springs_at_a_frame() -> None:
     robot, rng = _planar(), np.random.default_rng(1)
     q, v = Q + 0.1, rng.normal(size=4)

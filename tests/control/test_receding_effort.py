@@ -76,6 +76,7 @@ def test_limits_that_are_not_reached_change_nothing() -> None:
         q, v = _moved(weak.robot, q, v, command.torque)
 
 
+@pytest.mark.slow(every=3)
 def test_limits_are_those_of_what_is_exerted() -> None:
     """Of an arm that swings, centrifugal forces among them, and until limits do not count any more."""
     controller, status = _reach(TWO, 6).controller(), []

@@ -41,6 +41,7 @@ def test_a_long_chain_loads_and_traces():
     assert hash(again) == hash(robot)
 
 
+@pytest.mark.slow(every=3)
 def test_a_long_chain_computes():
     """A line of 0.01 kg every 0.01 m, held out straight in x; gravity along −y bends its hinges about z."""
     robot = Robot.from_urdf_string(chain_text(SOME), gravity=(0.0, -9.81, 0.0))

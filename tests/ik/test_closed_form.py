@@ -79,6 +79,7 @@ def test_random_arms(family):
     assert counts.max() >= 4
 
 
+@pytest.mark.slow(every=3)
 def test_from_the_other_end():
     """A spherical shoulder is a spherical wrist seen from the hand; and what is asked of whom turns the same way."""
     rng = np.random.default_rng(3)

@@ -142,6 +142,7 @@ def test_the_centre_of_mass_over_a_polygon():
     assert min(inside_by(c, vertices) for c in ARM.center_of_mass(found.q)[:, :2]) >= 0.01 - 1e-6
 
 
+@pytest.mark.slow(every=3)
 def test_a_polygon_of_feet_that_move():
     robot = lw.load("quadruped", floating_base=True)
     feet = [name for name in robot.frames if name.endswith("foot")]

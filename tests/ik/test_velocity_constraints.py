@@ -86,6 +86,7 @@ def test_drifts_count():
     assert found.v[3] == 0.1 and found.status == "constraints_not_met" and not found.success
 
 
+@pytest.mark.slow(every=3)
 def test_a_path_is_followed_by_steps_that_roll():
     robot = skater()
     task = lw.ik.PositionTask("mast", tolerance=(1e-6, 1e-6, np.inf), axes="reference", name="place")
@@ -102,6 +103,7 @@ def test_a_path_is_followed_by_steps_that_roll():
     assert stuck.success.sum() == 1 and np.abs(robot.pose(stuck.q, "body")[:, 1, 3]).max() <= 1e-6
 
 
+@pytest.mark.slow(every=3)
 def test_tasks_of_velocities():
     """Of a joint, of what rolls, and of the momentum: exactly where they are hard, by weight where soft."""
     robot = lw.load("arm7")
@@ -126,6 +128,7 @@ def test_tasks_of_velocities():
         robot.velocity_for([joint, hand], q, DT, gain={"elbow": 0.5}, elbow=0.3, hand=place)
 
 
+@pytest.mark.slow(every=3)
 def test_a_free_base_accelerates_within_limits():
     links = '<link name="world"/><link name="body"/><link name="arm"/>'
     text = (

@@ -252,6 +252,7 @@ def test_a_transform_is_a_pose() -> None:
         assert str(caught.value).startswith("Joint.of: joint 'j' (odd): X: expected ") and got in str(caught.value)
 
 
+@pytest.mark.slow(every=3)
 def test_an_example_is_for_random_trees_alone() -> None:
     @dataclass(frozen=True)
     class Turn(JointType):

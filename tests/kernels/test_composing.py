@@ -88,6 +88,7 @@ def check_joint(joint: lw.Joint, row: FunctionSpec, optional: tuple[str, ...]) -
         same(trace(function, row.name, shapes), program)
 
 
+@pytest.mark.slow(every=3)
 def test_several_methods_share_common_work_in_one_kernel() -> None:
     q, v, a = state(ARM.tree, size=5)
 

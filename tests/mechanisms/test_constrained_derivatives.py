@@ -83,6 +83,7 @@ def test_redundant_rows_change_no_derivative():
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-10 * np.abs(one).max())
 
 
+@pytest.mark.slow(every=3)
 def test_a_robot_without_constraints_has_those_of_forward_dynamics():
     robot = lw.load("arm6")
     q, v, tau = np.random.default_rng(0).normal(size=(3, 6))

@@ -145,6 +145,7 @@ def test_gear_trains():
     np.testing.assert_allclose(a, rates * rates[0] * 1.5 / felt, rtol=1e-12)
 
 
+@pytest.mark.slow(every=3)
 def test_couplings_are_those_that_eliminate():
     """Accelerations with a constraint are those of the robot in which one joint follows the other."""
     parts = [part("car"), on(SLIDE, "slide", "world", "car"), part("drum"), on(HINGE, "turn", "world", "drum")]
@@ -236,6 +237,7 @@ def test_nothing_is_a_zero_that_should_not_be_one_and_nothing_is_nan():
     assert abs(np.linalg.norm(robot.constraint_error(near)[:2]) - (np.pi - 1e-9)) < 1e-12
 
 
+@pytest.mark.slow(every=3)
 def test_a_machine_of_many_kinds():
     """A gear, a rod, a wheel on the ground, a cam and a blade: all are obeyed, and robots of them are the same anew."""
 

@@ -90,6 +90,7 @@ def test_every_body_is_in_equilibrium(name):
     assert np.abs(total).max() < 1e-9 * size
 
 
+@pytest.mark.slow(every=3)
 def test_reactions_are_those_of_free_bars_whichever_joint_closes_the_loop():
     """A motor at the crank, and a spring and a damper in hinge C, which is once one that closes the loop."""
     angle, torque, compared = closed(0.8), 0.7, 0

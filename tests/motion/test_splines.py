@@ -73,6 +73,7 @@ def test_cubics_are_those_of_scipy():
         near(spline(t, q, boundary="periodic"), CubicSpline(t, q, bc_type="periodic"))
 
 
+@pytest.mark.slow(every=3)
 def test_b_splines_are_those_of_scipy():
     t, q = plain()
     for degree in range(1, 8):

@@ -69,6 +69,7 @@ def test_a_hopper_hops():
     assert np.abs(toe[[*range(8), *range(13, 20)]]).max() < 1e-5 and toe[11] > 0.05 - 1e-5
 
 
+@pytest.mark.slow(every=3)
 def test_a_car_parks():
     """Sideways, though its wheels roll along their own way: a planar chassis with two axles that do not slip."""
     car = lw.Robot.build(

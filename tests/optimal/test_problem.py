@@ -48,6 +48,7 @@ def test_a_path_reaches(reaching):
     assert np.abs(rows).max() < 1e-3 * np.abs(found.multipliers["reach"]).max()
 
 
+@pytest.mark.slow(every=3)
 def test_lanes_do_not_influence_each_other(reaching):
     _, problem, q0, X = reaching
     together = problem.solve(q0, targets={"reach": X})

@@ -37,6 +37,7 @@ def test_the_same_optimum():
         assert theirs.violations[name] < 1e-8
 
 
+@pytest.mark.slow(every=3)
 def test_on_manifolds_with_parameters():
     """A body that turns freely, variables of each step, and a parameter within bounds: as many problems as asked."""
     ball = lw.Robot.build(

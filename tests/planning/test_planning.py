@@ -245,6 +245,7 @@ def test_a_region_with_free_angles() -> None:
             lw.planning.PoseRegion("tip", np.eye(4), lower, upper)
 
 
+@pytest.mark.slow(every=3)
 def test_times_in_the_text_of_a_plan(arm: lw.Robot) -> None:
     arm.plan(START, START, SCENE)
     found = arm.plan(START, START, SCENE)
@@ -377,6 +378,7 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
     assert values[-1].done == values[-1].total == 0.02 and values[-1].seconds >= 0.02
 
 
+@pytest.mark.slow(every=3)
 def test_long_edges_are_sampled_in_parts_and_the_clock_is_looked_at_between(arm: lw.Robot) -> None:
     space = PlanningSpace(arm, SCENE, collision_check="sampled", resolution=2e-6)
     here, there = np.array([[0.6, 0.2, 0.3]]), np.array([[1.0, 0.2, 0.3]])

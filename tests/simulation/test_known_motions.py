@@ -141,6 +141,7 @@ def test_energy():
         assert (np.diff(total, axis=-1) < 1e-3 * np.abs(total).max()).all(), method
 
 
+@pytest.mark.slow(every=3)
 def test_feed_forward():
     """An arm follows 0.5 Hz under PD of 200 and 20 at 1 kHz: below 0.5° with its inverse dynamics, about 7° without."""
     lengths, masses, axes = (0.3, 0.35, 0.3), (4.0, 5.0, 4.0), ((0, 0, 1), (0, 1, 0), (0, 1, 0))

@@ -292,6 +292,7 @@ def test_empty_scenes_and_narrow_windows(browser, tmp_path):
     assert tab.page.get_by_role("checkbox", name="grid").is_visible()
 
 
+@pytest.mark.slow(every=3)
 def test_surfaces_are_unpacked_as_they_were(browser, tmp_path):
     x, y = np.meshgrid(np.linspace(0.0, 1.0, 30), np.linspace(-2.0, 1.0, 30))
     points = np.stack([x, y, np.sin(3.0 * x) + np.abs(y)], axis=-1).reshape(-1, 3).astype("f4")

@@ -165,6 +165,7 @@ def test_springs_in_mechanisms_keep_energy_and_hold_them_still():
     assert np.abs(w[:, [1]]).max() < 1e-8  # hinges are free
 
 
+@pytest.mark.slow(every=3)
 def test_robots_with_elements_are_values_and_follow_their_edits():
     robot, q, v, a = sprung(4)
     again = pickle.loads(pickle.dumps(robot))
