@@ -419,13 +419,13 @@ class TestDigest:
         assert not own_files._changed_after(states, time.time_ns() + 10**9)
         assert own_files._changed_after(states, file.stat().st_mtime_ns - 10**9)
 
-    def test_they_are_looked_at_once_a_second(self, monkeypatch):
+    def test_they_are_looked_at_once_in_five_seconds(self, monkeypatch):
         now, states = [100.0], iter("abcd")
         look = lambda: next(states)  # noqa: E731
         monkeypatch.setattr(own_files, "_own_files", look)
         monkeypatch.setattr(own_files.time, "monotonic", lambda: now[0])
         found = []
-        for then in (100.0, 100.9, 101.0, 101.99, 90.0):
+        for then in (100.0, 104.9, 105.0, 109.9, 90.0):
             now[0] = then
             found.append(own_files._recent_state()[0])
         assert found == ["a", "a", "b", "b", "c"]

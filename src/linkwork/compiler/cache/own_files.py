@@ -24,7 +24,7 @@ _States = list[tuple[str, os.stat_result]]  # paths of files, and what the syste
 
 _SECOND = 10**9  # [ns]
 _CLOCK_ERROR = _SECOND // 10  # [ns] by which times of files may lag behind the clock
-_STATE_LIFETIME = 1.0  # [s]
+_STATE_LIFETIME = 5.0  # [s]
 
 
 def state_of_process() -> str:
@@ -46,10 +46,10 @@ def wait_for_shared_state() -> None:
 
 
 def _recent_state() -> tuple[str, int]:
-    """Return the result of `_own_files`, read from the disk at most once a second, and when it was read [ns].
+    """Return the result of `_own_files`, read from the disk at most once in five seconds, and when it was read [ns].
 
-    Reading it takes some 4 ms, which is most of the time to load code from the cache. If a file changes within that
-    second, new code is stored under the name for the old files, and no later process looks for this name.
+    Reading it takes some 5 ms, longer than to load code from the cache. If a file changes in between, new code is
+    stored under the name for the old files, and no later process looks for this name.
     """
     global _last_state
     reader, then, read_at, result = _last_state
