@@ -104,3 +104,17 @@ def test_names_of_windows():
         w.parameter("size")
     with pytest.raises(ValueError, match="order: expected an integer"):
         TaskFeature(lw.ik.PositionTask("hand"), 4)
+
+
+def test_torques_of_some_joints_are_those_rows_of_all():
+    """The derivatives of other joint forces are not computed; those that are do not change by a bit."""
+    rng = np.random.default_rng(4)
+    tree = random_tree(rng, 6)
+    w = window(tree, path_of(tree, rng), 0.1, [[*rng.uniform(-1, 1, 2)] for _ in range(4)], 1.0)
+    indices = [*rng.choice(tree.nv, max(tree.nv // 2, 1), replace=False)]
+    for jacobian in (w.torque_jacobian, w.begin_torque_jacobian):
+        whole, some = jacobian(True), jacobian(True, indices)
+        assert some.values == [whole.values[k] for k in indices]
+        assert some.rows == [[block[k] for k in indices] for block in whole.rows]
+        assert some.parameters == [whole.parameters[k] for k in indices]
+        assert any(x for block in some.rows for row in block for x in row)

@@ -208,12 +208,11 @@ class _Planner:
         It is freed after the last step that reads it.
         """
         instructions, scope, needs_no_slot = self.listing.instructions, self.scope, self._needs_no_slot
-        until: dict[int, int] = {}
-        for k, (operation, args, _) in enumerate(instructions):
-            here = -1 if operation in CONTROL else step_of[k]
+        slots, until = scope.slots, dict[int, int]()
+        for here, (_, args, _) in zip(step_of, instructions, strict=True):  # a control is a step of its own
             for a in args:
-                if step_of[a] != here and a not in scope.slots and not needs_no_slot[a]:
-                    until[a] = max(until.get(a, 0), step_of[k])
+                if step_of[a] != here and not needs_no_slot[a] and a not in slots and until.get(a, 0) <= here:
+                    until[a] = here
         for r in results:
             if not needs_no_slot[r] and (whole or step_of[r] != last) and r not in scope.slots:
                 until[r] = last + whole  # the program's results stay to the end

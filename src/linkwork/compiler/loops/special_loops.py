@@ -191,14 +191,14 @@ def in_registers(code: BlockCode, scope: Scope, loop: Loop) -> bool:
     loop. No carried value is stored as soon as it is computed, and none is an element of a table that is accessed at
     an index.
     """
+    if not (0 < loop.carried - len(scope.stored) <= _REGISTERS and code.inline(scope)):
+        return False
     instructions = scope.listing.instructions
-    bundles = (i for k, i in enumerate(instructions) if i.operation.arity < 0 and k not in scope.puts)
+    bundles = (instructions[k] for k in scope.listing.bundles if k not in scope.puts)
     tables = (a for i in bundles for a in i.args[1:])  # after the index
     looked_up = {instructions[a].value for a in tables if instructions[a].operation is INPUT}
     return (
-        0 < loop.carried - len(scope.stored) <= _REGISTERS
-        and code.inline(scope)
-        and all(isinstance(step, BasicBlock) for step in scope.steps)
+        all(isinstance(step, BasicBlock) for step in scope.steps)
         and not scope.overwritten
         and looked_up.isdisjoint(set(range(loop.carried)) - scope.stored)
     )

@@ -359,13 +359,8 @@ class _MotorTorque(TorqueFeature):
         return [tau[k] for k in self.indices]
 
     def jacobian(self, w: Any, target: Scalars) -> FeatureJacobian:
-        result = w.begin_torque_jacobian(self.passive)
-        rows, indices = result.rows, self.indices
-        return FeatureJacobian(
-            [result.values[k] for k in indices],
-            [[block[k] for k in indices] for block in rows],
-            [result.parameters[k] for k in indices],
-        )
+        result: FeatureJacobian = w.begin_torque_jacobian(self.passive, self.indices)
+        return result
 
 
 def _with_torque_limits(problem: Any, limits: np.ndarray, passive: bool) -> Any:

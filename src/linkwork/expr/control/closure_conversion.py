@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress, islice
+from itertools import chain, compress
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -74,17 +74,21 @@ def close_over(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) 
     inside = bytearray(len(graph.nodes) - first)
     for symbol in fresh:
         inside[symbol.index - first] = 1
-    used = []
+    used: list[Symbol] = []
+    outer: list[Symbol] = []
+    add, add_outer = used.append, outer.append
     for node in _reached(graph, results, first):
         k = node.index - first
-        if not inside[k]:
-            for a in node.args:
-                if a.index >= first and inside[a.index - first]:
-                    inside[k] = 1
-                    break
         if inside[k]:
-            used.append(node)
-    taken, used = _with_outer_symbols(used, results, first, inside)
+            add(node)
+            continue
+        here = [a for a in node.args if a.index < first or not inside[a.index - first]]
+        if len(here) < len(node.args):
+            inside[k] = 1
+            add(node)
+            for a in here:
+                add_outer(a)
+    taken, used = _with_outer_symbols(used, outer, results, first, inside)
     return Region.of(results, [*fresh, *taken], early, used), taken
 
 
@@ -97,40 +101,39 @@ def close_since(mark: int, results: Sequence[Any], early: int = 0) -> tuple[Regi
     if graph is None:
         return Region.of(results, [], early), []
     inside = bytearray(b"\1") * max(len(graph.nodes) - mark, 0)
-    taken, used = _with_outer_symbols(_reached(graph, results, mark), results, mark, inside)
+    used = _reached(graph, results, mark)
+    outer = [a for node in used for a in node.args if a.index < mark]
+    taken, used = _with_outer_symbols(used, outer, results, mark, inside)
     return Region.of(results, taken, early, used), taken
 
 
 def _reached(graph: Graph, results: Sequence[Any], first: int) -> list[Symbol]:
     """Return the nodes from index ``first`` on that the results depend on, in the order of the trace."""
-    found = bytearray(max(len(graph.nodes) - first, 0))
-    waiting = []
+    nodes = graph.nodes[first:]
+    found = bytearray(max(len(nodes), 0))
     for x in results:
-        if x.__class__ is Symbol and x.index >= first and not found[x.index - first]:
+        if x.__class__ is Symbol and x.index >= first:
             found[x.index - first] = 1
-            waiting.append(x)
-    while waiting:  # bodies of loops inside are not visited: they are no arguments
-        for a in waiting.pop().args:
-            k = a.index - first
-            if k >= 0 and not found[k]:
-                found[k] = 1
-                waiting.append(a)
-    return list(compress(islice(graph.nodes, first, None), found))
+    k = len(nodes)
+    for node in reversed(nodes):  # bodies of loops inside are not visited: they are no arguments
+        k -= 1
+        if found[k]:
+            for a in node.args:
+                if a.index >= first:
+                    found[a.index - first] = 1
+    return list(compress(nodes, found))
 
 
 def _with_outer_symbols(
-    used: list[Symbol], results: Sequence[Any], first: int, inside: bytearray
+    used: list[Symbol], outer: list[Symbol], results: Sequence[Any], first: int, inside: bytearray
 ) -> tuple[list[Symbol], list[Symbol]]:
     """Return the outer symbols that a body takes as inputs, and all nodes that it uses, in the order of the trace.
 
-    ``used`` are the nodes of the body, and ``inside`` marks them, from index ``first`` on.  Truth values are computed
-    again inside, from the numbers that they compare.
+    ``used`` are the nodes of the body, and ``inside`` marks them, from index ``first`` on.  ``outer`` are the arguments
+    of these nodes that are not inside.  Truth values are computed again inside, from the numbers that they compare.
     """
     outside = {x for x in results if x.__class__ is Symbol and not (x.index >= first and inside[x.index - first])}
-    for node in used:
-        for a in node.args:
-            if a.index < first or not inside[a.index - first]:
-                outside.add(a)
+    outside.update(outer)
     waiting = [x for x in outside if x.op.logical]
     while waiting:
         fresh = set(waiting.pop().args) - outside

@@ -148,13 +148,18 @@ def instructions_of(
         value_of[index] = k
         if index in ends:
             add(new(Instruction, (INPUT, (), ends[index])))
+            continue
+        args = node.args
+        if len(args) == 2 and operation.arity == 2:  # most nodes
+            one, other = args
+            add(new(Instruction, (operation, (value_of[one.index], value_of[other.index]), None)))
         elif operation is CONSTANT:
             add(new(Instruction, (CONSTANT, (), node.value)))
         elif operation is INPUT:
             raise KeyError(node.value)
         else:
-            value = node.value if operation.lowering.kind == "bundle" else None
-            add(new(Instruction, (operation, tuple([value_of[a.index] for a in node.args]), value)))
+            value = node.value if operation is PART or operation.arity < 0 else None
+            add(new(Instruction, (operation, tuple([value_of[a.index] for a in args]), value)))
     results = []
     numbers: dict[tuple[float, float], int] = {}
     for x in outputs:

@@ -52,6 +52,7 @@ class PathWindow(WindowDynamics):
         self._parameters = {name: list(x) for name, x in (parameters or {}).items()}
         self._rates = list(rates) or [{} for _ in range(len(self._steps) + 1)]
         self._states: dict[int, TaskState] = {}
+        self._velocities: dict[int, list[Any]] = {}
 
     @property
     def nv(self) -> int:
@@ -124,8 +125,10 @@ class PathWindow(WindowDynamics):
         return MidpointState(TaskState(tree, q, self.time - self.step * (1.0 - share)), by_end, by_begin)
 
     def velocity(self, back: int = 0) -> list[Any]:
-        inverse = 1.0 / self._steps[back]
-        return [x * inverse for x in difference(self.tree, self._q[back + 1], self._q[back])]
+        if back not in self._velocities:
+            inverse, change = 1.0 / self._steps[back], difference(self.tree, self._q[back + 1], self._q[back])
+            self._velocities[back] = [x * inverse for x in change]
+        return list(self._velocities[back])
 
     def acceleration(self, back: int = 0) -> list[Any]:
         inverse = 1.0 / self._steps[back]

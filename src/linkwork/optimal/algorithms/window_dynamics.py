@@ -19,7 +19,7 @@ Joint forces of a motion with contact wrenches f and constraint forces λ are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -83,10 +83,16 @@ class WindowDynamics:
         """
         return self._joint_forces(passive).torque(*self._midpoint_motion(), self._forces())
 
-    def torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
-        """Return the joint forces τ_t and their Jacobian, by the chain rule from inverse dynamics."""
-        mean = self.derived(lambda w: [0.5 * (x + y) for x, y in zip(w.velocity(), w.velocity(1), strict=True)], 2)
-        return self._torque_rows(self._midpoint_motion(), mean, passive)
+    def torque_jacobian(self, passive: bool = False, indices: Sequence[int] | None = None) -> FeatureJacobian:
+        """Return the joint forces τ_t and their Jacobian, by the chain rule from inverse dynamics.
+
+        ``indices`` are those in τ of the joint forces to return, None for all.
+        """
+
+        def mean(w: Window) -> list[Any]:
+            return [0.5 * (x + y) for x, y in zip(w.velocity(), w.velocity(1), strict=True)]
+
+        return self._torque_rows(self._midpoint_motion(), mean, passive, indices)
 
     def begin_torque(self, passive: bool = False) -> list[Any]:
         """Return the joint forces τ (nv) [N·m, N] at (q_{t−1}, v_{t−1}) with a_t.
@@ -95,28 +101,32 @@ class WindowDynamics:
         """
         return self._joint_forces(passive).torque(*self._begin_motion(), self._forces())
 
-    def begin_torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
-        """Return the joint forces of `begin_torque` and their Jacobian."""
-        return self._torque_rows(self._begin_motion(), self.derived(lambda w: w.velocity(1), 2), passive)
+    def begin_torque_jacobian(self, passive: bool = False, indices: Sequence[int] | None = None) -> FeatureJacobian:
+        """Return the joint forces of `begin_torque` at ``indices``, None for all, and their Jacobian."""
+        return self._torque_rows(self._begin_motion(), lambda w: w.velocity(1), passive, indices)
 
     def _torque_rows(
-        self, motion: tuple[list[Any], list[Any], list[Any]], velocity: FeatureJacobian, passive: bool
+        self,
+        motion: tuple[list[Any], list[Any], list[Any]],
+        velocity: Callable[[Window], list[Any]],
+        passive: bool,
+        indices: Sequence[int] | None,
     ) -> FeatureJacobian:
-        forces, dynamics = self._forces(), self._joint_forces(passive)
-        by_q, by_v, by_a, by_forces = dynamics.torque_derivatives(*motion, forces)
-        rate = self.derived(lambda w: w.acceleration(), 2)
-        rows = [
-            _summed(_product(by_v, of_v), _product(by_a, of_a))
-            for of_v, of_a in zip(velocity.rows, rate.rows, strict=True)
-        ]
+        forces, dynamics, n = self._forces(), self._joint_forces(passive), self.tree.nv
+        indices = range(n) if indices is None else indices
+        by_q, by_v, by_a, by_forces = dynamics.torque_derivatives(*motion, forces, rows=frozenset(indices))
+        by_q, by_v, by_a = ([by[k] for k in indices] for by in (by_q, by_v, by_a))
+        rates = self.derived(lambda w: [*velocity(w), *w.acceleration()], 2)
+        rows = [_summed(_product(by_v, block[:n]), _product(by_a, block[n:])) for block in rates.rows]
         rows[1] = _summed(rows[1], [[*row, *[0.0] * (self.width - self.tree.nv)] for row in by_q])
         for name, result in by_forces.items():
             columns = range(self.width)[self.columns(name)]
-            for row, values in zip(rows[0], result, strict=True):
-                for k, x in zip(columns, values, strict=True):
+            for row, i in zip(rows[0], indices, strict=True):
+                for k, x in zip(columns, result[i], strict=True):
                     row[k] = row[k] + x
-        parameters = _summed(_product(by_v, velocity.parameters), _product(by_a, rate.parameters))
-        return FeatureJacobian(dynamics.torque(*motion, forces), rows, parameters)
+        parameters = _summed(_product(by_v, rates.parameters[:n]), _product(by_a, rates.parameters[n:]))
+        tau = dynamics.torque(*motion, forces)
+        return FeatureJacobian([tau[k] for k in indices], rows, parameters)
 
     def power(self, passive: bool = False) -> Any:
         """Return the power of joint forces, v̄ · τ_t [W]."""
@@ -216,14 +226,23 @@ class JointForces:
         return self._minus_constraint_forces(q, [0.0] * self.tree.nv, forces)
 
     def torque_derivatives(
-        self, q: Scalars, v: Scalars, a: Scalars, forces: Mapping[str, Scalars]
+        self,
+        q: Scalars,
+        v: Scalars,
+        a: Scalars,
+        forces: Mapping[str, Scalars],
+        *,
+        rows: Container[int] | None = None,
     ) -> TorqueDerivatives:
-        """Return the derivatives of τ by q, v, a and forces, by those of inverse dynamics."""
+        """Return the derivatives of τ by q, v, a and forces, by those of inverse dynamics.
+
+        ``rows`` are the indices in τ whose derivatives are needed, None for all; other rows are incomplete.
+        """
         tree, wrenches = self.tree, self._wrenches(forces)
-        by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, self.passive)
+        by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, self.passive, rows=rows)
         by_forces: dict[str, Matrix] = {}
-        for contact in self._contacts:
-            by_forces[contact.name] = _negative(self._wrench_columns(contact, q))
+        for name, columns in self._wrench_columns(self._contacts, q).items():
+            by_forces[name] = _negative(columns)
         for constraint in self._constraint_forces:
             by_forces[constraint.name] = _negative(transposed(self._constraint_jacobian(constraint, q)))
         if self._constraint_forces:
@@ -249,19 +268,22 @@ class JointForces:
         for contact in self._contacts:
 
             def along(q: Scalars, contact: PathContact = contact) -> list[Any]:
-                rows = self._wrench_columns(contact, q)
+                (rows,) = self._wrench_columns([contact], q).values()
                 return [-dot([row[k] for row in rows], weights) for k in range(contact.size)]
 
             (result[contact.name],) = derivatives(self.tree, along, q)
         return result
 
-    def _wrench_columns(self, contact: PathContact, q: Scalars) -> Matrix:
-        """Return Jᵀ (nv × size) of a contact."""
+    def _wrench_columns(self, contacts: Sequence[PathContact], q: Scalars) -> dict[str, Matrix]:
+        """Return Jᵀ (nv × size) of contacts by name."""
         tree = self.tree
-        frame, axes, _ = contact.wrench([0.0] * contact.size)
         split, zero = tree.split_q(q), tree.split_v([0.0] * tree.nv)
-        forces = joint_force_of_wrench(tree, split, carriers(tree, split, zero, zero), frame, axes)
-        return [row[6 - contact.size :] for row in forces]
+        at = carriers(tree, split, zero, zero) if contacts else {}
+        result: dict[str, Matrix] = {}
+        for contact in contacts:
+            frame, axes, _ = contact.wrench([0.0] * contact.size)
+            result[contact.name] = joint_force_of_wrench(tree, split, at, frame, axes, contact.size)
+        return result
 
     @property
     def _contacts(self) -> list[PathContact]:

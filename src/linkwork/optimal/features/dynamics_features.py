@@ -127,12 +127,8 @@ class TorqueFeature(Feature):
         return minus_target([tau[k] for k in self.indices], target)
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        torque = w.torque_jacobian(self.passive)
-        return FeatureJacobian(
-            minus_target([torque.values[k] for k in self.indices], target),
-            [[rows[k] for k in self.indices] for rows in torque.rows],
-            [torque.parameters[k] for k in self.indices],
-        )
+        torque = w.torque_jacobian(self.passive, self.indices)
+        return replace(torque, values=minus_target(torque.values, target))
 
 
 @public_constructor

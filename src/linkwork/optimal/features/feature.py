@@ -119,8 +119,11 @@ class Window(Protocol):
         They are evaluated at step t − 1, where a_t is the acceleration: at q_{t−1} and (v_t + v_{t−1})/2.
         """
 
-    def torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
-        """Return the joint forces and their Jacobian, by steps t, t − 1 and t − 2."""
+    def torque_jacobian(self, passive: bool = False, indices: Sequence[int] | None = None) -> FeatureJacobian:
+        """Return the joint forces and their Jacobian, by steps t, t − 1 and t − 2.
+
+        ``indices`` are those in τ of the joint forces to return, None for all.
+        """
 
     def power(self, passive: bool = False) -> Any:
         """Return the power of joint forces [W]."""

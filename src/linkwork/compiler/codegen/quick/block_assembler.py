@@ -241,7 +241,8 @@ class BlockAssembler:
     def machine_code(self) -> tuple[bytes, int, list[Call]]:
         """Return the constants followed by the function, the offset of its first instruction, and its calls."""
         single = OF_SINGLE if self.real is SINGLE else 0
-        registers = Registers(self._recorded, self._constants, self._count, self._list, single)
+        has_calls = bool(self.functions)
+        registers = Registers(self._recorded, self._constants, self._count, self._list, single, has_calls)
         return registers.machine_code(len(self._base))
 
 

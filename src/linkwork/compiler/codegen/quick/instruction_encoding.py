@@ -6,6 +6,7 @@ Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
 from __future__ import annotations
 
 import struct
+from functools import cache
 
 __all__ = [
     "ADD",
@@ -33,6 +34,7 @@ __all__ = [
     "XOR",
     "frame_code",
     "general_move",
+    "move_code",
     "register_move",
     "three_registers",
 ]
@@ -82,40 +84,35 @@ def _one_register(code: int, register: int) -> bytes:
 
 
 MOVE, COMPARISON, ROUNDING, BLENDING = 0x28, 0xC2, 0x0B, 0x4B
-_encoded: dict[tuple[int, int, int, int], bytes] = {}
-_prefixes: dict[tuple[int, int, int], bytes] = {}
 
 
+@cache
 def three_registers(code: int, to: int, a: int, b: int) -> bytes:
     """Return an instruction on three registers, without its last byte if it has an immediate."""
-    key = code, to, a, b
-    known = _encoded.get(key)
-    if known is None:
-        single, code = code >> 8, code & 0xFF
-        # the opcode's table (1: 0F, 2: 0F38, 3: 0F3A), its prefix (1: 66, 2: F3, 3: F2) and W
-        if code in _BITWISE or code == MOVE:
-            table, prefix, wide = 1, 1, 0
-        elif code in (ROUNDING, BLENDING):
-            table, prefix, wide = 3, 1, 0
-            code -= single  # float32's are one less
-        elif code >= 0xA0 and code != COMPARISON:
-            table, prefix, wide = 2, 1, 1 - single
-        else:
-            table, prefix, wide = 1, 3 - single, 0
-        first = (0x80 if to < 8 else 0) | 0x40 | (0x20 if b < 8 else 0) | table
-        second = wide << 7 | (15 if code == MOVE else a) << 3 ^ (0 if code == MOVE else 0x78) | prefix
-        known = _encoded[key] = bytes((0xC4, first, second, code, 0xC0 | (to & 7) << 3 | b & 7))
-    return known
+    single, code = code >> 8, code & 0xFF
+    # the opcode's table (1: 0F, 2: 0F38, 3: 0F3A), its prefix (1: 66, 2: F3, 3: F2) and W
+    if code in _BITWISE or code == MOVE:
+        table, prefix, wide = 1, 1, 0
+    elif code in (ROUNDING, BLENDING):
+        table, prefix, wide = 3, 1, 0
+        code -= single  # float32's are one less
+    elif code >= 0xA0 and code != COMPARISON:
+        table, prefix, wide = 2, 1, 1 - single
+    else:
+        table, prefix, wide = 1, 3 - single, 0
+    first = (0x80 if to < 8 else 0) | 0x40 | (0x20 if b < 8 else 0) | table
+    second = wide << 7 | (15 if code == MOVE else a) << 3 ^ (0 if code == MOVE else 0x78) | prefix
+    return bytes((0xC4, first, second, code, 0xC0 | (to & 7) << 3 | b & 7))
+
+
+@cache
+def move_code(code: int, register: int, base: int) -> bytes:
+    """Return a load (0x10) or store (0x11) at an offset from a base register, without the offset (four bytes)."""
+    first = (0x80 if register < 8 else 0) | 0x40 | (0x20 if base < 8 else 0) | 1
+    result = bytes((0xC4, first, 0x7B - (code >> 8), code & 0xFF, 0x80 | (register & 7) << 3 | base & 7))
+    return result + b"\x24" if base == STACK else result
 
 
 def register_move(code: int, register: int, base: int, offset: int) -> bytes:
     """Return a load (0x10) or store (0x11) at an offset [bytes] from a base register."""
-    key = code, register, base
-    known = _prefixes.get(key)
-    if known is None:
-        first = (0x80 if register < 8 else 0) | 0x40 | (0x20 if base < 8 else 0) | 1
-        known = bytes((0xC4, first, 0x7B - (code >> 8), code & 0xFF, 0x80 | (register & 7) << 3 | base & 7))
-        if base == STACK:
-            known += b"\x24"
-        _prefixes[key] = known
-    return known + offset.to_bytes(4, "little")
+    return move_code(code, register, base) + offset.to_bytes(4, "little")

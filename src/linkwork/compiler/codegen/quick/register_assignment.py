@@ -23,6 +23,7 @@ from linkwork.compiler.codegen.quick.instruction_encoding import (
     TO_SUM,
     frame_code,
     general_move,
+    move_code,
     register_move,
     three_registers,
 )
@@ -40,10 +41,16 @@ class Registers:
     """Assignment of registers to recorded instructions, in order, and their encoding."""
 
     def __init__(
-        self, recorded: Sequence[Any], constants: dict[bytes, int], count: int, listed: int, single: int
+        self,
+        recorded: Sequence[Any],
+        constants: dict[bytes, int],
+        count: int,
+        listed: int,
+        single: int,
+        has_calls: bool,
     ) -> None:
         self.recorded = recorded
-        self.single = single
+        self.single, self.has_calls = single, has_calls
         self.load_pointer = bytes((0x49 if listed >= 8 else 0x48, 0x8B, 0x80 | listed & 7))  # mov rax, [listed + ...]
         self.pool = {value: 8 * k for k, value in enumerate(constants.values())}  # value -> offset among the constants
         self.data = b"".join(constants)
@@ -63,31 +70,39 @@ class Registers:
         """Return the code of a function with this number of pointers, as `BlockAssembler.machine_code`."""
         code, register, last, single = self.code, self.register, self.last, self.single
         kept = []  # general registers that a called function may change, and what they have throughout
-        if any(kind == CALL for kind, *_ in self.recorded):
+        if self.has_calls:
             kept = [*(one for one in POINTERS[:pointers] if one in SCRATCH), POOL]
             self.size = 8 * len(kept)
         restore = b"".join([general_move(0x8B, one, 8 * k) for k, one in enumerate(kept)])
         free, spilled = self.free, self.spilled
         store, load = 0x11 + single, 0x10 + single
+        add = code.append
         for k, (kind, result, arguments, operand) in enumerate(self.recorded):
             if kind == LOAD:
                 if last[result] >= 0:
                     base, offset = operand
-                    code.append(register_move(load, self.fresh((), result), base, offset))
+                    if free:
+                        to = register[result] = free.pop()
+                    else:
+                        to = self.fresh((), result)
+                    add(move_code(load, to, base) + offset.to_bytes(4, "little"))
+                continue
+            if kind == STORE:
+                (a,) = arguments
+                base, offset = operand
+                to = register[a] if a in register else self.loaded(a, arguments)
+                add(move_code(store, to, base) + offset.to_bytes(4, "little"))
+                if last[a] == k:
+                    self.ended(k, arguments)
                 continue
             if kind == POINTER:
-                code.append(self.load_pointer + operand)
+                add(self.load_pointer + operand)
                 continue
             if kind == CALL:
                 self.called(k, result, arguments, operand)
-                code.append(restore)
+                add(restore)
                 continue
             at = [register[a] if a in register else self.loaded(a, arguments) for a in arguments]
-            if kind == STORE:
-                base, offset = operand
-                code.append(register_move(store, at[0], base, offset))
-                self.ended(k, arguments)
-                continue
             if last[result] < 0:
                 self.ended(k, arguments)
                 continue
@@ -96,21 +111,21 @@ class Registers:
                 a, b, c = at
                 operand += single
                 if last[z] == k and z != x and z != y:
-                    code.append(three_registers(operand + TO_SUM, c, a, b))
+                    add(three_registers(operand + TO_SUM, c, a, b))
                     del register[z]
                     register[result] = c
                 elif last[x] == k and x != y and x != z:
-                    code.append(three_registers(operand, a, b, c))
+                    add(three_registers(operand, a, b, c))
                     del register[x]
                     register[result] = a
                 elif last[y] == k and y != x and y != z:
-                    code.append(three_registers(operand, b, a, c))
+                    add(three_registers(operand, b, a, c))
                     del register[y]
                     register[result] = b
                 else:
                     to = self.fresh(arguments, result)
-                    code.append(three_registers(MOVE, to, 0, c))
-                    code.append(three_registers(operand + TO_SUM, to, a, b))
+                    add(three_registers(MOVE, to, 0, c))
+                    add(three_registers(operand + TO_SUM, to, a, b))
                 self.ended(k, arguments)
                 continue
             for a in arguments:  # as `ended` and `fresh`, which most instructions do not need
@@ -123,13 +138,13 @@ class Registers:
             else:
                 to = self.fresh(arguments, result)
             if kind == TWO:
-                code.append(three_registers(operand + single, to, at[0], at[1]))
+                add(three_registers(operand + single, to, at[0], at[1]))
             elif kind == COMPARE:
-                code.append(three_registers(COMPARISON + single, to, at[0], at[1]) + bytes((operand,)))
+                add(three_registers(COMPARISON + single, to, at[0], at[1]) + bytes((operand,)))
             elif kind == ROUND:
-                code.append(three_registers(ROUNDING + single, to, at[0], at[1]) + bytes((operand,)))
+                add(three_registers(ROUNDING + single, to, at[0], at[1]) + bytes((operand,)))
             else:
-                code.append(three_registers(BLENDING + single, to, at[0], at[1]) + bytes((at[2] << 4,)))
+                add(three_registers(BLENDING + single, to, at[0], at[1]) + bytes((at[2] << 4,)))
         size = -(-self.size // 16) * 16
         if self.calls and max(pointers - NOT_RESTORED, 0) % 2 == 0:
             size += 8  # with the return address and the pushed registers, a multiple of 16

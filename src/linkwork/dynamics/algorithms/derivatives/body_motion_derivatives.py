@@ -141,11 +141,11 @@ def _tangent(motion: Motion, level: int) -> Motion:
 
 
 def joint_force_of_wrench(
-    tree: Tree, q: Scalars, at: dict[int, Carrier], frame: str, expressed_in: str
+    tree: Tree, q: Scalars, at: dict[int, Carrier], frame: str, expressed_in: str, count: int = 6
 ) -> list[list[Any]]:
-    """Return Jᵀ (nv × 6), whose columns are the joint forces of the six unit wrenches on a frame."""
-    result = [[0.0] * 6 for _ in range(tree.nv)]
-    for component, unit in enumerate(unit_vectors(6)):
+    """Return Jᵀ (nv × count), whose columns are the joint forces of the last ``count`` unit wrenches on a frame."""
+    result = [[0.0] * count for _ in range(tree.nv)]
+    for component, unit in enumerate(unit_vectors(6)[6 - count :]):
         for body, F in external_forces(tree, q, [(frame, expressed_in, unit)]).items():
             for c in _columns_to(tree, at, body):
                 result[c.number][component] += c.J.dot(at[body].Y @ F)

@@ -37,7 +37,7 @@ Passive joint forces: joints do not affect each other, so all joints are differe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import carriers, turned_wrenches, varying
@@ -78,11 +78,15 @@ def inverse_dynamics_derivatives(
     wrenches: Wrenches = (),
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
+    *,
+    rows: Container[int] | None = None,
 ) -> tuple[Matrix, Matrix, Matrix]:
     """Return ∂τ/∂q, in the tangent space of q, ∂τ/∂v, and ∂τ/∂a = M(q): nv × nv each.
 
-    Wrenches are constant in the axes that they are expressed in.
+    Wrenches are constant in the axes that they are expressed in.  ``rows`` are the indices in τ whose derivatives are
+    needed, None for all; the other rows of the results are incomplete.
     """
+    needed = [rows is None or k in rows for k in range(tree.nv)]
     none = zeros(tree.nv), zeros(tree.nv), zeros(tree.nv)
     dq, dv, da = passive_part(tree, q, v, friction) if passive else none
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
@@ -108,20 +112,25 @@ def inverse_dynamics_derivatives(
             force_v = I_C @ c.swinging + B_C.coriolis(c.J.angular) * 2.0
             force_a, swept = I_C @ c.J, B_C.coriolis_transpose(c.J) * 2.0
             for d, J_rate in zip(at[i].columns, c.own, strict=True):
-                dq[d.number][k] = dq[d.number][k] + d.J.dot(force_q) + J_rate.dot(F[i])
-                dv[d.number][k] = dv[d.number][k] + d.J.dot(force_v)
-                da[d.number][k] = da[d.number][k] + d.J.dot(force_a)
+                if needed[d.number]:
+                    dq[d.number][k] = dq[d.number][k] + d.J.dot(force_q) + J_rate.dot(F[i])
+                    dv[d.number][k] = dv[d.number][k] + d.J.dot(force_v)
+                    da[d.number][k] = da[d.number][k] + d.J.dot(force_a)
             force_q += cross_star(c.J, F[i])
             j = p
             while j != WORLD:
                 for d in at[j].columns:
-                    dq[d.number][k] = dq[d.number][k] + d.J.dot(force_q)
-                    dv[d.number][k] = dv[d.number][k] + d.J.dot(force_v)
-                    dq[k][d.number] = dq[k][d.number] + d.speeding.dot(force_a) + d.turning.angular.dot(swept)
-                    dv[k][d.number] = dv[k][d.number] + d.swinging.dot(force_a) + d.J.angular.dot(swept)
+                    if not (needed[k] or needed[d.number]):
+                        continue
                     m = d.J.dot(force_a)
-                    da[d.number][k] = da[d.number][k] + m
-                    da[k][d.number] = da[k][d.number] + m
+                    if needed[d.number]:
+                        dq[d.number][k] = dq[d.number][k] + d.J.dot(force_q)
+                        dv[d.number][k] = dv[d.number][k] + d.J.dot(force_v)
+                        da[d.number][k] = da[d.number][k] + m
+                    if needed[k]:
+                        dq[k][d.number] = dq[k][d.number] + d.speeding.dot(force_a) + d.turning.angular.dot(swept)
+                        dv[k][d.number] = dv[k][d.number] + d.swinging.dot(force_a) + d.J.angular.dot(swept)
+                        da[k][d.number] = da[k][d.number] + m
                 j = tree.bodies[j].parent
         if p != WORLD:
             load[p] += load[i]

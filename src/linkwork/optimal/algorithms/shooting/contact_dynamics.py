@@ -166,11 +166,15 @@ class ContactDynamics(RobotDynamics):
         tree, rows, sizes = self.tree, [], []
         split = tree.split_q(q)
         zero = tree.split_v([0.0] * tree.nv)
+        at = (
+            carriers(tree, split, zero, zero)
+            if any(isinstance(x.force, PathContact) for x in self.contact_models)
+            else {}
+        )
         for one in self.contact_models:
             if isinstance(one.force, PathContact):
                 frame, axes, _ = one.force.wrench([0.0] * one.force.size)
-                forces = joint_force_of_wrench(tree, split, carriers(tree, split, zero, zero), frame, axes)
-                own = transposed([row[6 - one.force.size :] for row in forces])
+                own = transposed(joint_force_of_wrench(tree, split, at, frame, axes, one.force.size))
                 squares = [[sum((a * a for a in column), 0.0) for column in zip(*block, strict=True)]
                            for block in (own[:-3], own[-3:])]  # fmt: skip
                 sizes += [squares[0]] * (len(own) - 3) + [squares[1]] * 3

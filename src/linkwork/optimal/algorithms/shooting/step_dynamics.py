@@ -214,24 +214,72 @@ def congruent(V: Matrix, F: Matrix) -> list[list[Any]]:
     dense = [k for k, row in enumerate(F) if 2 * sum(map(is_zero, row)) < len(row)]
     if len(F) * len(dense) * len(F[0]) > _LARGE:
         return _congruent_in_parts(V, F, dense)
-    columns = transposed(F)
-    products = [[dot(row, column) for row in V] for column in columns]
+    columns = _nonzero_columns(F)
+    products = [[_dot(column, row) for row in V] for column in columns]
     product: list[list[Any]] = [[0.0] * len(columns) for _ in columns]
     for i, column in enumerate(columns):
         for j in range(i + 1):
-            product[i][j] = product[j][i] = dot(column, products[j])
+            product[i][j] = product[j][i] = _dot(column, products[j])
     return product
 
 
 def _congruent_in_parts(V: Matrix, F: Matrix, dense: Sequence[int]) -> list[list[Any]]:
-    """Return FᵀV F for a symmetric V, with the rows ``dense`` of F in large products, and the others written out."""
-    sparse = [k for k in range(len(F)) if k not in set(dense)]
-    rows, columns = [F[k] for k in dense], transposed([F[k] for k in sparse])
-    product = large_product([[row[k] for k in dense] for row in V], rows)
-    if not sparse:
-        return mirrored(large_product(transposed(rows), [product[k] for k in dense]))
-    shares = [[dot(row, column) for column in columns] for row in ([row[k] for k in sparse] for row in V)]
-    product = add_matrices(product, shares)
-    inner = large_product(transposed(rows), [product[k] for k in dense])
-    others = [[line[j] for line in (product[k] for k in sparse)] for j in range(len(inner))]
-    return mirrored([[inner[i][j] + dot(columns[i], others[j]) for j in range(i + 1)] for i in range(len(inner))])
+    """Return FᵀV F for a symmetric V, with the rows ``dense`` of F in large products, and the others written out.
+
+    Of products whose sum is symmetric, most of the half above the diagonal is left out.
+    """
+    others = [k for k in range(len(F)) if k not in set(dense)]
+    rows, columns = [F[k] for k in dense], _nonzero_columns([F[k] for k in others])
+    width = max((i + 1 for i, column in enumerate(columns) if column), default=0)  # of the nonzero columns
+    product = _product_of_both(V, rows, columns, dense, dense, others)
+    inner = _lower_product(transposed(rows), product)
+    if width:
+        narrow = [row[:width] for row in rows]
+        product = _product_of_both(V, narrow, columns[:width], others, dense, others)
+        for i, column in enumerate(columns[:width]):
+            for j in range(i + 1):
+                inner[i][j] = inner[i][j] + _dot(column, [line[j] for line in product])
+    return mirrored(inner)
+
+
+def _product_of_both(
+    V: Matrix,
+    rows: Matrix,
+    columns: Sequence[NonzeroColumn],
+    of: Sequence[int],
+    dense: Sequence[int],
+    others: Sequence[int],
+) -> list[list[Any]]:
+    """Return the rows ``of`` of V F, with the rows ``dense`` of F in a large product.
+
+    ``rows`` are these, and ``columns`` those of the ``others``.
+    """
+    product = large_product([[V[i][k] for k in dense] for i in of], rows)
+    if not any(columns):
+        return product
+    shares = [[_dot(column, [V[i][k] for k in others]) for column in columns] for i in of]
+    return add_matrices(product, shares)
+
+
+def _lower_product(left: Matrix, right: Matrix) -> list[list[Any]]:
+    """Return the product of a matrix of many rows and one of as many columns, at least up to the diagonal."""
+    half = len(left) // 2 // 8 * 8
+    above = large_product(left[:half], [row[:half] for row in right]) if half else []
+    return [*above, *large_product(left[half:], right)]
+
+
+NonzeroColumn = list[tuple[int, Any]]  # row and value of each element that may be nonzero
+
+
+def _nonzero_columns(F: Matrix) -> list[NonzeroColumn]:
+    return [[(k, x) for k, x in enumerate(column) if not is_zero(x)] for column in zip(*F, strict=True)]
+
+
+def _dot(column: NonzeroColumn, values: Scalars) -> Any:
+    """Return the product of a column and a vector of ``values``."""
+    total: Any = 0.0
+    for k, x in column:
+        y = values[k]
+        if not is_zero(y):
+            total = x * y if is_zero(total) else total + x * y
+    return total
