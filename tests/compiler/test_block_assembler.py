@@ -55,7 +55,7 @@ def _write(f: Any, rng: random.Random, length: int, inputs: int, without: str = 
 
 def _run(objects: list[bytes], x: np.ndarray, count: int) -> np.ndarray:
     y = np.full(count + 1, 7.0, dtype=x.dtype)
-    code = link(objects, host(), "random.f")
+    (code,) = link(objects, host(), [("random.f", "")])
     ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)(x.ctypes.data, y.ctypes.data)
     assert y[-1] == 7.0  # nothing is written behind the results
     return y[:-1]
@@ -97,7 +97,7 @@ def test_functions_of_one_object_file_call_nothing_and_are_found_by_name() -> No
     object_ = object_file(functions)
     for k in range(3):
         x, y = np.array([3.0]), np.zeros(1)
-        code = link([object_], host(), f"random.f{k}")
+        (code,) = link([object_], host(), [(f"random.f{k}", "")])
         ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)(x.ctypes.data, y.ctypes.data)
         assert y[0] == 3.0 * k
 
@@ -119,7 +119,7 @@ def test_calls_of_functions_keep_values_and_pointers() -> None:
             f.put(f.operation(BY_NAME["add"], [f.get(name, 0), total]), name, 1)
         f.put(f.operation(BY_NAME["cos"], [angle]), sources[-1], 2)
         objects = [one() for one in object_of_blocks("calls", [("@.f", f)], host())]
-        code = link([*reversed(objects)], host(), "calls.f")
+        (code,) = link([*reversed(objects)], host(), [("calls.f", "")])
         arrays = [np.array([0.3 + k, 0.0, 0.0]) for k in range(len(sources))]
         addresses = [x.ctypes.data for x in arrays]
         table = np.array(addresses[count - 1 :])
@@ -137,7 +137,7 @@ def test_many_pointers_reach_the_code() -> None:
     for k, name in enumerate(names[:12]):
         total = f.operation(FMA, [f.get(name, 1), f.constant(10.0**k), total])
     f.put(total, "%p12", 0)
-    code = link([object_file([("random.f", *f.machine_code())])], host(), "random.f")
+    (code,) = link([object_file([("random.f", *f.machine_code())])], host(), [("random.f", "")])
     arrays = [np.array([0.0, k % 10.0]) for k in range(13)]
     ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 13)(code.address)(*(x.ctypes.data for x in arrays))
     assert arrays[12][0] == 109876543210.0
@@ -151,7 +151,7 @@ def test_pointers_in_a_list_reach_the_code() -> None:
         total = f.operation(BY_NAME["add"], [total, f.get(name, 1)])
     f.put(total, "%p7", 0)
     f.put(total, "%out", 0)
-    code = link([object_file([("random.f", *f.machine_code())])], host(), "random.f")
+    (code,) = link([object_file([("random.f", *f.machine_code())])], host(), [("random.f", "")])
     arrays, out = [np.array([0.0, 2.0**k]) for k in range(20)], np.zeros(1)
     listed = np.array([x.ctypes.data for x in arrays])
     ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)(out.ctypes.data, listed.ctypes.data)
