@@ -58,7 +58,10 @@ def test_velocities_and_accelerations_along_a_motion_are_its_rates():
     a, again = robot.constrained_forward_dynamics(q, found.v, tau)
     assert np.abs(a - found.a).max() < 1e-8 and np.abs(again - forces).max() < 1e-8
     still = robot.drive_mechanism({"A": angles})
-    assert not still.v.any() and np.isfinite(still.a).all()
+    rest = np.zeros_like(still.v)
+    assert np.array_equal(still.v, rest) and np.array_equal(still.a, rest)
+    assert not robot.explicit_velocity(still.q, rest, "A").any()
+    assert not robot.explicit_acceleration(still.q, rest, rest, "A").any()
     for wrong, error in (({"B": 1.0}, ValueError), ({"A": [1.0, 2.0]}, ValueError), ([1.0], TypeError)):
         with pytest.raises(error, match="drive_mechanism: velocity"):
             robot.drive_mechanism({"A": angles}, velocity=wrong)

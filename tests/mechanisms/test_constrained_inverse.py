@@ -97,6 +97,25 @@ def test_derivatives_are_those_of_differences(case):
         np.testing.assert_allclose(missing, 0.0, rtol=0, atol=1e-7 * size)
 
 
+def test_derivatives_of_a_delta_robot_along_random_directions():
+    """Its matrices are so large that their code is loops and calls."""
+    robot, rng = lw.load("delta"), np.random.default_rng(2)
+    q, (v, a) = robot.neutral(), rng.normal(size=(2, robot.nv))
+    weights = rng.uniform(0.5, 2.0, robot.nv)
+    found = robot.constrained_inverse_dynamics_derivatives(q, v, a, weights=weights)
+    for k, step in enumerate((1e-6, 1e-3, 1e-3)):
+        w = rng.normal(size=robot.nv)
+
+        def moved(x, k=k, w=w):
+            state = [robot.integrate(q, x * w), v, a] if k == 0 else [q, v + (k == 1) * x * w, a + (k == 2) * x * w]
+            return robot.constrained_inverse_dynamics(*state, weights=weights)
+
+        tau, forces, _ = differences(lambda x, moved=moved: moved(x[0]), 1, step)
+        size = max(1.0, np.abs(forces).max())
+        np.testing.assert_allclose(found[k] @ w, tau[:, 0], rtol=0, atol=1e-7 * size)
+        np.testing.assert_allclose(found[3 + k] @ w, forces[:, 0], rtol=0, atol=1e-7 * size)
+
+
 def test_what_actuators_cannot_do_is_named():
     robot, q, v = moving_fourbars()
     a = robot.forward_dynamics(q, v, np.ones(5))

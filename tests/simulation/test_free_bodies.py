@@ -9,6 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.simulation.algorithms import METHODS
+from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics
 
 
 def thrown(joint, com=(0.0, 0.0, 0.0), carried=False):
@@ -76,3 +77,26 @@ def test_a_fast_top_is_no_worse_than_by_the_midpoint_rule():
             for method in ("variational", "implicit_midpoint")
         ]
         assert errors[0] < factor * errors[1], (robot.name, errors)
+
+
+def test_momenta_of_a_step_are_derivatives_of_its_action():
+    robot, h = lw.load("double_pendulum", floating_base=True), 0.1
+    mechanics, rng = DiscreteMechanics(robot.tree, armature=False), np.random.default_rng(4)
+    q = robot.random_configuration(seed=1)
+    for size in (1e-3, 1.0, 12.0):
+        w = rng.normal(size=robot.nv) * size
+        end = np.array(mechanics.space.integrate(q.tolist(), (h * w).tolist()))
+
+        def action(start, last, h=h):
+            phi = mechanics.space.difference(start.tolist(), last.tolist())
+            middle, moved = mechanics.space.halfway(start.tolist(), phi)
+            return h * robot.kinetic_energy(np.array(middle), np.array(moved) / h)
+
+        steps = 1e-5 * np.concatenate([np.eye(robot.nv), -np.eye(robot.nv)])
+        by_start = [action(at, end) for at in robot.integrate(q, steps)]
+        by_end = [action(q, at) for at in robot.integrate(end, steps)]
+        leaving, arriving = (np.subtract(*np.split(np.array(x), 2)) / 2e-5 for x in (by_start, by_end))
+        state = q.tolist(), w.tolist(), h
+        bound = 1e-8 * max(size, size**2)
+        np.testing.assert_allclose(mechanics.leaving_momentum(*state), -leaving, rtol=0, atol=bound)
+        np.testing.assert_allclose(mechanics.arriving_momentum(*state), arriving, rtol=0, atol=bound)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -279,3 +280,19 @@ def test_bad_input() -> None:
     for tolerance in (-1.0, np.nan, "a"):
         with pytest.raises(ValueError, match="tolerance: expected a number >= 0 that is known at trace time"):
             fixed_point(lambda x: x, 1.0, tolerance=tolerance)
+
+
+def test_a_residual_is_traced_once():
+    traced = count()
+
+    def solution(start: Any, p: Any) -> Any:
+        def step(x: Any) -> Any:
+            next(traced)
+            return array([cos(a) * p for a in x])
+
+        return fixed_point(step, start).value
+
+    kernel = lw.compile(solution, start=(2,), p=())
+    assert next(traced) == 1
+    x = kernel(np.array([0.1, 0.9]), 0.8)
+    np.testing.assert_allclose(x, 0.8 * np.cos(x), rtol=1e-11)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import linkwork as lw
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 
 
@@ -52,3 +53,18 @@ def test_digits_left_near_a_singularity():
         expected = np.array([1.0, -2.0])
         x = Semidefinite.of(A.tolist()).solved((A @ expected).tolist())
         assert np.abs(x - expected).max() < 1e-15 / sine**2 + 10.0 * (1e-9 / (1e-9 + 0.5 * sine**2)) ** 3
+
+
+def test_steps_in_a_loop_return_the_same_bits():
+    A, b = case(np.random.default_rng(5), 14, 9)
+    results = []
+    for in_loop in (False, True):
+
+        def solved(A, b, in_loop=in_loop):
+            rows = [list(row) for row in A]
+            return lw.expr.array(Semidefinite.of(rows).solved(list(b), in_loop=in_loop))
+
+        kernel = lw.compile(solved, A=(14, 14), b=(14,))
+        results.append((kernel.interpret(A, b), kernel(A, b)))
+    np.testing.assert_array_equal(results[0][0], results[1][0])
+    np.testing.assert_allclose(results[1][1], results[0][1], rtol=1e-9, atol=1e-9 * np.abs(results[0][1]).max())

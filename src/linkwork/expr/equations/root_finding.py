@@ -156,20 +156,22 @@ def _solve(
         return _newton_correction(*_linearized(residual, x))
 
     with np.errstate(all="ignore"):
-        probe = residual(first)
-        graph = graph_of([*first, *map(value_of, probe)])
+        graph = graph_of(first)
+        reached = residual(first) if graph is None else []  # it may return symbols where the start has none
+        graph = graph_of(map(value_of, reached)) if graph is None else graph
         if graph is None:
             searched = residual_value if line_search else None
             x, done, status = _iterate(correction, first, max_iterations, float(tolerance), searched)
         else:
             fresh = inner_symbols(graph, f"the unknowns of {caller} of {function_label(function)}", len(first))
-            body, outside = close_over(fresh, residual_value(fresh))
+            reached = residual(fresh)
+            body, outside = close_over(fresh, list(map(value_of, reached)))
             near, others = (
                 (None, []) if like is None else close_over(fresh, [value_of(r) for r in like_residual(fresh)])
             )
             rule = _RootRule(body, len(first), max_iterations, float(tolerance), is_fixed_point, line_search, near)
             *x, done, status = apply_rule(rule, [*first, *outside, *others])
-        orders = max(map(order_of, probe))
+        orders = max(map(order_of, reached))
         _, rows = _linearized(residual, x) if orders else ([], [])
         for _ in range(orders):  # each Newton step makes the derivatives of one more order exact
             x = [a - d for a, d in zip(x, _linear_solve(rows, residual(x))[0], strict=True)]

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from linkwork.expr.control.loops import scan
 from linkwork.expr.linalg.sparse_dot import is_zero, mirrored, reciprocal_or_zero
 from linkwork.expr.linalg.sparse_factors import SparseFactorization, SparseFactors, column_pattern
 from linkwork.expr.scalar.functions import eq
@@ -35,6 +36,7 @@ Rows = Sequence[Scalars]
 
 MORE = 1e-9  # μ
 STEPS = 3
+_FEW = 60  # elements of L below the diagonal from which on steps may be a loop
 _MANY = 12_000  # products from which on a factorization in a trace is one instruction; with fewer it is no faster
 
 
@@ -88,8 +90,19 @@ class Semidefinite:
             D_inv.append(inverse)
         return Semidefinite(full, E, order, below, D_inv)
 
-    def solved(self, b: Scalars, steps: int = STEPS) -> list[Any]:
-        """Return the x of A x = b after ``steps`` steps of the proximal point algorithm."""
+    def solved(self, b: Scalars, steps: int = STEPS, *, in_loop: bool = False) -> list[Any]:
+        """Return the x of A x = b after ``steps`` steps of the proximal point algorithm.
+
+        With ``in_loop``, the steps on a large matrix in a trace are one loop: less code, and the same numbers.
+        """
+        if in_loop and sum(map(len, self.L)) >= _FEW and any(x.__class__ is Symbol for x in b):
+
+            def again(state: tuple[Scalars, Scalars], _: Any) -> tuple[tuple[Scalars, Scalars], None]:
+                step = self.once(state[0])
+                return (tuple(self._left(step)), tuple(x + d for x, d in zip(state[1], step, strict=True))), None
+
+            (_, total), _ = scan(again, (tuple(b), (0.0,) * len(b)), length=steps)
+            return list(total)
         step = x = self.once(b)
         for _ in range(steps - 1):
             step = self.once(self._left(step))
@@ -155,7 +168,7 @@ class Semidefinite:
 
     def _in_rows(self, y: Scalars) -> list[Any]:
         """Return values in the order of A's rows, from those in elimination order."""
-        result: list[Any] = [0.0] * len(self.A)
+        result: list[Any] = [0.0] * len(self.E)
         for row, a in zip(self.order, y, strict=True):
             result[row] = a
         return result

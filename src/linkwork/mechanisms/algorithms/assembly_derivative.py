@@ -21,10 +21,11 @@ from linkwork._util.cached_properties import cached_property
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.autodiff.graph_derivative import is_zero
 from linkwork.expr.control.closure_conversion import Residual, close_over, inner_symbols
-from linkwork.expr.linalg.sparse_dot import dot, transposed
+from linkwork.expr.linalg.sparse_dot import dot, rows_of, transposed
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.symbol import Symbol
-from linkwork.mechanisms.algorithms.weighted_projection import LeastNormStep
+from linkwork.mechanisms.algorithms.constraint_rows import AllRates
+from linkwork.mechanisms.algorithms.weighted_projection import DiagonalMetric, LeastNormStep
 from linkwork.model.tree import Tree
 
 __all__ = ["with_assembly_derivative"]
@@ -47,12 +48,18 @@ def with_assembly_derivative(
     fresh = inner_symbols(symbols[0].graph, "the configuration that satisfies constraints", len(q))
     error, rows, nearest = linear(fresh)
     target = inner_symbols(symbols[0].graph, "the errors that a step removes", len(error))
-    values = [*error, *(x for row in rows for x in row), *_blocks(tree, "q_dot_jacobian", fresh), *nearest.step(target)]
+    values = [*error, *(x for row in rows for x in row), *_blocks(tree, "q_dot_jacobian", fresh)]
+    if isinstance(
+        nearest, DiagonalMetric
+    ):  # few functions are differentiated: only their derivatives have the code of these steps
+        values += [*(x for row in nearest.rates.sizes for x in row), *nearest.inverse]
+    else:
+        values += nearest.step(target)
     body, outside = close_over([*fresh, *target], values)
     other = inner_symbols(symbols[0].graph, "the reference of a configuration", len(q))
     rates, _ = close_over(other, _blocks(tree, "velocity_from_rate_jacobian", other))
     slices = tuple((tree.q_slices[i].start, tree.v_slices[i].start, b.joint.nq, b.joint.nv) for i, b in tree.stacked())
-    rule = _AssemblyRule(body, rates, slices, len(error), len(diagnostics))
+    rule = _AssemblyRule(body, rates, slices, len(error), len(diagnostics), isinstance(nearest, DiagonalMetric))
     result = apply_rule(rule, [*q, *diagnostics, *reference, *outside])
     return result[: len(q)], result[len(q) :]
 
@@ -71,11 +78,16 @@ class _AssemblyRule(CustomDerivative):
     diagnostics.
     """
 
-    body: Region  # φ, rows of G, the joints' ∂q̇/∂v and A e, as functions of q, e (errors) and outer symbols
+    body: Region
+    """φ, rows of G, the joints' ∂q̇/∂v, and A e, as functions of q, e (errors) and outer symbols.
+
+    If ``is_diagonal``, in the place of A e: the squared elements of G without cancellation, and W⁻¹.
+    """
     rates: Region  # the joints' ∂v/∂q̇ at the reference
     slices: tuple[tuple[int, int, int, int], ...]  # of joints: start in q, start in v, nq, nv
     errors: int  # number of errors
     diagnostics: int  # number of diagnostics
+    is_diagonal: bool  # W is a diagonal matrix
 
     @property
     def nq(self) -> int:
@@ -134,6 +146,11 @@ class _AssemblyRule(CustomDerivative):
         """
         nv, count = self.nv, self.errors
         units = [[float(i == k) for k in range(count)] for i in range(count)]
+        if self.is_diagonal:
+            values = self.body.run([*q, *[0.0] * count, *outside])[count:]
+            rows, sizes = rows_of(values, nv, count), rows_of(values[-(count + 1) * nv :], nv, count)
+            nearest = DiagonalMetric(AllRates(rows, [], [], sizes), values[-nv:])
+            return rows, [nearest.step(unit) for unit in units], values[count * nv : -(count + 1) * nv]
         results = [self.body.run([*q, *unit, *outside])[count:] for unit in units]
         rows = [results[0][k * nv : (k + 1) * nv] for k in range(count)]
         return rows, [result[-nv:] for result in results], results[0][count * nv : -nv]

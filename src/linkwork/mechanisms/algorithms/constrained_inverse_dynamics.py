@@ -32,8 +32,8 @@ ed., SIAM 2008, chapter 15.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linkwork._util.cached_properties import cached_property
@@ -42,8 +42,18 @@ from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.expr.control.loops import map_rows
+from linkwork.expr.control.shared_structures import SharedStructure
+from linkwork.expr.linalg.matrix_product import large_product
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
-from linkwork.expr.linalg.sparse_dot import add_matrices, dot, is_zero, negated, reciprocal_or_zero, transposed
+from linkwork.expr.linalg.sparse_dot import (
+    add_matrices,
+    dot,
+    is_zero,
+    mirrored,
+    negated,
+    reciprocal_or_zero,
+    transposed,
+)
 from linkwork.expr.scalar.functions import eq
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE
 from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import constraint_derivatives
@@ -119,18 +129,17 @@ def constrained_inverse_dynamics_derivatives(
     """
     n, still, now = tree.nv, [0.0] * tree.nv, 0.0 if time is None else time[0]
     rates = rates_of(tree, q, v, now)
-    acting = Actuation.at(tree, q, rates, actuators, weights)
-    tau, forces, _ = acting.split(required_forces(tree, q, v, a, wrenches, passive, friction=friction))
+    in_loops = n * n * len(rates.rows) > _LONG
+    acting = Actuation.at(tree, q, rates, actuators, weights, in_loops)
+    tau, forces, _ = acting.split(required_forces(tree, q, v, a, wrenches, passive, friction=friction), once=True)
     y = acting.multipliers(tau)
-    pulled = constraint_derivatives(tree, q, v, a, forces, now).pulled_by_q
-    turned = transposed(constraint_derivatives(tree, q, still, y, [0.0] * len(forces), now).by_q) or [
-        [] for _ in range(n)
-    ]
+    pulled = constraint_derivatives(tree, q, v, a, forces, now, of=("pulled_by_q",)).pulled_by_q
+    turned = constraint_derivatives(tree, q, still, y, [0.0] * len(forces), now, of=("by_q",)).by_q
+    turns = transposed(turned) or [[] for _ in range(n)]
     by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
     if passive and any(loop.resists for loop in loops_of(tree)):
         loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
         by_q, by_v = add_matrices(by_q, negated(loops_by_q)), add_matrices(by_v, negated(loops_by_v))
-    in_loops = n * n * len(forces) > _LONG
 
     def split(varied: Scalars) -> list[Any]:
         tau, forces, _ = acting.split(varied)
@@ -143,7 +152,7 @@ def constrained_inverse_dynamics_derivatives(
             result[k] = more[k] / w
         return result
 
-    by_turns = map_rows(moved, [[-x for x in column] for column in turned], in_loops=in_loops, alike=True)
+    by_turns = map_rows(moved, [[-x for x in column] for column in turns], in_loops=in_loops, alike=True)
     varied_by_q = [
         [row[k] - held[k] - x for row, held, x in zip(by_q, pulled, by_turn, strict=True)]
         for k, by_turn in enumerate(by_turns)
@@ -184,9 +193,12 @@ class Actuation:
     inertia: list[Any]  # M_kk
     actuated: list[int]  # indices of actuated velocities
     weights: list[Any]  # w_k of the actuated velocities
+    in_loops: bool = False  # many splits follow: code that runs once before them is loops where this makes it shorter
 
     @staticmethod
-    def at(tree: Tree, q: Scalars, rates: AllRates, actuators: Names, weights: Scalars | None) -> Actuation:
+    def at(
+        tree: Tree, q: Scalars, rates: AllRates, actuators: Names, weights: Scalars | None, in_loops: bool = False
+    ) -> Actuation:
         """Return the split of forces between actuators and constraints in a state.
 
         ``rates`` has the constraint Jacobian G. ``weights`` (nv) weight the squared actuator forces, one for each
@@ -195,9 +207,8 @@ class Actuation:
         indices, M = actuated_velocities(tree, actuators), mass_matrix(tree, q)
         inertia = [M[k][k] for k in range(tree.nv)]
         noise = [dot([x / m for x, m in zip(row, inertia, strict=True)], [NOISE] * tree.nv) for row in rates.sizes]
-        return Actuation(
-            rates.rows, rates.sizes, noise, inertia, indices, [1.0 if weights is None else weights[k] for k in indices]
-        )
+        weighed = [1.0 if weights is None else weights[k] for k in indices]
+        return Actuation(rates.rows, rates.sizes, noise, inertia, indices, weighed, in_loops)
 
     @cached_property
     def others(self) -> list[int]:
@@ -207,17 +218,35 @@ class Actuation:
     def _gram(self) -> Matrix:
         """Matrix N = G diag(M)⁻¹ Gᵀ of the constraint rows, with only the diagonal of the mass matrix."""
         light = [[x / m for x, m in zip(row, self.inertia, strict=True)] for row in self.rows]
-        return [[dot(one, other) for other in self.rows] for one in light]
+        return mirrored(_lower_products(light, self.rows))
 
     @cached_property
     def _least(self) -> Semidefinite:
-        return Semidefinite.of(self._gram, self.noise)
+        return self._factored(self._gram, self.noise)
 
     @cached_property
     def _scales(self) -> list[Any]:
         """The values 1 / N_ii, 0 for zero rows."""
         sizes = [row[i] + noise for i, (row, noise) in enumerate(zip(self._gram, self.noise, strict=True))]
         return [0.0 if is_zero(x) else reciprocal_or_zero(x, eq(x, 0.0)) for x in sizes]
+
+    @cached_property
+    def _factored(self) -> Callable[[Matrix, list[Any]], Semidefinite]:
+        """Factorization of a matrix of the size of the constraint forces; with ``in_loops``, one copy of its code."""
+        n = len(self.rows)
+
+        def factored(lower: list[Any], floors: list[Any]) -> Semidefinite:
+            rows = [lower[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] for i in range(n)]
+            return Semidefinite.of(rows, floors)
+
+        shared = SharedStructure(factored) if self.in_loops else factored
+
+        def of(A: Matrix, floors: list[Any]) -> Semidefinite:
+            lower = [x for i, row in enumerate(A) for x in row[: i + 1]]
+            is_full = not any(map(is_zero, (*lower, *floors)))
+            return replace((shared if is_full else factored)(lower, floors), A=A)
+
+        return of
 
     def _columns(self, indices: Sequence[int]) -> Matrix:
         return [[row[k] for row in self.rows] for k in indices]
@@ -232,7 +261,7 @@ class Actuation:
         ]  # by the sizes of rows
         sizes = [[row[k] for row in self.sizes] for k in self.others]
         floors = [dot(column, whole) * NOISE for column in sizes]  # columns that are rounding are excluded
-        return Semidefinite.of([[dot(one, other) for other in columns] for one in scaled], floors)
+        return Semidefinite.of(_lower_products(scaled, columns), floors)
 
     def _balancing(self, residual: Scalars) -> list[Any]:
         """Return the minimum-norm constraint forces λ that have the effect ``residual`` on the unactuated velocities.
@@ -262,23 +291,30 @@ class Actuation:
         The second result are the factors of the weighted normal matrix of these effects.
         """
         columns = self._columns(self.actuated)
-        free = []
-        for column in columns:
+
+        def freed(column: Scalars) -> list[Any]:
             scaled = [x * s for x, s in zip(column, self._scales, strict=True)]
             taken = self._spread(self._normal.solved(self._on(self.others, scaled), _STEPS))
-            free.append([x - y for x, y in zip(column, taken, strict=True)])
+            return [x - y for x, y in zip(column, taken, strict=True)]
+
+        free = map_rows(freed, columns, in_loops=self.in_loops, alike=True)
         weighed = [[x * w for x in part] for part, w in zip(free, self.weights, strict=True)]
-        square = [[dot(one, other) for other in transposed(free)] for one in transposed(weighed)]
+        square = (
+            large_product(transposed(weighed), free)
+            if self.in_loops
+            else _lower_products(transposed(weighed), transposed(free))
+        )
         whole = [[x * w for x in column] for column, w in zip(columns, self.weights, strict=True)]
         sizes = zip(transposed(whole), transposed(columns), strict=True)
         floors = [_ROUNDING * dot(one, other) for one, other in sizes]
-        return free, Semidefinite.of(square, floors)
+        return free, self._factored(square, floors)
 
-    def split(self, total: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
+    def split(self, total: Scalars, *, once: bool = False) -> tuple[list[Any], list[Any], list[Any]]:
         """Split the required forces r (nv) into actuator forces τ, constraint forces λ (nc) and missing forces (nv).
 
-        τ (nv) is 0 for unactuated velocities.
+        τ (nv) is 0 for unactuated velocities. A split that runs ``once`` has shorter code.
         """
+        in_loop = once and self.in_loops
         n, acted = len(self.inertia), [total[k] for k in self.actuated]
         if self.rows:
             forces = self._balancing([total[k] for k in self.others])
@@ -286,11 +322,11 @@ class Actuation:
                 free, square = self._choices
                 rest = [x - y for x, y in zip(acted, self._on(self.actuated, forces), strict=True)]
                 weighed = [x * w for x, w in zip(rest, self.weights, strict=True)]
-                chosen = square.solved([dot(column, weighed) for column in transposed(free)], _STEPS)
+                chosen = square.solved([dot(column, weighed) for column in transposed(free)], _STEPS, in_loop=in_loop)
                 forces = [x + y for x, y in zip(forces, self._free(chosen), strict=True)]
             short = [total[k] - x for k, x in zip(self.others, self._on(self.others, forces), strict=True)]
             forces = [x + y for x, y in zip(forces, self._balancing(short), strict=True)]
-            forces = self._least.solved([dot(row, forces) for row in self._gram])
+            forces = self._least.solved([dot(row, forces) for row in self._gram], in_loop=in_loop)
         else:
             forces = []
         pulled = self._on(range(n), forces) if forces else [0.0] * n
@@ -317,6 +353,11 @@ class Actuation:
         """Return y with G y = target that minimises Σ M_kk y_k²."""
         pulled = self._on(range(len(self.inertia)), self._least.solved(target))
         return [x / m for x, m in zip(pulled, self.inertia, strict=True)]
+
+
+def _lower_products(left: Matrix, right: Matrix) -> Matrix:
+    """Return the lower triangle of the products of the rows of two matrices, which is symmetric."""
+    return [[dot(one, other) for other in right[: i + 1]] for i, one in enumerate(left)]
 
 
 ROWS = (

@@ -46,15 +46,24 @@ class ConstraintDerivatives:
 
 
 def constraint_derivatives(
-    tree: Tree, q: Scalars, v: Scalars, a: Scalars, forces: Scalars, time: Any = 0.0
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    forces: Scalars,
+    time: Any = 0.0,
+    of: Sequence[str] = ("pulled_by_q", "by_q", "by_v"),
 ) -> ConstraintDerivatives:
-    """Return the derivatives of Gᵀλ and G a + γ by q and v, for constant accelerations a and forces λ."""
+    """Return the derivatives of Gᵀλ and G a + γ by q and v, for constant accelerations a and forces λ.
+
+    Those that are not named in ``of`` are not complete.
+    """
     n, start = tree.nv, 0
     result = ConstraintDerivatives([[0.0] * n for _ in range(n)], [], [])
     for constraint in tree.constraints:
         end = start + len(constraint.component_names)
         vary = _by_directions if constraint.fixed_wrenches is None else _of_fixed_wrenches
-        vary(result, tree, constraint, q, v, a, forces[start:end], time)
+        vary(result, tree, constraint, q, v, a, forces[start:end], time, of)
         start = end
     return result
 
@@ -68,6 +77,7 @@ def _by_directions(
     a: Scalars,
     forces: Scalars,
     time: Any,
+    of: Sequence[str],
 ) -> None:
     n = tree.nv
     moving = seeded(
@@ -112,6 +122,7 @@ def _of_fixed_wrenches(
     a: Scalars,
     forces: Scalars,
     time: Any,
+    of: Sequence[str],
 ) -> None:
     wrenches = constraint.fixed_wrenches or ()
     frame, relative_to = constraint.references.frames[:2]
@@ -133,23 +144,25 @@ def _of_fixed_wrenches(
         V_after = V - step.V_before - step.V
         for k, (c, along) in enumerate(zip(step.joint.columns, unit_vectors(body.joint.nv), strict=True), start=first):
             own = Subspace(step.joint.transformed(body.S_dot(q[i], along)))
-            (bias_q, bias_v) = step.joint.transformed(
-                Subspace((bias_by_q(body, q[i], v[i], along), bias_by_v(body, q[i], v[i], along)))
-            )
-            V_own, A_own = own @ v[i], own @ a[i] + bias_q
-            if not step.joint.outward:  # the joint's own columns rotate also
-                V_own, A_own = V_own - cross(c, step.V), A_own - cross(c, step.A)
-            turned = -cross(c, step.V_before)
-            by_q[k] += (A_own - cross(c, step.A_before) + cross(turned, step.V) + cross(step.V_before, V_own)) + cross(
-                turned + V_own, V_after
-            )
-            by_v[k] += cross(step.V_before, c) + cross(c, V_after) + bias_v
-            push = cross_star(c, total)
-            for before in steps[: index + (not step.joint.outward)]:
-                for m, C in enumerate(before.joint.columns, start=tree.v_slices[before.joint.body].start):
-                    result.pulled_by_q[m][k] = result.pulled_by_q[m][k] + C.dot(push)
-            for m, C in enumerate(own.columns, start=first):
-                result.pulled_by_q[m][k] = result.pulled_by_q[m][k] + C.dot(total)
+            if "by_q" in of:
+                (bias_q,) = step.joint.transformed(Subspace((bias_by_q(body, q[i], v[i], along),)))
+                V_own, A_own = own @ v[i], own @ a[i] + bias_q
+                if not step.joint.outward:  # the joint's own columns rotate also
+                    V_own, A_own = V_own - cross(c, step.V), A_own - cross(c, step.A)
+                turned = -cross(c, step.V_before)
+                by_q[k] += (
+                    A_own - cross(c, step.A_before) + cross(turned, step.V) + cross(step.V_before, V_own)
+                ) + cross(turned + V_own, V_after)
+            if "by_v" in of:
+                (bias_v,) = step.joint.transformed(Subspace((bias_by_v(body, q[i], v[i], along),)))
+                by_v[k] += cross(step.V_before, c) + cross(c, V_after) + bias_v
+            if "pulled_by_q" in of:
+                push = cross_star(c, total)
+                for before in steps[: index + (not step.joint.outward)]:
+                    for m, C in enumerate(before.joint.columns, start=tree.v_slices[before.joint.body].start):
+                        result.pulled_by_q[m][k] = result.pulled_by_q[m][k] + C.dot(push)
+                for m, C in enumerate(own.columns, start=first):
+                    result.pulled_by_q[m][k] = result.pulled_by_q[m][k] + C.dot(total)
     for W in wrenches:
         result.by_q.append([change.dot(W) for change in by_q])
         result.by_v.append([change.dot(W) for change in by_v])

@@ -20,11 +20,11 @@ Source: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed., 200
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
-from linkwork.expr.control.loops import while_loop
+from linkwork.expr.control.loops import WhileResult, while_loop
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import and_, lt, or_, sqrt
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
@@ -42,7 +42,7 @@ from linkwork.mechanisms.algorithms.weighted_projection import (
 from linkwork.model.function_spec import FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 
-__all__ = ["ROWS", "project_configuration", "project_velocity"]
+__all__ = ["ROWS", "approached_configuration", "project_configuration", "project_velocity"]
 
 Scalars = Sequence[Any]
 
@@ -64,22 +64,11 @@ def project_configuration(
     if not any(constraint.holonomic for constraint in tree.constraints):
         return list(q), [], 0.0, 0.0
 
-    length = characteristic_length(tree)
-
-    def more(state: Any) -> Any:
-        _, size, before = state
-        return and_(lt(_LAST_STEP, size), or_(lt(_ROUNDING, size), lt(size, before)))
-
-    def step(state: Any) -> Any:
-        at, before, _ = state
-        error = constraint_error(tree, at, [now])
-        size = sqrt(dot(error, error)) * (1.0 / length)
+    def short_step(at: Scalars, target: Scalars, more: Any) -> list[Any]:
         rates = of_errors(tree, rates_of(tree, at, [0.0] * tree.nv, now))
-        steps = _least_norm(tree, at, rates, metric)
-        delta = steps.short_step([-x for x in error], size)
-        return tuple(integrate(tree, at, delta)), largest(delta), before
+        return _least_norm(tree, at, rates, metric).short_step(target, more)
 
-    result = while_loop(more, step, (tuple(q), math.inf, math.inf), max_iterations=MAX_ITERATIONS)
+    result = approached_configuration(tree, q, lambda at: constraint_error(tree, at, [now]), short_step)
 
     def linear(at: Scalars) -> tuple[Scalars, list[list[Any]], LeastNormStep]:
         rates = of_errors(tree, rates_of(tree, at, [0.0] * tree.nv, now))
@@ -89,6 +78,33 @@ def project_configuration(
         tree, list(result.state[0]), [result.iterations, result.status], q, linear
     )
     return at, constraint_error(tree, at, [now]), *diagnostics
+
+
+def approached_configuration(
+    tree: Tree,
+    q: Scalars,
+    error: Callable[[Scalars], Scalars],
+    short_step: Callable[[Scalars, Scalars, Any], Scalars],
+) -> WhileResult:
+    """Return the loop of Newton's method from q: its state begins with the last configuration (nq).
+
+    ``error(at)`` are the errors of the holonomic constraints.  ``short_step(at, target, more)`` is a step as
+    `LeastNormStep.short_step` returns it.
+    """
+    length = characteristic_length(tree)
+
+    def more(state: Any) -> Any:
+        _, size, before = state
+        return and_(lt(_LAST_STEP, size), or_(lt(_ROUNDING, size), lt(size, before)))
+
+    def step(state: Any) -> Any:
+        at, before, _ = state
+        left = error(at)
+        size = sqrt(dot(left, left)) * (1.0 / length)
+        delta = short_step(at, [-x for x in left], size)
+        return tuple(integrate(tree, at, delta)), largest(delta), before
+
+    return while_loop(more, step, (tuple(q), math.inf, math.inf), max_iterations=MAX_ITERATIONS)
 
 
 def project_velocity(

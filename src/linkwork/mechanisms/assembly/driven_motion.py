@@ -141,7 +141,8 @@ def drive(
     when = read_time(caller, time)
     if when is not None and when.shape:
         raise ValueError(f"{caller}: time: expected one time [s], got shape {when.shape}")
-    with beside(_first_calls(mechanism, driven, n, when) if parameters is None else ()):
+    at_rest = _is_at_rest(robot, moving)
+    with beside(_first_calls(mechanism, driven, n, when, at_rest) if parameters is None else ()):
         first = {name: value[0] if value.shape[-1] > 1 else value[0, 0] for name, value in driven.values.items()}
         begun: Assembly = assemble(
             plain, start, first, None, None, position_limits, tolerance, 16, when, True, parameters, caller
@@ -158,7 +159,12 @@ def drive(
             if motion.slack < _SINGULAR_SLACK or (i and before[0] * motion.sign < 0) or motion.passed:
                 singular.append(i)
         reached = np.asarray(np.isfinite(q).all(axis=-1))
-        v, a = _motions(robot, driven, q, reached & (slack >= _SINGULAR_SLACK), moving[0], moving[1], when)
+        determined = reached & (slack >= _SINGULAR_SLACK)
+        v, a = (
+            np.where(determined[:, None], moving, np.nan)
+            if at_rest
+            else _motions(robot, driven, q, determined, moving[0], moving[1], when)
+        )
     passed, last = tuple(singular), np.array(motion.q)
     result = DrivenMotion._make(q, reached, status, slack, sign, passed, v, a, last, motion.steps, driven, mechanism)
     if check and not result.success:
@@ -166,23 +172,34 @@ def drive(
     return result
 
 
-def _first_calls(mechanism: ClosedMechanism, driven: FixedJoints, n: int, time: Any) -> list[Callable[[], Any]]:
+def _is_at_rest(robot: Any, rates: Sequence[np.ndarray]) -> bool:
+    """Return True if all joints are at rest when the drivers have these velocities and accelerations."""
+    holonomic = all(one.holonomic and not one.time_dependent for one in robot.constraints)
+    return holonomic and not any(x.any() for x in rates)
+
+
+def _first_calls(
+    mechanism: ClosedMechanism, driven: FixedJoints, n: int, time: Any, at_rest: bool
+) -> list[Callable[[], Any]]:
     """Return calls that compile what a motion through n states calls after assembly; [] if they were made before.
 
-    Those that a motion calls last come first.
+    Those that a motion calls last come first.  They compute no velocities if all states are ``at_rest``.
     """
     robot, names = mechanism.robot, driven.names
-    key = f"drive_mechanism {names} {n > 2} {time is None}"
+    key = f"drive_mechanism {names} {n > 2} {time is None} {at_rest}"
     if key in robot._calls:
         return []
     robot._calls[key] = drive
     q, zero = robot.neutral(), np.zeros(robot.nv)
     states, still, fixed = np.tile(q, (n, 1)), np.zeros((n, robot.nv)), FixedJoints(names, {})
     coordinates, more = _velocity_names(robot, names), timed(time)
-    return [
-        lambda: run_kernel(mechanism, q, q, np.ones(robot.nv), fixed, False, time),
+    of_rates: list[Callable[[], Any]] = [
         lambda: robot.explicit_acceleration(states, still, still, coordinates, **more),
         lambda: robot.explicit_velocity(states, still, coordinates, **more),
+    ]
+    return [
+        lambda: run_kernel(mechanism, q, q, np.ones(robot.nv), fixed, False, time),
+        *([] if at_rest else of_rates),
         lambda: robot.difference(q, q),
         lambda: robot.integrate(q, zero),
         lambda: robot.assembly_derivatives(q, hold=names, **more),

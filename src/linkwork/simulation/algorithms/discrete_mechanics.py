@@ -43,7 +43,8 @@ from linkwork.joints.composite import Composite
 from linkwork.joints.planar import Planar
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace, JointSlice
-from linkwork.spatial import Vec3
+from linkwork.spatial import Quaternion, Vec3
+from linkwork.spatial.quaternion import twist_of_translation
 
 __all__ = ["DiscreteMechanics", "Resisted", "with_resistance"]
 
@@ -99,35 +100,71 @@ class DiscreteMechanics:
         middle, moved = self.space.halfway(q, [h * x for x in w])
         return middle, [x / h for x in moved]
 
-    def kinetic_momenta(self, q: Scalars, w: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
-        """Return the momenta (nv) at the start and the end of a step h w from q, without potential forces.
+    def leaving_momentum(self, q: Scalars, w: Scalars, h: Any) -> list[Any]:
+        """Return the momentum (nv) at the start of a step h w from q, without potential forces.
 
-        They are −D₁ and D₂ of h T, the derivatives by both ends of the step, with the kinetic energy T at the
-        midpoint.
+        It is −D₁ of h T, the derivative by the start of the step, with the kinetic energy T at the midpoint.
         """
+        return self._momentum_at_end(q, w, h, first=True)
+
+    def arriving_momentum(self, q: Scalars, w: Scalars, h: Any) -> list[Any]:
+        """Return the momentum (nv) at the end of a step h w from q, without potential forces: D₂ of h T."""
+        return self._momentum_at_end(q, w, h, first=False)
+
+    def _momentum_at_end(self, q: Scalars, w: Scalars, h: Any, first: bool) -> list[Any]:
+        """Return the momentum (nv) at one end of a step, the ``first`` or the other."""
         space, phi = self.space, [h * x for x in w]
         middle, moved = space.halfway(q, phi)
         by_q, by_v = kinetic_energy_derivatives(self.tree, middle, [x / h for x in moved], self.armature)
         if space.is_plain:
-            bent = [0.5 * h * x for x in by_q]
-            return [m - b for m, b in zip(by_v, bent, strict=True)], [m + b for m, b in zip(by_v, bent, strict=True)]
-        end, masses = space.integrate(q, phi), _carried_masses(self.tree)
-        leaving: list[Any] = []
-        arriving: list[Any] = []
+            return _straight_momentum(by_v, by_q, h, first)
+        masses = _carried_masses(self.tree)
+        result: list[Any] = []
         for joint_slice in space.joints:
-            m, g = by_v[joint_slice.in_v], by_q[joint_slice.in_v]
+            in_q, in_v = joint_slice.in_q, joint_slice.in_v
+            m, g = by_v[in_v], by_q[in_v]
             if joint_slice.is_plain:
-                leaving += [a - 0.5 * h * b for a, b in zip(m, g, strict=True)]
-                arriving += [a + 0.5 * h * b for a, b in zip(m, g, strict=True)]
+                result += _straight_momentum(m, g, h, first)
                 continue
-            turning = _without_translation(joint_slice, m, [x / h for x in moved[joint_slice.in_v]], masses)
-            for sums, sign, first in ((leaving, -1.0, True), (arriving, 1.0, False)):
-                ways, turns = _rates_of_step(
-                    joint_slice, q[joint_slice.in_q], end[joint_slice.in_q], middle[joint_slice.in_q], first
-                )
-                each = zip(turning, ways, turns, strict=True)
-                sums += [sign * (dot(own, way) + h * dot(g, turn)) for own, way, turn in each]
-        return leaving, arriving
+            turning = _without_translation(joint_slice, m, [x / h for x in moved[in_v]], masses)
+            if joint_slice.has_twist:
+                result += _free_momentum(m, g, turning[0][3:6], phi[in_v], moved[in_v], h, first)
+                continue
+            end = retracted(joint_slice, q[in_q], phi[in_v])
+            ways, turns = _rates_of_step(joint_slice, q[in_q], end, middle[in_q], first)
+            each = zip(turning, ways, turns, strict=True)
+            momentum = [dot(own, way) + h * dot(g, turn) for own, way, turn in each]
+            result += [-x for x in momentum] if first else momentum
+        return result
+
+
+def _straight_momentum(m: Scalars, g: Scalars, h: Any, first: bool) -> list[Any]:
+    """Return the momentum m ∓ h/2 ∂T/∂q at an end of a step of coordinates that add; g is ∂T/∂q at the midpoint."""
+    if first:
+        return [a - 0.5 * h * b for a, b in zip(m, g, strict=True)]
+    return [a + 0.5 * h * b for a, b in zip(m, g, strict=True)]
+
+
+def _free_momentum(
+    m: Scalars, g: Scalars, across: Scalars, phi: Scalars, moved: Scalars, h: Any, first: bool
+) -> list[Any]:
+    """Return the momentum at an end of the step φ of a joint that rotates and translates freely.
+
+    m and g are the derivatives of the kinetic energy T by velocity and by displacement (6 each), ``moved`` is the
+    displacement (6), all in the axes of the midpoint.  ``across`` (3) is the linear part of m without that of the
+    carried mass.  With the rotation exp(φ_ω/2) from the start to the midpoint and J the Jacobian of exp, a rotation ε
+    of an end changes φ_ω by ∓J(±φ_ω)⁻¹ ε.  It rotates the midpoint by (ε ∓ σ × ε)/2, with σ = tan(|φ_ω|/4) along φ_ω.
+    """
+    way = Vec3.of(phi[:3])
+    half = Quaternion.exp(way * 0.5)
+    sigma = half.vector * (1.0 / half.w)
+    pull = Vec3.of(moved[3:6]).cross(Vec3.of(across)) - Vec3.of(g[:3]) * h
+    across_pull = sigma.cross(pull)
+    if first:
+        angular = twist_of_translation(-way, Vec3.of(m[:3])) + (pull + across_pull) * 0.5
+        return [*angular, *(half.rotation() @ (Vec3.of(m[3:6]) - Vec3.of(g[3:6]) * (0.5 * h)))]
+    angular = twist_of_translation(way, Vec3.of(m[:3])) - (pull - across_pull) * 0.5
+    return [*angular, *half.rotation().inv_act(Vec3.of(m[3:6]) + Vec3.of(g[3:6]) * (0.5 * h))]
 
 
 def _carried_masses(tree: Tree) -> dict[int, Any]:

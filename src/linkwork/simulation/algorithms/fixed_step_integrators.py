@@ -41,6 +41,7 @@ from linkwork.expr.equations.root_finding import monotone_root
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State, plus
+from linkwork.simulation.algorithms.shared_factorization import SharedFactorization
 from linkwork.simulation.algorithms.step_constraints import (
     ConstrainedStep,
     StepConstraints,
@@ -181,6 +182,7 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     """Step by the discrete Euler-Lagrange equations: second order; infinite where they were not solved."""
     assert system.mechanics is not None
     mechanics, elements, settled = system.mechanics, system.elements, system.settled(q)
+    shared = SharedFactorization(mechanics, system.is_differentiated)
 
     def pushed(w: Scalars) -> list[Any]:
         """Return half of the impulse of non-potential forces in the step."""
@@ -197,7 +199,7 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
 
         It is the discrete momentum at the step's start minus that of v and of the forces.
         """
-        leaving, _ = mechanics.kinetic_momenta(q, w, h)
+        leaving = mechanics.leaving_momentum(q, w, h)
         return [a - b - f for a, b, f in zip(leaving, p, pushed(w), strict=True)]
 
     def like(w: Scalars) -> list[Any]:
@@ -212,19 +214,18 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
         stiff = [0.5 * h * d + 0.25 * h * h * k for d, k in system.linear]
         if system.settling is not None:
             stiff = [a + 0.25 * b for a, b in zip(stiff, system.settling, strict=True)]
-        inverse = mechanics.inverse(q, stiff, within)
-        constraints = StepConstraints.at(mechanics, inverse, t, q, h)
+        constraints = StepConstraints.at(shared, t, q, h, stiff, within)
         result = constraints.bent(left, like, v) if system.bends else constraints.solved(left, v)
     else:
         w, status = monotone(left, like, v)
         w = [where(lt(status, 0.5), x, math.inf) for x in w]  # an unsolved step becomes non-finite
         result = ConstrainedStep(w, mechanics.space.integrate(q, [h * x for x in w]), None)
     w, end, _ = result
-    _, arriving = mechanics.kinetic_momenta(q, w, h)
+    arriving = mechanics.arriving_momentum(q, w, h)
     pushes, last = pushed(w), mechanics.weight(end)
     arriving = [a + f - 0.5 * h * g for a, f, g in zip(arriving, pushes, last, strict=True)]
     added, resists = system.settling, () if elements is None else elements.after(end)
-    after = released_velocity(mechanics, t + h, end, arriving, added, resists)
+    after = released_velocity(shared, t + h, end, arriving, added, resists)
     work = 2.0 * dot(mechanics.halfway(q, w, h)[1], pushes)
     energy = 0.5 * dot(v, carried) + work
     rolls = not all(constraint.holonomic for constraint in mechanics.tree.constraints)
@@ -235,13 +236,12 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
     """Step of RATTLE; infinite where its equations were not solved."""
     assert system.mechanics is not None and system.step_forces is not None
     mechanics, forces = system.mechanics, system.step_forces
-    elements = system.elements
+    elements, shared = system.elements, SharedFactorization(mechanics, system.is_differentiated)
     within = () if elements is None else elements.within(q)
     stiff = [0.25 * h * h * k for k in forces.stiffness]
     if system.settling is not None:
         stiff = [a + 0.25 * b for a, b in zip(stiff, system.settling, strict=True)]
-    inverse = mechanics.inverse(q, stiff, within)
-    constraints = StepConstraints.at(mechanics, inverse, t, q, h)
+    constraints = StepConstraints.at(shared, t, q, h, stiff, within)
     settled = system.settled(q)
     constant, carried = [0.5 * h * x for x in forces.constant], mechanics.momentum(q, v)
 
@@ -258,12 +258,12 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
     first = [a + h * f for a, f in zip(kick(q), of_state, strict=True)]
 
     def left(w: Scalars) -> list[Any]:
-        leaving, _ = mechanics.kinetic_momenta(q, w, h)
+        leaving = mechanics.leaving_momentum(q, w, h)
         return [a - b - c - s for a, b, c, s in zip(leaving, carried, first, pulled(w), strict=True)]
 
     result = constraints.solved(left, v)
     w, end, _ = result
-    _, arriving = mechanics.kinetic_momenta(q, w, h)
+    arriving = mechanics.arriving_momentum(q, w, h)
     last, pulls = kick(end), pulled(w)
     arriving = [a + b + s for a, b, s in zip(arriving, last, pulls, strict=True)]
     added = None
@@ -271,7 +271,7 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
         added, resisted = forces.resisting(v)
         arriving = [a + b for a, b in zip(arriving, resisted, strict=True)]
     resists = () if elements is None else elements.after(end)
-    after = released_velocity(mechanics, t + h, end, arriving, added, resists)
+    after = released_velocity(shared, t + h, end, arriving, added, resists)
     steady = [2.0 * (a + s) for a, s in zip(constant, pulls, strict=True)]
     mean = [0.5 * h * (a + b) for a, b in zip(v, w, strict=True)]
     energy = 0.5 * dot(v, carried) + dot(mechanics.halfway(q, w, h)[1], steady) + dot(mean, of_state)

@@ -24,26 +24,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from linkwork.dynamics.algorithms.mass_matrix_inverse import ArticulatedInverse, FactoredInverse
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond
 from linkwork.expr.equations.root_finding import fixed_point, monotone_root
+from linkwork.expr.linalg.semidefinite_solve import MORE
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
-from linkwork.mechanisms.algorithms.constrained_forward_dynamics import ConstrainedFactorization
-from linkwork.mechanisms.algorithms.constraint_projection import project_configuration
+from linkwork.mechanisms.algorithms.assembly_derivative import with_assembly_derivative
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE, ConstrainedFactorization
+from linkwork.mechanisms.algorithms.constraint_projection import approached_configuration, project_configuration
 from linkwork.mechanisms.algorithms.constraint_rows import constraint_error, rates_of, rates_of_some
-from linkwork.mechanisms.algorithms.weighted_projection import largest
+from linkwork.mechanisms.algorithms.weighted_projection import MassMetric, largest
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, Resisted
+from linkwork.simulation.algorithms.shared_factorization import FLAT, SharedFactorization
 
 __all__ = ["ConstrainedStep", "StepConstraints", "allowed_velocity", "monotone", "released_velocity", "with_energy"]
 
 Scalars = Sequence[Any]
 
-_FLAT = 1e-8  # squared relative size below which a row has no impulse (as in the projection of velocities)
 _SINGULAR = 1e-3  # the same after Newton's method failed
 _STEPS = 40  # maximum number of Newton iterations; each multiplies the error by about h ‖v‖
 _TOLERANCE = 1e-12  # relative tolerance of velocities
@@ -71,22 +72,28 @@ class ConstrainedStep(NamedTuple):
 class StepConstraints:
     """Constraints of a tree in a step of h [s] that starts at q and t."""
 
-    mechanics: DiscreteMechanics
+    shared: SharedFactorization
     held: ConstrainedFactorization
+    is_plain: bool  # nothing is added to the inertia
     t: Any
     q: Scalars
     h: Any
 
     @staticmethod
     def at(
-        mechanics: DiscreteMechanics, inverse: FactoredInverse | ArticulatedInverse, t: Any, q: Scalars, h: Any
+        shared: SharedFactorization, t: Any, q: Scalars, h: Any, added: Scalars | None = None, resisted: Resisted = ()
     ) -> StepConstraints:
         """Return the constraints of a step of h [s] that starts at q and t.
 
-        ``inverse`` is the inverse of the inertia that resists a change of the step's velocity.
+        ``added`` and ``resisted`` are part of the inertia that resists a change of the step's velocity.
         """
-        rates = rates_of(mechanics.tree, q, [0.0] * mechanics.tree.nv, t)
-        return StepConstraints(mechanics, ConstrainedFactorization(inverse, rates, _FLAT), t, q, h)
+        is_plain = not resisted and (added is None or all(map(is_zero, added)))
+        return StepConstraints(shared, shared.at(q, t, added, resisted), is_plain, t, q, h)
+
+    @property
+    def mechanics(self) -> DiscreteMechanics:
+        """Momenta and inertia of the robot."""
+        return self.shared.mechanics
 
     def violations(self, w: Scalars) -> list[Any]:
         """Return the violation of each constraint row (nc) by a step with velocity w, as a velocity.
@@ -194,20 +201,44 @@ class StepConstraints:
         ends at the assembled configuration nearest to q ⊕ h w. If none is near, it ends at q ⊕ h w itself, provided
         that constraint errors are small there; otherwise w is infinite.
         """
-        held, tree = self.held, self.mechanics.tree
-        firm = replace(self, held=ConstrainedFactorization(held.inverse, held.rates, _SINGULAR))
+        held, tree, shared = self.held, self.mechanics.tree, self.shared
+        firm = replace(self, held=self._firm)
         drift = [dot(row, v) + s for row, s in zip(held.rates.rows, held.rates.drift, strict=True)]
         change = held.inverse.applied(firm.released(left(v), drift))
         w = [a - b for a, b in zip(v, change, strict=True)]
         there = self._led(w)
-        now, length = [self.t + self.h], characteristic_length(tree)
-        nearest = project_configuration(tree, there, now)[0]
+        now, length = self.t + self.h, characteristic_length(tree)
+        nearest = self._nearest(there, now)
         far, way = largest(self.mechanics.space.difference(there, nearest)), largest(w)
-        left_open = largest(constraint_error(tree, nearest, now))
+        left_open = largest(shared.error(nearest, now))
         closed = and_(lt(left_open, _CLOSED * length), lt(far, _ACCEPTED + self.h * way))
-        fine = or_(closed, lt(largest(constraint_error(tree, there, now)), _LEFT_OPEN * length))
+        fine = or_(closed, lt(largest(shared.error(there, now)), _LEFT_OPEN * length))
         end = [where(closed, a, b) for a, b in zip(nearest, there, strict=True)]
         return array([where(fine, x, math.inf) for x in w]), array(end)
+
+    @property
+    def _firm(self) -> ConstrainedFactorization:
+        """The factors at the start of the step without constraint rows that nearly vanish."""
+        if self.is_plain:
+            return self.shared.of(self.q, self.t, _SINGULAR)
+        return ConstrainedFactorization(self.held.inverse, self.held.rates, _SINGULAR)
+
+    def _nearest(self, q: Scalars, now: Any) -> list[Any]:
+        """Return the assembled configuration (nq) nearest to q."""
+        shared, tree = self.shared, self.mechanics.tree
+        if not all(constraint.holonomic for constraint in tree.constraints):
+            return project_configuration(tree, q, [now])[0]
+
+        def short_step(at: Scalars, target: Scalars, more: Any) -> list[Any]:
+            system = shared.of(at, now, NOISE, MORE + more)
+            return system.moved([0.0] * tree.nv, system.factors.once(target))
+
+        def linear(at: Scalars) -> tuple[Scalars, list[list[Any]], MassMetric]:
+            system = shared.of(at, now, NOISE)
+            return shared.error(at, now), system.rates.rows, MassMetric(system)
+
+        result = list(approached_configuration(tree, q, lambda at: shared.error(at, now), short_step).state[0])
+        return with_assembly_derivative(tree, result, [], q, linear)[0] if shared.separate else result
 
 
 def monotone(
@@ -228,14 +259,14 @@ def monotone(
 def allowed_velocity(mechanics: DiscreteMechanics, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
     """Return the velocity nearest to v (nv) that satisfies the constraints, and the impulse of each row (nc)."""
     rates = rates_of(mechanics.tree, q, [0.0] * mechanics.tree.nv, t)
-    held, still = ConstrainedFactorization(mechanics.inverse(q), rates, _FLAT), [0.0] * mechanics.tree.nv
+    held, still = ConstrainedFactorization(mechanics.inverse(q), rates, FLAT), [0.0] * mechanics.tree.nv
     left = [dot(row, v) + s for row, s in zip(rates.rows, rates.drift, strict=True)]
     impulses = held.factors.solved([-x for x in left])
     return [a + b for a, b in zip(v, held.moved(still, impulses), strict=True)], held.factors.least(impulses)
 
 
 def released_velocity(
-    mechanics: DiscreteMechanics,
+    shared: SharedFactorization,
     t: Any,
     q: Scalars,
     momentum: Scalars,
@@ -246,12 +277,11 @@ def released_velocity(
 
     ``added`` and ``resisted`` are part of M, as in `DiscreteMechanics.inverse`.
     """
-    inverse, tree = mechanics.inverse(q, added, resisted), mechanics.tree
-    if not tree.constraints:
-        return inverse.applied(momentum)
-    rates = rates_of(tree, q, [0.0] * tree.nv, t)
-    held, y = ConstrainedFactorization(inverse, rates, _FLAT), inverse.inward(momentum)
-    return held.moved(y, held.forces(y, [-x for x in rates.drift]))
+    if not shared.mechanics.tree.constraints:
+        return shared.mechanics.inverse(q, added, resisted).applied(momentum)
+    held = shared.at(q, t, added, resisted)
+    y = held.inverse.inward(momentum)
+    return held.moved(y, held.forces(y, [-x for x in held.rates.drift]))
 
 
 def with_energy(

@@ -384,6 +384,7 @@ class SimulatedDynamics:
             bends=bends,
             settling=self._settling(K) if settles else None,
             elements=self._element_resistance(moving.tree, damped_after=False),
+            is_differentiated=self.closely,
         )
 
     def _settling(self, K: Scalars) -> list[Any] | None:
@@ -435,4 +436,5 @@ class SimulatedDynamics:
             step_forces=forces,
             settling=self._settling(K),
             elements=elements,
+            is_differentiated=self.closely,
         )
