@@ -223,15 +223,14 @@ def test_edges_touch_in_one_point_or_along_two() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_what_has_no_known_faces_touches_by_its_outline() -> None:
+def test_what_has_no_known_faces_touches_by_its_outline(drawn: Any) -> None:
     """Cubes as hulls do as boxes do, on boxes and hulls, whole and in part; cones and prisms stand on their bases."""
     rng, half = np.random.default_rng(4), Vec3(0.2, 0.25, 0.1)
     corners = lambda h: tuple(Vec3(h.x * i, h.y * j, h.z * k) for i in (1, -1) for j in (1, -1) for k in (1, -1))  # noqa: E731
     lower = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1))
     under = PolytopeCore(lower.pose, corners(lower.half))
     ring = [(0.15 * math.cos(a), 0.15 * math.sin(a)) for a in np.arange(12) * math.pi / 6.0]
-    for k in range(12):
-        upper = _box(rng, (0.0, 2e-3)[k % 2], 0.1 - 1e-3, (0.2, 0.25, 0.1))
+    for upper in drawn([_box(rng, (0.0, 2e-3)[k % 2], 0.1 - 1e-3, (0.2, 0.25, 0.1)) for k in range(12)]):
         hull = PolytopeCore(upper.pose, corners(half))
         boxes = contacts(Solid(lower), Solid(upper), within=1e-2)
         area = ConvexHull(_array([p.on_a for p in _there(boxes)])[:, :2]).volume

@@ -5,8 +5,6 @@ import pytest
 
 import linkwork as lw
 
-sympy = pytest.importorskip("sympy")
-
 CRANK, ROD, OFFSET = 0.4, 1.1, 0.3
 SLOPE = np.array([0.6, 0.0, 0.8])
 
@@ -27,6 +25,7 @@ def spatial_slider_crank():
 
 def lagrange():
     """Accelerations and the rod's force by (θ, s, θ̇, ṡ, τ_θ, τ_s): d/dt ∂L/∂q̇ − ∂L/∂q = τ + λ ∂φ/∂q, φ = |p| − l."""
+    sympy = pytest.importorskip("sympy")  # here: its import takes seconds, and most days do without it
     t = sympy.Symbol("t")
     theta, s = (sympy.Function(name)(t) for name in ("theta", "s"))
     tau, force = sympy.symbols("tau0:2"), sympy.Symbol("force")

@@ -121,7 +121,7 @@ def oscillator(**element):
 
 
 @pytest.mark.slow(every=3)
-def test_an_oscillator_moves_as_the_textbook_says():
+def test_an_oscillator_moves_as_the_textbook_says(drawn):
     """z̈ = −g − (k z + c ż)/m by every method, at its order; energy stays where nothing takes it."""
     k, c, m, T = 50.0, 1.0, 2.0, 0.4
     robot = oscillator(stiffness=k, damping=c)
@@ -130,14 +130,14 @@ def test_an_oscillator_moves_as_the_textbook_says():
     exact = low + np.exp(-decay * T) * (0.3 - low) * (np.cos(omega * T) + decay / omega * np.sin(omega * T))
     methods = ("semi_implicit_euler", "rk4", "dormand_prince", "implicit_midpoint", "implicit_euler", "variational")
     orders = dict(zip(methods, (1, 4, 5, 2, 1, 2), strict=True))
-    for method, order in orders.items():
+    for method, order in drawn(orders.items()):
         errors = []
         for h in (0.02, 0.01):
             found = robot.simulate([0.3], duration=T, dt=h, method=method)
             errors.append(abs(found.q[-1, 0] - exact))
         assert errors[1] < 1e-11 or errors[1] < 0.7 * 2.0**-order * 2.0 * errors[0], (method, errors)
     still = oscillator(stiffness=k)
-    for method in methods[:4]:
+    for method in drawn(methods[:4]):
         found = still.simulate([0.3], duration=10.0, dt=1e-3, method=method)
         energy = still.kinetic_energy(found.q, found.v) + still.potential_energy(found.q, passive=True)
         assert np.abs(energy - energy[0]).max() < 0.02 * np.ptp(still.potential_energy(found.q, passive=True)), method
