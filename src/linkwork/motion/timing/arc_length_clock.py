@@ -149,7 +149,7 @@ class _Fit:
         c[0, k] = np.linalg.solve(matrix, [distance[0], state[0][0], state[1][0]])
         begins, ends = np.append(0.0, times[:-1]), times
         if side:
-            c = np.array([shifted(x, e - b) for x, b, e in zip(c, begins, ends, strict=True)]) * (-1.0) ** np.arange(6)
+            c = shifted(c, ends - begins) * (-1.0) ** np.arange(6)
             c, begins, ends = -c[::-1], at - ends[::-1], at - begins[::-1]
             begins[1:] = ends[:-1]
             ends[-1] = at

@@ -146,10 +146,14 @@ class _PathLimits(NamedTuple):
     def satisfies(self, result: Sequence[LimitMargin]) -> bool:
         return all(margin.worst_excess() <= self.tolerance for margin in result)
 
-    def slowed(self, motion: JerkLimitedMotion) -> JerkLimitedMotion | None:
-        """Return the motion slowed until all limits hold; None if that does not succeed."""
+    def slowed(self, motion: JerkLimitedMotion, margins: list[LimitMargin] | None = None) -> JerkLimitedMotion | None:
+        """Return the motion slowed until all limits hold; None if that does not succeed.
+
+        ``margins`` are those of the motion, if they are known.
+        """
         for _ in range(_ROUNDS):
-            by = required_slowdown(self.limit_margins(motion), 0.5 * self.tolerance)
+            by = required_slowdown(self.limit_margins(motion) if margins is None else margins, 0.5 * self.tolerance)
+            margins = None
             if not np.isfinite(by):
                 return None
             if by <= 1.0:
@@ -282,7 +286,8 @@ def _search(
             if not follows or gain <= _GAINED * following.t[-1]:
                 break
             points *= 2
-    best: tuple[float, JerkLimitedMotion] | None = None  # with all limits satisfied by slowing down
+    # its duration with all limits satisfied by slowing down, the motion, and its margins before
+    best: tuple[float, JerkLimitedMotion, list[LimitMargin]] | None = None
     motion, result, most = None, list[LimitMargin](), _FINER * max(points, _COUNTS[-1])
     rounds = 0
     while rounds < _ROUNDS:
@@ -296,12 +301,13 @@ def _search(
         result = limits.limit_margins(motion)
         by = required_slowdown(result, 0.5 * tolerance)
         if by <= 1.0:
-            best = min(best, (motion.t[-1], motion), key=_duration) if best else (motion.t[-1], motion)
+            here = motion.t[-1], motion, result
+            best = min(best, here, key=_duration) if best else here
             break
         if best is not None and all(resting) and motion.t[-1] > best[0]:
             break
         if np.isfinite(by) and (best is None or by * motion.t[-1] < best[0]):
-            best = by * motion.t[-1], motion
+            best = by * motion.t[-1], motion, result
         constraints = constraints.tightened(result, tolerance)
         coarse = np.max([margin.relative_excess() for margin in result], axis=0) > _COARSE
         halves = halved(path, constraints, motion, coarse) if coarse.any() and len(coarse) < most else None
@@ -311,10 +317,10 @@ def _search(
             constraints, grid_motion = halves
     if best is None or not all(resting):
         return motion if motion is not None and limits.satisfies(result) else None, 1.0
-    return limits.slowed(best[1]), best[0] / best[1].t[-1]
+    return limits.slowed(*best[1:]), best[0] / best[1].t[-1]
 
 
-def _duration(result: tuple[float, JerkLimitedMotion]) -> float:
+def _duration(result: tuple[float, JerkLimitedMotion, list[LimitMargin]]) -> float:
     return result[0]
 
 

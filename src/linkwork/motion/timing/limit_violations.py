@@ -165,5 +165,5 @@ def frame_speeds(limit_set: LimitSet, q: np.ndarray, v: np.ndarray) -> np.ndarra
 
 def _bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return bounds (n, m) on each segment of the polynomials through values (n, nodes, m) at the nodes."""
-    points = np.einsum("kj,njm->nkm", _CONTROL_POINTS, values)
+    points = _CONTROL_POINTS @ values
     return points.min(axis=1), points.max(axis=1)
