@@ -54,3 +54,16 @@ def test_hulls_of_several_sizes_in_both_orders_are_as_boxes() -> None:
     assert np.array_equal(other.in_collision(q, scene), expected.distance.min(-1) <= 0.0)
     margin = float(np.median(expected.distance.min(-1)))
     assert np.array_equal(other.in_collision(q, scene, margin=margin), expected.distance.min(-1) <= margin)
+
+
+@pytest.mark.slow(every=3)
+def test_motions_of_hulls_are_free_as_those_of_boxes() -> None:
+    """Vertices of a robot's hulls are rows of a table of constants, in checks of configurations and of motions."""
+    plain, other = robots()
+    scene = lw.Scene().with_box("crate", (0.3, 0.2, 0.4), lw.pose((0.5, 0.1, 0.4), rpy=(0.3, 0.2, 0.1)))
+    q = plain.random_configuration(seed=4, size=24)
+    expected, found = (robot.is_motion_free(q, q + 0.1, scene) for robot in (plain, other))
+    assert np.array_equal(found.status, expected.status) and len({*found.status.tolist()}) > 1
+    assert np.abs(found.clearance - expected.clearance)[found.free].max() < 1e-9
+    hit = plain.in_collision(q, scene)
+    assert np.array_equal(other.in_collision(q, scene), hit) and [other.in_collision(x, scene) for x in q] == [*hit]

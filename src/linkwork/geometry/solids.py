@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control.conditional import call_once_traced
+from linkwork.expr.control.table_access import Take
 from linkwork.geometry.cores import (
     BoxCore,
     ConeCore,
@@ -44,6 +47,9 @@ __all__ = [
     "HEAD",
     "KINDS",
     "SOLIDS",
+    "HullTable",
+    "HullVertices",
+    "ListedVertices",
     "SolidKind",
     "SolidRow",
     "anchor",
@@ -51,6 +57,7 @@ __all__ = [
     "reach_of",
     "solid",
     "solid_row",
+    "with_listed_vertices",
 ]
 
 
@@ -90,16 +97,78 @@ EVERYWHERE = 1e30  # [m] reach of an unbounded solid
 HEAD = 3  # values of a row before those of the core
 
 
+class ListedVertices(tuple[Vec3, ...]):
+    """Vertices of a polytope, with their mean."""
+
+    mean: Vec3
+
+
+class HullTable:
+    """Known vertices of several polytopes, as many of each: a table of constants in a kernel's code.
+
+    A row has the vertices of a polytope and their mean.
+    """
+
+    def __init__(self, hulls: Sequence[Sequence[Vec3]]) -> None:
+        self.count = len(hulls[0])
+        rows = []
+        for hull in hulls:
+            total = hull[0]
+            for vertex in hull[1:]:
+                total = total + vertex
+            rows.append(tuple(float(x) for vertex in (*hull, total * (1.0 / self.count)) for x in vertex))
+        self.rows = tuple(rows)
+        self._hash = hash(self.rows)
+        self._take = Take(len(rows), len(rows[0]), tuple(x for row in rows for x in row))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HullTable) and self.rows == other.rows
+
+    def vertices(self, index: Any) -> ListedVertices:
+        """Return the vertices of the polytope with an index, which may be known at run time only."""
+        row: Sequence[Any]
+        if isinstance(index, (float, int)):
+            row = self.rows[int(index)]
+        else:
+            row = [*call_once_traced(self, lambda k: array([*self._take([k])]), index)]
+        *points, mean = [Vec3(*row[k : k + 3]) for k in range(0, len(row), 3)]
+        result = ListedVertices(points)
+        result.mean = mean
+        return result
+
+
+class HullVertices(Sequence[Vec3]):
+    """Vertices of one polytope of a table; each access reads the table anew."""
+
+    def __init__(self, table: HullTable, index: Any) -> None:
+        self.table, self.hull = table, index
+
+    def __len__(self) -> int:
+        return self.table.count
+
+    def __getitem__(self, k: Any) -> Any:
+        return self.listed()[k]
+
+    def listed(self) -> ListedVertices:
+        """Return the vertices, which reads the table once."""
+        return self.table.vertices(self.hull)
+
+
 @dataclass(frozen=True, slots=True)
 class SolidKind:
     """Kind of a solid: the type of its core, such as `BoxCore`, and for polytopes the number of vertices.
 
     A solid is a core grown by a radius. Each solid is described by one row of an array, and all solids of a kind have
-    rows of the same length.
+    rows of the same length.  With ``hulls``, rows of polytopes have an index of this table instead of vertices.
     """
 
     core: type
     vertices: int = 0
+    _: KW_ONLY
+    hulls: HullTable | None = None
 
     @property
     def name(self) -> str:
@@ -110,7 +179,7 @@ class SolidKind:
     @property
     def size(self) -> int:
         """Number of values that describe a solid of this kind in one row of an array."""
-        return HEAD + sum(_SIZES[field] for field in _FIELDS[self.core]) + 3 * self.vertices
+        return HEAD + sum(_SIZES[field] for field in _FIELDS[self.core]) + (1 if self.hulls else 3 * self.vertices)
 
     @property
     def in_loops(self) -> bool:
@@ -132,6 +201,8 @@ class SolidKind:
                 fields.append(vector())
             elif field == "pose":
                 fields.append(Pose(Rotation(vector(), vector(), vector()), vector()))
+            elif self.hulls is not None:
+                fields.append(HullVertices(self.hulls, next(values)))
             else:
                 fields.append(tuple(vector() for _ in range(self.vertices)))
         return SolidRow(row[0], row[1], Solid(self.core(*fields), row[2]))
@@ -168,6 +239,8 @@ class SolidRow:
 
 def kind_of(core: Core) -> SolidKind:
     """Return the kind of a core; a polytope's number of vertices is rounded up to a power of two, at least 8."""
+    if isinstance(core, PolytopeCore) and isinstance(core.vertices, HullVertices):
+        return SolidKind(PolytopeCore, len(core.vertices), hulls=core.vertices.table)
     if isinstance(core, PolytopeCore):
         return SolidKind(PolytopeCore, max(8, 1 << (len(core.vertices) - 1).bit_length()))
     return SolidKind(type(core))
@@ -183,10 +256,20 @@ def solid_row(solid: Solid, kind: SolidKind, reach: Any) -> list[Any]:
             result += [*value]
         elif field == "pose":
             result += [*value.rotation.x, *value.rotation.y, *value.rotation.z, *value.translation]
+        elif kind.hulls is not None:
+            result.append(value.hull)
         else:
             padded = [*value, *([value[0]] * (kind.vertices - len(value)))]
             result += [x for vertex in padded for x in vertex]
     return result
+
+
+def with_listed_vertices(solid: Solid) -> Solid:
+    """Return the solid with the vertices of a `HullTable` as a list, which reads the table once."""
+    core = solid.core
+    if isinstance(core, PolytopeCore) and isinstance(core.vertices, HullVertices):
+        return Solid(PolytopeCore(core.pose, core.vertices.listed()), solid.radius)
+    return solid
 
 
 def anchor(core: Core) -> Vec3:

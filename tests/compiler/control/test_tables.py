@@ -218,3 +218,12 @@ def test_what_cannot_be_put_is_refused() -> None:
             function(1.5)
     with pytest.raises(TypeError, match="take: table: expected numbers, got truth values"):
         lw.compile(lambda x: take(np.array([x > 0.0, x < 1.0], dtype=object), x), x=())
+
+
+def test_long_rows_of_constants_are_read_for_equal_and_for_different_indices() -> None:
+    table = np.random.default_rng(5).normal(size=(6, 40))
+    kernel = lw.compile(lambda k: {"row": take(table, k), "index": k}, k=())
+    for k in (np.full(11, 3.0), np.array([0.0, 5.0, 2.0, 2.0, -1.0, 9.0, 1.5, 3.0, 4.0, 0.0, 5.0])):
+        np.testing.assert_array_equal(kernel(k).row, table[np.clip(k, 0, 5).astype(int)])
+        check(kernel, [k], sizes=(1, 4, 8, 11))
+    assert np.isnan(kernel(np.array([1.0, np.nan, 2.0])).row[1]).all()

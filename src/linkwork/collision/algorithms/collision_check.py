@@ -52,7 +52,7 @@ def in_collision(
     ``alone``, a negative margin of a pair applies without the common one. Negative margins need ``depths``, with which
     the depths of overlapping pairs are computed.
     """
-    placed = placed_shapes(tree, q)
+    placed = placed_shapes(tree, q, hull_tables=True)
     distal_first = [placed[k] for k in reversed(shapes)]  # they are near obstacles more often
 
     def total(own: Any) -> Any:

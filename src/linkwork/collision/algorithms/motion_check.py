@@ -42,9 +42,10 @@ from linkwork.expr.control import cond, take, while_loop
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, sqrt, where
 from linkwork.geometry.cores import BoxCore, Core, FieldCore, PointCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
-from linkwork.geometry.pairs import PAIRS, separation_once, signed_distance_once
+from linkwork.geometry.pairs import separation_once, signed_distance_once
+from linkwork.geometry.pairs.collision_query import with_planes_once
+from linkwork.geometry.pairs.pair_dispatch import is_closed_form
 from linkwork.geometry.solids import SolidKind, SolidRow, anchor
-from linkwork.geometry.support_points import support
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
 from linkwork.kinematics.algorithms.relative_kinematics import fork
@@ -218,7 +219,7 @@ class _Gaps:
         The spans are at most ``back`` and ``forth``.  Evaluation stops at the first pair that is not above the margin.
         """
         X = [*forward_kinematics(self.tree, q), Pose.identity()]  # the world's comes last: its index is −1
-        placed = placed_shapes(self.tree, q, X[:-1])
+        placed = placed_shapes(self.tree, q, X[:-1], hull_tables=True)
         centers = [anchor(one.row.solid.core) for one in placed]
         distal_first = [placed[k] for k in reversed(self.shapes)]
         own = None
@@ -274,8 +275,7 @@ class _Gaps:
         less = self.margin + _SLACK
 
         def measured() -> tuple[Any, ...]:
-            measure = signed_distance_once if self.depths else separation_once
-            result = measure(a.solid, b.solid)
+            result, gap = self._distance_and_gap(a, b, planes=bool(motion))
             distance = result.distance if own is None else result.distance - own
             if not motion:
                 return fmin(least, distance), back, forth
@@ -287,8 +287,7 @@ class _Gaps:
             if len(motion) > 8:
                 opening, more = _normal_velocity(n, b, motion[8:14])
                 closing, spread = closing - opening, spread + more
-            gap = _plane_gap(a, b, result) if own is None else _plane_gap(a, b, result) - own
-            d = fmax(gap - less, _TINY)
+            d = fmax((gap if own is None else gap - own) - less, _TINY)
             always = d / (speed + _TINY)
             return (
                 fmin(least, distance),
@@ -297,6 +296,18 @@ class _Gaps:
             )
 
         return cond(self._is_near(state, a, b, motion, own), measured, lambda: state), []
+
+    def _distance_and_gap(self, a: SolidRow, b: SolidRow, *, planes: bool) -> tuple[SignedDistance, Any]:
+        """Return the signed distance and, with ``planes``, the gap between the supporting planes normal to n [m].
+
+        The gap is the distance, or a lower bound on it.
+        """
+        kinds = type(a.solid.core), type(b.solid.core)
+        if not planes or FieldCore in kinds or is_closed_form(*kinds):
+            result = (signed_distance_once if self.depths else separation_once)(a.solid, b.solid)
+            return result, result.distance
+        result, between = with_planes_once(a.solid, b.solid, depths=self.depths)
+        return result, fmin(result.distance, between - a.solid.radius - b.solid.radius)
 
     def _split_margin(self, motion: Scalars) -> tuple[Scalars, Any]:
         """Return a pair's motion and its own margin, or None."""
@@ -377,16 +388,6 @@ class _Gaps:
             bound = moving.to_world(k, placed[k].body)
             to_world[k] = [bound.speed, bound.acceleration, *of_shape[k][-6:]]
         return BodyRows(self.tree, of_shape, of_body, motion_between), to_world
-
-
-def _plane_gap(a: SolidRow, b: SolidRow, result: SignedDistance) -> Any:
-    """Return the gap between the two supporting planes normal to n [m]: the distance, or a lower bound on it."""
-    kinds = type(a.solid.core), type(b.solid.core)
-    if kinds in PAIRS or kinds[::-1] in PAIRS:
-        return result.distance
-    n = result.normal
-    between = n.dot(support(b.solid.core, -n) - support(a.solid.core, n))
-    return fmin(result.distance, between - a.solid.radius - b.solid.radius)
 
 
 def _span(d: Any, u: Any, a: Any) -> Any:

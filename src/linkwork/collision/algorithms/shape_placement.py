@@ -6,9 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.geometry.cores import FieldCore
+from linkwork.geometry.cores import FieldCore, PolytopeCore, Solid
 from linkwork.geometry.fields import FIELDS, field_row
-from linkwork.geometry.solids import SolidKind, SolidRow, kind_of, reach_of, solid, solid_row
+from linkwork.geometry.solids import (
+    HullTable,
+    HullVertices,
+    SolidKind,
+    SolidRow,
+    kind_of,
+    reach_of,
+    solid,
+    solid_row,
+)
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
 from linkwork.model.body import WORLD
 from linkwork.model.collision_pairs import LinkShape, link_shapes
@@ -45,15 +54,37 @@ class PlacedShape:
         return self.kind.solid(self.values) if self.kind.vertices else self.row
 
 
-def placed_shapes(tree: Tree, q: Scalars, poses: Sequence[Pose] | None = None) -> list[PlacedShape]:
-    """Return all collision shapes at q (nq,), in the order of `link_shapes`; ``poses`` of bodies if they are known."""
+def placed_shapes(
+    tree: Tree, q: Scalars, poses: Sequence[Pose] | None = None, *, hull_tables: bool = False
+) -> list[PlacedShape]:
+    """Return all collision shapes at q (nq,), in the order of `link_shapes`; ``poses`` of bodies if they are known.
+
+    With ``hull_tables``, rows of polytopes have an index instead of vertices, which takes less code; derivatives of
+    such shapes are not supported.
+    """
     X = forward_kinematics(tree, q) if poses is None else poses
     shapes = link_shapes(tree)
     kinds = _kinds(shapes)
-    return [
+    result = [
         _placed(k, one, kind, Pose.identity() if one.body == WORLD else X[one.body])
         for k, (one, kind) in enumerate(zip(shapes, kinds, strict=True))
     ]
+    return _with_hull_tables(result) if hull_tables else result
+
+
+def _with_hull_tables(shapes: Sequence[PlacedShape]) -> list[PlacedShape]:
+    """Return the shapes with the vertices of polytopes in tables, one for each number of vertices."""
+    result = [*shapes]
+    for kind, members in by_kind(shapes).items():
+        if not kind.vertices or len(members) < 2:
+            continue
+        hulls = [[*one.row.solid.core.vertices] for one in members]  # type: ignore[union-attr]
+        table = HullTable([[*hull, *[hull[0]] * (kind.vertices - len(hull))] for hull in hulls])
+        for k, one in enumerate(members):
+            core = PolytopeCore(one.row.solid.core.pose, HullVertices(table, float(k)))  # type: ignore[union-attr]
+            row = SolidRow(one.row.there, one.row.reach, Solid(core, one.row.solid.radius))
+            result[one.index] = PlacedShape(one.index, one.body, kind_of(core), row)
+    return result
 
 
 def _kinds(shapes: Sequence[LinkShape]) -> list[SolidKind]:

@@ -25,6 +25,7 @@ __all__ = ["CHOSEN", "Memory", "TableAddress", "bundle", "lane_of", "offsets", "
 Memory = Callable[[int], "tuple[str, int] | None"]  # position of a value: a pointer, and an index in units of elements
 
 CHOSEN = 16  # maximum elements of a table that is a chain of choices
+_WIDE = 32  # minimum elements of a row of constants that lanes may load together
 _TOGETHER = 4  # minimum elements of a row that lanes may load as vectors
 _ON_STACK = 1 << 13  # [bytes] maximum table that is stored on the stack
 
@@ -96,9 +97,7 @@ def _take(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int]
     at = name(index)
     row = row_of(f, at, take.rows)
     if take.table:
-        size = f.real.bytes
-        where = offsets(f, row, take.columns * size, 0)
-        result = _read(f, where, _constants(f, take.table), [size * k for k in range(take.columns)])
+        result = _constant_row(f, row, take)
     else:
         address = TableAddress.of([memory(value) for value in values], take.columns) if len(values) > CHOSEN else None
         if address is None and CHOSEN < len(values) <= _ON_STACK // f.align:
@@ -121,6 +120,30 @@ def _put(f: Instructions, put: Put, elements: Sequence[str]) -> list[str]:
     line = f.intrinsic_of("floor", index)
     here = [f.let(f"fcmp oeq {f.type} {line}, {f.constant(float(k))}") for k in range(put.rows)]
     return [f.select(here[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]
+
+
+def _constant_row(f: Instructions, row: str, take: Take) -> list[str]:
+    """Return a row of a table of constants; where all lanes select the same row, each element is loaded once."""
+    size, table = f.real.bytes, _constants(f, take.table)
+    columns = [size * k for k in range(take.columns)]
+    start = offsets(f, row, take.columns * size, 0)
+    if f.lanes == 1 or take.columns < _WIDE:
+        return _read(f, start, table, columns)
+    kinds = [f.type] * take.columns
+    differs, first = _differing(f, start)
+    with f.instead(differs, kinds, ["poison"] * take.columns) as lane_by_lane:
+        lane_by_lane[:] = _read(f, start, table, columns)
+    with f.instead(f.let(f"xor i1 {differs}, true"), kinds, lane_by_lane) as result:
+        at = f.at(table, f.let(f"zext i32 {first} to i64"))
+        result[:] = [f.splat(f.load(f.real.name, f.at(at, column), size)) for column in columns]
+    return result
+
+
+def _differing(f: Instructions, start: str) -> tuple[str, str]:
+    """Return a flag that is true if lanes select different rows, and the offset of the first lane's row."""
+    first, kind = lane_of(f, "i32", start, 0), vector("i32", f.lanes)
+    every = f.let(f"shufflevector {kind} {start}, {kind} poison, <{f.lanes} x i32> zeroinitializer")
+    return f.let(f"icmp ne i{f.lanes} {f.bits(f.let(f'icmp ne {kind} {start}, {every}'))}, 0"), first
 
 
 def _constants(f: Instructions, table: Sequence[float]) -> str:
@@ -159,10 +182,8 @@ def _loaded_row(f: Instructions, row: str, address: TableAddress) -> list[str]:
     if f.lanes == 1 or len(columns) < _TOGETHER:
         return _read(f, offsets(f, row, each, f.real.bytes), address.pointer, columns)
     start = offsets(f, row, each, 0)
-    first, kind = lane_of(f, "i32", start, 0), vector("i32", f.lanes)
-    every = f.let(f"shufflevector {kind} {start}, {kind} poison, <{f.lanes} x i32> zeroinitializer")
-    differs = f.let(f"icmp ne i{f.lanes} {f.bits(f.let(f'icmp ne {kind} {start}, {every}'))}, 0")
-    kinds = [f.type] * len(columns)
+    differs, first = _differing(f, start)
+    kinds, kind = [f.type] * len(columns), vector("i32", f.lanes)
     with f.instead(differs, kinds, ["poison"] * len(columns)) as lane_by_lane:
         steps = ", ".join(f"i32 {lane * f.real.bytes}" for lane in range(f.lanes))
         where = f.let(f"add {kind} {start}, <{steps}>")

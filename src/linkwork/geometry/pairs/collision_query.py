@@ -25,8 +25,8 @@ from linkwork.geometry.pairs.convex.gjk_simplex import nearest
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference
 from linkwork.geometry.pairs.convex.newton_refinement import CURVED
 from linkwork.geometry.pairs.pair_dispatch import has_own, is_closed_form, signed_distance
-from linkwork.geometry.solids import KINDS, SolidKind, kind_of, solid_row
-from linkwork.geometry.support_points import SUPPORTS
+from linkwork.geometry.solids import KINDS, SolidKind, kind_of, solid_row, with_listed_vertices
+from linkwork.geometry.support_points import SUPPORTS, support
 from linkwork.geometry.unit_vectors import TINY, clamp
 from linkwork.spatial import Vec3
 
@@ -35,6 +35,7 @@ __all__ = [
     "distance_once",
     "separation_once",
     "signed_distance_once",
+    "with_planes_once",
     "within",
     "within_called",
     "within_once",
@@ -177,14 +178,38 @@ def separation_once(a: Solid, b: Solid) -> SignedDistance:
 
     Pairs of polytopes need a fraction of the code of `signed_distance_once`.
     """
-    kinds = type(a.core), type(b.core)
-    flat = not has_own(*kinds) and all(kind in SUPPORTS and not issubclass(kind, CURVED) for kind in kinds)
-    result, swapped = _called(_separation if flat else signed_distance, a, b)
+    result, swapped = _called(_separation, a, b)
     return result.flipped() if swapped else result  # type: ignore[no-any-return]
 
 
+def with_planes_once(a: Solid, b: Solid, *, depths: bool) -> tuple[SignedDistance, Any]:
+    """Return the signed distance of two solids, and the gap between the planes along its normal that bound the cores.
+
+    The gap is less than that of the solids by their radii.  Without ``depths``, the distance is that of
+    `separation_once`.  Both are computed in the same code, which occurs once in a kernel for all pairs of these kinds.
+    """
+    (result, gap), swapped = _called(_distance_with_planes if depths else _separation_with_planes, a, b)
+    return (result.flipped() if swapped else result), gap
+
+
 def _separation(a: Solid, b: Solid) -> SignedDistance:
-    return polytope_separation(a.core, b.core).rounded(a.radius, b.radius)
+    kinds = type(a.core), type(b.core)
+    if not has_own(*kinds) and all(kind in SUPPORTS and not issubclass(kind, CURVED) for kind in kinds):
+        return polytope_separation(a.core, b.core).rounded(a.radius, b.radius)
+    return signed_distance(a, b)
+
+
+def _distance_with_planes(a: Solid, b: Solid) -> tuple[SignedDistance, Any]:
+    return _with_planes(signed_distance(a, b), a, b)
+
+
+def _separation_with_planes(a: Solid, b: Solid) -> tuple[SignedDistance, Any]:
+    return _with_planes(_separation(a, b), a, b)
+
+
+def _with_planes(result: SignedDistance, a: Solid, b: Solid) -> tuple[SignedDistance, Any]:
+    n = result.normal
+    return result, n.dot(support(b.core, -n) - support(a.core, n))
 
 
 def distance_once(a: Solid, b: Solid) -> Any:
@@ -228,7 +253,8 @@ def _called(function: Callable[..., Any], a: Solid, b: Solid, *more: Any, unroll
         a, b, kinds = b, a, kinds[::-1]
 
     def of_rows(x: Any, y: Any, *more: Any) -> Any:
-        return function(kinds[0].solid([*x]).solid, kinds[1].solid([*y]).solid, *more)
+        solids = [with_listed_vertices(kind.solid([*row]).solid) for kind, row in zip(kinds, (x, y), strict=True)]
+        return function(*solids, *more)
 
     rows = [solid_row(one, kind, 0.0) for one, kind in zip((a, b), kinds, strict=True)]
     return call_once_traced((function, *kinds), of_rows, *rows, *more), swapped

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.geometry.cores import PointCore, PolytopeCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.solids import ListedVertices
 from linkwork.geometry.support_points import support
 from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import Pose, Vec3
@@ -107,6 +108,8 @@ def _center(core: Any) -> Any:
     if isinstance(core, SegmentCore):
         return core.center
     if hasattr(core, "vertices"):
+        if isinstance(core.vertices, ListedVertices):
+            return core.pose.point(core.vertices.mean)
         total = core.vertices[0]
         for v in core.vertices[1:]:
             total = total + v
