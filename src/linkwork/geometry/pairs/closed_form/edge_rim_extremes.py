@@ -44,6 +44,7 @@ from linkwork.spatial import Vec3
 __all__ = ["along_axis", "least_along_edges"]
 
 
+_ARCS = 4  # of each edge of a box
 _STEPS = 5
 _MORE = 40  # further steps, for almost touching bodies
 _ENOUGH = 1e-9  # relative step of 1/cos φ after which the next one converges to rounding
@@ -84,27 +85,33 @@ def least_along_edges(
     accurate from an edge than from n.
     """
 
-    def better(
-        cylinder: CylinderInBoxFrame, arcs: Sequence[_Arc], index: Any, depth: Any, n: Vec3, out: Vec3, going: Any
-    ) -> tuple[Any, Any, Vec3, Vec3]:
-        index, arc = _following(arcs, index, depth, going)
-        m, radial = _root(arc, lt(index, len(arcs) - 0.5))
-        h = cylinder.height(m)
-        less = and_(lt(index, len(arcs) - 0.5), lt(h, depth))
-        return index, where(less, h, depth), choose(less, m, n), choose(less, radial, out)
+    out = n - cylinder.axis * cylinder.axis.dot(n)
+    if len(edges) == 1:
+        arcs = _all_arcs(cylinder, edges)
+        return _with_next_arc(cylinder, arcs, None, depth, n, out, going)[1:]
 
     def step(state: tuple[CylinderInBoxFrame, Any, Any, Vec3, Vec3]) -> tuple[CylinderInBoxFrame, Any, Any, Vec3, Vec3]:
-        cylinder = state[0]
-        return cylinder, *better(cylinder, _all_arcs(cylinder, edges), *state[1:], going=True)
+        # a second arc is rare: an iteration computes the arcs anew, so that they are not stored in memory
+        cylinder, index, depth, n, out = state
+        arcs = _all_arcs(cylinder, edges)
+        index, depth, n, out = _with_next_arc(cylinder, arcs, index, depth, n, out, True)
+        following = _following(arcs, index, depth, True)[0]
+        return cylinder, where(lt(following, count - 0.5), index, count), depth, n, out
 
-    arcs = _all_arcs(cylinder, edges)
-    index, depth, n, out = better(cylinder, arcs, None, depth, n, n - cylinder.axis * cylinder.axis.dot(n), going)
-    if len(arcs) == 1:
-        return depth, n, out
-    # a second arc is rare: its loop recomputes the arcs, so that they are not stored in memory
-    left = _following(arcs, index, depth, True)[0]
-    state = (cylinder, where(lt(left, len(arcs) - 0.5), index, float(len(arcs))), depth, n, out)
-    return while_loop(lambda s: lt(s[1], len(arcs) - 0.5), step, state, max_iterations=len(arcs)).state[2:]  # type: ignore[no-any-return]
+    count = float(_ARCS * len(edges))
+    state = (cylinder, where(going, -1.0, count), depth, n, out)
+    return while_loop(lambda s: lt(s[1], count - 0.5), step, state, max_iterations=int(count)).state[2:]  # type: ignore[no-any-return]
+
+
+def _with_next_arc(
+    cylinder: CylinderInBoxFrame, arcs: Sequence[_Arc], index: Any, depth: Any, n: Vec3, out: Vec3, going: Any
+) -> tuple[Any, Any, Vec3, Vec3]:
+    """Return (index, h, n, out) with the next arc in which h may be below the depth; see `least_along_edges`."""
+    index, arc = _following(arcs, index, depth, going)
+    m, radial = _root(arc, lt(index, len(arcs) - 0.5))
+    h = cylinder.height(m)
+    less = and_(lt(index, len(arcs) - 0.5), lt(h, depth))
+    return index, where(less, h, depth), choose(less, m, n), choose(less, radial, out)
 
 
 def _following(arcs: Sequence[_Arc], index: Any, depth: Any, going: Any) -> tuple[Any, _Arc]:
