@@ -90,10 +90,11 @@ class Semidefinite:
             D_inv.append(inverse)
         return Semidefinite(full, E, order, below, D_inv)
 
-    def solved(self, b: Scalars, steps: int = STEPS, *, in_loop: bool = False) -> list[Any]:
+    def solved(self, b: Scalars, steps: int = STEPS, *, in_loop: bool = False, exact: Any = 1.0) -> list[Any]:
         """Return the x of A x = b after ``steps`` steps of the proximal point algorithm.
 
-        With ``in_loop``, the steps on a large matrix in a trace are one loop: less code, and the same numbers.
+        With ``in_loop``, the steps on a large matrix in a trace are one loop: less code, and the same numbers.  The
+        steps after the first are multiplied by ``exact``: if it is 0, the result is that of `once`.
         """
         if in_loop and sum(map(len, self.L)) >= _FEW and any(x.__class__ is Symbol for x in b):
 
@@ -106,7 +107,7 @@ class Semidefinite:
         step = x = self.once(b)
         for _ in range(steps - 1):
             step = self.once(self._left(step))
-            x = [a + d for a, d in zip(x, step, strict=True)]
+            x = [a + exact * d for a, d in zip(x, step, strict=True)]
         return x
 
     def solved_nearly(self, b: Scalars) -> list[Any]:

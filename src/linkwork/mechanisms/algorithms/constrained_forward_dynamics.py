@@ -85,15 +85,6 @@ class ConstrainedFactorization:
     def at(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0, armature: bool = False) -> ConstrainedFactorization:
         return ConstrainedFactorization(propagated_inverse(tree, q, armature), rates_of(tree, q, v, time))
 
-    @staticmethod
-    def known(
-        inverse: FactoredInverse | ArticulatedInverse, rates: AllRates, U: Matrix, UD: Matrix, factors: Semidefinite
-    ) -> ConstrainedFactorization:
-        """Return the factorization of a state in which ``U``, ``UD`` and ``factors`` are known."""
-        result = ConstrainedFactorization(inverse, rates)
-        vars(result).update(U=U, UD=UD, factors=factors)
-        return result
-
     @cached_property
     def U(self) -> Matrix:
         """The columns of L⁻ᵀGᵀ, one for each row of the constraint Jacobian G; the mass matrix is M = Lᵀ D L."""

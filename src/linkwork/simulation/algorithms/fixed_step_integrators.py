@@ -41,7 +41,7 @@ from linkwork.expr.equations.root_finding import monotone_root
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State, plus
-from linkwork.simulation.algorithms.shared_factorization import SharedFactorization
+from linkwork.simulation.algorithms.shared_impulses import SharedImpulses
 from linkwork.simulation.algorithms.step_constraints import (
     ConstrainedStep,
     StepConstraints,
@@ -182,7 +182,7 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     """Step by the discrete Euler-Lagrange equations: second order; infinite where they were not solved."""
     assert system.mechanics is not None
     mechanics, elements, settled = system.mechanics, system.elements, system.settled(q)
-    shared = SharedFactorization(mechanics, system.is_differentiated)
+    shared = SharedImpulses(mechanics, system.is_differentiated)
 
     def pushed(w: Scalars) -> list[Any]:
         """Return half of the impulse of non-potential forces in the step."""
@@ -236,7 +236,7 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
     """Step of RATTLE; infinite where its equations were not solved."""
     assert system.mechanics is not None and system.step_forces is not None
     mechanics, forces = system.mechanics, system.step_forces
-    elements, shared = system.elements, SharedFactorization(mechanics, system.is_differentiated)
+    elements, shared = system.elements, SharedImpulses(mechanics, system.is_differentiated)
     within = () if elements is None else elements.within(q)
     stiff = [0.25 * h * h * k for k in forces.stiffness]
     if system.settling is not None:

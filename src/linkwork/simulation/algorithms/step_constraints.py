@@ -39,12 +39,13 @@ from linkwork.mechanisms.algorithms.weighted_projection import MassMetric, large
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, Resisted
-from linkwork.simulation.algorithms.shared_factorization import FLAT, SharedFactorization
+from linkwork.simulation.algorithms.shared_impulses import SharedImpulses
 
 __all__ = ["ConstrainedStep", "StepConstraints", "allowed_velocity", "monotone", "released_velocity", "with_energy"]
 
 Scalars = Sequence[Any]
 
+_FLAT = 1e-8  # squared relative size below which a row has no impulse (as in the projection of velocities)
 _SINGULAR = 1e-3  # the same after Newton's method failed
 _STEPS = 40  # maximum number of Newton iterations; each multiplies the error by about h ‖v‖
 _TOLERANCE = 1e-12  # relative tolerance of velocities
@@ -72,7 +73,7 @@ class ConstrainedStep(NamedTuple):
 class StepConstraints:
     """Constraints of a tree in a step of h [s] that starts at q and t."""
 
-    shared: SharedFactorization
+    shared: SharedImpulses
     held: ConstrainedFactorization
     is_plain: bool  # nothing is added to the inertia
     t: Any
@@ -81,14 +82,14 @@ class StepConstraints:
 
     @staticmethod
     def at(
-        shared: SharedFactorization, t: Any, q: Scalars, h: Any, added: Scalars | None = None, resisted: Resisted = ()
+        shared: SharedImpulses, t: Any, q: Scalars, h: Any, added: Scalars | None = None, resisted: Resisted = ()
     ) -> StepConstraints:
         """Return the constraints of a step of h [s] that starts at q and t.
 
         ``added`` and ``resisted`` are part of the inertia that resists a change of the step's velocity.
         """
-        is_plain = not resisted and (added is None or all(map(is_zero, added)))
-        return StepConstraints(shared, shared.at(q, t, added, resisted), is_plain, t, q, h)
+        held = shared.factored(q, t, _FLAT, added, resisted)
+        return StepConstraints(shared, held, _is_plain(added, resisted), t, q, h)
 
     @property
     def mechanics(self) -> DiscreteMechanics:
@@ -202,9 +203,12 @@ class StepConstraints:
         that constraint errors are small there; otherwise w is infinite.
         """
         held, tree, shared = self.held, self.mechanics.tree, self.shared
-        firm = replace(self, held=self._firm)
         drift = [dot(row, v) + s for row, s in zip(held.rates.rows, held.rates.drift, strict=True)]
-        change = held.inverse.applied(firm.released(left(v), drift))
+        if self.is_plain:
+            change = shared.released(self.q, self.t, left(v), drift, _SINGULAR)
+        else:
+            firm = replace(self, held=ConstrainedFactorization(held.inverse, held.rates, _SINGULAR))
+            change = held.inverse.applied(firm.released(left(v), drift))
         w = [a - b for a, b in zip(v, change, strict=True)]
         there = self._led(w)
         now, length = self.t + self.h, characteristic_length(tree)
@@ -216,13 +220,6 @@ class StepConstraints:
         end = [where(closed, a, b) for a, b in zip(nearest, there, strict=True)]
         return array([where(fine, x, math.inf) for x in w]), array(end)
 
-    @property
-    def _firm(self) -> ConstrainedFactorization:
-        """The factors at the start of the step without constraint rows that nearly vanish."""
-        if self.is_plain:
-            return self.shared.of(self.q, self.t, _SINGULAR)
-        return ConstrainedFactorization(self.held.inverse, self.held.rates, _SINGULAR)
-
     def _nearest(self, q: Scalars, now: Any) -> list[Any]:
         """Return the assembled configuration (nq) nearest to q."""
         shared, tree = self.shared, self.mechanics.tree
@@ -230,11 +227,10 @@ class StepConstraints:
             return project_configuration(tree, q, [now])[0]
 
         def short_step(at: Scalars, target: Scalars, more: Any) -> list[Any]:
-            system = shared.of(at, now, NOISE, MORE + more)
-            return system.moved([0.0] * tree.nv, system.factors.once(target))
+            return shared.released(at, now, [0.0] * tree.nv, target, NOISE, MORE + more, exact=0.0)
 
         def linear(at: Scalars) -> tuple[Scalars, list[list[Any]], MassMetric]:
-            system = shared.of(at, now, NOISE)
+            system = shared.factored(at, now, NOISE)
             return shared.error(at, now), system.rates.rows, MassMetric(system)
 
         result = list(approached_configuration(tree, q, lambda at: shared.error(at, now), short_step).state[0])
@@ -259,14 +255,14 @@ def monotone(
 def allowed_velocity(mechanics: DiscreteMechanics, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
     """Return the velocity nearest to v (nv) that satisfies the constraints, and the impulse of each row (nc)."""
     rates = rates_of(mechanics.tree, q, [0.0] * mechanics.tree.nv, t)
-    held, still = ConstrainedFactorization(mechanics.inverse(q), rates, FLAT), [0.0] * mechanics.tree.nv
+    held, still = ConstrainedFactorization(mechanics.inverse(q), rates, _FLAT), [0.0] * mechanics.tree.nv
     left = [dot(row, v) + s for row, s in zip(rates.rows, rates.drift, strict=True)]
     impulses = held.factors.solved([-x for x in left])
     return [a + b for a, b in zip(v, held.moved(still, impulses), strict=True)], held.factors.least(impulses)
 
 
 def released_velocity(
-    shared: SharedFactorization,
+    shared: SharedImpulses,
     t: Any,
     q: Scalars,
     momentum: Scalars,
@@ -277,11 +273,20 @@ def released_velocity(
 
     ``added`` and ``resisted`` are part of M, as in `DiscreteMechanics.inverse`.
     """
-    if not shared.mechanics.tree.constraints:
-        return shared.mechanics.inverse(q, added, resisted).applied(momentum)
-    held = shared.at(q, t, added, resisted)
+    mechanics, constraints = shared.mechanics, shared.mechanics.tree.constraints
+    if not constraints:
+        return mechanics.inverse(q, added, resisted).applied(momentum)
+    if _is_plain(added, resisted) and all(one.holonomic and not one.time_dependent for one in constraints):
+        none = [0.0 for constraint in constraints for _ in constraint.component_names]
+        return shared.released(q, t, momentum, none, _FLAT)
+    held = shared.factored(q, t, _FLAT, added, resisted)
     y = held.inverse.inward(momentum)
     return held.moved(y, held.forces(y, [-x for x in held.rates.drift]))
+
+
+def _is_plain(added: Scalars | None, resisted: Resisted) -> bool:
+    """Return True if nothing is added to the inertia."""
+    return not resisted and (added is None or all(map(is_zero, added)))
 
 
 def with_energy(
