@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork.expr.scalar.symbol import Symbol
 from linkwork.expr.scalar.symbol_methods import ANSWERS, AS_AN_INDEX
 
 __all__ = [
@@ -112,6 +113,15 @@ def array(values: Any) -> Any:
 
     NumPy's elementwise functions, selections and comparisons work on the result, but not on `numpy.array` of symbols.
     """
+    if values.__class__ is list and values:  # of a vector or rows of scalars, NumPy would ask each for its shape
+        if values[0].__class__ is list:
+            columns = len(values[0])
+            if columns and all(row.__class__ is list and len(row) == columns for row in values):
+                elements = [x for row in values for x in row]
+                if _SCALARS.issuperset(map(type, elements)) and not all(x.__class__ is float for x in elements):
+                    return object_array((len(values), columns), elements)
+        elif _SCALARS.issuperset(map(type, values)) and not all(x.__class__ is float for x in values):
+            return object_array((len(values),), values)
     result = np.array(values)
     if result.dtype != object:
         return result
@@ -120,10 +130,10 @@ def array(values: Any) -> Any:
 
 def object_array(shape: Sequence[int], elements: Sequence[Any]) -> Any:
     """Build an object array of a shape from its elements in row-major order; an element may be a batch."""
-    made = np.empty(len(elements), dtype=object)
-    for k, element in enumerate(elements):
-        made[k] = element
-    return made.reshape(shape).view(SymbolArray)
+    return np.fromiter(elements, dtype=object, count=len(elements)).reshape(shape).view(SymbolArray)
+
+
+_SCALARS = frozenset((float, Symbol))
 
 
 def floats(values: np.ndarray) -> np.ndarray:

@@ -316,15 +316,19 @@ class FlatValue:
         ``form`` is the structure, and each row has the scalars of one value.
         """
         one = FlatValue(unflatten(form, [0.0] * num_elements(form)), "")
-        for row in rows:
-            one.layouts = [merge_layouts(old, _layout(x)) for old, x in zip(one.layouts, row, strict=True)]
-        if rows:
-            one.layouts = ["t" if is_truth(x) else layout for layout, x in zip(one.layouts, rows[0], strict=True)]
+        each = [[*map(_layout, row)] for row in rows]
+        for layouts in each:
+            if layouts != one.layouts:
+                one.layouts = [merge_layouts(old, new) for old, new in zip(one.layouts, layouts, strict=True)]
+        if each and "t" in each[0]:
+            one.layouts = ["t" if x == "t" else layout for layout, x in zip(one.layouts, each[0], strict=True)]
         return one, [_apart(row, one.layouts) for row in rows]
 
     def scalars_of(self, elements: Sequence[Any]) -> list[Any]:
         """Return the scalars that a list of elements represents in this layout."""
         many = len(self.layouts)
+        if _are_numbers(self.layouts):
+            return list(elements[:many])
         rest = iter(elements[many:])
         return [_joined(chain(elements[k : k + 1], rest), layout) for k, layout in enumerate(self.layouts)]
 
@@ -356,6 +360,8 @@ def merge_layouts(one: Layout, other: Layout) -> Layout:
 
 
 def _layout(x: Any) -> Layout:
+    if x.__class__ is Symbol:
+        return "t" if x.op.gives == "t" else "n"
     if x.__class__ is Dual:
         return x.level, _layout(x.value), _layout(x.tangent)
     if x.__class__ is SparseTangent:
@@ -373,7 +379,14 @@ def _size(layout: Layout) -> int:
     return 1 if isinstance(layout, str) else _size(layout[1]) + _size(layout[2])
 
 
+def _are_numbers(layouts: Sequence[Layout]) -> bool:
+    """Return True if the layout of all scalars is that of plain numbers, as in most traces."""
+    return layouts.count("n") == len(layouts)
+
+
 def _apart(scalars: Sequence[Any], layouts: Sequence[Layout]) -> list[Any]:
+    if _are_numbers(layouts):
+        return list(scalars)
     parts = [_parts(x, layout) for x, layout in zip(scalars, layouts, strict=True)]
     return [*(some[0] for some in parts), *(x for some in parts for x in some[1:])]
 

@@ -21,6 +21,7 @@ from linkwork.expr.arrays.pytree import (
     tree_map,
     unflatten,
 )
+from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.control.closure_conversion import FlatValue, close_over, function_label, graph_of, inner_symbols
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.control.numeric_loops import (
@@ -369,9 +370,11 @@ def map_rows(
             row = [0.0] * len(rows[0])
             for i, x in zip(indices, value, strict=True):
                 row[i] = x
-            return (), np.array(function(row), dtype=object)
+            result = list(function(row))
+            return (), object_array((len(result),), result)
 
-        _, outputs = scan(step, (), np.array([[rows[k][i] for i in indices] for k in members], dtype=object))
+        table = object_array((len(members), len(indices)), [rows[k][i] for k in members for i in indices])
+        _, outputs = scan(step, (), table)
         for k, output in zip(members, outputs, strict=True):
             results[k] = list(output)
     return results
