@@ -303,13 +303,13 @@ class VariedRobot:
         request = read_request(self.robot._subject, (name, options) if options else name, given)
         parameters = tuple(p if needed else replace(p, fitting=True) for p in self.parameters)
         request = replace(request, parameters=parameters)
-        try:
+        try:  # the first call compiles the kernel
             kernel = self.robot._kernel(request.label, {request.label: request})
+            return kernel(*arrays, *([] if time is None else [time]), **self.values)
         except UnknownNameError:
             raise
         except ValueError as error:
             raise ValueError(str(error).replace("compile:", f"{self.caller}:", 1)) from None
-        return kernel(*arrays, *([] if time is None else [time]), **self.values)
 
 
 def varied_robot(robot: Any, caller: str, parameters: Any) -> Any:
