@@ -327,7 +327,7 @@ class FlatValue:
     def scalars_of(self, elements: Sequence[Any]) -> list[Any]:
         """Return the scalars that a list of elements represents in this layout."""
         many = len(self.layouts)
-        if _are_numbers(self.layouts):
+        if _are_plain(self.layouts):
             return list(elements[:many])
         rest = iter(elements[many:])
         return [_joined(chain(elements[k : k + 1], rest), layout) for k, layout in enumerate(self.layouts)]
@@ -379,13 +379,13 @@ def _size(layout: Layout) -> int:
     return 1 if isinstance(layout, str) else _size(layout[1]) + _size(layout[2])
 
 
-def _are_numbers(layouts: Sequence[Layout]) -> bool:
+def _are_plain(layouts: Sequence[Layout]) -> bool:
     """Return True if the layout of all scalars is that of plain numbers, as in most traces."""
     return layouts.count("n") == len(layouts)
 
 
 def _apart(scalars: Sequence[Any], layouts: Sequence[Layout]) -> list[Any]:
-    if _are_numbers(layouts):
+    if _are_plain(layouts):
         return list(scalars)
     parts = [_parts(x, layout) for x, layout in zip(scalars, layouts, strict=True)]
     return [*(some[0] for some in parts), *(x for some in parts for x in some[1:])]
