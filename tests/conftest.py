@@ -36,7 +36,7 @@ ROUNDS = pytest.StashKey[dict[str, int]]()  # in how many consecutive seeds each
 IS_SHIFTED = pytest.StashKey[bool]()  # True if this process collects folders in an order of its own
 NO_BYTECODE, BYTECODE = "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"
 COLLECTED = pytest.StashKey[float]()  # processor time at the last collection of garbage
-SECONDS_PER_COLLECTION = 30.0
+SECONDS_PER_COLLECTION = 15.0
 TESTS = Path(__file__).parent
 
 
