@@ -17,7 +17,7 @@ from linkwork.compiler.kernel import Kernel, source_and_code
 from linkwork.compiler.runtime.buffer_pool import empty
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.threads import get_num_threads
-from linkwork.compiler.trace.trace import trace
+from linkwork.compiler.trace.trace import compile_later
 
 __all__ = ["PiecewiseKernel", "compile_piecewise"]
 
@@ -30,10 +30,9 @@ _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 def compile_piecewise(function: Callable[..., Any], name: str, common: int, column: int) -> Kernel:
     """Compile a kernel for `PiecewiseKernel` from a function ``(t, start, common, column)`` of one column.
 
-    The function returns scalars; ``common`` and ``column`` are the sizes of these arguments.
+    The function is linkwork's own and returns scalars; ``common`` and ``column`` are the sizes of these arguments.
     """
-    program = trace(function, name, {"t": (), "start": (), "common": (common,), "column": (column,)})
-    return Kernel(program, later=True)
+    return compile_later(function, name=name, t=(), start=(), common=(common,), column=(column,))
 
 
 class PiecewiseKernel:
