@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from linkwork.expr.control.loops import map_rows, watching_while_loop, while_loop
+from linkwork.expr.control.loops import watching_while_loop, while_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, or_, sqrt, where
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
@@ -295,9 +295,8 @@ def assembly_derivatives(
         return K
     rates = of_errors(tree, rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0]))
     nearest = DiagonalMetric(rates, [0.0 if k in fixed else 1.0 for k in range(tree.nv)])
-    columns = [[-row[k] for row in rates.rows] for k in fixed]
-    for k, column in zip(fixed, map_rows(nearest.step, columns, in_loops=True, alike=True), strict=True):
-        for row, x in zip(K, column, strict=True):
+    for k in fixed:
+        for row, x in zip(K, nearest.step([-row[k] for row in rates.rows]), strict=True):
             row[k] = x if row is not K[k] else 1.0
     return K
 
