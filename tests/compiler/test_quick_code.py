@@ -353,3 +353,48 @@ def test_caches_in_trouble(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) 
                 results.append(kernel()(x, y))
             assert lw.wait_for_compiler(60.0)
     assert all(same(result, results[0]) for result in results)
+
+
+FAR = """
+import ctypes, os
+import numpy as np
+import linkwork as lw
+
+robot, zero = lw.load("arm7"), np.zeros(7)
+robot.pose(zero, "hand")
+libc = ctypes.CDLL(None)
+libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + 3 * [ctypes.c_int] + [
+    ctypes.c_long
+]
+libc.munmap.argtypes = ctypes.c_void_p, ctypes.c_size_t
+
+def reserved(size):
+    return libc.mmap(None, size, 0, 0x4022, -1, 0)  # private, anonymous, without memory
+
+small = [reserved(1 << 15) for _ in range(400)]
+large, size = reserved(5 << 30), 1 << 32
+while size >= 4096:  # what is free above the large region
+    found = reserved(size)
+    if found < large:
+        libc.munmap(found, size)
+        size //= 2
+for address in small[::2]:  # the only gaps: other code is 5 GB away
+    libc.munmap(address, 1 << 14)
+quick = robot.forward_dynamics_derivatives(zero, zero, zero)
+lw.wait_for_compiler()
+best = robot.forward_dynamics_derivatives(zero, zero, zero)
+print(all(np.array_equal(one, other) for one, other in zip(quick, best)))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mmap of Linux")
+@pytest.mark.slow(every=3)
+def test_code_that_is_loaded_far_from_other_code_calls_it(tmp_path):
+    environment = {key: value for key, value in os.environ.items() if key != "LINKWORK_EFFORT"}
+    done = subprocess.run(
+        [sys.executable, "-c", FAR],
+        capture_output=True,
+        text=True,
+        env={**environment, "LINKWORK_CACHE": str(tmp_path)},
+    )
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr

@@ -24,11 +24,14 @@ _ALIGNMENT = 64
 _PROGBITS, _SYMBOLS, _STRINGS, _RELOCATIONS = 1, 2, 3, 4
 _ALLOCATED_CODE, _LINKED = 0x6, 0x40
 _GLOBAL_FUNCTION, _UNDEFINED = 0x12, 0x10
-_CALLED = 4  # R_X86_64_PLT32: the distance of a function from the end of the instruction
+_ADDRESS = 1  # R_X86_64_64: the address of a function
 
 
 class Call(NamedTuple):
-    """Call of a function of another object file: the offset of the four bytes of its distance, and its name."""
+    """Call of a function of another object file: the offset of the eight bytes of its address, and its name.
+
+    LLVM may load object files at any distance from each other, so a call by a distance of four bytes is not possible.
+    """
 
     offset: int
     name: str
@@ -47,7 +50,7 @@ def object_file(functions: Sequence[tuple[str, bytes, int, Sequence[Call]]]) -> 
         names += name.encode() + b"\0"
         for offset, other in calls:
             number = called.setdefault(other, 1 + len(functions) + len(called))
-            relocations += struct.pack("<QQq", len(text) + offset, number << 32 | _CALLED, -4)
+            relocations += struct.pack("<QQq", len(text) + offset, number << 32 | _ADDRESS, 0)
         text += code
     for name in called:
         symbols += struct.pack("<IBBHQQ", len(names), _UNDEFINED, 0, 0, 0, 0)

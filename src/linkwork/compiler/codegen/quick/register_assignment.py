@@ -154,7 +154,7 @@ class Registers:
         address = b"\x4c\x8d\x1d" + struct.pack("<i", -(start + 7))  # lea r11, [rip - ...]
         head = self.data.ljust(start, b"\0") + address + begin
         ends = [*accumulate(map(len, code), initial=len(head))] if self.calls else []
-        calls = [Call(ends[index] + 1, name) for index, name in self.calls]
+        calls = [Call(ends[index] + 2, name) for index, name in self.calls]
         return head + b"".join(code) + end, start, calls
 
     def called(self, k: int, result: int, arguments: tuple[int, ...], name: str) -> None:
@@ -171,7 +171,7 @@ class Registers:
             self.code.append(register_move(0x10 + single, to, base, offset))
         self.ended(k, arguments)
         self.calls.append((len(self.code), name))
-        self.code.append(b"\xe8" + bytes(4))
+        self.code.append(b"\x48\xb8" + bytes(8) + b"\xff\xd0")  # mov rax, the address; call rax
         register.clear()
         self.free[:] = range(_REGISTERS)
         for place, value in enumerate((result, result + 1)):
