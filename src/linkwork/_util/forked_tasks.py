@@ -38,14 +38,8 @@ __all__ = [
 
 T = TypeVar("T")
 VARIABLE = "LINKWORK_FORK"
-_CAUTIOUS = (
-    "mpi4py",
-    "gevent",
-    "eventlet",
-    "jax",
-    "grpc",
-    "ray",
-)  # libraries that advise against forks, or change them
+# libraries that advise against forks, or change them
+_CAUTIOUS = ("mpi4py", "gevent", "eventlet", "jax", "grpc", "ray")
 _LARGEST = 2 << 30  # [bytes] of memory in use: a fork copies its page tables, some 10 ms for each GB
 _POLL = 0.05  # [s] between two looks at a copy
 _STALLED = 5.0  # [s] without processor time, after which a copy is given up
