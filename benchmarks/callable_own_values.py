@@ -158,6 +158,7 @@ OWN_VALUES: dict[str, Any] = {
     },
     "SurfaceCone.contact": lambda _: optimal.PathContact("own", "hand", surface=True),
     "Coupling.joints": {"shoulder": 1.0, "elbow": -2.0},
+    "PolynomialCoupling.coefficients": [0.0, 1.0],
     **{
         f"{name}.{end}": (lambda _, frame=frame: frame)
         for name, ends in (("Bushing", ("frame", "relative_to")), ("SpringDamper", ("a", "b")))

@@ -23,7 +23,7 @@ from linkwork.shapes import Mesh
 from linkwork.shapes.mesh_files import MAX_VERTICES, MeshFile, read_mesh_file
 from linkwork.viewer.document import Color, Surface
 from linkwork.viewer.textures import MAX_BYTES as MAX_TEXTURE_BYTES
-from linkwork.viewer.textures import check_decodes, check_image, encoded_texture
+from linkwork.viewer.textures import check_decodes, encoded_texture
 from linkwork.viewer.triangles import decimated, smooth_surface
 
 __all__ = ["MeshSurfaces", "mesh_surfaces"]
@@ -148,7 +148,7 @@ class _NamedFiles:
                 raise ValueError(f"{name}: expected a file of at most {limit} bytes")
             data = path.read_bytes()
             if suffix != ".mtl":
-                check_image(data, str(name))
+                check_decodes(data, str(name))
         except (ValueError, OSError, FileSearchError) as error:
             text = error.message if isinstance(error, FileSearchError) else str(error)
             self.notes.append(f"{self.mesh.name}: {text}")

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import carriers, joint_force_of_wrench
 from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import (
-    inverse_dynamics_derivatives,
     inverse_dynamics_hessian,
+    rows_of_inverse_dynamics_derivatives,
 )
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
@@ -239,7 +239,7 @@ class JointForces:
         ``rows`` are the indices in τ whose derivatives are needed, None for all; other rows are incomplete.
         """
         tree, wrenches = self.tree, self._wrenches(forces)
-        by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, self.passive, rows=rows)
+        by_q, by_v, by_a = rows_of_inverse_dynamics_derivatives(tree, q, v, a, rows, wrenches, self.passive)
         by_forces: dict[str, Matrix] = {}
         for name, columns in self._wrench_columns(self._contacts, q).items():
             by_forces[name] = _negative(columns)

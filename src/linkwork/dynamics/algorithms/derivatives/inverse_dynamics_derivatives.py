@@ -63,6 +63,7 @@ __all__ = [
     "inverse_dynamics_derivatives",
     "inverse_dynamics_hessian",
     "inverse_dynamics_second_derivatives",
+    "rows_of_inverse_dynamics_derivatives",
 ]
 
 
@@ -78,13 +79,27 @@ def inverse_dynamics_derivatives(
     wrenches: Wrenches = (),
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
-    *,
-    rows: Container[int] | None = None,
 ) -> tuple[Matrix, Matrix, Matrix]:
     """Return ∂τ/∂q, in the tangent space of q, ∂τ/∂v, and ∂τ/∂a = M(q): nv × nv each.
 
-    Wrenches are constant in the axes that they are expressed in.  ``rows`` are the indices in τ whose derivatives are
-    needed, None for all; the other rows of the results are incomplete.
+    Wrenches are constant in the axes that they are expressed in.
+    """
+    return rows_of_inverse_dynamics_derivatives(tree, q, v, a, None, wrenches, passive, friction)
+
+
+def rows_of_inverse_dynamics_derivatives(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    rows: Container[int] | None,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Return `inverse_dynamics_derivatives`, of which only some ``rows`` are needed; None stands for all.
+
+    ``rows`` are indices in τ.  The other rows of the results are incomplete.
     """
     needed = [rows is None or k in rows for k in range(tree.nv)]
     none = zeros(tree.nv), zeros(tree.nv), zeros(tree.nv)
