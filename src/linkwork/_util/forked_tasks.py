@@ -79,16 +79,17 @@ class CancelledTaskError(BaseException):
     """A task was cancelled before long work, or while it waited for its copy."""
 
 
-def go_on_in_copy(waiting: Callable[[], object] = lambda: None) -> bool:
+def go_on_in_copy(waiting: Callable[[], object] = lambda: None, can_store: Callable[[], bool] = lambda: True) -> bool:
     """Fork before long work, if the calling thread runs a task that allows it; return True if the work may be done.
 
     The copy gets False and goes on with the task.  Meanwhile this process waits for the end of the task, calling
     ``waiting`` from time to time; then it should look for the results.  False means that it has to do the work.
+    ``can_store`` is called before a fork; it returns False where a copy could not store its results.
     """
     task: ForkableTask | None = getattr(_local, "task", None)
     if task is not None and task.cancelled:
         raise CancelledTaskError
-    if task is None or not task.forks or len(task.beside) < 2 or not _may_fork():
+    if task is None or not task.forks or len(task.beside) < 2 or not _may_fork() or not can_store():
         return False
     task.forks = False  # once
     try:

@@ -17,10 +17,9 @@ from typing import Any
 
 from linkwork._util.collection_pauses import without_collections
 from linkwork._util.console import CompileNotice
-from linkwork._util.forked_tasks import do_without_copies
 from linkwork.compiler.backend import Backend, Module
 from linkwork.compiler.build import Source
-from linkwork.compiler.cache.compiled_in_copy import compiled_in_copy
+from linkwork.compiler.cache.compiled_in_copy import result_of_copy
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
 from linkwork.compiler.cache.key_lock import LONGEST_WAIT, KeyLock
 from linkwork.compiler.codegen.float_type import FloatType
@@ -76,12 +75,14 @@ def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool =
         return result
     if cache is None or not source.keys(absent, real):
         return result | _compiled_and_stored(source, quick, cache, absent, real)
-    if compiled_in_copy(cache, source.recipe.name):
-        result |= _cached(source, quick, cache, absent, real)
-        absent = [part for part in absent if part not in result]
-        if not absent:
-            return result
-        do_without_copies()
+
+    def find() -> dict[str, CompiledPart] | None:
+        found = _cached(source, quick, cache, absent, real)
+        return found if len(found) == len(absent) else None
+
+    found = result_of_copy(cache, source.recipe.name, find)
+    if found is not None:
+        return result | found
     (name,) = source.keys(["best" if best else "first"], real).values()
     with cache.lock(name) as lock:
         if lock.waited:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.collision.algorithms.shape_placement import PlacedShape, by_kind, by_kinds
-from linkwork.expr.arrays.symbol_array import array, scalars
+from linkwork.expr.arrays.symbol_array import array, object_array, scalars
 from linkwork.expr.control import cond, scan, take, while_loop
 from linkwork.expr.scalar.functions import fmin, lt, or_
 from linkwork.geometry.pairs.pair_dispatch import is_closed_form
@@ -34,7 +34,6 @@ __all__ = [
     "over_many_pairs",
     "over_own_pairs",
     "over_scene",
-    "row_of",
     "shared_ancestors",
 ]
 
@@ -206,7 +205,7 @@ def _scan_rows(
         elements, index, *pair = row
         a, b, *more = read(elements, *pair)
         following, result = step(carried, a, b, index, *more)
-        return following, row_of(result) if result else None
+        return following, object_array((len(result),), result) if result else None
 
     count, size = np.shape(rows)
     length = _block_size(count)
@@ -222,14 +221,6 @@ def _scan_rows(
 
     blocks = [np.reshape(x, (-1, length)) for x in (indices, *own)]
     return scan(block, state, (np.reshape(rows, (-1, length, size)), *blocks))
-
-
-def row_of(values: Sequence[Any]) -> np.ndarray:
-    """Return values as an array (values,), whose elements may be arrays of several samples."""
-    result = np.empty(len(values), dtype=object)
-    for k, x in enumerate(values):
-        result[k] = x
-    return result
 
 
 _MANY = 1000  # own pairs above which loops are used

@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.collision.algorithms.pair_loops import listed, over_own_pairs, over_scene, row_of
+from linkwork.collision.algorithms.pair_loops import listed, over_own_pairs, over_scene
 from linkwork.collision.algorithms.shape_placement import PlacedShape, by_kind, by_kinds, placed_shapes
+from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.control import cond, scan
 from linkwork.expr.scalar.functions import and_, le, lt, sqrt, where
 from linkwork.geometry.distance import SignedDistance
@@ -151,9 +152,9 @@ class Motions:
             values = listed(row)
             F, columns = Force.of(values[:6]), values[6:]
             rates = [Motion.of(columns[k : k + 6]).dot(F) for k in range(0, len(columns), 6)]
-            return state, row_of(rates)
+            return state, object_array((len(rates),), rates)
 
-        _, results = scan(one, (), np.stack([row_of(row) for row in rows]))
+        _, results = scan(one, (), object_array((len(rows), len(rows[0])), [x for row in rows for x in row]))
         return [listed(result) for result in results]
 
     def between(self, a: int, b: int) -> list[Motion]:

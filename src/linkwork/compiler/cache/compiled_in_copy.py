@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from linkwork._util.console import CompileNotice
-from linkwork._util.forked_tasks import go_on_in_copy
+from linkwork._util.forked_tasks import do_without_copies, go_on_in_copy
 from linkwork.compiler.cache.disk_cache import Cache
 
-__all__ = ["compiled_in_copy"]
+__all__ = ["result_of_copy"]
+
+T = TypeVar("T")
 
 
-def compiled_in_copy(cache: Cache | None, name: str) -> bool:
-    """Call this before work whose result the cache lacks; it returns True if a copy of this process has done the work.
+def result_of_copy(cache: Cache | None, name: str, find: Callable[[], T | None]) -> T | None:
+    """Return what a copy of this process has stored in the cache, before work whose result the cache lacks; else None.
 
-    That happens only for tasks that allow it (see `go_on_in_copy`).  ``name`` is the kernel's, for the announcement of
-    a long compilation.
+    There is a copy only for tasks that allow it (see `go_on_in_copy`).  ``find`` looks for the result in the cache.
+    ``name`` is the kernel's, for the announcement of a long compilation.
     """
-    if cache is None or not cache.is_writable():
-        return False
+    if cache is None:
+        return None
     notice = CompileNotice(name, stored=True)
-    if not go_on_in_copy(notice):
-        return False
+    if not go_on_in_copy(notice, cache.is_writable):
+        return None
     notice.end()
-    return True
+    result = find()
+    if result is None:
+        do_without_copies()
+    return result

@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork.expr.arrays.pytree import Leaf, flatten, unflatten
-from linkwork.expr.arrays.symbol_array import floats
+from linkwork.expr.arrays.symbol_array import floats, object_array
 from linkwork.expr.autodiff.graph_derivative import is_zero
 from linkwork.expr.control.closure_conversion import graph_of, is_truth
 from linkwork.expr.scalar.functions import and_, eq, floor, fmax, fmin, le, lt, where
@@ -241,7 +241,7 @@ def _row_of(value: Any, shape: tuple[int, ...], *, batches: bool) -> list[Any]:
 
 def table_of(rows: Sequence[Sequence[Any]]) -> Any:
     """Return the table whose entries are these lists of scalars."""
-    return np.stack([_row(elements) for elements in rows])
+    return object_array((len(rows), len(rows[0])), [x for row in rows for x in row])
 
 
 def entry(table: Any, index: Any) -> Any:
@@ -251,11 +251,4 @@ def entry(table: Any, index: Any) -> Any:
 
 def with_entry(table: Any, index: Any, elements: Sequence[Any]) -> Any:
     """Return the table with the row at an index replaced, if the index is in range."""
-    return np.asarray(put(table, index, _row(elements)))
-
-
-def _row(elements: Sequence[Any]) -> np.ndarray:
-    row = np.empty(len(elements), dtype=object)  # keeps an element that is a batch as one element
-    for k, x in enumerate(elements):
-        row[k] = x
-    return row
+    return np.asarray(put(table, index, object_array((len(elements),), elements)))

@@ -49,6 +49,7 @@ from linkwork.expr.linalg.sparse_dot import (
     add_matrices,
     dot,
     is_zero,
+    lower_of,
     mirrored,
     negated,
     reciprocal_or_zero,
@@ -242,7 +243,7 @@ class Actuation:
         shared = SharedStructure(factored) if self.in_loops else factored
 
         def of(A: Matrix, floors: list[Any]) -> Semidefinite:
-            lower = [x for i, row in enumerate(A) for x in row[: i + 1]]
+            lower = lower_of(A)
             is_full = not any(map(is_zero, (*lower, *floors)))
             return replace((shared if is_full else factored)(lower, floors), A=A)
 
