@@ -153,7 +153,6 @@ def pytest_configure(config):
     config.stash[SEED] = rotation.todays_seed() if seed is None else seed
     config.stash[FOLDER] = tempfile.mkdtemp(prefix="linkwork-tests-")
     os.environ[CACHE] = config.stash[FOLDER]
-    os.environ["LINKWORK_FORK"] = "off"  # the processors have work
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads wait busily, where tests run beside each other
     _write_bytecode_elsewhere(config)
 

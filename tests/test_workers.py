@@ -10,7 +10,7 @@ import pytest
 
 import linkwork as lw
 from compiler.knobs import sizes
-from linkwork._util.thread_pool import beside, run
+from linkwork._util.thread_pool import run
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, after: int) -> list[int]:
@@ -51,19 +51,6 @@ def test_the_first_error_is_raised_and_what_had_not_begun_is_left(monkeypatch: p
     with pytest.raises(LookupError):
         run([lambda k=k: task(k) for k in range(1000)])
     assert len(begun) < 1000
-
-
-def test_tasks_run_beside_a_body_and_are_dropped_where_no_thread_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended: list[int] = []
-    with beside([lambda: 1 // 0, lambda: ended.append(threading.get_ident())]):
-        pass
-    assert len(ended) == 1 and ended[0] != threading.get_ident()  # an error does not end the others
-    with pytest.raises(LookupError), beside([lambda: None]):
-        raise LookupError
-    refuse(monkeypatch, 0)
-    with beside([lambda: ended.append(0)]):
-        pass
-    assert len(ended) == 1
 
 
 def test_where_no_thread_can_be_started_long_programs_compile_and_robots_warm_up(

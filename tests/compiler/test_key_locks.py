@@ -56,14 +56,16 @@ def test_a_thread_does_not_wait_for_itself(folder: Path) -> None:
     assert not key_lock._held
 
 
-def test_a_wait_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_lock, "LONGEST_WAIT", 0.02)
-    other = KeyLock(folder, "name")
+@pytest.mark.parametrize("limit", ["LONGEST_WAIT", "_STALLED"])
+def test_a_wait_for_a_thread_ends(limit: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_lock, limit, 0.02)
+    other, said = KeyLock(folder, "name"), []
     thread = threading.Thread(target=other.attempt)
     thread.start()
     thread.join()
-    with KeyLock(folder, "name") as lock:
+    with KeyLock(folder, "name", said.append) as lock:
         assert lock.waited and not lock._acquired
+    assert len(said) == 1 and "another thread or process has compiled the same code" in said[0]
     other.release()
 
 
@@ -97,8 +99,39 @@ from linkwork.compiler.cache.key_lock import KeyLock
 lock = KeyLock(Path(sys.argv[1]), "name")
 assert lock.attempt()
 print("held", flush=True)
+while sys.argv[2:] and time.monotonic() > 0.0:
+    pass
 time.sleep(600)
 """
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the progress of processes is known on Linux")
+@pytest.mark.parametrize("works", [False, True])
+def test_a_wait_for_a_process_ends_when_it_makes_no_progress(
+    works: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that computes is waited for, up to the longest wait."""
+    looks: list[tuple[int, int]] = []
+    look = KeyLock._owner
+
+    def looking(lock: KeyLock) -> tuple[int, int]:
+        looks.append(look(lock))
+        if len(looks) == 8:  # more looks than those after which a process without progress is given up
+            monkeypatch.setattr(key_lock, "LONGEST_WAIT", 0.0)
+        return looks[-1]
+
+    monkeypatch.setattr(KeyLock, "_owner", looking)
+    monkeypatch.setattr(key_lock, "_LOOK", 0.5 if works else 0.0)
+    monkeypatch.setattr(key_lock, "_STALLED", 600.0 if works else 0.0)
+    command, said = [sys.executable, "-c", HOLDER, str(folder), *["works"] * works], []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        with KeyLock(folder, "name", said.append) as lock:
+            assert lock.waited and not lock._acquired
+        holder.kill()
+    assert [f"process {holder.pid} has compiled" in text for text in said] == [True]
+    assert {process for process, _ in looks} == {holder.pid}
+    assert (len(looks) == 8) == works and (looks[0][1] < looks[-1][1]) == works
 
 
 @posix

@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 
 from linkwork._util.fork_safe_lock import Lock
 
-__all__ = ["disable_collections", "is_any_paused", "without_collections"]
+__all__ = ["is_any_paused", "without_collections"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -76,14 +76,6 @@ def _count_as_old() -> None:
 def is_any_paused() -> bool:
     """Return True while a call of `without_collections` runs, in any thread."""
     return bool(_pauses)
-
-
-def disable_collections() -> None:
-    """Disable the collector for the rest of this process, also after the present pauses."""
-    global _was_enabled
-    with _lock:
-        _was_enabled = False
-        gc.disable()
 
 
 _lock = Lock()

@@ -9,15 +9,13 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from linkwork._util.fork_safe_lock import Lock
-from linkwork._util.forked_tasks import CancelledTaskError, ForkableTask
 from linkwork._util.progress import Reporter
 
-__all__ = ["beside", "in_parallel", "run"]
+__all__ = ["in_parallel", "run"]
 
 
 T = TypeVar("T")
@@ -29,21 +27,14 @@ def run(
     tasks: Sequence[Callable[[], T]],
     done: Callable[[], None] = lambda: None,
     waiting: Callable[[], float | None] = lambda: None,
-    *,
-    forks: bool = False,
 ) -> list[T]:
     """Run all tasks, as many in parallel as there are processors, and return their results in order.
 
     ``done`` is called in this thread after each task.  ``waiting`` is called in this thread before each wait for a
     task; it returns the time [s] after which to call it again, or None.  The first error is raised after the running
     tasks have ended; tasks not yet started are dropped.  If no thread can be started, the tasks run in this thread.
-
-    With ``forks``, tasks other than the first may compile in copies of this process (see `forked_tasks`).  What else
-    they do must have no effect beyond this process.
     """
-    running: set[Any] = set()
-    forkable = [ForkableTask(task, running, forks=k > 0) for k, task in enumerate(tasks)] if forks else []
-    work = _Work(forkable or tasks)
+    work = _Work(tasks)
     threads = _started(work.run_all, min(len(tasks), os.cpu_count() or 1))
     try:
         for _ in tasks:
@@ -56,44 +47,9 @@ def run(
             done()
     finally:
         work.remaining.clear()
-        for forked in forkable:
-            forked.cancelled = True
         for thread in threads:
             thread.join()
     return [work.results[k] for k in range(len(tasks))]
-
-
-@contextmanager
-def beside(tasks: Sequence[Callable[[], Any]]) -> Iterator[None]:
-    """Run tasks one after the other on another thread while the body runs, and wait for them at its end.
-
-    They may compile in one copy of this process (see `forked_tasks`).  Their errors are dropped: whoever needs a result
-    computes it again.  If the body raises an error, tasks not yet started are dropped as well, and so are all if no
-    thread can be started.
-    """
-    remaining = list(tasks)[::-1]
-
-    def run_all() -> None:
-        while remaining:
-            with suppress(Exception):
-                remaining.pop()()
-
-    forkable = ForkableTask(run_all, {"the body"})
-
-    def run_until_cancelled() -> None:
-        with suppress(CancelledTaskError):
-            forkable()
-
-    threads = _started(run_until_cancelled, min(len(remaining), 1))
-    try:
-        yield
-    except BaseException:
-        remaining.clear()
-        forkable.cancelled = True
-        raise
-    finally:
-        for thread in threads:
-            thread.join()
 
 
 class _Work(Generic[T]):

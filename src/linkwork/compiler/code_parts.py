@@ -19,7 +19,6 @@ from linkwork._util.collection_pauses import without_collections
 from linkwork._util.console import CompileNotice
 from linkwork.compiler.backend import Backend, Module
 from linkwork.compiler.build import Source
-from linkwork.compiler.cache.compiled_in_copy import result_of_copy
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
 from linkwork.compiler.cache.key_lock import LONGEST_WAIT, KeyLock
 from linkwork.compiler.codegen.float_type import FloatType
@@ -75,14 +74,6 @@ def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool =
         return result
     if cache is None or not source.keys(absent, real):
         return result | _compiled_and_stored(source, quick, cache, absent, real)
-
-    def find() -> dict[str, CompiledPart] | None:
-        found = _cached(source, quick, cache, absent, real)
-        return found if len(found) == len(absent) else None
-
-    found = result_of_copy(cache, source.recipe.name, find)
-    if found is not None:
-        return result | found
     (name,) = source.keys(["best" if best else "first"], real).values()
     with cache.lock(name) as lock:
         if lock.waited:
@@ -132,12 +123,8 @@ def best_modules(
     """
     if code is not None and code.packed is not None:
         return code.packed, code.characters
-    to = improvable(part, source, real)
-    if code is not None and to.cache is not None:
-        stored = _stored_source(to.cache, to.quick_name)
-        if stored is not None:
-            return stored
     packed, characters = _packed(source.texts([part], real))
+    to = improvable(part, source, real)
     if code is not None and to.cache is not None:
         _store_source(to.cache, to.quick_name, to.facts, packed, characters)
     return packed, characters

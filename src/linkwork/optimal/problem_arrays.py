@@ -101,11 +101,6 @@ class PreparedProblem:
         factors = _SCALE_FACTORS.get(key, lambda: self._scale_factors(arrays, u, p))
         return self.constants | {"scales": self.constants["scales"] * factors}
 
-    @property
-    def is_scaled(self) -> bool:
-        """True if `scaled_constants` are known."""
-        return "scaled_constants" in self.__dict__
-
     def _scale_factors(self, arrays: Mapping[str, np.ndarray], u: np.ndarray, p: np.ndarray) -> np.ndarray:
         configurations = self.problem.robot.random_configuration(seed=0, size=4)
         inputs = path_inputs(self.program, dict(arrays))

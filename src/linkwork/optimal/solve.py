@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.progress import Reporter, read_progress
-from linkwork._util.thread_pool import beside
 from linkwork._util.validation import duration, optional
 from linkwork.ik.arguments import mid_range
 from linkwork.kernels.compiler_api import make_ready
@@ -131,7 +130,7 @@ def solve_by_path(
         state["q"] = guesses(problem, state["q"], own.ends(num_guesses - 1, seed), start is not None)
         numbers = {name: _with_axis(x, len(_own_shape(own, name))) for name, x in numbers.items()}
         state = {name: x if name == "q" else _with_axis(x, len(own.state_shapes[name])) for name, x in state.items()}
-    inputs, first = [numbers[name] for name in own.shapes], dict(state)
+    first = dict(state)
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
     max_iterations = read_count(SOLVE, "max_iterations", max_iterations)
     names = list(own.state_shapes)
@@ -141,12 +140,10 @@ def solve_by_path(
         return OptimalResult._make(own, state, numbers, tolerances, lead, guesses_axis, late, running, first)
 
     if solver == "ipopt":
-        state = solve_by_ipopt(program, state, dict(zip(own.shapes, inputs, strict=True)), tolerances, max_iterations)
+        state = solve_by_ipopt(program, state, {name: numbers[name] for name in own.shapes}, tolerances, max_iterations)
         state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
         return result(False)
-    unscaled = [*(state[name] for name in names), *inputs, tolerances, np.array(0.0)]  # without an iteration
-    with beside([] if own.is_scaled else [lambda: own.kernel(*unscaled)]):
-        numbers["scales"] = own.scaled_constants["scales"]
+    numbers["scales"] = own.scaled_constants["scales"]
     inputs, kernel = [numbers[name] for name in own.shapes], own.kernel
     if limit is not None:
         make_ready(kernel)

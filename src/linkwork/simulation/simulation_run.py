@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.progress import Reporter, read_progress
-from linkwork._util.thread_pool import beside
 from linkwork._util.validation import finite_number, integer, positive
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import and_, lt, where
@@ -50,7 +49,6 @@ from linkwork.simulation.rollout.rollout import (
 from linkwork.simulation.rollout.scipy_integrators import scipy_solver, solved_by_scipy
 from linkwork.simulation.rollout.spring_steps import warn_of_implicit_springs
 from linkwork.simulation.rollout.step_stability import (
-    calls_of_stability_check,
     check_step_stability,
     warn_of_fast_turns,
 )
@@ -152,12 +150,9 @@ def simulated(
     if overlapping is not None:
         overlapping.warn_of_overlaps(robot, q)
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
-    with beside(calls_of_stability_check(setup, h) if steps and not solver else ()):
-        check_start("simulate", robot, q, v, tuple(parameters or ()), sizes, varied)
-        if setup.is_implicit_in_joints:
-            warn_of_implicit_springs(robot, h)
-        if steps and not solver:
-            run.prepare()
+    check_start("simulate", robot, q, v, tuple(parameters or ()), sizes, varied)
+    if setup.is_implicit_in_joints:
+        warn_of_implicit_springs(robot, h)
     result, depths = (
         (solved_by_scipy(run, solver, q, v, progress), None) if solver else run.run_compiled(q, v, progress)
     )
@@ -241,10 +236,6 @@ class SimulationRun:
             self._contact_names,
             contacts=setup.contacts,
         )
-
-    def prepare(self) -> None:
-        """Trace the kernel that `run_compiled` calls, unless it is known."""
-        segment(self.setup, rows_of(self.steps // self.setup.every))
 
     def run_compiled(self, q: Any, v: Any, progress: Any) -> tuple[Simulation, np.ndarray | None]:
         """Run the simulation by compiled kernels, a segment of records at a time.

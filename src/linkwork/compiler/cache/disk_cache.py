@@ -105,15 +105,11 @@ class Cache:
         """Return the lock of a name: whoever has it makes the entries of this name, and others wait."""
         with contextlib.suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return KeyLock(self.folder, name)
+        return KeyLock(self.folder, name, _warn_once)
 
     def __contains__(self, name: str) -> bool:
         """Return True if there is an entry of this name, which may be damaged; this does not count as a use."""
         return os.path.isfile(self._path(name))  # False in a folder that this user cannot read
-
-    def is_writable(self) -> bool:
-        """Return True if this process may store entries, as far as the permissions of directories show."""
-        return next((os.access(at, os.W_OK) for at in (self.folder, *self.folder.parents) if at.exists()), False)
 
     def refuse(self, name: str) -> None:
         """Warn that the content of an entry is damaged."""

@@ -1,8 +1,10 @@
 """Locks by name in the cache's directory: one process compiles an entry, and the others wait for it.
 
 The lock is a record lock of the system on a file, which the system releases when the process ends, however it ends.
-Where the file system has no locks (some network file systems), work goes on without.  A wait ends after some minutes in
-any case: then an entry may be compiled twice, which costs time and is never wrong.
+Where the file system has no locks (some network file systems), work goes on without.  A wait ends, with a warning, when
+the other process has made no progress for a minute, and after five minutes in any case.  Then an entry may be compiled
+twice, which costs time and is never wrong.  Progress means that processor time is used, which is known of processes on
+Linux alone: elsewhere, and for threads of this process, a wait ends after a minute.
 
 Record locks belong to a process, so a table has the locks of its threads; a forked process begins without locks.
 """
@@ -12,8 +14,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import struct
+import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -25,6 +30,8 @@ __all__ = ["LOCK_SUFFIX", "LONGEST_WAIT", "KeyLock"]
 
 LOCK_SUFFIX = ".linkwork-lock"
 LONGEST_WAIT = 300.0  # [s] wait for a process that compiles: longer than nearly all kernels take
+_STALLED = 60.0  # [s] without progress, after which a wait ends
+_LOOK = 1.0  # [s] between two looks at the progress
 _FIRST_POLL, _LAST_POLL = 2e-3, 5e-2  # [s] between two attempts
 _BUSY = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
@@ -39,21 +46,32 @@ class _BusyError(Exception):
 class KeyLock:
     """The lock of a name in a directory; it is used in a ``with`` statement, or by `attempt` and `release`.
 
-    ``waited`` is True after a wait for another thread or process, which may have done the work meanwhile.
+    ``waited`` is True after a wait for another thread or process, which may have done the work meanwhile.  ``warn`` is
+    called with a message if the wait ends without the lock.
     """
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self.waited = False
+    def __init__(self, folder: Path, name: str, warn: Callable[[str], object] = lambda message: None) -> None:
+        self.waited, self._warn = False, warn
         self._folder, self._name = folder, f"{name}{LOCK_SUFFIX}"
         self._path = str(folder / self._name)
         self._process = os.getpid()
         self._acquired = False
 
     def __enter__(self) -> Self:
-        end, pause = time.monotonic() + LONGEST_WAIT, _FIRST_POLL
+        begin = progress = look = time.monotonic()
+        pause, owner = _FIRST_POLL, (0, 0)
         while not self.attempt():
-            self.waited = True
-            if time.monotonic() >= end or self._is_ours():
+            self.waited, now = True, time.monotonic()
+            if self._is_ours():
+                break
+            if now >= look:
+                before, owner, look = owner, self._owner(), now + _LOOK
+                progress = now if owner != before else progress
+            if now >= min(progress + _STALLED, begin + LONGEST_WAIT):
+                who = f"process {owner[0]}" if owner[0] else "another thread or process"
+                self._warn(
+                    f"{who} has compiled the same code for more than {now - begin:.0f} s; it is compiled here too"
+                )
                 break
             time.sleep(pause)
             pause = min(2.0 * pause, _LAST_POLL)
@@ -92,6 +110,28 @@ class KeyLock:
         with _table:
             return _held.get(self._path, (0, 0))[1] == threading.get_ident()
 
+    def _owner(self) -> tuple[int, int]:
+        """Return the process that has the lock, and the ticks of processor time that it has used; 0 if unknown."""
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            process = self._owner_process()
+            with open(f"/proc/{process}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+            return process, int(fields[11]) + int(fields[12])
+        return 0, 0
+
+    def _owner_process(self) -> int:
+        """Return the other process that has the lock; 0 if unknown.  Raises OSError."""
+        with _table:
+            if sys.platform != "linux" or self._path in _held:  # closing a file releases this process's own locks of it
+                return 0
+            with opened(self._folder) as here:
+                number = here.open_lock(self._name, create=False)
+            try:
+                answer = fcntl.fcntl(number, fcntl.F_GETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+            finally:
+                os.close(number)
+            return int(_FLOCK.unpack(answer)[-1])
+
     def _open(self) -> int:
         """Return the number of the locked file.  Raises _BusyError if another process has the lock.
 
@@ -126,6 +166,8 @@ if os.name == "nt":
         msvcrt.locking(number, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
 else:
     import fcntl
+
+    _FLOCK = struct.Struct("@hhqqi")  # struct flock of Linux: type, origin, start, length, process
 
     def _lock(number: int) -> None:
         """Lock an open file for this process.  Raises OSError if another has locked it."""

@@ -66,9 +66,9 @@ class TrustedDirectory:
         else:
             os.replace(name, to, src_dir_fd=self._number, dst_dir_fd=self._number)
 
-    def open_lock(self, name: str) -> int:
+    def open_lock(self, name: str, *, create: bool = True) -> int:
         """Open a file that only the user can use, and create it if necessary; return the file's number."""
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         return os.open(flags=flags, mode=0o600, **self._at(name))
 
     def is_same(self, name: str, number: int) -> bool:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.collection_pauses import without_collections
-from linkwork.compiler.cache.compiled_in_copy import result_of_copy
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
 from linkwork.compiler.cache.function_content import content_key
 
@@ -29,8 +27,6 @@ def stored_array(name: str, depends_on: Sequence[Any], compute: Callable[[], np.
     if cache is None or key is None:
         return compute()
     stored = _loaded(cache, key)
-    if stored is None:
-        stored = result_of_copy(cache, name, partial(_loaded, cache, key))
     if stored is not None:
         return stored
     with cache.lock(key) as lock:

@@ -25,7 +25,6 @@ from typing import Any
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public, unchecked
 from linkwork._util.collection_pauses import is_any_paused
-from linkwork._util.forked_tasks import do_afterwards, has_copies, is_copy
 from linkwork._util.validation import duration, optional
 from linkwork.compiler.backend import Claim
 from linkwork.compiler.codegen import compile_process
@@ -264,9 +263,9 @@ class _Background:
         self.writing.add(thread)
         try:
             quiet = time.monotonic()
-            while not self.stopped and (has_copies() or (time.monotonic() < quiet + _QUIET and not self.hurried)):
+            while time.monotonic() < quiet + _QUIET and not (self.hurried or self.stopped):
                 time.sleep(_QUIET / 4)
-                if is_any_paused() or has_copies():  # a copy may write these modules
+                if is_any_paused():
                     quiet = time.monotonic()
             if self.stopped:
                 raise OSError("this process exits")
@@ -359,14 +358,8 @@ def is_available() -> bool:
 
 
 def submit(job: Job) -> None:
-    """Compile modules in another process; `Job.done` is called with the object files, unless that fails.
-
-    A copy of a process, which compiles for it, only writes the modules, so that the other process finds them.
-    """
-    if not is_copy():
-        _background.submit(job)
-    elif not (job.is_written or job.urgent):
-        do_afterwards(job.modules)
+    """Compile modules in another process; `Job.done` is called with the object files, unless that fails."""
+    _background.submit(job)
 
 
 @public(timeout=unchecked)
@@ -399,7 +392,7 @@ def _renew_in_child() -> None:
     for child in old.children:
         child.close()
         child.process.returncode = 0  # it belongs to the other process
-    _background = _Background([] if is_copy() else [*old.running, *old.waiting])
+    _background = _Background([*old.running, *old.waiting])
     _background.start()
 
 

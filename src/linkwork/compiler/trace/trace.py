@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import keyword
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple, NoReturn, overload
 
 import numpy as np
@@ -17,8 +16,6 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.collection_pauses import without_collections
 from linkwork._util.user_frames import line_of, source_of
 from linkwork.compiler.build import Recipe, is_debugging
-from linkwork.compiler.cache.compiled_in_copy import result_of_copy
-from linkwork.compiler.cache.disk_cache import shared
 from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Port, Program
@@ -119,8 +116,6 @@ def _lazy_kernel(
     called = _kernel_name(function, name)
     key = trace_key(called, (function, guards), shapes)
     stored = None if key is None else load_trace(key)
-    if key is not None and stored is None:
-        stored = result_of_copy(shared(), called, partial(load_trace, key))
     if stored is None or is_debugging():
         program, nesting, spaces = traced_function(function, called, shapes, guards, verified=is_debugging())
         if stored is not None:

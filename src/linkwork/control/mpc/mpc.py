@@ -6,7 +6,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,6 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.messages import number
 from linkwork._util.npz_archive import OtherFileError, npz_path, open_archive, write_archive
 from linkwork._util.status import status_of
-from linkwork._util.thread_pool import run
 from linkwork._util.validation import integer
 from linkwork.control.linear_quadratic.arguments import (
     actuated_indices,
@@ -139,16 +137,8 @@ class ModelPredictiveController:
         `linkwork.wait_for_compiler` waits for it.
         """
         num_environments = integer("prepare", "num_environments", num_environments, least=1)
-        tasks: list[Callable[[], None]] = [
-            partial(self.planner.prepare, num_environments),
-            partial(self._actuation.prepare_gains, num_environments),
-            partial(self._actuation.prepare, self.fallback_braking_time, num_environments),
-        ]
-        if isinstance(self.planner, tuple(_SOLVERS.values())):
-            run(tasks, forks=True)
-        else:  # a user's planner may have to stay on this thread
-            for task in tasks:
-                task()
+        self.planner.prepare(num_environments)
+        self._actuation.prepare(self.fallback_braking_time, num_environments)
 
     def __repr__(self) -> str:
         steps, period = self.planner.steps, number(self.period)

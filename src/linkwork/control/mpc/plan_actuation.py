@@ -67,16 +67,10 @@ class PlanActuation:
     def __getstate__(self) -> dict[str, Any]:
         return {name: x for name, x in self.__dict__.items() if name != "_plan_kernel"}
 
-    def prepare_gains(self, num_environments: int = 1) -> None:
-        """Compile the kernel of plans and their gains for this number of environments."""
-        make_ready(self._plan_kernel if self.constrained is None else self.constrained.gains, samples=num_environments)
-
     def prepare(self, braking_time: float, num_environments: int = 1) -> None:
-        """Compile all code that `plan_along` and `forces` run for this number of environments.
-
-        What needs the kernel of gains comes last, since it may be compiled at the same time.
-        """
+        """Compile all code that `plan_along` and `forces` run for this number of environments."""
         robot, steps = self._robot, self._planner.steps
+        make_ready(self._plan_kernel if self.constrained is None else self.constrained.gains, samples=num_environments)
         n = min(num_environments, FEW)
         q, v = np.repeat(np.asarray(robot.neutral())[None], n, axis=0), np.zeros((n, robot.nv))
         for count in (1, steps):  # of configurations of an environment

@@ -9,7 +9,7 @@ Source: Allgower and Georg, Introduction to Numerical Continuation Methods, SIAM
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
@@ -18,7 +18,6 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.result import Result
-from linkwork._util.thread_pool import beside
 from linkwork.errors import AssemblyError, Status
 from linkwork.joints import JointType
 from linkwork.mechanisms.assembly.assembly_search import assemble, check_tolerance, run_kernel
@@ -142,29 +141,28 @@ def drive(
     if when is not None and when.shape:
         raise ValueError(f"{caller}: time: expected one time [s], got shape {when.shape}")
     at_rest = _is_at_rest(robot, moving)
-    with beside(_first_calls(mechanism, driven, n, when, at_rest) if parameters is None else ()):
-        first = {name: value[0] if value.shape[-1] > 1 else value[0, 0] for name, value in driven.values.items()}
-        begun: Assembly = assemble(
-            plain, start, first, None, None, position_limits, tolerance, 16, when, True, parameters, caller
-        )
-        motion = _Continuation(mechanism, driven, position_limits, tolerance, when, np.array(begun.q))
-        q, slack, sign = np.full((n, robot.nq), np.nan), np.full(n, np.nan), np.zeros(n, dtype=int)
-        status, singular = Status.SOLVED, []
-        for i in range(n):
-            before = motion.sign, motion.slack
-            status = motion.to(i) if i else Status.SOLVED
-            if status is not Status.SOLVED:
-                break
-            q[i], slack[i], sign[i] = motion.q, motion.slack, motion.sign
-            if motion.slack < _SINGULAR_SLACK or (i and before[0] * motion.sign < 0) or motion.passed:
-                singular.append(i)
-        reached = np.asarray(np.isfinite(q).all(axis=-1))
-        determined = reached & (slack >= _SINGULAR_SLACK)
-        v, a = (
-            np.where(determined[:, None], moving, np.nan)
-            if at_rest
-            else _motions(robot, driven, q, determined, moving[0], moving[1], when)
-        )
+    first = {name: value[0] if value.shape[-1] > 1 else value[0, 0] for name, value in driven.values.items()}
+    begun: Assembly = assemble(
+        plain, start, first, None, None, position_limits, tolerance, 16, when, True, parameters, caller
+    )
+    motion = _Continuation(mechanism, driven, position_limits, tolerance, when, np.array(begun.q))
+    q, slack, sign = np.full((n, robot.nq), np.nan), np.full(n, np.nan), np.zeros(n, dtype=int)
+    status, singular = Status.SOLVED, []
+    for i in range(n):
+        before = motion.sign, motion.slack
+        status = motion.to(i) if i else Status.SOLVED
+        if status is not Status.SOLVED:
+            break
+        q[i], slack[i], sign[i] = motion.q, motion.slack, motion.sign
+        if motion.slack < _SINGULAR_SLACK or (i and before[0] * motion.sign < 0) or motion.passed:
+            singular.append(i)
+    reached = np.asarray(np.isfinite(q).all(axis=-1))
+    determined = reached & (slack >= _SINGULAR_SLACK)
+    v, a = (
+        np.where(determined[:, None], moving, np.nan)
+        if at_rest
+        else _motions(robot, driven, q, determined, moving[0], moving[1], when)
+    )
     passed, last = tuple(singular), np.array(motion.q)
     result = DrivenMotion._make(q, reached, status, slack, sign, passed, v, a, last, motion.steps, driven, mechanism)
     if check and not result.success:
@@ -176,35 +174,6 @@ def _is_at_rest(robot: Any, rates: Sequence[np.ndarray]) -> bool:
     """Return True if all joints are at rest when the drivers have these velocities and accelerations."""
     holonomic = all(one.holonomic and not one.time_dependent for one in robot.constraints)
     return holonomic and not any(x.any() for x in rates)
-
-
-def _first_calls(
-    mechanism: ClosedMechanism, driven: FixedJoints, n: int, time: Any, at_rest: bool
-) -> list[Callable[[], Any]]:
-    """Return calls that compile what a motion through n states calls after assembly; [] if they were made before.
-
-    Those that a motion calls last come first.  They compute no velocities if all states are ``at_rest``.
-    """
-    robot, names = mechanism.robot, driven.names
-    key = f"drive_mechanism {names} {n > 2} {time is None} {at_rest}"
-    if key in robot._calls:
-        return []
-    robot._calls[key] = drive
-    q, zero = robot.neutral(), np.zeros(robot.nv)
-    states, still, fixed = np.tile(q, (n, 1)), np.zeros((n, robot.nv)), FixedJoints(names, {})
-    coordinates, more = _velocity_names(robot, names), timed(time)
-    of_rates: list[Callable[[], Any]] = [
-        lambda: robot.explicit_acceleration(states, still, still, coordinates, **more),
-        lambda: robot.explicit_velocity(states, still, coordinates, **more),
-    ]
-    return [
-        lambda: run_kernel(mechanism, q, q, np.ones(robot.nv), fixed, False, time),
-        *([] if at_rest else of_rates),
-        lambda: robot.difference(q, q),
-        lambda: robot.integrate(q, zero),
-        lambda: robot.assembly_derivatives(q, hold=names, **more),
-        lambda: mechanism.dependent_block(q, names, time),
-    ]
 
 
 def _velocity_names(robot: Any, joints: Sequence[str]) -> list[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -12,7 +11,6 @@ import numpy as np
 
 from linkwork.motion.timing.arc_length_clock import REST_JERK_SHARE, fitted_time_law
 from linkwork.motion.timing.arc_length_path import ArcLengthPath, arc_length_paths
-from linkwork.motion.timing.jerk_newton import compile_program, is_compiled
 from linkwork.motion.timing.jerk_subproblem import (
     MIN_SEGMENTS_PER_CURVE,
     GridMotion,
@@ -37,7 +35,7 @@ from linkwork.motion.timing.toppra import MIN_SEGMENTS, TimingQuery
 from linkwork.motion.trajectory.trajectory import state_and_jerk
 from linkwork.motion.trajectory.trajectory_segment import shifted
 
-__all__ = ["JerkLimitedMotion", "jerk_limited_motion", "jerk_limits_task"]
+__all__ = ["JerkLimitedMotion", "jerk_limited_motion"]
 
 _COUNTS = (25, 50, 100, 200)  # segments between stops, for few curves
 _SEGMENTS_PER_CURVE = 32  # segments between knots: random cubics then take some 0.5 % more than the minimum time
@@ -96,20 +94,6 @@ def jerk_limited_motion(
         part.s[-1] = s[e]
         result.append(part)
     return _concatenated(result)
-
-
-def jerk_limits_task(limit_set: LimitSet, rates: int) -> Callable[[], None] | None:
-    """Return a function that compiles what limits of jerk need; None if it is compiled, or the limits are custom ones.
-
-    ``rates`` is the number of velocity coordinates of the path.
-    """
-    forces = limit_set.torque is not None
-    if limit_set.jerk is None or len(limit_set.custom) > forces:
-        return None
-    count = rates * ((limit_set.acceleration is not None) + forces)
-    if is_compiled(count, rates, rest=forces):
-        return None
-    return partial(compile_program, count, rates, rest=forces)
 
 
 def _segments_of_part(share: float, points: int | None, curves: int) -> int:

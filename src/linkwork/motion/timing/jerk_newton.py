@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork._util.thread_pool import run
 from linkwork.kernels.compiler_api import Kernel, batch_call, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.timing.jerk_interior_point import (
@@ -28,7 +27,7 @@ from linkwork.motion.algorithms.timing.jerk_interior_point import (
     sweep_steps,
 )
 
-__all__ = ["SmoothProgram", "compile_program", "is_compiled"]
+__all__ = ["SmoothProgram"]
 
 _STEPS = 80  # Newton steps at most
 _POLISH = 10  # of them with the last barrier parameter at most
@@ -182,36 +181,6 @@ class SmoothProgram:
 def _both_ends(x: np.ndarray) -> np.ndarray:
     """Return x and u at the first and the last end of each segment (n, 4), from those at grid points (n + 1, 2)."""
     return np.concatenate([x[:-1], x[1:]], axis=1)
-
-
-def is_compiled(m: int, r: int, *, rest: bool) -> bool:
-    """Return True if `compile_program` would compile nothing."""
-    return (m, r, rest) in _COMPILED
-
-
-def compile_program(m: int, r: int, *, rest: bool) -> None:
-    """Compile the kernels of programs for m limits of second order and r coordinates, side by side.
-
-    ``rest`` is True if the limited quantities have a part that is independent of the motion.
-    """
-    size = (5 if rest else 4) * m
-    ends, segments, mu = np.ones(size), np.ones((4, _SEGMENT_VALUES + size + 8 * r)), np.float64(1.0)
-    stages, carried = np.ones((_BLOCK, STAGE)), np.ones(CARRIED)
-    kernels, sweeps = _kernels(m, r, rest=rest), _SWEEPS.get((), _build_sweeps)
-    run(
-        [
-            lambda: kernels.stages(np.ones((4, 4)), segments, mu),
-            lambda: kernels.rooms(np.ones((4, 4)), np.ones((4, 4)), 1.0, segments),
-            lambda: sweeps.gains(stages, carried),
-            lambda: sweeps.steps(np.ones((_BLOCK, 5)), stages, np.ones(2), np.ones(2)),
-            lambda: kernels.end(np.ones(2), ends, mu),
-            lambda: kernels.end_rooms(np.ones(4), ends),
-        ]
-    )
-    _COMPILED.add((m, r, rest))
-
-
-_COMPILED: set[tuple[int, int, bool]] = set()
 
 
 def _kernels(m: int, r: int, *, rest: bool) -> _Kernels:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.thread_pool import run
 from linkwork._util.validation import integer
 from linkwork.motion.algorithms.curves import TimeScaling
 from linkwork.motion.arguments import Limit
-from linkwork.motion.timing.jerk_limited import JerkLimitedMotion, jerk_limited_motion, jerk_limits_task
+from linkwork.motion.timing.jerk_limited import JerkLimitedMotion, jerk_limited_motion
 from linkwork.motion.timing.limits import LimitSet, MotionLimit, optional_positive, speed_of_end
 from linkwork.motion.timing.path_geometry import (
     GeometricPath,
@@ -219,15 +217,9 @@ def _time_path(
     points = MIN_SEGMENTS if points is None else points
     if requested is None and limit_set.jerk is not None:
         points = max(points, _JERK_PER_CURVE * (len(knots) - 1))
-    compiling = jerk_limits_task(limit_set, path.nv)
     while True:
         try:
-            if compiling is None:
-                s, x, u = search(query, points)
-            else:  # side by side
-                tasks: list[Callable[[], Any]] = [partial(search, query, points), compiling]
-                compiling = None
-                s, x, u = run(tasks, forks=True)[0]
+            s, x, u = search(query, points)
             break
         except InfeasibleSegment as error:
             if points < _FINEST and tolerance is not None and error.refined:

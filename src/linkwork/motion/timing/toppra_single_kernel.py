@@ -5,14 +5,12 @@ It serves limits of velocity, acceleration, joint forces and frame speeds.  Seve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
 
-from linkwork._util.thread_pool import run
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan, take
 from linkwork.expr.control.stored_scans import scan_stored
@@ -113,47 +111,18 @@ def motions_by_single_kernel(
         path, bounds = ([np.asarray(x, dtype=float) for x in some] for some in ((c, starts, end), limits.values()))
         # a call with padded curves is not one of the single call, whose code would be compiled in vain
         is_single = alone and cubics[members[0]][3] == curves
-        counts = [coarse] * (passes - 1) + [n]
-        kernels = _kernels_of_passes(counts, curves, nv, kinds, is_single, path, bounds)
+        before: int | None = None
         known: tuple[Any, ...] = ()
-        for kernel in kernels:
-            outputs = kernel(*path, *known, *bounds)
+        for count in [coarse] * (passes - 1) + [n]:
+            kernel = timing_kernel(count, curves, nv, kinds, before)
+            outputs = (kernel if is_single else batch_call(kernel))(*path, *known, *bounds)
             s, w, u, t, _, firsts, stopped, _ = outputs
-            known = s, firsts, w, u, t, np.asarray(stopped)
+            before, known = count, (s, firsts, w, u, t, np.asarray(stopped))
         for k, s, w, u, t, clock, _, blocked, over in (
             [(*members, *outputs)] if alone else zip(members, *outputs, strict=True)
         ):
             result[k] = KernelMotion(s, w, u, t, clock, int(blocked) if over <= room else 0)
     return result
-
-
-def _kernels_of_passes(
-    counts: Sequence[int],
-    curves: int,
-    nv: int,
-    kinds: LimitKinds,
-    is_single: bool,
-    path: Sequence[np.ndarray],
-    bounds: Sequence[np.ndarray],
-) -> list[Callable[..., Any]]:
-    """Return the kernels' calls of successive passes with ``counts`` segments.  New ones are compiled side by side.
-
-    ``path`` and ``bounds`` are the inputs of the first pass.  ``is_single`` is True if the single call accepts them.
-    """
-    pairs = [*zip([None, *counts], counts, strict=False)]
-    if len(pairs) > 1 and not any(_is_known(n, curves, nv, kinds, before) for before, n in pairs):
-
-        def compiled(before: int | None, n: int) -> None:
-            known: tuple[np.ndarray, ...] = ()
-            if before is not None:
-                s, ones = path[2][..., None] * np.linspace(0.0, 1.0, before + 1), np.ones(before + 1)
-                known = s, np.zeros(curves), ones, np.zeros(before), s, np.asarray(-1.0)
-            kernel = timing_kernel(n, curves, nv, kinds, before)
-            (kernel if is_single else batch_call(kernel))(*path, *known, *bounds)
-
-        run([partial(compiled, *pair) for pair in dict.fromkeys(pairs)], forks=True)
-    kernels = [timing_kernel(n, curves, nv, kinds, before) for before, n in pairs]
-    return [kernel if is_single else batch_call(kernel) for kernel in kernels]
 
 
 def _padded_cubics(path: Trajectory) -> tuple[np.ndarray, np.ndarray, float, int]:
@@ -191,11 +160,6 @@ class LimitKinds(NamedTuple):
     def is_curved(self) -> bool:
         """Return True if some limited quantities are not polynomials of low degree."""
         return self.torque or bool(self.frames)
-
-
-def _is_known(n: int, curves: int, nv: int, kinds: LimitKinds, before: int | None) -> bool:
-    """Return True if `timing_kernel` was called with these arguments lately."""
-    return (n, curves, nv, before, id(kinds.robot), *kinds[1:]) in _RECENT
 
 
 def timing_kernel(n: int, curves: int, nv: int, kinds: LimitKinds, before: int | None = None) -> Kernel:

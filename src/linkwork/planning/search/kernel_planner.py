@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork._util.thread_pool import run
 from linkwork.kernels.compiler_api import batch_call
 from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
 from linkwork.planning.search.halton_samples import within_a_revolution
@@ -68,19 +67,17 @@ def compile_searches(space: PlanningSpace, q: np.ndarray) -> None:
 
 
 def compile_first_search(space: PlanningSpace, starts: np.ndarray, num_goals: int) -> None:
-    """Compile what a search needs at first, side by side: checks of edges, and the search with small tables.
+    """Compile what a search needs at first: checks of edges, and the search with small tables.
 
     ``num_goals`` is the largest number of goals.  The search is left out if it may need large tables, and all if every
     start is outside of the limits.
     """
-    tasks: list[Callable[[], Any]] = []
-    if not space.is_ready(edges_only=True):
-        tasks.append(partial(space.make_ready, starts[0], edges_only=True))
+    if not space.within(starts).any():
+        return
+    space.make_ready(starts[0], edges_only=True)
     is_small = is_supported(space, len(starts) + num_goals) and _are_small(len(starts), num_goals)
     if is_small and not any(space.has_loop(_loop_name(tables)) for tables in (SMALL, LARGE)):
-        tasks.append(partial(_search_loop, space, SMALL))
-    if tasks and space.within(starts).any():
-        run(tasks, forks=True)
+        _search_loop(space, SMALL)
 
 
 def _are_small(num_starts: int, num_goals: int) -> bool:

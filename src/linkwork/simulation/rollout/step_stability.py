@@ -30,7 +30,7 @@ from linkwork.expr.arrays.pytree import tree_map
 from linkwork.simulation.contacts.contact_candidates import velocity_rows
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
-__all__ = ["calls_of_stability_check", "check_step_stability", "warn_of_fast_turns"]
+__all__ = ["check_step_stability", "warn_of_fast_turns"]
 
 
 EXPLICIT = ("semi_implicit_euler", "rk4")
@@ -60,7 +60,7 @@ def check_step_stability(
     simulation.
     """
     known = (replace(setup, every=1), h)
-    if 0 in leading or not _is_checked_now(setup, h):
+    if 0 in leading or known in _CHECKED or not _may_be_unstable(setup):
         return
     if len(_CHECKED) > 256:
         _CHECKED.clear()
@@ -90,20 +90,6 @@ def check_step_stability(
     warned = _warn_of_long_step(setup, step, own["q"], own["v"], h)
     if not warned and setup.is_compliant and setup.method in EXPLICIT:
         warn_of_stiff_contacts(setup, h, own["q"], own["v"], own.get("parameters", {}), duration)
-
-
-def calls_of_stability_check(setup: SimulationSetup, h: float) -> list[Callable[[], Any]]:
-    """Return calls that compile what `check_step_stability` calls besides steps; [] if it calls nothing."""
-    if not _is_checked_now(setup, h):
-        return []
-    robot: Any = setup.robot
-    q = np.broadcast_to(robot.neutral(), (4 * robot.nv, robot.nq))
-    return [lambda: robot.integrate(q, np.zeros((len(q), robot.nv))), lambda: robot.difference(q, q)]
-
-
-def _is_checked_now(setup: SimulationSetup, h: float) -> bool:
-    """Return True if steps of h [s] may be unstable and were not checked before."""
-    return (replace(setup, every=1), h) not in _CHECKED and _may_be_unstable(setup)
 
 
 def warn_of_fast_turns(robot: Any, h: float, t: np.ndarray, v: np.ndarray) -> None:
