@@ -3,13 +3,16 @@
 It is run as a script and imports llvmlite alone.  A request is a line of JSON (``triple``, ``cpu``, ``features``,
 ``effort``, and ``sizes`` of the modules in bytes) and the modules' compressed texts.  A reply is a line of JSON
 (``sizes`` of the object files, or ``error``) and the object files. The first line states the versions, which must be
-those of the caller. The process ends with its standard input.
+those of the caller. The process ends with its standard input, also while it compiles.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import queue
 import sys
+import threading
 import zlib
 from typing import IO, Any
 
@@ -47,15 +50,26 @@ def _serve(source: IO[bytes], sink: IO[bytes]) -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     _send(sink, {"versions": versions()}, [])
-    while line := source.readline():
-        request = json.loads(line)
-        modules = [source.read(size) for size in request["sizes"]]
+    requests: queue.SimpleQueue[tuple[dict[str, Any], list[bytes]]] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(source, requests), daemon=True).start()
+    while True:
+        request, modules = requests.get()
         try:
             objects = _object_files(request, modules)
         except RuntimeError as error:
             _send(sink, {"error": str(error)}, [])
         else:
             _send(sink, {"sizes": [*map(len, objects)]}, objects)
+
+
+def _receive(source: IO[bytes], requests: queue.SimpleQueue[tuple[dict[str, Any], list[bytes]]]) -> None:
+    """Read requests; end the process when the source ends, as it does with the process that writes to it."""
+    try:
+        while line := source.readline():
+            request = json.loads(line)
+            requests.put((request, [source.read(size) for size in request["sizes"]]))
+    finally:
+        os._exit(0)
 
 
 def _send(sink: IO[bytes], head: dict[str, Any], parts: list[bytes]) -> None:
