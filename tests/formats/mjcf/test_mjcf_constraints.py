@@ -171,3 +171,56 @@ def test_the_checked_pairs_are_those_of_mujoco(contact):
     model = mujoco.MjModel.from_xml_string(f"<mujoco>{text}{contact}</mujoco>")
     robot = lw.Robot.from_mujoco(model)
     assert {frozenset(pair) for pair in robot.collision_pairs} == pairs_of_mujoco(model)
+
+
+def random_masks(rng):
+    """A model whose bodies have several geoms at one point, with random masks, pairs, excludes and flags."""
+    parents, names, text = [], [], ""
+    geoms = 0
+    children = {-1: []}
+    for i in range(6):
+        parents.append(int(rng.integers(-1, i)))
+        children.setdefault(parents[i], []).append(i)
+        children.setdefault(i, [])
+
+    def geom():
+        nonlocal geoms
+        geoms += 1
+        contype, conaffinity = (int(x) for x in rng.integers(0, 4, 2))
+        return f'<geom name="g{geoms - 1}" size=".1" contype="{contype}" conaffinity="{conaffinity}"/>'
+
+    def body(i):
+        joints = "".join(f'<joint axis="{axis}"/>' for axis in ("1 0 0", "0 1 0")[: int(rng.integers(0, 3))])
+        own = "".join(geom() for _ in range(int(rng.integers(1, 4))))
+        return (
+            f'<body name="b{i}"><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>{joints}{own}'
+            + "".join(map(body, children[i]))
+            + "</body>"
+        )
+
+    text = "".join(geom() for _ in range(2)) + "".join(map(body, children[-1]))
+    lines = set()
+    while len(lines) < 4:
+        a, b = sorted(rng.choice(geoms, 2, replace=False).tolist())
+        lines.add(f'<pair geom1="g{a}" geom2="g{b}"/>')
+    a, b = rng.choice(6, 2, replace=False).tolist()
+    lines.add(f'<exclude body1="b{a}" body2="b{b}"/>')
+    flag = "disable" if rng.random() < 0.3 else "enable"
+    option = f'<option><flag filterparent="{flag}"/></option>'
+    return f"<mujoco>{option}<worldbody>{text}</worldbody><contact>{''.join(sorted(lines))}</contact></mujoco>"
+
+
+def test_the_checked_geoms_are_those_of_mujoco():
+    rng, separated = np.random.default_rng(3), 0
+    for _ in range(40):
+        model = mujoco.MjModel.from_xml_string(random_masks(rng))
+        data = mujoco.MjData(model)
+        mujoco.mj_forward(model, data)
+        rigid = model.body_weldid[model.geom_bodyid]
+        expected = {frozenset(pair) for pair in data.contact.geom.tolist() if rigid[pair[0]] != rigid[pair[1]]}
+        robot = lw.Robot.from_mujoco(model)
+        geoms = {f.name: [model.geom(one.name).id for one in f.collisions] for f in robot.tree.frames if f.collisions}
+        found = [frozenset((i, j)) for a, b in robot.collision_pairs for i in geoms[a] for j in geoms[b]]
+        assert {*found} == expected and len(found) == len(expected)
+        separated += len(robot.links) > model.nbody + sum(model.body_jntnum > 1)
+    assert separated > 20

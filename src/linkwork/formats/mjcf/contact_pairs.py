@@ -2,90 +2,176 @@
 
 MuJoCo checks two geoms if their bit masks match (``contype`` and ``conaffinity``), unless their bodies are rigidly
 connected, are parent and child (except for the world), or are excluded.  An explicit pair of geoms is always checked.
-linkwork skips links on bodies that a joint connects.
+linkwork checks links, and skips those on bodies that a joint connects.  Geoms of a link that MuJoCo checks against
+different geoms become separate links, which are fixed to that link.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import combinations
+
+import numpy as np
 
 from linkwork.formats.mjcf.bodies_and_joints import Structure
 from linkwork.formats.mjcf.compiled_model import CompiledModel
-from linkwork.model.body import DisabledPair
+from linkwork.joints import Fixed
+from linkwork.model.body import DisabledPair, Limits
+from linkwork.model.description import JointDescription, LinkDescription
+from linkwork.spatial import Inertia, Pose
 
 __all__ = ["read_pairs"]
 
 _MOST_LINKS = 400  # with collision shapes, for which pairs are compared by their bit masks
+_MOST_KINDS = 2000  # of geoms with different masks and partners
 Pairs = tuple[tuple[DisabledPair, ...], tuple[tuple[str, str], ...]]
 
 
+@dataclass(slots=True)
+class _Kind:
+    """Collision geoms of a link that have the same bit masks, and the same partners in explicit pairs."""
+
+    link: str
+    contype: int
+    conaffinity: int
+    partners: frozenset[int]
+    geoms: list[int]
+
+
 def read_pairs(source: CompiledModel, structure: Structure) -> Pairs:
-    """Return the pairs of links that are not checked, and those that are checked though a joint connects them."""
-    array = source.array
-    links = {link.name: link for link in structure.links}
-    masks: dict[str, set[tuple[int, int]]] = {}  # of each link with collision shapes
-    geoms = zip(array("geom_bodyid"), array("geom_contype"), array("geom_conaffinity"), strict=True)
-    bodies = array("geom_bodyid")
-    for body, contype, conaffinity in geoms:
-        if links[source.bodies[body]].collisions and (contype or conaffinity):
-            masks.setdefault(source.bodies[body], set()).add((contype, conaffinity))
-    stated = {
-        frozenset((source.bodies[bodies[a]], source.bodies[bodies[b]]))
-        for a, b in zip(array("pair_geom1"), array("pair_geom2"), strict=True)
-    }
-    for pair in stated:
-        for name in pair:
-            masks.setdefault(name, set())
-    excluded = {
-        frozenset((source.bodies[x >> 16], source.bodies[x & 0xFFFF])): "User" for x in array("exclude_signature")
-    }
+    """Return the pairs of links that are not checked, and those that are checked though a joint connects them.
+
+    The structure gets a link for geoms that MuJoCo checks against other geoms than the rest of their link.
+    """
+    kinds = _kinds(source, structure)
+    links = {kind.link for kind in kinds}
+    signatures = source.array("exclude_signature")
+    excluded = {frozenset((source.bodies[x >> 16], source.bodies[x & 0xFFFF])) for x in signatures}
     if source.disabled & {"contact", "constraint"}:
         source.ignored("contacts are disabled by the file's option; linkwork checks what the file would check")
-    if len(masks) > _MOST_LINKS:
-        source.ignored(f"bit masks of contacts are not taken: more than {_MOST_LINKS} links have collision shapes")
-        pairs = [sorted(pair) for pair in excluded if len(pair) == 2 and pair not in stated]
+    if len(links) > _MOST_LINKS or len(kinds) > _MOST_KINDS:
+        source.unsupported(
+            f"bit masks and explicit pairs of contacts are not taken: more than {_MOST_LINKS} links "
+            f"or {_MOST_KINDS} kinds of geoms collide"
+        )
+        pairs = [sorted(pair) for pair in excluded if len(pair) == 2]
         return tuple(DisabledPair(a, b, "User") for a, b in pairs), ()
-    return _compared(source, structure, masks, stated, excluded)
-
-
-def _compared(
-    source: CompiledModel,
-    structure: Structure,
-    masks: dict[str, set[tuple[int, int]]],
-    stated: set[frozenset[str]],
-    excluded: dict[frozenset[str], str],
-) -> Pairs:
-    rigid = structure.rigid()
-    carrier = {rigid[joint.child]: rigid[joint.parent] for joint in structure.joints if joint.joint.nv > 0}
-    joined = {frozenset(pair) for pair in carrier.items()}
-    real = {*source.bodies}
-
-    def before(body: str) -> str | None:
-        """Return the body before a rigid body in MuJoCo, across the links of a body's several joints."""
-        result = carrier.get(body)
-        while result is not None and result not in real:
-            result = carrier.get(result)
-        return result if result is None else rigid[result]
-
-    parents = {body: before(body) for body in {*rigid.values()}}
-    fixed = rigid[source.bodies[0]]
-    filter_parents = "filterparent" not in source.disabled
-    touching: dict[tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]], bool] = {}
-    sets = {name: frozenset(mask) for name, mask in masks.items()}
+    bodies = _Bodies(source, structure, excluded)
+    checked = _checked(kinds, bodies)
+    representatives = _separate(source, structure, kinds, checked)
     disabled, enabled = [], []
-    for a, b in combinations(masks, 2):
-        one, other = rigid[a], rigid[b]
-        if one == other:
-            continue
-        pair = frozenset((a, b))
-        family = fixed not in (one, other) and (parents[one] == other or parents[other] == one)
-        key = sets[a], sets[b]
-        if key not in touching:
-            touching[key] = any(x & v or y & u for u, v in key[0] for x, y in key[1])
-        checked = pair in stated or (touching[key] and pair not in excluded and not (family and filter_parents))
-        if checked and frozenset((one, other)) in joined:
-            enabled.append((a, b))
-        elif not checked and frozenset((one, other)) not in joined:
-            reason = "User" if pair in excluded else "Adjacent" if family and filter_parents else "Default"
-            disabled.append(DisabledPair(a, b, reason))
+    for (name, i), (other, j) in combinations(representatives.items(), 2):
+        pair = kinds[i].link, kinds[j].link
+        if bodies.connected(*pair):
+            enabled += [(name, other)] if checked[i, j] else []
+        elif not checked[i, j] and not bodies.same(*pair):
+            disabled.append(DisabledPair(name, other, bodies.reason(*pair)))
     return tuple(disabled), tuple(enabled)
+
+
+def _kinds(source: CompiledModel, structure: Structure) -> list[_Kind]:
+    """Return the kinds of collision geoms, in the order of the links and the geoms."""
+    array = source.array
+    partners: dict[int, set[int]] = {}
+    for a, b in zip(array("pair_geom1"), array("pair_geom2"), strict=True):
+        partners.setdefault(a, set()).add(b)
+        partners.setdefault(b, set()).add(a)
+    index = {name: i for i, name in enumerate(source.geoms)}
+    contype, conaffinity = array("geom_contype"), array("geom_conaffinity")
+    result: dict[tuple[str, int, int, frozenset[int]], _Kind] = {}
+    for link in structure.links:
+        for i in (index[geometry.name] for geometry in link.collisions):
+            key = link.name, contype[i], conaffinity[i], frozenset(partners.get(i, ()))
+            result.setdefault(key, _Kind(*key, [])).geoms.append(i)
+    return [*result.values()]
+
+
+def _checked(kinds: list[_Kind], bodies: _Bodies) -> np.ndarray:
+    """Return a symmetric bool array: True for two kinds of geoms that MuJoCo checks against each other."""
+    names = [*dict.fromkeys(kind.link for kind in kinds)]
+    may_touch = np.array([[bodies.may_touch(a, b) for b in names] for a in names], dtype=bool)
+    differ = np.array([[not bodies.same(a, b) for b in names] for a in names], dtype=bool)
+    link = np.array([names.index(kind.link) for kind in kinds], dtype=int)
+    contype = np.array([kind.contype for kind in kinds], dtype=np.int64)
+    conaffinity = np.array([kind.conaffinity for kind in kinds], dtype=np.int64)
+    match = (contype[:, None] & conaffinity) != 0
+    index = {geom: k for k, kind in enumerate(kinds) for geom in kind.geoms}
+    paired = np.zeros(match.shape, dtype=bool)
+    for k, kind in enumerate(kinds):
+        paired[k, [index[geom] for geom in kind.partners if geom in index]] = True
+    pairs = np.ix_(link, link)
+    result: np.ndarray = (paired | ((match | match.T) & may_touch[pairs])) & differ[pairs]
+    return result
+
+
+def _separate(source: CompiledModel, structure: Structure, kinds: list[_Kind], checked: np.ndarray) -> dict[str, int]:
+    """Add a link for each set of geoms of a link that is checked against other geoms than the rest.
+
+    The set with the most partners remains on the link.  Return a kind of geoms of each link with collision shapes.
+    """
+    sets: dict[str, dict[bytes, list[int]]] = {}
+    for i, kind in enumerate(kinds):
+        sets.setdefault(kind.link, {}).setdefault(checked[i].tobytes(), []).append(i)
+    result, links = {}, {}
+    for link, own in sets.items():
+        first, *others = sorted(own.values(), key=lambda members: -int(checked[members[0]].sum()))
+        result[link] = first[0]
+        for members in others:
+            geoms = [source.geoms[i] for k in members for i in kinds[k].geoms]
+            name = source.frame_names.underscored(f"{link}_{geoms[0]}")
+            result[name] = members[0]
+            links[name] = (link, {*geoms})
+    for name, (link, geoms) in links.items():
+        k, whole = next((k, one) for k, one in enumerate(structure.links) if one.name == link)
+        moved = tuple(one for one in whole.collisions if one.name in geoms)
+        rest = tuple(one for one in whole.collisions if one.name not in geoms)
+        structure.links[k] = replace(whole, collisions=rest)
+        structure.links.append(LinkDescription(name, Inertia.zero(), (), moved, whole.where))
+        fixed, weld = Fixed(), source.joint_names.underscored(f"{name}_weld")
+        structure.joints.append(
+            JointDescription(weld, link, name, fixed, Pose.identity(), Limits.none(fixed), (), (), where=whole.where)
+        )
+    return result
+
+
+class _Bodies:
+    """Relations of the links of a model that matter for contacts: in linkwork, and in MuJoCo."""
+
+    def __init__(self, source: CompiledModel, structure: Structure, excluded: set[frozenset[str]]) -> None:
+        self.rigid, self.excluded = structure.rigid(), excluded
+        rigid, real = self.rigid, {*source.bodies}
+        carrier = {rigid[joint.child]: rigid[joint.parent] for joint in structure.joints if joint.joint.nv > 0}
+        self.joined = {frozenset(pair) for pair in carrier.items()}
+
+        def before(body: str) -> str | None:
+            """Return the body before a rigid body in MuJoCo, across the links of a body's several joints."""
+            result = carrier.get(body)
+            while result is not None and result not in real:
+                result = carrier.get(result)
+            return result if result is None else rigid[result]
+
+        self.parents = {body: before(body) for body in {*rigid.values()}}
+        self.fixed = rigid[source.bodies[0]]
+        self.filters_parents = "filterparent" not in source.disabled
+
+    def same(self, a: str, b: str) -> bool:
+        """Return True for links of one rigid body."""
+        return self.rigid[a] == self.rigid[b]
+
+    def connected(self, a: str, b: str) -> bool:
+        """Return True for links whose bodies a joint of linkwork connects."""
+        return frozenset((self.rigid[a], self.rigid[b])) in self.joined
+
+    def is_family(self, a: str, b: str) -> bool:
+        """Return True for links of parent and child, which MuJoCo does not check."""
+        one, other = self.rigid[a], self.rigid[b]
+        family = self.fixed not in (one, other) and (self.parents[one] == other or self.parents[other] == one)
+        return self.filters_parents and family
+
+    def may_touch(self, a: str, b: str) -> bool:
+        """Return True for links whose geoms MuJoCo checks if their masks match."""
+        return frozenset((a, b)) not in self.excluded and not self.is_family(a, b)
+
+    def reason(self, a: str, b: str) -> str:
+        """Return the reason for which two links are not checked."""
+        return "User" if frozenset((a, b)) in self.excluded else "Adjacent" if self.is_family(a, b) else "Default"
