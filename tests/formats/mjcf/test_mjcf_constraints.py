@@ -175,13 +175,9 @@ def test_the_checked_pairs_are_those_of_mujoco(contact):
 
 def random_masks(rng):
     """A model whose bodies have several geoms at one point, with random masks, pairs, excludes and flags."""
-    parents, names, text = [], [], ""
-    geoms = 0
-    children = {-1: []}
+    geoms, children = 0, {i: [] for i in range(-1, 6)}
     for i in range(6):
-        parents.append(int(rng.integers(-1, i)))
-        children.setdefault(parents[i], []).append(i)
-        children.setdefault(i, [])
+        children[int(rng.integers(-1, i))].append(i)
 
     def geom():
         nonlocal geoms

@@ -121,10 +121,10 @@ def _separate(source: CompiledModel, structure: Structure, kinds: list[_Kind], c
             name = source.frame_names.underscored(f"{link}_{geoms[0]}")
             result[name] = members[0]
             links[name] = (link, {*geoms})
-    for name, (link, geoms) in links.items():
+    for name, (link, inside) in links.items():
         k, whole = next((k, one) for k, one in enumerate(structure.links) if one.name == link)
-        moved = tuple(one for one in whole.collisions if one.name in geoms)
-        rest = tuple(one for one in whole.collisions if one.name not in geoms)
+        moved = tuple(one for one in whole.collisions if one.name in inside)
+        rest = tuple(one for one in whole.collisions if one.name not in inside)
         structure.links[k] = replace(whole, collisions=rest)
         structure.links.append(LinkDescription(name, Inertia.zero(), (), moved, whole.where))
         fixed, weld = Fixed(), source.joint_names.underscored(f"{name}_weld")
