@@ -232,6 +232,23 @@ def test_mimic_joints(tmp_path: Path) -> None:
     assert (mimic.joint, mimic.ratio) == ("j", -2.0) and math.isclose(mimic.offset, math.pi / 2)
 
 
+@pytest.mark.parametrize("length", [1.0, 0.01])
+def test_mimic_coefficients_are_in_units_of_the_stage(tmp_path: Path, length: float) -> None:
+    units = {"Revolute": math.pi / 180.0, "Prismatic": length}
+    for master in units:
+        for slave in units:
+            values = "rel newton:mimicJoint = </r/j>;float newton:mimicCoef0 = 3;float newton:mimicCoef1 = -2"
+            text = stage(
+                *(body(name) for name in "abc"),
+                joint(master, "j", "a", "b"),
+                joint(slave, "k", "b", "c", values),
+                length=length,
+            )
+            mimic, q = load(tmp_path, text).joint("k").mimic, 0.7
+            expected = units[slave] * (3.0 - 2.0 * q / units[master])
+            assert math.isclose(mimic.ratio * q + mimic.offset, expected, rel_tol=1e-14)
+
+
 def test_stacked_joints_of_one_pair_of_bodies(tmp_path: Path) -> None:
     values = "point3f physics:localPos0 = (0, 0, 1)"
     text = stage(

@@ -85,7 +85,7 @@ def body_inertia(
 ) -> Inertia:
     """Return the inertia of a body about the origin of its link, in the link's axes.
 
-    Findings: those of `check_inertial`, INERTIA_MISSING and MASS_MISSING.
+    Findings: those of `check_inertial`, DENSITY_DEFAULT, INERTIA_MISSING and MASS_MISSING.
     """
     stated = _stated(reader, body)
     center = None
@@ -94,10 +94,18 @@ def body_inertia(
         center = Vec3.of([float(s) * x for s, x in zip(scale, stated.center, strict=True)])
     mass, about = stated.mass, stated.inertia
     if mass is None or about is None or center is None:
-        total = Inertia.zero()
+        total, is_default = Inertia.zero(), False
         for collider in colliders:
-            total = total + _of_collider(reader, collider, stated.density)
+            inertia, has_default = _of_collider(reader, collider, stated.density)
+            total = total + inertia
+            is_default |= has_default
         found, middle, spread = mass_properties(total)
+        if mass is None and is_default:
+            message = (
+                f"a body without a mass: its colliders without a density have {WATER:g} kg/m³, as UsdPhysics defines, "
+                f"and the body has {found:.4g} kg"
+            )
+            reader.warn(body, "DENSITY_DEFAULT", message, "state physics:mass or physics:density")
         if found > 0.0:
             if mass is not None:
                 spread = spread * (mass / found)
@@ -120,14 +128,14 @@ def body_inertia(
     return check_inertial(reader.findings, reader.where(body), mass, center or Vec3.zero(), about, shapes)
 
 
-def _of_collider(reader: PrimReader, collider: Collider, body_density: float | None) -> Inertia:
-    """Return the inertia of a collider about the origin of its link."""
+def _of_collider(reader: PrimReader, collider: Collider, body_density: float | None) -> tuple[Inertia, bool]:
+    """Return the inertia of a collider about the origin of its link, and True if its density is the default."""
     shape, stated = collider.geometry.shape, _stated(reader, collider.prim)
     volume, unit = shape.volume, shape.unit_inertia()
     if volume is None or unit is None:
         if stated.mass is not None:
             reader.warn(collider.prim, "UNSUPPORTED", f"the mass of a {collider.prim.GetTypeName()} is left out")
-        return Inertia.zero()  # a plane
+        return Inertia.zero(), False  # a plane
     density = stated.density or body_density or _material_density(reader, collider.prim)
     mass = stated.mass if stated.mass is not None else volume * (density or WATER)
     center = middle = collider.geometry.origin.point(shape.center)
@@ -138,7 +146,7 @@ def _of_collider(reader: PrimReader, collider: Collider, body_density: float | N
         about = collider.pose.rotation @ stated.inertia
     else:
         about = Inertia.at_center(mass, center - middle, (collider.geometry.origin.rotation @ unit) * mass).about
-    return Inertia.at_center(mass, center, about)
+    return Inertia.at_center(mass, center, about), stated.mass is None and density is None
 
 
 def _material_density(reader: PrimReader, prim: Any) -> float | None:

@@ -51,7 +51,7 @@ def joint_graph(
     prims; ``roots`` are links that carry a floating part of the robot, if there is a choice; ``prims`` are those of
     the links.
     """
-    names = {str(joint.prim.GetPath()): joint.name for joint in joints}
+    by_path = {str(joint.prim.GetPath()): joint for joint in joints}
     owner = {name: name for name in (WORLD, *poses)}
 
     def top(link: str) -> str:
@@ -88,7 +88,7 @@ def joint_graph(
     floating = [_start(members, chosen, entered) for members in parts.values()]
     found: dict[int, JointDescription] = {}
     bases = []
-    taken = Names(names.values())
+    taken = Names(joint.name for joint in joints)
     for link in floating:
         name = taken.underscored(FLOATING_BASE if len(floating) == 1 else f"{link}_floating")
         free = Floating()
@@ -115,7 +115,7 @@ def joint_graph(
             visited.add(other)
             waiting.append(other)
             if edge is not None:
-                found[id(edge)] = _described(reader, edge, link, names)
+                found[id(edge)] = _described(reader, edge, link, by_path)
     graph.joints = [*bases, *welds, *(found[id(joint)] for joint in joints if id(joint) in found)]
     graph.used = [joint for joint in joints if id(joint) in found]
     for loop in loops:
@@ -129,7 +129,7 @@ def _start(members: list[str], roots: set[str], entered: set[str]) -> str:
     return (candidates or members)[0]
 
 
-def _described(reader: PrimReader, joint: JointPrim, parent: str, names: dict[str, str]) -> JointDescription:
+def _described(reader: PrimReader, joint: JointPrim, parent: str, by_path: Mapping[str, JointPrim]) -> JointDescription:
     """Return a joint of the tree.  One whose second end is the parent is reversed, with the same coordinates."""
     first, second = joint.ends
     kind = joint.joint
@@ -145,7 +145,7 @@ def _described(reader: PrimReader, joint: JointPrim, parent: str, names: dict[st
         limits=joint.limits,
         damping=joint.damping,
         friction=joint.friction,
-        mimic=following(joint, names),
+        mimic=following(reader, joint, by_path),
         rotor=second.pose.inv().formed() if not second.pose.is_identity else second.pose,
         where=reader.where(joint.prim),
         drive=joint.drive,

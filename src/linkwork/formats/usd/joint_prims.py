@@ -6,7 +6,7 @@ UsdPhysics states angles in degrees, and the stiffness and damping of angular dr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +54,7 @@ class JointPrim:
     friction: tuple[float, ...]
     drive: Drive = field(default_factory=Drive)
     mimic: Any = None  # path of the joint that it follows
-    ratio: tuple[float, float] = (1.0, 0.0)  # of the mimic, and its offset [rad, m]
+    ratio: tuple[float, float] = (1.0, 0.0)  # of the mimic, and its offset, in units of the stage
     excluded: bool = False  # from articulations
     collides: bool = False  # the two links with each other
     actuators: tuple[Actuator, ...] = ()
@@ -251,8 +251,11 @@ def _read_mimic(reader: PrimReader, joint: JointPrim) -> None:
     if joint.joint.nv != 1:
         reader.warn(joint.prim, "UNSUPPORTED", "newton:mimicJoint of a joint with several velocities is left out")
         return
-    offset = _scale(reader, joint.directions[0]) * reader.number(joint.prim, "newton:mimicCoef0", 0.0)
-    joint.mimic, joint.ratio = masters[0], (reader.number(joint.prim, "newton:mimicCoef1", 1.0), offset)
+    joint.mimic = masters[0]
+    joint.ratio = (
+        reader.number(joint.prim, "newton:mimicCoef1", 1.0),
+        reader.number(joint.prim, "newton:mimicCoef0", 0.0),
+    )
 
 
 # -- drives
@@ -320,9 +323,14 @@ def _read_drives(reader: PrimReader, joint: JointPrim) -> None:
     joint.actuators, joint.targets = tuple(actuators), tuple(targets)
 
 
-def following(joint: JointPrim, names: dict[str, str]) -> Following | None:
-    """Return the relation of a joint to another one, by the names of joints by path."""
+def following(reader: PrimReader, joint: JointPrim, by_path: Mapping[str, JointPrim]) -> Following | None:
+    """Return the relation of a joint to another one: its coefficients are in units of the stage's coordinates."""
     if joint.mimic is None:
         return None
     ratio, offset = joint.ratio
-    return Following(names.get(str(joint.mimic), str(joint.mimic)), ratio, offset)
+    scale, master = _scale(reader, joint.directions[0]), by_path.get(str(joint.mimic))
+    if master is None:
+        return Following(str(joint.mimic), ratio, scale * offset)
+    same = not master.directions or master.directions[0][:-1] == joint.directions[0][:-1]
+    unit = scale if same else _scale(reader, master.directions[0])
+    return Following(master.name, ratio * (scale / unit), scale * offset)
