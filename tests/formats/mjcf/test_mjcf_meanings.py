@@ -131,3 +131,38 @@ def test_compiled_functions_agree_for_joints_off_the_origin():
     mujoco.mj_forward(model, data)
     acceleration = robot.forward_dynamics(q, v, np.zeros(robot.nv), passive=True)
     np.testing.assert_allclose(acceleration, data.qacc, rtol=1e-10)
+
+
+QUATERNIONS = """<worldbody><site name="s" euler="1 2 3"/><body name="b" pos="0 0 .3"><freejoint/><geom size=".2"/>
+  <body name="c" euler="3 4 5"><joint type="ball"/><geom type="box" size=".2 .1 .3" euler="10 20 30"/></body></body>
+  <body name="d"><joint/><geom size=".1"/></body></worldbody>
+  <equality><weld body1="c" body2="d"/></equality><keyframe><key name="k" qvel="1 2 3 4 5 6 7 8 9 1"/></keyframe>"""
+
+
+def poses_of_parts(robot):
+    """The rotations of all joints, frames, shapes, inertias and welds of a robot, as one array."""
+    tree = robot.tree
+    poses = [body.placement for body in tree.bodies] + [frame.placement for frame in tree.frames]
+    poses += [shape.origin for frame in tree.frames for shape in frame.collisions]
+    poses += [one.pose for one in tree.constraints]
+    inertias = [frame.inertia.about for frame in tree.frames]
+    return np.array([[*map(float, X.elements())] for X in poses]), np.array([[x.xx, x.xy, x.zz] for x in inertias])
+
+
+def test_quaternions_of_a_compiled_model_are_unit():
+    fields = {"body_quat": 2, "body_iquat": 2, "geom_quat": 1, "site_quat": 0, "eq_data": (0, slice(6, 10))}
+    fields |= {"qpos0": slice(3, 7), "key_qpos": (0, slice(7, 11))}
+    for name, at in fields.items():
+        for factor, code in {0.0: "QUAT_NORM", np.nan: "NOT_FINITE", 1.01: "QUAT_NORM"}.items():
+            model = mujoco.MjModel.from_xml_string(f"<mujoco>{QUATERNIONS}</mujoco>")
+            getattr(model, name)[at] *= factor
+            with pytest.raises(lw.errors.ModelError, match=rf"model\.{name}\[\d+\]: expected") as caught:
+                lw.Robot.from_mujoco(model)
+            assert [one.code for one in caught.value.issues] == [code]
+        model = mujoco.MjModel.from_xml_string(f"<mujoco>{QUATERNIONS}</mujoco>")
+        expected = lw.Robot.from_mujoco(model)
+        getattr(model, name)[at] *= -1.00001
+        with pytest.warns(lw.errors.ModelWarning, match="normalised"):
+            robot = lw.Robot.from_mujoco(model)
+        for found, wanted in zip(poses_of_parts(robot), poses_of_parts(expected), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-14)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.messages import listed, printable, quoted
-from linkwork.errors import Issue, Location
+from linkwork.errors import Issue, Location, ModelError
 from linkwork.formats.unique_names import Names
 from linkwork.spatial import Pose, Rotation, Vec3
 
@@ -77,9 +81,56 @@ class CompiledModel:
             return str(value)
 
     def array(self, name: str, default: Any = ()) -> Any:
-        """Return a field of the model as lists and numbers, or the default if this MuJoCo does not have it."""
-        value = getattr(self.model, name, None)
-        return default if value is None else value.tolist() if hasattr(value, "tolist") else value
+        """Return a field of the model as lists and numbers, or the default if this MuJoCo does not have it.
+
+        Quaternions are normalised.  Raises ModelError for NaN (NOT_FINITE) and for quaternions that are not unit
+        (QUAT_NORM), which a program can write into a compiled model.
+        """
+        value: Any = getattr(self.model, name, None)
+        if not hasattr(value, "tolist"):
+            return default if value is None else value
+        rows = value.tolist()
+        if value.dtype.kind == "f" and np.isnan(value).any():
+            i = int(np.argwhere(np.isnan(value))[0][0])
+            message = f"model.{name}[{i}]: expected numbers, got {rows[i]}"
+            raise ModelError(Issue("NOT_FINITE", message, self._of_row(name, i)))
+        for i, row in enumerate([rows] if name == "qpos0" else rows):
+            for k in self._quaternions_of_row(name, i):
+                row[k : k + 4] = self._unit(row[k : k + 4], name, k if name == "qpos0" else i)
+        return rows
+
+    def _quaternions_of_row(self, name: str, i: int) -> Sequence[int]:
+        """Return where quaternions start in a row of a field."""
+        if name.endswith("quat"):
+            return (0,)
+        if name in ("qpos0", "key_qpos"):
+            return self._quaternion_starts
+        if name == "eq_data" and self.kind("mjtEq", self.model.eq_type[i]) == "weld":
+            return (6,) if self.kind("mjtObj", self.model.eq_objtype[i]) == "body" else ()
+        return ()
+
+    @cached_property
+    def _quaternion_starts(self) -> list[int]:
+        """Indices in qpos of the quaternions of free and ball joints."""
+        types = [self.kind("mjtJoint", x) for x in self.model.jnt_type.tolist()]
+        starts = zip(types, self.model.jnt_qposadr.tolist(), strict=True)
+        return [start + (3 if kind == "free" else 0) for kind, start in starts if kind in ("free", "ball")]
+
+    def _unit(self, values: Sequence[float], name: str, i: int) -> list[float]:
+        """Return a quaternion (w, x, y, z) of norm 1; QUAT_NORM is an error if the norm is off by 1e-3."""
+        norm, title, where = math.hypot(*values), f"model.{name}[{i}]", self._of_row(name, i)
+        if not abs(norm - 1.0) <= _MOST:
+            message = f"{title}: expected a unit quaternion (w, x, y, z), got {[*values]} with the norm {norm:.6g}"
+            raise ModelError(Issue("QUAT_NORM", message, where))
+        if abs(norm - 1.0) > _SILENT:
+            issue = Issue("QUAT_NORM", f"{title}: the norm of the quaternion is {norm:.9g}, not 1: normalised", where)
+            self.issues += [] if issue in self.issues else [issue]
+        return [x / norm for x in values] if abs(norm - 1.0) > _EXACT else [*values]
+
+    def _of_row(self, name: str, i: int) -> Location:
+        """Return the location of the object to which a row of a field belongs, such as "geom_quat"."""
+        kind = _KINDS_OF_FIELDS.get(name.partition("_")[0])
+        return Location(self.file) if kind is None else self.where(kind, self.name_in_model(kind, i) or f"{kind}{i}")
 
     # -- findings
 
@@ -114,6 +165,12 @@ class CompiledModel:
         if names:
             self.ignored(f"{subject} are not taken: {listed(names)}")
 
+    def not_drawn(self, subject: str, names: Sequence[str]) -> None:
+        """Note things of a kind that MuJoCo shows and pictures of the robot do not, if there are any."""
+        if names:
+            message = f"{subject} are not taken and not drawn: {listed(names)}"
+            self.issues.append(Issue("NOT_DRAWN", message, Location(self.file)))
+
     def title(self, kind: str, name: str) -> str:
         """Return a thing's name in messages."""
         return f"{kind} {quoted(name)}"
@@ -128,3 +185,9 @@ def pose_of(position: Sequence[float], quaternion: Sequence[float]) -> Pose:
 
 
 _NO_TURN = (1.0, 0.0, 0.0, 0.0)
+_EXACT, _SILENT, _MOST = 1e-12, 1e-6, 1e-3  # of a quaternion's norm from 1: unchanged, normalised, with a warning
+_KINDS_OF_FIELDS = {
+    **{kind: kind for kind in ("body", "geom", "site", "mesh", "key", "actuator")},
+    "jnt": "joint",
+    "eq": "equality",
+}

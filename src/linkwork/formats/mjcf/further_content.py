@@ -9,11 +9,12 @@ __all__ = ["READ_SENSORS", "report_further_content"]
 
 READ_SENSORS = ("jointpos", "jointvel", "ballangvel", "jointactfrc", "gyro", "accelerometer")
 _KINDS = (
-    *(("camera", "ncam", "cameras"), ("light", "nlight", "lights"), ("skin", "nskin", "skins")),
+    *(("camera", "ncam", "cameras"), ("light", "nlight", "lights")),
     *(("texture", "ntex", "textures"), ("pair", "npair", "friction and other parameters of contact pairs")),
     *(("numeric", "nnumeric", "custom numbers"), ("text", "ntext", "custom texts")),
     ("tuple", "ntuple", "custom tuples"),
 )  # kinds of content without a place in a robot: word, field with their number, and what is not taken of them
+_SHOWN = (("skin", "nskin", "skins"), ("flex", "nflex", "surfaces of flexes"))  # such kinds that MuJoCo shows
 
 
 def report_further_content(source: CompiledModel) -> None:
@@ -23,6 +24,8 @@ def report_further_content(source: CompiledModel) -> None:
     _sensors(source)
     for kind, count, subject in _KINDS:
         source.ignored_all(subject, source.own_names(kind, getattr(source.model, count)))
+    for kind, count, subject in _SHOWN:
+        source.not_drawn(subject, source.own_names(kind, getattr(source.model, count, 0)))
     option = source.model.opt
     integrator = source.kind("mjtIntegrator", option.integrator)
     where = source.where("option", "timestep")

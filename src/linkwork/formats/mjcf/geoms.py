@@ -51,7 +51,7 @@ def read_shapes(source: CompiledModel, findings: Findings) -> dict[int, Shapes]:
             collisions.setdefault(body, []).append(replace(reader.placed(i, shape), friction=reader.friction[i][0]))
         if reader.group[i] in _SHOWN_GROUPS and (visual := reader.visual_shape(i)) is not None:
             visuals.setdefault(body, []).append(visual)
-    source.ignored_all("geoms whose shape linkwork does not have", reader.without_shape)
+    source.not_drawn("geoms whose shape linkwork does not have", reader.without_shape)
     empty: tuple[Geometry, ...] = ()
     bodies = visuals | collisions
     return {i: (tuple(visuals.get(i, empty)), tuple(collisions.get(i, empty))) for i in bodies}
