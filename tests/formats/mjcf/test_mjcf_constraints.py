@@ -208,6 +208,7 @@ def random_masks(rng):
 
 def test_the_checked_geoms_are_those_of_mujoco():
     rng, separated = np.random.default_rng(3), 0
+    assert not lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string("<mujoco/>")).collision_pairs
     for _ in range(40):
         model = mujoco.MjModel.from_xml_string(random_masks(rng))
         data = mujoco.MjData(model)

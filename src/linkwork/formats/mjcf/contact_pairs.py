@@ -89,8 +89,11 @@ def _kinds(source: CompiledModel, structure: Structure) -> list[_Kind]:
 def _checked(kinds: list[_Kind], bodies: _Bodies) -> np.ndarray:
     """Return a symmetric bool array: True for two kinds of geoms that MuJoCo checks against each other."""
     names = [*dict.fromkeys(kind.link for kind in kinds)]
-    may_touch = np.array([[bodies.may_touch(a, b) for b in names] for a in names], dtype=bool)
-    differ = np.array([[not bodies.same(a, b) for b in names] for a in names], dtype=bool)
+    relations = np.zeros((2, len(names), len(names)), dtype=bool)
+    for i, a in enumerate(names):
+        for j, b in enumerate(names):
+            relations[:, i, j] = bodies.may_touch(a, b), not bodies.same(a, b)
+    may_touch, differ = relations
     link = np.array([names.index(kind.link) for kind in kinds], dtype=int)
     contype = np.array([kind.contype for kind in kinds], dtype=np.int64)
     conaffinity = np.array([kind.conaffinity for kind in kinds], dtype=np.int64)
