@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
+from linkwork.viewer.live.message_guard import guard_messages
+
 __all__ = ["HOST", "address_of", "is_local_origin", "start_server", "stop_server", "viser_module"]
 
 HOST = "127.0.0.1"
@@ -57,6 +59,7 @@ def start_server(port: int | None) -> Any:
             await live.close(_POLICY_VIOLATION, "only pages of this machine may connect")
 
     connections.on_client_connect(refuse_other_origins)
+    guard_messages(server)
     return server
 
 
