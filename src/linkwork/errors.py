@@ -49,7 +49,7 @@ __all__ = [
 MOST_ISSUES = 20
 _LONGEST_NAME = 200  # characters of an unknown name that a message shows
 NOTED = frozenset(
-    {"IGNORED", "INERTIA_DEFAULT", "INERTIA_IGNORED", "MESH_MISSING", "MIMIC_FREE", "WRITTEN_AS"}
+    {"IGNORED", "INERTIA_DEFAULT", "INERTIA_IGNORED", "MESH_MISSING", "MIMIC_FREE", "NOT_DRAWN", "WRITTEN_AS"}
 )  # codes of notes: nothing was repaired
 
 

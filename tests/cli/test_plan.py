@@ -28,6 +28,12 @@ def files(tmp_path, urdf):
     return urdf(ARM), str(scene), obstacles
 
 
+def test_plans_start_within_the_limits(linkwork, urdf, files):
+    file = urdf(ARM.replace('lower="-2.5"', 'lower="0.5"'), "bent.urdf")
+    data = json.loads(linkwork("plan", file, "--scene", files[1], "--to", "j=0.5", "--json").out)
+    assert data["path"][0] == [0.0, 1.5] and data["path"][-1] == [0.5, 1.5]
+
+
 @pytest.mark.slow(every=3)
 def test_the_path_is_the_robots(linkwork, files, tmp_path):
     file, scene, obstacles = files

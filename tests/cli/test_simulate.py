@@ -38,6 +38,12 @@ def test_the_motion_is_the_robots(linkwork, urdf, tmp_path):
     assert f"{held.q[-1, 0]:.4f}" in ran.out
 
 
+def test_motions_start_within_the_limits(linkwork, urdf):
+    file = urdf(ARM.replace('lower="-3" upper="3"', 'lower="0.5" upper="2.5"'))
+    data = json.loads(linkwork("simulate", file, "--duration", "0.01", "--dt", "0.01", "--json").out)
+    assert data["q"][0] == [1.5]
+
+
 def test_bad_usage(linkwork, urdf, tmp_path):
     file = urdf(ARM)
     for given, text in (

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.viewer.robot_scene import robot_document
 
 mpl = pytest.importorskip("matplotlib")
 mpl.use("agg")
@@ -58,20 +61,23 @@ def test_a_skeleton_where_meshes_are_not_found_and_meshes_where_they_are(tmp_pat
     assert not axes.collections  # nothing but lines: from the world to the arm, and from there to the tip
     ends = [tuple(line[-1]) for line in lines(axes)]
     assert (1.0, 0.0, 0.0) in ends and (1.0, 2.0, 0.0) in ends
+    assert "box.stl" in axes.texts[0].get_text() and "meshes=" in axes.texts[0].get_text()
     trimesh = pytest.importorskip("trimesh")
     (tmp_path / "arm").mkdir()
     trimesh.creation.box((1.0, 1.0, 1.0)).export(tmp_path / "arm" / "box.stl")
     axes = robot.plot([0.0], meshes=tmp_path)
-    assert len(axes.collections) == 1 and not axes.lines
+    assert len(axes.collections) == 1 and not axes.lines and not axes.texts
+    assert len(axes.collections[0].corners) == 12  # closed: seen from outside
+    low, high = axes.collections[0].corners.min(axis=(0, 1)), axes.collections[0].corners.max(axis=(0, 1))
+    assert np.allclose(high - low, 0.1) and np.allclose(0.5 * (low + high), (1.0, 0.0, 0.0))
+    assert not lw.load(tmp_path / "r.urdf").plot([0.0]).lines  # found beside the robot's file
     with pytest.raises(ValueError, match="is not a folder"):
         robot.plot(meshes=tmp_path / "none")
 
 
 def test_loops_are_closed_in_a_skeleton():
     robot = lw.load("fourbar")
-    bare = robot
-    for link in [frame.name for frame in robot.tree.frames if frame.collisions]:
-        bare = bare.with_collisions(link)
+    bare = lw.Robot(replace(robot.tree, frames=tuple(replace(f, visuals=(), collisions=()) for f in robot.tree.frames)))
     q = bare.assemble(bare.neutral()).q
     ends = np.array([line[-1] for line in lines(bare.plot(q))])
     for name in ("coupler_tip", "rocker_tip"):
@@ -90,3 +96,33 @@ def test_faces_turned_away_are_left_out_and_long_ones_divided():
     fine = np.array([path.vertices[:3] for path in surfaces.get_paths()])
     assert len(fine) > 100 and surfaces.get_facecolor().shape == (len(fine), 4)
     assert len(np.unique(surfaces.get_facecolor(), axis=0)) == 5  # not the face at the back
+
+
+def test_large_meshes_are_simplified(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    (tmp_path / "arm").mkdir()
+    ball = trimesh.creation.icosphere(subdivisions=5, radius=1.0)
+    assert len(ball.faces) > 20_000
+    ball.export(tmp_path / "arm" / "box.stl")
+    (tmp_path / "r.urdf").write_text(MESHES, encoding="utf-8")
+    (surfaces,) = lw.load(tmp_path / "r.urdf").plot([0.0]).collections
+    assert 1000 < len(surfaces.corners) <= 24_000
+    radii = np.linalg.norm(surfaces.corners.reshape(-1, 3) - (1.0, 0.0, 0.0), axis=1)
+    assert radii.min() > 0.095 and radii.max() < 0.1005
+
+
+def test_what_a_file_shows_and_the_robot_does_not_have_is_noted():
+    tree = lw.load("arm7").with_attached("cup", "hand", lw.shapes.Sphere(0.03)).tree
+    issue = lw.errors.Issue("NOT_DRAWN", "skins are not drawn: 'fur$'")
+    robot = lw.Robot(replace(tree, report=replace(tree.report, warnings=(issue,))))
+    document = robot_document(robot)
+    assert document.notes == ("skins are not drawn: 'fur$'",)
+    assert [part.link for part in document.actors[0].parts if part.layer == "visual"][-1] == "cup"
+    axes = robot.plot()
+    assert axes.texts[0].get_text() == r"skins are not drawn: 'fur\$'"
+    robot.plot(axes=axes)
+    assert len(axes.texts) == 1 and axes.texts[0].get_text().count("skins") == 1
+    ball = np.linalg.norm(
+        axes.collections[0].corners.reshape(-1, 3) - robot.pose(robot.neutral(), "cup")[:3, 3], axis=1
+    )
+    assert np.isclose(ball, 0.03, atol=1e-6).sum() > 100  # the attached object

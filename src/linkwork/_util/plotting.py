@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
-from linkwork._util.messages import label
+from linkwork._util.messages import escaped, label
 
 __all__ = [
     "BLUE",
@@ -25,6 +26,7 @@ __all__ = [
     "ORANGE",
     "VERMILION",
     "add_legend",
+    "add_notes",
     "label_time",
     "line_style",
     "mark_times",
@@ -49,6 +51,8 @@ _MAX_LEGEND = 12  # lines above which there is no legend
 _MARGIN = 1.05  # extent of a shared scale, relative to the data
 _NEAR = 0.25  # limits at most this far from their line are shown, relative to the range of the axis
 _STRIP = 0.06  # height of the strip that is shaded beyond a limit, relative to the axis
+_NOTE_COLUMNS = 100  # of the notes of a picture
+_NOTES = "linkwork notes"  # name of the text object
 _OWN_LABEL = re.compile(r"_child\d+")  # of artists without a label
 _GRID = {"color": "0.92", "linewidth": 0.6}
 
@@ -90,6 +94,19 @@ def space_axes() -> Any:
 def plot_text(name: str) -> str:
     r"""Return a name as matplotlib shows it literally: shortened, escaped, and with ``\$`` for each ``$``."""
     return label(name).replace("$", r"\$")
+
+
+def add_notes(axes: Any, notes: Iterable[str]) -> None:
+    """Add notes at the lower edge of three-dimensional axes; a note that is there already is not repeated."""
+    known = next((text for text in axes.texts if text.get_gid() == _NOTES), None)
+    before = [] if known is None else known.get_text().split("\n")
+    lines = [line for note in notes for line in wrap(escaped(note).replace("$", r"\$"), _NOTE_COLUMNS)]
+    if not lines:
+        return
+    if known is None:
+        style = {"fontsize": "x-small", "color": VERMILION, "transform": axes.transAxes, "va": "bottom", "gid": _NOTES}
+        known = axes.text2D(0.0, 0.0, "", **style)
+    known.set_text("\n".join(dict.fromkeys([*before, *lines])))
 
 
 def quantity_label(quantity: str, units: Iterable[str]) -> str:

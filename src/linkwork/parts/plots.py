@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork import geometry
-from linkwork._util.file_search import Folders
+from linkwork._util.file_search import Folders, read_folders
 from linkwork._util.lazy_imports import LazyModule
-from linkwork._util.plotting import BLUE, COLORS, FRAME_COLORS, plot_text, space_axes
+from linkwork._util.messages import listed
+from linkwork._util.plotting import BLUE, COLORS, FRAME_COLORS, add_notes, plot_text, space_axes
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.model.collision_pairs import link_shapes
+from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.parts.tree_plot import plot_tree
 from linkwork.spatial.arguments import matrix_of
+from linkwork.viewer.robot_parts import undrawn_content
+from linkwork.viewer.scene_builder import mesh_search
 
 if TYPE_CHECKING:
     from linkwork.parts import shaded_surfaces
@@ -29,6 +32,7 @@ __all__ = ["PlottingMethods", "draw_paths", "draw_robot", "draw_scene", "frames_
 
 
 _AXIS = 0.1  # [m] length of a frame's axes
+_MOST_NAMES = 5  # mesh files in a note
 
 
 def frames_to_draw(robot: Any, frame: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -87,7 +91,7 @@ def draw_scene(axes: Any, scene: geometry.Scene, color: Any = "0.6") -> None:
     """Draw all obstacles."""
     for obstacle in scene.obstacles:
         X = matrix_of(obstacle.pose)
-        shaded_surfaces.draw_triangles(axes, shaded_surfaces.shape_triangles(obstacle.shape, X)[0], color, 0.5)
+        shaded_surfaces.draw_triangles(axes, shaded_surfaces.shape_triangles(obstacle.shape, X), color, 0.5)
         shaded_surfaces.draw_points(axes, obstacle.shape, X, color)
 
 
@@ -103,7 +107,7 @@ def plot_robot(
     alpha: float,
 ) -> Any:
     """Draw a robot: see `Robot.plot`."""
-    configurations = np.asarray(robot.neutral()) if q is None else read_configuration(robot, "plot", "q", q)
+    configurations = start_configuration(robot) if q is None else read_configuration(robot, "plot", "q", q)
     names = () if frames is None else frames_to_draw(robot, frames)
     axes = space_axes() if axes is None else axes
     if scene is not None:
@@ -135,23 +139,27 @@ def draw_robot(
     *,
     meshes: Folders | None = None,
 ) -> None:
-    """Draw the collision shapes in a configuration; mesh files are searched in the folders ``meshes``.
+    """Draw the shapes in a configuration; mesh files are searched in the folders ``meshes``, too.
 
-    If there are no shapes, or some cannot be drawn, lines between the bodies' frames are drawn in addition.
+    If there are no shapes, or some cannot be drawn, lines between the bodies' frames are drawn in addition, and a note
+    names what is not drawn.
     """
     X = np.asarray(robot.forward_kinematics(q))
-    shapes = link_shapes(robot.tree)
-    pieces, complete = [np.empty((0, 3, 3))], len(shapes) > 0
-    for shape in shapes:
-        placement = matrix_of(shape.placement)
-        pose = X[shape.body] @ placement if shape.body >= 0 else placement
-        corners, drawn = shaded_surfaces.shape_triangles(shape.shape, pose, meshes)
-        pieces.append(corners)
-        complete = complete and drawn
-        shaded_surfaces.draw_points(axes, shape.shape, pose, color)
-    shaded_surfaces.draw_triangles(axes, np.concatenate(pieces), color, alpha)
-    if not complete:
+    folders = None if meshes is None else read_folders("plot: meshes", meshes)
+    pieces, missing = shaded_surfaces.body_triangles(robot.tree, mesh_search(robot, folders))
+    placed = [corners if i < 0 else corners @ X[i, :3, :3].T + X[i, :3, 3] for i, corners in pieces]
+    shaded_surfaces.draw_triangles(axes, np.concatenate([np.empty((0, 3, 3)), *placed]), color, alpha)
+    if missing or not pieces:
         _draw_skeleton(axes, robot, X, color)
+    notes = undrawn_content(robot.tree)
+    if missing:
+        advice = "meshes=... names the folders of the files"
+        notes.append(f"mesh files that are not drawn: {listed(missing[:_MOST_NAMES])}{_more(missing)}; {advice}")
+    add_notes(axes, notes)
+
+
+def _more(names: Sequence[str]) -> str:
+    return f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
 
 
 def _draw_skeleton(axes: Any, robot: Any, X: np.ndarray, color: Any) -> None:
@@ -192,18 +200,19 @@ class PlottingMethods(RobotBase):
         """Draw the robot in a configuration with matplotlib, and return the 3D axes [m].
 
         ``q`` (nq,), or (..., nq) for several configurations in one plot, is the neutral configuration by default.
-        Collision shapes are drawn, and lines between the bodies' frames if there are none or some are mesh files.
-        Meshes are drawn if ``meshes`` names their folders (`linkwork.shapes.load_mesh`, the `mesh` extra).  ``frames``
-        are drawn as axes, x red, y green, z blue, with their names; ``scene`` by its obstacles.  ``alpha`` below 1
-        makes the ``color`` paler.
+        The default is within the limits if neutral is not.  The shapes are those of `Robot.show`, in one colour and
+        with fewer triangles.  Mesh files (the `mesh` extra) are searched as `linkwork.load` does, and in the folders
+        ``meshes``.  If some are missing, or there are no shapes, lines lead between the bodies' frames, and a note says
+        so.  ``frames`` are drawn as axes, x red, y green, z blue, with their names; ``scene`` by its obstacles.
+        ``alpha`` below 1 makes the ``color`` paler.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm7")
         >>> axes = arm.plot({"elbow": -1.2}, frames="hand")         # doctest: +SKIP
         >>> axes.figure.savefig("arm7.png")                         # doctest: +SKIP
 
-        Raises ValueError for an invalid configuration, UnknownNameError for an unknown frame, the errors of
-        `load_mesh`, and ImportError without matplotlib.
+        Raises ValueError for an invalid configuration and a folder that does not exist, UnknownNameError for an unknown
+        frame, and ImportError without matplotlib.
         """
         return plot_robot(self, q, scene=scene, frames=frames, meshes=meshes, axes=axes, color=color, alpha=alpha)
 

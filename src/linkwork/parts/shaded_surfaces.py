@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
-from linkwork._util.file_search import Folders
+from linkwork._util.file_search import FileSearch
 from linkwork._util.plotting import pyplot
-from linkwork.shapes import Compound, HalfSpace, HeightField, Mesh, PointCloud, Shape
+from linkwork.model.tree import Tree
+from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.spatial.arguments import matrix_of
-from linkwork.viewer.surfaces import shape_surface
+from linkwork.viewer.document import Surface
+from linkwork.viewer.robot_parts import shape_parts
+from linkwork.viewer.surfaces import SurfaceSet, is_placeholder, shape_surface
+from linkwork.viewer.triangles import decimated
 
-__all__ = ["draw_points", "draw_triangles", "shape_triangles"]
+__all__ = ["body_triangles", "draw_points", "draw_triangles", "shape_triangles"]
 
 _MAX_POINTS = 2000  # of a cloud
 _FLOOR = 1.0  # [m] half width of the drawn section of a plane
@@ -23,23 +27,62 @@ _GLOSS = 0.12  # share of white in all colours
 _TURNED_AWAY = -0.12  # cosine of normal and view below which a face is not seen, in spite of perspective
 _MAX_EDGE = 0.12  # of a triangle, relative to the whole picture
 _MAX_DIVISIONS, _MAX_TRIANGLES = 6, 30_000
+_MAX_TRIANGLES_OF_ROBOT, _MIN_TRIANGLES = 12_000, 100  # before open surfaces are doubled; the latter of a large mesh
 
 
-def shape_triangles(shape: Shape, X: np.ndarray, meshes: Folders | None = None) -> tuple[np.ndarray, bool]:
-    """Return the triangles (n, 3, 3) of a shape at a pose X (4, 4) [m], and True if all of it can be drawn.
-
-    Mesh files are searched in the folders ``meshes``; clouds of points have no triangles.
-    """
+def shape_triangles(shape: Shape, X: np.ndarray) -> np.ndarray:
+    """Return the triangles (n, 3, 3) of a shape at a pose X (4, 4) [m]; none for mesh files and clouds of points."""
     if isinstance(shape, Compound):
-        pieces = [shape_triangles(part.shape, X @ matrix_of(part.origin), meshes) for part in shape.parts]
-        corners = np.concatenate([np.empty((0, 3, 3)), *(own for own, _ in pieces)])
-        return corners, all(drawn for _, drawn in pieces)
-    if isinstance(shape, PointCloud):
-        return np.empty((0, 3, 3)), True
-    vertices, triangles = _surface(shape, meshes)
-    if isinstance(shape, (HalfSpace, HeightField, Mesh)):  # open surfaces are seen from both sides
-        triangles = np.concatenate([triangles, triangles[:, ::-1]])
-    return (vertices @ X[:3, :3].T + X[:3, 3])[triangles], len(triangles) > 0
+        pieces = [shape_triangles(part.shape, X @ matrix_of(part.origin)) for part in shape.parts]
+        return np.concatenate([np.empty((0, 3, 3)), *pieces])
+    surface = None if isinstance(shape, PointCloud | Mesh) else shape_surface(shape)
+    if isinstance(shape, HalfSpace):
+        corners = _FLOOR * np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
+        surface = Surface(corners, np.array([[0, 1, 2], [0, 2, 3]]))
+    if surface is None:
+        return np.empty((0, 3, 3))
+    return np.asarray(_drawn_triangles(surface, _MAX_TRIANGLES) @ X[:3, :3].T + X[:3, 3])
+
+
+def body_triangles(tree: Tree, search: FileSearch) -> tuple[list[tuple[int, np.ndarray]], list[str]]:
+    """Return pairs of a body and the triangles (n, 3, 3) on it [m], and the names of mesh files that are not read.
+
+    The shapes are those of `Robot.show`: the visual ones, or the collision shapes of a robot without visual ones.
+    Large meshes are decimated, so that the robot has about `_MAX_TRIANGLES_OF_ROBOT`.
+    """
+    surfaces = SurfaceSet()
+    parts, _ = shape_parts(tree, surfaces, search)
+    drawn = [(part, surfaces.surfaces[part.surface]) for part in parts]
+    drawn = [(part, surface) for part, surface in drawn if not is_placeholder(surface)]
+    limit = max(_MAX_TRIANGLES_OF_ROBOT // max(len(drawn), 1), _MIN_TRIANGLES)
+    pieces = [
+        (part.body, _drawn_triangles(surface, limit) @ part.placement[:3, :3].T + part.placement[:3, 3])
+        for part, surface in drawn
+    ]
+    return pieces, [*dict.fromkeys(surfaces.missing)]
+
+
+@lru_cache(maxsize=256)
+def _drawn_triangles(surface: Surface, limit: int) -> np.ndarray:
+    """Return at most about ``limit`` triangles (n, 3, 3) of a surface; those of an open one have both orientations."""
+    points = np.asarray(surface.vertices, dtype=float)
+    points, index = np.unique(points, axis=0, return_inverse=True)
+    triangles = index.reshape(-1)[np.asarray(surface.triangles, dtype=np.intp)]
+    points, triangles, _ = decimated(points, triangles, limit)
+    corners: np.ndarray = points[triangles]
+    if not _is_closed(triangles, corners):
+        corners = np.concatenate([corners, corners[:, ::-1]])
+    return corners
+
+
+def _is_closed(triangles: np.ndarray, corners: np.ndarray) -> bool:
+    """Return True if each edge is that of another triangle in the opposite direction, and normals point outward."""
+    edges = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=-1).reshape(-1, 2)
+    there, back = (np.unique(one, axis=0, return_counts=True) for one in (edges, edges[:, ::-1]))
+    if any(not np.array_equal(a, b) for a, b in zip(there, back, strict=True)):
+        return False
+    a, b, c = np.moveaxis(corners, 1, 0)
+    return bool((np.cross(a, b) * c).sum() > 0.0)  # six times the volume
 
 
 def draw_triangles(axes: Any, corners: np.ndarray, color: Any, alpha: float) -> None:
@@ -135,20 +178,3 @@ def draw_points(axes: Any, shape: Shape, X: np.ndarray, color: Any) -> None:
     elif isinstance(shape, PointCloud):
         points = np.asarray(shape.points)[:: max(len(shape.points) // _MAX_POINTS, 1)]
         axes.scatter(*(points @ X[:3, :3].T + X[:3, 3]).T, color=color, s=2)
-
-
-def _surface(shape: Shape, meshes: Folders | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the vertices (n, 3) and triangles (m, 3) of a shape; none if it cannot be drawn."""
-    nothing = np.empty((0, 3)), np.empty((0, 3), dtype=np.intp)
-    if isinstance(shape, Mesh):
-        if meshes is None:
-            return nothing
-        from linkwork.shapes.mesh_files import load_mesh
-
-        mesh = load_mesh(shape, meshes)
-        return np.asarray(mesh.vertices), np.asarray(mesh.triangles)
-    if isinstance(shape, HalfSpace):
-        corners = _FLOOR * np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
-        return corners, np.array([[0, 1, 2], [0, 2, 3]])
-    surface = shape_surface(shape)
-    return nothing if surface is None else (np.asarray(surface.vertices, dtype=float), surface.triangles)

@@ -38,7 +38,8 @@ class ShowMethods(RobotBase):
 
         Args:
             q: configuration (nq,), several robots side by side in time (n, nq), or with ``times`` a motion (T, nq) or
-                (T, n, nq).  The default is the neutral configuration, assembled if the robot has loops.
+                (T, n, nq).  The default is the neutral configuration, or one
+                within the limits if neutral is outside of them; loops are closed.
             times: increasing times (T,) of the motion [s].
             scene: obstacles.
             frames: names of frames to show as axes, x red, y green, z blue; with ``times`` their paths, too.

@@ -21,7 +21,7 @@ from linkwork.viewer.document import Color, Part
 from linkwork.viewer.primitive_surfaces import arrow_surface, axes_surface, ellipsoid_surface
 from linkwork.viewer.surfaces import SurfaceSet, shape_surface
 
-__all__ = ["MissingFile", "robot_parts", "robot_size"]
+__all__ = ["MissingFile", "robot_parts", "robot_size", "shape_parts", "undrawn_content"]
 
 _VISUAL: Color = (0.74, 0.76, 0.79, 1.0)  # without a material
 _COLLISION: Color = (0.95, 0.55, 0.15, 0.4)
@@ -76,18 +76,9 @@ def robot_parts(
     ``search`` finds mesh files; ``size`` [m] is the extent of the robot, which scales its markers.  ``color`` replaces
     the colours of the visual shapes, and ``frames`` are those of the layer "frames", by default all.
 
-    Collision shapes stand for the visual ones of a robot that has none.  A robot without shapes, or with missing mesh
-    files, has lines between its joints.
+    A robot without shapes, or with missing mesh files, has lines between its joints.
     """
-    missing: list[MissingFile] = []
-    parts = list(_shape_parts(tree, surfaces, search, "visual", color, missing))
-    has_visuals = bool(parts)
-    if "collision" in layers or not has_visuals:
-        collision = list(_shape_parts(tree, surfaces, search, "collision", None, [] if has_visuals else missing))
-        if not has_visuals:
-            parts += [replace(part, color=color or _VISUAL, layer="visual") for part in collision]
-        if "collision" in layers:
-            parts += collision
+    parts, missing = shape_parts(tree, surfaces, search, color=color, layers=layers)
     if not parts or missing:
         parts += _skeleton(tree, surfaces, size, color or _SKELETON)
     if "frames" in layers:
@@ -102,6 +93,31 @@ def robot_parts(
 
 
 # -- shapes
+
+
+def undrawn_content(tree: Tree) -> list[str]:
+    """Return messages about what the robot's file shows and the robot does not have, such as skins."""
+    return [issue.message for issue in tree.report.warnings if issue.code == "NOT_DRAWN"]
+
+
+def shape_parts(
+    tree: Tree, surfaces: SurfaceSet, search: FileSearch, *, color: Color | None = None, layers: Collection[str] = ()
+) -> tuple[list[Part], list[MissingFile]]:
+    """Return the visual shapes, with "collision" in ``layers`` the collision shapes, and the missing mesh files.
+
+    Collision shapes stand for missing visual ones: of attached objects, and of all links if the robot has no visual
+    shapes, or if its file shows more than the robot has.
+    """
+    missing: list[MissingFile] = []
+    parts = list(_shape_parts(tree, surfaces, search, "visual", color, missing))
+    of_links = not parts or bool(undrawn_content(tree))
+    bare = {frame.name for frame in tree.frames if not frame.visuals and (of_links or not frame.is_link)}
+    if "collision" in layers or bare:
+        collision = list(_shape_parts(tree, surfaces, search, "collision", None, missing if of_links else []))
+        parts += [replace(part, color=color or _VISUAL, layer="visual") for part in collision if part.link in bare]
+        if "collision" in layers:
+            parts += collision
+    return parts, missing
 
 
 def _shape_parts(

@@ -13,15 +13,15 @@ from linkwork.errors import UnknownNameError
 from linkwork.geometry import Scene
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.viewer.curves import configuration_plots
 from linkwork.viewer.document import Lines, Plot, SceneDocument, Text
 from linkwork.viewer.scene_builder import SceneBuilder
 
-__all__ = ["grid_offsets", "initial_configuration", "read_frames", "read_times", "robot_document"]
+__all__ = ["grid_offsets", "read_frames", "read_times", "robot_document"]
 
 _MAX_INSTANCES = 10_000
 _NEAREST_COLOR = (0.84, 0.20, 0.35, 1.0)
-_CLOSED = 1e-6  # [m, rad] errors of constraints below which the neutral configuration is shown
 
 
 def robot_document(
@@ -92,22 +92,12 @@ def read_times(caller: str, times: Any, configurations: np.ndarray) -> np.ndarra
     return np.array(result)
 
 
-def initial_configuration(robot: Any) -> np.ndarray:
-    """Return the neutral configuration (nq,), for closed mechanisms assembled near it if that succeeds."""
-    q = np.asarray(robot.neutral())
-    if robot.tree.constraints:
-        result = robot.assemble(check=False)
-        if float(np.abs(result.residual).max(initial=0.0)) <= _CLOSED:
-            q = np.asarray(result.q)
-    return q
-
-
 def _read_configurations(robot: Any, caller: str, q: Any, times: Any) -> np.ndarray:
     """Return configurations (T, n, nq): of one frame for all instances, or of one robot for all times."""
     if q is None:
         if times is not None:
             raise ValueError(f"{caller}: times: expected q of shape (T, nq) with them, got no q")
-        return initial_configuration(robot)[None, None]
+        return start_configuration(robot)[None, None]
     array = read_configuration(robot, caller, "q", q)
     if array.ndim > (2 if times is None else 3) or (times is not None and array.ndim < 2):
         shapes = "(nq,) or (n, nq)" if times is None else "(T, nq) or (T, n, nq)"

@@ -32,7 +32,7 @@ from linkwork.viewer.document import (
     Text,
 )
 from linkwork.viewer.field_surfaces import cloud_points
-from linkwork.viewer.robot_parts import MissingFile, robot_parts, robot_size
+from linkwork.viewer.robot_parts import MissingFile, robot_parts, robot_size, undrawn_content
 from linkwork.viewer.surfaces import SurfaceSet
 
 __all__ = ["PATH_COLORS", "SceneBuilder", "mesh_search"]
@@ -116,6 +116,7 @@ class SceneBuilder:
             layers=layers,
             frames=frames,
         )
+        self.surfaces.notes += undrawn_content(robot.tree)
         T = len(self.times)
         if len(q) == 1 and T > 1:  # views of one frame
             q, poses = (np.broadcast_to(x, (T, *x.shape[1:])) for x in (q, poses))

@@ -18,7 +18,7 @@ from linkwork.viewer.field_surfaces import cloud_surface, distance_field_surface
 from linkwork.viewer.mesh_surfaces import mesh_surfaces
 from linkwork.viewer.primitive_surfaces import convex_surface
 
-__all__ = ["PLACEHOLDER_COLOR", "PlacedSurface", "SurfaceSet", "shape_surface"]
+__all__ = ["PLACEHOLDER_COLOR", "PlacedSurface", "SurfaceSet", "is_placeholder", "shape_surface"]
 
 PLACEHOLDER_COLOR: Color = (0.85, 0.25, 0.65, 0.55)
 _PLACEHOLDER_SIZE = 0.06  # [m]
@@ -113,6 +113,11 @@ def shape_surface(shape: Shape) -> Surface | None:
         case PointCloud():
             return cloud_surface(shape)
     return convex_surface(shape)
+
+
+def is_placeholder(surface: Surface) -> bool:
+    """Return True for the surface that stands for a mesh file that cannot be read."""
+    return surface is _placeholder_surface()
 
 
 @lru_cache(maxsize=1)

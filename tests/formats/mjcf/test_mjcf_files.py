@@ -159,13 +159,17 @@ def test_the_report_names_what_is_not_taken(tmp_path):
     text = """<mujoco><option density="1000" wind="1 0 0"/><custom><numeric name="kept" data="1"/></custom>
       <worldbody><light name="lamp"/><camera name="eye"/>
       <body name="rod" gravcomp="1">
-        <joint name="hinge"/><geom size=".1"/></body></worldbody></mujoco>"""
+        <joint name="hinge"/><geom size=".1"/></body></worldbody>
+      <deformable><skin name="fur" vertex="0 0 0 1 0 0 0 1 0" face="0 1 2">
+        <bone body="rod" bindpos="0 0 0" bindquat="1 0 0 0" vertid="0 1 2" vertweight="1 1 1"/></skin></deformable>
+    </mujoco>"""
     path = written(tmp_path, "rod.xml", text)
     with pytest.warns(lw.errors.ModelWarning):
         robot = lw.load(path)
     named = {(issue.code, issue.message) for issue in robot.report.warnings}
     assert ("IGNORED", "lights are not taken: 'lamp'") in named and ("IGNORED", "cameras are not taken: 'eye'") in named
     assert ("IGNORED", "custom numbers are not taken: 'kept'") in named
+    assert ("NOT_DRAWN", "skins are not taken and not drawn: 'fur'") in named
     repairs = [issue.message for issue in robot.report.repairs]
     assert len(repairs) == 2 and "gravcomp" in repairs[0] and "density 1000 kg/m³" in repairs[1]
     with pytest.raises(ModelError) as caught:

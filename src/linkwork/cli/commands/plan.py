@@ -34,6 +34,7 @@ from linkwork.cli.arguments import (
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.errors import UnknownNameError
 from linkwork.kinematics.poses import pose
+from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.parts.plots import frames_to_draw
 from linkwork.planning.plan_path import PLANNERS
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="start",
         metavar="Q",
         nargs="+",
-        help="initial configuration: all of q, or NAME=NUMBER for some, the others at zero (default: all at zero)",
+        help="initial configuration: all of q, or NAME=NUMBER for some (default: zero, or within the limits)",
     )
     parser.add_argument(
         "--to",
@@ -121,7 +122,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     scene = scene_of(arguments.scene)
     check_files(arguments, (".npz", ".csv"))
     try:
-        start = configuration_of(robot, "--from", arguments.start or [], robot.neutral())
+        start = configuration_of(robot, "--from", arguments.start or [], start_configuration(robot))
         goals = _goals(robot, arguments, start)
         limits = limits_of(robot, arguments.limits)
         frames_to_draw(robot, arguments.frame)

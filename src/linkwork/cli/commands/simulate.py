@@ -28,6 +28,7 @@ from linkwork.cli.arguments import (
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.control.joint_controllers import PD, ComputedTorque, GravityCompensation
 from linkwork.errors import UnknownNameError
+from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.robot import Robot
 from linkwork.simulation.algorithms import METHODS
 from linkwork.simulation.contacts.ground_contact import ContactGround
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="start",
         metavar="Q",
         nargs="+",
-        help="initial configuration: all of q, or NAME=NUMBER for some, the others at zero (default: all at zero)",
+        help="initial configuration: all of q, or NAME=NUMBER for some (default: zero, or within the limits)",
     )
     parser.add_argument(
         "--velocity", metavar="V", nargs="+", help="initial velocity: all of v, or NAME=NUMBER (default: at rest)"
@@ -102,7 +103,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
     check_files(arguments, (".npz",))
     try:
-        around = robot.neutral() if arguments.seed is None else robot.random_configuration(seed=arguments.seed)
+        seed = arguments.seed
+        around = start_configuration(robot) if seed is None else robot.random_configuration(seed=seed)
         start = configuration_of(robot, "--from", arguments.start or [], around)
         rest = np.zeros(robot.nv)
         v = named_values("--velocity", arguments.velocity or [], rest, robot.v_names, "v")

@@ -22,6 +22,7 @@ from linkwork.cli.arguments import (
 )
 from linkwork.cli.output import Terminal, escaped, label
 from linkwork.errors import UnknownNameError
+from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.robot import Robot
 
 __all__ = ["add_arguments", "run"]
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--q",
         metavar="NUMBER",
         nargs="+",
-        help="configuration: all coordinates, or NAME=NUMBER for some (default: neutral, with loops closed)",
+        help="configuration: all of q, or NAME=NUMBER for some (default: zero, or within the limits; loops are closed)",
     )
     parser.add_argument("--configuration", metavar="NAME", help="a named configuration of the robot's file")
     parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
@@ -105,7 +106,7 @@ def _configuration(robot: Robot, arguments: argparse.Namespace) -> Any:
         if arguments.configuration is not None:
             q = robot.named_configurations[arguments.configuration].q
         if arguments.q is not None:
-            q = configuration_of(robot, "--q", arguments.q, robot.neutral() if q is None else q)
+            q = configuration_of(robot, "--q", arguments.q, start_configuration(robot) if q is None else q)
         return q
     except UnknownNameError as error:
         raise CommandError(USAGE, escaped(str(error))) from error

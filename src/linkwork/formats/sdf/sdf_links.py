@@ -204,7 +204,9 @@ class LinkReader:
         if element.tag in UNREAD_SHAPES:
             if tag == "collision":
                 self._add(f"a <{element.tag}> in a <collision> is not supported yet and is ignored", node, element)
-            return None  # of a visual, it is noted with what the schema ignores
+            else:
+                reader.note(element, "NOT_DRAWN", f"a <{element.tag}> in a <visual> is not drawn")
+            return None
         shape, pose = self._primitive(node, element), Pose.identity()
         if element.tag == "plane" and element.first("normal") is not None and shape is not None:
             normal = Vec3.of(reader.values(element.first("normal") or element, 3, (0.0, 0.0, 1.0)))

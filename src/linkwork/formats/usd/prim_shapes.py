@@ -50,7 +50,7 @@ def read_shape(reader: PrimReader, prim: Any, matrix: np.ndarray, *, collides: b
         reader.error(prim, "SCALE", "a scale of the shape is zero")
         return None
     if kind == "Mesh" and not collides:
-        reader.once(prim, "IGNORED", "visual meshes are not read: links have the shapes and the hulls of colliders")
+        reader.once(prim, "NOT_DRAWN", "visual meshes are not read: links have the shapes and the hulls of colliders")
         return None
     read = SHAPES.get(kind)
     if read is None:
@@ -59,7 +59,7 @@ def read_shape(reader: PrimReader, prim: Any, matrix: np.ndarray, *, collides: b
                 prim, "UNSUPPORTED", f"a collision shape of type {quoted(kind)} is not supported: it is left out"
             )
         else:
-            reader.once(prim, "IGNORED", f"visual shapes of type {quoted(kind)} are not read")
+            reader.once(prim, "NOT_DRAWN", f"visual shapes of type {quoted(kind)} are not read")
         return None
     errors = len(reader.findings.errors)
     try:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import quoted
-from linkwork.errors import Findings, Issue, Location
+from linkwork.errors import NOTED, Findings, Issue, Location
 from linkwork.spatial import Rotation, Vec3
 from linkwork.spatial.arguments import LARGEST
 
@@ -53,8 +53,8 @@ class PrimReader:
     def warn(self, prim: Any, code: str, message: str, hint: str | None = None) -> None:
         self.findings.warn(Issue(code, message, self.where(prim), hint))
 
-    def note(self, prim: Any, message: str, hint: str | None = None) -> None:
-        self.findings.note(Issue("IGNORED", message, self.where(prim), hint))
+    def note(self, prim: Any, message: str, hint: str | None = None, code: str = "IGNORED") -> None:
+        self.findings.note(Issue(code, message, self.where(prim), hint))
 
     def once(self, prim: Any, code: str, message: str, hint: str | None = None) -> None:
         """Record a finding that is reported once for all prims with the same message, with their number."""
@@ -66,8 +66,8 @@ class PrimReader:
         for (code, message), (prim, hint) in self._repeated.items():
             count = self._counts[code, message]
             text = message if count == 1 else f"{message} ({count} times, here first)"
-            if code == "IGNORED":
-                self.note(prim, text, hint)
+            if code in NOTED:
+                self.note(prim, text, hint, code)
             else:
                 self.warn(prim, code, text, hint)
 
