@@ -3,6 +3,10 @@
 The folders are, in this order: that of the file itself, the package that contains it, the folders of the option
 ``package_dirs``, and those of the environment variables of ROS and Gazebo.  A path outside of them, also by a symbolic
 link, is an error, and so is a URI that is to be fetched.
+
+The package is the nearest folder above the file with a mark of a package of ROS or Gazebo, and the nearest one with any
+mark of a package or a repository.  Without a mark, folders of assets beside the file's folder count as packages:
+"../meshes/hand.stl" is then inside.
 """
 
 from __future__ import annotations
@@ -18,7 +22,15 @@ from linkwork.formats.file_reading import path_text
 from linkwork.model.tree import Report, Tree
 from linkwork.shapes import Mesh
 
-__all__ = ["ENVIRONMENT", "FileSearch", "FileSearchError", "resource_paths", "search_issue", "with_missing_meshes"]
+__all__ = [
+    "ENVIRONMENT",
+    "FileSearch",
+    "FileSearchError",
+    "packages_around",
+    "resource_paths",
+    "search_issue",
+    "with_missing_meshes",
+]
 
 ENVIRONMENT = {
     "ROS_PACKAGE_PATH": "",
@@ -32,7 +44,9 @@ ENVIRONMENT = {
 
 _MOST_PATHS = 20  # in a message
 _MOST_MESHES = 2000  # that are searched
-_MARKS = ("package.xml", "model.config")  # files of a package's own folder
+_ROS_MARKS = ("package.xml", "model.config")  # files of a package's own folder
+_MARKS = (*_ROS_MARKS, "pyproject.toml", "setup.py", "setup.cfg", "__init__.py", ".git")
+_BESIDE = ("meshes", "mesh", "assets", "textures", "materials", "media", "visual", "collision", "stl", "obj", "dae")
 
 
 def resource_paths(
@@ -42,14 +56,13 @@ def resource_paths(
 ) -> FileSearch:
     """Return the search of the files that ``file`` names; without a file, only in the given folders.
 
-    ``package_dirs`` are folders that contain packages, or the folder of each package by its name.  The package that
-    contains the file is the nearest folder above it with a package.xml or model.config.
+    ``package_dirs`` are folders that contain packages, or the folder of each package by its name.
 
     Raises ValueError for ``package_dirs`` that are not folders.
     """
     home = () if file is None else (os.path.dirname(os.path.abspath(path_text(file))),)
     given = FileSearch(()) if package_dirs is None else read_folders("load: package_dirs", package_dirs)
-    enclosing = tuple((os.path.basename(folder), folder) for folder in _packages_around(home))
+    enclosing = tuple((os.path.basename(folder), folder) for start in home for folder in packages_around(start))
     folders = (*home, *given.folders, *_folders_of(environment))
     return FileSearch(tuple(dict.fromkeys(folders)), (*given.packages, *enclosing))
 
@@ -104,15 +117,27 @@ def _folders_of(environment: Mapping[str, str]) -> Iterator[str]:
                 yield path
 
 
-def _packages_around(home: Sequence[str]) -> Iterator[str]:
-    """Yield the folder of the package that contains a folder, if there is one."""
-    for start in home:
-        folder = start
-        while True:
-            if any(os.path.isfile(os.path.join(folder, mark)) for mark in _MARKS):
-                yield folder
-                break
-            above = os.path.dirname(folder)
-            if above == folder:
-                break
-            folder = above
+def packages_around(folder: str) -> list[str]:
+    """Return the folders of the packages that contain a folder, or without any the folders of assets beside it.
+
+    A home directory and the root of the file system are never packages.
+    """
+    above = [folder]
+    while (parent := os.path.dirname(above[-1])) != above[-1]:
+        above.append(parent)
+    never = {above.pop(), os.path.realpath(os.path.expanduser("~"))}
+    inside = [path for path in above if os.path.realpath(path) not in never]
+
+    def nearest_with(marks: Sequence[str]) -> list[str]:
+        marked = (path for path in inside if any(os.path.exists(os.path.join(path, mark)) for mark in marks))
+        return [*islice(marked, 1)]
+
+    found = [*nearest_with(_ROS_MARKS), *nearest_with(_MARKS)]
+    while found and (package := os.path.dirname(found[-1])) in inside and _is_python_package(package):
+        found[-1] = package
+    beside = (os.path.join(os.path.dirname(folder), name) for name in _BESIDE)
+    return [*dict.fromkeys(found or filter(os.path.isdir, beside))]
+
+
+def _is_python_package(folder: str) -> bool:
+    return os.path.isfile(os.path.join(folder, "__init__.py"))

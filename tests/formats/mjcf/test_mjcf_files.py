@@ -53,6 +53,8 @@ def test_files_outside_of_the_folder_are_not_opened(tmp_path):
     os.symlink(outside, folder / "link.xml")
     texts = (
         '<include file="../outside/bodies.xml"/>',
+        '<include file="..\\outside\\bodies.xml"/>',
+        '<compiler assetdir="..\\outside"/><asset><hfield name="t" file="wood.png"/></asset>',
         '<include file="link.xml"/>',
         f'<include file="{outside}"/>',
         '<asset><model name="m" file="../outside/bodies.xml"/></asset>',
@@ -144,7 +146,7 @@ def test_values_that_no_robot_has_are_errors():
         ("body_mass", float("nan")),
         ("body_pos", 1e300),
         ("qpos0", float("nan")),
-        ("dof_damping", -1.0),
+        ("body_mass", -1.0),
     ):
         changed = mujoco.MjModel.from_xml_string(f"<mujoco>{BODY}</mujoco>")
         getattr(changed, field)[-1] = value
@@ -221,3 +223,55 @@ def test_models_without_the_package(monkeypatch):
     for call in (lw.Robot.from_mujoco, sensors_of_mujoco, partial(lw.formats.MujocoCoordinates, lw.load("arm6"))):
         with pytest.raises(ImportError, match=r'need the package mujoco: pip install "linkwork\[mujoco\]"'):
             call(None)
+
+
+def test_files_of_the_model_s_package_are_opened(tmp_path):
+    """Files beside the model's folder belong to it if a folder above has a mark of a package."""
+    written(tmp_path, "secret.xml", f"<mujoco>{BODY}</mujoco>")
+    written(tmp_path, "robots/objects/parts/arm.xml", f"<mujoco>{BODY}</mujoco>")
+    shared = '<mujoco><include file="parts/arm.xml"/><include file="../scene/floor.xml"/></mujoco>'
+    path = written(tmp_path, "robots/objects/arm.xml", shared)  # the name of a file that it includes: no cycle
+    floor = '<mujoco><worldbody><geom type="plane" size="1 1 1"/></worldbody></mujoco>'
+    written(tmp_path, "robots/scene/floor.xml", floor)
+    with pytest.raises(ModelError, match=r"floor.xml' is outside .* \[PATH_ESCAPE\]"):
+        lw.load(path)
+    for mark in ("package.xml", "pyproject.toml", "setup.py", "__init__.py", ".git"):
+        (tmp_path / "robots" / mark).touch()
+        assert lw.load(path).frames == ("world", "rod"), mark
+        outside = written(tmp_path, "robots/objects/out.xml", '<mujoco><include file="../../secret.xml"/></mujoco>')
+        with pytest.raises(ModelError, match="PATH_ESCAPE"):
+            lw.load(outside)
+        (tmp_path / "robots" / mark).unlink()
+
+
+def test_documents_that_only_mujoco_takes(tmp_path):
+    text = '<mujoco model="a"><!-- - a -- b -----><include\nfile="b.xml"/><!--->-->'
+    text += '<option gravity="0 0 -1"timestep=".1"/></mujoco>'
+    written(tmp_path, "b.xml", f"<mujoco>{BODY}</mujoco>".replace('name="rod"', 'name="rod"pos="1 0 0"'))
+    path = written(tmp_path, "a.xml", text)
+    with pytest.warns(lw.errors.ModelWarning, match="MuJoCo takes it"):
+        robot = lw.load(path)
+    assert robot.frames == ("world", "rod") and robot.gravity[2] == -1.0
+    assert [one.code for one in robot.report.repairs] == ["XML_SYNTAX"] * 2
+    with pytest.raises(ModelError, match="but MuJoCo takes it"):
+        lw.load(path, strict=True)
+    path = written(tmp_path, "a.xml", '<mujoco><!-- -- --><include file="../c.xml"/></mujoco>')
+    written(tmp_path.parent, "c.xml", "<mujoco/>")
+    with pytest.raises(ModelError, match="PATH_ESCAPE"):  # files are checked in such a document, too
+        lw.load(path)
+
+
+def test_negative_springs_dampers_and_armatures_are_reported():
+    bodies = "".join(
+        f'<body><joint name="{x}" type="ball" {x}="-1"/><geom size=".1" friction="-1"/><site name="{x}"/></body>'
+        for x in ("stiffness", "damping", "armature", "frictionloss")
+    )
+    rope = '<spatial name="rope" stiffness="-1"><site site="damping"/><site site="armature"/></spatial>'
+    text = f"<mujoco><worldbody>{bodies}</worldbody><tendon>{rope}</tendon></mujoco>"
+    with pytest.warns(lw.errors.ModelWarning):
+        robot = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(text))
+    found = " ".join(one.message for one in robot.report.repairs)
+    for what in ("spring of negative stiffness", "negative damping", "negative armature", "negative friction", "rope"):
+        assert found.count(what) == 1, what
+    assert {one.code for one in robot.report.repairs} == {"UNSUPPORTED"} and not robot.force_elements
+    assert {shape.friction for frame in robot.tree.frames for shape in frame.collisions} == {0.0}

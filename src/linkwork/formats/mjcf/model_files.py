@@ -1,8 +1,9 @@
 """The files that MuJoCo's compiler would open for a model, checked before it opens them.
 
 MuJoCo opens included files, other models and assets (meshes, height fields, textures, skins) itself.  All of them must
-be inside the folder of the model or a folder that the caller names, also behind symbolic links.  A document that would
-make the compiler allocate very much is refused, too.
+be inside the folder of the model, its package or a folder that the caller names, also behind symbolic links.  A
+document that would make the compiler allocate very much is refused, too.  MuJoCo's parser takes some documents that are
+not well formed: those are read as it reads them, with a warning.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from linkwork._util.messages import listed, nearest, quoted
-from linkwork.errors import Findings, Issue, Location
+from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.file_reading import path_text, read_regular, read_start
+from linkwork.formats.resource_paths import packages_around
 from linkwork.formats.xml_document import Budget, Element, parse
 
 __all__ = ["ModelFiles", "check_files"]
@@ -65,9 +67,9 @@ class ModelFiles:
 def check_files(path: str | os.PathLike[str], roots: Iterable[str], findings: Findings) -> ModelFiles:
     """Read the documents of a model and check every file that they name.
 
-    ``roots`` are folders besides that of the model in which files may be.  Errors: PATH_ESCAPE, URI_SCHEME, TOO_LARGE,
-    CYCLE, WRONG_FORMAT, NOT_FINITE, LIMIT_ORDER, LIMIT_FINITE, and those of reading XML.  Files that do not exist are
-    only listed.
+    ``roots`` are folders besides that of the model and its package in which files may be.  Errors: PATH_ESCAPE,
+    URI_SCHEME, TOO_LARGE, CYCLE, WRONG_FORMAT, NOT_FINITE, LIMIT_ORDER, LIMIT_FINITE, and those of reading XML.  Files
+    that do not exist are only listed.
     """
     checker = _Checker(path_text(path), [*roots], findings)
     checker.documents()
@@ -79,7 +81,8 @@ class _Checker:
 
     def __init__(self, main: str, roots: list[str], findings: Findings) -> None:
         self.folder, self.findings = os.path.dirname(os.path.abspath(main)), findings
-        self.roots = [os.path.realpath(folder) for folder in (self.folder, *roots)]
+        permitted = (self.folder, *packages_around(self.folder), *roots)
+        self.roots = [*dict.fromkeys(map(os.path.realpath, permitted))]
         self.result, self.bytes, self.elements = ModelFiles(), 0, 0
         self.waiting = [(main, self.folder)]  # documents, each with the folder of its model
         self.known: set[str] = set()
@@ -96,7 +99,7 @@ class _Checker:
             self.known.add(true)
             data = read_regular(file, budget.max_bytes)
             self.count(len(data), Location(file))
-            root = parse(data, file, budget=budget)
+            root = self.parsed(data, file, budget)
             if not self.result.documents and root.tag not in _ROOTS:
                 message = f"expected the root element <mujoco>, got <{root.tag}>"
                 self.findings.error(Issue("WRONG_FORMAT", message, _where(root, file), nearest(root.tag, _ROOTS)))
@@ -108,6 +111,25 @@ class _Checker:
         for element, file, own, folder, name in self.named:
             self.asset(element, file, own, folder, name)
         self.findings.raise_errors()
+
+    def parsed(self, data: bytes, file: str, budget: Budget) -> Element:
+        """Return the root element of a document, also of one that only MuJoCo's parser takes (a warning)."""
+        try:
+            return parse(data, file, budget=budget)
+        except ModelError as caught:
+            error = caught
+        issue = error.issues[0]
+        repaired = _TOKENS.sub(_well_formed, data.decode("utf-8", "replace")) if issue.code == "XML_SYNTAX" else ""
+        if not repaired:
+            raise error
+        try:
+            root = parse(repaired, file, budget=budget)
+        except ModelError:
+            raise error from None
+        message = f"not well formed ({issue.message}), but MuJoCo takes it"
+        hint = 'separate attributes by blanks, and write no "--" inside of comments'
+        self.findings.warn(Issue(issue.code, message, issue.where, hint))
+        return root
 
     def check_nesting(self) -> None:
         """Record an error for documents that include or attach each other in a cycle, or very deep: MuJoCo recurses."""
@@ -137,10 +159,10 @@ class _Checker:
         if element.tag == "mesh" and ("refpos" in attributes or "refquat" in attributes):
             stem = os.path.splitext(os.path.basename(attributes.get("file", "")))[0]
             self.result.displaced.add(attributes.get("name", stem))
-        self.directories.update(attributes[key] for key in _DIRECTORIES if key in attributes)
+        self.directories.update(_path(attributes[key]) for key in _DIRECTORIES if key in attributes)
         own = os.path.dirname(os.path.abspath(file))
         for key in _FILES:
-            target = attributes.get(key)
+            target = _path(attributes.get(key, ""))
             if not target:
                 continue
             where = _where(element, file)
@@ -148,12 +170,13 @@ class _Checker:
                 message = f"{quoted(target)}: nothing is fetched"
                 self.findings.error(Issue("URI_SCHEME", message, where, "save the file in the folder of the model"))
             elif element.tag in ("include", "model") and key == "file":
-                found = self.existing(target, (folder, own), ("",))
+                found = self.existing((target,), (folder, own), ("",))
                 if not found:
                     self.result.missing.setdefault(target, where)
-                for candidate in found:
+                for k, candidate in enumerate(found):
                     if self.inside(candidate, target, where):
-                        self.parts.setdefault(os.path.realpath(file), {})[os.path.realpath(candidate)] = where
+                        if k == 0:  # which MuJoCo opens
+                            self.parts.setdefault(os.path.realpath(file), {})[os.path.realpath(candidate)] = where
                         self.parts.setdefault(os.path.realpath(candidate), {})
                         new = os.path.dirname(candidate) if element.tag == "model" else folder
                         if candidate.lower().endswith((".xml", ".mjcf", ".urdf")) or element.tag == "include":
@@ -167,7 +190,8 @@ class _Checker:
 
     def asset(self, element: Element, file: str, own: str, folder: str, target: str) -> None:
         where = _where(element, file)
-        found = self.existing(target, (folder, own), tuple(sorted(self.directories)))
+        names = dict.fromkeys((target, os.path.basename(target)))  # with the option strippath
+        found = self.existing(names, (folder, own), sorted(self.directories))
         if not found:
             self.result.missing.setdefault(target, where)
         for candidate in found:
@@ -177,9 +201,8 @@ class _Checker:
                 self.count(os.path.getsize(candidate), where)
                 self.check_picture(candidate, where)
 
-    def existing(self, target: str, folders: Iterable[str], directories: Iterable[str]) -> list[str]:
-        """Return the files that MuJoCo could mean by a name, each once."""
-        names = {target, os.path.basename(target.replace("\\", "/"))}
+    def existing(self, names: Iterable[str], folders: Iterable[str], directories: Iterable[str]) -> list[str]:
+        """Return the files that MuJoCo could mean by one of the names, each once, in MuJoCo's order."""
         paths = [os.path.join(folder, between, name) for folder in folders for between in directories for name in names]
         return [
             path for path in dict.fromkeys(map(os.path.normpath, paths)) if "\0" not in path and os.path.exists(path)
@@ -247,6 +270,25 @@ class _Checker:
             message = f"the files of the model have more than {_MOST_BYTES} bytes"
             self.findings.error(Issue("TOO_LARGE", message, where))
             self.findings.raise_errors()
+
+
+_TOKENS = re.compile(  # each alternative matches at its first characters: hostile text takes linear time
+    r"""<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|<(?:[^"'<>]+|"[^"]*"|'[^']*')*+>?""", re.DOTALL
+)
+_JOINED = re.compile(r"""("[^"]*"|'[^']*')(?=[^\s/>?])""")
+
+
+def _well_formed(token: re.Match[str]) -> str:
+    """Return a comment without "--" inside, and a tag with blanks between its attributes."""
+    text = token[0]
+    if text.startswith("<!--") and text.endswith("-->"):
+        return f"<!--{text[4:-3].replace('-', ' ')}-->"
+    return text if text.startswith(("<!", "<?")) else _JOINED.sub(r"\1 ", text)
+
+
+def _path(name: str) -> str:
+    """Return a name as a path: MuJoCo takes a backslash as a slash."""
+    return name.replace("\\", "/")
 
 
 def _where(element: Element, file: str) -> Location:

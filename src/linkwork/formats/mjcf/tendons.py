@@ -93,6 +93,8 @@ class _Reader:
         if self.rigid[bodies[0]] == self.rigid[bodies[1]] or low != high or any(powers) or (yields and yields[i] > 0.0):
             return None
         k, c = (array(f"tendon_{key}")[i] if key in acting else 0.0 for key in ("stiffness", "damping"))
+        if k < 0.0 or c < 0.0:
+            return None
         a, b = (source.sites[one] for one in sites)
         spring = SpringDamper(a, b, stiffness=k, damping=c, rest_length=low, name=self.taken.underscored(name))
         return ForceElementDescription(spring, where)
