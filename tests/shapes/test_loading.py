@@ -15,6 +15,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.shapes import Mesh, Polytope, load_mesh
+from linkwork.viewer.scene_builder import mesh_search
 
 trimesh = pytest.importorskip("trimesh")
 
@@ -181,6 +182,34 @@ def test_a_robot_gets_hulls_in_its_meshes_place(folder) -> None:
     (folder / "arm" / "urdf" / "r.urdf").write_text(URDF)  # its package is found around it
     found = lw.load(folder / "arm" / "urdf" / "r.urdf").with_collision_hulls(max_vertices=24)
     assert found.link("a").collisions == hulled.link("a").collisions
+
+
+def test_the_usual_folders_are_searched_by_all(tmp_path) -> None:
+    """Meshes beside the folder of a URDF without a package are found by loading, hulls and pictures."""
+    names = {"box.stl": "../meshes/box.stl", "part.obj": "..\\meshes\\part.obj", "none.stl": "../meshes/none.stl"}
+    shape = '<collision><geometry><mesh filename="{}"/></geometry></collision>'
+    shapes = "".join(shape.format(name) for name in names.values())
+    (tmp_path / "urdf").mkdir()
+    (tmp_path / "meshes").mkdir()
+    trimesh.creation.box((1, 2, 3)).export(tmp_path / "meshes" / "box.stl")
+    trimesh.creation.box((3, 2, 1)).export(tmp_path / "meshes" / "part.obj")
+    (tmp_path / "meshes" / "none.stl").write_bytes(bytes(84))
+    path = tmp_path / "urdf" / "r.urdf"
+    path.write_text(f'<robot name="r"><link name="a">{shapes}</link></robot>')
+    robot = lw.load(path)
+    assert not robot.report.warnings
+    hulled = robot.with_collision_hulls()
+    assert [shape.shape.volume for shape in hulled.link("a").collisions] == pytest.approx([6.0, 6.0])
+    assert [issue.code for issue in hulled.report.warnings] == ["MESH_HULL", "MESH_HULL", "MESH_EMPTY"]
+    assert hulled.with_collision_hulls(tmp_path) == hulled and robot.with_collision_hulls(tmp_path / "urdf") == hulled
+    search = mesh_search(robot, None)
+    assert [*map(search.find, names.values())] == [str(tmp_path / "urdf" / "../meshes" / name) for name in names]
+    (tmp_path / "meshes" / "box.stl").write_text("version https://git-lfs.github.com/spec/v1\nsize 84\n")
+    with pytest.raises(ValueError, match=r"a pointer of Git LFS.*git lfs pull"):
+        robot.with_collision_hulls()
+    path.write_text("version https://git-lfs.github.com/spec/v1\nsize 84\n")
+    with pytest.raises(lw.errors.ModelError, match=r"a pointer of Git LFS.*git lfs pull"):
+        lw.load(path)
 
 
 def test_a_ring_is_hollow_in_pieces(folder) -> None:

@@ -14,7 +14,7 @@ __all__ = ["NotRegularError", "kind_of_file", "opened_regular", "replaced"]
 
 
 class NotRegularError(ValueError):
-    """The path is not a regular file but a directory, a pipe, a socket or a device."""
+    """The path is a directory, a pipe, a socket, a device or a pointer of Git LFS, and not a regular file."""
 
 
 @contextmanager
@@ -28,6 +28,9 @@ def opened_regular(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, int
     with open(os.open(path, flags), "rb") as file:
         status = os.fstat(file.fileno())
         _refuse_others(status)  # the file may have been replaced since the first check
+        if file.peek(len(_POINTER)).startswith(_POINTER):
+            message = "expected a regular file, got a pointer of Git LFS, without the content of the file"
+            raise NotRegularError(f"{message}; fetch the content: git lfs pull")
         yield file, status.st_size
 
 
@@ -90,6 +93,7 @@ def _refuse_others(status: os.stat_result) -> None:
         raise NotRegularError(f"expected a regular file, got {kind_of_file(status.st_mode)}")
 
 
+_POINTER = b"version https://git-lfs.github.com/spec/"
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
     (stat.S_ISFIFO, "a pipe"),

@@ -102,6 +102,10 @@ class FileSearch:
             raise FileSearchError("BAD_NAME", f"{quoted(name)} is not a possible name of a file") from None
         if not name.strip() or "\0" in name or "\0" in unquote(name):
             raise FileSearchError("BAD_NAME", f"{quoted(name)} is not a possible name of a file")
+        if "\\" in name and "://" not in name:
+            yield from self._of_path(name, name, near)
+        if os.name != "nt":
+            name = name.replace("\\", "/")  # a file that was written on Windows
         scheme, colon, rest = name.partition("://")
         if not colon:
             yield from self._of_path(name, name, near)

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork._util.file_search import Folders
+from linkwork._util.file_search import FileSearch, Folders, read_folders
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import edits
@@ -209,12 +209,12 @@ class CollisionHullMethods(Constructors):
     ) -> Self:
         """Return the robot with each collision mesh replaced by its convex hull; this opens the mesh files.
 
-        Files are opened only inside ``folders`` (`linkwork.shapes.load_mesh`, the `mesh` extra); by default inside the
-        folder of the robot's file, the package that contains it, and the folders of ROS's and Gazebo's environment
-        variables, where `linkwork.load` searches too.  A hull of more than
-        ``max_vertices`` vertices becomes an outer hull that contains the mesh.  Its ``overestimate`` [m] bounds its
-        excess; `report` has an issue MESH_HULL for each mesh, and MESH_OPEN for an open or inside-out surface.  With
-        ``decompose``, the mesh is decomposed into convex components first, which preserves hollows
+        Files are opened only inside ``folders`` (`linkwork.shapes.load_mesh`, the `mesh` extra), the folder of the
+        robot's file, the package that contains it, and the folders of ROS's and Gazebo's environment variables, where
+        `linkwork.load` and `show` search too.  A hull of more than ``max_vertices`` vertices becomes an outer hull that
+        contains the mesh.  Its ``overestimate`` [m] bounds its excess; `report` has an issue MESH_HULL for each mesh,
+        MESH_OPEN for an open or inside-out surface, and MESH_EMPTY for a file without triangles, which has no hull.
+        With ``decompose``, the mesh is decomposed into convex components first, which preserves hollows
         (`LoadedMesh.convex_decomposition`, the `decompose` extra).  ``unit`` [m] is the length unit of the files.
         Other shapes and visuals do not change.
 
@@ -242,27 +242,28 @@ class CollisionHullMethods(Constructors):
         return type(self)(replace(self._tree, frames=tuple(frames), report=report))
 
 
-def _searched(source: str | None, folders: Folders | None) -> object:
-    """Return folders of meshes, or else the search of the files that a robot's file names.  Raises ValueError."""
-    if folders is not None:
-        return folders
+def _searched(source: str | None, folders: Folders | None) -> FileSearch:
+    """Return the search of meshes: in the folders, and where a robot's file may name files.  Raises ValueError."""
     from linkwork.formats.resource_paths import resource_paths
 
-    if source is None or not os.path.isfile(source):
+    if folders is None and (source is None or not os.path.isfile(source)):
         message = "with_collision_hulls: folders: the robot is not from a file: expected the folders of its meshes"
         raise ValueError(message)
-    return resource_paths(source)
+    given = None if folders is None else read_folders("with_collision_hulls: folders", folders)
+    return resource_paths(source, given)
 
 
 def _hulls(
-    link: str, mesh: Mesh, folders: object, max_vertices: int | None, decompose: bool, unit: float | None
+    link: str, mesh: Mesh, folders: FileSearch, max_vertices: int | None, decompose: bool, unit: float | None
 ) -> tuple[tuple[Polytope, ...], list[Issue]]:
+    from linkwork.shapes.mesh_files import EmptyMeshError, load_mesh
+
     where = Location(element=f"link[{link}]/collision/mesh[{mesh.uri}]")
     try:
-        from linkwork.shapes.mesh_files import load_mesh
-
         loaded = load_mesh(mesh, folders, unit=unit)  # type: ignore[arg-type]
         hulls = loaded.convex_decomposition(max_vertices) if decompose else (loaded.convex_hull(max_vertices),)
+    except EmptyMeshError as error:
+        return (), [Issue("MESH_EMPTY", f"{error}: the shape is left out", where)]
     except (ValueError, OSError) as error:
         raise type(error)(f"with_collision_hulls: link {link!r}: {error}") from error
     file = loaded.file.name

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
-import stat
 import xml.parsers.expat
 import zipfile
 from dataclasses import dataclass, field
@@ -18,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.file_access import NotRegularError, opened_regular
 from linkwork._util.file_search import FileSearch, FileSearchError, Folders, read_folders
 from linkwork.shapes.bounding_shapes import convex_hull
 from linkwork.shapes.glb_files import CheckImage, checked_glb
@@ -34,6 +33,10 @@ MAX_VERTICES = 1_000_000
 MAX_ELEMENTS, MAX_DEPTH = 2_000_000, 256  # of XML
 _ZIPPED = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _STL_HEAD, _STL_TRIANGLE = 84, 50  # bytes of a binary STL file: header, and each triangle
+
+
+class EmptyMeshError(ValueError):
+    """A mesh file that is complete and has no triangles."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,7 +139,7 @@ def load_mesh(
     except Exception as error:  # readers may raise anything
         raise ValueError(f"{file}: not a readable {kind[1:].upper()} file: {error}") from error
     if len(triangles) == 0:
-        raise ValueError(f"{file}: expected triangles, got none")
+        raise EmptyMeshError(f"{file}: expected triangles, got none")
     if len(points) > 6 * max_vertices:  # STL repeats each about six times
         raise ValueError(f"{file}: too many vertices: the limit is max_vertices={max_vertices}")
     if not np.isfinite(points).all():
@@ -203,7 +206,9 @@ def read_mesh_file(
         data = checked_glb(file, data, 6 * MAX_VERTICES, check_image)
     else:
         data = _plain_head(kind, data)
-    if kind == ".stl" and len(data) >= _STL_HEAD and data.lstrip()[:5].lower() != b"solid":
+    if kind == ".stl" and data.lstrip()[:5].lower() != b"solid":
+        if len(data) < _STL_HEAD:
+            raise ValueError(f"{file}: expected an STL file, got {len(data)} bytes")
         count = int.from_bytes(data[_STL_HEAD - 4 : _STL_HEAD], "little")
         if len(data) < _STL_HEAD + _STL_TRIANGLE * count:
             raise ValueError(f"{file}: expected {count} triangles, got {(len(data) - _STL_HEAD) // _STL_TRIANGLE}")
@@ -308,10 +313,11 @@ def _find(name: str, folders: Any) -> Path:
 
 def _read(file: Path, max_bytes: int) -> bytes:
     """Return the bytes of a regular file within the limit."""
-    if not stat.S_ISREG(os.stat(file).st_mode):  # checked first, since opening a pipe blocks
-        raise ValueError(f"{file}: expected a regular file")
-    with open(file, "rb") as opened:
-        data = opened.read(max_bytes + 1)
+    try:
+        with opened_regular(file) as (opened, _):
+            data = opened.read(max_bytes + 1)
+    except NotRegularError as error:
+        raise ValueError(f"{file}: {error}") from None
     if len(data) > max_bytes:
         raise ValueError(f"{file}: too large: the limit is max_bytes={max_bytes}")
     return data

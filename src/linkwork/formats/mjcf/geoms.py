@@ -48,7 +48,8 @@ def read_shapes(source: CompiledModel, findings: Findings) -> dict[int, Shapes]:
     for i in range(source.model.ngeom):
         body = reader.body[i]
         if reader.collides(i) and (shape := reader.shape(i)) is not None:
-            collisions.setdefault(body, []).append(replace(reader.placed(i, shape), friction=reader.friction[i][0]))
+            friction = max(reader.friction[i][0], 0.0)  # MuJoCo takes a negative coefficient for none
+            collisions.setdefault(body, []).append(replace(reader.placed(i, shape), friction=friction))
         if reader.group[i] in _SHOWN_GROUPS and (visual := reader.visual_shape(i)) is not None:
             visuals.setdefault(body, []).append(visual)
     source.not_drawn("geoms whose shape linkwork does not have", reader.without_shape)
