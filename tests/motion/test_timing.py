@@ -77,7 +77,7 @@ def test_many_paths_at_once():
     slow = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.2], [0.0, 0.1]]])
     fast = Trajectory.polynomial([0.0, 1.0], [[[0.0, 5.0], [0.0, 0.1]]])
     pairs = ([slow], [fast, slow, slow])
-    (alone,), (_, *others) = (motions_by_single_kernel(x, asked, [1.0, 1.0], 50, 2, 1e-6) for x in pairs)
+    (alone,), (_, *others) = (motions_by_single_kernel(x, asked, [1.0, 1.0], [50] * len(x), 2, 1e-6) for x in pairs)
     assert all(a.tobytes() == b.tobytes() for one in others for a, b in zip(alone[:5], one[:5], strict=True))
     with pytest.raises(ValueError, match="time_optimal: path 1: no speed along the path satisfies"):
         time_optimal([slow, fast], velocity=1.0, acceleration=2.0, start_speed=1.0, end_speed=1.0)

@@ -21,7 +21,7 @@ __all__ = [
     "corners",
     "geometric_path",
     "is_stationary",
-    "may_rest_inside",
+    "may_have_lines",
     "uniform_on_lines",
     "with_continuous_rate",
 ]
@@ -35,7 +35,7 @@ _BEND = 1e-6  # of the path's second derivative: a larger difference is a jump
 _STRAIGHT = 1e-12  # of a polynomial's extent: a smaller deviation from its line is none
 _NEAR = 1e-6  # of a polynomial's interval: roots of a rate that are nearer form a double root, real or not
 _SLOW = 0.05  # of a polynomial's greatest rate: a path that is slower inside nearly rests
-_PARALLEL, _QUICK_FACTOR = 1e-9, 1.5  # tolerance and factor of the quick check, which errs towards straight and slow
+_PARALLEL = 1e-9  # tolerance of the quick check, which errs towards straight
 _NEGLIGIBLE = 1e-14  # of a polynomial's total variation: smaller monotone intervals are dropped
 
 
@@ -135,12 +135,21 @@ def with_continuous_rate(value: GeometricPath) -> GeometricPath:
         return value
     cuts = knots[[0, *inner[uneven], -1]]
     scales = np.append(1.0, np.cumprod(sizes[1][uneven] / sizes[0][uneven]))
-    parts: list[Section] = []
-    for (begin, end), scale in zip(pairwise(cuts), scales, strict=True):
-        parts += [x.scaled(0.0, float(scale)) for x in path.slice(float(begin), float(end)).sections]
     new = cuts[0] + np.append(0.0, np.cumsum(np.diff(cuts) * scales))
     rates = value.rates[0], value.rates[1] * float(scales[-1])
-    return GeometricPath(Trajectory(chained(parts, float(cuts[0])), path.robot), rates, new, cuts)
+    section = path.sections[0]
+    if len(path.sections) == 1 and section.kind.name == "polynomial" and section.clock is None:
+        c, starts = _between(section.arrays["coefficients"], section.arrays["starts"], section.start, section.end)
+        of_curve = scales[np.searchsorted(cuts, starts, side="right") - 1]
+        moved = np.interp(starts, cuts, new)
+        arrays = {"starts": moved, "coefficients": c / of_curve[:, None, None] ** np.arange(c.shape[-1])}
+        parts = [Section(section.space, section.kind, arrays, float(new[0]), float(new[-1]))]
+    else:
+        parts = []
+        for (begin, end), scale in zip(pairwise(cuts), scales, strict=True):
+            parts += [x.scaled(0.0, float(scale)) for x in path.slice(float(begin), float(end)).sections]
+        parts = chained(parts, float(cuts[0]))
+    return GeometricPath(Trajectory(parts, path.robot), rates, new, cuts)
 
 
 def one_sided_limits(path: Any, knots: np.ndarray, *, bends: bool = False) -> tuple[np.ndarray, Any, Any]:
@@ -200,42 +209,32 @@ def _across(v: np.ndarray, a: np.ndarray) -> np.ndarray:
     return result
 
 
-def may_rest_inside(path: Trajectory) -> bool:
-    """Return True if `uniform_on_lines` may change the path, whose one section is cubics: a quick check.
+def may_have_lines(path: Trajectory) -> bool:
+    """Return True if a path of cubics in one section may have straight segments with a varying rate: a quick check.
 
     It considers the first two coordinates only.  A result of False is reliable.
     """
-    section = path.sections[0]
-    c, starts = section.arrays["coefficients"], section.arrays["starts"].tolist()
+    c = path.sections[0].arrays["coefficients"]
     if c.shape[-1] < 3:
         return False
-    for k, (own, *others) in enumerate(c[:, :2, 1:4].tolist()):
-        if others:
-            a, b = own[:2], others[0][:2]
-            left, right = a[0] * b[1], a[1] * b[0]
-            if abs(left - right) > _PARALLEL * (abs(left) + abs(right)):
-                continue  # not a straight line
-        h = (starts[k + 1] if k + 1 < len(starts) else section.end) - starts[k]
-        p, q, r = own[0], own[1] * h, own[2] * h * h if len(own) > 2 else 0.0
-        at_end = p + 2.0 * q + 3.0 * r
-        most = _SLOW * max(abs(p), abs(at_end), abs(p + q + 0.75 * r))
-        if most == 0.0 or (k and abs(p) <= most) or (k + 1 < len(starts) and abs(at_end) <= most):
-            return True
-        if 0.0 < -q * r < 3.0 * r * r and abs(p - q * q / (3.0 * r)) <= _QUICK_FACTOR * most:
+    for own, *others in c[:, :2, 1:3].tolist():
+        left, right = (own[0] * others[0][1], own[1] * others[0][0]) if others else (0.0, 0.0)
+        if abs(left - right) <= _PARALLEL * (abs(left) + abs(right)):
             return True
     return False
 
 
-def uniform_on_lines(value: GeometricPath) -> GeometricPath:
-    """Return the path with |q'| constant on straight polynomial segments inside of which it rests or nearly rests.
+def uniform_on_lines(value: GeometricPath, *, smooth: bool) -> GeometricPath:
+    """Return the path with |q'| constant on straight polynomial segments, in corners where they turn back.
 
-    Rests at the path's own ends stay.  Knots keep their positions.
+    Knots keep their positions.  For a motion with ``smooth`` accelerations, which may pass a turning point faster than
+    a corner, these are only segments inside of which the path rests or nearly rests; rests at the path's ends stay.
     """
     sections, changed = [], False
     rates = list(value.rates)
     last = len(value.path.sections) - 1
     for k, section in enumerate(value.path.sections):
-        changes = _uniform_on_lines(section, first=k == 0, last=k == last)
+        changes = _uniform_on_lines(section, first=k == 0, last=k == last, smooth=smooth)
         if changes is not None:
             section, (begin, end) = changes
             changed = True
@@ -247,7 +246,9 @@ def uniform_on_lines(value: GeometricPath) -> GeometricPath:
     return value._replace(path=Trajectory(sections, value.path.robot), rates=(rates[0], rates[1]))
 
 
-def _uniform_on_lines(section: Section, *, first: bool, last: bool) -> tuple[Section, tuple[float, float]] | None:
+def _uniform_on_lines(
+    section: Section, *, first: bool, last: bool, smooth: bool
+) -> tuple[Section, tuple[float, float]] | None:
     """Return the section with uniform straight segments, and the divisors of its speeds at both ends.
 
     None if no segment changes.
@@ -274,7 +275,8 @@ def _uniform_on_lines(section: Section, *, first: bool, last: bool) -> tuple[Sec
         parts = None
         if straight[k]:
             f = np.append(0.0, sizes[k, 0] * right[k, 0])
-            parts = _monotone(f, at_start=first and k == 0, at_end=last and k == len(lengths) - 1)
+            if _is_uneven(f, at_start=first and k == 0, at_end=last and k == len(lengths) - 1, smooth=smooth):
+                parts = _monotone(f)
         if parts is None:
             polynomials.append(c[k])
             begins.append(float(starts[k]))
@@ -312,21 +314,26 @@ def _between(c: np.ndarray, starts: np.ndarray, begin: float, end: float) -> tup
     return c, starts
 
 
-def _monotone(f: np.ndarray, *, at_start: bool, at_end: bool) -> np.ndarray | None:
-    """Return the values of the polynomial f on [0, 1] at its ends and turning points; in between it is monotone.
+def _is_uneven(f: np.ndarray, *, at_start: bool, at_end: bool, smooth: bool) -> bool:
+    """Return True if the rate of the polynomial f on [0, 1] varies, or with ``smooth``, if it is slow inside.
 
-    None if f is not slow inside: if its rate is small only at an end of the path (``at_start``, ``at_end``), or only
-    where it changes sign.
+    It is not slow inside if its rate is small only at an end of the path (``at_start``, ``at_end``), or only where it
+    changes sign.
     """
-    polynomial = np.polynomial.polynomial
+    if not smooth:
+        return bool(np.abs(f[2:]).max(initial=0.0) > _STRAIGHT * np.abs(f).max())
     rate = f[1:] * np.arange(1, len(f))
-    roots, flat = _roots(rate), _roots(rate[1:] * np.arange(1, len(rate)))
+    flat = _roots(rate[1:] * np.arange(1, len(rate)))
     flat = flat[(flat > _NEAR) & (flat < 1.0 - _NEAR)]
-    slopes = np.abs(polynomial.polyval(np.concatenate([[0.0, 1.0], flat]), rate))
+    slopes = np.abs(np.polynomial.polynomial.polyval(np.concatenate([[0.0, 1.0], flat]), rate))
     slow = slopes <= _SLOW * slopes.max()
-    if not (slow[0] and not at_start) and not (slow[1] and not at_end) and not slow[2:].any():
-        return None
-    values = polynomial.polyval(np.concatenate([[0.0], roots, [1.0]]), f)
+    return bool((slow[0] and not at_start) or (slow[1] and not at_end) or slow[2:].any())
+
+
+def _monotone(f: np.ndarray) -> np.ndarray:
+    """Return the values of the polynomial f on [0, 1] at its ends and turning points; in between it is monotone."""
+    roots = _roots(f[1:] * np.arange(1, len(f)))
+    values = np.polynomial.polynomial.polyval(np.concatenate([[0.0], roots, [1.0]]), f)
     steps = np.diff(values)
     least = _NEGLIGIBLE * float(np.abs(steps).sum())
     parts = [0.0]

@@ -20,7 +20,7 @@ from linkwork.motion.timing.path_geometry import (
     corners,
     geometric_path,
     is_stationary,
-    may_rest_inside,
+    may_have_lines,
     uniform_on_lines,
     with_continuous_rate,
 )
@@ -49,7 +49,8 @@ _SLOW_FACTOR = 2.0  # times the duration without limits of jerk: then a motion w
 _FINEST = 6400  # segments at most
 _JERK_PER_CURVE = 16  # segments between knots of the motion from which limits of jerk start
 _BARRIER = 5e-4  # of the duration: about the loss by the barrier at the limits
-_KERNEL_SEGMENTS, _PER_CUBIC = 400, 20  # segments of the single kernel at most, and those that each cubic needs
+_MOST_CUBICS = 20  # of the single kernel
+_PER_CUBIC = 64  # segments of the single kernel: random cubics then take 0.2 % more than the minimum time
 
 
 @public
@@ -87,8 +88,8 @@ def time_optimal(
     the motion is computed again; None skips this, except with limits of jerk.
 
     The path is divided into segments, 400 at least.  Their number grows with the number of the path's curves between
-    knots, and doubles while that saves more than 1 % of the time.  ``num_points`` requests about so many.  With limits
-    of jerk there are at least 200 between two stops, and those on which limits would be exceeded between their ends are
+    knots, and doubles while that saves more than 0.25 % of the time.  ``num_points`` requests about so many.  Limits
+    of jerk need at least 200 between two stops, and those on which limits would be exceeded between their ends are
     halved.  `TimedPath.optimality_gap` estimates the loss by finite segments.  After the first of ``num_passes`` the
     grid is redistributed to equal times; passes before the last may use fewer segments.  The motion stops at corners of
     the path, and with limits of jerk where its curvature jumps.  It need not stop where the path rests inside a
@@ -125,34 +126,28 @@ def time_optimal(
             result[k] = _resting_motion(geometry.path)
             continue
         of_one_kernel = fits_single_kernel(geometry.path, limit_set) and _has_enough_segments(geometry.path, num_points)
-        if of_one_kernel and may_rest_inside(geometry.path):
-            geometry = uniform_on_lines(geometry)
+        if not of_one_kernel or may_have_lines(geometry.path):
+            geometry = with_continuous_rate(uniform_on_lines(geometry, smooth=limit_set.jerk is not None))
+            of_one_kernel = of_one_kernel and _has_enough_segments(geometry.path, num_points)
         if of_one_kernel and [x * rate for x, rate in zip(ends, geometry.rates, strict=True)] == ends:
             together.append((k, geometry))
         else:
-            result[k] = _time_path(
-                names[k],
-                with_continuous_rate(uniform_on_lines(geometry)),
-                limit_set,
-                ends,
-                num_points,
-                num_passes,
-                tolerance,
-            )
+            result[k] = _time_path(names[k], geometry, limit_set, ends, num_points, num_passes, tolerance)
     if together:
-        count = MIN_SEGMENTS if num_points is None else num_points
+        counts = [num_points or _segment_count(geometry.path) for _, geometry in together]
         motions = motions_by_single_kernel(
-            [geometry.path for _, geometry in together], limit_set, ends, count, num_passes, tolerance
+            [geometry.path for _, geometry in together], limit_set, ends, counts, num_passes, tolerance
         )
         for (k, geometry), motion in zip(together, motions, strict=True):
             # without a result the general method gives the reason; with rests inside it checks if they are needed
             uniform = geometry
-            if motion.blocked >= 0 or motion.speed[1:-1].min() <= 0.0:
-                uniform = with_continuous_rate(uniform_on_lines(geometry))
+            if geometry.knots is None and (motion.blocked >= 0 or motion.speed[1:-1].min() <= 0.0):
+                uniform = with_continuous_rate(geometry)
             if motion.blocked >= 0 or uniform is not geometry:
                 result[k] = _time_path(names[k], uniform, limit_set, ends, num_points, num_passes, tolerance)
             else:
-                result[k] = _from_kernel(geometry.path, motion, limit_set, ends)
+                result[k] = _from_kernel(geometry, motion, limit_set, ends)
+    assert all(np.isfinite(motion.duration) for motion in result)
     return result[0] if isinstance(path, Trajectory) else result
 
 
@@ -181,11 +176,18 @@ def _resting_motion(path: Trajectory) -> TimedPath:
 def _has_enough_segments(path: Trajectory, points: int | None) -> bool:
     """Return True if the single kernel has enough segments for a path of cubics."""
     curves = len(path.sections[0].arrays["starts"])
-    return max(points or MIN_SEGMENTS, (_PER_CUBIC if points is None else 2) * curves) <= _KERNEL_SEGMENTS
+    return curves <= _MOST_CUBICS if points is None else max(points, 2 * curves) <= MIN_SEGMENTS
 
 
-def _from_kernel(path: Trajectory, motion: KernelMotion, limit_set: LimitSet, ends: Sequence[float]) -> TimedPath:
-    duration = float(motion.t[-1])
+def _segment_count(path: Trajectory) -> int:
+    """Return the number of segments of the single kernel for a path of cubics."""
+    return max(MIN_SEGMENTS, _PER_CUBIC * len(path.sections[0].arrays["starts"]))
+
+
+def _from_kernel(
+    geometry: GeometricPath, motion: KernelMotion, limit_set: LimitSet, ends: Sequence[float]
+) -> TimedPath:
+    path, duration = geometry.path, float(motion.t[-1])
     section = path.sections[0].with_time_scaling(
         TimeScaling(frozen(motion.t[:-1]), frozen(motion.clock)), 0.0, duration
     )
@@ -194,8 +196,8 @@ def _from_kernel(path: Trajectory, motion: KernelMotion, limit_set: LimitSet, en
         query = TimingQuery("", path, limit_set, path.knots[corners(path, path.knots, bends=False)], ends, 1, None)
         return grid_optimality_gap(query, motion.s, duration)
 
-    times = Trajectory([section], path.robot), motion.s, motion.t, motion.speed, motion.acceleration
-    return TimedPath.estimated(times, gap)
+    s, speed, acceleration = geometry.reported_motion(motion.s, motion.speed, motion.acceleration)
+    return TimedPath.estimated((Trajectory([section], path.robot), s, motion.t, speed, acceleration), gap)
 
 
 def _time_path(

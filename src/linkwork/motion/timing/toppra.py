@@ -40,8 +40,8 @@ _LONGEST = 100.0  # times the fastest motion's time: slower motions are rejected
 _OVERTIGHTENING = 1.1  # times a violation: by so much the limit is tightened
 
 MIN_SEGMENTS = 400  # of a path, where no number of points is passed
-_SEGMENTS_PER_CURVE = 32  # segments between knots: random cubics then take 0.2 % more than the minimum time
-_GAINED = 0.01  # of the duration: the grid is fine enough when doubling gains less
+_SEGMENTS_PER_CURVE = 64  # segments between knots: random cubics then take 0.2 % more than the minimum time
+_GAINED = 0.0025  # of the duration: the grid is fine enough when doubling gains less; as much remains
 _DOUBLINGS = 3
 _HALVINGS, _SMALL_GAIN = 3, 1e-3  # halvings to estimate a grid's error; of the duration: the gain that ends them
 
@@ -204,6 +204,10 @@ class Grid:
         if blocked >= 0:
             begin, end = float(self.s[blocked]), float(self.s[blocked + 1])
             raise InfeasibleSegment(begin, end, at_start=blocked == 0, refined=constraints.lower.ndim == 2)
+        at_rest = np.flatnonzero((x[1:] <= 0.0) & (x[:-1] <= 0.0))
+        if len(at_rest):
+            k = int(at_rest[0])
+            raise InfeasibleSegment(float(self.s[k]), float(self.s[k + 1]), at_start=False, refined=True)
         return x, u
 
 
@@ -247,8 +251,8 @@ def solve_on_grid(query: TimingQuery, points: int) -> GridSolution:
 def solve_refined(query: TimingQuery, points: int) -> GridSolution:
     """Return s, x = ṡ² and u = s̈ of the fastest motion on at least ``points`` segments, without limits of jerk.
 
-    There are more segments where the path has many curves, and their number is doubled while that saves more than 1 %
-    of the duration. Raises InfeasibleSegment.
+    There are more segments where the path has many curves.  Their number is doubled while that saves more than 0.25 %
+    of the duration.  Raises InfeasibleSegment.
     """
     knots = query.path.knots
     count = segment_count(max(points, _SEGMENTS_PER_CURVE * (len(knots) - 1)), len(knots) - 1)

@@ -73,12 +73,13 @@ def motions_by_single_kernel(
     paths: Sequence[Trajectory],
     limit_set: LimitSet,
     ends: Sequence[float],
-    points: int,
+    points: Sequence[int],
     passes: int,
     tolerance: float | None,
 ) -> list[KernelMotion]:
     """Return the motions along paths that have the same coordinates, each as if it were computed alone.
 
+    Each path has at least its number of ``points``.
     A motion that is infeasible in any pass counts as infeasible.
     """
     kinds = LimitKinds(
@@ -99,7 +100,7 @@ def motions_by_single_kernel(
     cubics = [_padded_cubics(path) for path in paths]
     groups: dict[tuple[int, int, int], list[int]] = {}
     for k, (c, _, _, count) in enumerate(cubics):
-        n = segment_count(points, count)
+        n = segment_count(points[k], count)
         groups.setdefault((n, coarse_count(n, count), len(c)), []).append(k)
     result: list[Any] = [None] * len(paths)
     for (n, coarse, curves), members in groups.items():

@@ -180,51 +180,63 @@ class Lines:
     upper: Sequence[tuple[Any, Any]]
     lower: Sequence[tuple[Any, Any]]
 
-    def least(self, x: Any) -> tuple[Any, Any]:
-        """Return the upper bound U(x) of u, the minimum of the upper lines at x, and its slope; U is concave."""
+    def least(self, x: Any) -> Bound:
+        """Return the upper bound U(x) of u, the minimum of the upper lines at x, and its line; U is concave."""
         return _first(self.upper, x, lt)
 
-    def greatest(self, x: Any) -> tuple[Any, Any]:
-        """Return L(x), the maximum of the lower lines at x, and its slope; L is convex."""
+    def greatest(self, x: Any) -> Bound:
+        """Return L(x), the maximum of the lower lines at x, and its line; L is convex."""
         return _first(self.lower, x, lambda value, best: lt(best, value))
 
-    def gap(self, x: Any) -> tuple[Any, Any, Any]:
-        """Return U(x) − L(x), its slope, and True if it is negative beyond rounding.
-
-        U(x) is the upper bound of u, the minimum of the upper lines, and L(x) the lower bound, the maximum of the
-        lower ones.
-        """
-        (high, up), (low, down) = self.least(x), self.greatest(x)
-        size = fmin(fabs(high) + fabs(low) + x * (fabs(up) + fabs(down)), _LARGE)
-        return high - low, up - down, lt(high - low, -_ROUNDING * size)
+    def are_crossed(self, x: Any) -> Any:
+        """Return True if U(x) < L(x) beyond rounding."""
+        return _is_short(self.least(x), self.greatest(x), x)
 
 
-def _first(lines: Sequence[tuple[Any, Any]], x: Any, before: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
-    """Return the smallest or largest value of the lines c + k x at x, and the slope of that line.
+class Bound(NamedTuple):
+    """A bound of u at some x, and the line c + slope x on which it lies."""
+
+    u: Any
+    c: Any
+    slope: Any
+
+
+def _is_short(upper: Bound, lower: Bound, x: Any) -> Any:
+    """Return True if the upper bound is below the lower one beyond rounding."""
+    size = fmin(fabs(upper.u) + fabs(lower.u) + x * (fabs(upper.slope) + fabs(lower.slope)), _LARGE)
+    return lt(upper.u - lower.u, -_ROUNDING * size)
+
+
+def _first(lines: Sequence[tuple[Any, Any]], x: Any, before: Callable[[Any, Any], Any]) -> Bound:
+    """Return the smallest or largest value of the lines c + k x at x, and its line.
 
     ``before(a, b)`` is True if a is preferred to b.
     """
-    (c, slope), *others = lines
-    best = c + slope * x
+    (constant, slope), *others = lines
+    best = constant + slope * x
     for c, k in others:
         value = c + k * x
         better = before(value, best)
-        best, slope = where(better, value, best), where(better, k, slope)
-    return best, slope
+        best, constant, slope = (
+            where(better, a, b) for a, b in zip((value, c, k), (best, constant, slope), strict=True)
+        )
+    return Bound(best, constant, slope)
 
 
 def corner(lines: Lines, x: Any, *, falling: bool) -> Any:
     """Return the first x at which U(x) ≥ L(x), going down (``falling``) or up from an outer x; any x if there is none.
 
     U is the minimum of the upper lines and L the maximum of the lower ones.  Newton's method: U − L is concave and
-    piecewise linear.  Each step ends on a line that is nearer, and no step passes the corner.
+    piecewise linear.  Each step ends where the two lines cross, which is exact also far from there.  No step passes the
+    corner.
     """
 
     def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
         x = state[0]
-        gap, slope, short = lines.gap(x)
-        more = and_(short, lt(slope, 0.0) if falling else lt(0.0, slope))
-        following = x - gap / where(more, slope, 1.0)
+        upper, lower = lines.least(x), lines.greatest(x)
+        slope = upper.slope - lower.slope
+        more = and_(_is_short(upper, lower, x), lt(slope, 0.0) if falling else lt(0.0, slope))
+        following = (lower.c - upper.c) / where(more, slope, 1.0)
         return where(more, following, x), and_(more, not_(le(x, following) if falling else le(following, x)))
 
     return while_loop(lambda state: state[1], step, (x, le(0.0, x)), max_iterations=_STEPS).state[0]

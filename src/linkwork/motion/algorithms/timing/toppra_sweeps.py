@@ -81,13 +81,14 @@ def sweep_backward(
         *values, own, step, cap, k = row
         upper, lower, largest, last = segment_lines([(_along(values, along), limits._replace(**own))], step, may_rest)
         lines = _with_next_interval(Lines(upper, lower), low, fmin(high, last), step)
-        x1 = corner(lines, fmin(largest, cap), falling=True)
-        fine = not_(lines.gap(x1)[2])
         if may_rest:
-            fine, x0 = and_(fine, le(0.0, x1)), 0.0 * x1
+            x1 = corner(lines, _passable(upper, lower, fmin(largest, cap), step), falling=True)
+            fine, x0 = and_(not_(lines.are_crossed(x1)), le(0.0, x1)), 0.0 * x1
         else:
+            x1 = corner(lines, fmin(largest, cap), falling=True)
             x0 = corner(lines, 0.0 * cap, falling=False)
-            fine = and_(fine, le(x0, x1))
+            fine = and_(not_(lines.are_crossed(x1)), le(x0, x1))
+            x1 = fmax(fmin(x1, _passable(upper, lower, x1, step)), x0)
         there = le(0.0, k)
         blocked = where(and_(and_(le(blocked, -1.0), not_(fine)), there), k, blocked)
         x1, x0 = where(there, where(fine, x1, largest), high), where(there, where(fine, x0, 0.0), low)
@@ -108,7 +109,7 @@ def sweep_forward(upper: Any, low: Any, high: Any, steps: Any, indices: Any, x: 
     def forth(x: Any, row: Any) -> tuple[Any, Any]:
         above, low, high, step, k = row
         lines = _with_next_interval(Lines([(c, slope) for c, slope in above], []), low, high, step)
-        greatest = fmin(fmax(x + 2.0 * step * lines.least(x)[0], low), high)
+        greatest = fmin(fmax(x + 2.0 * step * lines.least(x).u, low), high)
         greatest = where(le(0.0, k), greatest, x)
         return greatest, greatest
 
@@ -128,6 +129,17 @@ def _with_next_interval(lines: Lines, low: Any, high: Any, step: Any) -> Lines:
     return Lines([*lines.upper, (high * k, -k)], [*lines.lower, (low * k, -k)])
 
 
+def _passable(upper: Sequence[Line], lower: Sequence[Line], x: Any, step: Any) -> Any:
+    """Return the largest x at a segment's beginning, up to a given x, from which the segment need not end near rest.
+
+    Where q'' is large, limits may force a motion to slow down along the segment.  It keeps a share of its x, as it
+    would never arrive if the next point were a stop.
+    """
+    return corner(Lines(upper, [*lower, (0.0 * step, -(1.0 - _KEPT) * 0.5 / step)]), x, falling=True)
+
+
+Line = tuple[Any, Any]
+_KEPT = 0.25  # of x: limits do not force it to fall further along one segment
 _FAR = 1e30
 _STEEP = 1e-12  # relative slope: a line nearly along x_1 = K does not bound x
 _ROUNDING = 1e-13
@@ -149,7 +161,7 @@ def fastest_resting(
         parts, more = along(own)
         upper, lower, top, last = segment_lines(parts, step, may_rest=True)
         k = 0.5 / step
-        top = corner(Lines(upper, [*lower, (0.0 * step, -k)]), fmin(top, cap), falling=True)
+        top = _passable(upper, lower, fmin(top, cap), step)
         back, forth = [], []
         for c, slope in lower:
             sum_ = slope + k

@@ -1,0 +1,69 @@
+"""Timing of paths that turn back, beside the exact duration, and of random paths beside a fine grid."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.motion import Trajectory, time_optimal
+
+
+def _shortest_time(path: Trajectory, v: float, a: float) -> float:
+    """Duration of a joint's fastest motion: a trapezoid or a triangle between successive turning points."""
+    section = path.sections[0]
+    values = []
+    ends = [*section.arrays["starts"], section.end]
+    for c, begin, end in zip(section.arrays["coefficients"][:, 0], ends[:-1], ends[1:], strict=True):
+        roots = np.roots(c[:0:-1] * np.arange(len(c) - 1, 0, -1))
+        inside = np.sort(roots.real[(np.abs(roots.imag) < 1e-9) & (roots.real > 0.0) & (roots.real < end - begin)])
+        values += np.polynomial.polynomial.polyval([0.0, *inside], c).tolist()
+    values.append(float(path(path.end_time).q[0]))
+    steps = np.diff(values)
+    signs = np.sign(steps)
+    turns = np.flatnonzero(signs[1:] != signs[:-1]) + 1
+    lengths = np.abs(np.add.reduceat(steps, [0, *turns]))
+    times = np.where(lengths > v * v / a, lengths / v + v / a, 2.0 * np.sqrt(lengths / a))
+    return float(times.sum())
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("boundary", ["clamped", "natural"])
+def test_one_joint_takes_the_time_between_its_turning_points(boundary: str) -> None:
+    v, a = 2.0, 4.0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        points = rng.normal(size=(60, 1)) if seed % 2 else np.cumsum(rng.normal(size=(60, 1)), axis=0)
+        for times, q in ((np.arange(60.0), points), (np.linspace(0.0, 1.0, 8), points[:8])):
+            path = lw.motion.spline(times, q, boundary=boundary)
+            known = _shortest_time(path, v, a)
+            found = time_optimal(path, velocity=v, acceleration=a)
+            assert known * (1.0 - 1e-9) < found.duration < 1.003 * known, seed
+            assert found.trajectory.satisfies_limits(velocity=v, acceleration=a, tolerance=1e-8), seed
+            assert np.allclose(found.trajectory([0.0, found.duration]).q, q[[0, -1]], rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.slow(every=3)
+def test_no_motion_comes_to_rest_where_it_need_not() -> None:
+    """Coarse grids, on which a joint's curvature varies much: q' vanishes at both ends and at turning points inside."""
+    for seed, points in ((118, 200), (136, 400), (234, 400), (372, 200), (4, 200), (59, 400), (103, 200)):
+        rng = np.random.default_rng(seed)
+        q = (rng.uniform(-2.0, 2.0, (60, 1)), np.cumsum(rng.normal(size=(60, 1)), 0), rng.normal(size=(60, 1)))
+        bent = np.concatenate([q[seed % 3], 1e-3 * rng.normal(size=(60, 1))], axis=1)  # no straight segments
+        path = lw.motion.spline(np.arange(60.0), bent, boundary="clamped")
+        found = time_optimal(path, velocity=2.0, acceleration=4.0, num_points=points)
+        assert np.isfinite(found.duration) and found.speed[1:-1].min() > 0.0, seed
+        assert found.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, tolerance=1e-8), seed
+
+
+@pytest.mark.slow(every=7)
+def test_random_paths_are_close_to_the_fastest() -> None:
+    for seed in range(9):
+        rng = np.random.default_rng(seed)
+        count, nv = (4, 8, 30)[seed % 3], (1, 2, 3)[seed // 3]
+        q = np.cumsum(rng.normal(size=(count, nv)), axis=0)
+        path = lw.motion.spline(np.cumsum(rng.uniform(0.3, 2.0, count)), q, boundary=("clamped", "natural")[seed % 2])
+        limits = {"velocity": rng.uniform(0.5, 3.0, nv), "acceleration": rng.uniform(1.0, 10.0, nv)}
+        found = time_optimal(path, **limits)
+        finest = time_optimal(path, num_points=25_000, **limits)
+        assert found.duration < 1.004 * finest.duration, seed
