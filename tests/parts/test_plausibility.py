@@ -13,7 +13,7 @@ from linkwork.errors import ModelWarning
 from linkwork.model.composite_body import with_summed_inertias
 from linkwork.model.value_check import mass_properties
 from linkwork.parts.plausibility.model_check import CODES
-from linkwork.spatial import Inertia
+from linkwork.spatial import Inertia, Vec3
 from oracles.example_robots import EXAMPLES
 
 BOX = '<collision><origin xyz="0.25 0 0"/><geometry><box size="0.5 0.04 0.04"/></geometry></collision>'
@@ -50,6 +50,7 @@ def robot_of(*parts, **options):
 
 
 FAR = '<collision><origin xyz="300 0 0"/><geometry><sphere radius="0.1"/></geometry></collision>'
+SMALL_RANGE = 'lower="-0.05" upper="0.05" effort="3" velocity="4"'
 MASSLESS = '<link name="more"/>'
 SMALL = '<collision><geometry><box size="0.001 0.001 0.001"/></geometry></collision>'
 CASES = {
@@ -70,6 +71,15 @@ CASES = {
     ),
     "point mass": ((link(inertia=moments(0, 0)), joint()), {"INERTIA_POINT": "note"}),
     "outside": ((link(com="0.25 0.4 0"), joint()), {"COM_OUTSIDE": "note"}),
+    "mirrored": ((link(com="-0.25 0 0"), joint()), {"COM_MIRRORED": "warning"}),
+    "heavy": (
+        (link(), joint(), link("more", 5000, inertia=moments(2500 * UNIFORM, 1), shapes=""), joint("more", "rod")),
+        {"MASS_UNITS": "warning"},
+    ),
+    "denser than metals": (
+        (link(mass=500, inertia=moments(250 * UNIFORM, 0.1)), joint()),
+        {"DENSITY": "warning", "MASS_UNITS": "warning"},
+    ),
     "dense": ((link(shapes=SMALL), joint()), {"DENSITY": "note", "INERTIA_UNITS": "warning", "COM_FAR": "warning"}),
     "shape far": (
         (link(shapes=FAR), joint()),
@@ -94,6 +104,18 @@ CASES = {
     ),
     "equal limits": ((link(), joint(limit='lower="0" upper="0" effort="3" velocity="4"')), {"LIMIT_EQUAL": "warning"}),
     "degrees": ((link(), joint(limit='lower="-170" upper="170" effort="3" velocity="4"')), {"LIMIT_UNITS": "warning"}),
+    "radians as degrees": (
+        (link(), joint(limit='lower="-0.0274" upper="0.0274" effort="3" velocity="4"')),
+        {"LIMIT_UNITS": "warning"},
+    ),
+    "small range": (
+        (link(), joint(limit='lower="-0.05" upper="0.05" effort="3" velocity="4"')),
+        {"LIMIT_UNITS": "note"},
+    ),
+    "small ranges": (
+        (link(), joint(limit=SMALL_RANGE), link("more"), joint("more", "rod", limit=SMALL_RANGE, at="1 0 0")),
+        {"LIMIT_UNITS": "warning"},
+    ),
     "travel": (
         (link(), joint(type="prismatic", limit='lower="0" upper="600" effort="3" velocity="4"')),
         {"LIMIT_UNITS": "warning"},
@@ -189,6 +211,27 @@ WRONG = {
     "masses in g": (lambda m, c, J: (1000.0 * m, c, J), "MASS_UNITS"),
     "centres in mm": (lambda m, c, J: (m, c * 1000.0, J), "COM_FAR"),
 }
+
+
+def changed_link(tree, name, change):
+    """Return a robot with other mass, centre and rotational inertia of one link."""
+    frames = tuple(
+        dataclasses.replace(f, inertia=Inertia.at_center(*change(*mass_properties(f.inertia)))) if f.name == name else f
+        for f in tree.frames
+    )
+    return lw.Robot(dataclasses.replace(tree, frames=frames, bodies=with_summed_inertias(tree.bodies, frames)))
+
+
+def test_one_wrong_link_of_real_robots_is_found():
+    for name, wrong in (("panda", "panda_link3"), ("talos", "leg_right_3_link"), ("g1", "right_knee_link")):
+        tree = example(name).robot().tree
+        heavy = changed_link(tree, wrong, lambda m, c, J: (5000.0, c, J * (5000.0 / m)))
+        assert ("MASS_UNITS", ("link", wrong)) in {(one.code, one.subject) for one in heavy.check_model().warnings}
+        if name == "panda":  # without a partner, and its meshes are not read
+            continue
+        result = changed_link(tree, wrong, lambda m, c, J: (m, Vec3(c.x, c.y, -c.z), J)).check_model()
+        (one,) = result.warnings
+        assert one.code == "COM_MIRRORED" and wrong in (one.subject[1], *one.message.split("'")), one
 
 
 @pytest.mark.parametrize("name", ["panda", "talos", "kinova"])

@@ -15,13 +15,16 @@ from linkwork.parts.plausibility.model_check import ModelFinding, finding
 __all__ = ["joint_findings"]
 
 _TRAVEL = 100.0  # range of a sliding joint, relative to the size of the robot
+_READ_AS_DEGREES = math.radians(2.0 * math.pi)  # range [rad] of a turn in rad that is read as degrees
+_STEP, _ROUNDING = 0.5, 1e-7  # [°] step of small limits that people state, and rounding [°, rad]
 _SLACK = 1e-9  # by which a value may exceed its limit, relative to 1 or to the limit
 
 
 def joint_findings(tree: Tree, size: float) -> Iterator[ModelFinding]:
     """Yield the findings of all joints and named configurations; ``size`` [m] is that of the robot."""
+    many = _most_ranges_are_small(tree)
     for body in tree.bodies:
-        yield from _limits(body, size)
+        yield from _limits(body, size, many)
         yield from _efforts(body)
         relation = body.coupling or body.mimic
         if relation is not None:
@@ -36,7 +39,23 @@ def joint_findings(tree: Tree, size: float) -> Iterator[ModelFinding]:
                 yield finding("Q_OUT_OF_LIMITS", "configuration", state.name, text, value=value, lower=low, upper=high)
 
 
-def _limits(body: Body, size: float) -> Iterator[ModelFinding]:
+def _most_ranges_are_small(tree: Tree) -> bool:
+    """Return True if most of several limited angles have a range that is less than a turn read as degrees."""
+    ranges = [
+        high - low
+        for body in tree.bodies
+        for unit, low, high in zip(body.joint.q_units, *body.limits.positions, strict=True)
+        if unit == "rad" and 0.0 < high - low < math.inf
+    ]
+    return len(ranges) > 1 and 2 * sum(x <= _READ_AS_DEGREES for x in ranges) > len(ranges)
+
+
+def _is_stated(limit: float) -> bool:
+    """Return True for an angle [rad] with few digits in rad or in degrees, as people write small ranges of joints."""
+    return any(abs(x - step * round(x / step)) < _ROUNDING for x, step in ((limit, 1e-3), (math.degrees(limit), _STEP)))
+
+
+def _limits(body: Body, size: float, many: bool) -> Iterator[ModelFinding]:
     name, (lower, upper) = body.joint_name, body.limits.positions
     for unit, low, high in zip(body.joint.q_units, lower, upper, strict=True):
         values: dict[str, Any] = {"lower": low, "upper": high}
@@ -46,6 +65,14 @@ def _limits(body: Body, size: float) -> Iterator[ModelFinding]:
         elif unit == "rad" and looks_like_degrees(low, high):
             text = f"the limits {low:g} and {high:g} rad are more than two turns: are they in degrees?"
             yield finding("LIMIT_UNITS", "joint", name, text, **values)
+        elif unit == "rad" and 0.0 < high - low <= _READ_AS_DEGREES:
+            degrees = math.degrees(low), math.degrees(high)
+            text = (
+                f"the limits {low:.4g} and {high:.4g} rad are only {degrees[1] - degrees[0]:.3g}° apart: were "
+                f"{degrees[0]:.4g} and {degrees[1]:.4g} rad read as degrees?"
+            )
+            is_likely = many or not (_is_stated(low) and _is_stated(high))
+            yield finding("LIMIT_UNITS", "joint", name, text, severity=None if is_likely else "note", **values)
         elif unit == "m" and _TRAVEL * max(size, 1.0) < high - low < math.inf:
             text = f"the limits {low:g} and {high:g} m are far apart for a robot of {size:.3g} m: millimetres?"
             yield finding("LIMIT_UNITS", "joint", name, text, **values)

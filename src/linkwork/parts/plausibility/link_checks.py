@@ -25,15 +25,17 @@ from linkwork.errors import Findings, Location
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.shape_bounds import bounding_box_of, bounding_sphere_of, uniform_moments_of
 from linkwork.model.value_check import check_inertial, mass_properties
-from linkwork.parts.plausibility.model_check import ModelFinding, finding
+from linkwork.parts.plausibility.model_check import ModelFinding, Severity, finding
 from linkwork.shapes import Geometry
 
-__all__ = ["link_findings"]
+__all__ = ["SIGNS", "LinkMass", "link_findings"]
 
 _EXTENT = 1.0  # root mean square distance of masses along an axis, relative to the reach of the shapes
 _SMALL = 0.03  # radius of gyration, relative to the reach of the shapes
+_MIRRORED, _INSIDE = 0.2, 0.02  # the same distance as stated and with signs changed, for which signs seem wrong
 _OUTSIDE = 0.5  # distance of the centre of mass from the box of the shapes, relative to half of its diagonal
 _DENSITY = 1.0, 25_000.0  # [kg/m³]: of air and of the heaviest metals
+_HEAVY = 100.0  # [kg] links in small placeholder shapes are lighter
 _FAR = 10.0  # distance of a shape or a centre of mass from its link's origin, relative to the robot's size
 _MANY = 4  # links, from which on statements about most links are made
 _CLOSE, _NOT_CLOSE = 0.25, 1.0  # relative difference from the second moments of a uniform mass
@@ -48,12 +50,22 @@ _SAID_BY = {  # codes of findings that say the same of a link more precisely
     "INERTIA_EXTENT": (*_PRECISE, "INERTIA_UNITS"),
     "INERTIA_LARGE": (*_PRECISE, "INERTIA_UNITS"),
     "INERTIA_SMALL": _PRECISE,
-    "COM_OUTSIDE": ("COM_FAR",),
+    "COM_OUTSIDE": ("COM_FAR", "COM_MIRRORED"),
+    "COM_MIRRORED": ("COM_FAR",),
 }
 
 
+SIGNS = {
+    "x": np.array([-1.0, 1.0, 1.0]),
+    "y": np.array([1.0, -1.0, 1.0]),
+    "z": np.array([1.0, 1.0, -1.0]),
+    "(x, y, z)": np.array([-1.0, -1.0, -1.0]),
+}
+"""Changes of signs of a position that are common mistakes, by the coordinates with another sign."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Mass:
+class LinkMass:
     """Mass [kg], centre [m], rotational inertia about it and second moments of mass (3, 3) [kg m²] of a link."""
 
     mass: float
@@ -62,10 +74,10 @@ class _Mass:
     second: np.ndarray
 
     @staticmethod
-    def of(frame: Frame) -> _Mass:
+    def of(frame: Frame) -> LinkMass:
         mass, center, J = mass_properties(frame.inertia)
         about = np.array([[*J.x], [*J.y], [*J.z]], dtype=float)
-        return _Mass(mass, np.array([*center], dtype=float), about, 0.5 * np.trace(about) * np.eye(3) - about)
+        return LinkMass(mass, np.array([*center], dtype=float), about, 0.5 * np.trace(about) * np.eye(3) - about)
 
     @property
     def gyration(self) -> float:
@@ -90,7 +102,7 @@ def link_findings(
 
     ``size`` [m] is that of the robot.  ``spans`` [m] has, for a link that carries joints, the distance of the farthest.
     """
-    masses = {frame.name: _Mass.of(frame) for frame in frames if frame.inertia.mass > 0.0}
+    masses = {frame.name: LinkMass.of(frame) for frame in frames if frame.inertia.mass > 0.0}
     for frame in frames:
         found = [*_by_the_reader(frame), *_shape_far(frame, size)]
         if frame.name in masses:
@@ -124,7 +136,7 @@ def _shape_far(frame: Frame, size: float) -> Iterator[ModelFinding]:
         yield finding("SHAPE_FAR", "link", frame.name, text, distance=max(distances), size=size)
 
 
-def _density(frame: Frame, own: _Mass) -> float | None:
+def _density(frame: Frame, own: LinkMass) -> float | None:
     """Return the density [kg/m³] of a link in its collision shapes, else its visual shapes; None if it is unknown."""
     for shapes in (frame.collisions, frame.visuals):
         moments = uniform_moments_of(shapes)
@@ -133,7 +145,7 @@ def _density(frame: Frame, own: _Mass) -> float | None:
     return None
 
 
-def _of_inertia(frame: Frame, own: _Mass, is_impossible: bool, size: float) -> Iterator[ModelFinding]:
+def _of_inertia(frame: Frame, own: LinkMass, is_impossible: bool, size: float) -> Iterator[ModelFinding]:
     """Yield the findings on the inertia of a link with mass."""
     name, gyration = frame.name, own.gyration
     if not own.about.any():
@@ -154,7 +166,8 @@ def _of_inertia(frame: Frame, own: _Mass, is_impossible: bool, size: float) -> I
     density = _density(frame, own)
     if density is not None and not _DENSITY[0] <= density <= _DENSITY[1]:
         text = f"{own.mass:.4g} kg in its shapes is a density of {density:.3g} kg/m³"
-        yield finding("DENSITY", "link", name, text, density=density, mass=own.mass)
+        severity: Severity | None = "warning" if density > _DENSITY[1] and own.mass > _HEAVY else None
+        yield finding("DENSITY", "link", name, text, severity=severity, density=density, mass=own.mass)
         known = [] if density > _DENSITY[1] else known
     reach = max((sphere[1] for shapes in known if (sphere := bounding_sphere_of(shapes))), default=None)
     yield from _placeholder(frame, own, reach, size)
@@ -183,7 +196,7 @@ def _possible(second: np.ndarray) -> bool:
     return bool(values[0] >= -_POSSIBLE * max(values[-1], 0.0))
 
 
-def _placeholder(frame: Frame, own: _Mass, reach: float | None, size: float) -> Iterator[ModelFinding]:
+def _placeholder(frame: Frame, own: LinkMass, reach: float | None, size: float) -> Iterator[ModelFinding]:
     """Yield the finding on moments of inertia that are equal powers of ten, and do not fit the link or the robot."""
     moment = float(own.about[0, 0])
     if not (moment > 0.0 and np.allclose(own.about, moment * np.eye(3), rtol=1e-9, atol=1e-9 * moment)):
@@ -198,7 +211,7 @@ def _placeholder(frame: Frame, own: _Mass, reach: float | None, size: float) -> 
         yield finding("PLACEHOLDER", "link", frame.name, text, **values)
 
 
-def _about_origin(frame: Frame, own: _Mass, known: Sequence[Sequence[Geometry]]) -> Iterator[ModelFinding]:
+def _about_origin(frame: Frame, own: LinkMass, known: Sequence[Sequence[Geometry]]) -> Iterator[ModelFinding]:
     """Yield the finding on an inertia about the link's origin, by comparison with a uniform mass in the shapes."""
     for shapes in known:
         moments = uniform_moments_of(shapes)
@@ -218,19 +231,26 @@ def _about_origin(frame: Frame, own: _Mass, known: Sequence[Sequence[Geometry]])
             return
 
 
-def _center(frame: Frame, own: _Mass, known: Sequence[Sequence[Geometry]]) -> Iterator[ModelFinding]:
+def _center(frame: Frame, own: LinkMass, known: Sequence[Sequence[Geometry]]) -> Iterator[ModelFinding]:
     """Yield the finding on a centre of mass outside of the box of the shapes, beyond what simplified shapes explain."""
     boxes = [box for shapes in known if (box := bounding_box_of(shapes)) is not None]
     if not boxes:
         return
     low, high = np.min([box[0] for box in boxes], axis=0), np.max([box[1] for box in boxes], axis=0)
-    outside = float(np.linalg.norm(np.maximum(np.maximum(low - own.center, own.center - high), 0.0)))
-    if outside > _OUTSIDE * 0.5 * float(np.linalg.norm(high - low)):
-        text = f"the centre of mass is {outside:.3g} m outside of the box of the link's shapes"
+
+    def outside_of(center: np.ndarray) -> float:
+        return float(np.linalg.norm(np.maximum(np.maximum(low - center, center - high), 0.0)))
+
+    outside, half = outside_of(own.center), 0.5 * float(np.linalg.norm(high - low))
+    text = f"the centre of mass is {outside:.3g} m outside of the box of the link's shapes"
+    axes = next((axes for axes, signs in SIGNS.items() if outside_of(signs * own.center) <= _INSIDE * half), None)
+    if axes is not None and outside > _MIRRORED * half:
+        yield finding("COM_MIRRORED", "link", frame.name, f"{text}, but inside with −{axes}", distance=outside)
+    if outside > _OUTSIDE * half:
         yield finding("COM_OUTSIDE", "link", frame.name, text, distance=outside)
 
 
-def _of_all(name: str, masses: Mapping[str, _Mass]) -> Iterator[ModelFinding]:
+def _of_all(name: str, masses: Mapping[str, LinkMass]) -> Iterator[ModelFinding]:
     """Yield the findings on what most of the moving links have in common."""
     counts = Counter((own.mass, own.about.tobytes()) for own in masses.values())
     for (mass, _), count in counts.most_common(1):
@@ -250,7 +270,7 @@ def _of_all(name: str, masses: Mapping[str, _Mass]) -> Iterator[ModelFinding]:
 
 
 def _of_sizes(
-    name: str, masses: Mapping[str, _Mass], size: float, spans: Mapping[str, float]
+    name: str, masses: Mapping[str, LinkMass], size: float, spans: Mapping[str, float]
 ) -> Iterator[ModelFinding]:
     """Yield the finding on radii of gyration that do not fit the lengths of most links.
 

@@ -45,6 +45,9 @@ CODES: Mapping[str, Code] = {
     ),
     "INERTIA_UNITS": Code("warning", _INERTIA, _UNITS + ", about the centre of mass"),
     "COM_FAR": Code("warning", "gravity acts at the wrong place", _UNITS + ", in the link's axes"),
+    "COM_MIRRORED": Code(
+        "warning", "gravity acts at the wrong place", "check the signs of the position of the centre of mass"
+    ),
     "COM_OUTSIDE": Code(
         "note",
         "gravity may act at the wrong place, if the shapes are those of the link",
@@ -72,7 +75,11 @@ CODES: Mapping[str, Code] = {
         "warning", "distances, contacts and drawings are wrong", "check units and axes of the shape's origin"
     ),
     # joints
-    "LIMIT_UNITS": Code("warning", "the joint moves farther than is meant", "limits are in rad and m"),
+    "LIMIT_UNITS": Code(
+        "warning",
+        "the joint moves farther or less far than is meant",
+        'limits are in rad and m; angles of MJCF are in degrees without <compiler angle="radian">',
+    ),
     "LIMIT_EQUAL": Code("warning", _MOVES, "make the joint fixed, or state its limits"),
     "EFFORT_ZERO": Code("note", "controllers and optimal motion get no torque", "state the effort limit, or none"),
     "VELOCITY_ZERO": Code("note", "timing and optimal motion cannot move the joint", "state the speed limit, or none"),

@@ -20,6 +20,7 @@ from linkwork.model.composite_body import frames_with_inertias
 from linkwork.model.tree import Tree
 from linkwork.parts.plausibility.joint_checks import joint_findings
 from linkwork.parts.plausibility.link_checks import link_findings
+from linkwork.parts.plausibility.mirrored_links import mirrored_findings
 from linkwork.parts.plausibility.model_check import CODES, SEVERITIES, ModelCheck, ModelFinding, finding
 from linkwork.shapes import Box, Capsule, Cylinder, Sphere
 from linkwork.spatial import Pose
@@ -28,6 +29,7 @@ __all__ = ["check_of"]
 
 _LARGEST_SIZE = 100.0  # size of a robot [m]
 _LARGEST_DENSITY = 5000.0  # mass of a robot over the cube of its size [kg/m³]
+_HEAVY, _DENSE = 30.0, 200.0  # mass of a link over that of the others (median) and over the cube of the size [kg/m³]
 _SMALLEST_SIZE = 0.05  # size of a robot [m] below which its mass is not compared with it
 _SPREAD = 1e6  # ratio of the largest to the smallest mass
 _GRAVITY = 1.5, 30.0  # [m/s²]
@@ -50,7 +52,9 @@ def check_of(tree: Tree) -> ModelCheck:
             if body.parent != WORLD:
                 carrier, reach = tree.bodies[body.parent].name, math.hypot(*body.placement.translation)
                 spans[carrier] = max(spans.get(carrier, 0.0), reach)
-        found += link_findings(tree.name, frames_with_inertias(tree.bodies, tree.frames), size, spans)
+        frames = frames_with_inertias(tree.bodies, tree.frames)
+        found += link_findings(tree.name, frames, size, spans)
+        found += mirrored_findings(frames, poses, size)
         found += _masses(tree, size)
     found += joint_findings(tree, size)
     found += _lengths(tree, size)
@@ -97,6 +101,12 @@ def _masses(tree: Tree, size: float) -> Iterator[ModelFinding]:
     if positive[most] > _SPREAD * positive[least]:
         text = f"it has {positive[least]:.3g} kg, but link {most!r} has {positive[most]:.3g} kg"
         yield finding("MASS_SPREAD", "link", least, text, least=positive[least], most=positive[most])
+    for name, mass in positive.items():
+        others = [x for other, x in positive.items() if other != name]
+        typical = float(np.median(others)) if others else math.inf
+        if mass > _HEAVY * typical and mass > _DENSE * size**3 and size > _SMALLEST_SIZE:
+            text = f"it has {mass:.4g} kg, but half of the other links at most {typical:.3g} kg: a mass in g?"
+            yield finding("MASS_UNITS", "link", name, text, mass=mass, typical=typical)
     mass = sum(masses.values())
     if size > _SMALLEST_SIZE and mass > _LARGEST_DENSITY * size**3:
         text = f"{mass:.4g} kg in a robot of {size:.3g} m: masses in g?"
