@@ -37,7 +37,7 @@ from linkwork.spatial import Pose, Vec3
 
 from .distance_cases import turned
 
-__all__ = ["FAMILIES", "KINDS", "PLACEMENTS", "Array", "Bodies", "families", "kernel", "measured", "pairs"]
+__all__ = ["FAMILIES", "KINDS", "PLACEMENTS", "Array", "Bodies", "about", "families", "kernel", "measured", "pairs"]
 
 Array = np.ndarray
 PLACEMENTS = ("random", "aligned")
@@ -289,9 +289,9 @@ def _aligned(rng: np.random.Generator, kinds: tuple[str, str], count: int) -> tu
     a, b = bodies
     # some are turned in their plane by an eighth or a twelfth of a turn, some by next to nothing
     angle = rng.choice([0.0, np.pi / 4.0, np.pi / 6.0], count, p=[0.8, 0.1, 0.1])
-    b.X[:, :3, :3] = _about(np.broadcast_to([0.0, 0.0, 1.0], (count, 3)), angle) @ b.X[:, :3, :3]
+    b.X[:, :3, :3] = about(np.broadcast_to([0.0, 0.0, 1.0], (count, 3)), angle) @ b.X[:, :3, :3]
     tiny = rng.choice([0.0, *_BESIDE], count, p=[0.7, 0.15, 0.15])
-    b.X[:, :3, :3] = _about(rng.normal(size=(count, 3)), tiny) @ b.X[:, :3, :3]
+    b.X[:, :3, :3] = about(rng.normal(size=(count, 3)), tiny) @ b.X[:, :3, :3]
     # next to each other in one coordinate or in more
     p = STEP * rng.integers(-24, 25, (count, 3)) * (rng.random((count, 3)) < 0.6)
     near = rng.choice([0.0, *_BESIDE], (count, 3), p=[0.8, 0.1, 0.1])
@@ -305,7 +305,8 @@ def _aligned(rng: np.random.Generator, kinds: tuple[str, str], count: int) -> tu
     return a, b
 
 
-def _about(axis: Array, angle: Array) -> Array:
+def about(axis: Array, angle: Array) -> Array:
+    """Return rotation matrices (count, 3, 3) about axes (count, 3) of any length by angles (count,) [rad]."""
     q = np.concatenate([np.cos(angle / 2.0)[:, None], np.zeros((len(angle), 3))], axis=1)
     q[:, 1:] = axis / np.linalg.norm(axis, axis=1, keepdims=True) * np.sin(angle / 2.0)[:, None]
     return turned(q)

@@ -6,16 +6,20 @@ Faces are flush, and heights, centers and axes are equal, to the bit, to roundin
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from benchmarks.distance_identities import PIECE, violations
-from benchmarks.distance_placements import FAMILIES, PLACEMENTS, Bodies, core, families, kernel, measured, pairs
+from benchmarks.distance_placements import FAMILIES, PLACEMENTS, Bodies, about, core, families, kernel, measured, pairs
 
 import linkwork as lw
 from linkwork.geometry.pairs.convex.direction_branch_and_bound import rotational_symmetry, search_depth
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference
 from linkwork.spatial import Pose
+
+MOVED = (0.0, 1e-17, 1e-16, 1e-15, 1e-12, 1e-9)  # [m] of touching bodies
+TURNED = (0.0, 1e-15, 1e-12, 1e-9, 1e-6)  # [rad]
 
 BOTH_ORDERS = {
     ("point", "cone"),
@@ -75,7 +79,27 @@ def test_points_normals_and_depths(kinds: tuple[str, str]) -> None:
         assert worst.between.max() < 1e-14 and worst.agree.max() < 0.5, (placement, index)
         if tied:
             assert measured(a, b)[4][0] == 0.0, (placement, index)
+    for placement in PLACEMENTS:
+        a, b = touching(kinds, placement, 500)
+        d, n, p, q, _ = measured(a, b)
+        assert np.abs(d).max() < 2e-6 and np.abs(np.linalg.norm(n, axis=1) - 1.0).max() < 1e-14, placement
+        assert np.abs(q - p - d[:, None] * n).max() < 1e-14, placement
+        if kinds[0] != "half-space":  # whose normal is its own
+            assert np.abs(a.height(n) + b.height(-n) + d).max() < 1e-9, placement
     kernel.cache_clear()
+
+
+def touching(kinds: tuple[str, str], placement: str, count: int) -> tuple[Bodies, Bodies]:
+    """Bodies moved along their normal until they touch, then moved and turned about the point by next to nothing."""
+    a, b = pairs(kinds, placement, count, seed=1)
+    rng = np.random.default_rng(3)
+    d, n, p, _, _ = measured(a, b)
+    X = b.X.copy()
+    X[:, :3, 3] -= d[:, None] * n + p
+    R = about(rng.normal(size=(count, 3)), rng.choice(TURNED, count, p=[0.4, 0.15, 0.15, 0.15, 0.15]))
+    X[:, :3] = R @ X[:, :3]
+    X[:, :3, 3] += p + rng.choice(MOVED, (count, 3), p=[0.5, 0.1, 0.1, 0.1, 0.1, 0.1]) * rng.normal(size=(count, 3))
+    return a, replace(b, X=X)
 
 
 def test_pairs_of_hulls_without_ties_are_unique() -> None:

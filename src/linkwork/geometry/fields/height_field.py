@@ -117,11 +117,10 @@ def _point_distance(ground: Ground, p: Vec3) -> SignedDistance:
     """Return the signed distance of a point from the surface, negative below it."""
     best = _search(ground, PointCore(p))
     corners = _corners(ground, best.index)
-    on = nearest_on_triangle(corners, p)
+    on, away = nearest_on_triangle(corners, p)
     sign = where(lt(_gap(ground, p), 0.0), -1.0, 1.0)
-    away = p - on
     square = away.dot(away)
-    known = lt(1e-300, square)
+    known = lt(fmax(TINY, _ROUNDED * on.dot(on)), square)
     length = sqrt(where(known, square, 1.0))
     up = (corners[1] - corners[0]).cross(corners[2] - corners[0])
     up = up * (1.0 / sqrt(up.dot(up)))
@@ -156,8 +155,7 @@ def _search(ground: Ground, core: Core) -> NearestItem:
 
     def evaluate(best: NearestItem, corners: Sequence[Vec3], i: Any, j: Any, index: Any) -> NearestItem:
         there = and_(lt(i, cells_x), lt(j, cells_y))
-        point = nearest_on_triangle(corners, c)
-        away = c - point
+        point, away = nearest_on_triangle(corners, c)
         least = sqrt(away.dot(away)) - around.radius
         if isinstance(core, PointCore):
             return nearer(best, where(there, least, NOWHERE), point, index)
@@ -298,43 +296,56 @@ def _node_cells(leaves_x: int, leaves_y: int) -> np.ndarray:
 
 
 _PARALLEL = 1e-14
+_ROUNDED = 1e-30  # square of a distance, relative to that from the origin, below which its sign is not known
 Corners = Sequence[Vec3]
 
 
-def nearest_on_triangle(corners: Corners, p: Vec3) -> Vec3:
-    """Return the point of a triangle nearest to p: the projection to its plane, or to one of its edges."""
+def nearest_on_triangle(corners: Corners, p: Vec3) -> tuple[Vec3, Vec3]:
+    """Return the point of a triangle nearest to p, in its plane or on one of its edges, and the vector from it to p.
+
+    The vector is orthogonal to the triangle, or to the edge, to rounding also if p is almost on it.
+    """
     normal = _normal(corners)
     square = normal.dot(normal)
     known = lt(TINY, square)
-    best = p - normal * (normal.dot(p - corners[0]) / where(known, square, 1.0))
+    upright = normal * (normal.dot(p - corners[0]) / where(known, square, 1.0))
     inside: Any = known
     for k in range(3):
         a, b = corners[k], corners[(k + 1) % 3]
         inside = and_(inside, le(0.0, (b - a).cross(p - a).dot(normal)))
     least: Any = None
-    on_edge = p
+    on_edge, beside = p, Vec3.zero()
     for k in range(3):
         a, b = corners[k], corners[(k + 1) % 3]
         edge = b - a
         length = edge.dot(edge)
-        t = fmin(fmax((p - a).dot(edge) / where(lt(TINY, length), length, 1.0), 0.0), 1.0)
-        here = a + edge * t
-        away = (p - here).dot(p - here)
+        inverse = 1.0 / where(lt(TINY, length), length, 1.0)
+        s = (p - a).dot(edge) * inverse
+        t = fmin(fmax(s, 0.0), 1.0)
+        here, between = a + edge * t, edge.cross((p - a).cross(edge)) * inverse + edge * (s - t)
+        between = choose(lt(TINY, length), between, p - a)
+        away = between.dot(between)
         if least is None:
-            least, on_edge = away, here
+            least, on_edge, beside = away, here, between
             continue
         better = lt(away, least)
-        least, on_edge = where(better, away, least), choose(better, here, on_edge)
-    return choose(inside, best, on_edge)
+        least = where(better, away, least)
+        on_edge, beside = choose(better, here, on_edge), choose(better, between, beside)
+    return choose(inside, p - upright, on_edge), choose(inside, upright, beside)
 
 
 def triangle_distance(corners: Corners, core: Core) -> SignedDistance:
     """Compute the distance of a triangle to a core; it is zero, with the triangle's normal, for a crossing segment."""
     if isinstance(core, PointCore):
-        return towards(nearest_on_triangle(corners, core.point), core.point, 0.0, _normal(corners))
+        return _triangle_point(corners, core.point)
     if isinstance(core, SegmentCore):
         return _triangle_segment(corners, core)
     return signed_distance(Solid(PolytopeCore(Pose.identity(), tuple(corners))), Solid(core))
+
+
+def _triangle_point(corners: Corners, p: Vec3) -> SignedDistance:
+    nearest, between = nearest_on_triangle(corners, p)
+    return towards(nearest, p, between, 0.0, _normal(corners))
 
 
 def _triangle_segment(corners: Corners, core: SegmentCore) -> SignedDistance:
@@ -344,9 +355,9 @@ def _triangle_segment(corners: Corners, core: SegmentCore) -> SignedDistance:
     the triangle.
     """
     start, end = core.center - core.half, core.center + core.half
-    result = towards(nearest_on_triangle(corners, start), start, 0.0, _normal(corners))
+    result = _triangle_point(corners, start)
     for other in (
-        towards(nearest_on_triangle(corners, end), end, 0.0, _normal(corners)),
+        _triangle_point(corners, end),
         *(segment_segment(SegmentCore((a + b) * 0.5, (b - a) * 0.5), core)
           for a, b in zip(corners, (*corners[1:], corners[0]), strict=True)),
     ):  # fmt: skip

@@ -30,7 +30,13 @@ from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.pairs.closed_form.box_box import box_box
 from linkwork.geometry.pairs.closed_form.box_cylinder import box_cylinder, segment_cylinder
 from linkwork.geometry.pairs.closed_form.cylinder_cylinder import cylinder_cylinder
-from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import point_ellipsoid, segment_box
+from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import (
+    point_cone,
+    point_ellipsoid,
+    point_segment,
+    segment_box,
+    segment_segment,
+)
 from linkwork.geometry.pairs.convex.convex_pair import convex
 from linkwork.geometry.solids import HEAD, KINDS, SolidKind, solid_row
 from linkwork.geometry.surface_derivatives import SURFACES, Surface, surface
@@ -43,14 +49,17 @@ _SINGULAR = 1e-11  # determinant of a matrix with unit rows below which it count
 
 MEASURES: Mapping[str, Callable[[Any, Any], SignedDistance]] = {
     "convex": convex,
+    "point_segment": point_segment,
+    "point_cone": point_cone,
     "point_ellipsoid": point_ellipsoid,
+    "segment_segment": segment_segment,
     "box_box": box_box,
     "segment_box": segment_box,
     "segment_cylinder": segment_cylinder,
     "box_cylinder": box_cylinder,
     "cylinder_cylinder": cylinder_cylinder,
 }
-"""Functions by name that iterate, or that need more operations than the equations of the derivatives."""
+"""Functions by name that iterate, choose among directions, or need more operations than the derivatives' equations."""
 
 
 class Response:

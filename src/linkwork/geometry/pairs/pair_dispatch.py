@@ -21,11 +21,8 @@ from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import (
     half_space_convex,
     point_box,
-    point_cone,
     point_cylinder,
     point_point,
-    point_segment,
-    segment_segment,
 )
 from linkwork.geometry.pairs.distance_derivatives import differentiated
 from linkwork.geometry.support_points import SUPPORTS
@@ -34,12 +31,12 @@ __all__ = ["LONG", "PAIRS", "has_own", "is_closed_form", "signed_distance"]
 
 PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (PointCore, PointCore): point_point,
-    (PointCore, SegmentCore): point_segment,
+    (PointCore, SegmentCore): partial(differentiated, "point_segment"),
     (PointCore, BoxCore): point_box,
     (PointCore, CylinderCore): point_cylinder,
-    (PointCore, ConeCore): point_cone,
+    (PointCore, ConeCore): partial(differentiated, "point_cone"),
     (PointCore, EllipsoidCore): partial(differentiated, "point_ellipsoid"),
-    (SegmentCore, SegmentCore): segment_segment,
+    (SegmentCore, SegmentCore): partial(differentiated, "segment_segment"),
     (SegmentCore, BoxCore): partial(differentiated, "segment_box"),
     (BoxCore, BoxCore): partial(differentiated, "box_box"),
     **{(HalfSpaceCore, kind): half_space_convex for kind in SUPPORTS},

@@ -36,6 +36,7 @@ from linkwork.expr.scalar.functions import (
 )
 from linkwork.geometry.cores import BoxCore
 from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.pairs.closed_form.touching_normals import AXES, almost_touch, box_edges, normal_of_largest_gap
 from linkwork.geometry.unit_vectors import TINY, choose, clamp, length_and_scale
 from linkwork.spatial import Vec3
 
@@ -89,8 +90,10 @@ def box_box(a: BoxCore, b: BoxCore) -> SignedDistance:
     scale, along = 1.0 / sqrt(best.square), chosen.n.dot(placed.t)
     depth, facet = best.gap * scale, chosen.n * copysign(scale, along)
     overlap = le(depth, 0.0)
-    # overlapping boxes may have the same depth along another axis, or in the opposite direction
-    several = or_(_tie(best, axes), le(fabs(along), _TIE * fabs(best.gap)))
+    # overlapping or touching boxes may have the same depth along another axis, or in the opposite direction
+    size = _sum((*placed.h, *placed.g))
+    several = or_(_tie(best, axes, _ROUNDING * size), le(fabs(along), _TIE * fabs(best.gap)))
+    several = and_(several, lt(depth, _ROUNDING * size))
     least = fmin(*(fmin(fmin(fabs(n.x), fabs(n.y)), fabs(n.z)) for n in placed.axes[:2]))
     least = fmin(least, fmin(fmin(*(fabs(x) for x in tuple(placed.axes[2])[:2])), fabs(placed.axes[2].z)))
 
@@ -98,7 +101,7 @@ def box_box(a: BoxCore, b: BoxCore) -> SignedDistance:
         return depth, facet, _contact_point(placed, chosen, facet, depth, scale), where(several, 0.0, 1.0)
 
     def from_search() -> tuple[Any, Vec3, Vec3, Any]:
-        return _search(placed, chosen, facet, depth, several)
+        return _search(placed, chosen, facet, depth, several, size)
 
     distance, normal, on_a, unique = cond(and_(overlap, lt(_ASLANT, least)), from_features, from_search)
     n, point = a.pose.rotation @ normal, a.pose.point(on_a)
@@ -121,22 +124,28 @@ def _contact_point(p: _Placed, axis: _Chosen, n: Vec3, depth: Any, scale: Any) -
     return Vec3(*(clamp(x, h) for x, h in zip(result, p.h, strict=True)))
 
 
-def _search(p: _Placed, axis: _Chosen, facet: Vec3, depth: Any, several: Any) -> tuple[Any, Vec3, Vec3, Any]:
+def _search(p: _Placed, axis: _Chosen, facet: Vec3, depth: Any, several: Any, size: Any) -> tuple[Any, Vec3, Vec3, Any]:
     """Return (distance, normal, point of A, unique) of two boxes, separate or overlapping.
 
     ``unique`` is 1 if the nearest points are unique, else 0.
     """
     overlap = le(depth, 0.0)
-    size = p.h.x + p.h.y + p.h.z + p.g.x + p.g.y + p.g.z
     apart = p._replace(t=p.t + facet * where(overlap, size - depth, 0.0))
     offset, on_a = _project(apart, _nearest(apart, axis)[1])
     square = offset.dot(offset)
     known = and_(not_(overlap), lt(TINY, square))
     length, scale = length_and_scale(square, known)
-    aside = offset - facet * facet.dot(offset)  # for boxes almost in contact, the facet is exact, the offset is not
+    aside = offset - facet * facet.dot(offset)  # for boxes that face each other, the facet is exact, the offset is not
     known = and_(known, lt(_ROUNDING * _ROUNDING * size * size, aside.dot(aside)))
-    normal = choose(known, offset * scale, facet)
-    unique = where(or_(_flush(p, normal), and_(overlap, several)), 0.0, 1.0)
+
+    def touching() -> Vec3:
+        of_b = box_edges(p.axes, p.g, on_a + offset - p.t)
+        edges = [*box_edges(AXES, p.h, on_a), *((e, -position) for e, position in of_b)]
+        return normal_of_largest_gap(offset, edges, size * size, facet, depth, p.t)
+
+    close = and_(known, almost_touch(square, size * size))
+    normal = cond(close, touching, lambda: choose(known, offset * scale, facet))
+    unique = where(or_(_flush(p, normal), several), 0.0, 1.0)
     return where(overlap, depth, length), normal, on_a, unique
 
 
@@ -380,10 +389,10 @@ def _flush(p: _Placed, n: Vec3) -> Any:
     return or_(lt(2.5, _sum(level_a + level_b)), lt(1.0 - _LEVEL, aligned))
 
 
-def _tie(best: _Axis, axes: list[_Axis]) -> Any:
-    """Return True if another gap is equal within rounding, in units of its axis."""
+def _tie(best: _Axis, axes: list[_Axis], rounding: Any) -> Any:
+    """Return True if another gap is equal within rounding, in units of its axis, or at least −``rounding`` [m]."""
     count: Any = 0.0
-    key = best.gap * fabs(best.gap) * (1.0 + _TIE)
+    key = fmin(best.gap * fabs(best.gap) * (1.0 + _TIE), -(rounding * rounding) * best.square)
     for axis in axes:
         count = count + where(lt(key * axis.square, axis.gap * fabs(axis.gap) * best.square), 1.0, 0.0)
     return lt(1.5, count)

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from linkwork.expr.control import while_loop
+from linkwork.expr.control import cond, while_loop
 from linkwork.expr.scalar.functions import (
     and_,
     copysign,
@@ -60,6 +60,13 @@ from linkwork.geometry.cores import (
     SegmentCore,
 )
 from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.pairs.closed_form.touching_normals import (
+    AXES,
+    almost_touch,
+    box_edges,
+    normal_of_largest_gap,
+    normal_of_touching,
+)
 from linkwork.geometry.support_points import support, support_is_one
 from linkwork.geometry.unit_vectors import TINY, across, choose, clamp, length_and_scale, radial
 from linkwork.spatial import Pose, Vec3
@@ -114,33 +121,37 @@ def nearest_of_segments(a: SegmentCore, b: SegmentCore) -> NearestOfSegments:
 
 def segment_segment(a: SegmentCore, b: SegmentCore) -> SignedDistance:
     """Compute the signed distance of two segments, either of which may be a point."""
-    s, t, between, inside = nearest_of_segments(a, b)
-    u, w = a.half, b.half
+    s, t, between, _ = nearest_of_segments(a, b)
+    u, w, r = a.half, b.half, b.center - a.center
     uu, ww, n = u.dot(u), w.dot(w), u.cross(w)
-    uw, ur, nn = u.dot(w), u.dot(b.center - a.center), n.dot(n)
-    product, size = uu * ww, uu + ww
-    square = between.dot(between)
-    # relative errors: of n, rounding/sin(angle); of the vector between the points, rounding/distance
-    some = lt(fmax(_ROUNDED * size, TINY), square)
-    skew = lt(_PARALLEL * product, nn)
-    along = choose(skew, n * copysign(1.0, n.dot(between)), across(choose(lt(ww, uu), u, w)))
-    close = and_(inside, lt(square * product, nn * size))
-    along = choose(and_(some, not_(close)), between, along)
-    normal = along * (1.0 / sqrt(along.dot(along)))
+    uw, ur, product = u.dot(w), u.dot(r), uu * ww
+    skew = lt(_PARALLEL * product, n.dot(n))
     flush = and_(and_(not_(skew), lt(TINY, product)), lt(fabs(ur), (1.0 - 1e-12) * (uu + fabs(uw))))
-    unique = where(and_(some, not_(flush)), 1.0, 0.0)
-    return SignedDistance(between.dot(normal), normal, a.center + u * s, b.center + w * t, unique)
+    size, square = uu + ww + r.dot(r), between.dot(between)
+    known = lt(fmax(_ROUNDED * (size + a.center.dot(a.center)), TINY), square)
+
+    def touching() -> Vec3:
+        longer = choose(lt(ww, uu), u, w)
+        both = longer.cross(n.cross(longer))  # orthogonal to both to rounding, also if they are almost parallel
+        otherwise = choose(skew, both * copysign(1.0, both.dot(between)), across(longer))
+        return choose(known, normal_of_touching(between, ((u, s), (w, -t)), size, otherwise), otherwise)
+
+    along = cond(almost_touch(square, size), touching, lambda: between)
+    scale = 1.0 / sqrt(along.dot(along))
+    unique = where(and_(known, not_(flush)), 1.0, 0.0)
+    return SignedDistance(sqrt(square), along * scale, a.center + u * s, b.center + w * t, unique)
 
 
 _PARALLEL_SEGMENT_BOX = 1e-26  # sin² of angles below which they are rounding errors
 _TIE = 1e-12  # relative difference of squares of lengths that counts as a tie
+_ROUNDED_GAP = 1e-15  # difference of gaps, relative to the size, that counts as a rounding error
 
 
 def segment_box(a: SegmentCore, b: BoxCore) -> SignedDistance:
     """Compute the signed distance of a segment, which may be a point, and a box."""
     c, u, h = b.pose.inv().point(a.center), b.pose.rotation.inv_act(a.half), b.half
-    depth, facet, overlap, tie = _largest_gap(c, u, h)
     size = h.x + h.y + h.z + fabs(u.x) + fabs(u.y) + fabs(u.z)
+    depth, facet, overlap, tie = _largest_gap(c, u, h, _ROUNDED_GAP * size)
     start = c + facet * where(overlap, size - depth, 0.0)
     s = nearest_to_box(start, u, h)
     out = Vec3(*(x - clamp(x, most) for x, most in zip(start + u * s, h, strict=True)))
@@ -148,21 +159,27 @@ def segment_box(a: SegmentCore, b: BoxCore) -> SignedDistance:
     known = and_(not_(overlap), lt(TINY, square))
     length, scale = length_and_scale(square, known)
     distance = where(overlap, depth, length)
-    n = b.pose.rotation @ choose(known, out * -scale, -facet)
+
+    def touching() -> Vec3:
+        edges = [*box_edges(AXES, h, start + u * s - out), (u, -s)]
+        return normal_of_largest_gap(out, edges, size * size, facet, depth, c)
+
+    close = and_(known, almost_touch(square, size * size))
+    n = b.pose.rotation @ -cond(close, touching, lambda: choose(known, out * scale, facet))
     across: Any = 0.0
     for x, v in zip(out, u, strict=True):
         across = across + where(lt(0.0, fabs(x)), v * v, 0.0)
     uu = u.dot(u)
     flat = and_(le(across, _PARALLEL_SEGMENT_BOX * uu), lt(TINY, uu))
     on_a = a.center + a.half * s
-    return SignedDistance(distance, n, on_a, on_a + n * distance, where(or_(flat, and_(overlap, tie)), 0.0, 1.0))
+    return SignedDistance(distance, n, on_a, on_a + n * distance, where(or_(flat, tie), 0.0, 1.0))
 
 
-def _largest_gap(c: Vec3, u: Vec3, h: Vec3) -> tuple[Any, Vec3, Any, Any]:
+def _largest_gap(c: Vec3, u: Vec3, h: Vec3, rounding: Any) -> tuple[Any, Vec3, Any, Any]:
     """Return (gap, n, overlap, tie): the largest gap of a segment and a box along the normals of the facets.
 
     The facets are those of the Minkowski difference. n has length 1 and points out of the box. ``overlap`` is True if
-    the gap is at most 0. ``tie`` is True if several facets have the same gap.
+    the gap is at most 0. ``tie`` is True if bodies that are at most ``rounding`` apart have several such facets.
     """
     axes = [
         (Vec3(1.0, 0.0, 0.0), c.x, h.x + fabs(u.x), 1.0),
@@ -182,13 +199,15 @@ def _largest_gap(c: Vec3, u: Vec3, h: Vec3) -> tuple[Any, Vec3, Any, Any]:
         normal = choose(more, n, normal)
         values = zip((along, here, k, nn), (offset, gap, key, square), strict=True)
         offset, gap, key, square = (where(more, new, old) for new, old in values)
-    bound = (1.0 + _TIE) * key
+    level = (rounding * rounding) * square
+    bound = fmin((1.0 + _TIE) * key, -level)
     count: Any = 0.0
     for (_, _, _, nn), k in zip(axes, keys, strict=True):
         count = count + where(lt(bound * nn, k * square), 1.0, 0.0)
     scale = 1.0 / sqrt(square)
     middle = le(fabs(offset), _TIE * fabs(gap))
-    return gap * scale, normal * copysign(scale, offset), le(gap, 0.0), or_(lt(1.5, count), middle)
+    tie = and_(lt(key, level), or_(lt(1.5, count), middle))
+    return gap * scale, normal * copysign(scale, offset), le(gap, 0.0), tie
 
 
 def _edge(n: Vec3, c: Vec3, h: Vec3) -> tuple[Vec3, Any, Any, Any]:
@@ -234,20 +253,25 @@ def _slope(s: Any, c: Vec3, u: Vec3, h: Vec3, plane: int | None) -> Any:
     return total
 
 
-_ROUNDED_POINT = 1e-31  # squares of lengths, relative to those of the core, below which they are rounding errors
 _TIE_POINT = 1e-14  # difference of lengths, relative to the core, that counts as a tie
 
 
 def point_point(a: PointCore, b: PointCore) -> SignedDistance:
     """Compute the signed distance of two points, ‖b − a‖."""
-    return towards(a.point, b.point, 0.0, Vec3(0.0, 0.0, 1.0))
+    return towards(a.point, b.point, b.point - a.point, 0.0, Vec3(0.0, 0.0, 1.0))
 
 
 def point_segment(a: PointCore, b: SegmentCore) -> SignedDistance:
     """Compute the signed distance of a point and a segment; n is orthogonal to the segment if the point is on it."""
-    square = b.half.dot(b.half)
-    s = (a.point - b.center).dot(b.half) / where(lt(TINY, square), square, 1.0)
-    return towards(a.point, b.center + b.half * clamp(s, 1.0), _ROUNDED_POINT * square, across(b.half))
+    u, r = b.half, b.center - a.point
+    square = u.dot(u)
+    inverse = 1.0 / where(lt(TINY, square), square, 1.0)
+    s = -r.dot(u) * inverse
+    inner = clamp(s, 1.0)
+    # the component across the segment is orthogonal to it to rounding, also if the point is almost on it
+    between = choose(lt(TINY, square), u.cross(r.cross(u)) * inverse + u * (inner - s), r)
+    rounded = _ROUNDED * (square + a.point.dot(a.point))
+    return towards(a.point, b.center + u * inner, between, rounded, across(u))
 
 
 def point_box(a: PointCore, b: BoxCore) -> SignedDistance:
@@ -266,23 +290,22 @@ def point_box(a: PointCore, b: BoxCore) -> SignedDistance:
     face = choose(first, Vec3(sides[0], 0.0, 0.0), choose(second, Vec3(0.0, sides[1], 0.0), Vec3(0.0, 0.0, sides[2])))
     normal = choose(outside, out * -scale, -face)
     distance = where(outside, length, -gap)
-    # inside, the distance is unique if one of the six faces is nearest
+    # inside and on the surface, the distance is unique if one of the six faces is nearest
     tie = gap + _TIE_POINT * (h.x + h.y + h.z)
     count: Any = 0.0
     for x, most, here in zip(r, h, gaps, strict=True):
         count = count + where(le(here, tie), 1.0, 0.0) + where(le(most + fabs(x), tie), 1.0, 0.0)
-    unique = where(outside, 1.0, where(lt(count, 1.5), 1.0, 0.0))
+    unique = where(or_(lt(tie, distance), lt(count, 1.5)), 1.0, 0.0)
     n = b.pose.rotation @ normal
     return SignedDistance(distance, n, a.point, a.point + n * distance, unique)
 
 
-def towards(a: Vec3, b: Vec3, rounded: Any, otherwise: Vec3) -> SignedDistance:
-    """Return the signed distance of two points, with the normal from a to b.
+def towards(a: Vec3, b: Vec3, between: Vec3, rounded: Any, otherwise: Vec3) -> SignedDistance:
+    """Return the signed distance of two points, with the normal along the vector ``between`` from a to b.
 
     If the square of the distance is at most ``rounded``, the distance is 0 and the normal is along ``otherwise``, a
     vector of any length.
     """
-    between = b - a
     square = between.dot(between)
     known = lt(fmax(rounded, TINY), square)
     along = choose(known, between, otherwise)
@@ -365,8 +388,9 @@ def point_cylinder(a: PointCore, b: CylinderCore) -> SignedDistance:
     tie = _TIE_POINT_ROUND * (b.radius + b.half)
     # ties: on the axis, all of the side; midway between the caps, both; and side and cap
     level = or_(and_(by_side, le(rho, tie)), and_(not_(by_side), le(fabs(r.z), tie)))
-    unique = or_(outside, not_(or_(level, le(fabs(side - cap), tie))))
-    return _placed(a, b.pose, where(outside, length, fmax(side, cap)), Vec3(n_rho * x, n_rho * y, n_z), unique)
+    distance = where(outside, length, fmax(side, cap))
+    unique = or_(lt(tie, distance), not_(or_(level, le(fabs(side - cap), tie))))
+    return _placed(a, b.pose, distance, Vec3(n_rho * x, n_rho * y, n_z), unique)
 
 
 def point_cone(a: PointCore, b: ConeCore) -> SignedDistance:
@@ -381,25 +405,22 @@ def point_cone(a: PointCore, b: ConeCore) -> SignedDistance:
     m_rho, m_z = where(some, height * inverse, 1.0), b.radius * inverse
     up = r.z + b.half
     mantle, base = m_rho * (rho - b.radius) + m_z * up, -up
-    inside = and_(le(mantle, 0.0), le(base, 0.0))
-    # the nearest points of both, from the rim up to the apex and from the axis out to the rim
-    along = ((b.radius - rho) * b.radius + up * height) * (inverse * inverse)
-    along = fmin(fmax(along, 0.0), 1.0)
-    to_mantle = (rho - b.radius * (1.0 - along), up - height * along)
-    to_base = (rho - fmin(rho, b.radius), up)
-    squares = [u * u + v * v for u, v in (to_mantle, to_base)]
-    by_mantle = lt(squares[0], squares[1])
-    out_rho, out_z = (where(by_mantle, u, v) for u, v in zip(to_mantle, to_base, strict=True))
-    square = where(by_mantle, *squares)
-    outside = and_(not_(inside), lt(TINY, square))
-    length, scale = length_and_scale(square, outside)
-    steep = lt(base, mantle)
-    n_rho = where(outside, out_rho * scale, where(steep, m_rho, 0.0))
-    n_z = where(outside, out_z * scale, where(steep, m_z, -1.0))
+    # outside: below the base, beside the mantle, or nearest to the rim or the apex
+    below = and_(lt(up, 0.0), le(rho, b.radius))
+    from_rim, from_apex = (rho - b.radius, up), (rho, r.z - b.half)
+    above_rim = lt(b.radius * from_rim[0], height * up)
+    beside = and_(above_rim, lt(height * from_apex[1], b.radius * rho))
+    out_rho, out_z = (where(above_rim, x, y) for x, y in zip(from_apex, from_rim, strict=True))
+    square = out_rho * out_rho + out_z * out_z
+    corner = and_(not_(or_(below, beside)), lt(TINY, square))
+    length, scale = length_and_scale(square, corner)
+    steep = and_(not_(below), lt(base, mantle))
+    n_rho = where(corner, out_rho * scale, where(steep, m_rho, 0.0))
+    n_z = where(corner, out_z * scale, where(steep, m_z, -1.0))
     tie = _TIE_POINT_ROUND * (b.radius + b.half)
     level = and_(and_(steep, le(rho, tie)), lt(tie, m_rho))
-    unique = or_(outside, not_(or_(level, le(fabs(mantle - base), tie))))
-    distance = where(outside, length, fmin(fmax(mantle, base), 0.0))
+    distance = where(corner, length, where(steep, mantle, base))
+    unique = or_(lt(tie, distance), not_(or_(level, le(fabs(mantle - base), tie))))
     return _placed(a, b.pose, distance, Vec3(n_rho * x, n_rho * y, n_z), unique)
 
 
