@@ -81,6 +81,9 @@ On the command line: `linkwork --help`.
 from typing import TYPE_CHECKING
 
 from linkwork._util.lazy_imports import public_names
+from linkwork._util.own_code import record_imports
+
+record_imports()
 
 if TYPE_CHECKING:
     from linkwork import (

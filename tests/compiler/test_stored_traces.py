@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork._util import own_code
 from linkwork.compiler.cache import function_content
 from linkwork.compiler.cache.disk_cache import Cache, CacheWarning, Entry
 from linkwork.compiler.cache.function_content import UnknownContentError, content_digest
@@ -24,10 +25,21 @@ from linkwork.compiler.trace import trace as module
 from linkwork.compiler.trace.trace import compile_guarded, compile_later
 from linkwork.errors import Status
 
+OURS = "linkwork.example"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def this_module_is_linkworks():
+    """Prove that `linkwork.example`, under which `ours` puts functions and classes, is linkwork's own module."""
+    here = sys.modules[__name__]
+    sys.modules[OURS], own_code._libraries[OURS] = here, (here, True)
+    yield
+    del sys.modules[OURS], own_code._libraries[OURS]
+
 
 def ours(value):
     """Return a function or class as if it were linkwork's."""
-    value.__module__ = "linkwork.example"
+    value.__module__ = OURS
     return value
 
 
@@ -287,8 +299,11 @@ PROGRAM = """
 import json, sys
 import numpy as np, linkwork as lw
 from linkwork.compiler.trace import trace as module
-traced, original = [], module.traced_function
-module.traced_function = lambda f, name, *rest, **more: (traced.append(name), original(f, name, *rest, **more))[1]
+traced, whole = [], module.traced_function.__wrapped__.__code__
+def noted(frame, event, _):
+    if frame.f_code is whole and event == "call":
+        traced.append(frame.f_locals["name"])
+sys.setprofile(noted)  # a function that is replaced would have other names of traces
 robot = lw.load("double_pendulum")
 boxes = lw.Scene().with_box("box", (0.1, 0.1, 0.1), (2.0, 0.0, 0.0))
 q = np.array([0.3, -0.2])

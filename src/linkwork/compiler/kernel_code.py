@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import ismethod
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar
+from typing import Any
 from weakref import WeakMethod, ref
 
 from linkwork._util.console import log_compilation
@@ -36,8 +36,6 @@ class KernelCode:
     background and replaces it; results are the same to the bit.  The backend's machine must be able to run in this
     process.
     """
-
-    compilations: ClassVar[int] = 0  # of all kernels, those loaded from the cache included
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -79,7 +77,7 @@ class KernelCode:
         with self._lock:
             known = self._entries.keys() - self._improve.keys() if best else self._entries.keys()
             missing = [name for name in names if backend.parts(name, real) and (name, real) not in known]
-            KernelCode.compilations += bool(missing)
+            _compilations[0] += bool(missing)
             parts = dict.fromkeys(part for name in missing for part in backend.parts(name, real))
             start, traced = time.perf_counter(), self.source.trace_seconds
             absent = [part for part in parts if not self._has(part, real, best)]
@@ -245,6 +243,9 @@ def make_in_background(code_and_entries: Callable[[], tuple[KernelCode, Sequence
     backend.emit_later(modules, False, done, urgent=True, release=release)
 
 
+_compilations = [0]  # of all kernels, those loaded from the cache included
+
+
 def compilations() -> int:
     """Return how often this process has compiled or loaded code of kernels: a call that raises it has compiled."""
-    return KernelCode.compilations
+    return _compilations[0]

@@ -6,12 +6,9 @@ differentiates by tangent vectors.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from types import FunctionType
-from typing import Any
 
-from linkwork._util.user_frames import names_in
 from linkwork.compiler.build import Recipe
 from linkwork.compiler.derivatives.tangent_spaces import Block, Space, Spaces
 from linkwork.compiler.kernel import Kernel
@@ -97,52 +94,11 @@ def joint_kernel(subject: JointOwner, request: Request) -> Kernel:
 
     site = subject.algorithm_input(request.spec)
     try:
-        key = (request, _code(site.type), repr(placement_of(site)))
+        key = (request, site.type, repr(placement_of(site)))
         hash(key)
     except TypeError:  # a user's type with values that cannot be hashed
         return make()
     return _of_joints.get(key, make)
-
-
-def _code(joint: JointType) -> Hashable:
-    """Return everything that the code for a joint type depends on.
-
-    For a type that is not linkwork's, it includes the code of its methods, which may be replaced while Python runs, and
-    of the functions of its module that these call; and all attributes of the instance, whether they take part in
-    comparisons or not.
-    """
-    if is_own_joint(joint):
-        return type(joint), repr(joint)
-    classes = [kind for kind in type(joint).__mro__ if kind.__module__ not in ("builtins", "abc")]
-    functions = tuple(
-        (name, *_functions(value, set())) for kind in classes for name, value in vars(kind).items() if callable(value)
-    )
-    values = tuple((name, value) for kind in classes for name, value in vars(kind).items() if _is_number(value))
-    return (
-        type(joint),
-        functions,
-        values,
-        tuple(sorted(vars(joint).items())),
-        tuple(map(_code, joint.parts)),
-        repr(joint),
-    )
-
-
-def _functions(value: Any, visited: set[int]) -> tuple[Hashable, ...]:
-    """Return the code of a function and of those that it calls by name in its own module."""
-    value = getattr(value, "__func__", value)
-    if not isinstance(value, FunctionType) or id(value) in visited or value.__module__.startswith("linkwork."):
-        return ()
-    visited.add(id(value))
-    result: list[Hashable] = [value.__code__, value.__defaults__]
-    for name in names_in(value.__code__):
-        there = value.__globals__.get(name)
-        result += _functions(there, visited) if callable(there) else [there] if _is_number(there) else []
-    return tuple(result)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float, str, tuple))
 
 
 def configuration_space(subject: KernelOwner) -> Space:

@@ -1,4 +1,7 @@
-"""A thread-safe cache of expensive objects, each created once whatever number of threads request it."""
+"""A thread-safe cache of expensive objects, each created once whatever number of threads request it.
+
+An object that was made with functions of users is made again when what they read has changed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from linkwork._util.fork_safe_lock import Lock
+from linkwork.compiler.trace.user_state import user_state
 
 __all__ = ["LazyCache"]
 
@@ -26,7 +30,7 @@ class LazyCache(Generic[T]):
 
     def __init__(self, capacity: int | None = None) -> None:
         self.capacity = capacity
-        self._objects: OrderedDict[Hashable, T] = OrderedDict()
+        self._objects: OrderedDict[Hashable, tuple[T, object]] = OrderedDict()
         self._key_locks: dict[Hashable, _KeyLock] = {}
         self._lock = Lock()
 
@@ -36,9 +40,11 @@ class LazyCache(Generic[T]):
         If its creation fails, the error is raised and nothing is stored for the key.
         """
         with self._lock:
-            if key in self._objects:
+            known = self._objects.get(key)
+            if known is not None:
                 self._objects.move_to_end(key)
-                return self._objects[key]
+        if known is not None and (known[1] is None or known[1] == user_state(key)):
+            return known[0]
         call = object()
         try:
             with self._lock:
@@ -46,11 +52,13 @@ class LazyCache(Generic[T]):
                 key_lock.calls.add(call)
             with key_lock.lock:
                 with self._lock:
-                    if key in self._objects:
-                        return self._objects[key]
+                    latest = self._objects.get(key)
+                    if latest is not None and latest is not known:
+                        return latest[0]
                 created = make()
+                state = user_state(key)  # after the trace, which may change an object of the user
                 with self._lock:
-                    self._objects[key] = created
+                    self._objects[key] = created, state
                     while self.capacity is not None and len(self._objects) > self.capacity:
                         self._objects.popitem(last=False)
                 return created

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from linkwork._util.cached_properties import cached_property
+from linkwork._util.own_code import is_own
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.joints import JointType
 from linkwork.joints.base.checks import has_manifold
@@ -233,7 +234,7 @@ class RobotOwner:
         tree = self.tree
         if not all(is_own_joint(body.joint) for body in tree.bodies) or not all(map(_is_ours, tree.constraints)):
             return None
-        if not all(type(one).__module__.startswith("linkwork.force_elements.") for one in tree.force_elements):
+        if not all(is_own(type(one), "linkwork.force_elements") for one in tree.force_elements):
             return None
         bodies = [
             (
@@ -322,12 +323,12 @@ def placement_of(site: PlacedJoint) -> tuple[Any, ...]:
 
 def is_own_joint(joint: JointType) -> bool:
     """Return True if a joint's code, and that of the joints it consists of, is linkwork's own."""
-    return type(joint).__module__.startswith("linkwork.joints.") and all(map(is_own_joint, joint.parts))
+    return is_own(type(joint), "linkwork.joints") and all(map(is_own_joint, joint.parts))
 
 
 def _is_ours(constraint: Constraint) -> bool:
     """Return True if a constraint's code, and that of joints and functions in it, is linkwork's own."""
-    if constraint.functions or not type(constraint).__module__.startswith("linkwork.constraints."):
+    if constraint.functions or not is_own(type(constraint), "linkwork.constraints"):
         return False
     values: list[Any] = (
         [getattr(constraint, field.name) for field in fields(constraint)] if is_dataclass(constraint) else []

@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.own_code import state_of_attributes
 from linkwork._util.user_frames import levels_up
 from linkwork.compiler.cache import own_files
 from linkwork.compiler.cache.key_lock import LOCK_SUFFIX, KeyLock
@@ -67,6 +68,7 @@ def digest(parts: Iterable[str], target: Iterable[str]) -> str:
     surroundings = (
         importlib.import_module(__name__.partition(".")[0]).__version__,  # not importable here: it imports this module
         own_files.state_of_process(),
+        state_of_attributes(),
         *target,
         *(sys.platform, str(sys.implementation.cache_tag), str(struct.calcsize("P")), np.__version__),
         repr(in_main_interpreter()),

@@ -1,19 +1,19 @@
 """Digest of everything that a function of linkwork depends on: its code, and the values of its closure.
 
 A trace that was stored under this digest is found again without running the function.  Values are encoded by their
-content, never by their identity, so the digest is the same in every process.  A value whose content is unknown, such as
-a user's function, has no digest: its functions are traced.
+content, never by their identity, so the digest is the same in every process.  Code is encoded by its name only where it
+is proved to be that of linkwork, Python or NumPy (`linkwork._util.own_code`).  Other values, such as a user's function,
+have no digest: functions that read them are traced.
 """
 
 from __future__ import annotations
 
 import hashlib
 import struct
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 from weakref import ref
@@ -21,12 +21,11 @@ from weakref import ref
 import numpy as np
 
 from linkwork._util.cached_properties import cached_property
+from linkwork._util.own_code import is_own, is_proved
 from linkwork.compiler.cache.disk_cache import digest
 
-__all__ = ["UnknownContentError", "content_digest", "content_key"]
+__all__ = ["UnknownContentError", "attributes_of", "content_digest", "content_key"]
 
-_OWN = __name__.partition(".")[0]
-_LIBRARIES = frozenset((*sys.stdlib_module_names, "numpy"))  # Python and NumPy, whose versions are part of keys
 _HOOK = "_trace_content"  # method of a class that returns all that traced functions may read of an instance
 
 
@@ -76,8 +75,7 @@ class _Encoder:
         return result
 
     def tuple(self, values: Iterable[Any]) -> bytes:
-        parts = [plain(x) if (plain := _PLAIN.get(type(x))) is not None else self(x) for x in values]
-        return b"%d(" % len(parts) + b"".join([b"%d:%b" % (len(part), part) for part in parts])
+        return _joined([plain(x) if (plain := _PLAIN.get(type(x))) is not None else self(x) for x in values])
 
     def _cycle(self, value: Any) -> bytes:
         if isinstance(value, FunctionType):  # it calls itself
@@ -94,45 +92,47 @@ class _Encoder:
         if kind in (dict, MappingProxyType):
             return b"dict" + self.tuple([part for item in value.items() for part in item])
         if kind in (set, frozenset):
-            return b"set" + b"".join(sorted(map(self, value)))
+            return b"set" + _joined(sorted(map(self, value)))
+        if kind is slice:
+            return b"slice" + self.tuple((value.start, value.stop, value.step))
         if kind is np.ndarray:
             return self._array(value)
         if isinstance(value, type):
-            return b"class " + self._class(value)
+            return b"class " + _class(value)
         if kind is FunctionType:
             return self._function(value)
         if kind is CodeType:
-            return b"code" + self.tuple(
-                (value.co_qualname, value.co_firstlineno, value.co_code, value.co_names, value.co_consts)
-            )
+            return b"code" + self.tuple([getattr(value, name) for name in _CODE])
         if kind is MethodType:
             return b"method" + self.tuple((value.__func__, value.__self__))
         if kind is partial:
             return b"partial" + self.tuple((value.func, value.args, value.keywords))
-        if isinstance(value, (BuiltinFunctionType, np.ufunc)):
-            return b"builtin " + _named(value, getattr(value, "__module__", None) or "numpy")
-        if hasattr(value, "__wrapped__") and callable(value):  # functools.cache
-            return b"wrapper" + self.tuple((value.__wrapped__,))
-        if kind is ModuleType:
-            return b"module " + _known(value.__name__).encode()
-        name = self._class(kind)
+        if isinstance(value, (BuiltinFunctionType, _ARRAY_FUNCTION)):
+            owner: Any = getattr(value, "__self__", None)
+            if owner is None or isinstance(owner, ModuleType):
+                return b"builtin " + _named(value)
+            return b"builtin method" + self.tuple((value.__name__, owner))
+        if isinstance(value, np.ufunc):
+            name = str(value.__name__)
+            if getattr(np, name, None) is not value:
+                raise UnknownContentError(f"the ufunc {name}")
+            return f"ufunc {name}".encode()
+        if kind is _CACHED_FUNCTION:
+            return b"cached" + self.tuple((value.__wrapped__,))
+        if isinstance(value, ModuleType):
+            return b"module " + _named(value)
+        named = _class(kind)
         if is_dataclass(kind) and not issubclass(kind, (tuple, Enum)) and not hasattr(value, _HOOK):
-            _RECORDS[kind] = name, tuple([f.name for f in fields(kind) if f.compare])
+            _RECORDS[kind] = named, tuple([f.name for f in fields(kind) if f.compare])
             return self._object(value)
-        return name + self._state(value)
+        return named + self._state(value)
 
     def _array(self, value: np.ndarray) -> bytes:
+        if value.dtype.names is not None:
+            raise UnknownContentError("a structured array")
         if value.dtype.hasobject:
             return b"objects" + self.tuple((value.shape, value.ravel().tolist()))
         return b"array" + self.tuple((value.dtype.str, value.shape, value.tobytes()))
-
-    def _class(self, kind: type) -> bytes:
-        name = _named(kind, kind.__module__)
-        if issubclass(kind, tuple):
-            return name + self.tuple(getattr(kind, "_fields", ()))
-        if b"<locals>" in name:
-            raise UnknownContentError(f"{name.decode()} is a class inside a function")
-        return name
 
     def _function(self, function: FunctionType) -> bytes:
         cells = []
@@ -141,8 +141,7 @@ class _Encoder:
                 cells.append(cell.cell_contents)
             except ValueError:  # it has no content yet
                 cells.append("empty cell")
-        name = _named(function, function.__module__)
-        return name + self.tuple((function.__code__, function.__defaults__, function.__kwdefaults__, cells))
+        return _named(function) + self.tuple((function.__code__, function.__defaults__, function.__kwdefaults__, cells))
 
     def _state(self, value: Any) -> bytes:
         """Encode all attributes of an object that is no dataclass."""
@@ -153,16 +152,16 @@ class _Encoder:
         hook = getattr(value, _HOOK, None)
         if hook is not None:
             return self(hook())
-        if isinstance(value, _BASES) or not type(value).__module__.startswith(_OWN):
+        if isinstance(value, _BASES) or not is_own(type(value)):
             raise UnknownContentError(f"a value of type {type(value).__qualname__}")
-        return self.tuple([part for item in _attributes(value) for part in item])
+        return self.tuple([part for item in attributes_of(value) for part in item])
 
 
 def _forget(key: int, _: Any) -> None:
     _stored.pop(key, None)
 
 
-def _attributes(value: Any) -> list[tuple[str, Any]]:
+def attributes_of(value: Any) -> list[tuple[str, Any]]:
     """Return the attributes of an object by name, without those of `functools.cached_property`."""
     kind = type(value)
     names = [name for base in kind.__mro__ for name in _slots(base)]
@@ -175,16 +174,22 @@ def _slots(kind: type) -> list[str]:
     return [name for name in ((slots,) if isinstance(slots, str) else slots) if name != "__weakref__"]
 
 
-def _known(module: str) -> str:
-    """Return the name of a module of linkwork, Python or NumPy.  Raises UnknownContentError for any other."""
-    root = (module or "").partition(".")[0]
-    if root != _OWN and root not in _LIBRARIES:
-        raise UnknownContentError(f"code of the module {module!r}")
-    return module
+def _named(value: Any) -> bytes:
+    """Return the name of a module, class or function of a library.  Raises UnknownContentError for any other."""
+    name = value.__name__ if isinstance(value, ModuleType) else f"{value.__module__}.{value.__qualname__}"
+    if not is_proved(value):
+        raise UnknownContentError(f"code that is not proved to be {name}")
+    return name.encode()
 
 
-def _named(value: Any, module: str) -> bytes:
-    return f"{_known(module)}.{getattr(value, '__qualname__', None) or value.__name__}".encode()
+def _class(kind: type) -> bytes:
+    name = _named(kind)
+    return name + _joined([field.encode() for field in kind._fields]) if hasattr(kind, "_fields") else name
+
+
+def _joined(parts: Sequence[bytes]) -> bytes:
+    """Return a text that is equal only for equal sequences."""
+    return b"%d(" % len(parts) + b"".join([b"%d:%b" % (len(part), part) for part in parts])
 
 
 def _scalar(value: Any) -> bytes:
@@ -200,10 +205,16 @@ _PLAIN: dict[type, Callable[[Any], bytes]] = {
     complex: lambda x: b"c" + struct.pack("<dd", x.real, x.imag),
     str: lambda x: b"s" + x.encode("utf-8", "surrogatepass"),
     bytes: lambda x: b"b" + x,
-    slice: lambda x: repr(x).encode(),
     range: lambda x: repr(x).encode(),
     **dict.fromkeys((np.float64, np.float32, np.int64, np.int32, np.int16, np.int8, np.bool_, np.uint8), _scalar),
 }
+
+# attributes of code that determine what it computes; the line distinguishes functions of one name
+_CODE = (
+    *("co_qualname", "co_firstlineno", "co_code", "co_exceptiontable", "co_flags", "co_consts", "co_names"),
+    *("co_varnames", "co_freevars", "co_cellvars", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount"),
+)
+_CACHED_FUNCTION, _ARRAY_FUNCTION = type(cache(len)), type(np.sum)
 
 _BASES = (Mapping, list, set, frozenset, int, float, str, bytes, np.generic)  # of classes with more than attributes
 

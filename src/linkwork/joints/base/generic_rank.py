@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork._util.own_code import is_own
 from linkwork.joints.base.checks import parameter_error
 from linkwork.spatial import InversePose, Pose, Rotation, Vec3
 
@@ -76,7 +77,7 @@ def is_elementary(joint: JointType) -> bool:
 
     The motions of such a type are linearly independent, except for Euler angles, which override `regularity`.
     """
-    return type(joint).__module__.startswith("linkwork.joints.") and not joint.parts
+    return is_own(type(joint), "linkwork.joints") and not joint.parts
 
 
 def _cached(joint: JointType, find: Callable[[JointType], Any]) -> Any:

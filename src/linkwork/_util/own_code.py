@@ -1,0 +1,224 @@
+"""Proof that code is linkwork's own, Python's or NumPy's, and that linkwork's is what was imported.
+
+The name of a module proves nothing: a user's file may have the name of a module of Python, decorators copy names, and
+attributes may be replaced while Python runs.  Machine code that is found by the content of a function needs the proof.
+
+`record_imports` is called before other modules of linkwork are imported.  Assignments to attributes of its modules from
+outside are noted when they happen.  Attributes of its classes are compared with those after the import.  Modules that
+store, find and load code, or show things, are left out: they do not change what code computes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence, ValuesView
+from importlib.machinery import ModuleSpec
+from itertools import chain
+from operator import is_
+from types import FunctionType, ModuleType
+from typing import Any
+
+__all__ = ["is_of_user", "is_own", "is_proved", "record_imports", "state_of_attributes"]
+
+_OWN = __name__.partition(".")[0]
+_ABSENT = object()
+_INSTALLED = ("site-packages", "dist-packages")  # folders beside Python's own modules
+_LEFT_OUT = (
+    *("_util", "cli", "viewer", "compiler.cache", "compiler.code_parts", "compiler.kernel_code"),
+    *("compiler.codegen.jit", "compiler.pickling"),
+)
+
+
+def is_own(value: Any, package: str = _OWN) -> bool:
+    """Return True if a class, function or module was imported from linkwork's files.
+
+    ``package`` is a module of linkwork that contains it, by default any.  A function inside another one counts as own,
+    whatever its closure contains.
+    """
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    return isinstance(name, str) and f"{name}.".startswith(f"{package}.") and is_proved(value)
+
+
+def is_proved(value: Any) -> bool:
+    """Return True if a class, function or module is that of linkwork, Python or NumPy which its names state."""
+    if isinstance(value, ModuleType):
+        return _is_library(value.__name__) and sys.modules.get(value.__name__) is value
+    name = getattr(value, "__module__", None)
+    if not isinstance(name, str) or not _is_library(name):
+        return False
+    module = sys.modules[name]
+    if isinstance(value, FunctionType) and value.__globals__ is vars(module):
+        return True
+    found: Any = module
+    for part in value.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is value
+
+
+def is_of_user(value: Any) -> bool:
+    """Return True if a class or function is neither that of a library nor of an installed package."""
+    if is_proved(value):
+        return False
+    if isinstance(value, FunctionType):
+        file = value.__code__.co_filename
+    elif value.__module__ == "__main__":  # a script, or what a notebook defines
+        return True
+    else:
+        file = getattr(sys.modules.get(value.__module__), "__file__", None) or ""
+    return not any(part in file.split(os.sep) for part in _INSTALLED)
+
+
+def _is_library(name: str) -> bool:
+    """Return True if the imported module of this name is linkwork's, Python's or NumPy's."""
+    module = sys.modules.get(name)
+    known = _libraries.get(name)
+    if known is None or known[0] is not module:
+        known = _libraries[name] = module, module is not None and _stands_in_library(name, module)
+    return known[1]
+
+
+def _stands_in_library(name: str, module: ModuleType) -> bool:
+    root = name.partition(".")[0]
+    origin = getattr(module.__spec__, "origin", None) or getattr(module, "__file__", None)
+    if root in sys.stdlib_module_names:
+        if origin in ("built-in", "frozen"):
+            return True
+        folder = os.path.dirname(os.__file__)
+    elif root in (_OWN, "numpy") and getattr(sys.modules.get(root), "__file__", None):
+        folder = os.path.dirname(str(sys.modules[root].__file__))
+    else:
+        return False
+    if not isinstance(origin, str) or not origin.startswith(folder + os.sep):
+        return False
+    return not any(part in origin[len(folder) :].split(os.sep) for part in _INSTALLED)
+
+
+# -- replaced attributes
+
+
+def record_imports() -> None:
+    """Record the attributes of linkwork's modules and classes when they are imported, to notice replacements."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == _OWN:
+            _watch(module)
+    sys.meta_path.insert(0, _Recorder())
+
+
+def state_of_attributes() -> str:
+    """Return "" while all attributes of linkwork's modules and classes are those after the import.
+
+    Otherwise the text differs for different replacements.
+    """
+    global _noted, _version, _looked_at
+    changed, has_imported = dict(_replaced), _looked_at < _watched
+    if has_imported or sum(map(len, _views)) != len(_values) or not all(map(is_, chain.from_iterable(_views), _values)):
+        for kind in list(_classes):
+            changed |= _changes(kind, has_imported)
+        _views[:] = [vars(kind).values() for kind in _classes]
+        _values[:] = chain.from_iterable(attributes.values() for attributes in _classes.values())
+        _looked_at = _watched
+    if not changed:
+        return ""
+    if changed.keys() != _noted.keys() or any(_noted[key] is not x for key, x in changed.items()):
+        _noted, _version = changed, _version + 1
+    return f"replaced {os.getpid()} {_version}"
+
+
+class _Recorder:
+    """Finder of linkwork's modules by the other finders; it records their attributes after the import."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if not name.startswith(f"{_OWN}."):
+            return None
+        specs = (finder.find_spec(name, path, target) for finder in sys.meta_path if type(finder) is not _Recorder)
+        spec = next((found for found in specs if found is not None), None)
+        if spec is not None and spec.loader is not None and not isinstance(spec.loader, type):
+            execute = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                _watch(module)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+class _WatchedModule(ModuleType):
+    """A module that notes assignments to its attributes from outside, as by tools that replace functions in tests."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        before = vars(self).get(name, _ABSENT)
+        super().__setattr__(name, value)
+        _note(self, name, before, value)
+
+    def __delattr__(self, name: str) -> None:
+        before = vars(self).get(name, _ABSENT)
+        super().__delattr__(name)
+        _note(self, name, before, _ABSENT)
+
+
+def _note(module: ModuleType, name: str, before: Any, value: Any) -> None:
+    """Note a replaced attribute, or forget it if the value is again that of the import."""
+    if isinstance(value, ModuleType) and value.__name__ == f"{module.__name__}.{name}":
+        return  # the import of a module inside a package
+    key = f"{module.__name__}.{name}"
+    if _originals.setdefault(key, before) is value:
+        _replaced.pop(key, None)
+    else:
+        _replaced[key] = value
+
+
+def _watch(module: ModuleType) -> None:
+    """Record the attributes of a module and its classes."""
+    global _watched
+    if module.__name__.removeprefix(f"{_OWN}.").startswith(_LEFT_OUT):
+        return
+    _watched += 1
+    module.__class__ = _WatchedModule
+    for value in vars(module).values():
+        if isinstance(value, type) and value.__module__ == module.__name__:
+            _classes[value] = dict(vars(value))
+
+
+def _changes(kind: type, has_imported: bool) -> dict[str, Any]:
+    """Return the attributes of a class that were replaced, by name.
+
+    A module of linkwork may replace attributes of classes of others when it is imported, as ``has_imported`` states.
+    """
+    now, then = vars(kind), _classes[kind]
+    names = [name for name in {**now, **then} if now.get(name, _ABSENT) is not then.get(name, _ABSENT)]
+    replaced = [
+        name for name in names if not (_is_computed(name, now, then) or (has_imported and _is_own_code(now.get(name))))
+    ]
+    if names and not replaced:
+        _classes[kind] = dict(now)
+    return {f"{kind.__module__}.{kind.__qualname__}.{name}": now.get(name, _ABSENT) for name in replaced}
+
+
+def _is_computed(name: str, now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
+    """Return True for an attribute that Python itself computes later, such as ``__annotations__``."""
+    return name.startswith(("__", "_abc_")) and not (callable(now.get(name)) or callable(then.get(name)))
+
+
+def _is_own_code(value: Any) -> bool:
+    """Return True for a class of linkwork, and for a function of linkwork whose closure has no other functions."""
+    value = getattr(value, "__func__", value)
+    if not isinstance(value, FunctionType):
+        return isinstance(value, type) and is_own(value)
+    cells = [cell.cell_contents for cell in value.__closure__ or ()]
+    return _is_library(value.__globals__.get("__name__", "")) and all(
+        _is_own_code(x) for x in cells if isinstance(getattr(x, "__func__", x), FunctionType)
+    )
+
+
+_libraries: dict[str, tuple[ModuleType | None, bool]] = {}  # modules by name, and whether they are a library's
+_classes: dict[type, dict[str, Any]] = {}  # attributes after the import, by class
+_views: list[ValuesView[Any]] = []  # the present attributes of all classes
+_values: list[Any] = []  # these attributes after the import
+_originals: dict[str, Any] = {}  # attributes of modules that were replaced, as they were after the import
+_replaced: dict[str, Any] = {}  # attributes of modules that are replaced now
+_noted: dict[str, Any] = {}  # all replaced attributes when they were looked at last
+_version = 0  # how often these were others
+_watched = _looked_at = 0  # modules that are watched, now and when attributes were looked at last
