@@ -38,6 +38,7 @@ __all__ = [
     "inertia_problems",
     "looks_like_degrees",
     "mass_properties",
+    "moments_possible",
     "nearest_physical",
     "principal_moments",
 ]
@@ -266,23 +267,21 @@ def _possible(findings: Findings, where: Location, mass: float, about: Symmetric
 
     The replacement is the nearest possible one.  Records an error or a warning about an impossible inertia.
     """
-    moments = low, middle, high = principal_moments(about)
-    # Elements rounded by ε·high move an eigenvalue by up to 3 ε·high, and low + middle − high = trace − 2 high by 9.
-    rounding, point = _ROUNDING * max(high, -low), _POINT * _POINT * mass
-    negative = low < -(3.0 * rounding + point)
-    if not negative and low + middle >= high - (9.0 * rounding + point):
+    moments = principal_moments(about)
+    negative, possible = moments_possible(mass, moments)
+    if possible:
         return about
     message = f"no body has the principal moments {_rounded(moments)} kg m²: the largest exceeds the sum of the others"
     if negative:
         message = f"inertia is not positive semi-definite: its eigenvalues are {_rounded(moments)} kg m²"
-    possible, distance = nearest_physical(about)
+    replacement, distance = nearest_physical(about)
     if nearest and distance <= MAX_INERTIA_CHANGE:
         message += (
             f"; (ixx, ixy, ixz, iyy, iyz, izz) = ({_rounded(about.elements())}) in the link's axes is replaced by the "
-            f"nearest possible inertia, ({_rounded(possible.elements())}), {100.0 * distance:.3g} % away"
+            f"nearest possible inertia, ({_rounded(replacement.elements())}), {100.0 * distance:.3g} % away"
         )
         findings.warn(Issue("INERTIA_NEAREST", message, where))
-        return possible
+        return replacement
     if nearest:
         most = 100.0 * MAX_INERTIA_CHANGE
         message += f"; the nearest possible inertia is {100.0 * distance:.3g} % away, more than {most:.3g} %"
@@ -294,6 +293,18 @@ def _possible(findings: Findings, where: Location, mass: float, about: Symmetric
     else:
         findings.warn(Issue("INERTIA_TRIANGLE", message, where))
     return about
+
+
+def moments_possible(mass: float, moments: tuple[float, float, float]) -> tuple[bool, bool]:
+    """Return two bools: True if a principal moment is negative, and True if a body has the moments.
+
+    The moments are in ascending order.  Violations that can be rounding of a file's numbers do not count.
+    """
+    low, middle, high = moments
+    # Elements rounded by ε·high move an eigenvalue by up to 3 ε·high, and low + middle − high = trace − 2 high by 9.
+    rounding, point = _ROUNDING * max(high, -low), _POINT * _POINT * mass
+    negative = low < -(3.0 * rounding + point)
+    return negative, not negative and low + middle >= high - (9.0 * rounding + point)
 
 
 def _rounded(values: Iterable[float]) -> str:

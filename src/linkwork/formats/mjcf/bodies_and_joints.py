@@ -141,13 +141,13 @@ class _Joints:
         self.armature, self.friction = array("dof_armature"), array("dof_frictionloss")
         self._add_rotors()
         of_dofs = array("dof_jntid")
-        for what, values, owners in (
+        for quantity, values, owners in (
             ("spring of negative stiffness", self.stiffness, range(len(self.stiffness))),
             ("negative damping", self.damping, of_dofs),
             ("negative armature", self.armature, of_dofs),
             ("negative friction", self.friction, of_dofs),
         ):
-            self._leave_out_negative(what, values, owners)
+            self._leave_out_negative(quantity, values, owners)
 
     def read(self, j: int, parent: str, child: str, X: Pose) -> JointDescription:
         """Return joint j between two links, placed at X in the parent before its own displacement."""
@@ -243,10 +243,10 @@ class _Joints:
         for values in (self.armature, self.damping, self.friction):  # MuJoCo's order is linear, angular
             values[dofs] = values[dofs][3:] + values[dofs][:3]
 
-    def _leave_out_negative(self, what: str, values: list[float], owners: Sequence[int]) -> None:
+    def _leave_out_negative(self, quantity: str, values: list[float], owners: Sequence[int]) -> None:
         """Set negative values, which MuJoCo takes, to zero, and report the joints that have them."""
         for j in dict.fromkeys(j for j, x in zip(owners, values, strict=True) if x < 0.0):
-            message = f"{self.source.title('joint', self.source.joints[j])}: its {what} is not taken"
+            message = f"{self.source.title('joint', self.source.joints[j])}: its {quantity} is not taken"
             self.source.unsupported(message, self.where(j))
         values[:] = [max(x, 0.0) for x in values]
 

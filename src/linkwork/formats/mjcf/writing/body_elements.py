@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from linkwork.formats.mjcf.writing.inertial_elements import add_inertial
 from linkwork.formats.mjcf.writing.joint_elements import (
     BALL,
     FREE,
@@ -15,18 +16,17 @@ from linkwork.formats.mjcf.writing.joint_elements import (
     placed_parts,
     zero_pose,
 )
-from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, between, placed
+from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, between, bounds, placed
 from linkwork.formats.mjcf.writing.shape_elements import add_shapes
 from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model.body import WORLD, Body, Frame
 from linkwork.model.coordinate_names import names_in
 from linkwork.model.tree import Tree
-from linkwork.spatial import Pose, Rotation, Vec3
+from linkwork.spatial import Pose, Rotation
 
 __all__ = ["add_bodies"]
 
 _FIXED = "a fixed joint is written as a body without a joint, and its name is lost"
-_FAR = 1e10  # stands for a limit that a joint does not have
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +160,9 @@ def _add_link(document: MjcfDocument, link: Frame, body: Body | None, before: _B
         own = placed_parts(mujoco_parts(body.joint) or (), body.rotor)
         for one, names, parts in (*_moved(before.joints, body), (body, _names(body), tuple(own))):
             _add_joints(document, node, one, names, parts)
-    inertia = link.inertia
-    if inertia.mass != 0.0 or not inertia.is_zero:
-        c = inertia.moment * (1.0 / inertia.mass) if inertia.mass != 0.0 else Vec3.zero()
-        about = inertia.shifted(-c).about
-        full = (about.xx, about.yy, about.zz, about.xy, about.xz, about.yz)
-        node.add(
-            "inertial", pos=number_list_text(c), mass=number_text(inertia.mass), fullinertia=number_list_text(full)
-        )
+    moves = body is not None and bool(before.joints or mujoco_parts(body.joint))
+    if not link.inertia.is_zero:
+        add_inertial(document, node, link, moves=moves)
     elif body is not None:
         message = "MuJoCo refuses a link that moves without mass, unless a link welded to it has mass"
         document.log.lost(f"link[{link.name}]", message)
@@ -219,12 +214,6 @@ def _add_joint(document: MjcfDocument, node: Node, body: Body, name: str, part: 
     effort = limits.effort[own][0] if not single else math.inf
     bounded = body.joint.nq == nv and not single and limits.enabled
     low, high = (limits.lower[own][0], limits.upper[own][0]) if bounded else (-math.inf, math.inf)
-    if bounded and math.isinf(low) != math.isinf(high):
-        document.log.changed(element, f"a joint with one limit has the other at {_FAR:g}")
-        low, high = max(low, -_FAR), min(high, _FAR)
-    if low == high:
-        document.log.lost(element, f"limits that are equal ({low!r}): MuJoCo needs a lower limit below the upper one")
-        low, high = -math.inf, math.inf
     if not bounded and any(math.isfinite(x) for x in (*limits.lower, *limits.upper)):
         document.log.lost(element, f"limits {limits.lower} and {limits.upper} of a {part.kind} joint")
     if single and any(map(math.isfinite, limits.effort)):
@@ -232,17 +221,14 @@ def _add_joint(document: MjcfDocument, node: Node, body: Body, name: str, part: 
     rest = drive.rest[part.coordinate] if drive.rest and body.joint.nq == nv and not single else 0.0
     if drive.rest and not (body.joint.nq == nv and not single):
         document.log.lost(element, f"the rest configuration {drive.rest} of springs in a {part.kind} joint")
-    has_range, has_effort = math.isfinite(low), math.isfinite(effort)
     node.add(
         "joint",
         name=name,
         type=part.kind,
         axis=None if single else number_list_text(part.axis),
         pos=None if part.kind == FREE or not any(part.position) else number_list_text(part.position),
-        limited="true" if has_range else None,
-        range=number_list_text((low, high)) if has_range else None,
-        actuatorfrclimited="true" if has_effort else None,
-        actuatorfrcrange=number_list_text((-effort, effort)) if has_effort else None,
+        **bounds(document.log, element, "", low, high),
+        **bounds(document.log, element, "actuatorfrc", -effort, effort),
         damping=value("damping", damping),
         frictionloss=value("friction", friction),
         armature=value("armature", drive.full(drive.armature, nv, 0.0)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from linkwork.formats.mjcf.writing.joint_elements import Part
@@ -12,7 +13,10 @@ from linkwork.model.body import Body
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose, Quaternion, Rotation
 
-__all__ = ["MjcfDocument", "between", "placed", "quaternion_text"]
+__all__ = ["MjcfDocument", "between", "bounds", "placed", "quaternion_text"]
+
+
+_FAR = 1e10  # stands for a bound that a range does not have
 
 
 @dataclass(slots=True)
@@ -66,6 +70,23 @@ def placed(X: Pose) -> dict[str, str]:
     if X.rotation != Rotation.identity():
         result["quat"] = quaternion_text(X.rotation)
     return result
+
+
+def bounds(log: WritingLog, element: str, prefix: str, low: float, high: float) -> dict[str, str]:
+    """Return the attributes of a range, such as ``ctrllimited`` and ``ctrlrange``; none if it has no finite bound.
+
+    MuJoCo needs two finite bounds, of which the lower is below the upper.
+    """
+    if math.isinf(low) and math.isinf(high):
+        return {}
+    if math.isinf(low) or math.isinf(high):
+        far = max(_FAR, 10.0 * min(abs(low), abs(high)))
+        log.changed(element, f"a range with one bound has the other at {far:g}")
+        low, high = max(low, -far), min(high, far)
+    if low == high:
+        log.changed(element, f"a range with equal bounds ({low:g}) has the upper one at the next number")
+        high = math.nextafter(high, math.inf)
+    return {f"{prefix}limited": "true", f"{prefix}range": number_list_text((low, high))}
 
 
 def quaternion_text(rotation: Rotation) -> str:

@@ -24,10 +24,9 @@ from linkwork.constraints import (
 )
 from linkwork.force_elements import SpringDamper
 from linkwork.formats.mjcf.writing.joint_elements import BALL, FREE
-from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument
+from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, bounds
 from linkwork.formats.xml_text import number_list_text, number_text
 from linkwork.joints import Fixed, Revolute, Spherical
-from linkwork.model.actuator import FREE as UNBOUNDED
 from linkwork.model.actuator import Actuator
 from linkwork.model.body import WORLD, Body
 from linkwork.model.collision_pairs import pair_filter, pairs_of_links
@@ -243,8 +242,8 @@ def add_actuators(document: MjcfDocument) -> None:
             gainprm=number_list_text(gain),
             biastype="none" if (b0, b1, b2) == (0.0, 0.0, 0.0) else "affine",
             biasprm=number_list_text((b0, b1, b2)),
-            **_range("ctrl", actuator.control_range),
-            **_range("force", actuator.force_range),
+            **bounds(document.log, element, "ctrl", *actuator.control_range),
+            **bounds(document.log, element, "force", *actuator.force_range),
         )
 
 
@@ -274,14 +273,6 @@ def _target(document: MjcfDocument, actuator: Actuator) -> dict[str, str] | None
             return None
         weights += [(name, gears[part.coordinate]) for name, part in zip(names, kinds, strict=True)]
     return {"tendon": _fixed_tendon(document, actuator.name, [pair for pair in weights if pair[1] != 0.0])}
-
-
-def _range(kind: str, bounds: tuple[float, float]) -> dict[str, str]:
-    """Return the attributes of a range; a bound that is infinite is written as 1e10."""
-    if bounds == UNBOUNDED:
-        return {}
-    numbers = [max(min(x, 1e10), -1e10) for x in bounds]
-    return {f"{kind}limited": "true", f"{kind}range": number_list_text(numbers)}
 
 
 # -- named configurations

@@ -6,13 +6,14 @@ from linkwork._util.messages import quoted
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, placed
 from linkwork.formats.written_content import report_shape, simple_geometries
 from linkwork.formats.xml_text import Node, number_list_text, number_text
-from linkwork.model.body import Frame
+from linkwork.model.body import WORLD, Frame
 from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, HalfSpace, Mesh, Polytope, Shape, Sphere
 
 __all__ = ["add_shapes"]
 
 _HULLS = "Robot.with_collision_hulls replaces those for collisions by convex hulls, which are written"
 _FURTHER_FRICTION = (0.005, 0.0001)  # of torsion [m] and rolling [m]: MuJoCo's defaults
+_SMALLEST_MESH = 1e-6  # [m] radius; MuJoCo refuses meshes of very small area
 _VISUAL, _COLLISION = "1", "3"  # groups of geoms; MuJoCo's viewer shows groups 0 to 2
 
 
@@ -21,6 +22,12 @@ def add_shapes(document: MjcfDocument, link: Frame, node: Node) -> None:
     for geometries, group, massless in ((link.visuals, _VISUAL, "0"), (link.collisions, _COLLISION, None)):
         element = f"link[{link.name}]/{'visual' if group == _VISUAL else 'collision'}"
         for geometry in simple_geometries(document.log, element, geometries):
+            if isinstance(geometry.shape, HalfSpace) and link.body != WORLD:
+                document.log.lost(element, "MuJoCo has half-spaces only on bodies that do not move")
+                continue
+            if isinstance(geometry.shape, Polytope) and geometry.shape.bounding_sphere[1] < _SMALLEST_MESH:
+                document.log.lost(element, f"MuJoCo refuses meshes with a radius below {_SMALLEST_MESH:g} m")
+                continue
             attributes = _shape(document, geometry.shape)
             if isinstance(geometry.shape, Mesh):
                 document.log.lost(element, "shapes from mesh files are not written", _HULLS)
@@ -52,6 +59,8 @@ def _shape(document: MjcfDocument, shape: Shape) -> dict[str, str] | None:
             return {"type": "sphere", "size": number_text(shape.radius)}
         case Cylinder():
             return {"type": "cylinder", "size": number_list_text((shape.radius, 0.5 * shape.length))}
+        case Capsule(length=0.0):
+            return {"type": "sphere", "size": number_text(shape.radius)}
         case Capsule():
             return {"type": "capsule", "size": number_list_text((shape.radius, 0.5 * shape.length))}
         case Ellipsoid():
