@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -103,20 +104,25 @@ class PageClient:
 
     def downloaded(self) -> tuple[str, bytes]:
         """Read until a file has arrived; return its name and its content."""
+        name, content, count = "", {}, -1
+        for message in self.messages():
+            if message["type"] == "FileTransferStartDownload":
+                name, count = message["filename"], message["part_count"]
+            elif message["type"] == "FileTransferPart":
+                content[message["part_index"]] = message["content"]
+            if len(content) == count:
+                break
+        return name, b"".join(content[k] for k in range(count))
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """Yield the messages of the page, without the contents of arrays."""
         import msgspec
         import zstandard
 
-        name, content, count = "", {}, -1
-        while len(content) != count:
+        while True:
             data = self._socket.recv(timeout=120.0)
             size = int.from_bytes(data[8:16], "little")
-            window = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(data[16 : 16 + size]))
-            for message in window["messages"]:
-                if message["type"] == "FileTransferStartDownload":
-                    name, count = message["filename"], message["part_count"]
-                elif message["type"] == "FileTransferPart":
-                    content[message["part_index"]] = message["content"]
-        return name, b"".join(content[k] for k in range(count))
+            yield from msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(data[16 : 16 + size]))["messages"]
 
     def close(self) -> None:
         """Close the connection."""

@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 
 import linkwork as lw
+from helpers.live_pages import PageClient
+from linkwork._util.messages import escaped
+from linkwork.viewer.html.page import page_text
+from linkwork.viewer.robot_scene import robot_document
 
 mpl = pytest.importorskip("matplotlib")
 mpl.use("agg")
+pyplot = pytest.importorskip("matplotlib.pyplot")
 
 NAMES = (
     r"$\frac{$",
@@ -19,13 +24,17 @@ NAMES = (
     "Gelenk_äöü_Ж_Ω",
     "a&amp;b",
     "{0}%s",
+    "\x1b[31mred\nlines",
+    "\x9b31m\u202eback\u2028\x00",
+    "lone\ud800",
 )
+SHOWN = tuple(map(escaped, NAMES))
 
 
 @pytest.fixture(autouse=True)
 def closed():
     yield
-    mpl.pyplot.close("all")
+    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +44,8 @@ def robot():
         lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name=name, parent=before.name, child=link.name)
         for name, before, link in zip(NAMES, links, links[1:], strict=False)
     ]
-    return lw.Robot.build("<b>$robot$</b>", *links, *joints)
+    robot = lw.Robot.build("<b>$robot$</b>\x1b[2J\n", *links, *joints)
+    return robot.with_named_configuration("\x1b[31mhome", [0.1] * robot.nq)
 
 
 def _drawn(axes):
@@ -51,13 +61,41 @@ def _drawn(axes):
 def test_plots_show_names_literally(robot):
     q = [[0.1 * k for k in range(robot.nq)], [0.5] * robot.nq]
     trajectory = robot.spline([0.0, 1.0], q)
-    assert set(NAMES) <= _drawn(trajectory.plot(num_samples=5)[0])
-    assert set(NAMES) <= _drawn(robot.plot_tree())
+    assert set(SHOWN) <= _drawn(trajectory.plot(num_samples=5)[0])
+    assert set(SHOWN) <= _drawn(robot.plot_tree())
     frames = [f"{name}.link" for name in NAMES]
-    assert set(frames) <= _drawn(robot.plot(frames=frames))
+    assert set(map(escaped, frames)) <= _drawn(robot.plot(frames=frames))
 
 
 def test_tables_escape_names(robot):
     html = robot._repr_html_()
     assert "<script>alert" not in html and "<img" not in html and "<b>$robot$</b>" not in html
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html and "a&amp;amp;b" in html
+
+
+def _texts(value):
+    """Yield all texts of a message."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for pair in value.items() for text in _texts([*pair]))
+    elif isinstance(value, list | tuple):
+        yield from (text for one in value for text in _texts(one))
+
+
+def test_pages_show_names_literally(robot):
+    text = page_text(robot_document(robot, frames=[f"{NAMES[0]}.link"]))
+    assert {c for c in text if not c.isprintable()} == {"\n"}
+    assert r"<title>&lt;b&gt;$robot$&lt;/b&gt;\x1b[2J\n</title>" in text
+    pytest.importorskip("viser")
+    with robot.show(open_browser=False) as view:
+        client, shown = PageClient(view), set()
+        for message in client.messages():
+            shown |= {*_texts(message)}
+            if "Recording" in shown:  # the last folder
+                break
+        client.change(view._page.handles[robot.name].frame, SHOWN[-1] + ".link")
+        assert view._page.handles[robot.name].control.visible and view._page.status.value == ""
+        client.close()
+    assert all(text.isprintable() for text in shown)
+    assert {f"{name} [rad]" for name in SHOWN} | {escaped("\x1b[31mhome"), escaped(robot.name)} <= shown

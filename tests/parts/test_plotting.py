@@ -10,14 +10,14 @@ import pytest
 import linkwork as lw
 from linkwork.viewer.robot_scene import robot_document
 
-mpl = pytest.importorskip("matplotlib")
-mpl.use("agg")
+pytest.importorskip("matplotlib").use("agg")
+pyplot = pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(autouse=True)
 def closed():
     yield
-    mpl.pyplot.close("all")
+    pyplot.close("all")
 
 
 MESHES = """<robot name="r"><link name="base"/><link name="arm"><collision><geometry>

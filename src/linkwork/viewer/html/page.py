@@ -10,9 +10,11 @@ import os
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_access import replaced
+from linkwork._util.messages import escaped
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.document_checks import check_document
 from linkwork.viewer.html.arrays import Arrays
@@ -80,7 +82,7 @@ def page_text(document: SceneDocument, *, caller: str = "page_text") -> str:
     style, script = _resource("page.css"), _script(functions.source)
     text = _PAGE.format(
         policy=_policy(style, script),
-        title=html.escape(document.title),
+        title=html.escape(escaped(document.title)),
         style=style,
         scene=_json(scene),
         arrays=arrays.text,
@@ -89,9 +91,18 @@ def page_text(document: SceneDocument, *, caller: str = "page_text") -> str:
     return text.encode("utf-8", "replace").decode("utf-8")  # names may have lone surrogates
 
 
+def _printable(value: Any) -> Any:
+    """Return a value of the scene with the unprintable characters of its texts, such as names, as backslash escapes."""
+    if isinstance(value, str):
+        return escaped(value)
+    if isinstance(value, dict):
+        return {escaped(key): _printable(one) for key, one in value.items()}
+    return [_printable(one) for one in value] if isinstance(value, list | tuple) else value
+
+
 def _json(scene: object) -> str:
     """Return JSON that no parser of HTML takes for markup: text of a document ends neither a script nor a comment."""
-    text = json.dumps(scene, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(_printable(scene), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import escaped
 from linkwork.viewer.document import Arrows, Color, FrameAxes, Lines, Points, Prop, SceneDocument, Text
 from linkwork.viewer.live.surface_nodes import add_surface, node_name, rgb
 from linkwork.viewer.rotations import quaternions
@@ -145,7 +146,7 @@ class ItemDrawings:
 
     def _draw_text(self, name: str, text: Text) -> Any:
         positions = np.asarray(text.position, dtype=float).reshape(-1, 3)
-        handle = self._scene.add_label(name, text.text, position=positions[0])
+        handle = self._scene.add_label(name, escaped(text.text), position=positions[0])
         if len(positions) > 1:
             self._moves.append(lambda k: setattr(handle, "position", positions[k]))
         return handle

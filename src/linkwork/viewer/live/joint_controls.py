@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import escaped
 from linkwork.viewer.live.gui_events import when_changed, when_clicked
 from linkwork.viewer.live.live_robot import LiveRobot
 from linkwork.viewer.live.worker import Worker
@@ -107,8 +108,8 @@ class FrameHandle:
     def __init__(self, gui: Any, scene: Any, live: LiveRobot, worker: Worker, root: str, size: float) -> None:
         self._live = live
         robot = live.robot
-        frames = [name for name in robot.frames if robot.moving_joints(name)]
-        self.frame = gui.add_dropdown("Handle on frame", [_NO_FRAME, *frames], initial_value=_NO_FRAME)
+        self._frames = {escaped(name): name for name in robot.frames if robot.moving_joints(name)}
+        self.frame = gui.add_dropdown("Handle on frame", [_NO_FRAME, *self._frames], initial_value=_NO_FRAME)
         """Dropdown of the frames that joints move."""
         self.position_only = gui.add_checkbox(
             "Position only", robot.nv < 6, hint="the handle leaves the orientation free"
@@ -132,7 +133,7 @@ class FrameHandle:
     def follow(self) -> None:
         """Move the handle with the robot, unless it is being dragged."""
         if self.control.visible and not self._dragging:
-            X = self._live.pose(self.frame.value)
+            X = self._live.pose(self._frames[self.frame.value])
             self.control.wxyz, self.control.position = quaternions(X[:3, :3]), X[:3, 3]
 
     def _attach(self) -> None:
@@ -142,7 +143,7 @@ class FrameHandle:
 
     def _drag(self, X: np.ndarray, is_end: bool) -> None:
         if self.frame.value != _NO_FRAME:
-            self._live.drag(self.frame.value, X, bool(self.position_only.value), is_end)
+            self._live.drag(self._frames[self.frame.value], X, bool(self.position_only.value), is_end)
 
 
 def _presets(live: LiveRobot) -> dict[str, np.ndarray]:
@@ -156,7 +157,8 @@ def _presets(live: LiveRobot) -> dict[str, np.ndarray]:
             middle = coordinate.changed(middle, 0.5 * (coordinate.lower + coordinate.upper))
         presets["middle of the limits"] = middle
     for named in robot.named_configurations:
-        presets[named.name if named.name not in presets else f"{named.name} (of the file)"] = np.asarray(named.q)
+        name = escaped(named.name)
+        presets[name if name not in presets else f"{name} (of the file)"] = np.asarray(named.q)
     return presets
 
 

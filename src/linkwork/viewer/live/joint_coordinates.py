@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import escaped
+
 __all__ = ["JointCoordinate", "at_limits", "joint_coordinates"]
 
 _QUATERNION = ("1",) * 4
@@ -23,6 +25,7 @@ class JointCoordinate:
     """
 
     name: str
+    """Name as it is shown: printable."""
     joint: str
     unit: str
     """"rad", "m" or "1"."""
@@ -67,7 +70,7 @@ def joint_coordinates(robot: Any) -> list[JointCoordinate]:
         if turning:
             names = robot.v_names[joint.v_slice]
             result += [
-                JointCoordinate(names[axis], joint.name, "rad", -math.pi, math.pi, False, first, axis)
+                JointCoordinate(escaped(names[axis]), joint.name, "rad", -math.pi, math.pi, False, first, axis)
                 for axis in range(3)
             ]
         for k in range(4 if turning else 0, joint.nq):
@@ -78,7 +81,7 @@ def joint_coordinates(robot: Any) -> list[JointCoordinate]:
                 low = low if math.isfinite(low) else (high if math.isfinite(high) else 0.0) - free
                 high = high if math.isfinite(high) and high > low else low + 2.0 * free
             result.append(
-                JointCoordinate(robot.q_names[first + k], joint.name, units[k], low, high, limited, first + k)
+                JointCoordinate(escaped(robot.q_names[first + k]), joint.name, units[k], low, high, limited, first + k)
             )
     return result
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import escaped
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.live.live_robot import LiveRobot
 
@@ -68,7 +69,7 @@ class NearestPairs:
             self._labels.append(self._scene.add_label(f"{self._root}/distance {len(self._labels)}", ""))
         for label, k, segment in zip(self._labels, nearest, ends, strict=False):
             a, b = found.pairs[int(k)]
-            label.text = f"{a} – {b}: {distance[k]:.4f} m"
+            label.text = escaped(f"{a} – {b}: {distance[k]:.4f} m")
             label.position, label.visible = segment.mean(axis=0), True
         self._lines.colors = np.array(_TOUCHING if distance.min(initial=np.inf) <= 0.0 else _COLOR, dtype=np.uint8)
 

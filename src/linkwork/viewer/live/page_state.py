@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import escaped
 from linkwork.viewer.bounds import extent, round_length
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.live.actor_drawing import ActorDrawing, draw_actor
@@ -130,7 +131,7 @@ class LivePage:
     def _build(self) -> None:
         document, scene, gui = self.document, self.server.scene, self.server.gui
         gui.configure_theme(show_share_button=False, show_logo=False, control_width="medium")
-        gui.set_panel_label(document.title or "linkwork")
+        gui.set_panel_label(escaped(document.title) or "linkwork")
         self._set_view()
         self._set_lights()
         self.drawings = [draw_actor(scene, document, actor, f"/robots/{k}") for k, actor in enumerate(document.actors)]
@@ -138,7 +139,7 @@ class LivePage:
         self.items = ItemDrawings(scene, without_pairs(document) if is_still else document, self.size)
         self.status = gui.add_text("Status", "", multiline=True, disabled=True, visible=False)
         if document.notes:
-            gui.add_text("Notes", "\n".join(document.notes), multiline=True, disabled=True)
+            gui.add_text("Notes", "\n".join(map(escaped, document.notes)), multiline=True, disabled=True)
         if not is_still:
             with gui.add_folder("Time"):
                 self.times = TimeControls(gui, document, self.worker, self._show_time)
@@ -158,7 +159,7 @@ class LivePage:
             self.robots.append(live)
             if not live.is_single:
                 continue
-            with gui.add_folder(live.name or "Joints"):
+            with gui.add_folder(escaped(live.name) or "Joints"):
                 self.sliders[live.name] = JointSliders(gui, live, self.worker)
                 self.handles[live.name] = FrameHandle(gui, scene, live, self.worker, f"/robots/{k}", self.size)
             pairs = NearestPairs(scene, live, self.document, f"/robots/{k}")
@@ -292,7 +293,7 @@ class LivePage:
         return "\n".join(lines)
 
     def _show_status(self, text: str) -> None:
-        self.status.value, self.status.visible = text, bool(text)
+        self.status.value, self.status.visible = "\n".join(map(escaped, text.split("\n"))), bool(text)
 
     def _fail(self, error: Exception) -> None:
         """Show an error of a job in the page; print one that nobody expects."""

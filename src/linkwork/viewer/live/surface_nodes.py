@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import escaped
 from linkwork.viewer.document import Color, Surface
 from linkwork.viewer.gltf import surface_glb
 
@@ -16,7 +17,7 @@ _Placements = tuple[np.ndarray, np.ndarray]  # quaternions (n, 4) and positions 
 
 def node_name(name: str) -> str:
     """Return a name of a file as part of a node's name, in which a slash would begin a child."""
-    return name.replace("/", "∕").strip() or "_"
+    return escaped(name).replace("/", "∕").strip() or "_"
 
 
 def rgb(color: Color) -> tuple[int, int, int]:
