@@ -91,6 +91,7 @@ class _Writer:
         self.free: dict[str, JointDescription] = {}  # links that move freely in the world, with their joints
         self.joints = [part for joint in self.described.joints for part in self._simple(joint)]
         self.placed = {joint.child: joint for joint in self.joints}
+        self.model_name = _allowed("model", tree.name)
         self.link_names, self.joint_names, self.mark_names = self._names()
         moved = {"world", *self.placed, *self.free}
         self.root = next((link.name for link in self.described.links if link.name not in moved), None)
@@ -101,7 +102,7 @@ class _Writer:
         if self.world is not None:
             inside = root.add("world", name=self.world)
             inside.add("gravity", number_list_text(self.tree.gravity))
-        model = inside.add("model", name=self.tree.name, **self._canonical())
+        model = inside.add("model", name=self.model_name, **self._canonical())
         for link in (*self.described.links, *self.links):
             self._link(model, link)
         if self.described.base is None and self.root is not None:
@@ -144,13 +145,16 @@ class _Writer:
             ("frame", [frame.name for frame in self.marks], marks),
         ):
             for name in own:
-                allowed = name.replace("::", "_")
-                if allowed.startswith("__") and allowed.endswith("__"):
-                    allowed = f"{kind}{allowed}"
-                result[name] = name if kind == "link" and name == "world" else names.new(allowed)
+                is_world = kind == "link" and name == "world"
+                result[name] = name if is_world else names.new(_allowed(kind, name))
                 if result[name] != name and name != _BASE:
                     renamed[f"{kind}[{name}]"] = result[name]
-        message = f"SDF allows each name once, without '::': written as {listed(renamed.values())}"
+        if self.model_name != self.tree.name:
+            renamed["model"] = self.model_name
+        names_written = listed(renamed.values())
+        message = (
+            f"SDF allows each name once, without '::' and outer blanks, and reserves some: written as {names_written}"
+        )
         for element in renamed:
             self.log.lost(element, message)
         return links, joints, marks
@@ -373,6 +377,13 @@ class _Writer:
         if described.added:
             log.changed("links", f"links without mass are added, which connect the others: {listed(described.added)}")
         report_attachments(log, tree, loops)
+
+
+def _allowed(kind: str, name: str) -> str:
+    """Return a name that SDF allows for an element; ``kind`` is its tag."""
+    result = name.replace("::", "_").replace("\r", " ").strip()  # a reader takes a carriage return for a line feed
+    is_reserved = result == "world" or (result.startswith("__") and result.endswith("__"))
+    return f"{kind}_{result}" if is_reserved or not result else result
 
 
 def _type_of(kind: JointType) -> str:
