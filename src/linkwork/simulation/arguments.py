@@ -14,7 +14,7 @@ from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.kernels.array_arguments import ArgumentReader, real_array
 from linkwork.kernels.compiler_api import Port
 from linkwork.kernels.robot_arguments import stacked_by_joint
-from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.motion.trajectory.trajectory import Trajectory, untimed
 from linkwork.simulation.contacts.contact_materials import check_parameter, input_name, is_of_contacts
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.control_output import wrench_frames
@@ -249,6 +249,8 @@ def read_signals(
     sampled = set()
     for name, x in signals.items():
         if isinstance(x, Trajectory):
+            if not x.is_timed:
+                raise ValueError(untimed(f"simulate: time_inputs: {name!r}", x))
             state = x(h * np.arange(steps), outside="hold")
             arrays |= {f"{name}_q": state.q, f"{name}_v": state.v, f"{name}_a": state.a}
             sampled |= {f"{name}_{part}" for part in "qva"}

@@ -156,7 +156,7 @@ def simulated(
     result, depths = (
         (solved_by_scipy(run, solver, q, v, progress), None) if solver else run.run_compiled(q, v, progress)
     )
-    warn_of_fast_turns(robot, h, result.t, result.v)
+    warn_of_fast_turns(robot, setup.method, h, result.t, result.q, result.v)
     if joint_limit_mode is None:
         warn_of_limits(robot, result.t, result.q)
     if overlapping is not None and depths is not None and steps:

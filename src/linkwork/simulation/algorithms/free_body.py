@@ -7,7 +7,7 @@ centre of mass moves straight and the body rotates by R = exp(h Ω), so that, in
 
 and its momentum in the world is conserved to rounding.  Ω is the angular velocity at the midpoint, so the flight is
 time-reversible and energy does not drift.  A body that carries others rotates by h ω, and its gyroscopic forces are in
-the impulse.
+the impulse, or in `inertial_forces`.
 
 Source: Simo and Wong, Unconditionally stable algorithms for rigid body dynamics that exactly preserve energy and
 momentum, International Journal for Numerical Methods in Engineering 31, 1991; Hairer, Lubich and Wanner, Geometric

@@ -139,7 +139,7 @@ def rolled(
             q, v, value, *diagnostics, gaps = moving.touching(contacts, t, list(q), list(v), tau)
             return q, v, (array(value), *diagnostics, array(gaps) if watching else ())
         q, v = method.step(moving.system(tau), t, list(q), list(v), width)
-        solves = method.solves or (method.damped_within and setup.has_constraints)
+        solves = method.solves or (method.damped_within and (setup.has_constraints or moving.spins))
         if solves and v:  # a residual from 1 on marks equations that were not solved
             diagnostics = (
                 *diagnostics[:2],

@@ -23,6 +23,7 @@ from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
 from linkwork.simulation.algorithms.free_body import flown, pushed_rates
+from linkwork.simulation.algorithms.inertial_forces import added_by_spins, coasted, rotates_freely, spin_solve
 from linkwork.simulation.algorithms.ode_system import ElementResistance, StepForces
 from linkwork.simulation.algorithms.step_constraints import allowed_velocity
 from linkwork.simulation.contacts.contact_set import ContactSet, in_world
@@ -120,11 +121,31 @@ class SimulatedDynamics:
             return self._by_action(moving, acceleration, pushed)
         if method.damped_within and self.robot.constraints:
             return self._by_rattle(moving, acceleration, tau, pushed)
-        if not method.damped_within or self.robot.tree.has_couplings:
+        if not method.damped_within:
             by_forces = method.by_forces and not self.robot.constraints  # their forces are part of accelerations
             return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
+        if self.robot.tree.has_couplings:
+            return MotionSystem(self.robot.tree, self._with_spins(moving, acceleration), halved=self.spins)
         flying = partial(flown, moving.tree, flying=not method.as_mujoco)
-        return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
+        return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying, halved=self.spins)
+
+    @property
+    def spins(self) -> bool:
+        """True if a step has Kahan's rule for inertial forces (`inertial_forces`)."""
+        return not METHODS[self.method].as_mujoco and rotates_freely(self.robot.tree)
+
+    def _with_spins(self, moving: Any, acceleration: Callable[..., Scalars]) -> Callable[..., Scalars]:
+        """Return an acceleration function with Kahan's rule for inertial forces, of one that has not."""
+        if not self.spins:
+            return acceleration
+
+        def implicit(t: Any, q: Scalars, v: Scalars) -> Scalars:
+            M = [list(row) for row in moving.mass_matrix(array(list(q)), passive=self.passive)]
+            a = acceleration(t, q, v)
+            added = added_by_spins(moving, q, v, self.h, flown=False)
+            return spin_solve(moving.tree, M, added, [dot(row, list(a)) for row in M])
+
+        return implicit
 
     def driven_by(self, servos: ServoForces, q: Scalars, v: Scalars) -> tuple[SimulatedDynamics, list[Any]]:
         """Return the dynamics of a step of MuJoCo's integrators with servos, and their joint forces (nv) at its start.
@@ -178,8 +199,12 @@ class SimulatedDynamics:
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
             flying = not METHODS[self.method].as_mujoco
             at, held, rates = array(list(q)), pushed(q, v), array(pushed_rates(self.robot.tree, v, flying))
+            added = added_by_spins(moving, at, rates, self.h) if self.spins else None
             if not self.passive and self.servos is None:
-                return list(moving.forward_dynamics(at, rates, held))
+                if added is None:
+                    return list(moving.forward_dynamics(at, rates, held))
+                M = [list(row) for row in moving.mass_matrix(at)]
+                return spin_solve(moving.tree, M, added, list(held - moving.bias_force(at, rates)))
             extra, own, rows = self._resisting(moving, at, array(list(v)))
             heavier = array([a + b for a, b in zip(I, extra, strict=True)])
             forces = array([a + b for a, b in zip(held, own, strict=True)])
@@ -187,10 +212,13 @@ class SimulatedDynamics:
             alone = joints.with_parameters(
                 {**others, **without, "armature": heavier}
             )  # other passive forces are in own
-            if not rows:
+            if not rows and added is None:
                 return list(alone.forward_dynamics(at, rates, forces, passive=True))
             M = with_resistance([list(row) for row in alone.mass_matrix(at, passive=True)], rows)
-            return FactoredInverse.of(moving.tree, M).applied(list(forces - alone.bias_force(at, rates)))
+            accelerating = list(forces - alone.bias_force(at, rates))
+            if added is None:
+                return FactoredInverse.of(moving.tree, M).applied(accelerating)
+            return spin_solve(moving.tree, M, added, accelerating)
 
         return acceleration
 
@@ -293,6 +321,8 @@ class SimulatedDynamics:
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
         servos = tau if isinstance(tau, ServoForces) else None
         given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
+        if self.spins and not self.robot.constraints:  # their rows prescribe velocities with b of the step's start
+            v, rates = coasted(moving, A, q, v, rates, h), array([0.0] * n)
         extra, armature, pushed = [0.0] * n, [0.0] * n, self._stopped(given, q, v)
         rows: list[tuple[Scalars, Any]] = []
         loops = DEFAULT if self.sticks else self.law  # no row of the program is of a loop's dry friction

@@ -27,6 +27,9 @@ import numpy as np
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import SimulationWarning
 from linkwork.expr.arrays.pytree import tree_map
+from linkwork.simulation.algorithms import METHODS
+from linkwork.simulation.algorithms.free_body import free_bodies
+from linkwork.simulation.algorithms.inertial_forces import rotates_freely
 from linkwork.simulation.contacts.contact_candidates import velocity_rows
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
@@ -38,7 +41,8 @@ _MOST, _BACK = 1.5, 1e-3  # accepted growth of a deviation in a step, and accept
 _DEVIATION = 1e-5
 _BESIDE_CONTACTS = 1e-8  # deviation with rigid contacts, so small that none starts or ends by it
 _HALVINGS = 12
-_TURN, _FINE = 0.3, 0.1  # [rad] rotation in a step with loops: reported, and with an energy error of some 1e-3
+_TURN, _FINE = 0.3, 0.1  # [rad] rotation in a step: reported, and with an energy error of some 1e-3
+_BALANCED = 1e-6  # relative change of the mass matrix by a rotation, below which a rotor counts as balanced
 _CHECKED: set[Any] = set()  # setups and steps that were checked
 Step = Callable[[Any, Any, float], tuple[Any, Any]]
 
@@ -92,25 +96,52 @@ def check_step_stability(
         warn_of_stiff_contacts(setup, h, own["q"], own["v"], own.get("parameters", {}), duration)
 
 
-def warn_of_fast_turns(robot: Any, h: float, t: np.ndarray, v: np.ndarray) -> None:
-    """Warn of the joint that rotates farthest in a step of h [s], if that is too far for a robot with loops.
+def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+    """Warn of the joint that rotates farthest in a step of h [s], if that is too far for the robot and the method.
 
-    Records are v (..., n, nv) at times t (n,).
+    Records are q (..., n, nq) and v (..., n, nv) at times t (n,).
     """
-    if not any(constraint.holonomic for constraint in robot.constraints) or not v.size:
+    loops = any(constraint.holonomic for constraint in robot.constraints)
+    if not v.size or not (loops or METHODS[method].damped_within):
         return
-    turning = np.array([unit == "rad/s" for _, body in robot.tree.stacked() for unit in body.joint.v_units])
+    flying = [] if loops or METHODS[method].as_mujoco else free_bodies(robot.tree)
+    alone = {body.place.name for body in flying if body.inertia is not None}
+    turning = [
+        unit == "rad/s" and body.joint_name not in alone
+        for _, body in robot.tree.stacked()
+        for unit in body.joint.v_units
+    ]
     turned = np.where(turning, np.abs(v) * h, 0.0)
-    if not turned.max() > _TURN:
+    if not turned.max() > _FINE:
+        return
+    if loops:
+        most, problem = _TURN, "for the constraints"
+    elif METHODS[method].as_mujoco or not rotates_freely(robot.tree):
+        most, problem = _FINE, "for inertial forces of the step's start, which add energy"
+    else:
+        most, problem = _TURN, "for a body that is not balanced about its axis"
+        turned = turned * _is_unbalanced(robot, q[np.unravel_index(int(np.argmax(turned.max(axis=-1))), q.shape[:-1])])
+    if not turned.max() > most:
         return
     index = np.unravel_index(int(np.argmax(turned)), turned.shape)
     of = f" in environment {', '.join(map(str, map(int, index[:-2])))}" if len(index) > 2 else ""
+    other = "" if loops else ", or method='variational'"
     warnings.warn(
         f"simulate: dt: {robot.v_names[index[-1]]!r} rotates by {turned[index]:.2g} rad in a step of {h:g} s at "
-        f"{t[index[-2]]:g} s{of}, too far for the constraints; use a step of {h * _FINE / turned[index]:.2g} s",
+        f"{t[index[-2]]:g} s{of}, too far {problem}; use a step of {h * _FINE / turned[index]:.2g} s{other}",
         SimulationWarning,
         stacklevel=levels_up(),
     )
+
+
+def _is_unbalanced(robot: Any, q: np.ndarray) -> np.ndarray:
+    """Return True for each velocity (nv) along which the mass matrix at q changes."""
+    before, after = (
+        robot.mass_matrix(q),
+        robot.mass_matrix(robot.integrate(np.tile(q, (robot.nv, 1)), np.eye(robot.nv))),
+    )
+    result: np.ndarray = np.abs(after - before).max(axis=(-2, -1)) > _BALANCED * np.abs(before).max()
+    return result
 
 
 def _may_be_unstable(setup: SimulationSetup) -> bool:

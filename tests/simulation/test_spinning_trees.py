@@ -1,0 +1,105 @@
+"""Energy of trees with fast rotors, by every method: drones, tops, gyroscopes, and random trees with a rotor."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import SimulationWarning
+from linkwork.simulation import ServoActuators
+
+REVOLUTE, BALL, FLOATING = lw.joints.Revolute, lw.joints.Spherical, lw.joints.Floating
+ENERGIES = {"record": ["kinetic_energy", "potential_energy"], "joint_limit_mode": "ignored"}
+STABLE = ("semi_implicit_euler", "variational", "implicit_midpoint", "rk4")
+
+
+def link(rng, name, mass, size):
+    """A link of random moments of inertia and centre of mass."""
+    moments = mass * size**2 * rng.uniform(0.1, 0.18, 3)
+    return lw.Link(name, mass=mass, com=0.1 * size * rng.normal(size=3), inertia=np.diag(moments))
+
+
+def joint(rng, name, kind, parent, child):
+    return lw.Joint.of(kind, name=name, parent=parent, child=child, placement=lw.pose(0.15 * rng.normal(size=3)))
+
+
+def spinning_tree(seed, spin):
+    """Return a random tree on a floating, ball or hinge joint, with a balanced rotor, and a state with its spin."""
+    rng = np.random.default_rng(seed)
+    root = (FLOATING(), BALL(), REVOLUTE(rng.normal(size=3)))[seed % 3]
+    parts, names = [link(rng, "base", 1.0, 0.3), joint(rng, "root", root, "world", "base")], ["base"]
+    for k in range(1 + seed % 2):
+        kind = REVOLUTE(rng.normal(size=3)) if rng.uniform() < 0.6 else BALL()
+        parts += [link(rng, f"link{k}", 0.5, 0.2), joint(rng, f"joint{k}", kind, str(rng.choice(names)), f"link{k}")]
+        names.append(f"link{k}")
+    rotor = lw.Link("rotor", mass=0.1, inertia=np.diag([2e-4, 2e-4, 3.5e-4]))
+    robot = lw.Robot.build(f"tree {seed}", *parts, rotor, joint(rng, "spin", REVOLUTE((0, 0, 1)), names[-1], "rotor"))
+    v = 0.5 * rng.normal(size=robot.nv)
+    v[robot.joint("spin").v_slice] = spin
+    return robot, robot.random_configuration(seed=seed), v
+
+
+def top(spin):
+    """A heavy top on a ball joint."""
+    body = lw.Link("top", mass=1.0, com=(0, 0, 0.1), inertia=np.diag([0.013, 0.0135, 0.005]))
+    robot = lw.Robot.build("top", body, lw.Joint.of(BALL(), name="ball", parent="world", child="top"))
+    return robot, robot.integrate(robot.neutral(), [0.4, 0.1, 0.0]), np.array([0.3, 0.1, spin])
+
+
+def energy_error(robot, q, v, **how):
+    """Return the largest change of the energy, relative to the largest kinetic energy."""
+    run = robot.simulate(q, v, **ENERGIES, **how)
+    assert run.success, (robot.name, how, run.message)
+    total = run.records["kinetic_energy"] + run.records["potential_energy"]
+    return np.abs(total - total[0]).max() / run.records["kinetic_energy"].max()
+
+
+@pytest.mark.slow(every=7)
+def test_energy_of_fast_rotors_is_bounded(drawn):
+    """The energy of a tree with a rotor does not drift, at steps that turn the rotor by up to 4 rad."""
+    for seed in drawn(range(9)):
+        for spin in (200.0, 2000.0):
+            robot, q, v = spinning_tree(seed, spin)
+            for method in STABLE:
+                for h in (2e-3, 5e-4):
+                    error = energy_error(robot, q, v, duration=4.0, dt=h, method=method, record_every=10)
+                    assert error < 1.5e-4 * (h / 5e-4) ** 2, (robot.name, spin, method, h, error)
+
+
+@pytest.mark.slow
+def test_energy_of_fast_rotors_over_a_minute():
+    for seed in range(3):
+        robot, q, v = spinning_tree(seed, 2000.0)
+        assert energy_error(robot, q, v, duration=60.0, record_every=100) < 1e-4, robot.name
+
+
+def test_tops_keep_energy_with_and_without_a_program():
+    """A top on a ball joint: to h² in plain steps, and to h in steps that solve a program."""
+    robot, q, v = top(2000.0)
+    assert energy_error(robot, q, v, duration=4.0, record_every=10) < 1e-7
+    none = ServoActuators(robot.neutral())
+    assert energy_error(robot, q, v, duration=4.0, record_every=10, controller=lambda t, q, v: none) < 1e-5
+
+
+def test_turns_too_far_for_a_method_are_reported():
+    """MuJoCo's steps have inertial forces of their start; a rotor that is not balanced needs shorter steps."""
+    robot, q, v = top(300.0)
+    with pytest.warns(SimulationWarning, match="which add energy; use a step of 0.00033 s, or method='variational'"):
+        robot.simulate(q, v, duration=0.01, method="mujoco_euler")
+    arm = lw.Robot.build(
+        "unbalanced",
+        link(np.random.default_rng(0), "arm", 1.0, 0.3),
+        lw.Joint.of(REVOLUTE((1, 0, 0)), name="shoulder", parent="world", child="arm"),
+        lw.Link("rotor", mass=0.1, com=(0.05, 0, 0), inertia=(1e-4, 2e-4, 1e-4)),
+        lw.Joint.of(REVOLUTE((0, 0, 1)), name="spin", parent="arm", child="rotor", placement=lw.pose([0, 0.2, 0])),
+    )
+    with pytest.warns(SimulationWarning, match="'spin' rotates by 0.5 rad .* not balanced about its axis"):
+        arm.simulate(arm.neutral(), [0.0, 500.0], duration=0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        arm.simulate(arm.neutral(), [0.0, 200.0], duration=0.01)
+        robot, q, v = spinning_tree(2, 2000.0)
+        robot.simulate(q, v, duration=0.01)
