@@ -99,3 +99,9 @@ def test_pages_show_names_literally(robot):
         client.close()
     assert all(text.isprintable() for text in shown)
     assert {f"{name} [rad]" for name in SHOWN} | {escaped("\x1b[31mhome"), escaped(robot.name)} <= shown
+
+
+def test_texts_have_one_line_for_each_name(robot):
+    for text in (str(robot), str(robot.mobility()), str(robot.check_model()), repr(robot.joints[0])):
+        assert all(line.isprintable() for line in text.split("\n")), text
+    assert str(robot.mobility()).count("\n") == str(lw.load("arm7").mobility()).count("\n")

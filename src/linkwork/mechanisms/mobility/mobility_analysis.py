@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import escaped
 from linkwork._util.progress import Reporter
 from linkwork._util.result import ReturnedValue
 from linkwork.mechanisms.mobility.configuration_sampling import Mechanism
@@ -246,7 +247,7 @@ class Mobility(ReturnedValue):
 
     def __str__(self) -> str:
         if self.inconsistent:
-            return "\n".join([f"{self.name}: inconsistent", *self._contradictions()])
+            return "\n".join(map(escaped, [f"{self.name}: inconsistent", *self._contradictions()]))
         lines = [f"{self.name}: {_degrees(self.dof)} of velocity", *self._counts()]
         if self.redundant:
             lines.append(f"  redundant (dependent everywhere): {_listed(self.redundant)}")
@@ -264,7 +265,7 @@ class Mobility(ReturnedValue):
         ):
             if names:
                 lines.append(f"  {group}: {_listed(names)}")
-        return "\n".join(lines)
+        return "\n".join(map(escaped, lines))
 
     def _counts(self) -> list[str]:
         least, rest = self.gap
