@@ -148,7 +148,7 @@ def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
     assert not way.exists() and there.read_text(encoding="utf-8") == "kept"
     ran = linkwork("plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=1", "--output", str(there), "--force")
     assert ran.code == 0, ran.err
-    assert there.read_text(encoding="utf-8").startswith("t,")
+    assert there.read_text(encoding="utf-8").startswith("length,")
 
 
 @pytest.mark.slow(every=3)

@@ -198,10 +198,10 @@ def mark_times(axis: Any, times: Iterable[float]) -> None:
     axis.vlines([*times], 0.0, 1.0, transform=across, color="0.85", linewidth=0.6, zorder=0)
 
 
-def label_time(axes: Any) -> None:
+def label_time(axes: Any, label: str = "t [s]") -> None:
     """Label the time axis of the lowest axes of a column."""
     for axis in np.atleast_1d(np.atleast_1d(axes)[-1]):
-        axis.set_xlabel("t [s]")
+        axis.set_xlabel(label)
 
 
 def share_scale(axes: Any) -> None:

@@ -92,13 +92,14 @@ def _is_shape(robot: Any, shape: Any, own: tuple[int, ...]) -> bool:
 
 @dataclass(frozen=True)
 class StateTable:
-    """Quantities over common times [s], for each environment of a batch."""
+    """Quantities over common times [s], for each environment of a batch, or over path lengths [rad, m]."""
 
     times: np.ndarray
     variables: Sequence[TimeVariable]
     batch: tuple[int, ...]
     attributes: Mapping[str, Any]
     of_environments: Mapping[str, np.ndarray]  # values (*batch, ...) of each environment, by name
+    is_timed: bool = True
 
     @property
     def batch_dims(self) -> tuple[str, ...]:
@@ -106,11 +107,17 @@ class StateTable:
         several = len(self.batch) > 1
         return tuple(f"environment_{k + 1}" if several else "environment" for k in range(len(self.batch)))
 
+    @property
+    def index(self) -> tuple[str, str]:
+        """Name and unit of the index of tables."""
+        return ("t", "s") if self.is_timed else ("length", "rad, m")
+
     def to_xarray(self) -> Any:
         """Return an `xarray.Dataset`."""
         xr = xarray_module()
-        lead = (*self.batch_dims, "time")
-        coordinates: dict[str, Any] = {"time": ("time", self.times, {"units": "s"})}
+        axis, unit = ("time" if self.is_timed else self.index[0]), self.index[1]
+        lead = (*self.batch_dims, axis)
+        coordinates: dict[str, Any] = {axis: (axis, self.times, {"units": unit})}
         for name, values in self.of_environments.items():
             own = tuple(f"{name}_{k + 1}" for k in range(values.ndim - len(self.batch)))
             coordinates[name] = ((*self.batch_dims, *own), values)
@@ -131,12 +138,13 @@ class StateTable:
             raise missing_extra(error, "tables need pandas", "xarray") from error
         columns = self._columns()
         rows = {name: np.ascontiguousarray(values).reshape(-1) for name, _, values in columns}
-        index: Any = pd.Index(self.times, name="t")
+        name, unit = self.index
+        index: Any = pd.Index(self.times, name=name)
         if self.batch:
             levels = [*(range(n) for n in self.batch), self.times]
-            index = pd.MultiIndex.from_product(levels, names=[*self.batch_dims, "t"])
+            index = pd.MultiIndex.from_product(levels, names=[*self.batch_dims, name])
         frame = pd.DataFrame(rows, index=index)
-        frame.attrs = {**self.attributes, "units": {"t": "s"} | {name: unit for name, unit, _ in columns if unit}}
+        frame.attrs = {**self.attributes, "units": {name: unit} | {x: of_x for x, of_x, _ in columns if of_x}}
         return frame
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -144,7 +152,7 @@ class StateTable:
         columns = self._columns()
         with replaced(path, text=True) as file:
             out = csv.writer(file)
-            out.writerow([*self.batch_dims, "t", *(name for name, _, _ in columns)])
+            out.writerow([*self.batch_dims, self.index[0], *(name for name, _, _ in columns)])
             for environment in np.ndindex(self.batch):
                 values = [x[environment].tolist() for _, _, x in columns]
                 for time, row in zip(self.times.tolist(), zip(*values, strict=True), strict=True):

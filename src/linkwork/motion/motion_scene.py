@@ -38,10 +38,9 @@ def trajectory_document(
         raise TypeError("show: q: expected numbers, got symbols; show the trajectory outside compiled functions")
     times = frame_times("show", trajectory.start_time, trajectory.end_time, rate)
     states = trajectory(times)
-    v = np.asarray(states.v)
-    builder = moving_scene(
-        robot, times, np.asarray(states.q), v=v, title=title, frames=frames, scene=scene, ghosts=ghosts, meshes=meshes
-    )
+    q, v = np.asarray(states.q), np.asarray(states.v) if trajectory.is_timed else None
+    builder = moving_scene(robot, times, q, v=v, title=title, frames=frames, scene=scene, ghosts=ghosts, meshes=meshes)
+    builder.is_timed = trajectory.is_timed
     return builder.document()
 
 
@@ -63,5 +62,6 @@ def tracked_path_document(
     wanted = np.asarray(result.path(samples))
     if result.relative_to != "world":
         wanted = np.asarray(robot.pose(q[0], result.relative_to)) @ wanted
+    builder.is_timed = False
     builder.lines.append(Lines("path", wanted[:, :3, 3], _PATH_COLOR, width=1.5, layer="targets"))
     return builder.document()

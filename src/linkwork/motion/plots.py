@@ -26,6 +26,8 @@ def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: in
     """
     columns = integer("plot", "columns", columns, least=1)
     known = _limits(trajectory, limits)
+    if not trajectory.is_timed:  # limits of derivatives by time have no effect
+        known = {order: sides for order, sides in known.items() if order == 0}
     columns = min(columns, trajectory.nv)
     passed_axes = axes
     axes = new_axes(4, (8.0 + 4.0 * (columns - 1), 8.0), columns) if axes is None else axes
@@ -42,11 +44,12 @@ def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: in
             few = 4 if columns == 1 else 1
             plot_lines(axis, t, lines, legend=order == 0, columns=few, lower=lower, upper=upper)
             mark_times(axis, trajectory.knots[:: max(len(trajectory.knots) // _MAX_KNOTS, 1)])
-            units = () if robot is None else units_of(robot.tree, quantity)
-            axis.set_ylabel(quantity_label(quantity, units) if j == 0 else "")
+            units = () if robot is None or (order and not trajectory.is_timed) else units_of(robot.tree, quantity)
+            label = quantity if trajectory.is_timed else "q" + order * "′"
+            axis.set_ylabel(quantity_label(label, units) if j == 0 else "")
         if passed_axes is not None and order + 1 == len(np.atleast_1d(passed_axes)):
             break
-    label_time(axes)
+    label_time(axes, "t [s]" if trajectory.is_timed else "path length [rad, m]")
     return axes
 
 

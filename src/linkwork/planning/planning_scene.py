@@ -47,6 +47,7 @@ def plan_document(
         times, q, ghosts = np.zeros(1), roots[0][:1], 0
         title = f"{robot.name}: {result.status}" if title is None else title
     builder = moving_scene(robot, times, q, title=title, frames=names, scene=result.scene, ghosts=ghosts, meshes=meshes)
+    builder.is_timed = not result.success
     if show_tree or not result.success:
         for one, color in zip(result.trees, _TREE_COLORS, strict=False):
             child = np.flatnonzero(one.parent >= 0)

@@ -104,14 +104,15 @@ class PlanResult(Result):
         return PlanTree(np.concatenate([tree.q for tree in self.trees]), np.concatenate(parent))
 
     def trajectory(self, *, smooth: bool = False) -> Trajectory:
-        """Return the path as a trajectory of straight segments, each as long in seconds as its length [rad, m].
+        """Return the path as a trajectory of straight segments over the path length [rad, m], which is not timed.
 
+        `timed` returns the fastest motion along it, and `Trajectory.retimed` one with times of your own.
         ``smooth`` blends corners, so that neither v nor a jumps.  Each blend is proved to be collision-free like the
         path, satisfies path constraints like edges, and is as large as possible up to the middle of an edge.  Corners
         without a valid blend stay, as do all corners of robots with spherical or floating joints, whose configurations
         are not Euclidean.
 
-        A path of zero length gives a trajectory that begins and ends at 0 s.
+        A path of zero length gives a trajectory that begins and ends at 0.
 
         Raises ValueError if there is no path.
         """
@@ -125,7 +126,8 @@ class PlanResult(Result):
         if smooth and len(path) > 2:
             segments = blend_corners(self._space, path, np.diff(times))
             if segments is not None:
-                return _polynomial_trajectory(self.robot, *segments)
+                smoothed = _polynomial_trajectory(self.robot, *segments)
+                return Trajectory(smoothed.sections, self.robot, is_timed=False)
         return self._straight(times, path)
 
     def timed(self, *, smooth: bool = False, **limits: Any) -> TimedPath:
@@ -163,7 +165,7 @@ class PlanResult(Result):
             ghosts: number of transparent copies along the path.
             tree: show the search trees, by the positions of the first frame.
             smooth: blend corners, as `trajectory` does.
-            rate: frames a second, at most 5000 in all; the motion is that of `trajectory`.
+            rate: frames a second, at most 5000 in all; the motion is that of `trajectory`, over the path length.
             meshes, title, and the output ``html``, ``glb``, ``png``, ``mp4``, ``open_browser``, ``port``: see
                 `Robot.show`.
 
@@ -190,12 +192,13 @@ class PlanResult(Result):
 
     def _straight(self, times: np.ndarray, path: np.ndarray) -> Trajectory:
         options = {"boundary": None, "velocity": None, "acceleration": None, "degree": None}
-        return spline_of(self.robot, times, path, "linear", "decoupled", options, False)
+        result = spline_of(self.robot, times, path, "linear", "decoupled", options, False)
+        return Trajectory(result.sections, self.robot, is_timed=False)
 
     def _zero_duration(self) -> Trajectory:
         """Return the trajectory of zero duration at the path's only configuration."""
         unit_time = self._straight(np.array([0.0, 1.0]), np.repeat(self.path[:1], 2, axis=0))
-        return Trajectory([unit_time.sections[0].part(0.0, 0.0)], self.robot)
+        return Trajectory([unit_time.sections[0].part(0.0, 0.0)], self.robot, is_timed=False)
 
     def _require(self, method: str) -> None:
         if not self.success:

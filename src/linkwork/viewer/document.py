@@ -210,6 +210,8 @@ class SceneDocument:
     """Layers that are hidden at first."""
     notes: tuple[str, ...] = ()
     """What could not be drawn, such as missing mesh files."""
+    is_timed: bool = True
+    """False if ``times`` are path lengths [rad, m], which pass at a speed of 1 a second."""
 
     def __repr__(self) -> str:
         robots, frames = sum(actor.q.shape[1] for actor in self.actors), len(self.times)

@@ -67,6 +67,7 @@ class SceneBuilder:
     def __init__(self, title: str, times: np.ndarray | None = None, meshes: Folders | None = None) -> None:
         self.title = title
         self.times = np.zeros(1) if times is None else np.asarray(times, dtype=float)
+        self.is_timed = True  # False for path lengths [rad, m] instead of times
         self.meshes = None if meshes is None else read_folders("show: meshes", meshes)
         self.surfaces = SurfaceSet()
         self.actors: list[Actor] = []
@@ -207,4 +208,5 @@ class SceneBuilder:
             plots=tuple(self.plots),
             hidden=HIDDEN_LAYERS - self.shown_layers,
             notes=tuple(dict.fromkeys(self.surfaces.notes)),
+            is_timed=self.is_timed,
         )

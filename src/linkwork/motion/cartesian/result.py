@@ -92,7 +92,7 @@ class TrackedPath(Result):
         return float(max(steps, default=0.0))
 
     def parts(self) -> tuple[Trajectory, ...]:
-        """Return a trajectory for each part between reconfigurations, with s as time: 1 m/s along the path.
+        """Return a trajectory over s [m] for each part between reconfigurations, which is not timed.
 
         v and a are continuous except at the path's corners.
         """
@@ -105,14 +105,15 @@ class TrackedPath(Result):
                 result[-1] = result[-1].concatenate(own, allow_jump=True)
             else:
                 result.append(own)
-        return tuple(result)
+        return tuple(Trajectory(one.sections, self.robot, is_timed=False) for one in result)
 
-    def trajectory(self, speed: float = 1.0) -> Trajectory:
-        """Return the joint trajectory with ``speed`` [m/s] along the path, of the followed part.
+    def trajectory(self, speed: float | None = None) -> Trajectory:
+        """Return the joint trajectory of the followed part, with ``speed`` [m/s] along the path.
 
+        Without a speed it is not timed: it is a function of s [m], from 0.
         Raises ValueError if the robot is reconfigured: then use `parts`; a motion between them leaves the path.
         """
-        if not (np.isfinite(speed) and speed > 0.0):
+        if speed is not None and not (np.isfinite(speed) and speed > 0.0):
             raise ValueError(f"trajectory: speed: expected a positive speed [m/s], got {speed!r}")
         if self._begins:
             at = ", ".join(f"{100.0 * self._curves[k].s[0] / self.path.length:.4g} %" for k in self._begins)
@@ -121,7 +122,7 @@ class TrackedPath(Result):
                 f"the parts between, and plan() to connect them"
             )
         (result,) = self.parts()
-        return result.shifted(0.0) if speed == 1.0 else result.shifted(0.0).retimed(1.0 / speed)
+        return result.shifted(0.0) if speed is None else result.shifted(0.0).retimed(1.0 / speed)
 
     def timed(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
@@ -34,7 +35,7 @@ from linkwork.motion.trajectory.trajectory_files import load_trajectory, save_tr
 from linkwork.motion.trajectory.trajectory_segment import Section
 from linkwork.viewer.output import Output, check_output, show_document
 
-__all__ = ["Trajectory", "TrajectoryState", "state_and_jerk"]
+__all__ = ["Trajectory", "TrajectoryState", "state_and_jerk", "untimed"]
 
 
 class TrajectoryState(NamedTuple):
@@ -47,11 +48,14 @@ class TrajectoryState(NamedTuple):
 
 @public
 class Trajectory:
-    """A configuration as a function of time, with its derivatives, of a robot or of n plain coordinates.
+    """A configuration as a function of time or path length, with its derivatives, of a robot or n plain coordinates.
 
     ``trajectory(t)`` returns q, v and a at one time or an array of times [s].  `Robot.spline`, `Robot.profile`,
     `linkwork.motion.spline`, `linkwork.motion.profile` and the class methods here create trajectories.  A trajectory is
     an immutable value: equal ones compare and hash equal, and it pickles.
+
+    The path of a planner is not timed (`is_timed`): its parameter is the path length [rad, m], in the place of time,
+    and v and a are derivatives by it.  `linkwork.motion.time_optimal`, `retimed` and `at_constant_speed` time it.
 
     >>> import linkwork as lw
     >>> line = lw.motion.Trajectory.polynomial([0.0, 2.0], [[[1.0, 0.5]]])
@@ -59,14 +63,15 @@ class Trajectory:
     ([1.5], [0.5], 2.0)
     """
 
-    __slots__ = ("__weakref__", "_begins", "_first", "_last", "_robot", "_sections", "_space", "_traced")
+    __slots__ = ("__weakref__", "_begins", "_first", "_last", "_robot", "_sections", "_space", "_timed", "_traced")
 
-    def __init__(self, sections: Sequence[Section], robot: RobotBase | None = None) -> None:
+    def __init__(self, sections: Sequence[Section], robot: RobotBase | None = None, *, is_timed: bool = True) -> None:
         if not sections or not all(isinstance(section, Section) for section in sections):
             remedy = "use Robot.spline, Robot.profile, linkwork.motion.spline or Trajectory.polynomial"
             raise TypeError(f"Trajectory: sections: expected sections of curves, got {sections!r}; {remedy}")
         self._sections = tuple(sections)
         self._robot: Any = robot
+        self._timed = is_timed
         self._space = sections[0].space
         self._begins = [section.start for section in self._sections]
         self._first, self._last = self._begins[0], self._sections[-1].end
@@ -116,6 +121,11 @@ class Trajectory:
         return self._robot
 
     @property
+    def is_timed(self) -> bool:
+        """True if the parameter is time [s], False if it is path length [rad, m]."""
+        return self._timed
+
+    @property
     def nq(self) -> int:
         """Number of coordinates of q."""
         return self._space.nq
@@ -137,7 +147,7 @@ class Trajectory:
 
     @property
     def duration(self) -> float:
-        """Duration [s]."""
+        """Duration [s]; the path length [rad, m] if the trajectory is not timed."""
         return self.end_time - self.start_time
 
     @property
@@ -231,8 +241,15 @@ class Trajectory:
         for v, a and the jerk a pair (lower, upper) of these, or a dict of limits by joint.  ``lower`` and ``upper``
         (nq,) and ``velocity`` are the robot's by default, also for joints that a dict leaves out; a dict of
         ``acceleration`` or ``jerk`` contains every joint.  The margin is −inf without a known bound.
+
+        Raises ValueError for limits of v, a and the jerk of a trajectory that is not timed; others are those of q.
         """
-        limits = {"lower": lower, "upper": upper, "velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+        limits = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+        if not self._timed:
+            if any(limit is not None for limit in limits.values()):
+                raise ValueError(untimed("limit_margins", self))
+            limits = {}
+        limits = {"lower": lower, "upper": upper, **limits}
         return margins_of("limit_margins", self, limits)
 
     @public(tolerance=non_negative)
@@ -272,7 +289,7 @@ class Trajectory:
             for section in self._sections
             if section.start < last and section.end > first
         ]
-        return Trajectory(result, self._robot)
+        return self._along(result)
 
     @public(tolerance=non_negative)
     def concatenate(self, other: Trajectory, *, allow_jump: bool = False, tolerance: float = 1e-6) -> Trajectory:
@@ -285,26 +302,34 @@ class Trajectory:
             raise TypeError(f"concatenate: expected a trajectory, got {other!r}")
         if other._space != self._space or other._robot != self._robot:
             raise ValueError(f"concatenate: expected a trajectory of {self._of()}, got one of {other._of()}")
+        if other._timed != self._timed:
+            raise ValueError(untimed("concatenate", self if other._timed else other))
         if not allow_jump:
             refuse_jumps(self, other, self._name, tolerance)
-        return Trajectory(chained([*self._sections, *other._sections], self.start_time), self._robot)
+        return self._along(chained([*self._sections, *other._sections], self.start_time))
 
     def reversed(self) -> Trajectory:
         """Return the trajectory run backwards in the same time: q(start + end − t), with opposite v."""
-        return Trajectory(chained([s.run_backwards(0.0) for s in self._sections[::-1]], self.start_time), self._robot)
+        return self._along(chained([s.run_backwards(0.0) for s in self._sections[::-1]], self.start_time))
 
     def shifted(self, start_time: float) -> Trajectory:
         """Return the same trajectory with another start time [s]."""
-        return Trajectory(chained(self._sections, finite_number("shifted: start_time", start_time)), self._robot)
+        return self._along(chained(self._sections, finite_number("shifted: start_time", start_time)))
+
+    def _along(self, sections: Sequence[Section]) -> Trajectory:
+        """Return a trajectory of other sections, timed like this one."""
+        return Trajectory(sections, self._robot, is_timed=self._timed)
 
     def retimed(self, times: ArrayLike | float) -> Trajectory:
         """Return the same path with other times: stretched by a factor, or with new times at the `knots`.
 
+        A path that is not timed is run through in ``times`` seconds for each unit of its length, or reaches its knots
+        at these times.
         Between new times (n,) the time scaling is a monotone cubic (Fritsch and Carlson).  So v stays continuous, and a
         may jump at knots.
         """
         result = at_other_times(self, times)
-        return self if result is self._sections else Trajectory(result, self._robot)
+        return self if result is self._sections and self._timed else Trajectory(result, self._robot)
 
     def path_length(self, *, weights: ArrayLike | None = None, frame: str | None = None) -> float:
         """Return the path length: ∫ √(Σ w_j v_j²) dt, or that of a frame's origin in the world [m].
@@ -330,7 +355,8 @@ class Trajectory:
         """Write the trajectory to a file.
 
         ``.npz`` keeps it exactly; ``.csv`` has samples of q, v and a, with a header line and one line for each knot, or
-        for each of ``samples`` times at equal steps.
+        for each of ``samples`` times at equal steps.  Its first column is ``t``, or ``length`` if the trajectory is not
+        timed.
         """
         save_trajectory(self, path, samples)
 
@@ -353,6 +379,7 @@ class Trajectory:
     def to_pandas(self, times: ArrayLike | None = None) -> Any:
         """Return q, v and a at times (n,) [s], the `knots` by default, as a `pandas.DataFrame` with the index ``t``.
 
+        The index is ``length`` if the trajectory is not timed.
         A column is named by quantity and element, such as ``q:elbow``; ``attrs["units"]`` has the units by column.  It
         needs ``pip install "linkwork[xarray]"``.
         """
@@ -441,12 +468,14 @@ class Trajectory:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        return (self._robot, *(section.key() for section in self._sections))
+        return (self._robot, self._timed, *(section.key() for section in self._sections))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Trajectory, (self._sections, self._robot)
+        return partial(Trajectory, is_timed=self._timed), (self._sections, self._robot)
 
     def __repr__(self) -> str:
+        if not self._timed:
+            return f"<Trajectory of {self._of()}: path of length {self.duration:.6g} [rad, m], not timed>"
         return f"<Trajectory of {self._of()}: {self.start_time:.6g} s to {self.end_time:.6g} s>"
 
     def _of(self) -> str:
@@ -454,6 +483,12 @@ class Trajectory:
 
     def _name(self, k: int) -> str:
         return f"coordinate {k}" if self._robot is None else repr(self._robot.v_names[k])
+
+
+def untimed(caller: str, trajectory: Trajectory) -> str:
+    """Return the message of an error: a caller needs times, which the trajectory does not have."""
+    remedy = "time it with linkwork.motion.time_optimal, retimed or at_constant_speed"
+    return f"{caller}: expected a trajectory over time, got {trajectory!r}; {remedy}"
 
 
 def state_and_jerk(trajectory: Trajectory, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

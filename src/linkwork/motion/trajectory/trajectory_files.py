@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,8 @@ def _save_arrays(trajectory: Any, where: Path) -> None:
             arrays[f"{k}.clock.starts"] = section.clock.starts
             arrays[f"{k}.clock.coefficients"] = section.clock.coefficients
     header = {"format": _FORMAT, "sections": sections, **_joints(trajectory.sections[0].space, trajectory.robot)}
+    if not trajectory.is_timed:
+        header["timed"] = False
     write_archive(where, header, arrays)
 
 
@@ -114,7 +117,7 @@ def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
                 raise ValueError(
                     f"section {k} begins at {sections[k].start} s, but the one before ends at another time"
                 )
-        return cls(sections, robot)
+        return cls(sections, robot, is_timed=reader.boolean("timed", True))
 
 
 def _read_section(reader: ArchiveReader, k: int, kind: CurveKind, space: CurveSpace) -> Section:
@@ -171,7 +174,9 @@ def trajectory_table(caller: str, trajectory: Any, times: Any) -> StateTable:
         )
     robot, state = trajectory.robot, trajectory(at)
     variables = state_variables(robot, (trajectory.nq, trajectory.nv), q=state.q, v=state.v, a=state.a)
-    return StateTable(at, variables, (), {} if robot is None else {"robot": robot.name}, {})
+    if not trajectory.is_timed:  # v and a are derivatives by the path length
+        variables = [replace(x, units=x.units if x.name == "q" else ()) for x in variables]
+    return StateTable(at, variables, (), {} if robot is None else {"robot": robot.name}, {}, trajectory.is_timed)
 
 
 def _rows(where: Path) -> list[list[str]]:
@@ -189,8 +194,8 @@ def _load_text(cls: Any, where: Path, robot: Any) -> Any:
     rows = _rows(where)
     head = rows[0] if rows else []
     nq, nv, na = (sum(name.startswith(f"{x}:") for name in head) for x in "qva")
-    if head[:1] != ["t"] or len(head) != 1 + nq + nv + na or nv != na or not nv:
-        raise ValueError(f"{where}: expected columns t, q:..., v:..., a:..., got {', '.join(head[:8])}")
+    if head[:1] not in (["t"], ["length"]) or len(head) != 1 + nq + nv + na or nv != na or not nv:
+        raise ValueError(f"{where}: expected columns t or length, q:..., v:..., a:..., got {', '.join(head[:8])}")
     try:
         values = np.array(rows[1:], dtype=float)
     except ValueError as error:
@@ -201,17 +206,17 @@ def _load_text(cls: Any, where: Path, robot: Any) -> Any:
     if len(bad):
         k = int(bad[0])
         raise ValueError(
-            f"{where}: line {k + 3}: expected times that increase, got t = {values[k + 1, 0]:.9g} after "
+            f"{where}: line {k + 3}: expected times that increase, got {head[0]} = {values[k + 1, 0]:.9g} after "
             f"{values[k, 0]:.9g}"
         )
     t, q, v, a = values[:, 0], values[:, 1 : 1 + nq], values[:, 1 + nq : 1 + nq + nv], values[:, 1 + nq + nv :]
     if robot is None:
         if nq != nv:
             raise ValueError(f"{where}: nq = {nq} and nv = {nv}: pass the trajectory's robot as robot=")
-        return cls([through_states(CurveSpace(nq, nv), t, q, v, a)])
+        return cls([through_states(CurveSpace(nq, nv), t, q, v, a)], is_timed=head[0] == "t")
     header = {"nq": nq, "nv": nv, "q_names": [x[2:] for x in head[1 : 1 + nq]]}
     try:
         space = _space(header, robot)
     except OtherFileError as error:
         raise ValueError(f"{where}: {error}") from None
-    return cls([through_states(space, t, q, v, a)], robot)
+    return cls([through_states(space, t, q, v, a)], robot, is_timed=head[0] == "t")

@@ -149,7 +149,7 @@ class PlotView {
       line(x(value), MARGIN.top, x(value), bottom);
       context.fillText(value.toFixed(columns.digits), x(value), bottom + 3);
     }
-    context.fillText("time [s]", (MARGIN.left + right) / 2, bottom + 14);
+    context.fillText(this.app.scene.clockName, (MARGIN.left + right) / 2, bottom + 14);
     context.save();
     context.beginPath();
     context.rect(MARGIN.left, MARGIN.top, right - MARGIN.left, bottom - MARGIN.top);

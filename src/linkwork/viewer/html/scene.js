@@ -11,6 +11,8 @@ class Scene {
     this.renderer = renderer;
     this.frames = data.frames;
     this.times = read(data.times);
+    this.clockName = data.isTimed ? "time [s]" : "path length [rad, m], not timed";
+    this.clockUnit = data.isTimed ? " s" : " path length";
     this.frame = 0;
     this.hidden = new Set(data.hidden);
     this.surfaces = data.surfaces.map((surface) => unpackSurface(surface, read));

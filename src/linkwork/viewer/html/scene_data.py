@@ -25,6 +25,7 @@ def scene_data(document: SceneDocument, arrays: Arrays, functions: Functions) ->
         "title": document.title,
         "frames": len(document.times),
         "times": arrays.add("f8", document.times),
+        "isTimed": document.is_timed,
         "surfaces": [surface_data(surface, arrays) for surface in document.surfaces],
         "actors": [_actor(actor, arrays, functions, notes) for actor in document.actors],
         "props": [

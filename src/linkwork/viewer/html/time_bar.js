@@ -95,7 +95,7 @@ class TimeBar {
     if (this.last < 1) return;
     const end = this.times[this.last], digits = end - this.times[0] < 1 ? 3 : 2;
     this.range.value = this.now;
-    this.range.setAttribute("aria-valuetext", `${this.now.toFixed(digits)} s`);
-    this.clock.textContent = `${this.now.toFixed(digits)} / ${end.toFixed(digits)} s`;
+    this.range.setAttribute("aria-valuetext", `${this.now.toFixed(digits)}${this.app.scene.clockUnit}`);
+    this.clock.textContent = `${this.now.toFixed(digits)} / ${end.toFixed(digits)}${this.app.scene.clockUnit}`;
   }
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import escaped
 from linkwork.viewer.document import Plot, SceneDocument
 from linkwork.viewer.live.gui_events import when_changed, when_clicked
 from linkwork.viewer.live.worker import PERIOD, Worker
@@ -39,7 +40,8 @@ class TimeControls:
         self._playing_since: tuple[float, float] | None = None  # clock and time [s] where playing began
         first, last = float(self._times[0]), float(self._times[-1])
         step = max((last - first) / 1000.0, 1e-6)
-        self.bar = gui.add_slider("Time [s]", first, last, step, first)
+        label = "Time [s]" if document.is_timed else "Path length [rad, m]"
+        self.bar = gui.add_slider(label, first, last, step, first)
         """Slider of the time."""
         self.play = gui.add_button("Play")
         """Button that plays and pauses."""
@@ -49,7 +51,8 @@ class TimeControls:
         """Dropdown of the speed, relative to real time."""
         self.repeat = gui.add_checkbox("Repeat", True)
         """Checkbox to begin again at the end."""
-        self._marks = [_PlotMark(gui, self._times, plot) for plot in document.plots]
+        axis = "t [s]" if document.is_timed else "path length [rad, m]"
+        self._marks = [_PlotMark(gui, self._times, plot, axis) for plot in document.plots]
         self._marked_at = -math.inf
         when_changed(self.bar, lambda value: worker.post("time", self.go_to, float(value)))
         when_changed(self.speed, lambda _: worker.post("speed", self._restart))
@@ -135,7 +138,7 @@ class _PlotMark:
     The range outside of limits is shaded where all curves share them; other limits are dashed lines.
     """
 
-    def __init__(self, gui: Any, times: np.ndarray, plot: Plot) -> None:
+    def __init__(self, gui: Any, times: np.ndarray, plot: Plot, axis: str) -> None:
         import viser.uplot as uplot
 
         count = min(len(times), _PLOT_POINTS)
@@ -148,12 +151,13 @@ class _PlotMark:
         self._low, self._high = factor * low, factor * high
         self.index = 0
         self._times, self._curves = times.astype(float), [times[samples].astype(float), *factor * values.T]
-        series = [uplot.Series(label="t [s]")]
-        series += [uplot.Series(label=name, stroke=_color(k), width=1.5) for k, name in enumerate(plot.names)]
+        names = [escaped(name) for name in plot.names]
+        series = [uplot.Series(label=axis)]
+        series += [uplot.Series(label=name, stroke=_color(k), width=1.5) for k, name in enumerate(names)]
         for limit in limits:
             edge = self._low if limit.side == "lower" else self._high
             for k, value in limit.lines():
-                name = limit.name if k is None else f"{limit.name} of {plot.names[k]}"
+                name = limit.name if k is None else f"{limit.name} of {names[k]}"
                 line = uplot.Series(label=name, stroke="#888888" if k is None else _color(k), width=1.0, dash=(4, 4))
                 if k is None:
                     line["fill"], line["fillTo"] = _SHADE, edge
@@ -167,7 +171,7 @@ class _PlotMark:
         self._chart = gui.add_uplot(
             self._with_mark(0),
             tuple(series),
-            title=f"{plot.title} [{unit}]" if unit else plot.title,
+            title=escaped(f"{plot.title} [{unit}]" if unit else plot.title),
             scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range=(self._low, self._high))},
             legend=uplot.Legend(show=len(series) <= _LEGEND),
             aspect=1.6,
