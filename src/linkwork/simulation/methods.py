@@ -119,7 +119,8 @@ class SimulationMethods(RobotBase):
         Every ``record_every`` steps q, v and the quantities of ``record`` are recorded: functions of the robot by name
         (``"kinetic_energy"``, ``("pose", "hand")``; ``"tau"`` are the joint forces of the last step), or a dict of
         functions of (t, q, v, τ) by name.  ``"constraint_forces"``, ``"joint_wrenches"`` and ``"loop_joint_wrenches"``
-        are reactions under the forces of the last step.  Characters that identifiers cannot have become underscores in
+        are reactions under the forces of the last step.  Functions of the robot with an option ``passive``, such as
+        energies, have that of the simulation.  Characters that identifiers cannot have become underscores in
         names: ("pose", "left/hand") is pose_left_hand.  ``progress=True`` shows a bar on standard error; a function
         gets a `linkwork.Progress`, in steps.
 

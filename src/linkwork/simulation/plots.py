@@ -31,11 +31,10 @@ def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any
     """
     robot, t = result.robot_of(environment), result.t
     q, v = result.q[environment], result.v[environment]
-    kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
     rows = [
         (quantity_label("q", units_of(robot.tree, "q")), dict(zip(robot.q_names, q.T, strict=True))),
         (quantity_label("v", units_of(robot.tree, "v")), dict(zip(robot.v_names, v.T, strict=True))),
-        ("energy [J]", {"kinetic": kinetic, "potential": potential, "sum": kinetic + potential}),
+        ("energy [J]", result._energies(environment, q, v)),
     ]
     if FORCES in result.records:
         sizes = np.linalg.norm(result.records[FORCES][environment], axis=-1)

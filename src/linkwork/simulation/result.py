@@ -97,6 +97,7 @@ class Simulation(Result):
         "_codes",
         "_contacts",
         "_own",
+        "_passive",
         "_robot",
         "_watched",
         "_z",
@@ -126,8 +127,10 @@ class Simulation(Result):
         parameters: Mapping[str, Any] | None = None,
         watched: Sequence[str] = (),
         contacts: Any = None,
+        passive: bool = True,
     ) -> None:
         self._robot, self._z, self._own, self._watched = robot, z, own, tuple(watched)
+        self._passive = passive  # True if springs and armature acted
         self._contacts = contacts  # a `ContactSet`, or None, also of a simulation that is read from a file
         self.t, self.q, self.v, self.records = t, q, v, records
         self._codes, self.stopped_at = status, stopped_at
@@ -206,6 +209,12 @@ class Simulation(Result):
             return own
         each = {name: x[environment] for name, x in self.parameters.items() if not is_of_contacts(name)}
         return own.with_parameters(each) if each else own
+
+    def _energies(self, environment: tuple[int, ...], q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the energies [J] of states of an environment, with springs and armature if these acted."""
+        robot = self.robot_of(environment)
+        T, U = robot.kinetic_energy(q, v, passive=self._passive), robot.potential_energy(q, passive=self._passive)
+        return {"kinetic": T, "potential": U, "sum": T + U}
 
     # -- files and pictures
 
@@ -363,6 +372,7 @@ def save_simulation(result: Any, path: str | os.PathLike[str]) -> None:
         "contacts": [*result.contact_names],
         "events": [event.name for event in result.events],
         "watched": [*result._watched],
+        "passive": result._passive,
         "environments": [event.environment for event in result.events],
     }
     arrays = {name: np.asarray(getattr(result, own), dtype=float) for name, own in _STATE.items()}
@@ -399,6 +409,7 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
                     f"array 'records.{name}': expected records of shape ({(*lead, len(t))}), got {x.shape}"
                 )
         contacts, watched = reader.texts("contacts"), reader.texts("watched", [])
+        passive = bool(reader.said.get("passive", True))
         events = _read_events(reader, robot, lead)
     groups = {"records": records, "parameters": parameters}
     return cls._make(
@@ -415,6 +426,7 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
         None,
         groups["parameters"],
         watched,
+        passive=passive,
     )
 
 

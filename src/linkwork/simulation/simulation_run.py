@@ -235,6 +235,7 @@ class SimulationRun:
             self._carried(end.z),
             self._contact_names,
             contacts=setup.contacts,
+            passive=setup.passive,
         )
 
     def run_compiled(self, q: Any, v: Any, progress: Any) -> tuple[Simulation, np.ndarray | None]:
@@ -307,6 +308,7 @@ class SimulationRun:
             self.whole_parameters(),
             [event.name for event in setup.events],
             setup.contacts,
+            setup.passive,
         )
         return simulation, state.get("depths")
 

@@ -61,9 +61,8 @@ def simulation_document(
         robot, t, q, title=title, v=v, frames=frames, scene=scene, ghosts=ghosts, meshes=meshes, spacing=spacing
     )
     if len(t) > 1 and not robot.tree.inertias_ignored:
-        energies = robot.kinetic_energy(q[:, 0], v), robot.potential_energy(q[:, 0])
-        values = np.stack([*energies, energies[0] + energies[1]], axis=1)
-        builder.plots.append(Plot("energy", "J", ("kinetic", "potential", "sum"), values))
+        energies = result._energies(index[0], q[:, 0], v)
+        builder.plots.append(Plot("energy", "J", tuple(energies), np.stack([*energies.values()], axis=1)))
     if touching is not None:
         _add_surroundings(builder, touching, scene)
     if FORCES in result.records and result.contact_names:

@@ -283,7 +283,10 @@ def _called(record: Any) -> str:
 
 @dataclass(frozen=True)
 class RecordedFunction:
-    """Recorded function of the robot, which is called with those of q, v and τ that are its arguments."""
+    """Recorded function of the robot, which is called with those of q, v and τ that are its arguments.
+
+    It has the passive forces and armature of the simulation.
+    """
 
     robot: Any
     what: Any
@@ -300,11 +303,13 @@ class RecordedFunction:
     def _compiled_name(self) -> Any:
         return self.what if isinstance(self.what, str) else tuple(self.what)
 
-    def __call__(self, robot: Any, t: Any, q: Any, v: Any, tau: Any) -> Any:
+    def __call__(self, robot: Any, setup: SimulationSetup, t: Any, q: Any, v: Any, tau: Any) -> Any:
         if self.what == "tau":
             return tau
         name, *frames = [self.what] if isinstance(self.what, str) else self.what
         method = getattr(robot, name)
         state = {"q": q, "v": v, "tau": tau}
-        taken = [state[x] for x in inspect.signature(method).parameters if x in state]
-        return method(*taken, *frames)
+        parameters = inspect.signature(method).parameters
+        acting = {"passive": setup.passive, "friction": setup.smooth_friction}
+        options = {key: x for key, x in acting.items() if key in parameters}
+        return method(*[state[x] for x in parameters if x in state], *frames, **options)

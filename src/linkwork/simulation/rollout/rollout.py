@@ -301,7 +301,8 @@ def recorded(setup: SimulationSetup, h: Any, state: SimulationState, parameters:
         elif isinstance(what, RecordedReaction):
             result[name] = array(what(setup, moving, contacts, h * state.steps, state))
         else:
-            result[name] = array(what(moving, *asked) if isinstance(what, RecordedFunction) else what(*asked))
+            own = isinstance(what, RecordedFunction)
+            result[name] = array(what(moving, setup, *asked) if own else what(*asked))
     if setup.sensors is not None:
         result |= setup.sensors.outputs(robot, state.z[SENSORS])
     if contacts is not None:

@@ -122,7 +122,10 @@ def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray, progres
                 report.advance()
     t = run.h * setup.every * np.arange(total + 1)
     assert qs.ndim == n + 2
-    return Simulation._make(setup.robot, t, qs, vs, {}, status, stopped, None, parameters=run.whole_parameters())
+    parameters = run.whole_parameters()
+    return Simulation._make(
+        setup.robot, t, qs, vs, {}, status, stopped, None, parameters=parameters, passive=setup.passive
+    )
 
 
 def _compiled(setup: SimulationSetup) -> _Kernels:

@@ -1,0 +1,63 @@
+"""Energies of simulations in records, plots and pages: with the springs, force elements and armature that act."""
+
+from __future__ import annotations
+
+import inspect
+
+import matplotlib.pyplot
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import joints
+from linkwork.force_elements import Bushing, SpringDamper
+from linkwork.model.random_tree import random_tree
+from linkwork.simulation.simulation_scene import simulation_document
+
+RECORDS = ("kinetic_energy", "potential_energy", "lagrangian")
+
+
+def sprung(seed):
+    """Return a random tree without damping, with springs and armature in joints and between bodies, and a state."""
+    rng = np.random.default_rng(seed)
+    robot = lw.Robot(random_tree(rng, 3, types=(joints.Revolute, joints.Prismatic)))
+    robot = robot.with_joint_dynamics(damping=0.0, friction=0.0, stiffness=3.0, armature=0.5)
+    elements = SpringDamper("body0", "ground0", name="coil", stiffness=5.0), Bushing("body2", "ground1", stiffness=4.0)
+    return robot.with_force_elements(*elements), robot.random_configuration(rng), rng.normal(size=robot.nv)
+
+
+@pytest.mark.slow(every=3)
+def test_energies_are_those_of_the_simulated_robot(tmp_path, drawn):
+    """T + U of undamped motion is constant, with and without passive forces, wherever it is shown."""
+    for seed in drawn(range(4)):
+        robot, q, v = sprung(seed)
+        for passive in (True, False):
+            how = {"duration": 0.3, "method": "rk4", "passive": passive, "record_every": 30}
+            run = robot.simulate(q, v, record=RECORDS, **how)
+            T, U = run.records["kinetic_energy"], run.records["potential_energy"]
+            scale = np.abs(T).max() + np.abs(U).max()
+            assert np.ptp(T + U) < 1e-8 * scale and np.ptp(U) > 1e-3 * scale, (seed, passive)
+            assert np.allclose(run.records["lagrangian"], T - U, rtol=0.0, atol=1e-12 * scale)
+            run.save(tmp_path / "run.npz")
+            read = lw.simulation.Simulation.load(tmp_path / "run.npz", robot=robot)
+            for shown in (run, read, robot.simulate(q, v, **{**how, "method": "scipy:DOP853"})):
+                lines = {line.get_label(): line.get_ydata() for line in shown.plot()[2].lines}
+                assert np.allclose(lines["kinetic"], T, rtol=0.0, atol=1e-7 * scale), (seed, passive)
+                assert np.allclose(lines["sum"], T + U, rtol=0.0, atol=1e-7 * scale), (seed, passive)
+            matplotlib.pyplot.close("all")
+            energy = next(plot for plot in simulation_document(run, rate=100.0).plots if plot.title == "energy")
+            assert np.ptp(np.asarray(energy.values)[:, 2]) < 1e-8 * scale
+
+
+def test_every_recorded_function_has_the_passive_forces_of_the_simulation():
+    """A recorded function with an option ``passive`` has that of the simulation, and its law of friction."""
+    robot, q, v = sprung(0)
+    names = ["mass_matrix", "gravity_force", "bias_force", "forward_dynamics", "kinetic_energy", "potential_energy"]
+    for passive in (True, False):
+        run = robot.simulate(q, v, duration=0.002, passive=passive, record=names, record_every=2)
+        state = {"q": run.q[-1], "v": run.v[-1], "tau": np.zeros(robot.nv)}
+        for name in names:
+            function = getattr(robot, name)
+            taken = [state[x] for x in inspect.signature(function).parameters if x in state]
+            right = function(*taken, passive=passive)
+            assert np.allclose(run.records[name][-1], right, rtol=1e-12, atol=1e-12), (name, passive)
