@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork import geometry
-from linkwork._util.file_search import Folders, read_folders
+from linkwork._util.file_search import Folders
 from linkwork._util.lazy_imports import LazyModule
 from linkwork._util.messages import listed
 from linkwork._util.plotting import BLUE, COLORS, FRAME_COLORS, add_notes, plot_text, space_axes
@@ -20,8 +20,6 @@ from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.parts.tree_plot import plot_tree
 from linkwork.spatial.arguments import matrix_of
-from linkwork.viewer.robot_parts import undrawn_content
-from linkwork.viewer.scene_builder import mesh_search
 
 if TYPE_CHECKING:
     from linkwork.parts import shaded_surfaces
@@ -145,13 +143,11 @@ def draw_robot(
     names what is not drawn.
     """
     X = np.asarray(robot.forward_kinematics(q))
-    folders = None if meshes is None else read_folders("plot: meshes", meshes)
-    pieces, missing = shaded_surfaces.body_triangles(robot.tree, mesh_search(robot, folders))
+    pieces, missing, notes = shaded_surfaces.body_triangles(robot, meshes)
     placed = [corners if i < 0 else corners @ X[i, :3, :3].T + X[i, :3, 3] for i, corners in pieces]
     shaded_surfaces.draw_triangles(axes, np.concatenate([np.empty((0, 3, 3)), *placed]), color, alpha)
     if missing or not pieces:
         _draw_skeleton(axes, robot, X, color)
-    notes = undrawn_content(robot.tree)
     if missing:
         advice = "meshes=... names the folders of the files"
         notes.append(f"mesh files that are not drawn: {listed(missing[:_MOST_NAMES])}{_more(missing)}; {advice}")

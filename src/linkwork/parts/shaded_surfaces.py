@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.file_search import FileSearch
+from linkwork._util.file_search import Folders, read_folders
 from linkwork._util.plotting import pyplot
-from linkwork.model.tree import Tree
 from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.spatial.arguments import matrix_of
 from linkwork.viewer.document import Surface
-from linkwork.viewer.robot_parts import shape_parts
+from linkwork.viewer.robot_parts import shape_parts, undrawn_content
+from linkwork.viewer.scene_builder import mesh_search
 from linkwork.viewer.surfaces import SurfaceSet, is_placeholder, shape_surface
 from linkwork.viewer.triangles import decimated
 
@@ -44,14 +44,16 @@ def shape_triangles(shape: Shape, X: np.ndarray) -> np.ndarray:
     return np.asarray(_drawn_triangles(surface, _MAX_TRIANGLES) @ X[:3, :3].T + X[:3, 3])
 
 
-def body_triangles(tree: Tree, search: FileSearch) -> tuple[list[tuple[int, np.ndarray]], list[str]]:
-    """Return pairs of a body and the triangles (n, 3, 3) on it [m], and the names of mesh files that are not read.
+def body_triangles(robot: Any, meshes: Folders | None) -> tuple[list[tuple[int, np.ndarray]], list[str], list[str]]:
+    """Return pairs of a body and the triangles (n, 3, 3) on it [m], names of mesh files that are not read, and notes.
 
     The shapes are those of `Robot.show`: the visual ones, or the collision shapes of a robot without visual ones.
-    Large meshes are decimated, so that the robot has about `_MAX_TRIANGLES_OF_ROBOT`.
+    Large meshes are decimated, so that the robot has about `_MAX_TRIANGLES_OF_ROBOT`.  Mesh files are searched in the
+    folders ``meshes``, too.  The notes are about what the robot's file shows and the robot does not have.
     """
     surfaces = SurfaceSet()
-    parts, _ = shape_parts(tree, surfaces, search)
+    folders = None if meshes is None else read_folders("plot: meshes", meshes)
+    parts, _ = shape_parts(robot.tree, surfaces, mesh_search(robot, folders))
     drawn = [(part, surfaces.surfaces[part.surface]) for part in parts]
     drawn = [(part, surface) for part, surface in drawn if not is_placeholder(surface)]
     limit = max(_MAX_TRIANGLES_OF_ROBOT // max(len(drawn), 1), _MIN_TRIANGLES)
@@ -59,7 +61,7 @@ def body_triangles(tree: Tree, search: FileSearch) -> tuple[list[tuple[int, np.n
         (part.body, _drawn_triangles(surface, limit) @ part.placement[:3, :3].T + part.placement[:3, 3])
         for part, surface in drawn
     ]
-    return pieces, [*dict.fromkeys(surfaces.missing)]
+    return pieces, [*dict.fromkeys(surfaces.missing)], undrawn_content(robot.tree)
 
 
 @lru_cache(maxsize=256)
