@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn, Protocol
 
@@ -14,7 +14,8 @@ from linkwork._util.validation import names as names_of
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.errors import UnknownNameError
 from linkwork.expr.scalar.symbol import Graph
-from linkwork.ik.algorithms.task_stack import TaskState
+from linkwork.ik.algorithms.defaults import WIDE
+from linkwork.ik.algorithms.task_stack import TaskState, WideRows
 from linkwork.ik.tasks.modifiers import ConstraintTask, LoopRange, as_task
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.array_arguments import real_array
@@ -35,6 +36,7 @@ __all__ = [
     "read_targets",
     "read_tolerances",
     "refuse_locked_beyond_limits",
+    "wide_rows",
 ]
 
 OWN = 1e-8  # [m, rad] tolerance of a robot's own constraints
@@ -113,12 +115,34 @@ def _refuse_rigid_pair(caller: str, robot: Any, task: Task) -> None:
         )
 
 
-def freed(tasks: tuple[Task, ...], tolerances: np.ndarray) -> tuple[Task, ...]:
-    """Return the tasks; those with an infinite tolerance are replaced by `Task.freed`, with exact Jacobians.
+def wide_rows(tasks: tuple[Task, ...], tolerances: np.ndarray, whole: Collection[str] | None) -> WideRows:
+    """Return the errors whose finite tolerances widen the set of solutions, in groups whose norm is bounded.
 
-    ``tolerances`` has an entry for each error of all tasks.
+    ``whole`` are the units whose tolerances bound a norm; None for those of tasks with one tolerance.
+    """
+    if not (np.isfinite(tolerances) & (tolerances > WIDE / math.sqrt(3.0))).any():
+        return ()
+    groups: list[tuple[int, ...]] = []
+    start = 0
+    for task in tasks:
+        rows = range(start, start + len(task.row_units))
+        start = rows.stop
+        bounded = [k for k in rows if task.hard and not task.own and tolerances[k] < np.inf]
+        norms = ("m", "rad") if whole is None and not isinstance(task.tolerance, tuple) else (whole or ())
+        for unit in dict.fromkeys(task.row_units):
+            own = tuple(k for k in bounded if task.row_units[k - rows.start] == unit)
+            groups += [own] if unit in norms and own else [(k,) for k in own]
+    return tuple(group for group in groups if np.linalg.norm(tolerances[[*group]]) > WIDE)
+
+
+def freed(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: WideRows = ()) -> tuple[Task, ...]:
+    """Return the tasks; those of which errors may remain in single axes are replaced by `Task.freed`.
+
+    These are errors with an infinite tolerance, or of a group of one in ``wide``.  ``tolerances`` has an entry for each
+    error of all tasks.
     """
     free = np.isinf(tolerances)
+    free[[k for group in wide if len(group) == 1 for k in group]] = True
     if not free.any():
         return tasks
     ends = np.cumsum([len(task.component_names) for task in tasks])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import duration, integer
 from linkwork.ik.algorithms.defaults import JUMP, STEPS
-from linkwork.ik.algorithms.task_stack import Stack
+from linkwork.ik.algorithms.task_stack import Stack, WideRows
 from linkwork.ik.arguments import (
     check_tasks,
     freed,
@@ -23,6 +23,7 @@ from linkwork.ik.arguments import (
     read_targets,
     read_tolerances,
     refuse_locked_beyond_limits,
+    wide_rows,
 )
 from linkwork.ik.closed_form import ClosedForm
 from linkwork.ik.differential import DifferentialIK
@@ -58,6 +59,7 @@ __all__ = ["IKProblem"]
 SOON = 800  # iterations before a reach bound is checked for a proof of infeasibility
 _MOST_STARTS = 100_000
 _OFF = 1e-6  # permitted deviation of a target from a rotation
+_OF_TASKS = ("kernel", "feasibility_kernel", "residual_kernel", "form")  # attributes that are made on demand
 _kernels: LazyCache[Kernel] = LazyCache(256)
 
 
@@ -79,6 +81,7 @@ class IKProblem:
         max_iterations: int = STEPS,
         num_starts: int | None = None,
         tolerance: Any = None,
+        whole: Collection[str] | None = None,
         caller: str = "ik_problem",
     ) -> None:
         self.robot = robot
@@ -95,7 +98,8 @@ class IKProblem:
         self.shapes = target_shapes(robot.tree, self.tasks)
         own = [x for task in self.tasks for x in task.tolerances]
         self.tolerances = read_tolerances(caller, self.tasks, own if tolerance is None else tolerance)
-        self.tasks = freed(self.tasks, self.tolerances)
+        self.wide = wide_rows(self.tasks, self.tolerances, () if tolerance is not None and whole is None else whole)
+        self.tasks = freed(self.tasks, self.tolerances, self.wide)
         self.weights = np.array([x for task in self.tasks for x in task.weights])
         self._starts = num_starts
         self._steps, self._first = np.array(float(max_iterations)), np.array(0.0)
@@ -138,8 +142,8 @@ class IKProblem:
     def _kernel(self, solver: str) -> Kernel:
         tree, locked_dofs = self.robot.tree, self.locked_dofs
         limited = frozenset(np.flatnonzero(np.isfinite(self.lower) | np.isfinite(self.upper)).tolist())
-        key = (tree, self.tasks, solver, limited, locked_dofs)
-        return _kernels.get(key, lambda: solver_kernel(tree, self.tasks, solver, limited, locked_dofs))
+        key = (tree, self.tasks, solver, limited, locked_dofs, self.wide)
+        return _kernels.get(key, lambda: solver_kernel(tree, self.tasks, solver, limited, locked_dofs, self.wide))
 
     @cached_property
     def locked_dofs(self) -> frozenset[int]:
@@ -208,10 +212,12 @@ class IKProblem:
         UnknownNameError for targets of unknown tasks.
         """
         if tolerance is not None:
-            tasks = freed(self.tasks, read_tolerances(self.caller, self.tasks, tolerance))
-            if tasks != self.tasks:
+            tolerances = read_tolerances(self.caller, self.tasks, tolerance)
+            wide = wide_rows(self.tasks, tolerances, () if np.ndim(tolerance) else ("m", "rad"))
+            tasks = freed(self.tasks, tolerances, wide)
+            if (tasks, wide) != (self.tasks, self.wide):
                 options = {"tolerance": tolerance, "time_limit": time_limit, "num_solutions": num_solutions}
-                return self._with(tasks).solve(q_init, nearest_to=nearest_to, **options, **targets)
+                return self._with(tasks, wide).solve(q_init, nearest_to=nearest_to, **options, **targets)
         targets = read_targets(self, targets)
         near = self._near(q_init, nearest_to)
         if q_init is None and near:
@@ -339,16 +345,16 @@ class IKProblem:
         )
         return result.errors, result.rows
 
-    def _with(self, tasks: tuple[Task, ...]) -> IKProblem:
-        """Return a copy of the problem with other tasks, which have the same names, targets and errors."""
+    def _with(self, tasks: tuple[Task, ...], wide: WideRows) -> IKProblem:
+        """Return a copy of the problem with other wide tolerances and tasks of the same names, targets and errors."""
         other = copy.copy(self)
-        other.tasks = tasks
+        other.__dict__ = {key: x for key, x in self.__dict__.items() if key not in _OF_TASKS}
+        other.tasks, other.wide = tasks, wide
         return other
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without compiled kernels, which are rebuilt on demand."""
-        kernels = ("kernel", "feasibility_kernel", "residual_kernel", "form")
-        return {key: x for key, x in self.__dict__.items() if key not in kernels} | {"_steps_of_time": {}}
+        return {key: x for key, x in self.__dict__.items() if key not in _OF_TASKS} | {"_steps_of_time": {}}
 
     def _run(
         self,

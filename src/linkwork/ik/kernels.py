@@ -21,7 +21,7 @@ from linkwork.ik.algorithms import task_priorities as levels
 from linkwork.ik.algorithms.levenberg_marquardt import SearchResult
 from linkwork.ik.algorithms.newton_projection import damped, projection
 from linkwork.ik.algorithms.sqp import nearest
-from linkwork.ik.algorithms.task_stack import Stack
+from linkwork.ik.algorithms.task_stack import Stack, WideRows
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kinematics.algorithms.coordinates import LimitBox
@@ -29,6 +29,7 @@ from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 
 __all__ = [
+    "AIMED",
     "DIAGNOSTICS",
     "NEAR",
     "RESTARTED",
@@ -59,6 +60,8 @@ SOLVERS: dict[str, Solver] = {
 NEAR = frozenset({"nearest"})
 """Solvers that search for the configuration nearest to a reference q₀, an argument of each call."""
 
+AIMED = frozenset({"levenberg", "damped"})
+"""Solvers that aim at the target; the others treat wide tolerances as ranges."""
 
 RESTARTED = frozenset({"augmented", "levels"})
 """Solvers that end in a local minimum of the soft cost near one start."""
@@ -90,7 +93,12 @@ def target_shapes(tree: Tree, tasks: Sequence[Task]) -> dict[str, tuple[int, ...
 
 
 def solver_kernel(
-    tree: Tree, tasks: tuple[Task, ...], solver: str, bounded: frozenset[int], locked_dofs: frozenset[int]
+    tree: Tree,
+    tasks: tuple[Task, ...],
+    solver: str,
+    bounded: frozenset[int],
+    locked_dofs: frozenset[int],
+    wide: WideRows,
 ) -> Kernel:
     """Compile a solver for tasks; ``bounded`` are indices in q with limits, ``locked_dofs`` indices in v."""
     shapes = target_shapes(tree, tasks)
@@ -102,10 +110,10 @@ def solver_kernel(
         *, q_init: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, steps: Any, first: Any, **targets: Any
     ) -> Any:
         values = target_scalars(tasks, with_targets, targets)
-        stack = Stack(tree, tasks, values, [*tolerances], [*weights], locked_dofs)
+        stack = Stack(tree, tasks, values, [*tolerances], [*weights], locked_dofs, wide=wide)
         box = LimitBox.of(tree, [*lower], [*upper], bounded, locked_dofs)
         near = [[*targets["near"]]] if solver in NEAR else []
-        result = solve(stack, [*q_init], box, steps, first, *near)
+        result = solve(stack if solver in AIMED else stack.with_ranges(), [*q_init], box, steps, first, *near)
         beyond = stack.beyond(stack.at(result.q).errors)
         defect: Any = 0.0
         for task, target in zip(tasks, values, strict=True):

@@ -55,7 +55,8 @@ class InverseKinematicsMethods(RobotBase):
         local minimum, found from where the pose is first reached.  It excludes ``nearest_to`` and
         ``num_solutions``.
         ``position_tolerance`` [m], ``orientation_tolerance`` [rad]: permitted distance and angle, a number or one each
-        for x, y and z, infinite for a free coordinate.
+        for x, y and z, infinite for a free coordinate.  Tolerances above 1e-3 widen the set of solutions; the first
+        start of a search aims at the target itself.
         ``axes``: axes of the errors: those of the ``"frame"`` itself, of its ``"target"``, of the ``"reference"`` that
         it is relative to, or of a frame by name.
         ``position_limits``: the joints' limits by default; (lower, upper), or a dict of such pairs by joint, in
@@ -109,7 +110,7 @@ class InverseKinematicsMethods(RobotBase):
         for argument, option in (("posture", posture), ("num_solutions", num_solutions), ("time_limit", time_limit)):
             if traced and option is not None:
                 raise ValueError(f"inverse_kinematics: {argument}: not supported in a compiled function")
-        from linkwork.ik.tasks.arguments import pose_tolerance
+        from linkwork.ik.tasks.arguments import pose_tolerance, whole_tolerances
 
         tolerance = pose_tolerance("inverse_kinematics", position_tolerance, orientation_tolerance)
         task_type: type[ik.PoseTask] | type[ik.PositionTask] = ik.PoseTask
@@ -139,6 +140,7 @@ class InverseKinematicsMethods(RobotBase):
                 locked=locked,
                 max_iterations=max_iterations,
                 num_starts=1,
+                whole=whole_tolerances(position_tolerance, orientation_tolerance),
                 caller="inverse_kinematics",
             )
             q_init = posture if q_init is None else q_init
@@ -152,6 +154,7 @@ class InverseKinematicsMethods(RobotBase):
             locked=locked,
             max_iterations=max_iterations,
             tolerance=tolerance,
+            whole=whole_tolerances(position_tolerance, orientation_tolerance),
             caller="inverse_kinematics",
         )
         if traced:
@@ -266,7 +269,7 @@ class InverseKinematicsMethods(RobotBase):
 
         The result has ``q`` (..., T, nq), ``success`` (..., T), ``reconfigurations``, ``largest_jump``, ``explain()``.
         """
-        from linkwork.ik.tasks.arguments import pose_tolerance
+        from linkwork.ik.tasks.arguments import pose_tolerance, whole_tolerances
 
         task = ik.PoseTask(frame, relative_to=relative_to, axes=axes, name="X_path")
         problem = ik.IKProblem(
@@ -275,6 +278,7 @@ class InverseKinematicsMethods(RobotBase):
             position_limits=position_limits,
             locked=locked,
             tolerance=pose_tolerance("inverse_kinematics_path", position_tolerance, orientation_tolerance),
+            whole=whole_tolerances(position_tolerance, orientation_tolerance),
             caller="inverse_kinematics_path",
         )
         return problem.follow(q_init, max_joint_jump=max_joint_jump, X_path=X_path)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from linkwork.ik.algorithms.task_stack import WideRows
 from linkwork.ik.reach_bounds import Chain
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel
@@ -28,6 +29,7 @@ class ProblemView(Protocol):
     upper: np.ndarray
     midrange: np.ndarray
     tolerances: np.ndarray
+    wide: WideRows
     weights: np.ndarray
     finite_bounds: tuple[np.ndarray, np.ndarray]
 

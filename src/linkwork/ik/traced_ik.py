@@ -11,7 +11,7 @@ from linkwork._util.messages import quoted
 from linkwork.expr.arrays.symbol_array import array, scalars
 from linkwork.ik.algorithms.solution_derivative import differentiable_solution, newton_step_at_solution
 from linkwork.ik.algorithms.task_stack import Stack
-from linkwork.ik.kernels import NEAR, SOLVERS, target_shapes
+from linkwork.ik.kernels import AIMED, NEAR, SOLVERS, target_shapes
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
@@ -68,9 +68,10 @@ def traced_solution(problem: ProblemView, tree: Tree, q_init: Any, near: Any, ta
     q0 = _read_scalars(problem.caller, "q_init", (tree.nq,), start)
     reference_q = _read_scalars(problem.caller, "nearest_to", (tree.nq,), start if near is None else near)
     numbers = tuple(target_scalars.get(task.name, []) for task in problem.tasks)
-    stack = Stack(
-        tree, problem.tasks, numbers, problem.tolerances.tolist(), problem.weights.tolist(), problem.locked_dofs
-    )
+    own = problem.tolerances.tolist(), problem.weights.tolist(), problem.locked_dofs
+    stack = Stack(tree, problem.tasks, numbers, *own, wide=problem.wide)
+    if problem.solver not in AIMED:
+        stack = stack.with_ranges()
     limited = np.flatnonzero(np.isfinite(problem.lower) | np.isfinite(problem.upper)).tolist()
     box = LimitBox.of(tree, problem.lower.tolist(), problem.upper.tolist(), limited, problem.locked_dofs)
     reference = [reference_q] if problem.solver in NEAR else []

@@ -3,8 +3,9 @@
 From a start, each step minimises ‖W(e + J δ)‖² + μ ‖δ‖² within limits (`damped_least_squares`), with μ = c ‖W e‖².
 The last steps then converge at a quadratic rate, singular or not.  A step that does not reduce ‖W e‖ is halved.  When
 steps no longer help, or are too many, the next start of a sequence that covers the limits is taken; the best
-configuration is kept.  For a robot with a free base and many errors, only the base moves in the first steps of a start,
-and a new start leaves the base where it was best.
+configuration is kept.  With wide tolerances the first start aims at the target, and the others at the nearest point
+within tolerance: e is then the excess over the tolerance.  For a robot with a free base and many errors, only the base
+moves in the first steps of a start, and a new start leaves the base where it was best.
 
 The last iterations of all refine the best configuration.  Where ‖W e‖ does not vanish, the rows lack the curvature that
 comes with it; damping is increased as far as needed, and a share of the previous step is added.  Everything is one
@@ -108,13 +109,24 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         at = stack.at(q)
         beyond = stack.beyond(at.errors)
         done = stack.done(beyond)
+        last = lt(0.0, state.refinement_damping)
         errors, rows = stack.weighted(at.rows, beyond, weights)
-        early = and_(lt(state.start_iterations, _BASE_STEPS), not_(lt(0.0, state.refinement_damping)))
+        cost = left = dot(errors, errors)
+        if stack.wide:  # the first start aims at the target, the others at what is permitted
+            outer = stack.beyond_tolerances(at.rows, beyond)
+            outer_errors, outer_rows = stack.weighted(outer.rows, outer.errors, weights)
+            left, direct = dot(outer_errors, outer_errors), and_(lt(state.starts, 0.5), not_(last))
+            errors = [where(direct, x, y) for x, y in zip(errors, outer_errors, strict=True)]
+            rows = [
+                [where(direct, x, y) if x is not y else x for x, y in zip(*pair, strict=True)]
+                for pair in zip(rows, outer_rows, strict=True)
+            ]
+            cost = where(direct, cost, left)
+        early = and_(lt(state.start_iterations, _BASE_STEPS), not_(last))
         if has_limbs:  # only the base moves
             moving = where(early, 0.0, 1.0)
             rows = [[x * moving if k in limbs and not is_zero(x) else x for k, x in enumerate(row)] for row in rows]
-        cost = dot(errors, errors)
-        better, last = lt(cost, state.cost), lt(0.0, state.refinement_damping)
+        better = lt(cost, state.cost)
         refinement_damping = state.refinement_damping * where(better, _SOFTER, _STIFFER)
         slow = where(lt(_SLOW * state.cost, cost), state.slow + 1.0, 0.0)
         slow = where(early, 0.0, slow) if has_limbs else slow
@@ -133,10 +145,10 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         closing = and_(lt(budget - room - 1.5, state.iterations), not_(last))
         again = and_(or_(ended, closing), not_(or_(done, last)))
         number = where(and_(again, not_(closing)), state.starts + 1.0, state.starts)
-        best = or_(done, lt(cost, state.best_cost))
+        best = or_(done, lt(left, state.best_cost))
         best_q = [where(best, a, b) for a, b in zip(q, state.best, strict=True)]
-        best_cost = where(best, cost, state.best_cost)
-        start = start_configuration(tree, q_init, box, number, stack.locked_dofs)
+        best_cost = where(best, left, state.best_cost)
+        start = start_configuration(tree, q_init, box, point(number), stack.locked_dofs)
         for n in base if has_limbs else ():  # keep the base at its best pose
             start[n] = best_q[n]
         restart_q = [where(closing, a, b) for a, b in zip(best_q, start, strict=True)]
@@ -154,7 +166,11 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
             state.iterations + 1.0,
         )
 
-    at = tuple(start_configuration(tree, q_init, box, first, stack.locked_dofs))
+    def point(number: Any) -> Any:
+        """Return the index of the configuration of a start: the initial guess comes twice with wide tolerances."""
+        return fmax(number - 1.0, 0.0) if stack.wide else number
+
+    at = tuple(start_configuration(tree, q_init, box, point(first), stack.locked_dofs))
     zeros = (0.0,) * tree.nv
     room = fmin(_REFINEMENT_ITERATIONS, 0.25 * budget)
     last: _State = while_loop(

@@ -140,7 +140,7 @@ class _Search:
         scales, ranges = self.stack.scales, {}
         for row, i in enumerate(self.hard):
             low, high = self.stack.ranges[i]
-            if low < high:
+            if self.stack.ranged[i]:
                 ranges[row] = (low * scales[i], high * scales[i])
         return QuadraticPrograms(self.used, self.box, ranges)
 

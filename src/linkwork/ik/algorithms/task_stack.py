@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linkwork.collision.algorithms import link_clearances, moving_shapes, shape_pairs
@@ -17,7 +17,7 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivative
 from linkwork.dynamics.algorithms.momentum.center_of_mass import center_of_mass_jacobian
 from linkwork.dynamics.algorithms.momentum.momentum import centroidal_momentum_matrix
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
-from linkwork.expr.scalar.functions import and_, eq, fabs, le, lt, where
+from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, le, lt, sqrt, where
 from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SolidKind
 from linkwork.ik.algorithms.joint_bounds import nearest
@@ -30,10 +30,14 @@ from linkwork.model.collision_pairs import collision_pairs, link_shapes
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 
-__all__ = ["Stack", "Stacked", "TaskState"]
+__all__ = ["Stack", "Stacked", "TaskState", "WideRows"]
 
 
 Scalars = Sequence[Any]
+WideRows = tuple[tuple[int, ...], ...]
+"""Indices of errors whose tolerances widen the set of solutions, in groups; the norm of a group is bounded."""
+
+_INSIDE = 0.99  # share of a wide tolerance to which searches reduce an error, so that they end within the tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,8 @@ class Stack:
     weights: Scalars  # of each soft error
     locked_dofs: frozenset[int] = frozenset()  # indices in v of locked joints
     dt: Any = None  # [s] time step of differential IK; errors then include their drift during it
+    wide: WideRows = ()
+    permitted: tuple[tuple[Any, Any], ...] | None = None  # range of each error, instead of those of the tasks
 
     @property
     def units(self) -> list[str]:
@@ -76,8 +82,14 @@ class Stack:
         return [k for k, task in enumerate(self.tasks) for _ in task.component_names]
 
     @property
-    def ranges(self) -> list[tuple[float, float]]:
-        return [pair for task in self.tasks for pair in task.ranges]
+    def ranges(self) -> list[tuple[Any, Any]]:
+        return [pair for task in self.tasks for pair in task.ranges] if self.permitted is None else [*self.permitted]
+
+    @property
+    def ranged(self) -> list[bool]:
+        """True for each error that may have several values."""
+        own = [pair[0] != pair[1] for task in self.tasks for pair in task.ranges]
+        return own if self.permitted is None else [low is not high for low, high in self.permitted]
 
     @property
     def scales(self) -> list[float]:
@@ -136,7 +148,22 @@ class Stack:
             [self.weights[k] for k in rows],
             self.locked_dofs,
             self.dt,
+            tuple(tuple(map(rows.index, group)) for group in self.wide if rows.count(group[0])),
+            None if self.permitted is None else tuple(self.permitted[k] for k in rows),
         )
+
+    def with_ranges(self) -> Stack:
+        """Return the stack with a range of each error instead of its wide tolerance, for solvers with ranges.
+
+        A norm is bounded by the tolerance of each of its errors.
+        """
+        if not self.wide:
+            return self
+        permitted, tolerances = [(low, low if low == high else high) for low, high in self.ranges], [*self.tolerances]
+        for k in (k for group in self.wide for k in group):
+            (low, high), reach = permitted[k], _INSIDE * tolerances[k]
+            permitted[k], tolerances[k] = (low - reach, high + reach), tolerances[k] - reach
+        return replace(self, tolerances=tolerances, wide=(), permitted=tuple(permitted))
 
     def beyond(self, errors: Scalars) -> list[Any]:
         """Return by how much each error violates its permitted range, with its sign: 0 within the range."""
@@ -151,9 +178,37 @@ class Stack:
         Rows of errors that must be zero are unchanged.
         """
         return [
-            list(row) if low == high else [x if is_zero(x) else where(eq(out, 0.0), 0.0, x) for x in row]
-            for row, out, (low, high) in zip(rows, beyond, self.ranges, strict=True)
+            [x if is_zero(x) else where(eq(out, 0.0), 0.0, x) for x in row] if ranged else list(row)
+            for row, out, ranged in zip(rows, beyond, self.ranged, strict=True)
         ]
+
+    def beyond_tolerances(self, rows: Sequence[Scalars], beyond: Scalars) -> Stacked:
+        """Return the range violations without their wide tolerances, with the Jacobian; both are 0 within tolerance.
+
+        For a group, the first row is that of the norm.
+        """
+        result = Stacked([*beyond], [*map(list, rows)])
+        for group in self.wide:
+            first, *others = group
+            size, most = self._norms(beyond, group)
+            excess = fmax(size - _INSIDE * most, 0.0)
+            scale = where(lt(0.0, excess), 1.0 / where(lt(0.0, size), size, 1.0), 0.0)
+            columns = [[rows[k][j] for k in group] for j in range(len(rows[0]))]
+            result.errors[first] = excess
+            result.rows[first] = [
+                0.0 if all(map(is_zero, column)) else dot(column, [beyond[k] * scale for k in group])
+                for column in columns
+            ]
+            for k in others:
+                result.errors[k], result.rows[k] = 0.0, [0.0] * len(columns)
+        return result
+
+    def _norms(self, beyond: Scalars, group: Sequence[int]) -> tuple[Any, Any]:
+        """Return the norm of the errors of a group, and that of their tolerances."""
+        if len(group) == 1:
+            return fabs(beyond[group[0]]), self.tolerances[group[0]]
+        norms = [sqrt(dot(x, x)) for x in ([values[k] for k in group] for values in (beyond, self.tolerances))]
+        return norms[0], norms[1]
 
     def weighted(self, rows: Sequence[Scalars], beyond: Scalars, weights: Scalars) -> tuple[list[Any], list[list[Any]]]:
         """Return the weighted range violations and the weighted Jacobian.
@@ -166,11 +221,16 @@ class Stack:
 
     def done(self, beyond: Scalars) -> Any:
         """Return whether all hard errors are within tolerance."""
+        groups = [group for group in self.wide if len(group) > 1]
+        wide = {k for group in groups for k in group}
+        bounds = [self._norms(beyond, group) for group in groups]
+        for k, (x, tolerance, hard) in enumerate(zip(beyond, self.tolerances, self.hard, strict=True)):
+            if hard and not is_zero(x) and k not in wide:
+                bounds.append((fabs(x), tolerance))
         result: Any = True
-        for x, tolerance, hard in zip(beyond, self.tolerances, self.hard, strict=True):
-            if hard and not is_zero(x):
-                fine = le(fabs(x), tolerance)
-                result = fine if result is True else and_(result, fine)
+        for size, most in bounds:
+            fine = le(size, most)
+            result = fine if result is True else and_(result, fine)
         return result
 
     def all_weights(self) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork._util.validation import floats, scalar_or_tuple
 
-__all__ = ["frozen", "named", "pose_tolerance", "ranges_of", "read_values"]
+__all__ = ["frozen", "named", "pose_tolerance", "ranges_of", "read_values", "whole_tolerances"]
 
 
 def named(task: Any, *fields: str, of: str = "frame") -> None:
@@ -98,3 +98,8 @@ def pose_tolerance(caller: str, position: Any, orientation: Any) -> list[float]:
             raise ValueError(f"{caller}: {name}: expected a positive number or three [{unit}], got {value!r}")
         result += [float(numbers) / math.sqrt(3.0)] * 3 if numbers.ndim == 0 else numbers.tolist()
     return result
+
+
+def whole_tolerances(position: Any, orientation: Any) -> tuple[str, ...]:
+    """Return the units of the tolerances of a pose that bound the norm of an error, not its coordinates."""
+    return tuple(unit for unit, value in (("rad", orientation), ("m", position)) if np.ndim(value) == 0)

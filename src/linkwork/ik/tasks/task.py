@@ -150,6 +150,7 @@ class Task(ABC):
       reported.
     - ``level``: priority, 0 first.
     - ``tolerance``: one number that bounds the remaining angle and distance, or one for each error; infinite if free.
+      Up to 1e-3 it is the accuracy of a search; a larger one widens the set of solutions.
     - ``target``: default target.
     """
 
