@@ -205,7 +205,7 @@ def test_large_and_broken_files(tmp_path):
     for name in names:
         (one,) = surfaces.of_shape(shapes.Mesh(name), search)
         assert one.color == PLACEHOLDER_COLOR and one.missing == name.rpartition("/")[2]
-    assert len(surfaces.missing) == len(names) and len(surfaces.notes) == len(names) + 1
+    assert {*surfaces.missing} == {name.rpartition("/")[2] for name in names} and len(surfaces.notes) == len(names) + 1
     assert len(surfaces.surfaces) == 2, "one placeholder for all"
 
 

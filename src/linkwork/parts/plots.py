@@ -149,13 +149,10 @@ def draw_robot(
     if missing or not pieces:
         _draw_skeleton(axes, robot, X, color)
     if missing:
-        advice = "meshes=... names the folders of the files"
-        notes.append(f"mesh files that are not drawn: {listed(missing[:_MOST_NAMES])}{_more(missing)}; {advice}")
+        names, reason = listed([*missing][:_MOST_NAMES]), next(iter(missing.values()))
+        more = f" and {len(missing) - _MOST_NAMES} more" if len(missing) > _MOST_NAMES else ""
+        notes.append(f"not drawn: {names}{more}; {reason}; meshes=... names folders of mesh files")
     add_notes(axes, notes)
-
-
-def _more(names: Sequence[str]) -> str:
-    return f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
 
 
 def _draw_skeleton(axes: Any, robot: Any, X: np.ndarray, color: Any) -> None:

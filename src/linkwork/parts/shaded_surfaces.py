@@ -44,8 +44,10 @@ def shape_triangles(shape: Shape, X: np.ndarray) -> np.ndarray:
     return np.asarray(_drawn_triangles(surface, _MAX_TRIANGLES) @ X[:3, :3].T + X[:3, 3])
 
 
-def body_triangles(robot: Any, meshes: Folders | None) -> tuple[list[tuple[int, np.ndarray]], list[str], list[str]]:
-    """Return pairs of a body and the triangles (n, 3, 3) on it [m], names of mesh files that are not read, and notes.
+def body_triangles(
+    robot: Any, meshes: Folders | None
+) -> tuple[list[tuple[int, np.ndarray]], dict[str, str], list[str]]:
+    """Return pairs of a body and the triangles (n, 3, 3) on it [m], reasons by mesh file not read, and notes.
 
     The shapes are those of `Robot.show`: the visual ones, or the collision shapes of a robot without visual ones.
     Large meshes are decimated, so that the robot has about `_MAX_TRIANGLES_OF_ROBOT`.  Mesh files are searched in the
@@ -61,7 +63,7 @@ def body_triangles(robot: Any, meshes: Folders | None) -> tuple[list[tuple[int, 
         (part.body, _drawn_triangles(surface, limit) @ part.placement[:3, :3].T + part.placement[:3, 3])
         for part, surface in drawn
     ]
-    return pieces, [*dict.fromkeys(surfaces.missing)], undrawn_content(robot.tree)
+    return pieces, surfaces.missing, undrawn_content(robot.tree)
 
 
 @lru_cache(maxsize=256)

@@ -220,5 +220,6 @@ class _Merged:
             texts=tuple(self.texts),
             hidden=frozenset.intersection(*(document.hidden for document in documents)),
             notes=tuple(notes),
+            is_timed=all(document.is_timed for document in documents),
             **{key: tuple(values) for key, values in self.others.items()},
         )

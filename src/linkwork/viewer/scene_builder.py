@@ -188,7 +188,7 @@ class SceneBuilder:
     def document(self) -> SceneDocument:
         """Return the document.  Warns about missing mesh files."""
         if self.surfaces.missing:
-            names = list(dict.fromkeys(self.surfaces.missing))
+            names = [*self.surfaces.missing]
             shown = listed(names[:_MAX_LISTED]) + (", ..." if len(names) > _MAX_LISTED else "")
             files = "mesh file is drawn as a placeholder" if len(names) == 1 else "mesh files are drawn as placeholders"
             advice = "the notes of the document have the reasons, and meshes=... names the folders of the files"

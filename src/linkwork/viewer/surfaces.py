@@ -44,7 +44,8 @@ class SurfaceSet:
 
     surfaces: list[Surface] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
+    """Reasons why mesh files are not read, by their names."""
     _placed: dict[tuple[Shape, FileSearch | None], tuple[PlacedSurface, ...]] = field(default_factory=dict)
     _index: dict[int, int] = field(default_factory=dict)
 
@@ -85,8 +86,9 @@ class SurfaceSet:
             result = mesh_surfaces(mesh, search)
         except (ValueError, OSError, ImportError) as error:
             name = cut(PurePath(mesh.uri).name or mesh.uri, 60)
-            self.missing.append(name)
-            self.notes.append(f"{name} is drawn as a placeholder: {str(error).splitlines()[0]}")
+            reason = str(error).splitlines()[0]
+            self.missing.setdefault(name, reason)
+            self.notes.append(f"{name} is drawn as a placeholder: {reason}")
             yield self._placeholder(name)
             return
         self.notes += [note for note in result.notes if note not in self.notes]
