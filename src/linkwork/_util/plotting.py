@@ -51,7 +51,7 @@ _MAX_LEGEND = 12  # lines above which there is no legend
 _MARGIN = 1.05  # extent of a shared scale, relative to the data
 _NEAR = 0.25  # limits at most this far from their line are shown, relative to the range of the axis
 _STRIP = 0.06  # height of the strip that is shaded beyond a limit, relative to the axis
-_NOTE_COLUMNS = 100  # of the notes of a picture
+_CHARACTER = 3.7  # [points] mean width of a character of a note
 _NOTES = "linkwork notes"  # name of the text object
 _OWN_LABEL = re.compile(r"_child\d+")  # of artists without a label
 _GRID = {"color": "0.92", "linewidth": 0.6}
@@ -97,15 +97,17 @@ def plot_text(name: str) -> str:
 
 
 def add_notes(axes: Any, notes: Iterable[str]) -> None:
-    """Add notes at the lower edge of three-dimensional axes; a note that is there already is not repeated."""
+    """Add notes in the upper left corner of axes in space; a note that is there already is not repeated."""
     known = next((text for text in axes.texts if text.get_gid() == _NOTES), None)
     before = [] if known is None else known.get_text().split("\n")
-    lines = [line for note in notes for line in wrap(escaped(note).replace("$", r"\$"), _NOTE_COLUMNS)]
+    columns = max(int(72.0 * axes.figure.get_figwidth() * axes.get_position().width / _CHARACTER), 20)
+    lines = [line for note in notes for line in wrap(escaped(note).replace("$", r"\$"), columns)]
     if not lines:
         return
     if known is None:
-        style = {"fontsize": "x-small", "color": VERMILION, "transform": axes.transAxes, "va": "bottom", "gid": _NOTES}
-        known = axes.text2D(0.0, 0.0, "", **style)
+        style = {"fontsize": "x-small", "color": VERMILION, "transform": axes.transAxes, "va": "top", "gid": _NOTES}
+        known = axes.text2D(0.0, 1.0, "", **style)
+        known.set_in_layout(False)
     known.set_text("\n".join(dict.fromkeys([*before, *lines])))
 
 
