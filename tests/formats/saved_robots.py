@@ -21,7 +21,9 @@ def everything() -> lw.Robot:
     master, follower, other = (tree.bodies[i] for i in hinges[:3])
     changed = {
         hinges[0]: replace(
-            master, limits=Limits((-1.25,), (np.inf,), (2.5,), (np.inf,), enabled=False), dynamics="none"
+            master,
+            limits=Limits((-1.25,), (np.inf,), (2.5,), (np.inf,), enabled=False, acceleration=(7.5,), jerk=(80.0,)),
+            dynamics="none",
         ),
         hinges[1]: replace(follower, coupling=Following(master.joint_name, -2.5, 0.1), drive=Drive(armature=(0.25,))),
         hinges[2]: replace(other, mimic=Following(master.joint_name, 0.1), links=("ground0", other.name)),

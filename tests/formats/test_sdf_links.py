@@ -247,3 +247,13 @@ def test_the_format_is_found_by_suffix_and_root(tmp_path: Path):
     (tmp_path / "a.urdf").write_text(arm())
     with pytest.raises(ModelError, match="WRONG_FORMAT"):
         lw.load(tmp_path / "a.urdf")
+
+
+def test_shapes_without_geometry_are_left_out():
+    for tag in ("visual", "collision"):
+        text = f'<sdf version="1.11"><model name="m"><link name="a"><{tag} name="s"/></link></model></sdf>'
+        with pytest.raises(ModelError, match="needs a <geometry>"):
+            parse_sdf(text, strict=True)
+        description = parse_sdf(text)
+        assert [issue.code for issue in description.warnings if issue.code != "INERTIA_DEFAULT"] == ["ELEMENT_MISSING"]
+        assert not any(link.visuals or link.collisions for link in description.links)

@@ -235,7 +235,7 @@ def test_extensions_are_noted_once_and_are_no_errors_where_strict():
     ("text", "what"),
     [
         (arm(LIMIT + '<dynamics mu_coulomb="1"/>'), "mu_coulomb"),
-        (arm(LIMIT.replace("/>", ' jerk="3"/>')), "jerk"),
+        (arm(LIMIT.replace("/>", ' deceleration="3"/>')), "deceleration"),
         (robot(link("a"), '<coupling name="l"/>'), "coupling"),
     ],
 )

@@ -115,7 +115,8 @@ def split_joint(
 
 
 def _part_of_limits(limits: Limits, q: slice, v: slice) -> Limits:
-    return Limits(limits.lower[q], limits.upper[q], limits.velocity[v], limits.effort[v], limits.enabled)
+    rates = limits.velocity[v], limits.effort[v], limits.enabled, limits.acceleration[v], limits.jerk[v]
+    return Limits(limits.lower[q], limits.upper[q], *rates)
 
 
 def _part_of_drive(drive: Drive, q: slice, v: slice) -> Drive:

@@ -37,13 +37,18 @@ WORLD = -1  # index of the world among the bodies
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of a joint: configuration (nq values each), velocity and effort (nv each); ±inf for no bound."""
+    """Bounds of a joint: configuration (nq values each), velocity and effort (nv each); ±inf for no bound.
+
+    Bounds of acceleration and jerk have nv values each, or none if no coordinate has one.
+    """
 
     lower: tuple[float, ...]
     upper: tuple[float, ...]
     velocity: tuple[float, ...]
     effort: tuple[float, ...]
     enabled: bool = True  # if False, the bounds of the configuration have no effect
+    acceleration: tuple[float, ...] = ()  # [rad/s², m/s²]
+    jerk: tuple[float, ...] = ()  # [rad/s³, m/s³]
 
     @property
     def positions(self) -> tuple[tuple[float, ...], tuple[float, ...]]:

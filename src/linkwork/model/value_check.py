@@ -22,7 +22,7 @@ import numpy as np
 
 from linkwork._util.messages import quoted
 from linkwork.errors import Findings, Issue, Location
-from linkwork.model.body import Drive
+from linkwork.model.body import Drive, Limits
 from linkwork.model.description import Description, JointDescription, LinkDescription
 from linkwork.model.shape_bounds import bounding_sphere_of
 from linkwork.shapes import Geometry
@@ -112,6 +112,7 @@ def check_joint_values(findings: Findings, joint: JointDescription) -> None:
         ("upper limits", joint.limits.upper, joint.joint.nq),
         ("velocity limits", joint.limits.velocity, joint.joint.nv),
         ("effort limits", joint.limits.effort, joint.joint.nv),
+        *((name, values, joint.joint.nv) for name, values in _rate_limits(joint.limits) if values),
         ("damping", joint.damping, joint.joint.nv),
         ("friction", joint.friction, joint.joint.nv),
     )
@@ -164,9 +165,14 @@ def _check_bounds(log: _Log, joint: JointDescription) -> None:
     for lower, upper in zip(limits.lower, limits.upper, strict=True):
         if lower > upper or lower == math.inf or upper == -math.inf:
             log.error("LIMIT_ORDER", f"lower limit {lower!r} is above upper limit {upper!r}")
-    for what, values in (("velocity limits", limits.velocity), ("effort limits", limits.effort)):
+    positive = (("velocity limits", limits.velocity), ("effort limits", limits.effort), *_rate_limits(limits))
+    for what, values in positive:
         if min(values, default=0.0) < 0.0:
             log.error("NEGATIVE", f"{what} must not be negative, got {_listed(values)}")
+
+
+def _rate_limits(limits: Limits) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    return ("acceleration limits", limits.acceleration), ("jerk limits", limits.jerk)
 
 
 def _check_pose(log: _Log, label: str, pose: Pose) -> None:

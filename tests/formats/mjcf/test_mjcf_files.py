@@ -275,3 +275,19 @@ def test_negative_springs_dampers_and_armatures_are_reported():
         assert found.count(what) == 1, what
     assert {one.code for one in robot.report.repairs} == {"UNSUPPORTED"} and not robot.force_elements
     assert {shape.friction for frame in robot.tree.frames for shape in frame.collisions} == {0.0}
+
+
+def test_parameters_of_the_solver_and_flags_are_noted():
+    text = """<mujoco><option><flag energy="enable" invdiscrete="enable" eulerdamp="disable" spring="disable"/></option>
+      <worldbody><body name="a"><joint name="{}" {}/><geom name="{}" size=".1" {}/></body></worldbody></mujoco>"""
+    of_joint = 'solreflimit=".1 2" solimplimit=".8 .9 .01" margin=".1"'
+    of_geom = 'solref=".1 2" solimp=".8 .9 .01" margin=".1" gap=".01" condim="1" priority="2"'
+    model = mujoco.MjModel.from_xml_string(text.format("one", of_joint, "two", of_geom))
+    found = [issue.message for issue in lw.Robot.from_mujoco(model).report.warnings]
+    for owner, kind, attributes in (("one", "joints", of_joint), ("two", "geoms", of_geom)):
+        for attribute in (word.partition("=")[0] for word in attributes.split() if "=" in word):
+            assert f"values of {attribute} of {kind} are not taken: {owner!r}" in found
+    assert "flags that are enabled are not taken: 'energy', 'invdiscrete'" in found
+    assert "flags that are disabled are not taken: 'eulerdamp'" in found
+    plain = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(f"<mujoco>{BODY}</mujoco>")).report.warnings
+    assert len(plain) == 1 and "time step" in plain[0].message

@@ -214,7 +214,8 @@ class _Robot:
                 result[key] = reader.converted(given, bool)
             elif hasattr(limits, key):
                 none = -math.inf if key == "lower" else math.inf
-                result[key] = reader.each(given, len(getattr(limits, key)), True, none) or getattr(limits, key)
+                count = joint.nq if key in ("lower", "upper") else joint.nv
+                result[key] = reader.each(given, count, True, none) or getattr(limits, key)
         return Limits(**{field.name: result.get(field.name, getattr(limits, field.name)) for field in fields(Limits)})
 
     def _following(self, value: Value | None) -> Following | None:

@@ -89,6 +89,8 @@ def _body(body: Body, parent: str, summed: Body) -> dict[str, Any]:
                 ("upper", limits.upper, math.inf),
                 ("velocity", limits.velocity, math.inf),
                 ("effort", limits.effort, math.inf),
+                ("acceleration", limits.acceleration, math.inf),
+                ("jerk", limits.jerk, math.inf),
             )
             if values != (none,) * len(values)
         } | ({} if limits.enabled else {"enabled": False})

@@ -52,8 +52,7 @@ class CompiledModel:
         self.frame_names = Names(self.bodies)  # links, frames and points
         self.joint_names = Names(self.joints)  # joints and constraints
         self.sites: list[str] = []  # names of the frames of the sites, set by `sites_as_frames`
-        flags = model.opt.disableflags
-        off = {self.word(bit) for bit in mujoco.mjtDisableBit.__members__.values() if int(bit) & flags}
+        off = self.flags("mjtDisableBit", model.opt.disableflags)
         self.disabled = off | ({"spring", "damper"} if "passive" in off else set())
 
     # -- names and words
@@ -72,6 +71,11 @@ class CompiledModel:
     def word(self, value: Any) -> str:
         """Return the word for a member of MuJoCo's enumerations: "hinge" for mjtJoint.mjJNT_HINGE."""
         return str(value.name).partition("_")[2].lower()
+
+    def flags(self, enumeration: str, mask: int) -> set[str]:
+        """Return the words for the bits of a mask, such as "energy" for mjtEnableBit.mjENBL_ENERGY."""
+        bits = getattr(self.mujoco, enumeration).__members__.values()
+        return {self.word(bit) for bit in bits if int(bit) & mask and self.word(bit)}
 
     def kind(self, enumeration: str, value: int) -> str:
         """Return the word for a value of an enumeration, such as "mjtJoint"; its number if it is unknown."""

@@ -17,6 +17,25 @@ _KINDS = (
 _SHOWN = (("skin", "nskin", "skins"), ("flex", "nflex", "surfaces of flexes"))  # such kinds that MuJoCo shows
 
 
+_SOLREF, _SOLIMP = [0.02, 1.0], [0.9, 0.95, 0.001, 0.5, 2.0]  # MuJoCo's defaults
+_PARAMETERS: tuple[tuple[str, str, object, str], ...] = (
+    ("jnt_solref", "solreflimit", _SOLREF, "joints"),
+    ("jnt_solimp", "solimplimit", _SOLIMP, "joints"),
+    ("jnt_margin", "margin", 0.0, "joints"),
+    ("geom_solref", "solref", _SOLREF, "geoms"),
+    ("geom_solimp", "solimp", _SOLIMP, "geoms"),
+    ("geom_margin", "margin", 0.0, "geoms"),
+    ("geom_gap", "gap", 0.0, "geoms"),
+    ("geom_condim", "condim", 3, "geoms"),
+    ("geom_priority", "priority", 0, "geoms"),
+    ("eq_solref", "solref", _SOLREF, "equality constraints"),
+    ("eq_solimp", "solimp", _SOLIMP, "equality constraints"),
+)  # of MuJoCo's soft limits, contacts and constraints: field, attribute, default and owners
+_READ_FLAGS = frozenset(
+    ("constraint", "equality", "frictionloss", "limit", "contact", "spring", "damper", "passive", "gravity")
+) | frozenset(("clampctrl", "filterparent", "actuation"))
+
+
 def report_further_content(source: CompiledModel) -> None:
     """Report forces that the robot does not have (UNSUPPORTED), and content without effect on motion (IGNORED)."""
     _forces(source)
@@ -26,10 +45,26 @@ def report_further_content(source: CompiledModel) -> None:
         source.ignored_all(subject, source.own_names(kind, getattr(source.model, count)))
     for kind, count, subject in _SHOWN:
         source.not_drawn(subject, source.own_names(kind, getattr(source.model, count, 0)))
+    _parameters(source)
     option = source.model.opt
     integrator = source.kind("mjtIntegrator", option.integrator)
     where = source.where("option", "timestep")
     source.ignored(f"the time step {option.timestep:.6g} s and the integrator {integrator!r} are not taken", where)
+
+
+def _parameters(source: CompiledModel) -> None:
+    """Note parameters of MuJoCo's solver and its flags that are not their defaults."""
+    owners = {
+        "joints": source.joints,
+        "geoms": source.geoms,
+        "equality constraints": source.own_names("equality", source.model.neq),
+    }
+    for field, attribute, default, kind in _PARAMETERS:
+        values = source.array(field)
+        changed = [name for name, value in zip(owners[kind], values, strict=True) if value != default]
+        source.ignored_all(f"values of {attribute} of {kind}", changed)
+    source.ignored_all("flags that are enabled", sorted(source.flags("mjtEnableBit", source.model.opt.enableflags)))
+    source.ignored_all("flags that are disabled", sorted(source.disabled - _READ_FLAGS))
 
 
 def _forces(source: CompiledModel) -> None:

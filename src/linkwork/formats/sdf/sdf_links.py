@@ -159,7 +159,10 @@ class LinkReader:
         """Return the shapes of a link's `<visual>` or `<collision>` elements, without those that have errors."""
         reader, result = node.reader, []
         for element in node.element.all(tag):
-            geometry = reader.required(element, "geometry")
+            geometry = element.first("geometry")
+            if geometry is None:
+                message = f"<{tag}> needs a <geometry>: read as empty, as Gazebo does"
+                reader.warn(element, "ELEMENT_MISSING", message)
             found = None if geometry is None else self._shape(node, geometry, tag)
             pose = self._pose(node, element)
             material = element.first("material") if tag == "visual" else None

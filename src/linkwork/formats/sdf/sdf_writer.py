@@ -279,7 +279,9 @@ class _Writer:
 
     def _lost_drive(self, element: str, joint: JointDescription) -> None:
         drive = joint.drive
+        rates = (*joint.limits.acceleration, *joint.limits.jerk)
         lost = {
+            "limits of acceleration and jerk": any(map(math.isfinite, rates)),
             "armature": any(drive.armature),
             "gear ratio": any(ratio != 1.0 for ratio in drive.gear_ratio),
             "static friction": drive.static_friction not in ((), joint.friction),

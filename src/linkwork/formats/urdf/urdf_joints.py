@@ -144,6 +144,8 @@ def _limits(reader: Reader, element: Element, kind: str, joint: JointType) -> Li
         (upper,) * joint.nq,
         (_maximum(reader, limit, "velocity"),),
         (_maximum(reader, limit, "effort"),),
+        acceleration=_rate_limit(reader, limit, "acceleration"),
+        jerk=_rate_limit(reader, limit, "jerk"),
     )
 
 
@@ -166,7 +168,7 @@ def _range(reader: Reader, limit: Element, is_angle: bool) -> tuple[float, float
 
 
 def _maximum(reader: Reader, limit: Element, attribute: str) -> float:
-    """Return the attribute effort or velocity of a `<limit>`; infinite, with a warning, without it."""
+    """Return an attribute such as effort or velocity of a `<limit>`; infinite, with a warning, without it."""
     if attribute not in limit.attributes:
         reader.warn(limit, "LIMIT_MISSING", f"<limit> without {attribute}: taken as unlimited")
         return _INF
@@ -175,6 +177,21 @@ def _maximum(reader: Reader, limit: Element, attribute: str) -> float:
         reader.error(limit, "NEGATIVE", f"{attribute} must not be negative, got {value!r}")
         return _INF
     return value
+
+
+def _rate_limit(reader: Reader, limit: Element, attribute: str) -> tuple[float, ...]:
+    """Return the limit of the acceleration or the jerk, which URDF has from version 1.2 on; empty without one."""
+    stated = limit.attributes.get(attribute)
+    if attribute == "acceleration" and limit.attributes.get("deceleration", stated) != stated:
+        message = "deceleration is ignored: the limit of the acceleration holds in both directions"
+        reader.warn(limit, "UNSUPPORTED", message)
+    if stated is None:
+        return ()
+    if reader.version in ("1", "1.0", "1.1"):
+        message = f"{attribute} belongs to URDF 1.2, but the file declares version {reader.version}"
+        reader.warn(limit, "VERSION", message, 'write version="1.2" in <robot>')
+    value = _maximum(reader, limit, attribute)
+    return () if value == _INF else (value,)
 
 
 def read_bound(reader: Reader, limit: Element, attribute: str, default: float) -> float:

@@ -59,12 +59,16 @@ def _inertia(reader: Reader, element: Element, shapes: tuple[Geometry, ...], nea
     replaced by the nearest consistent one.
     """
     pose = reader.pose(element.first("origin"))
-    mass_element, matrix = reader.required(element, "mass"), reader.required(element, "inertia")
-    if mass_element is None or matrix is None:
+    mass_element, matrix = reader.required(element, "mass"), element.first("inertia")
+    if mass_element is None:
         return Inertia.zero()
     errors = len(reader.findings.errors)
-    mass = reader.number(mass_element, "value")
-    about = Symmetric3(*(reader.number(matrix, name) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")))
+    mass, about = reader.number(mass_element, "value"), Symmetric3.diagonal(0.0, 0.0, 0.0)
+    if matrix is None:
+        message = "<inertial> needs an <inertia>: read as a point mass, as ROS's own reader does"
+        reader.warn(element, "ELEMENT_MISSING", message)
+    else:
+        about = Symmetric3(*(reader.number(matrix, name) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")))
     if len(reader.findings.errors) > errors:
         return Inertia.zero()
     about = pose.rotation @ about

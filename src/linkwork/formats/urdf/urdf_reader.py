@@ -214,6 +214,8 @@ def _values(reader: Reader, element: Element, joint: JointType) -> dict[str, Any
                 reader.warn(stated, "UNSUPPORTED", message)
         return {}
     result: dict[str, Any] = {}
+    if limit is not None and not {"acceleration", "deceleration", "jerk"}.isdisjoint(limit.attributes):
+        reader.warn(limit, "UNSUPPORTED", "limits of the acceleration and the jerk of a loop are ignored")
     for attribute, name, none in _BOUNDS if limit is not None else ():
         assert limit is not None
         if attribute in ("lower", "upper") and element.attributes.get("type") == "continuous":

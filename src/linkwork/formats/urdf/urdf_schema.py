@@ -70,9 +70,8 @@ _SCHEMA: dict[str, Kind] = {
     "child": kind("link"),
     "axis": kind("xyz"),
     "limit": kind(
-        "lower upper effort velocity",
+        "lower upper effort velocity acceleration deceleration jerk",
         ignored="@command_effort @current @gear_velocity",
-        unsupported="@acceleration @deceleration @jerk",
     ),
     "dynamics": kind(
         "damping friction spring_stiffness spring_reference armature",

@@ -79,6 +79,7 @@ class _Writer:
         self.loops = [] if with_loops_file else [one for one in tree.constraints if isinstance(one, LoopJoint)]
         self.described = describe(tree, without=self._frames_left_out())
         self.links: list[LinkDescription] = []
+        self.version = ""  # of URDF that the content needs; "" for 1.0
 
     def write(self, path: str | os.PathLike[str] | None) -> tuple[str, Report]:
         root = Node("robot", {"name": self.tree.name})
@@ -90,6 +91,8 @@ class _Writer:
         written = [loop.name for loop in self.loops if self._loop(root, loop)]
         self._transmissions(root, joints)
         self._report(written)
+        if self.version:
+            root.attributes["version"] = self.version
         report_mesh_names(self.log, self.tree, path)
         report = self.log.report()
         return xml_text(root), report
@@ -238,7 +241,8 @@ class _Writer:
     def _limit(self, node: Node, element: str, joint: JointDescription) -> None:
         limits, kind = joint.limits, joint.joint
         if kind.nv != 1 or isinstance(kind, UnboundedRevolute):
-            bounds = (*limits.lower, *limits.upper) + (() if kind.nv == 1 else (*limits.velocity, *limits.effort))
+            rates = (*limits.velocity, *limits.effort, *limits.acceleration, *limits.jerk)
+            bounds = (*limits.lower, *limits.upper) + (() if kind.nv == 1 else rates)
             if any(map(math.isfinite, bounds)):
                 self.log.lost(element, f"the limits of a {kind.type_name()} joint are not written")
         elif not limits.enabled and any(map(math.isfinite, (*limits.lower, *limits.upper))):
@@ -246,10 +250,13 @@ class _Writer:
         if kind.nv != 1:
             return
         kept = {"effort": _bound(limits.effort[0]), "velocity": _bound(limits.velocity[0])}
+        for key, values in (("acceleration", limits.acceleration), ("jerk", limits.jerk)):
+            if any(map(math.isfinite, values)):
+                kept[key], self.version = number_text(values[0]), "1.2"
         if node.attributes["type"] != "continuous":
             (lower,), (upper,) = limits.positions
             node.add("limit", lower=_bound(lower), upper=_bound(upper), **kept)
-        elif any(map(math.isfinite, (*limits.effort, *limits.velocity))):
+        elif len(kept) > 2 or any(map(math.isfinite, (*limits.effort, *limits.velocity))):
             node.add("limit", **kept)
 
     def _dynamics(self, node: Node, element: str, joint: JointDescription) -> None:

@@ -77,6 +77,8 @@ class Joint(LinkMethods, ResistanceEditing):
     upper: np.ndarray  # (nq,) upper position limits [rad, m], inf for no limit
     velocity: np.ndarray  # (nv,) speed limits [rad/s, m/s], inf for no limit
     effort: np.ndarray  # (nv,) force limits [N·m, N], inf for no limit
+    acceleration: np.ndarray  # (nv,) acceleration limits [rad/s², m/s²], inf for no limit
+    jerk: np.ndarray  # (nv,) jerk limits [rad/s³, m/s³], inf for no limit
     damping: np.ndarray  # (nv,) viscous damping [N·m·s/rad, N·s/m]
     friction: np.ndarray  # (nv,) kinetic dry friction [N·m, N]
     armature: np.ndarray  # (nv,) reflected inertia of rotors [kg·m², kg]
@@ -108,6 +110,8 @@ class Joint(LinkMethods, ResistanceEditing):
         upper: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         effort: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
+        jerk: ArrayLike | None = None,
         damping: ArrayLike = 0.0,
         friction: ArrayLike = 0.0,
         static_friction: ArrayLike | None = None,
@@ -124,7 +128,8 @@ class Joint(LinkMethods, ResistanceEditing):
             type: joint type with its parameters, built-in or user-defined.
             placement, rotor: X_parent_stator and X_rotor_child, poses (4, 4) or positions (3,) [1, m]; the identity by
                 default.
-            lower, upper, velocity, effort: limits, a number or an array (nq,) or (nv,); none by default.
+            lower, upper, velocity, effort, acceleration, jerk: limits, a number or an array (nq,) or (nv,); none by
+                default.
             damping, friction, static_friction, friction_velocity, armature, gear_ratio, stiffness, rest: numbers or
                 arrays, in the units of the fields of these names.  By default static friction is equal to the
                 friction, and ``rest`` is the joint's zero configuration.
@@ -160,6 +165,8 @@ class Joint(LinkMethods, ResistanceEditing):
             upper=high,
             velocity=dof_values(name, "velocity", inf if velocity is None else velocity, nv, least=0.0),
             effort=dof_values(name, "effort", inf if effort is None else effort, nv, least=0.0),
+            acceleration=dof_values(name, "acceleration", inf if acceleration is None else acceleration, nv, least=0.0),
+            jerk=dof_values(name, "jerk", inf if jerk is None else jerk, nv, least=0.0),
             damping=dof_values(name, "damping", damping, nv, least=0.0, infinite=False),
             friction=dry,
             **read_drive(name, type, dry, drive),
@@ -280,7 +287,8 @@ class Joint(LinkMethods, ResistanceEditing):
 
     def _content(self) -> tuple[object, ...]:
         slices = (self.q_slice.start, self.q_slice.stop, self.v_slice.start, self.v_slice.stop)
-        arrays = (self.lower, self.upper, self.velocity, self.effort, self.damping, self.friction)
+        limits = (self.lower, self.upper, self.velocity, self.effort, self.acceleration, self.jerk)
+        arrays = (*limits, self.damping, self.friction)
         bounds = tuple(tuple(array.tolist()) for array in arrays), drive_of(self)
         options = self.mimic, self.coupling, self.position_limits_enabled, self.dynamics
         return self.name, self.type, self.parent, self.child, slices, bounds, options, self.placement, self.rotor
@@ -323,6 +331,8 @@ def joint_of(tree: Tree, index: int) -> Joint:
         upper=fixed_array(body.limits.upper),
         velocity=fixed_array(body.limits.velocity),
         effort=fixed_array(body.limits.effort),
+        acceleration=fixed_array(body.limits.acceleration or [np.inf] * body.joint.nv),
+        jerk=fixed_array(body.limits.jerk or [np.inf] * body.joint.nv),
         damping=fixed_array(body.damping),
         friction=fixed_array(body.friction),
         **drive_arrays(body),
@@ -354,7 +364,10 @@ def limits_of(joint: Joint) -> Limits:
     lower, upper, velocity, effort = (
         tuple(bound.tolist()) for bound in (joint.lower, joint.upper, joint.velocity, joint.effort)
     )
-    return Limits(lower, upper, velocity, effort, joint.position_limits_enabled)
+    acceleration, jerk = (
+        tuple(bound.tolist()) if np.isfinite(bound).any() else () for bound in (joint.acceleration, joint.jerk)
+    )
+    return Limits(lower, upper, velocity, effort, joint.position_limits_enabled, acceleration, jerk)
 
 
 def drive_of(joint: Joint) -> Drive:

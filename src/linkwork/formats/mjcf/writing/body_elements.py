@@ -186,6 +186,8 @@ def _add_joints(document: MjcfDocument, node: Node, body: Body, names: tuple[str
     limits, drive = body.limits, body.drive
     if any(map(math.isfinite, limits.velocity)):
         document.log.lost(element, "MJCF has no velocity limits")
+    if any(map(math.isfinite, (*limits.acceleration, *limits.jerk))):
+        document.log.lost(element, "MJCF has no limits of acceleration and jerk")
     if drive.static_friction or drive.friction_velocity:
         document.log.lost(element, "MJCF has no static friction and no friction velocity")
     if body.mimic is not None and body.coupling is None:
