@@ -12,6 +12,7 @@ import numpy as np
 from linkwork import __version__
 from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import FAILED, add_json, load_robot, positive, random_states
+from linkwork.cli.commands.ik import middle
 from linkwork.cli.output import Terminal, columns_of, label, number, number_list, quantity
 from linkwork.kernels.compiler_api import get_num_threads
 from linkwork.parts.tree_drawing import tree_lines
@@ -75,15 +76,6 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         out.line(f"inverse dynamics of {evaluation.states} random states: {evaluation.seconds:.3g} s ({rate})")
         out.line(f"compiled in {compile_seconds:.2f} s")
     return 0 if holds else FAILED
-
-
-def middle(robot: Robot) -> np.ndarray:
-    """Return the configuration in the middle of each joint's limits; zero for joints without limits."""
-    q = robot.neutral()
-    for joint in robot.joints:
-        if np.isfinite([*joint.lower, *joint.upper]).all():
-            q[joint.q_slice] = (joint.lower + joint.upper) / 2
-    return q
 
 
 def check(robot: Robot) -> float:
