@@ -105,3 +105,40 @@ def test_controls():
         actuator_servos(robot, {"n": 1.0})
     with pytest.raises(ValueError, match=r"controls: expected shape \(1,\), got 2 values"):
         actuator_servos(robot, [1.0, 2.0])
+
+
+@pytest.mark.slow(every=3)
+def test_steps_with_servos_of_any_gain_are_solved():
+    """One wheel with a servo is a linear equation a step: solved for all inertias, steps and gains, to its closed form;
+    so is an arm, at rest and moving, up to forces that count as implausible."""
+    gains = np.concatenate([10.0 ** np.arange(15), np.linspace(3e5, 1e6, 8)])
+    n = len(gains)
+
+    def controller(t, q, v, K, D, target, limit):
+        return ServoActuators(target, stiffness=K, damping=D, limit=limit)
+
+    for I in (1e-6, 0.02, 1.0):
+        wheel = lw.Robot.build(
+            "wheel",
+            lw.Link("wheel", mass=1.0, inertia=(I, I, I)),
+            lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="axle", parent="world", child="wheel"),
+        )
+        for h in (1e-3, 1e-2, 1e-1):
+            for D, v0, limit in ((0.0, 0.3, 1e300), (1e4, 0.0, 1e300), (1.0, 0.3, 50.0)):
+                held = {"K": gains[:, None], "D": np.full((n, 1), D), "target": [0.7], "limit": limit}
+                start = np.full((n, 1), 0.2), np.full((n, 1), v0)
+                run = wheel.simulate(*start, duration=20 * h, dt=h, controller=controller, constants=held)
+                plausible = (gains * h < 1e7) | (limit < 1e3)
+                assert run.success[plausible].all(), (I, h, D, gains[~run.success])
+                q, v = (x[:, 0].copy() for x in start)
+                for _ in range(20):
+                    v = (I * v + h * gains * (0.7 - q)) / (I + h * h * gains + h * D)
+                    q += h * v
+                if limit > 1e3:
+                    assert np.abs(run.q[:, -1, 0] - q)[run.success].max() < 1e-9, (I, h, D)
+    arm = lw.load("arm7")
+    q = np.tile(0.5 * (arm.lower + arm.upper), (10, 1))
+    held = {"K": 10.0 ** np.arange(2, 12)[:, None] * np.ones(7), "D": np.zeros(7), "limit": arm.effort_limits}
+    for offset in (0.0, 0.3):
+        run = arm.simulate(q, duration=0.5, dt=0.01, controller=controller, constants={**held, "target": q[0] + offset})
+        assert run.success.all(), (offset, run.status)

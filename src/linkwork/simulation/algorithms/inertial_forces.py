@@ -14,18 +14,21 @@ Numerical Integration, 2nd ed. 2006, chapters V and XI (reversible maps).
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import lt, where
+from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.expr.scalar.functions import fmin, lt, where
+from linkwork.model.body import Body
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
+from linkwork.simulation.algorithms.contact.contact_step import UpperLower
 from linkwork.simulation.algorithms.free_body import free_bodies
 
-__all__ = ["added_by_spins", "coasted", "rotates_freely", "spin_solve"]
+__all__ = ["added_by_spins", "coasted", "has_free_rotation", "rotates_freely", "spin_solve"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
@@ -36,11 +39,12 @@ def rotates_freely(tree: Tree) -> bool:
 
     A free body does not count unless it carries such a joint: its rotation has a flight of its own, or is slow.
     """
-    return any(
-        "rad/s" in body.joint.v_units and not body.joint.is_floating and not all(map(math.isfinite, upper))
-        for _, body in tree.stacked()
-        for upper in [body.limits.positions[1]]
-    )
+    return any(not body.joint.is_floating and has_free_rotation(body) for _, body in tree.stacked())
+
+
+def has_free_rotation(body: Body) -> bool:
+    """Return True if the joint of a body rotates without limits."""
+    return "rad/s" in body.joint.v_units and not all(map(math.isfinite, body.limits.positions[1]))
 
 
 def added_by_spins(moving: Any, q: Scalars, rates: Scalars, h: Any, flown: bool = True) -> Matrix:
@@ -62,23 +66,10 @@ def spin_solve(tree: Tree, M: Sequence[Scalars], added: Matrix, x: Scalars) -> l
     Joints are eliminated from the last to the first, which keeps the zeros between branches.
     """
     order = list(dict.fromkeys(k for i, _, _ in tree.outward() for k in range(tree.nv)[tree.v_slices[i]]))
-    b = [x[i] for i in order]
-    A = [[M[max(i, k)][min(i, k)] + added[i][k] for k in order] for i in order]
-    rows: list[dict[int, Any]] = [{k: a for k, a in enumerate(row) if not is_zero(a)} for row in A]
-    inverse: list[Any] = [0.0] * len(order)
-    for i in reversed(range(len(order))):
-        row, pivot = rows[i], rows[i].pop(i)
-        inverse[i] = 1.0 / where(lt(0.0, pivot), pivot, math.nan)
-        for j in range(i):
-            if i in rows[j]:
-                factor = rows[j].pop(i) * inverse[i]
-                b[j] = b[j] - factor * b[i]
-                for k, a in row.items():
-                    rows[j][k] = rows[j].get(k, 0.0) - factor * a
-    y: list[Any] = []
-    for row, c, d in zip(rows, b, inverse, strict=True):
-        y.append((c - dot([*row.values()], [y[k] for k in row])) * d)
-    return [y[order.index(k)] for k in range(len(order))]
+    factors = UpperLower([[M[max(i, k)][min(i, k)] + added[i][k] for k in order] for i in order])
+    y = dict(zip(order, factors.solved([x[i] for i in order]), strict=True))
+    resolved = lt(0.0, functools.reduce(fmin, factors.inverse, math.inf))
+    return [where(resolved, y[k], math.nan) for k in range(len(order))]
 
 
 def coasted(moving: Any, M: Sequence[Scalars], q: Scalars, v: Scalars, rates: Scalars, h: Any) -> list[Any]:

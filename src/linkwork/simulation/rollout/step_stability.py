@@ -29,7 +29,7 @@ from linkwork.errors import SimulationWarning
 from linkwork.expr.arrays.pytree import tree_map
 from linkwork.simulation.algorithms import METHODS
 from linkwork.simulation.algorithms.free_body import free_bodies
-from linkwork.simulation.algorithms.inertial_forces import rotates_freely
+from linkwork.simulation.algorithms.inertial_forces import has_free_rotation, rotates_freely
 from linkwork.simulation.contacts.contact_candidates import velocity_rows
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
@@ -97,7 +97,7 @@ def check_step_stability(
 
 
 def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
-    """Warn of the joint that rotates farthest in a step of h [s], if that is too far for the robot and the method.
+    """Warn of the joint that rotates farthest in a step of h [s], if that is too far for the method.
 
     Records are q (..., n, nq) and v (..., n, nv) at times t (n,).
     """
@@ -106,11 +106,10 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
         return
     flying = [] if loops or METHODS[method].as_mujoco else free_bodies(robot.tree)
     alone = {body.place.name for body in flying if body.inertia is not None}
-    turning = [
-        unit == "rad/s" and body.joint_name not in alone
-        for _, body in robot.tree.stacked()
-        for unit in body.joint.v_units
+    each = [
+        (body, loops or (has_free_rotation(body) and body.joint_name not in alone)) for _, body in robot.tree.stacked()
     ]
+    turning = [counts and unit == "rad/s" for body, counts in each for unit in body.joint.v_units]
     turned = np.where(turning, np.abs(v) * h, 0.0)
     if not turned.max() > _FINE:
         return

@@ -56,6 +56,7 @@ _FIRM = 1e2  # factor of the firmness beyond bearings from round to round, up to
 _FIRMED = 3  # number of these rounds
 _SEARCHED = 12  # maximum number of iterations of a line search
 _ENOUGH = 1e-9  # relative gradient at which Newton's method ends
+_ROUNDING = 4e-15  # part of the impulses of stiff intervals below which a gradient is rounding
 _POSITIVE = Symmetric(positive=True)
 _SHORT = 1e-8  # relative slope along a step at which the line search ends
 
@@ -131,7 +132,19 @@ class ContactProgram:
     @property
     def enough(self) -> Any:
         """Square of the gradient at which the program counts as solved."""
-        return _ENOUGH * _ENOUGH * (self.sized(self.push) + self.sized([dot(row, self.v) for row in self.A]) + 1e-12)
+        size = self.sized(self.push) + self.sized([dot(row, self.v) for row in self.A]) + 1e-12
+        return _ENOUGH * _ENOUGH * size + _ROUNDING * _ROUNDING * self.sized(self.stiff_impulses)
+
+    @property
+    def stiff_impulses(self) -> list[Any]:
+        """Momenta (nv) whose rounding stays in the gradient: intervals with their speeds, far stiffer than inertia."""
+        result: list[Any] = [0.0] * len(self.v)
+        for one in self.intervals:
+            row = [(k, fabs(x)) for k, x in enumerate(one.row) if not is_zero(x)]
+            size = one.stiffness * (fabs(one.target) + sum((x * fabs(self.v[k]) for k, x in row), 0.0))
+            for k, x in row:
+                result[k] = result[k] + x * size
+        return result
 
     @property
     def rows(self) -> list[Scalars]:
