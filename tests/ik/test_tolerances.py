@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -56,7 +58,7 @@ def test_poses_within_tolerance_of_a_configuration_are_reached(locked: tuple[str
 def test_every_solver_uses_the_tolerance() -> None:
     """Nearest configurations, postures, paths, several solutions, tasks, and calls in compiled functions."""
     locked = (JOINTS[-1],)
-    X, start = targets(locked, balls(10, 0.25))
+    X, start = targets(locked, balls(10))
     options = {"orientation_tolerance": WIDE, "locked": locked}
     for found in (
         ARM.inverse_kinematics(X, "tool", nearest_to=start, **options),
@@ -66,12 +68,15 @@ def test_every_solver_uses_the_tolerance() -> None:
                            locked=locked, solver=solver).solve(start, X=X)
             for solver in ("levenberg", "augmented")
         ),
+        pickle.loads(pickle.dumps(
+            ARM.ik_problem(lw.ik.PoseTask("tool", name="X", orientation_tolerance=WIDE), locked=locked)
+        )).solve(start, X=X),
         ARM.ik_problem(lw.ik.PoseTask("tool", name="X"), locked=locked).solve(
             start, X=X, tolerance=[0.3, 0.3, 0.3, 1e-6, 1e-6, 1e-6]
         ),
     ):  # fmt: skip
         turns, away = errors(found.q, X)
-        assert found.success.all() and away.max() < 2e-6 and np.abs(turns).max() < WIDE
+        assert found.success.all() and away.max() < 2e-6 and np.linalg.norm(turns, axis=1).max() < 0.55
     exact = ARM.ik_problem(lw.ik.PoseTask("tool", name="X"), locked=locked).solve(start, X=X)
     assert not exact.success.any()  # so the tolerance of another call of the same problem is its own
     path = np.tile(X[0], (30, 1, 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn, Protocol
 
@@ -115,10 +115,10 @@ def _refuse_rigid_pair(caller: str, robot: Any, task: Task) -> None:
         )
 
 
-def wide_rows(tasks: tuple[Task, ...], tolerances: np.ndarray, whole: Collection[str] | None) -> WideRows:
+def wide_rows(tasks: tuple[Task, ...], tolerances: np.ndarray, value: Any) -> WideRows:
     """Return the errors whose finite tolerances widen the set of solutions, in groups whose norm is bounded.
 
-    ``whole`` are the units whose tolerances bound a norm; None for those of tasks with one tolerance.
+    ``tolerances`` are those of all errors, and ``value`` is what they are read from; None for the tasks' own values.
     """
     if not (np.isfinite(tolerances) & (tolerances > WIDE / math.sqrt(3.0))).any():
         return ()
@@ -128,7 +128,9 @@ def wide_rows(tasks: tuple[Task, ...], tolerances: np.ndarray, whole: Collection
         rows = range(start, start + len(task.row_units))
         start = rows.stop
         bounded = [k for k in rows if task.hard and not task.own and tolerances[k] < np.inf]
-        norms = ("m", "rad") if whole is None and not isinstance(task.tolerance, tuple) else (whole or ())
+        norms = getattr(task.tolerance if value is None else value, "whole", None)
+        if norms is None:
+            norms = () if np.ndim(task.tolerance if value is None else value) else ("m", "rad")
         for unit in dict.fromkeys(task.row_units):
             own = tuple(k for k in bounded if task.row_units[k - rows.start] == unit)
             groups += [own] if unit in norms and own else [(k,) for k in own]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,6 @@ class IKProblem:
         max_iterations: int = STEPS,
         num_starts: int | None = None,
         tolerance: Any = None,
-        whole: Collection[str] | None = None,
         caller: str = "ik_problem",
     ) -> None:
         self.robot = robot
@@ -98,7 +97,7 @@ class IKProblem:
         self.shapes = target_shapes(robot.tree, self.tasks)
         own = [x for task in self.tasks for x in task.tolerances]
         self.tolerances = read_tolerances(caller, self.tasks, own if tolerance is None else tolerance)
-        self.wide = wide_rows(self.tasks, self.tolerances, () if tolerance is not None and whole is None else whole)
+        self.wide = wide_rows(self.tasks, self.tolerances, tolerance)
         self.tasks = freed(self.tasks, self.tolerances, self.wide)
         self.weights = np.array([x for task in self.tasks for x in task.weights])
         self._starts = num_starts
@@ -213,7 +212,7 @@ class IKProblem:
         """
         if tolerance is not None:
             tolerances = read_tolerances(self.caller, self.tasks, tolerance)
-            wide = wide_rows(self.tasks, tolerances, () if np.ndim(tolerance) else ("m", "rad"))
+            wide = wide_rows(self.tasks, tolerances, tolerance)
             tasks = freed(self.tasks, tolerances, wide)
             if (tasks, wide) != (self.tasks, self.wide):
                 options = {"tolerance": tolerance, "time_limit": time_limit, "num_solutions": num_solutions}

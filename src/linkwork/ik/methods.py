@@ -110,7 +110,7 @@ class InverseKinematicsMethods(RobotBase):
         for argument, option in (("posture", posture), ("num_solutions", num_solutions), ("time_limit", time_limit)):
             if traced and option is not None:
                 raise ValueError(f"inverse_kinematics: {argument}: not supported in a compiled function")
-        from linkwork.ik.tasks.arguments import pose_tolerance, whole_tolerances
+        from linkwork.ik.tasks.arguments import PoseTolerance, pose_tolerance
 
         tolerance = pose_tolerance("inverse_kinematics", position_tolerance, orientation_tolerance)
         task_type: type[ik.PoseTask] | type[ik.PositionTask] = ik.PoseTask
@@ -120,7 +120,7 @@ class InverseKinematicsMethods(RobotBase):
                     "inverse_kinematics: orientation_tolerance: expected a pose (4, 4) as X_target, got a position, "
                     "whose orientation is free; use lw.pose(position, rpy=...)"
                 )
-            task_type, tolerance = ik.PositionTask, tolerance[3:]
+            task_type, tolerance = ik.PositionTask, PoseTolerance(tolerance[3:], tolerance.whole)
             if key:
                 key = (*key, "position")
                 known = self._calls.get(key)
@@ -140,7 +140,6 @@ class InverseKinematicsMethods(RobotBase):
                 locked=locked,
                 max_iterations=max_iterations,
                 num_starts=1,
-                whole=whole_tolerances(position_tolerance, orientation_tolerance),
                 caller="inverse_kinematics",
             )
             q_init = posture if q_init is None else q_init
@@ -154,7 +153,6 @@ class InverseKinematicsMethods(RobotBase):
             locked=locked,
             max_iterations=max_iterations,
             tolerance=tolerance,
-            whole=whole_tolerances(position_tolerance, orientation_tolerance),
             caller="inverse_kinematics",
         )
         if traced:
@@ -269,7 +267,7 @@ class InverseKinematicsMethods(RobotBase):
 
         The result has ``q`` (..., T, nq), ``success`` (..., T), ``reconfigurations``, ``largest_jump``, ``explain()``.
         """
-        from linkwork.ik.tasks.arguments import pose_tolerance, whole_tolerances
+        from linkwork.ik.tasks.arguments import pose_tolerance
 
         task = ik.PoseTask(frame, relative_to=relative_to, axes=axes, name="X_path")
         problem = ik.IKProblem(
@@ -278,7 +276,6 @@ class InverseKinematicsMethods(RobotBase):
             position_limits=position_limits,
             locked=locked,
             tolerance=pose_tolerance("inverse_kinematics_path", position_tolerance, orientation_tolerance),
-            whole=whole_tolerances(position_tolerance, orientation_tolerance),
             caller="inverse_kinematics_path",
         )
         return problem.follow(q_init, max_joint_jump=max_joint_jump, X_path=X_path)

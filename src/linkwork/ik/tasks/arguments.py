@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Self
 
 import numpy as np
 
 from linkwork._util.validation import floats, scalar_or_tuple
 
-__all__ = ["frozen", "named", "pose_tolerance", "ranges_of", "read_values", "whole_tolerances"]
+__all__ = ["PoseTolerance", "frozen", "named", "pose_tolerance", "ranges_of", "read_values"]
 
 
 def named(task: Any, *fields: str, of: str = "frame") -> None:
@@ -79,16 +80,33 @@ def read_values(name: str, argument: str, unit: str, value: Any, below: float | 
 
     if isinstance(value, (int, float, str)) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0:
         return read_one(value)
+    if isinstance(value, PoseTolerance):
+        return value
     return tuple(read_one(x) for x in value)
 
 
-def pose_tolerance(caller: str, position: Any, orientation: Any) -> list[float]:
+class PoseTolerance(tuple[float, ...]):
+    """Tolerances of the errors of a pose or position; those of the units ``whole`` bound a norm together."""
+
+    whole: tuple[str, ...]
+
+    def __new__(cls, values: Iterable[float], whole: tuple[str, ...]) -> Self:
+        result = super().__new__(cls, values)
+        result.whole = whole
+        return result
+
+    def __getnewargs__(self) -> tuple[tuple[float, ...], tuple[str, ...]]:
+        return tuple(self), self.whole
+
+
+def pose_tolerance(caller: str, position: Any, orientation: Any) -> PoseTolerance:
     """Return the tolerances of a pose's six errors (rotation x y z [rad], position x y z [m]).
 
     ``orientation`` and ``position`` are each a positive number, which bounds the norm of the error, or three, which
     bound its coordinates; infinite for a free coordinate.  Raises ValueError.
     """
     result: list[float] = []
+    whole: list[str] = []
     for name, unit, value in (("orientation_tolerance", "rad", orientation), ("position_tolerance", "m", position)):
         try:
             numbers = floats(value)
@@ -97,9 +115,5 @@ def pose_tolerance(caller: str, position: Any, orientation: Any) -> list[float]:
         if numbers.shape not in ((), (3,)) or not (numbers > 0.0).all():
             raise ValueError(f"{caller}: {name}: expected a positive number or three [{unit}], got {value!r}")
         result += [float(numbers) / math.sqrt(3.0)] * 3 if numbers.ndim == 0 else numbers.tolist()
-    return result
-
-
-def whole_tolerances(position: Any, orientation: Any) -> tuple[str, ...]:
-    """Return the units of the tolerances of a pose that bound the norm of an error, not its coordinates."""
-    return tuple(unit for unit, value in (("rad", orientation), ("m", position)) if np.ndim(value) == 0)
+        whole += [unit] if numbers.ndim == 0 else []
+    return PoseTolerance(result, tuple(whole))

@@ -287,7 +287,7 @@ class PoseTask(_FrameTask):
                     f"orientation_tolerance=, got both: {self.tolerance!r}"
                 )
             given = (TOLERANCE if one is None else one for one in (position, orientation))
-            object.__setattr__(self, "tolerance", tuple(pose_tolerance("PoseTask", *given)))
+            object.__setattr__(self, "tolerance", pose_tolerance("PoseTask", *given))
             object.__setattr__(self, "position_tolerance", None)
             object.__setattr__(self, "orientation_tolerance", None)
         super().__post_init__()
