@@ -286,3 +286,20 @@ def test_many_states_have_the_regulators_of_few() -> None:
             found = lqr(A, B, Q, R, N, discrete=discrete)
         assert found.residual < 1e-10
         assert np.abs(found.X - known.X).max() < 1e-8 * np.abs(known.X).max()
+
+
+def test_gains_do_not_depend_on_units() -> None:
+    """Gains are exactly zero where nothing costs, and scale as the units of time, cost and inputs say."""
+    for n in (1, 2, 14):
+        for A in (np.zeros((n, n)), -np.eye(n)):
+            assert not lqr(A, np.eye(n), np.zeros((n, n)), np.eye(n)).K.any()
+        assert not lqr(0.5 * np.eye(n), np.eye(n), np.zeros((n, n)), np.eye(n), discrete=True).K.any()
+    for cost in (1e-100, 1e-30, 1e-8, 1e30):
+        assert np.isclose(lqr([[0.0]], [[2.0]], [[cost]], [[1.0]]).K, np.sqrt(cost), rtol=1e-9, atol=0.0), cost
+    rng = np.random.default_rng(0)
+    for n in (2, 13):
+        A, B, Q, R = rng.normal(size=(n, n)), rng.normal(size=(n, 1)), np.eye(n), np.eye(1)
+        K = lqr(A, B, Q, R).K
+        for s in (1e-12, 1e-4, 1e4, 1e12):  # units of time; of costs
+            assert np.allclose(lqr(s * A, s * B, Q, R).K, K, rtol=1e-6, atol=1e-8 * np.abs(K).max()), (n, s)
+            assert np.allclose(lqr(A, B, s * Q, s * R).K, K, rtol=1e-6, atol=1e-8 * np.abs(K).max()), (n, s)

@@ -120,12 +120,14 @@ class _System:
                 break
             rest, K = self._residual(X)
             closed = self.A - self.B @ K
-            residual = float(np.linalg.norm(rest) / max(float(np.linalg.norm(X)), 1e-300))
+            sizes = np.abs(np.linalg.eigvals(closed) if roots is None else roots)
+            rate = 1.0 if self.discrete else float(sizes.mean())
+            residual = float(np.linalg.norm(rest) / max(rate * float(np.linalg.norm(X)), 1e-300))
             if not np.isfinite(residual):
                 break
             if roots is None:
                 roots = np.linalg.eigvals(closed)
-                if not self._decays(roots, slowest):
+                if not (self._decays(roots, slowest) or not (self.discrete or closed.any())):
                     return None
             best = min((one[2] for one in result), default=np.inf)
             result.append((K, X, residual))
@@ -165,7 +167,7 @@ def _cayley(A: Array, G: Array, H: Array) -> tuple[Array, Array, Array]:
     """Return A, G and H of the discrete-time Riccati equation with the solution of a continuous-time one."""
     n, eye = len(A), np.eye(len(A))
     largest, mean = _sizes(np.block([[A, -G], [-H, -A.T]]))
-    gamma = max(mean**0.75 * largest**0.25, 1e-3)
+    gamma = mean**0.75 * largest**0.25
     own = np.linalg.eigvals(A)
     while np.abs(own - gamma).min() < _NEAR * gamma:
         gamma *= 1.5
@@ -187,7 +189,7 @@ def _sizes(M: Array) -> tuple[float, float]:
     """
     if len(M) <= _MANY:
         sizes = np.abs(np.linalg.eigvals(M))
-        largest = max(float(sizes.max()), 1e-3)
+        largest = float(sizes.max()) or 1.0
         return largest, float(np.exp(np.log(np.maximum(sizes, 1e-8 * largest)).mean()))
     power, log_size = M, 0.0
     for k in range(_SQUARINGS + 1):
@@ -197,7 +199,7 @@ def _sizes(M: Array) -> tuple[float, float]:
         log_size += np.log(norm) / 2.0**k
         power = power / norm
         power = power @ power
-    largest = max(float(np.exp(log_size)), 1e-3)
+    largest = float(np.exp(log_size))
     return largest, max(float(np.exp(np.linalg.slogdet(M)[1] / len(M))), 1e-8 * largest)
 
 

@@ -67,8 +67,8 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
     u = −K x minimises ∫ xᵀQ x + 2 xᵀN u + uᵀR u dt, or the sum over all steps.  A and Q are (..., n, n), B and N (...,
     n, m), R (..., m, m).  Q and R are symmetric (their lower triangles are read), and the cost of (x, u) is positive
     semidefinite.  R is positive definite; with ``discrete`` it suffices that R + BᵀXB is, with the solution X of the
-    Riccati equation, for arrays and symbols.  Undamped oscillations need a cost.  Leading axes are a batch and
-    broadcast.
+    Riccati equation, for arrays and symbols.  Undamped oscillations need a cost; in continuous time A = 0 and Q = 0
+    have K = 0.  Leading axes are a batch and broadcast.
 
     On symbols the solution becomes part of the compiled function.  Its derivatives are exact, forward and reverse.  On
     arrays, a kernel of these sizes is compiled with the first call; systems of more than 12 states are solved in NumPy.

@@ -3,7 +3,8 @@
 In discrete time     X = AᵀXA − (AᵀXB + N)(R + BᵀXB)⁻¹(AᵀXB + N)ᵀ + Q,
 in continuous time   0 = AᵀX + XA − (XB + N) R⁻¹ (XB + N)ᵀ + Q.
 
-The solution returned is the stabilizing one, with the gains K = (R + BᵀXB)⁻¹(AᵀXB + N)ᵀ or R⁻¹(XB + N)ᵀ.
+The solution returned is the stabilizing one, or X = 0 for A = 0 and Q = 0 in continuous time.  The gains are
+K = (R + BᵀXB)⁻¹(AᵀXB + N)ᵀ or R⁻¹(XB + N)ᵀ.
 
 N is eliminated: A − B R⁻¹Nᵀ replaces A, and Q − N R⁻¹Nᵀ replaces Q.  With G = B R⁻¹Bᵀ and H = Q, doublings
 (`riccati_doubling.py`) lead from one time step to twice as many, and H to X.  In continuous time a Cayley transform
@@ -47,7 +48,7 @@ from linkwork.expr.equations.matmul_lists import (
 )
 from linkwork.expr.equations.riccati_doubling import cayley_transform, solve_by_doubling
 from linkwork.expr.linalg.sparse_dot import add_matrices, identity, mirrored, negated, rows_of, transposed
-from linkwork.expr.scalar.functions import and_, fmax, lt, not_, or_, sqrt, where
+from linkwork.expr.scalar.functions import and_, fmax, le, lt, not_, or_, sqrt, where
 
 __all__ = ["RiccatiSolution", "riccati"]
 
@@ -64,7 +65,8 @@ _DECAYED, _SQUARINGS = 1e-30, 16
 class RiccatiSolution(NamedTuple):
     """Solution of an algebraic Riccati equation: X (n, n) and the gains K (m, n) of u = −K x.
 
-    ``residual`` is that of the equation relative to the norm of X, and infinite if the closed loop is not stable.
+    ``residual`` is that of the equation relative to the norm of γ X, with γ = 1 in discrete time.  It is infinite if
+    the closed loop is not stable.
     ``iterations`` is the number of doublings.
     """
 
@@ -109,7 +111,10 @@ class _Riccati(CustomDerivative):
             again = lt(0.5, turn)
             X, stable, iterations, gamma = _solve_by_doubling(problem, self.continuous, where(again, _SHARE, 0.0))
             X, K, residual = self._refine(problem, X, gamma, again)
-            stable = and_(stable, or_(not_(again), self._is_stable(_closed_loop(problem, K), again)))
+            closed = _closed_loop(problem, K)
+            stable = and_(stable, or_(not_(again), self._is_stable(closed, again)))
+            if self.continuous:  # without motion and cost, no gains are optimal
+                stable = or_(stable, le(squared_norm(closed), 0.0))
             better = and_(stable, lt(residual, before))  # not NaN
             new = [
                 [[where(better, x, y) for x, y in zip(*rows, strict=True)] for rows in zip(M, old, strict=True)]
@@ -164,7 +169,7 @@ class _Riccati(CustomDerivative):
 
         def evaluate(X: Matrix) -> tuple[Matrix, Matrix, Any]:
             left, K = self._residual(problem, X)
-            return left, K, sqrt(squared_norm(left) / fmax(squared_norm(X), 1e-300))
+            return left, K, sqrt(squared_norm(left) / fmax(squared_norm(X) * gamma * gamma, 1e-300))
 
         def more(state: Any) -> Any:
             *_, residual, before, turn = state
@@ -341,7 +346,7 @@ def discrete_lyapunov(A: Matrix, C: Matrix, gamma: Any = None) -> tuple[Matrix, 
     Frobenius norm of A divided by √n.
     """
     n = len(A)
-    gamma = 1e-3 + sqrt(squared_norm(A) / n) if gamma is None else gamma
+    gamma = fmax(sqrt(squared_norm(A) / n), 1e-60) if gamma is None else gamma
     inverse = transposed(solve_columns(transposed(add_to_diagonal(A, -gamma)), identity(n)))
     A_discrete = add_to_diagonal([[2.0 * gamma * x for x in row] for row in inverse], 1.0)
     scaled = congruence(inverse, C)

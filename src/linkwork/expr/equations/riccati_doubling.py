@@ -36,7 +36,7 @@ from linkwork.expr.equations.matmul_lists import (
     squared_norm,
 )
 from linkwork.expr.linalg.sparse_dot import add_matrices, dot, identity, mirrored, negated, transposed
-from linkwork.expr.scalar.functions import and_, exp, fmax, le, log, lt, not_, or_, sqrt
+from linkwork.expr.scalar.functions import and_, exp, fmax, le, log, lt, not_, or_, sqrt, where
 
 __all__ = ["cayley_transform", "solve_by_doubling"]
 
@@ -49,7 +49,7 @@ _MAX_SHIFTS = 8  # attempts for γ
 _REGULARIZATION = 1e-6  # of matrices whose determinants are estimated
 _MIN_MEAN = 1e-8  # relative to the largest |λ|: bound of the mean for γ
 _POWER_ITERATIONS = 6
-_MIN_GAMMA = 1e-3  # for a system that does not move
+_MIN_GAMMA = 1e-60  # [1/s] a slower system does not move
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,8 @@ class _Step:
     def of(A: Matrix, G: Matrix, H: Matrix) -> _Step:
         n = len(A)
         C = BoundedCholesky.of(H, [fmax(_NOISE * H[i][i], TINY) for i in range(n)])
+        for i, row in enumerate(C.rows):
+            row[i] = where(lt(0.0, H[i][i]), row[i], 0.0)  # the bound is no cost of a state that has none
         GC = map_matrix_rows(C.left_multiply, G, n * n)
         lower = [
             [dot([C.rows[k][i] for k in range(i, n)], [GC[k][j] for k in range(i, n)]) for j in range(i + 1)]
@@ -173,4 +175,5 @@ def _gamma(A: Matrix, G: Matrix, H: Matrix) -> Any:
         x, y = [scale * a for a in up], [scale * b for b in down]
     largest = sqrt(largest * before)
     mean = fmax(mean, _MIN_MEAN * largest)
-    return fmax(sqrt(mean * sqrt(mean * largest)), _MIN_GAMMA)
+    gamma = sqrt(mean * sqrt(mean * largest))
+    return where(lt(_MIN_GAMMA, gamma), gamma, 1.0)
