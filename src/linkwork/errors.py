@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork._util.lazy_imports import public_names
-from linkwork._util.messages import nearest
+from linkwork._util.messages import escaped, nearest
 from linkwork._util.result import Result
 from linkwork._util.status import Status
 
@@ -83,8 +83,9 @@ class Issue:
     hint: str | None = None  # the remedy, or the nearest name
 
     def __str__(self) -> str:
-        hint = f"\n    hint: {self.hint}" if self.hint else ""
-        return f"{self.where}: {self.message} [{self.code}]{hint}"
+        """Return one line, and one for the hint: names and messages of other programs do not add lines."""
+        hint = f"\n    hint: {escaped(self.hint)}" if self.hint else ""
+        return f"{escaped(f'{self.where}: {self.message}')} [{self.code}]{hint}"
 
 
 class ModelError(ValueError):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import warnings
+
 import pytest
 
 import linkwork as lw
 from helpers.live_pages import PageClient
 from linkwork._util.messages import escaped
+from linkwork.cli.main import main
 from linkwork.viewer.html.page import page_text
 from linkwork.viewer.robot_scene import robot_document
 
@@ -102,6 +106,65 @@ def test_pages_show_names_literally(robot):
 
 
 def test_texts_have_one_line_for_each_name(robot):
-    for text in (str(robot), str(robot.mobility()), str(robot.check_model()), repr(robot.joints[0])):
+    texts = [str(robot), str(robot.mobility()), str(robot.check_model()), repr(robot.joints[0])]
+    texts.append(str(robot.base_parameters()))
+    for text in texts:
         assert all(line.isprintable() for line in text.split("\n")), text
     assert str(robot.mobility()).count("\n") == str(lw.load("arm7").mobility()).count("\n")
+
+
+HOSTILE = "\nlinkwork: error: {}\x1b[2J\u2028\x9b\u202e"  # in the name of a kind of element
+KINDS = ("robot", "base", "arm", "hinge", "shape", "mesh", "key", "motor")
+
+
+def hostile_texts():
+    """Robot files of all formats with hostile names, which have findings, by their suffixes."""
+    name = {kind: f"{kind}{HOSTILE.format(kind)}" for kind in KINDS}
+    xml = {kind: text.replace("\n", "&#10;").replace("\x1b", "") for kind, text in name.items()}  # XML has no escape
+    inertia = '<mass value="1"/><inertia ixx="1" iyy="1" izz="3" ixy="0" ixz="0" iyz="0"/>'
+    yield (
+        ".urdf",
+        f"""<robot name="{xml["robot"]}"><link name="{xml["base"]}"><odd name="{xml["key"]}"/></link>
+        <link name="{xml["arm"]}"><inertial>{inertia}</inertial><visual><geometry><mesh filename="{xml["mesh"]}.stl"/>
+        </geometry><material name="{xml["shape"]}"/></visual></link><joint name="{xml["hinge"]}" type="revolute"><parent
+        link="{xml["base"]}"/><child link="{xml["arm"]}"/><axis xyz="0 0 2"/><limit effort="1" velocity="1"/></joint>
+        </robot>""",
+    )
+    yield (
+        ".sdf",
+        f"""<sdf version="1.9"><model name="{xml["robot"]}"><odd/><link name="{xml["arm"]}"><visual
+        name="{xml["shape"]}"/></link><frame name="{xml["key"]}" attached_to="{xml["arm"]}"/></model></sdf>""",
+    )
+    yield (
+        ".mjcf",
+        f"""<mujoco model="{xml["robot"]}"><option actuatorgroupdisable="1"/><worldbody><camera name="{xml["key"]}"/>
+        <body name="{xml["arm"]}" gravcomp="1"><joint name="{xml["hinge"]}" stiffness="-1"/><geom name="{xml["shape"]}"
+        size=".1" condim="1"/></body></worldbody><actuator><motor name="{xml["motor"]}" joint="{xml["hinge"]}"
+        group="1"/></actuator></mujoco>""",
+    )
+    joint = {"name": name["hinge"], "type": name["key"]}
+    yield ".json", json.dumps({"linkwork": 1, "name": name["robot"], "bodies": [{"name": name["arm"], "joint": joint}]})
+
+
+def test_findings_of_files_are_lines_of_their_own(tmp_path, capsys):
+    """No name adds a line to a report, a warning, an error or the output of a command, in any format."""
+    pytest.importorskip("mujoco")
+    for suffix, text in hostile_texts():
+        path = tmp_path / f"robot{HOSTILE.format('file')}{suffix}"
+        path.write_text(text, encoding="utf-8")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                texts = [str(lw.load(path).report)]
+            except lw.errors.ModelError as error:
+                texts = [str(error)]
+        texts += [str(one.message) for one in caught]
+        for command in ("check", "info"):
+            main([command, str(path)])
+        out, err = capsys.readouterr()
+        assert len(texts[0]) > 100 and len(out + err) > 100
+        lines = [line for one in (*texts, out) for line in one.split("\n")]
+        assert not any(line.lstrip().startswith("linkwork: error") for line in lines), suffix
+        assert all(line.isprintable() for line in (*lines, *err.split("\n"))), suffix
+        errors = [line for line in err.split("\n") if line.startswith("linkwork: error")]
+        assert all(str(tmp_path) in line or line.endswith(" errors:") for line in errors), suffix

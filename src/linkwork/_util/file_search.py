@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from linkwork._util.cached_properties import cached_property
-from linkwork._util.messages import nearest, quoted
+from linkwork._util.messages import escaped, nearest, quoted
 
 __all__ = ["FileSearch", "FileSearchError", "Folders", "read_folders"]
 
@@ -38,7 +38,7 @@ class FileSearchError(Exception):
         self.code, self.message, self.hint, self.searched = code, message, hint, (*searched,)
 
     def __str__(self) -> str:
-        paths = "".join(f"\n    {path}" for path in islice(self.searched, _MOST_PATHS))
+        paths = "".join(f"\n    {escaped(path)}" for path in islice(self.searched, _MOST_PATHS))
         more = len(self.searched) - _MOST_PATHS
         searched = f"; paths searched:{paths}" if self.searched else ""
         return f"{self.message}{searched}" + (f"\n    ... and {more} more" if more > 0 else "")

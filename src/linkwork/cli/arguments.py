@@ -39,7 +39,6 @@ __all__ = [
     "configuration_of",
     "floats",
     "from_zero",
-    "issue_text",
     "limits_of",
     "load_robot",
     "log_issues",
@@ -237,7 +236,7 @@ def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
 def log_issues(issues: Iterable[Issue], terminal: Terminal) -> None:
     """Log the findings of a report: notes, and repairs or losses as warnings."""
     for issue in issues:
-        (terminal.note if issue.code in NOTED else terminal.warning)(issue_text(issue))
+        (terminal.note if issue.code in NOTED else terminal.warning)(str(issue))
 
 
 def read_robot(name: str, **options: Any) -> Robot:
@@ -245,7 +244,7 @@ def read_robot(name: str, **options: Any) -> Robot:
     try:
         return load(name, **options)
     except ModelError as error:
-        texts = [issue_text(issue) for issue in error.issues]
+        texts = [str(issue) for issue in error.issues]
         text = texts[0] if len(texts) == 1 else "\n".join([f"{len(texts)} errors:", *texts])
         raise CommandError(BAD_MODEL, text) from error
     except (UnknownNameError, ImportError) as error:  # a name, PyYAML or the package of a format
@@ -256,12 +255,6 @@ def read_robot(name: str, **options: Any) -> Robot:
         raise CommandError(
             BAD_MODEL, f"cannot read {escaped(str(error.filename or name))}: {error.strerror or error}"
         ) from error
-
-
-def issue_text(issue: Issue) -> str:
-    """Return the text of an issue, with its hint in a second line."""
-    text = f"{escaped(str(issue.where))}: {escaped(issue.message)} [{issue.code}]"
-    return f"{text}\n    hint: {escaped(issue.hint)}" if issue.hint else text
 
 
 def add_files(parser: argparse.ArgumentParser, output: str, plot: str) -> None:

@@ -21,6 +21,7 @@ from functools import partial
 
 import numpy as np
 
+from linkwork._util.messages import escaped
 from linkwork._util.progress import Reporter
 from linkwork._util.result import ReturnedValue
 from linkwork.collision.result import RobotDistances
@@ -65,7 +66,8 @@ class PairClassification(ReturnedValue):
 
     def __str__(self) -> str:
         how = "proved" if self.proved else "sampled"
-        return f"{self.a} - {self.b}: {self.kind} ({how}), {self.min_distance:.4g} to {self.max_distance:.4g} m"
+        pair = escaped(f"{self.a} - {self.b}")
+        return f"{pair}: {self.kind} ({how}), {self.min_distance:.4g} to {self.max_distance:.4g} m"
 
 
 @dataclass(frozen=True, init=False)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.messages import escaped
 from linkwork._util.result import ReturnedValue
 
 __all__ = ["BaseParameters", "base_parameters_of"]
@@ -89,7 +90,7 @@ class BaseParameters(ReturnedValue):
         return f"<BaseParameters: {self.rank} of {len(self.of)} parameters>"
 
     def __str__(self) -> str:
-        return "\n".join(self.expressions())
+        return "\n".join(map(escaped, self.expressions()))
 
 
 def base_parameters_of(

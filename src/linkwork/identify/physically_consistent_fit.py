@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.messages import escaped
 from linkwork._util.progress import Progress, Reporter
 from linkwork._util.result import Result
 from linkwork.dynamics import inertial_parameters as inertial
@@ -114,9 +115,12 @@ class InertiaFit(Result):
         followers = [name for name in self.unchanged if name in self._columns.names]
         bodies = [name for name in self.unchanged if name not in followers]
         if bodies:
-            lines += ["", f"unchanged, without mass or extent: {', '.join(bodies)}"]
+            lines += ["", f"unchanged, without mass or extent: {', '.join(map(escaped, bodies))}"]
         if followers:
-            lines += ["", f"unchanged, not distinguishable from other joints by forces: {', '.join(followers)}"]
+            lines += [
+                "",
+                f"unchanged, not distinguishable from other joints by forces: {', '.join(map(escaped, followers))}",
+            ]
         return "\n".join([*lines, "", *error_lines(self.robot.v_names, self.residual, self.r_squared, self.held_out)])
 
 

@@ -19,7 +19,6 @@ from linkwork.cli.arguments import (
     CommandError,
     add_json,
     add_robot,
-    issue_text,
     log_issues,
     read_robot,
     robot_of,
@@ -142,7 +141,7 @@ def _written(write: Callable[..., Any], arguments: argparse.Namespace) -> tuple[
     try:
         report = write(arguments.output, **options)
     except ModelError as error:
-        text = "\n".join(issue_text(issue) for issue in error.issues)
+        text = "\n".join(map(str, error.issues))
         raise CommandError(FAILED, f"{escaped(arguments.output)} is not written:\n{text}") from error
     except (TypeError, ValueError) as error:  # content that no file can represent
         raise CommandError(FAILED, escaped(str(error))) from error

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import escaped
 from linkwork._util.result import ReturnedValue
 from linkwork.constraints import BallRolling, Rolling
 from linkwork.expr.autodiff.graph_derivative import is_zero
@@ -264,9 +265,9 @@ class Combination:
 
     def __str__(self) -> str:
         if not self.positions:
-            return f"{self._sum()}: integrable, without a simple position function"
+            return escaped(f"{self._sum()}: integrable, without a simple position function")
         function = "" if len(self.positions) == 1 else "a function of "
-        return f"{self._sum()}: {function}{', '.join(self.positions)} is constant"
+        return escaped(f"{self._sum()}: {function}{', '.join(self.positions)} is constant")
 
     def _sum(self) -> str:
         if len(self.rows) == 1:
@@ -314,4 +315,4 @@ class Integrability(ReturnedValue):
             lines.append(f"  not integrable by themselves: {'; '.join(self.nonintegrable)}")
         if self.redundant:
             lines.append(f"  redundant: {'; '.join(self.redundant)}")
-        return "\n".join(lines)
+        return "\n".join(map(escaped, lines))

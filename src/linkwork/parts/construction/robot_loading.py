@@ -12,6 +12,7 @@ import numpy as np
 
 from linkwork import robots
 from linkwork._util.file_search import Folders
+from linkwork._util.messages import escaped
 from linkwork._util.unknown_options import option_hint
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import Findings, ModelWarning, UnknownNameError
@@ -230,7 +231,7 @@ def _repair_message(tree: Tree, action: str) -> str:
         lines.append(f"  {location}{text} [{issue.code}]")
     if len(repairs) > _MAX_SHOWN:
         lines.append(f"  ... and {len(repairs) - _MAX_SHOWN} more")
-    return "\n".join(lines)
+    return "\n".join(map(escaped, lines))
 
 
 _MAX_SHOWN, _MAX_LENGTH = 3, 320
