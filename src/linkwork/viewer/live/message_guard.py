@@ -20,7 +20,6 @@ __all__ = ["guard_messages"]
 
 _log = logging.getLogger("linkwork.viewer")
 _LONGEST = 200  # characters of an error in the log
-_SLACK = 1e-9  # by which a slider's value may exceed its range, relative to the range
 
 Handler = Callable[[int, Any], Awaitable[None]]
 
@@ -94,11 +93,9 @@ def _fits(control: Any, value: Any) -> bool:
     if isinstance(now, bool):
         return isinstance(value, bool)
     if isinstance(now, float | int):
-        low, high = getattr(control, "min", None), getattr(control, "max", None)
-        if not _is_number(value):
-            return False
-        slack = _SLACK * (high - low) if low is not None and high is not None else 0.0
-        return (low is None or value >= low - slack) and (high is None or value <= high + slack)
+        low, high = getattr(control, "min", -_LARGEST), getattr(control, "max", _LARGEST)
+        slack = getattr(control, "step", 0.0)  # sliders round their ends to it
+        return _is_number(value) and low - slack <= value <= high + slack
     return isinstance(value, str) and isinstance(now, str) and value in getattr(control, "options", (value,))
 
 
