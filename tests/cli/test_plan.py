@@ -28,6 +28,7 @@ def files(tmp_path, urdf):
     return urdf(ARM), str(scene), obstacles
 
 
+@pytest.mark.slow(every=3)
 def test_plans_start_within_the_limits(linkwork, urdf, files):
     file = urdf(ARM.replace('lower="-2.5"', 'lower="0.5"'), "bent.urdf")
     data = json.loads(linkwork("plan", file, "--scene", files[1], "--to", "j=0.5", "--json").out)

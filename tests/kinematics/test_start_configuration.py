@@ -1,6 +1,7 @@
 """The configuration in which pictures and commands begin: within the limits, neutral wherever that is possible."""
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.kinematics.start_configuration import start_configuration
@@ -12,6 +13,7 @@ def outside(robot, q):
     return (q < robot.lower - 1e-9) | (q > robot.upper + 1e-9)
 
 
+@pytest.mark.slow(every=3)
 def test_real_robots_start_within_their_limits():
     changed = set()
     for example in (*EXAMPLES, *SHIPPED):
