@@ -10,6 +10,7 @@ import pytest
 import linkwork as lw
 from helpers.arms import chain_text, planar
 from linkwork.ik.failure_analysis import compromise_multipliers
+from linkwork.ik.impossibility import limits_prevent
 from linkwork.ik.reach_bounds import chain_between
 
 ARM = lw.load("arm7")
@@ -103,7 +104,7 @@ def test_tasks_in_conflict_are_named_with_what_they_pull():
     assert np.linalg.norm(np.cross(here, way)) < 1e-5 * np.linalg.norm(here) * np.linalg.norm(way)
     assert here @ way < 0.0  # the error of what is to be further up is below zero
     assert abs(found.position_error - 0.05) < 1e-6
-    assert "'here' and 'there' are not satisfied together" in found.explain()
+    assert "'here' and 'there' contradict each other" in found.explain()
 
 
 @pytest.mark.slow(every=3)
@@ -130,12 +131,13 @@ def test_multipliers_of_conflicts_are_proofs():
         ([here, above], {"here": place, "above": place}),
         ([posture, here], {"posture": q, "here": place + np.array([0.0, 0.05, 0.0])}),
     )
-    for tasks, targets in cases:
+    for (tasks, targets), proved in zip(cases, ("infeasible", "not_found", "not_found"), strict=True):
         problem = ARM.ik_problem(tasks)
         found = problem.solve(**targets)
-        some = [k for k, status in enumerate(found.status) if status == "infeasible"]
+        some = [k for k, status in enumerate(found.status) if status == proved and found.multipliers[k]]
         assert some, tasks
         for k in some:
+            assert proved == "infeasible" or "are not satisfied together from" in found.explain(k)
             given = found.multipliers[k]
             assert set(given) == {task.name for task in tasks}
             for pull in given.values():
@@ -182,6 +184,47 @@ def test_what_is_proved_is_so():
         chain = chain_between(robot, tip, "world", robot.neutral(), robot.lower, robot.upper)
         for turned in (True, False):
             assert not any(chain.proofs(X, 0.0, 0.0, turned))
+
+
+@pytest.mark.slow(every=3)
+def test_failed_searches_prove_nothing():
+    """No status or proof says that the pose of a configuration within limits has no solution."""
+    rail = chain_text(
+        [
+            ("prismatic", "0 1 0", "0 0 0", 0.0, 4000.0),
+            ("revolute", "0 0 1", "0 0 400", -2.9, 2.9),
+            ("revolute", "0 1 0", "25 0 0", -1.5, 2.3),
+            ("revolute", "0 1 0", "0 0 450", -2.5, 1.2),
+            ("revolute", "1 0 0", "100 0 35", -3, 3),
+            ("revolute", "0 1 0", "320 0 0", -2, 2),
+            ("revolute", "1 0 0", "80 0 0", -3.1, 3.1),
+        ],
+        "60 0 0",
+    )
+    honest, words = {"solved", "max_iterations", "local_minimum", "singular", "not_found"}, set()
+    arm, bound = lw.load("arm6"), np.full(6, 0.6)
+    for robot, tip, limits in ((rail, "l8", (rail.lower, rail.upper)), (arm, "tool", (-bound, bound))):
+        rng = np.random.default_rng(0)
+        q = rng.uniform(*limits, (1000, robot.nq))
+        q = np.where(rng.uniform(size=q.shape) < 0.2, np.where(rng.uniform(size=q.shape) < 0.5, *limits), q)
+        for iterations in (5, 20):
+            found = robot.inverse_kinematics(robot.pose(q, tip), tip, position_limits=limits, max_iterations=iterations)
+            assert set(found.status) <= honest and not any(proof is not None for proof in found.proof)
+            words |= {found.explain(int(k)).split(",")[0] for k in np.flatnonzero(found.status == "not_found")}
+    assert any("without limits there is one" in text for text in words)
+    problem = arm.ik_problem(lw.ik.PoseTask("tool", name="X"), position_limits=(-bound, bound))
+    assert not any(limits_prevent(problem, {"X": X}, problem.tolerances) for X in arm.pose(q[:300], "tool"))
+
+
+def test_closed_forms_prove_that_limits_prevent_all_solutions():
+    arm, bound = lw.load("arm6"), np.full(6, 0.6)
+    X = arm.pose(arm.random_configuration(seed=1, size=30), "tool")
+    found = arm.inverse_kinematics(X, "tool", position_limits=(-bound, bound), max_iterations=200)
+    every = arm.closed_form("tool").branches(X, position_limits=False)
+    turned = every.q - 2.0 * np.pi * np.round(every.q / (2.0 * np.pi))
+    inside = ((np.abs(turned) <= 0.6).all(axis=-1) & every.valid).any(axis=-1)
+    assert (found.status == "at_limits").sum() > 20 and not inside[found.status == "at_limits"].any()
+    assert all(limits for limits in found.blocking_limits[found.status == "at_limits"])
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.5, 100.0, 1e6])

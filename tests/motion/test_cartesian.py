@@ -366,7 +366,7 @@ def test_where_no_branch_is_known_searches_begin(monkeypatch):
     assert ARM.track_cartesian_path(path, "tool", num_starts=2).success
     monkeypatch.setattr(following, "_candidates", lambda *given: [])
     found = ARM.track_cartesian_path(path, "tool")  # of collisions nothing is said without a scene
-    assert found.status == "out_of_reach" and "no start configuration was found" in found.message
+    assert found.status == "not_found" and "no start configuration was found" in found.message
 
 
 def test_what_bounds_how_far_points_move():

@@ -5,10 +5,13 @@ In this order, and only when it is requested:
 1. A reach bound that holds for every configuration (`reach_bounds`) proves "out_of_reach".
 2. A longer search within limits finds a solution for a state whose search ended early.  The status is "singular" if
    the search stopped where the Jacobian loses rank and no small motion reduces the errors, else "max_iterations".
-3. A search without limits finds a solution: "at_limits", with the joints that exceed their limits.
-4. Hard tasks are removed one at a time, as long as the others are still not satisfied together, without limits.  If
-   one task remains, the status is "not_found".  If several remain, each of which is satisfiable without one of the
-   others, it is "infeasible".
+3. A search without limits finds a solution, with joints that exceed their limits.  The status is "at_limits" if it is
+   proved that limits prevent every solution (`impossibility`), else "not_found".
+4. Hard tasks are removed one at a time, as long as the others are still not satisfied together, without limits.  The
+   tasks that remain are the conflict that searches found.  The status is "infeasible" if it is proved that two of the
+   tasks contradict each other, else "not_found".
+
+Only proofs and solutions that were found give a status other than "not_found": a failed search proves nothing.
 
 Before all of these, a task whose errors are NaN at every configuration tried is "not_finite".  A state that a longer
 search of the same solver does not improve although another start finds a solution is a "local_minimum".  So is a state
@@ -30,6 +33,7 @@ import numpy as np
 
 from linkwork.errors import Status
 from linkwork.ik.algorithms.levenberg_marquardt import MAX_ITERATIONS
+from linkwork.ik.impossibility import are_contradictory, limits_prevent
 from linkwork.ik.kernels import NEAR
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.reach_bounds import UnreachableCertificate, task_proofs
@@ -44,7 +48,7 @@ _REVOLUTION = math.tau
 
 @dataclass(frozen=True)
 class BlockingLimit:
-    """Joint limit that blocks a target: a solution found without limits needs the joint beyond its bound [rad, m]."""
+    """Joint limit that a solution found without limits exceeds: the joint's position there and the bound [rad, m]."""
 
     joint: str
     needed: float
@@ -201,8 +205,12 @@ class _Failures:
             return
         done, q, _ = self.search(states, position_limits=False)
         for k, x in zip(states[done], q[done], strict=True):
-            limits = beyond_limits(self.problem, x, [target[k] for target in self.targets.values()])
-            self.reasons[k].status, self.reasons[k].limits = Status.AT_LIMITS, limits
+            reason, targets = self.reasons[k], {name: target[k] for name, target in self.targets.items()}
+            reason.limits = beyond_limits(self.problem, x, [*targets.values()])
+            proved = reason.proof is not None or limits_prevent(self.problem, targets, self.tolerances[k])
+            reason.status = Status.AT_LIMITS if proved else Status.NOT_FOUND
+            if not reason.limits:  # the solution differs by full revolutions from one within limits
+                reason.status = Status.LOCAL_MINIMUM
 
     def find_conflict(self) -> None:
         """Find a minimal set of hard tasks that cannot be satisfied together, by the deletion filter."""
@@ -222,7 +230,9 @@ class _Failures:
         for k, names in zip(states, remaining, strict=True):
             reason = self.reasons[k]
             reason.tasks = tuple(task.name for task, remains in zip(self.hard, names, strict=True) if remains)
-            reason.status = Status.INFEASIBLE if len(reason.tasks) > 1 else Status.NOT_FOUND
+            targets = {name: target[k] for name, target in self.targets.items()}
+            proved = are_contradictory(self.problem, reason.tasks, targets, self.tolerances[k])
+            reason.status = Status.INFEASIBLE if proved else Status.NOT_FOUND
         self.set_multipliers(states, tolerances)
 
     # -- what is scaled_residual at a configuration
@@ -269,7 +279,8 @@ class _Failures:
         states, tolerances = states[at], tolerances[at]
         done, q, _ = self.search(states, position_limits=False, without=tolerances)
         for k in states[done]:  # one more start satisfies them together: no conflict
-            self.reasons[k].status, self.reasons[k].tasks = Status.NOT_FOUND, ()
+            if self.reasons[k].status is not Status.INFEASIBLE:
+                self.reasons[k].tasks = ()
         states, tolerances, q = states[~done], tolerances[~done], q[~done]
         if not len(states):
             return

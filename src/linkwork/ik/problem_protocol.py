@@ -61,6 +61,10 @@ class ProblemView(Protocol):
     def scales(self) -> list[float]:
         """Weights (one per residual component) that make errors comparable."""
 
+    @property
+    def form(self) -> Any:
+        """Closed form of the problem (`ClosedForm`), or None."""
+
     def chain(self, task: Task, *, position_limits: bool) -> Chain | None:
         """Return the kinematic chain that bounds the reach of a task's frame, or None."""
 

@@ -177,16 +177,17 @@ class IKResult(Result):
         """Status of each state: a `linkwork.errors.Status`, or an array (...) of its words.
 
         - "solved".
-        - "local_minimum": hard tasks are satisfied, soft ones are not, and no start has a lower cost (``success`` is
+        - "local_minimum": hard tasks are satisfied, soft ones are not, and no start found a lower cost (``success`` is
           True); or no small motion reduces the error although another start succeeds.
-        - "at_limits": a solution exists without position limits.
+        - "at_limits": it is proved that no solution is within position limits; without them there is one.
         - "out_of_reach": a bound proves that no solution exists.
-        - "not_found": no start finds a solution, with or without limits.
-        - "infeasible": the hard tasks can be satisfied separately but not together.
+        - "not_found": no start found a solution within limits, and nothing proves that there is none.
+          ``blocking_limits`` are the limits that a solution without limits exceeds, if a search found one.
+        - "infeasible": it is proved that two hard tasks contradict each other.
         - "singular": the search stopped at a singular configuration, and another start finds a solution.
         - "max_iterations": a longer search finds a solution.
         - "not_finite": errors are NaN everywhere.
-        - "no_other_solution": there are fewer solutions than requested.
+        - "no_other_solution": the searches found fewer solutions than requested.
 
         Failures are analysed once, when the status is first read.
         """
@@ -200,7 +201,10 @@ class IKResult(Result):
 
     @property
     def blocking_limits(self) -> Any:
-        """Joints that exceed their limits in a solution without position limits; a tuple, or an array of tuples."""
+        """Joints that exceed their limits in a solution without position limits; a tuple, or an array of tuples.
+
+        Other solutions may exceed other limits, or none: only the status "at_limits" is a proof that there are none.
+        """
         return self._of_each("limits", ())
 
     @property
@@ -390,7 +394,7 @@ _ORDER = [*Status]
 
 def _reason_sentence(reason: Reason, problem: ProblemView, facts: Mapping[str, Any]) -> str:
     """Return a reason as a sentence, with the remaining errors."""
-    left, status = f"the nearest configuration is {_remaining(facts)} away", reason.status
+    left, status = f"the nearest configuration found is {_remaining(facts)} away", reason.status
     if status is Status.SOLVED:
         return f"remaining error {_remaining(facts)} after {facts['iterations']} iterations"
     if status is Status.LOCAL_MINIMUM and facts["reached"] == 1.0:
@@ -401,8 +405,8 @@ def _reason_sentence(reason: Reason, problem: ProblemView, facts: Mapping[str, A
     if status is Status.NOT_FINITE:
         return f"errors of {' and '.join(map(repr, reason.tasks))} are NaN at every configuration tried"
     if status is Status.AT_LIMITS:
-        joints = "; ".join(map(str, reason.limits)) or "joints would exceed them"
-        return f"a solution exists only without position limits: {joints}; within limits {left}"
+        joints = "; ".join(map(str, reason.limits))
+        return f"solutions exist only without position limits, in one {joints}; within limits {left}"
     what = f"{reason.tasks[0]!r}: " if len(problem.tasks) > 1 and reason.tasks else ""
     if status is Status.OUT_OF_REACH:
         few = _too_few_joints(reason, problem) if reason.proof is not None and reason.proof.kind == "turned" else ""
@@ -410,12 +414,19 @@ def _reason_sentence(reason: Reason, problem: ProblemView, facts: Mapping[str, A
     if status is Status.NOT_FOUND:
         locked = f", with {' and '.join(map(repr, problem.locked))} locked" if problem.locked else ""
         few = _too_few_joints(reason, problem)
-        return f"{what}no solution from {reason.starts} starts, with or without limits{locked}; {left}{few}"
-    if status is Status.INFEASIBLE:
+        if reason.limits:
+            joints = "; ".join(map(str, reason.limits))
+            beyond = f"without limits there is one, in which {joints}"
+            return f"{what}no solution within limits from {reason.starts} starts; {beyond}; {left}"
+        if len(reason.tasks) < 2:
+            return f"{what}no solution from {reason.starts} starts, with or without limits{locked}; {left}{few}"
+    if status in (Status.INFEASIBLE, Status.NOT_FOUND):
         names = " and ".join(map(repr, reason.tasks))
         pulls = ", ".join(f"{name!r} {np.linalg.norm(x):.3g}" for name, x in reason.multipliers.items())
         pulls = f" (multipliers at their compromise: {pulls})" if pulls else ""
-        other = "each is without the other" if len(reason.tasks) == 2 else "any subset is"
+        if status is Status.INFEASIBLE:
+            return f"{names} contradict each other{pulls}; {left}"
+        other = "each is without the other" if len(reason.tasks) == 2 else "fewer of them are"
         return f"{names} are not satisfied together from {reason.starts} starts, {other}{pulls}; {left}"
     if status is Status.NO_OTHER_SOLUTION:
         return f"{reason.others} distinct solutions were found in {reason.starts} searches"

@@ -8,7 +8,9 @@ import numpy as np
 
 from linkwork._util.cached_properties import cached_property
 from linkwork.ik.arguments import read_limits
+from linkwork.ik.failure_analysis import proofs
 from linkwork.ik.ik_problem import IKProblem
+from linkwork.ik.reach_bounds import UnreachableCertificate
 from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.kinematics.poses import pose_difference
 from linkwork.motion.algorithms.curves import CurveSpace
@@ -87,6 +89,11 @@ class PathRequest:
         return IKProblem(self.robot, PoseTask(self.frame, relative_to=self.relative_to, name="X_path"), **options)
 
     # -- configurations for poses
+
+    def proofs(self, X: np.ndarray) -> list[UnreachableCertificate | None]:
+        """Return for each pose (n, 4, 4) of the frame a proof that no configuration within limits has it, or None."""
+        tolerances = np.tile(self.problem.tolerances, (len(X), 1))
+        return [one and one[0] for one in proofs(self.problem, {"X_path": X}, tolerances)]
 
     def solve(self, q: np.ndarray, X: np.ndarray, *, limits: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Return configurations (n, nq) at which the frame has poses X (n, 4, 4), and a mask (n,) of the successes.

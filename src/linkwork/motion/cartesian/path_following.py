@@ -88,10 +88,11 @@ def followed_path(
         ending = Ending(Status.COLLIDING, "at 0 % of the path all solutions found collide")
         if result.success and scene_check is None:
             message = "at 0 % of the path no start configuration was found; pass q_init="
-            ending = Ending(Status.OUT_OF_REACH, message)
+            ending = Ending(Status.NOT_FOUND, message)
         elif not result.success:
-            status = Status.AT_LIMITS if result.status is Status.AT_LIMITS else Status.OUT_OF_REACH
-            ending = Ending(status, f"at 0 % of the path the first pose has no configuration: {result.message}")
+            proved = result.status in (Status.AT_LIMITS, Status.OUT_OF_REACH)
+            message = f"at 0 % of the path no configuration was found for the first pose: {result.message}"
+            ending = Ending(result.status if proved else Status.NOT_FOUND, message)
         return TrackedPath._make(robot, path, frame, relative_to, *ending, 0.0, Deviation(0.0, 0.0), (), ())
     outcome = best_outcome(request, candidates, allowed, max_step, scene_check)
     fraction = 1.0 if outcome.ending.status is Status.SOLVED else min(outcome.end / path.length, 1.0)

@@ -134,6 +134,7 @@ def _clipped_before(
     return tuple(clipped), tuple(k for k in begins if k < len(clipped))
 
 
+_CHECKED_POSES = 33  # of the rest of a path, for a proof that one of them is out of reach
 _SINGULAR = 0.05  # [1, m] smallest singular value below which a large joint motion is called singular
 
 
@@ -159,21 +160,23 @@ def missing_neighbor_ending(
     if not result.success:
         if result.status is Status.OUT_OF_REACH:
             return Ending(Status.OUT_OF_REACH, f"{at} the next pose is out of reach: {result.message}")
-        other = request.unlimited.solve(q, X_path=X)
-        limit = _limit_message(request, q, other.q) if other.success else None
-        if limit is not None:
-            return Ending(Status.AT_LIMITS, f"{at} {limit}")
-        return Ending(Status.OUT_OF_REACH, f"{at} the next pose has no configuration: {result.message}")
+        further = np.linspace(missed, request.path.length, _CHECKED_POSES)
+        for part, proof in zip(further, request.proofs(request.path(further)), strict=True):
+            if proof is not None:
+                later = f"{100.0 * part / request.path.length:.4g} % of the path"
+                return Ending(Status.OUT_OF_REACH, f"{at} the path leads out of reach; at {later} {proof}")
+        status = Status.AT_LIMITS if result.status is Status.AT_LIMITS else Status.NOT_FOUND
+        return Ending(status, f"{at} no configuration was found for the next pose: {result.message}")
     singular_value = request.smallest_singular_value(q)
     move = request.difference(q, np.asarray(result.q))
     k = int(np.abs(move).argmax())
-    jump = f"the nearest solution there moves joint {request.joint_name(k)!r} by {move[k]:.3g} in one step"
+    jump = f"the nearest solution found there moves joint {request.joint_name(k)!r} by {move[k]:.3g} in one step"
     if singular_value < _SINGULAR:
         return Ending(
             Status.SINGULAR,
             f"{at} the robot is near a singularity, with a smallest singular value of {singular_value:.2g}: {jump}",
         )
-    return Ending(Status.JOINT_JUMP, f"{at} no configuration is near the one before: {jump}")
+    return Ending(Status.JOINT_JUMP, f"{at} no configuration found is near the one before: {jump}")
 
 
 def _limit_message(request: PathRequest, q: np.ndarray, unlimited: np.ndarray) -> str | None:

@@ -1,0 +1,106 @@
+"""Proofs that limits prevent every solution of an IK problem, and that two of its tasks contradict each other.
+
+Limits are proved to prevent all solutions of a six-axis arm by its closed form, which has all configurations of a pose,
+and those of a joint task by its target.  Two tasks are contradictory if they require different values of one quantity.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from linkwork.ik.algorithms.defaults import WIDE
+from linkwork.ik.problem_protocol import ProblemView
+from linkwork.ik.tasks.frame_tasks import OrientationTask, PoseTask, PositionTask
+from linkwork.ik.tasks.joint_tasks import JointTask
+from linkwork.ik.tasks.task import Task
+
+__all__ = ["are_contradictory", "limits_prevent"]
+
+_REGULAR = 1e-3  # smallest singular value, relative to the largest, of a branch that is isolated
+_MARGIN = 10.0  # factor of the joint motions within tolerance by which a branch must exceed limits
+
+
+def limits_prevent(problem: ProblemView, targets: Mapping[str, np.ndarray], tolerances: np.ndarray) -> bool:
+    """Return True if it is proved that no configuration within limits satisfies all hard tasks of one state."""
+    return any(
+        _joint_out_of_limits(problem, task, targets, left) for task, left in _parts(problem, tolerances) if task.hard
+    ) or _branches_out_of_limits(problem, targets, tolerances)
+
+
+def _parts(problem: ProblemView, tolerances: np.ndarray) -> list[tuple[Task, np.ndarray]]:
+    ends = np.cumsum([len(task.component_names) for task in problem.tasks])
+    return list(zip(problem.tasks, np.split(tolerances, ends[:-1]), strict=True))
+
+
+def _joint_out_of_limits(
+    problem: ProblemView, task: Task, targets: Mapping[str, np.ndarray], tolerances: np.ndarray
+) -> bool:
+    if type(task) is not JointTask or len(tolerances) != 1:
+        return False
+    tree = problem.robot.tree
+    index = tree.joint_index(task.joint)
+    own = tree.q_slices[index]
+    if own.stop - own.start != 1 or tree.bodies[index].coupling is not None:
+        return False
+    x = float(np.ravel(targets[task.name])[0])
+    return bool(x + tolerances[0] < problem.lower[own.start] or x - tolerances[0] > problem.upper[own.start])
+
+
+def _branches_out_of_limits(problem: ProblemView, targets: Mapping[str, np.ndarray], tolerances: np.ndarray) -> bool:
+    """Return True if all configurations of a pose are isolated, and each exceeds a limit by more than the tolerance."""
+    form = problem.form
+    if form is None or tolerances.max() > WIDE:
+        return False
+    (target,) = targets.values()
+    result = form.branches(target, position_limits=False, q_init=problem.midrange)
+    q = result.q[result.valid]
+    if not len(q):
+        return False
+    inner = problem.lower + problem.upper  # finite if both limits are
+    middle = np.where(np.isfinite(inner), 0.5 * inner, 0.0)
+    q = q - 2.0 * np.pi * np.round((q - middle) / (2.0 * np.pi))
+    excess = np.where(np.isfinite(inner), np.maximum(problem.lower - q, q - problem.upper), -np.inf).max(axis=1)
+    result = problem.residual_kernel(q, np.broadcast_to(target, (len(q), 4, 4)))
+    scales = np.array(problem.scales)
+    sizes = np.linalg.svd(result.rows * scales[:, None], compute_uv=False)
+    motion = np.linalg.norm(tolerances * scales) / np.maximum(sizes[:, 5], 1e-300)  # to first order, within tolerance
+    return bool((sizes[:, 5] > _REGULAR * sizes[:, 0]).all() and (excess > _MARGIN * motion).all())
+
+
+def are_contradictory(
+    problem: ProblemView, names: Sequence[str], targets: Mapping[str, np.ndarray], tolerances: np.ndarray
+) -> bool:
+    """Return True if two of the named tasks of one state require values of one quantity that are too far apart."""
+    parts = [(task, left) for task, left in _parts(problem, tolerances) if task.name in names and task.name in targets]
+    for (a, left), (b, other) in itertools.combinations(parts, 2):
+        required = _required(a, targets[a.name], left)
+        for key, (value, reach) in _required(b, targets[b.name], other).items():
+            if key in required and _apart(required[key][0], value) > required[key][1] + reach:
+                return True
+    return False
+
+
+def _required(task: Task, target: np.ndarray, tolerances: np.ndarray) -> dict[object, tuple[np.ndarray, float]]:
+    """Return the quantities that a task determines, with their values and the norms of their tolerances."""
+    if type(task) is JointTask and target.size == 1:
+        return {("joint", task.joint): (target.ravel(), float(np.linalg.norm(tolerances)))}
+    if type(task) not in (PoseTask, PositionTask, OrientationTask):
+        return {}
+    result: dict[object, tuple[np.ndarray, float]] = {}
+    frame, relative_to = task.between  # type: ignore[misc]
+    if not isinstance(task, PositionTask):
+        result["turned", frame, relative_to] = target[:3, :3], float(np.linalg.norm(tolerances[:3]))
+    if not isinstance(task, OrientationTask):
+        position = target if isinstance(task, PositionTask) else target[:3, 3]
+        result["placed", frame, relative_to] = position, float(np.linalg.norm(tolerances[-3:]))
+    return result
+
+
+def _apart(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the distance of two values; of two rotations, the angle between them."""
+    if a.ndim == 2:
+        return float(np.arccos(np.clip(0.5 * (np.trace(a.T @ b) - 1.0), -1.0, 1.0)))
+    return float(np.linalg.norm(a - b))
