@@ -2,6 +2,7 @@
 
 viser takes attributes and values of controls as they come, and prints a traceback for a message that it cannot read.
 The log is that of `logging` with the name "linkwork.viewer", at the level INFO, which Python does not print by default.
+An error of a handler of a valid message is a WARNING.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ def _is_foreign(record: logging.LogRecord) -> bool:
     return False
 
 
-def _report(error: Any) -> None:
-    _log.info("a message to the live page is dropped: %s", cut(escaped(f"{type(error).__name__}: {error}"), _LONGEST))
+def _report(error: Any, level: int = logging.INFO) -> None:
+    text = cut(escaped(f"{type(error).__name__}: {error}"), _LONGEST)
+    _log.log(level, "a message to the live page is dropped: %s", text)
 
 
 def _guarded(handle: Handler, controls: Any) -> Handler:
@@ -63,9 +65,13 @@ def _guarded(handle: Handler, controls: Any) -> Handler:
     async def checked(client: int, message: Any) -> None:
         try:
             _check(message, controls)
-            await handle(client, message)
         except Exception as error:
             _report(error)
+            return
+        try:
+            await handle(client, message)
+        except Exception as error:  # may be a fault of a handler
+            _report(error, logging.WARNING)
 
     return checked
 
