@@ -26,6 +26,9 @@ __all__ = ["scale_factors"]
 INITIAL_STIFFNESS = 300.0  # ρ C with the initial penalty
 _MIN_COST = 1e-7  # regularisation of H, relative to its largest diagonal element
 _COUPLING = 10.0  # largest compliance of equalities over several steps, relative to that of their own step
+_STIFFER = 10.0  # factor of the regularisation, to detect constraints that costs leave free
+_ROUNDS = 12  # of penalties; each raises them by a factor of at most 300
+_ROUNDING = 1e-9  # smallest difference of 1 and a penalty's share of the stiffness
 _SPEED = 0.3  # [rad/s, m/s] of the uniform motion
 
 Array = np.ndarray
@@ -63,22 +66,54 @@ def scale_factors(
                 continue
             least_cost = sum((_parameter_cost(program, window, inputs, p, k) for k in some), 0.0)
             parts = [(weights[:, k], H) for k, H in zip(some, costs, strict=True)]
-            stiffness = _Stiffness(program, parts, least_cost or 1.0)
-            for k in program.hard:
-                steps = np.flatnonzero(weights[:, k])
-                two = sorted({int(steps[len(steps) // 2]), int(steps[-1])}) if len(steps) else []
-                J = jacobians[k][n][:, : (program.depth + 1) * program.width]
-                compliance = float(np.mean([stiffness.compliance(t, J) for t in two])) if two else np.nan
-                if len(steps) > 1 and program.terms[k].kind == "equality":
-                    compliance = min(
-                        compliance, _COUPLING * float(np.mean([stiffness.step_compliance(t, J) for t in two]))
-                    )
-                if np.isfinite(J).all() and 0.0 < compliance < smallest[k]:
+            hard = {k: jacobians[k][n][:, : (program.depth + 1) * program.width] for k in program.hard}
+            for k, compliance in _compliances(program, weights, parts, hard, least_cost or 1.0).items():
+                if np.isfinite(hard[k]).all() and 0.0 < compliance < smallest[k]:
                     smallest[k] = compliance
     for k, compliance in smallest.items():
         if np.isfinite(compliance):
             factors[program.rows_of[k]] = np.sqrt(INITIAL_STIFFNESS / (penalty * compliance))
     return factors
+
+
+def _compliances(
+    program: PathProgram, weights: Array, costs: list[tuple[Array, Array]], hard: dict[int, Array], otherwise: float
+) -> dict[int, float]:
+    """Return the compliance of each constraint, by its index, from the costs' Hessians and scaled Jacobians ``hard``.
+
+    Costs leave a constraint free if its compliance is that of the regularisation.  Then it is the compliance while the
+    equalities are satisfied: their penalties are added to the costs, and raised until compliances no longer fall.
+    """
+    largest = max((float(np.abs(np.diag(H)).max(initial=0.0)) for _, H in costs), default=0.0)
+    floor = _MIN_COST * largest if largest else otherwise
+    steps = {k: np.flatnonzero(weights[:, k]).tolist() for k in hard}
+    two = {k: sorted({own[len(own) // 2], own[-1]}) for k, own in steps.items() if own}
+
+    def values(stiffness: _Stiffness, k: int) -> Array:
+        return np.array([stiffness.compliance(t, hard[k]) for t in two[k]])
+
+    soft, stiffer = _Stiffness(program, costs, floor), _Stiffness(program, costs, _STIFFER * floor)
+    result = {k: float(values(soft, k).mean()) for k in two}
+    free = [k for k, c in result.items() if c > 0.3 * _STIFFER * float(values(stiffer, k).mean())]
+    for k in two:
+        if len(steps[k]) > 1 and program.terms[k].kind == "equality":
+            own = float(np.mean([soft.step_compliance(t, hard[k]) for t in two[k]]))
+            result[k] = min(result[k], _COUPLING * own)
+    equalities = [k for k in two if program.terms[k].kind == "equality" and 0.0 < result[k] < np.inf]
+    first = dict(result)
+    for _ in range(_ROUNDS if free and equalities and largest else 0):
+        penalties = {k: INITIAL_STIFFNESS / result[k] for k in equalities}
+        parts = [(weights[:, k], rho * hard[k].T @ hard[k]) for k, rho in penalties.items()]
+        held, falling = _Stiffness(program, [*costs, *parts], floor), False
+        for k in free:
+            rows = values(held, k)
+            rows /= np.maximum(1.0 - penalties.get(k, 0.0) * rows, _ROUNDING)  # without the row's own penalty
+            compliance = 1.0 / float(np.mean(1.0 / rows))
+            falling = falling or compliance < 0.5 * result[k]
+            result[k] = min(result[k], compliance)
+        if not falling:
+            return result
+    return first  # redundant equalities have no compliance while the others are satisfied
 
 
 def _uniform_motion_window(
@@ -181,7 +216,7 @@ class _Stiffness:
     Each block has the unknowns of m successive steps, m being the depth of windows.
     """
 
-    def __init__(self, program: PathProgram, costs: list[tuple[Array, Array]], otherwise: float) -> None:
+    def __init__(self, program: PathProgram, costs: list[tuple[Array, Array]], floor: float) -> None:
         self._m, self._width, T = max(program.depth, 1), program.width, program.steps
         m, n, deep = self._m, self._width, program.depth + 1
         self._blocks = -(-T // m)
@@ -190,9 +225,7 @@ class _Stiffness:
             np.zeros((count, size, size)),
             np.zeros((count, size, size)),
         )  # below: coupling to the previous block
-        largest = 0.0
         for weights, H in costs:
-            largest = max(largest, float(np.abs(np.diag(H)).max(initial=0.0)))
             for t in np.flatnonzero(weights).tolist():
                 for a in range(min(deep, t + 1)):
                     for b in range(a, min(deep, t + 1)):
@@ -205,7 +238,7 @@ class _Stiffness:
                                 own[i][there[::-1]] += part.T
                         else:
                             below[i][there] += part
-        own += (_MIN_COST * largest if largest else otherwise) * np.eye(size)  # regularisation of steps without cost
+        own += floor * np.eye(size)  # regularisation of steps without cost
         self._diagonal = np.diagonal(own, axis1=1, axis2=2).reshape(count * m, n)
         self._roots: list[Array] = []
         self._couplings: list[Array] = []

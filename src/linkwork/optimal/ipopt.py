@@ -24,6 +24,7 @@ from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, STUCK, VIOLATED
 from linkwork.optimal.algorithms.path_nlp import PathInputs, PathPoint, PathProgram, PathTerm
+from linkwork.optimal.arguments import SOLVE
 from linkwork.optimal.kernels import SEARCH_SCALARS, path_inputs, point_of, shapes_of, state_shapes
 
 __all__ = ["solve_by_casadi", "solve_by_ipopt"]
@@ -284,7 +285,14 @@ def _function(program: PathProgram, term: PathTerm) -> Any:
         "clock": (_clock(program),),
         "target": (_size(program.tree, term),),
     }
-    return compile(values, name="feature", **shapes).to_casadi()
+    try:
+        return compile(values, name="feature", **shapes).to_casadi()
+    except ValueError as error:
+        reason = str(error).removeprefix("feature: ")
+        raise ValueError(
+            f"{SOLVE}: solver: expected a solver for the feature {term.name!r}, got 'ipopt', which cannot compute it: "
+            f'{reason}; or use solver="augmented"'
+        ) from None
 
 
 def _clock(program: PathProgram) -> int:

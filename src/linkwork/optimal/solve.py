@@ -39,7 +39,7 @@ from linkwork.optimal.search_report import resolved
 __all__ = ["SOLVERS", "refuse_options", "solve_by_path"]
 
 SOLVERS = ("augmented", "ipopt")
-MAX_ITERATIONS = 300
+MAX_ITERATIONS = 1000
 TOLERANCE = 1e-6  # [rad, m, 1] of steps and of constraints
 _CALL_TIME = 1e-3  # [s] approximate time of a kernel call with a time limit
 

@@ -298,7 +298,7 @@ class TrajectoryProblem(ProblemData):
         - ``tolerance`` of constraints, each in its unit, one number or a dict by name; default 1e-6, by shooting 1e-9.
           ``step_tolerance`` of steps [rad, m], default 1e-6; by shooting, of the root of the remaining decrease of the
           cost.
-        - ``max_iterations``; default 300, by shooting 200.  ``time_limit`` [s], without compilation, which takes
+        - ``max_iterations``; default 1000, by shooting 200.  ``time_limit`` [s], without compilation, which takes
           seconds in the first call; default: none.
         - ``progress``: True shows a bar of the iterations on standard error; a function receives a `linkwork.Progress`
           after each iteration (default False).  ``callback`` is called with the result so far after each iteration; if
