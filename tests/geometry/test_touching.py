@@ -56,6 +56,22 @@ def test_capsules_whose_axis_is_in_a_face_or_meets_another_axis() -> None:
     assert (found.unique == 0.0).all() and np.abs(found.distance + 0.1).max() < 1e-15
 
 
+def test_spheres_centered_on_the_ground() -> None:
+    """A plane as a height field: its normal is known, a rounding error above and below it."""
+    rng, x = np.random.default_rng(4), np.linspace(-1.0, 1.0, 11)
+    ground = lw.shapes.HeightField(0.3 * x[:, None] + 0.1 * x, 0.2)
+    up = np.array([-0.3, -0.1, 1.0]) / np.sqrt(1.1)
+    at = rng.uniform(-0.7, 0.7, (100, 3))
+    at[:, 2] = at[:, :2] @ [0.3, 0.1]
+    for W in (np.eye(4), lw.pose((0.3, -0.2, 0.1), rpy=(0.4, 1.1, -0.7))):
+        for gap in (0.0, 1e-16, 1e-12, -1e-12, 1e-9, -1e-9):
+            X = np.tile(np.eye(4), (100, 1, 1))
+            X[:, :3, 3] = (at + gap * up) @ W[:3, :3].T + W[:3, 3]
+            found = lw.signed_distance(ground, W, lw.shapes.Sphere(0.05), X)
+            assert np.abs(found.normal - W[:3, :3] @ up).max() < 1e-14, gap
+            assert np.abs(found.distance - gap + 0.05).max() < 1e-15, gap
+
+
 def test_derivatives_where_cores_touch() -> None:
     """The gradient by B's position is the normal, and all derivatives are finite."""
     cone, capsule, box = lw.shapes.Cone(0.2, 0.4), lw.shapes.Capsule(0.2, 0.4), lw.shapes.Box((0.2, 0.2, 0.2))
