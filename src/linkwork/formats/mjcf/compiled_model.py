@@ -98,20 +98,19 @@ class CompiledModel:
             i = int(np.argwhere(np.isnan(value))[0][0])
             message = f"model.{name}[{i}]: expected numbers, got {rows[i]}"
             raise ModelError(Issue("NOT_FINITE", message, self._of_row(name, i)))
-        for i, row in enumerate([rows] if name == "qpos0" else rows):
+        for i, row in enumerate([rows] if name == "qpos0" else rows if name in _WITH_QUATERNIONS else ()):
             for k in self._quaternions_of_row(name, i):
                 row[k : k + 4] = self._unit(row[k : k + 4], name, k if name == "qpos0" else i)
         return rows
 
     def _quaternions_of_row(self, name: str, i: int) -> Sequence[int]:
         """Return where quaternions start in a row of a field."""
-        if name.endswith("quat"):
-            return (0,)
         if name in ("qpos0", "key_qpos"):
             return self._quaternion_starts
-        if name == "eq_data" and self.kind("mjtEq", self.model.eq_type[i]) == "weld":
-            return (6,) if self.kind("mjtObj", self.model.eq_objtype[i]) == "body" else ()
-        return ()
+        if name == "eq_data":
+            kinds = self.kind("mjtEq", self.model.eq_type[i]), self.kind("mjtObj", self.model.eq_objtype[i])
+            return (6,) if kinds == ("weld", "body") else ()
+        return (0,)
 
     @cached_property
     def _quaternion_starts(self) -> list[int]:
@@ -189,6 +188,9 @@ def pose_of(position: Sequence[float], quaternion: Sequence[float]) -> Pose:
 
 
 _NO_TURN = (1.0, 0.0, 0.0, 0.0)
+_WITH_QUATERNIONS = frozenset(
+    ("body_quat", "body_iquat", "geom_quat", "site_quat", "mesh_quat", "qpos0", "key_qpos", "eq_data")
+)
 _EXACT, _SILENT, _MOST = 1e-12, 1e-6, 1e-3  # of a quaternion's norm from 1: unchanged, normalised, with a warning
 _KINDS_OF_FIELDS = {
     **{kind: kind for kind in ("body", "geom", "site", "mesh", "key", "actuator")},

@@ -88,13 +88,18 @@ def _kinds(source: CompiledModel, structure: Structure) -> list[_Kind]:
 
 def _checked(kinds: list[_Kind], bodies: _Bodies) -> np.ndarray:
     """Return a symmetric bool array: True for two kinds of geoms that MuJoCo checks against each other."""
-    names = [*dict.fromkeys(kind.link for kind in kinds)]
-    relations = np.zeros((2, len(names), len(names)), dtype=bool)
-    for i, a in enumerate(names):
-        for j, b in enumerate(names):
-            relations[:, i, j] = bodies.may_touch(a, b), not bodies.same(a, b)
-    may_touch, differ = relations
-    link = np.array([names.index(kind.link) for kind in kinds], dtype=int)
+    of_link: dict[str, list[int]] = {}
+    of_body: dict[str, list[int]] = {}
+    for k, kind in enumerate(kinds):
+        of_link.setdefault(kind.link, []).append(k)
+        of_body.setdefault(bodies.rigid[kind.link], []).append(k)
+    may_touch, differ = np.ones((2, len(kinds), len(kinds)), dtype=bool)
+    for apart, groups, pairs in ((may_touch, of_link, bodies.excluded), (may_touch, of_body, bodies.families)):
+        for a, b in (tuple(pair) for pair in pairs if len(pair) == 2):
+            apart[np.ix_(groups.get(a, []), groups.get(b, []))] = False
+            apart[np.ix_(groups.get(b, []), groups.get(a, []))] = False
+    for own in of_body.values():
+        differ[np.ix_(own, own)] = False
     contype = np.array([kind.contype for kind in kinds], dtype=np.int64)
     conaffinity = np.array([kind.conaffinity for kind in kinds], dtype=np.int64)
     match = (contype[:, None] & conaffinity) != 0
@@ -102,8 +107,7 @@ def _checked(kinds: list[_Kind], bodies: _Bodies) -> np.ndarray:
     paired = np.zeros(match.shape, dtype=bool)
     for k, kind in enumerate(kinds):
         paired[k, [index[geom] for geom in kind.partners if geom in index]] = True
-    pairs = np.ix_(link, link)
-    result: np.ndarray = (paired | ((match | match.T) & may_touch[pairs])) & differ[pairs]
+    result: np.ndarray = (paired | ((match | match.T) & may_touch)) & differ
     return result
 
 
@@ -153,9 +157,9 @@ class _Bodies:
                 result = carrier.get(result)
             return result if result is None else rigid[result]
 
-        self.parents = {body: before(body) for body in {*rigid.values()}}
-        self.fixed = rigid[source.bodies[0]]
-        self.filters_parents = "filterparent" not in source.disabled
+        fixed, bodies = rigid[source.bodies[0]], {*rigid.values()} if "filterparent" not in source.disabled else set()
+        parents = {body: parent for body in bodies if (parent := before(body)) is not None}
+        self.families = {frozenset(pair) for pair in parents.items() if fixed not in pair}  # which MuJoCo skips
 
     def same(self, a: str, b: str) -> bool:
         """Return True for links of one rigid body."""
@@ -165,16 +169,7 @@ class _Bodies:
         """Return True for links whose bodies a joint of linkwork connects."""
         return frozenset((self.rigid[a], self.rigid[b])) in self.joined
 
-    def is_family(self, a: str, b: str) -> bool:
-        """Return True for links of parent and child, which MuJoCo does not check."""
-        one, other = self.rigid[a], self.rigid[b]
-        family = self.fixed not in (one, other) and (self.parents[one] == other or self.parents[other] == one)
-        return self.filters_parents and family
-
-    def may_touch(self, a: str, b: str) -> bool:
-        """Return True for links whose geoms MuJoCo checks if their masks match."""
-        return frozenset((a, b)) not in self.excluded and not self.is_family(a, b)
-
     def reason(self, a: str, b: str) -> str:
         """Return the reason for which two links are not checked."""
-        return "User" if frozenset((a, b)) in self.excluded else "Adjacent" if self.is_family(a, b) else "Default"
+        is_family = frozenset((self.rigid[a], self.rigid[b])) in self.families
+        return "User" if frozenset((a, b)) in self.excluded else "Adjacent" if is_family else "Default"
