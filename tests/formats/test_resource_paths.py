@@ -55,6 +55,30 @@ def test_names_are_found_beside_the_file_and_in_its_package(home: Path):
     assert found(home, "../meshes/link 1.stl") == "ws/arm/meshes/link 1.stl"  # inside the package
 
 
+def test_the_package_around_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The nearest folder with a mark counts, the outermost of Python packages, and never the home directory."""
+    folder = tmp_path / "user" / "project" / "pack" / "inner" / "assets" / "urdf"
+    folder.mkdir(parents=True)
+
+    def packages() -> list[str]:
+        found = resource_paths(folder / "arm.urdf", environment={}).packages
+        return [Path(path).relative_to(tmp_path).as_posix() for _, path in found]
+
+    assert packages() == []
+    for name in ("meshes", "textures", "private"):
+        (folder.parent / name).mkdir()
+    assert packages() == [f"user/project/pack/inner/assets/{name}" for name in ("meshes", "textures")]
+    (tmp_path / "user" / ".git").mkdir()
+    assert packages() == ["user"]
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    assert packages() == [f"user/project/pack/inner/assets/{name}" for name in ("meshes", "textures")]
+    for name in ("pack/inner/__init__.py", "pack/__init__.py", "pyproject.toml"):
+        (tmp_path / "user" / "project" / name).touch()
+    assert packages() == ["user/project/pack"]
+    (tmp_path / "user" / "project" / "package.xml").touch()
+    assert packages() == ["user/project", "user/project/pack"]
+
+
 def test_packages_are_found_in_given_folders_and_those_of_the_environment(home: Path):
     assert code(home, "model://hand") == "PACKAGE_UNKNOWN"
     for given in (home / "ws", [home / "ws"], {"hand": home / "ws/hand"}):

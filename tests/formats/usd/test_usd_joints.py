@@ -280,3 +280,10 @@ def test_what_is_not_supported_is_named(tmp_path: Path, kind: str, values: str, 
     assert robot.report.repairs[0].where.element == "/r/j"
     with pytest.raises(ModelError, match="UNSUPPORTED"):
         load(tmp_path, whole, strict=True)
+
+
+def test_states_of_joints_are_noted(tmp_path: Path) -> None:
+    for value, codes in ((0.0, []), (30.0, ["IGNORED"])):
+        values = f"float state:angular:physics:velocity = {value}"
+        text = stage(body("a"), body("b"), joint("Fixed", "w", "", "a"), joint("Revolute", "j", "a", "b", values))
+        assert [issue.code for issue in load(tmp_path, text).report.warnings] == codes

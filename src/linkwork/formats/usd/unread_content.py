@@ -10,7 +10,7 @@ from linkwork.formats.usd.prim_values import PrimReader
 
 __all__ = ["report_unread"]
 
-_SIMULATORS = ("physx", "newton:", "mjc:", "drake:", "isaac:")
+_SIMULATORS = ("physx", "newton:", "mjc:", "drake:", "isaac:", "state:")
 _READ = re.compile(
     r"newton:(armature|damping|friction|velocityLimit|inertia|mimic\w+|selfCollisionEnabled|jointsAddMobility"
     r"|gravityEnabled)$"
@@ -69,6 +69,11 @@ def report_unread(reader: PrimReader, prims: list[Any]) -> None:
 def _report(reader: PrimReader, prim: Any, name: str, attribute: Any) -> None:
     if _HARMLESS.match(name):
         reader.once(prim, "IGNORED", f"attributes {name.partition(':')[0]}: parameters of a simulator are not read")
+        return
+    if name.startswith("state:"):
+        if attribute.Get(reader.time):
+            message = "states of joints (state:...) are not read: coordinates follow from the poses of the bodies"
+            reader.once(prim, "IGNORED", message)
         return
     if _ZERO.match(name) and not attribute.Get(reader.time):
         return
