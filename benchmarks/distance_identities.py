@@ -4,8 +4,7 @@ Every family of pairs is measured in both orders, in the placements of `distance
 each identity is printed, relative to the size of the pair, and in brackets the number of pairs beyond `TOLERANCES`:
 
 - surface: witness points lie on the surfaces of their bodies;
-- planes: planes across the normal keep the bodies apart by the distance, -h_A(n) - h_B(-n) = d (of pairs that do not
-  all but touch: what is apart by rounding has no direction that is known better);
+- planes: planes across the normal keep the bodies apart by the distance, -h_A(n) - h_B(-n) = d;
 - between: the points differ by the distance along a normal of length 1;
 - order: the distance of B and A is that of A and B;
 - agree: both orders say the same of whether points and normal are unique (where nothing is moved by next to nothing);
@@ -78,7 +77,7 @@ def violations(a: Bodies, b: Bodies, searched: int = 0, both: bool = True) -> tu
         search[tried] = _deeper(a.take(tried), b.take(tried), d[tried])
     return Worst(
         surface=np.maximum(a.off(p), b.off(q)) / size,
-        planes=np.where(np.abs(d) > 1e-6 * size, planes, 0.0) / size,
+        planes=planes / size,
         between=between,
         order=np.abs(d - back) / size,
         agree=np.where(b.beside, 0.0, np.abs(unique - also)),
