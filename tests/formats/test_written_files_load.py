@@ -159,14 +159,17 @@ def test_readers_take_names_that_formats_reserve() -> None:
 
 def test_readers_take_written_urdf_and_sdf() -> None:
     pinocchio, rng = pytest.importorskip("pinocchio"), np.random.default_rng(2)
+    mujoco = pytest.importorskip("mujoco")
     for kind in KINDS:
         tree = at_bounds(rng, kind)
+        text, report = urdf_text(tree)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            text, _ = urdf_text(tree)
-            assert len(lw.Robot.from_urdf_string(text).tree.bodies) == len(
-                build_tree(parse_sdf(sdf_text(tree)[0])).bodies
-            )
+            assert lw.Robot.from_urdf_string(text).nv == tree.nv
+            assert build_tree(parse_sdf(sdf_text(tree)[0])).nv == tree.nv
+        assert ("MuJoCo refuses it in a URDF" in str(report)) == (kind != "ball")
+        if kind == "ball":
+            assert mujoco.MjModel.from_xml_string(text).nv == tree.nv
         model = pinocchio.buildModelFromXML(text)
         moving = [body for body in tree.bodies if body.joint.nv]
         assert {*model.names} == {"universe", *(body.joint_name for body in moving)}

@@ -13,7 +13,20 @@ from linkwork.formats.xml_text import number_list_text
 from linkwork.model.tree import Report, Tree
 from linkwork.shapes import Compound, Geometry, Mesh, Polytope
 
-__all__ = ["MeshFolder", "WritingLog", "report_attachments", "report_mesh_names", "report_shape", "simple_geometries"]
+__all__ = [
+    "LEAST_MOMENT",
+    "MeshFolder",
+    "WritingLog",
+    "is_at_bounds",
+    "report_attachments",
+    "report_mesh_names",
+    "report_shape",
+    "simple_geometries",
+]
+
+
+LEAST_MOMENT = 2e-15  # [kg, kg m²] of moving bodies: twice MuJoCo's bound
+_NEAR = 1e-9  # distance of moments from a bound, relative to the largest one
 
 
 class WritingLog:
@@ -128,6 +141,15 @@ def report_mesh_names(log: WritingLog, tree: Tree, path: str | os.PathLike[str] 
     if relative and before != after:
         hint = f"copy the mesh files from {before}, or write to that folder"
         log.changed("links", f"names of mesh files are relative to another folder: {listed(relative)}", hint)
+
+
+def is_at_bounds(moments: tuple[float, float, float]) -> bool:
+    """Return True for principal moments, in ascending order, at the bounds of what a body can have.
+
+    The inertias of thin rods, flat plates and points are there.  MuJoCo refuses moments that rounding moves beyond.
+    """
+    low, middle, high = moments
+    return low + middle - high < _NEAR * high or low < max(_NEAR * high, LEAST_MOMENT)
 
 
 def _obj_text(shape: Polytope) -> str:

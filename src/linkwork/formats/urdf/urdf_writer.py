@@ -20,6 +20,7 @@ from linkwork.formats.tree_description import describe, relative_pose
 from linkwork.formats.written_content import (
     MeshFolder,
     WritingLog,
+    is_at_bounds,
     report_attachments,
     report_mesh_names,
     report_shape,
@@ -40,6 +41,7 @@ from linkwork.model.body import FRICTION_VELOCITY, WORLD, Drive
 from linkwork.model.description import JointDescription, LinkDescription
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_builder import DEFAULT_GRAVITY, FLOATING_BASE
+from linkwork.model.value_check import principal_moments
 from linkwork.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Polytope, Shape, Sphere
 from linkwork.spatial import Inertia, Pose, Rotation
 
@@ -121,6 +123,9 @@ class _Writer:
         mass, center, about = inertial_values(description.inertia)
         if mass == 0.0 and any(description.inertia.moment):
             self.log.lost(f"link[{description.name}]/inertial", "first moments of mass without mass are not written")
+        if is_at_bounds(principal_moments(about)):
+            message = "the inertia is at the bounds of what a body can have: MuJoCo refuses it in a URDF"
+            self.log.changed(f"link[{description.name}]/inertial", message, "to_mjcf writes it within MuJoCo's bounds")
         node = link.add("inertial")
         if any(center):
             node.add("origin", xyz=number_list_text(center))

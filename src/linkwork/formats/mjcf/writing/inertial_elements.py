@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, quaternion_text
+from linkwork.formats.written_content import LEAST_MOMENT, is_at_bounds
 from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model.body import Frame
 from linkwork.model.value_check import mass_properties, moments_possible
@@ -17,8 +18,6 @@ from linkwork.spatial import Rotation, Symmetric3, Vec3
 
 __all__ = ["add_inertial"]
 
-_LEAST = 2e-15  # [kg, kg m²] of moving bodies: twice MuJoCo's bound
-_NEAR = 1e-9  # relative to the largest moment: an inertia that is nearer to a bound is written by principal moments
 _EXACT = 1e-13  # relative change of a moment that is rounding of float64
 
 
@@ -26,17 +25,19 @@ def add_inertial(document: MjcfDocument, node: Node, link: Frame, *, moves: bool
     """Add the mass, the centre of mass and the rotational inertia of a link to its <body>."""
     mass, center, about = mass_properties(link.inertia)
     element = f"link[{link.name}]"
-    if moves and mass < _LEAST:
-        document.log.lost(element, f"MuJoCo refuses a moving link with a mass below {0.5 * _LEAST:g} kg")
+    if moves and mass < LEAST_MOMENT:
+        document.log.lost(element, f"MuJoCo refuses a moving link with a mass below {0.5 * LEAST_MOMENT:g} kg")
     moments, axes = _principal(about)
     low, middle, high = moments
     if not moments_possible(mass, moments)[1]:
         message = f"MuJoCo refuses the principal moments {low:.6g}, {middle:.6g}, {high:.6g} kg m², which no body has"
         document.log.lost(element, message, 'load the robot with inertia="nearest"')
-    elif low + middle - high < _NEAR * high or low < max(_NEAR * high, _LEAST):
-        written = _admissible(moments, _LEAST if moves else 0.0)
+    elif is_at_bounds(moments):
+        written = _admissible(moments, LEAST_MOMENT if moves else 0.0)
         if any(abs(a - b) > _EXACT * high for a, b in zip(written, moments, strict=True)):
-            message = f"moments of inertia at MuJoCo's bounds (A + B >= C, {_LEAST:g} kg m²) are written within them"
+            message = (
+                f"moments of inertia at MuJoCo's bounds (A + B >= C, {LEAST_MOMENT:g} kg m²) are written within them"
+            )
             document.log.changed(element, message)
         node.add(
             "inertial",
