@@ -246,12 +246,12 @@ def test_files_of_the_model_s_package_are_opened(tmp_path):
 
 def test_documents_that_only_mujoco_takes(tmp_path):
     text = '<mujoco model="a"><!-- - a -- b -----><include\nfile="b.xml"/><!--->-->'
-    text += '<option gravity="0 0 -1"timestep=".1"/></mujoco>'
+    text += '<option gravity="0 0 -1"timestep=".1"/><worldbody><site name="a & b<c&amp;"/></worldbody></mujoco>'
     written(tmp_path, "b.xml", f"<mujoco>{BODY}</mujoco>".replace('name="rod"', 'name="rod"pos="1 0 0"'))
     path = written(tmp_path, "a.xml", text)
     with pytest.warns(lw.errors.ModelWarning, match="MuJoCo takes it"):
         robot = lw.load(path)
-    assert robot.frames == ("world", "rod") and robot.gravity[2] == -1.0
+    assert robot.frames == ("world", "rod", "a & b<c&") and robot.gravity[2] == -1.0
     assert [one.code for one in robot.report.repairs] == ["XML_SYNTAX"] * 2
     with pytest.raises(ModelError, match="but MuJoCo takes it"):
         lw.load(path, strict=True)

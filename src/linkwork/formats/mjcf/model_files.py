@@ -127,7 +127,7 @@ class _Checker:
         except ModelError:
             raise error from None
         message = f"not well formed ({issue.message}), but MuJoCo takes it"
-        hint = 'separate attributes by blanks, and write no "--" inside of comments'
+        hint = 'separate attributes by blanks, write &amp; and &lt; in values, and no "--" inside of comments'
         self.findings.warn(Issue(issue.code, message, issue.where, hint))
         return root
 
@@ -275,15 +275,21 @@ class _Checker:
 _TOKENS = re.compile(  # each alternative matches at its first characters: hostile text takes linear time
     r"""<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|<(?:[^"'<>]+|"[^"]*"|'[^']*')*+>?""", re.DOTALL
 )
-_JOINED = re.compile(r"""("[^"]*"|'[^']*')(?=[^\s/>?])""")
+_VALUE = re.compile(r"""("[^"]*"|'[^']*')(?=([^\s/>?])?)""")
+_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[0-9A-Fa-f]+);)")
 
 
 def _well_formed(token: re.Match[str]) -> str:
-    """Return a comment without "--" inside, and a tag with blanks between its attributes."""
+    """Return a comment without "--" inside, or a tag with separated attributes and escaped values."""
     text = token[0]
     if text.startswith("<!--") and text.endswith("-->"):
         return f"<!--{text[4:-3].replace('-', ' ')}-->"
-    return text if text.startswith(("<!", "<?")) else _JOINED.sub(r"\1 ", text)
+    return text if text.startswith(("<!", "<?")) else _VALUE.sub(_value, text)
+
+
+def _value(found: re.Match[str]) -> str:
+    blank = " " if found[2] else ""
+    return _AMPERSAND.sub("&amp;", found[1]).replace("<", "&lt;") + blank
 
 
 def _path(name: str) -> str:
