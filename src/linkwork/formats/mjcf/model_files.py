@@ -287,9 +287,9 @@ def _well_formed(token: re.Match[str]) -> str:
     return text if text.startswith(("<!", "<?")) else _VALUE.sub(_value, text)
 
 
-def _value(found: re.Match[str]) -> str:
-    blank = " " if found[2] else ""
-    return _AMPERSAND.sub("&amp;", found[1]).replace("<", "&lt;") + blank
+def _value(match: re.Match[str]) -> str:
+    blank = " " if match[2] else ""
+    return _AMPERSAND.sub("&amp;", match[1]).replace("<", "&lt;") + blank
 
 
 def _path(name: str) -> str:
