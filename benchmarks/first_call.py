@@ -2,7 +2,7 @@
 
 `python -m benchmarks.first_call [WORDS ...]` measures the rows whose names contain one of the words, by default all.
 Each call runs in a new process after its preparation and after the import of all modules.  Processor time includes
-threads and, until the end of the call, child processes: copies of the process, and those that compile the best code.
+threads and, until the end of the call, the child processes that compile the best code.
 Peak memory is that of the process.  The cache is full when the best code is stored: the first process waits for it
 after the measurement.  The results of both processes must be finite and the same.
 """

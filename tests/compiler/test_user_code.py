@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,16 +15,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linkwork as lw
 from linkwork._util import own_code
 from linkwork.compiler.cache.function_content import UnknownContentError, content_digest
+from linkwork.compiler.kernel_code import compilations
 from linkwork.compiler.trace.user_state import user_state
+from linkwork.kernels import kernel_cache
 from linkwork.kernels.kernel_cache import LazyCache
 
 # names of modules: a user's file may have each of them
 MODULES = ["profile", "signal", "code", "types", "trace", "numpy.user", "linkwork.joints.revolute", "__main__", "mine"]
 
 SOURCE = """
-import dataclasses, functools, os
+import collections, dataclasses, enum, functools, types
 import numpy as np
 import linkwork as lw
 
@@ -69,6 +73,31 @@ def decorated(wrapped):
     @functools.wraps(wrapped)
     def law(x): return VALUE * x
     return law
+class Private:
+    __slots__ = ("__gain",)
+    def __init__(self): self.__gain = VALUE
+    def change(self, gain): self.__gain = gain
+    def __call__(self, x): return self.__gain * x
+    @staticmethod
+    def of_global(x): return GAIN * x
+    def reads_static(self, x): return self.of_global(x)
+class Mode(enum.Enum):
+    SLOW = VALUE
+    FAST = 7.0
+mode, namespace = Mode.SLOW, types.SimpleNamespace(gain=VALUE)
+Pair = collections.namedtuple("Pair", "gain")
+pair, table = Pair(VALUE), np.full(12_000, VALUE)
+private = Private()
+package = types.ModuleType("package")
+package.settings = types.ModuleType("package.settings")
+package.settings.gain = VALUE
+def reads_mode(x): return mode.value * x
+def reads_namespace(x): return namespace.gain * x
+def reads_pair(x): return pair.gain * x
+def reads_table(x): return table[0] * x
+def reads_package(x): return package.settings.gain * x
+@functools.singledispatch
+def dispatched(x): return GAIN * x
 robot = lw.load("double_pendulum")
 matrix = np.array([[VALUE, 0.0], [0.0, 1.0]])
 objects = dict(
@@ -84,7 +113,9 @@ objects = dict(
     ufunc=np.frompyfunc(constant, 1, 1), vectorized=np.vectorize(constant),
     structured=np.zeros(2, dtype=[(f"gain{int(VALUE)}", float)]),
     made=dataclasses.make_dataclass("Law", [("scale", float)], namespace={"__call__": lambda self, x: VALUE * x})(1.0),
-    generator=(lambda: (yield VALUE)),
+    generator=(lambda: (yield VALUE)), private=private, reads_static=private.reads_static, reads_mode=reads_mode,
+    reads_namespace=reads_namespace, reads_pair=reads_pair, reads_table=reads_table, reads_package=reads_package,
+    dispatched=dispatched, vectorized_global=np.vectorize(reads_global),
     feature=lw.optimal.FunctionFeature("own", lambda w: VALUE * w.q()),
 )
 """
@@ -117,7 +148,7 @@ def test_code_that_reads_other_values_has_another_name(is_imported: bool, monkey
         for kind, value in one.items():
             digests = digest_of(value), digest_of(other[kind])
             assert digests[0] != digests[1] or digests == (None, None), (name, kind)
-            if kind not in ("built_in", "array", "many", "set_", "structured", "vectorized", "ufunc"):
+            if kind not in ("built_in", "array", "many", "set_", "structured", "ufunc"):
                 assert digests == (None, None), (name, kind)
                 state = user_state(value)
                 assert state is not None and state != user_state(other[kind]), (name, kind)
@@ -142,6 +173,21 @@ def changes() -> Iterator[tuple[str, Callable[[dict[str, Any]], None]]]:
     yield "reads_class", lambda objects: setattr(objects["class_"], "gain", 7.0)
     yield "derived", lambda objects: setattr(type(objects["derived"]).__mro__[1], "gain", lambda self: 7.0)
     yield "described", lambda objects: setattr(type(objects["described"]), "gain", 7.0)
+    yield "reads_static", set_global("GAIN", 7.0)
+    yield "dispatched", set_global("GAIN", 7.0)
+    yield "vectorized_global", set_global("GAIN", 7.0)
+    yield (
+        "reads_pair",
+        lambda objects: objects["constant"].__globals__.update(pair=objects["reads_pair"].__globals__["Pair"](7.0)),
+    )
+    yield (
+        "reads_mode",
+        lambda objects: objects["constant"].__globals__.update(mode=objects["constant"].__globals__["Mode"].FAST),
+    )
+    yield "reads_namespace", lambda objects: setattr(objects["constant"].__globals__["namespace"], "gain", 7.0)
+    yield "reads_table", lambda objects: objects["constant"].__globals__["table"].fill(7.0)
+    yield "reads_package", lambda objects: setattr(objects["constant"].__globals__["package"].settings, "gain", 7.0)
+    yield "private", lambda objects: objects["private"].change(7.0)
     yield "default", lambda objects: setattr(objects["default"], "__defaults__", (7.0,))
     yield "keyword_default", lambda objects: objects["keyword_default"].__kwdefaults__.update(gain=7.0)
     yield "closed", lambda objects: setattr(objects["closed"].__closure__[0], "cell_contents", 7.0)
@@ -177,6 +223,7 @@ def test_replaced_code_of_linkwork_has_other_names(monkeypatch: pytest.MonkeyPat
         (Vec3, "__add__", lambda self, other: self),
         (Revolute, "bias", lambda self, q, v: 0.0),
         (Revolute, "nv", 2),
+        (module, "len", abs),
         (module, "Vec3", object),
         (module, "Vec3", Rotation),
         ("linkwork.planning.search.kernel_planner.SMALL", None, None),
@@ -190,7 +237,49 @@ def test_replaced_code_of_linkwork_has_other_names(monkeypatch: pytest.MonkeyPat
             states.append(own_code.state_of_attributes())
         assert own_code.state_of_attributes() == ""
     assert len({*states, ""}) == len(states) + 1
+    monkeypatch.setattr(Rotation, "of_the_user", 1, raising=False)  # no code of linkwork reads it
+    monkeypatch.setattr(module, "of_the_user", 1, raising=False)
+    assert own_code.state_of_attributes() == ""
     assert own_code.is_own(Rotation) and not own_code.is_own(object)
+
+
+def test_plain_calls_are_compared_with_nothing_and_traced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = lw.load("double_pendulum")
+    q, looked = np.zeros(2), []
+    monkeypatch.setattr(kernel_cache, "user_state", lambda key: looked.append(user_state(key)) or looked[-1])
+    robot.simulate(q, duration=0.01)
+    made = len(looked)
+    assert made > 0 and {*looked} == {None}
+    robot.mass_matrix(q)
+    before = compilations()
+    robot.simulate(q, duration=0.01)
+    assert compilations() == before and {*looked[made:]} <= {None}
+
+
+def test_objects_that_change_without_a_word_in_the_code_are_no_reason_for_a_trace() -> None:
+    class App:
+        def __init__(self) -> None:
+            self.gain, self.results, self.count = 2.0, [], 0
+
+        def law(self, x: Any) -> Any:
+            return self.gain * x
+
+        def run(self) -> None:
+            self.results.append(1)
+            self.count += 1
+
+    app = App()
+    before = user_state(app.law)
+    app.run()
+    assert user_state(app.law) == before
+    app.gain = 3.0
+    assert user_state(app.law) != before
+
+
+def test_watched_modules_pickle_and_one_finder_records_imports() -> None:
+    assert pickle.loads(pickle.dumps(lw.spatial)) is lw.spatial
+    own_code.record_imports()
+    assert [type(finder).__name__ for finder in sys.meta_path].count("_Recorder") == 1
 
 
 PROGRAM = """

@@ -10,14 +10,18 @@ store, find and load code, or show things, are left out: they do not change what
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 from collections.abc import Mapping, Sequence, ValuesView
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from itertools import chain
 from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any
+
+from linkwork._util.fork_safe_lock import Lock
 
 __all__ = ["is_of_user", "is_own", "is_proved", "record_imports", "state_of_attributes"]
 
@@ -99,6 +103,7 @@ def _stands_in_library(name: str, module: ModuleType) -> bool:
 
 def record_imports() -> None:
     """Record the attributes of linkwork's modules and classes when they are imported, to notice replacements."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__qualname__ != _Recorder.__qualname__]
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == _OWN:
             _watch(module)
@@ -110,19 +115,37 @@ def state_of_attributes() -> str:
 
     Otherwise the text differs for different replacements.
     """
-    global _noted, _version, _looked_at
-    changed, has_imported = dict(_replaced), _looked_at < _watched
-    if has_imported or sum(map(len, _views)) != len(_values) or not all(map(is_, chain.from_iterable(_views), _values)):
-        for kind in list(_classes):
-            changed |= _changes(kind, has_imported)
-        _views[:] = [vars(kind).values() for kind in _classes]
-        _values[:] = chain.from_iterable(attributes.values() for attributes in _classes.values())
-        _looked_at = _watched
-    if not changed:
-        return ""
-    if changed.keys() != _noted.keys() or any(_noted[key] is not x for key, x in changed.items()):
-        _noted, _version = changed, _version + 1
-    return f"replaced {os.getpid()} {_version}"
+    global _noted, _version
+    with _lock:
+        if not _is_as_before():
+            _look_at_classes()
+        changed = {**_replaced, **_changed}
+        if not changed:
+            return ""
+        if changed.keys() != _noted.keys() or any(_noted[key] is not x for key, x in changed.items()):
+            _noted, _version = changed, _version + 1
+        return f"replaced {_THIS_PROCESS} {_version}"
+
+
+def _is_as_before() -> bool:
+    """Return True if the attributes of all classes are those of the last look."""
+    try:
+        same = all(map(is_, chain.from_iterable(_views), _values))
+    except RuntimeError:  # another thread adds one
+        return False
+    return same and _looked_at == _watched and sum(map(len, _views)) == len(_values)
+
+
+def _look_at_classes() -> None:
+    """Note the attributes of classes that were replaced."""
+    global _looked_at
+    has_imported, _looked_at = _looked_at < _watched, _watched
+    now = {kind: dict(vars(kind)) for kind in list(_classes)}
+    _changed.clear()
+    for kind, attributes in now.items():
+        _changed.update(_changes(kind, attributes, has_imported))
+    _views[:] = [vars(kind).values() for kind in now]
+    _values[:] = chain.from_iterable(attributes.values() for attributes in now.values())
 
 
 class _Recorder:
@@ -132,7 +155,8 @@ class _Recorder:
     def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if not name.startswith(f"{_OWN}."):
             return None
-        specs = (finder.find_spec(name, path, target) for finder in sys.meta_path if type(finder) is not _Recorder)
+        finders = [finder for finder in sys.meta_path if not isinstance(finder, _Recorder)]
+        specs = (finder.find_spec(name, path, target) for finder in finders if hasattr(finder, "find_spec"))
         spec = next((found for found in specs if found is not None), None)
         if spec is not None and spec.loader is not None and not isinstance(spec.loader, type):
             execute = spec.loader.exec_module
@@ -153,6 +177,9 @@ class _WatchedModule(ModuleType):
         super().__setattr__(name, value)
         _note(self, name, before, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return import_module, (self.__name__,)
+
     def __delattr__(self, name: str) -> None:
         before = vars(self).get(name, _ABSENT)
         super().__delattr__(name)
@@ -163,7 +190,11 @@ def _note(module: ModuleType, name: str, before: Any, value: Any) -> None:
     """Note a replaced attribute, or forget it if the value is again that of the import."""
     if isinstance(value, ModuleType) and value.__name__ == f"{module.__name__}.{name}":
         return  # the import of a module inside a package
+    if name.startswith("__"):
+        return  # it is Python that computes it
     key = f"{module.__name__}.{name}"
+    if before is _ABSENT and key not in _originals and not hasattr(builtins, name):
+        return  # no code of linkwork reads it
     if _originals.setdefault(key, before) is value:
         _replaced.pop(key, None)
     else:
@@ -182,24 +213,28 @@ def _watch(module: ModuleType) -> None:
             _classes[value] = dict(vars(value))
 
 
-def _changes(kind: type, has_imported: bool) -> dict[str, Any]:
+def _changes(kind: type, now: dict[str, Any], has_imported: bool) -> dict[str, Any]:
     """Return the attributes of a class that were replaced, by name.
 
     A module of linkwork may replace attributes of classes of others when it is imported, as ``has_imported`` states.
     """
-    now, then = vars(kind), _classes[kind]
+    then = _classes[kind]
     names = [name for name in {**now, **then} if now.get(name, _ABSENT) is not then.get(name, _ABSENT)]
     replaced = [
-        name for name in names if not (_is_computed(name, now, then) or (has_imported and _is_own_code(now.get(name))))
+        name
+        for name in names
+        if not (_is_harmless(kind, name, now, then) or (has_imported and _is_own_code(now.get(name))))
     ]
-    if names and not replaced:
-        _classes[kind] = dict(now)
+    if names and not replaced and has_imported:
+        _classes[kind] = now
     return {f"{kind.__module__}.{kind.__qualname__}.{name}": now.get(name, _ABSENT) for name in replaced}
 
 
-def _is_computed(name: str, now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
-    """Return True for an attribute that Python itself computes later, such as ``__annotations__``."""
-    return name.startswith(("__", "_abc_")) and not (callable(now.get(name)) or callable(then.get(name)))
+def _is_harmless(kind: type, name: str, now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
+    """Return True for an attribute that Python computes later, such as ``__annotations__``, and for a new name."""
+    if name.startswith(("__", "_abc_")):
+        return not (callable(now.get(name)) or callable(then.get(name)))
+    return name not in then and not any(name in vars(base) for base in kind.__mro__[1:])
 
 
 def _is_own_code(value: Any) -> bool:
@@ -216,9 +251,12 @@ def _is_own_code(value: Any) -> bool:
 _libraries: dict[str, tuple[ModuleType | None, bool]] = {}  # modules by name, and whether they are a library's
 _classes: dict[type, dict[str, Any]] = {}  # attributes after the import, by class
 _views: list[ValuesView[Any]] = []  # the present attributes of all classes
-_values: list[Any] = []  # these attributes after the import
+_values: list[Any] = []  # these attributes at the last look
 _originals: dict[str, Any] = {}  # attributes of modules that were replaced, as they were after the import
 _replaced: dict[str, Any] = {}  # attributes of modules that are replaced now
+_changed: dict[str, Any] = {}  # attributes of classes that are replaced now
 _noted: dict[str, Any] = {}  # all replaced attributes when they were looked at last
+_THIS_PROCESS = os.urandom(16).hex()
+_lock = Lock()
 _version = 0  # how often these were others
 _watched = _looked_at = 0  # modules that are watched, now and when attributes were looked at last

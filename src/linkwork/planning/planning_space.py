@@ -324,10 +324,6 @@ class PlanningSpace:
             for block in self.blocks:
                 block.selection.calls[self._ready_name(check, block)] = PlanningSpace.free
 
-    def is_ready(self, *, edges_only: bool = False) -> bool:
-        """Return True if `make_ready` would compile nothing."""
-        return all(map(self._is_ready, _CHECKS[: 1 if edges_only else 2]))
-
     def _is_ready(self, check: str) -> bool:
         return all(self._ready_name(check, block) in block.selection.calls for block in self.blocks)
 

@@ -53,8 +53,8 @@ class SimulationMethods(RobotBase):
         reaches the ``duration`` [s]: t[-1] >= duration.
 
         ``controller(t, q, v, **more)`` returns the joint forces τ (nv,) for a time [s] and a state.  It is evaluated
-        once a step, and τ is constant over the step.  It is traced once, like functions for `linkwork.compile`: values
-        that it reads besides its arguments are fixed then.  A controller with an attribute ``start`` has a state z, a
+        once a step, and τ is constant over the step.  Values that it reads besides its arguments are constants of its
+        trace; a later call traces again if they have changed.  A controller with an attribute ``start`` has a state z, a
         nested value of arrays: it is called as ``controller(t, q, v, z, **more)`` and returns τ and the next z.
         ``more`` are ``constants``, arrays by name, and a row of each of the ``time_inputs``, which have a row for each
         step; a `linkwork.motion.Trajectory` there is passed as ``<name>_q``, ``<name>_v``, ``<name>_a``.  A constant

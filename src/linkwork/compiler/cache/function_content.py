@@ -24,9 +24,9 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.own_code import is_own, is_proved
 from linkwork.compiler.cache.disk_cache import digest
 
-__all__ = ["UnknownContentError", "attributes_of", "content_digest", "content_key"]
+__all__ = ["TRACE_CONTENT", "UnknownContentError", "attributes_of", "content_digest", "content_key"]
 
-_HOOK = "_trace_content"  # method of a class that returns all that traced functions may read of an instance
+TRACE_CONTENT = "_trace_content"  # method of a class that returns all that traced functions may read of an instance
 
 
 class UnknownContentError(TypeError):
@@ -122,7 +122,7 @@ class _Encoder:
         if isinstance(value, ModuleType):
             return b"module " + _named(value)
         named = _class(kind)
-        if is_dataclass(kind) and not issubclass(kind, (tuple, Enum)) and not hasattr(value, _HOOK):
+        if is_dataclass(kind) and not issubclass(kind, (tuple, Enum)) and not hasattr(value, TRACE_CONTENT):
             _RECORDS[kind] = named, tuple([f.name for f in fields(kind) if f.compare])
             return self._object(value)
         return named + self._state(value)
@@ -149,7 +149,7 @@ class _Encoder:
             return self.tuple(value)
         if isinstance(value, Enum):
             return self(value.name)
-        hook = getattr(value, _HOOK, None)
+        hook = getattr(value, TRACE_CONTENT, None)
         if hook is not None:
             return self(hook())
         if isinstance(value, _BASES) or not is_own(type(value)):

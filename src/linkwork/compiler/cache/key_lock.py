@@ -114,9 +114,7 @@ class KeyLock:
         """Return the process that has the lock, and the ticks of processor time that it has used; 0 if unknown."""
         with contextlib.suppress(OSError, ValueError, IndexError):
             process = self._owner_process()
-            with open(f"/proc/{process}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()
-            return process, int(fields[11]) + int(fields[12])
+            return process, sum(map(_ticks, [process, *_children(process)]))
         return 0, 0
 
     def _owner_process(self) -> int:
@@ -172,6 +170,22 @@ else:
     def _lock(number: int) -> None:
         """Lock an open file for this process.  Raises OSError if another has locked it."""
         fcntl.lockf(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _ticks(process: int) -> int:
+    """Return the processor time that a process on Linux has used, in ticks.  Raises OSError if there is none."""
+    with open(f"/proc/{process}/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def _children(process: int) -> list[int]:
+    """Return the processes that a process on Linux has started, one of which may compile for it."""
+    result: list[int] = []
+    for thread in os.listdir(f"/proc/{process}/task"):
+        with contextlib.suppress(OSError), open(f"/proc/{process}/task/{thread}/children", encoding="ascii") as file:
+            result += map(int, file.read().split())
+    return result
 
 
 def _forget() -> None:

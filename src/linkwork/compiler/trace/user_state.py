@@ -1,15 +1,21 @@
-"""Values that a user's functions read when they were traced: a kernel is traced again if one of them has changed.
+"""Values that a user's functions read: a kernel is traced again if one of them has changed since its trace.
 
-A function reads its code, defaults and closure, variables of its module, and attributes of modules and objects that it
-names, and so do the functions that it calls.  Numbers, texts, arrays and containers are compared by value, objects of
-users by their attributes and the methods of their classes, all else by identity, such as objects of installed packages.
+From the functions that a call passes, all code of users is reached that they name: functions, methods, classes, modules
+and objects.  Their variables are those that this code names: closures, defaults, globals, and attributes of modules,
+classes and objects.  Numbers, texts, arrays and containers of these are compared by value, all else by identity, such
+as objects of installed packages.  Not followed are names that are computed (``getattr``, ``globals()``), variables of
+the environment and of contexts, and weak references; large arrays and containers are compared by identity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from functools import cache, partial
-from types import FunctionType, MappingProxyType, MethodType, ModuleType
+import sys
+from array import array
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from functools import cache, partial, partialmethod, singledispatchmethod
+from types import FunctionType, MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 from weakref import ref
 
@@ -17,100 +23,185 @@ import numpy as np
 
 from linkwork._util.own_code import is_of_user, is_own, is_proved
 from linkwork._util.user_frames import names_in
-from linkwork.compiler.cache.function_content import attributes_of
+from linkwork.compiler.cache.function_content import TRACE_CONTENT, UnknownContentError, attributes_of
 
 __all__ = ["user_state"]
 
-_LARGE = 10_000  # elements of a container, or numbers of an array, from which on it is compared by identity
-_PLAIN = (bool, int, str, bytes, complex, type(None), type(...), range, np.generic)
-_COMPOSED = (MethodType, partial, type(cache(len)), tuple, list, dict, MappingProxyType)
-_DATA = (*_PLAIN, float, np.ndarray, np.dtype, np.random.Generator)
+_LARGE = 10_000  # elements of all containers together, a tenth of them for the number of an array: then by identity
+_DEEPEST = 8  # levels of containers in containers
+_WRAPPED = (
+    "dispatcher",
+    "__func__",
+    "func",
+    "__wrapped__",
+    "pyfunc",
+    "fget",
+    "args",
+    "keywords",
+    "__self__",
+)  # parts of callables
+_CACHED_FUNCTION = type(cache(len))
+_CALLABLES = (
+    *(MethodType, partial, partialmethod, singledispatchmethod, staticmethod, classmethod, property),
+    *(np.vectorize, _CACHED_FUNCTION),
+)
+_CONTAINERS = (tuple, list, set, frozenset, deque, Mapping)
+_PLAIN = (bool, int, str, bytes, type(None), type(...), range)
+_DATA = (*_PLAIN, float, complex, bytearray, array, np.generic, np.ndarray, np.dtype)
 
 
 def user_state(value: Any) -> object:
     """Return what functions and objects of users in a value read now, to be compared; None if it contains none."""
-    readers = tuple(_readers(value, set()))
-    return _Snapshot().of(readers) if readers else None
+    readers = list(_readers([value]))
+    return _Reached(readers).state() if readers else None
 
 
-def _readers(value: Any, visited: set[int]) -> Iterator[Any]:
-    """Yield functions and objects of users in a value."""
-    if isinstance(value, _DATA) or id(value) in visited:
-        return
-    visited.add(id(value))
-    kind = type(value)
-    if isinstance(value, (FunctionType, type)):
-        if is_of_user(value):
+def _readers(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield functions and objects of users in values; objects of linkwork are looked through."""
+    remaining, visited = list(values)[::-1], set[int]()
+    alive = []  # temporary objects, whose ids must not be used again
+    while remaining:
+        value = remaining.pop()
+        if isinstance(value, _DATA) or id(value) in visited:
+            continue
+        visited.add(id(value))
+        alive.append(value)
+        if isinstance(value, (FunctionType, type)):
+            if is_of_user(value):
+                yield value
+            remaining += _cells(value)
+        elif isinstance(value, _CALLABLES):
+            yield from [value] if next(_readers(_parts(value)), None) is not None else []
+        elif type(value) in (tuple, list, set, frozenset, dict, MappingProxyType):
+            remaining += _parts(value)[::-1]
+        elif is_of_user(type(value)):
             yield value
-        for x in _cells(value):
-            yield from _readers(x, visited)
-    elif kind in _COMPOSED or kind in (set, frozenset):
-        for x in _parts(value):
-            yield from _readers(x, visited)
-    elif is_of_user(kind):
-        yield value
-    elif is_own(kind):
-        known = _without_code.get(id(value))
-        if known is not None and known() is value:
-            return
-        found = [x for _, part in attributes_of(value) for x in _readers(part, visited)]
-        if not found and getattr(kind, "_stores_content", False):  # it never changes
-            _without_code[id(value)] = ref(value, partial(_forget, id(value)))
-        yield from found
+        elif is_own(type(value)) and not _is_without_code(value):
+            remaining += _content_of(value)[::-1]
+
+
+def _content_of(value: Any) -> list[Any]:
+    """Return what an object of linkwork contains, as far as traces depend on it."""
+    hook = getattr(value, TRACE_CONTENT, None)
+    if hook is None:
+        return [x for _, x in attributes_of(value)]
+    try:
+        return [hook()]
+    except UnknownContentError:  # a kernel: its trace exists
+        return []
+
+
+def _is_without_code(value: Any) -> bool:
+    """Return True for an object that never changes and contains no code of users."""
+    if not (hasattr(value, TRACE_CONTENT) or getattr(type(value), "_stores_content", False)):
+        return False
+    known = _looked_through.get(id(value))
+    if known is None or known[0]() is not value:
+        has_code = next(_readers(_content_of(value)), None) is not None
+        known = _looked_through[id(value)] = ref(value, partial(_forget, id(value))), not has_code
+    return known[1]
 
 
 def _forget(key: int, _: Any) -> None:
-    _without_code.pop(key, None)
+    _looked_through.pop(key, None)
 
 
-_without_code: dict[int, ref[Any]] = {}  # objects without code of users, by id
+_looked_through: dict[int, tuple[ref[Any], bool]] = {}  # by id: objects that never change, and if they have no code
 
 
-class _Snapshot:
-    """Reader of values, each once: later occurrences are numbers."""
+class _Reached:
+    """Code of users that some functions and objects reach, and its variables."""
 
-    def __init__(self) -> None:
-        self._seen: dict[int, int] = {}
+    def __init__(self, readers: Iterable[Any]) -> None:
+        self._names: dict[str, None] = {}  # that the code refers to, in order
+        self._owners: list[Any] = []  # modules, classes and objects whose attributes it may name
+        self._parts: list[object] = []  # of the state
+        self._seen: dict[int, Any] = {}
+        self._room = _LARGE  # elements of containers
+        for reader in readers:
+            kind = type(reader)
+            if not isinstance(reader, (FunctionType, type, *_CALLABLES)) and is_of_user(kind):
+                self._follow([reader, *_functions(kind)])  # linkwork may call each method
+            else:
+                self._follow([reader, *(_functions(reader) if isinstance(reader, type) else ())])
+        done: set[tuple[int, str]] = set()
+        while missing := [(k, name) for k in range(len(self._owners)) for name in self._names if (k, name) not in done]:
+            done |= {*missing}
+            for k, name in missing:
+                for value in _attribute(self._owners[k], name):
+                    self._parts.append((k, name))
+                    self._follow([value])
 
-    def of(self, value: Any) -> object:
-        if isinstance(value, _PLAIN):
+    def state(self) -> object:
+        return tuple(self._parts)
+
+    def _follow(self, values: list[Any]) -> None:
+        """Note values, and reach the code that they contain."""
+        remaining = values[::-1]
+        while remaining:
+            value = remaining.pop()
+            if isinstance(value, _DATA):
+                self._parts.append(self._content(value))
+                continue
+            if id(value) in self._seen:
+                continue
+            self._seen[id(value)] = value
+            if isinstance(value, FunctionType) and is_of_user(value):
+                code, there = value.__code__, value.__globals__
+                names = names_in(code)
+                self._names |= dict.fromkeys(names)
+                self._parts.append(code)
+                found = [there[name] for name in names if name in there]
+                found += [sys.modules[name] for name in names if name in sys.modules and name not in there]
+                remaining += [value.__defaults__, value.__kwdefaults__, *_cells(value), *found][::-1]
+            elif isinstance(value, _CALLABLES):
+                remaining += _parts(value)[::-1]
+            elif isinstance(value, FunctionType):
+                self._parts.append(_Same(value))
+                remaining += _cells(value)[::-1]
+            elif isinstance(value, ModuleType):
+                self._parts.append(_Same(value))
+                if not is_proved(value):
+                    self._owners.append(value)
+            elif isinstance(value, Enum):
+                self._parts.append(_Same(value))
+            elif isinstance(value, SimpleNamespace) or is_of_user(value if isinstance(value, type) else type(value)):
+                self._parts.append(_Same(value if isinstance(value, type) else type(value)))
+                self._owners += [value, type(value)]
+                if not isinstance(value, type) and hasattr(type(value), "__getattr__"):
+                    remaining.append(getattr(value, "__dict__", None))
+                if isinstance(value, (*_CONTAINERS, *_DATA)):
+                    self._parts.append(self._content(value))
+                elif callable(value) and not isinstance(value, type):
+                    remaining += [x for base in type(value).__mro__ for x in _attribute(base, "__call__")][:1]
+            else:
+                self._parts.append(self._content(value))
+                if isinstance(value, _CONTAINERS) and self._room >= 0:  # of functions, for instance
+                    remaining += [x for x in _parts(value) if not isinstance(x, _DATA)][::-1]
+
+    def _content(self, value: Any, depth: int = 0) -> object:
+        """Return a value to be compared: numbers to the bit, containers by their elements, all else by identity."""
+        if isinstance(value, np.ndarray) and value.dtype.hasobject:
+            return self._content(value.tolist(), depth)
+        if isinstance(value, (np.ndarray, np.generic)):
+            self._room -= value.size // 10
+            if self._room >= 0:
+                return value.dtype.str, value.shape, value.tobytes()
+        elif isinstance(value, (bytearray, array)):
+            return type(value), bytes(value)
+        elif isinstance(value, float):
+            return type(value), float.hex(value)
+        elif isinstance(value, complex):
+            return type(value), value.real.hex(), value.imag.hex()
+        elif isinstance(value, _PLAIN):
             return type(value), value
-        if type(value) is float:
-            return value.hex()
-        if id(value) in self._seen:
-            return "seen", self._seen[id(value)]
-        self._seen[id(value)] = len(self._seen)
-        if type(value) is np.ndarray and value.size <= _LARGE and not value.dtype.hasobject:
-            return value.dtype.str, value.shape, value.tobytes()
-        if isinstance(value, FunctionType):
-            return self._function(value) if is_of_user(value) else _Same(value)
-        if isinstance(value, type):
-            return self._class(value) if is_of_user(value) else _Same(value)
-        if type(value) in _COMPOSED:
-            parts = _parts(value)
-            return _Same(value) if len(parts) > _LARGE else (type(value), *map(self.of, parts))
-        if type(value) in (set, frozenset) and len(value) <= _LARGE and all(isinstance(x, _PLAIN) for x in value):
-            return type(value), frozenset(value)
-        if isinstance(value, ModuleType) or not is_of_user(type(value)):
-            return _Same(value)
-        return self._class(type(value)), *map(self.of, (x for item in attributes_of(value) for x in item))
-
-    def _function(self, function: FunctionType) -> tuple[object, ...]:
-        names = names_in(function.__code__)
-        there = {name: function.__globals__[name] for name in names if name in function.__globals__}
-        for module in [x for x in there.values() if isinstance(x, ModuleType) and not is_proved(x)]:
-            there |= {f"{module.__name__}.{name}": vars(module)[name] for name in names if name in vars(module)}
-        values = (function.__defaults__, function.__kwdefaults__, *_cells(function), *there.values())
-        return function.__code__, *there, *map(self.of, values)
-
-    def _class(self, kind: type) -> tuple[object, ...]:
-        bases = [base for base in kind.__mro__ if is_of_user(base)]
-        items = [
-            (name, x) for base in bases for name, x in vars(base).items() if not name.startswith("__") or callable(x)
-        ]
-        return kind.__qualname__, *map(
-            self.of, (x for name, code in items for x in (name, getattr(code, "fget", code)))
-        )
+        elif isinstance(value, _CONTAINERS) and depth < _DEEPEST:
+            self._room -= len(value)
+            if self._room >= 0:
+                parts = [self._content(x, depth + 1) for x in _parts(value)]
+                unordered = isinstance(value, (set, frozenset)) and all(isinstance(x, _PLAIN) for x in value)
+                return type(value), frozenset(value) if unordered else tuple(parts)
+        return _Same(value)
 
 
 class _Same:
@@ -123,22 +214,42 @@ class _Same:
         if not isinstance(other, _Same):
             return False
         value = self.value
-        return value is other.value or (is_own(type(value)) and isinstance(value, Hashable) and value == other.value)
+        return value is other.value or (
+            is_own(type(value)) and type(value).__hash__ is not None and bool(value == other.value)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
 
+def _functions(kind: type) -> list[Any]:
+    """Return the functions and descriptors in the classes of users that a class inherits from."""
+    return [x for base in kind.__mro__ if is_of_user(base) for x in vars(base).values() if _is_code(x)]
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, (FunctionType, *_CALLABLES)) or hasattr(type(value), "__get__")
+
+
+def _attribute(owner: Any, name: str) -> list[Any]:
+    """Return the value of an attribute in the owner's own table, [] if it has none; descriptors are not called."""
+    table = getattr(owner, "__dict__", {})
+    if name in table:
+        return [table[name]]
+    if isinstance(owner, type):
+        bases = [base for base in owner.__mro__[1:] if is_of_user(base) and name in vars(base)]
+        return [vars(bases[0])[name]] if bases else []
+    slot = getattr(type(owner), name, None)
+    is_slot = type(slot).__name__ == "member_descriptor"
+    return [getattr(owner, name)] if is_slot and hasattr(owner, name) else []
+
+
 def _parts(value: Any) -> list[Any]:
-    if isinstance(value, MethodType):
-        return [value.__func__, value.__self__]
-    if isinstance(value, partial):
-        return [value.func, value.args, value.keywords]
-    if isinstance(value, type(cache(len))):
-        return [value.__wrapped__]
+    if isinstance(value, _CALLABLES):
+        return [getattr(value, name) for name in _WRAPPED if hasattr(value, name)]
     return [x for item in value.items() for x in item] if isinstance(value, Mapping) else list(value)
 
 
-def _cells(function: Callable[..., Any]) -> list[Any]:
+def _cells(function: Any) -> list[Any]:
     result = []
     for cell in getattr(function, "__closure__", None) or ():
         try:
