@@ -53,7 +53,7 @@ def test_linear_quadratic_problems_have_the_cost_of_the_riccati_equation(steps: 
 
 def test_the_least_effort_between_two_rests() -> None:
     far, duration = 0.7, 2.0
-    for steps in (20, 50):
+    for steps in (20, 100, 400):
         for mass, effort in ((1.0, 1.0), (1.0, 0.01), (10.0, 0.1)):
             problem = _cart(mass, steps, duration, effort)
             problem = problem.add("configuration", "equality", steps=-1, name="arrive", target=[far])

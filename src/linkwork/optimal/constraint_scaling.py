@@ -26,8 +26,10 @@ __all__ = ["scale_factors"]
 INITIAL_STIFFNESS = 300.0  # ρ C with the initial penalty
 _MIN_COST = 1e-7  # regularisation of H, relative to its largest diagonal element
 _COUPLING = 10.0  # largest compliance of equalities over several steps, relative to that of their own step
+_HELD_FLOOR = 1e-5  # of the regularisation, while equalities are satisfied
 _STIFFER = 10.0  # factor of the regularisation, to detect constraints that costs leave free
-_ROUNDS = 12  # of penalties; each raises them by a factor of at most 300
+_HELD_STIFFNESS = 1e6  # ρ C of equalities that count as satisfied
+_ROUNDS = 10  # of penalties of equalities that count as satisfied
 _ROUNDING = 1e-9  # smallest difference of 1 and a penalty's share of the stiffness
 _SPEED = 0.3  # [rad/s, m/s] of the uniform motion
 
@@ -102,15 +104,18 @@ def _compliances(
     equalities = [k for k in two if program.terms[k].kind == "equality" and 0.0 < result[k] < np.inf]
     first = dict(result)
     for _ in range(_ROUNDS if free and equalities and largest else 0):
-        penalties = {k: INITIAL_STIFFNESS / result[k] for k in equalities}
+        penalties = {k: _HELD_STIFFNESS / result[k] for k in equalities}
         parts = [(weights[:, k], rho * hard[k].T @ hard[k]) for k, rho in penalties.items()]
-        held, falling = _Stiffness(program, [*costs, *parts], floor), False
+        try:
+            held, falling = _Stiffness(program, [*costs, *parts], _HELD_FLOOR * floor), False
+        except np.linalg.LinAlgError:  # penalties exceed the regularisation by more than rounding allows
+            return first
         for k in free:
             rows = values(held, k)
             rows /= np.maximum(1.0 - penalties.get(k, 0.0) * rows, _ROUNDING)  # without the row's own penalty
-            compliance = 1.0 / float(np.mean(1.0 / rows))
+            compliance = float(rows.mean())
             falling = falling or compliance < 0.5 * result[k]
-            result[k] = min(result[k], compliance)
+            result[k] = min(result[k], compliance) or result[k]
         if not falling:
             return result
     return first  # redundant equalities have no compliance while the others are satisfied
