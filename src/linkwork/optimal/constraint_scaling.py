@@ -27,10 +27,8 @@ INITIAL_STIFFNESS = 300.0  # ρ C with the initial penalty
 _MIN_COST = 1e-7  # regularisation of H, relative to its largest diagonal element
 _COUPLING = 10.0  # largest compliance of equalities over several steps, relative to that of their own step
 _HELD_FLOOR = 1e-5  # of the regularisation, while equalities are satisfied
-_STIFFER, _FREE = (
-    10.0,
-    0.9,
-)  # factor of the regularisation, and share by which it scales compliances of free constraints
+_STIFFER = 10.0  # factor of the regularisation, to detect constraints that costs leave free
+_FREE = 0.9  # of that factor: compliances that are smaller by more are of free constraints
 _HELD_STIFFNESS = 1e6  # ρ C of equalities that count as satisfied
 _ROUNDS = 10  # of penalties of equalities that count as satisfied
 _ROUNDING = 1e-9  # smallest difference of 1 and a penalty's share of the stiffness
