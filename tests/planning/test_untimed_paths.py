@@ -45,6 +45,8 @@ def test_limits_over_time_need_times(plan: lw.planning.PlanResult) -> None:
     assert set(path.limit_margins()) == {"lower", "upper"} and path.satisfies_limits()
     with pytest.raises(ValueError, match="limit_margins: expected a trajectory over time"):
         path.satisfies_limits(velocity=0.1)
+    with pytest.raises(ValueError, match=r"t = 9 rad, m is outside of \[0, 1.22"):
+        path(9.0)
     with pytest.raises(ValueError, match="expected a trajectory over time"):
         path.retimed(10.0).concatenate(path, allow_jump=True)
     with pytest.raises(ValueError, match="lqr_about_trajectory: trajectory: expected a trajectory over time"):

@@ -66,14 +66,18 @@ def increasing(caller: str, times: Any) -> np.ndarray:
     return result
 
 
-def times_within(caller: str, t: Any, first: float, last: float, outside: Outside = "raise") -> np.ndarray:
+def times_within(
+    caller: str, t: Any, first: float, last: float, outside: Outside = "raise", *, is_timed: bool = True
+) -> np.ndarray:
     """Return times (...) that are from ``first`` to ``last`` up to rounding.  Raises ValueError for others.
 
+    Unless ``is_timed`` they are path lengths.
     With "hold" all finite times are valid, and unchanged.
     """
     if not isinstance(outside, str) or outside not in ("raise", "hold"):
         raise ValueError(f'{caller}: outside: expected "raise" or "hold", got {outside!r}')
-    expected = f"{caller}: t: expected a time or an array of times [s]"
+    what, unit = ("a time or an array of times [s]", " s") if is_timed else ("a length or an array [rad, m]", " rad, m")
+    expected = f"{caller}: t: expected {what}"
     times = np.asarray(real_array(expected, t), dtype=np.float64)
     if not times.size:
         return times
@@ -86,7 +90,8 @@ def times_within(caller: str, t: Any, first: float, last: float, outside: Outsid
     if low < first - room or high > last + room:
         bad = low if low < first - room else high
         raise ValueError(
-            f'{caller}: t = {bad:.9g} s is outside of [{first:.9g}, {last:.9g}] s; with outside="hold" it rests there'
+            f"{caller}: t = {bad:.9g}{unit} is outside of [{first:.9g}, {last:.9g}]{unit}; "
+            'with outside="hold" it rests there'
         )
     return np.clip(times, first, last) if low < first or high > last else times
 

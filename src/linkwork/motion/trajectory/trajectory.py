@@ -189,7 +189,7 @@ class Trajectory:
     def _at(self, t: Any, order: int, outside: Outside) -> list[Any]:
         if self._traced or is_traced(t):
             return self._on_symbols(t, order)
-        times = times_within("Trajectory", t, self._first, self._last, outside)
+        times = times_within("Trajectory", t, self._first, self._last, outside, is_timed=self._timed)
         hold = outside == "hold"
         if len(self._sections) == 1:
             return [*self._sections[0].at(times, order, hold)]
@@ -280,7 +280,7 @@ class Trajectory:
 
     def slice(self, start: float, end: float) -> Trajectory:
         """Return the trajectory between two of its times [s]."""
-        times = times_within("slice: start and end", [start, end], self._first, self._last)
+        times = times_within("slice: start and end", [start, end], self._first, self._last, is_timed=self._timed)
         if not times[0] < times[1]:
             raise ValueError(f"slice: start and end: expected a start before the end, got {start!r} and {end!r}")
         first, last = map(float, times)
