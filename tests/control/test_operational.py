@@ -292,3 +292,34 @@ def test_what_is_out_of_reach_is_settled_at_within_limits() -> None:
     place = robot.pose(found.q[-1], TIP)[:2, 3]
     assert np.abs(found.v[-500:]).max() < 1e-2
     assert np.linalg.norm(place) > 0.9 * sum(SIZES)
+
+
+@pytest.mark.slow(every=7)
+@pytest.mark.parametrize("name", ["arm6", "arm7"])
+def test_arms_rest_wherever_the_target_is(name: str) -> None:
+    """Targets within and out of reach, alone and with a rotation, with and without limits and friction: all come to
+    rest, those within reach at the target."""
+    arm: Any = lw.load(name)
+    frame = "hand" if "hand" in arm.frames else [*arm.frames][-1]
+    places = np.array([0.5, 1.0, 1.5, 2.0, 3.0])[:, None] * np.array([0.6, 0.3, 0.74])
+    start = np.tile(0.5 * (arm.lower + arm.upper) + 0.05, (5, 1))
+    for task, targets in (
+        (PositionTask(frame), places),
+        (PoseTask(frame), np.array([lw.pose(x) for x in places])),
+    ):
+        for limits, passive in ((None, False), (np.inf, False), (None, True)):
+            law = OperationalSpace(arm, task, effort_limits=limits, passive=passive)
+            run = arm.simulate(
+                start,
+                controller=law,
+                duration=15.0,
+                constants={frame: targets},
+                passive=passive,
+                record_every=500,
+                joint_limit_mode="ignored",
+            )
+            assert run.success.all(), (name, task, limits, passive, run.status)
+            assert np.abs(run.v[:, -1]).max() < 0.1, (name, task, limits, passive, np.abs(run.v[:, -1]).max(axis=1))
+            if isinstance(task, PositionTask):
+                errors = np.linalg.norm(arm.pose(run.q[:2, -1], frame)[:, :3, 3] - places[:2], axis=1)
+                assert errors.max() < 1e-2, (name, limits, passive, errors)

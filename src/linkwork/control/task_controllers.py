@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -9,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.control.algorithms.operational_space_forces import Level, TaskMotion, task_forces, task_motion
+from linkwork.control.algorithms.operational_space_forces import (
+    Level,
+    TaskMotion,
+    force_shares,
+    task_forces,
+    task_motion,
+)
 from linkwork.control.controller_base import ControlLaw, Shapes, positive_number, read_nonnegative
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.errors import UnknownNameError
@@ -131,6 +138,7 @@ class TaskLaw(ControlLaw):
         return stack, motion, accelerations, damped
 
 
+_SPEED = 5.0  # [rad/s, m/s] joint speed to which errors lead near singularities; half of the present speed is added
 _TINY = 1e-300  # [N·m, N] avoids a division by zero
 _SAMPLES = 33  # configurations of which the median condition number is taken
 _CONDITION_FACTOR, _MAX_CONDITION = 10.0, 1e6  # default of max_condition, relative to the median, and its maximum
@@ -149,7 +157,10 @@ class OperationalSpace(TaskLaw):
     Errors of feasible tasks obey ë + k_d ė + k_p e = 0, with ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s]
     (default: critical), numbers or dicts by task.  Components with an infinite ``tolerance`` are free; weights have no
     effect.  A `PostureTask` that is alone in the last level acts in the remaining null space, as a_0.  Without one,
-    ``nullspace_damping`` [1/s] acts there.
+    ``nullspace_damping`` [1/s] acts there and in singular directions (default: the largest damping of the tasks).
+
+    The forces of each level, except for target velocities and accelerations, are bounded.  Near singularities they lead
+    to joint speeds up to 5 rad/s or m/s plus half of the fastest joint's, elsewhere to eight times that.
 
     Near singularities, Λ⁻¹ is regularised so that its condition number stays below ``max_condition``, in units of
     angles and half characteristic lengths (default: ten times the median over configurations). So forces are bounded,
@@ -180,27 +191,30 @@ class OperationalSpace(TaskLaw):
         stiffness: Any = 100.0,
         damping: Any = None,
         *,
-        nullspace_damping: float = 0.0,
+        nullspace_damping: float | None = None,
         max_condition: float | None = None,
         effort_limits: Any = None,
         passive: bool = False,
     ) -> None:
         super().__init__(robot, tasks, stiffness, damping, None, effort_limits)
         require_full_actuation(self)
-        self.nullspace_damping = float(
-            read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s")
-        )
+        self._rate = max(self.damping.values()) or 2.0 * math.sqrt(max(self.stiffness.values()))
         self.passive = bool(passive)
         levels = sorted({task.level for task in self.tasks})
         self.levels = [[task for task in self.tasks if task.level == level] for level in levels]
         self.posture = None
         if len(self.levels[-1]) == 1 and self._is_posture(self.levels[-1][0]):
             self.posture = self.levels.pop()[0]
-        if self.posture is not None and self.nullspace_damping:
+        if self.posture is not None and nullspace_damping:
             raise ValueError(
                 f"{self.caller}: nullspace_damping: not available with the posture task {self.posture.name!r}: pass "
                 f"damping={{{self.posture.name!r}: ...}} instead"
             )
+        if nullspace_damping is None:
+            nullspace_damping = 0.0 if self.posture is not None else self._rate
+        self.nullspace_damping = float(
+            read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s")
+        )
         self.max_condition = read_condition(self.caller, max_condition, robot, self._first_rows)
 
     def _is_posture(self, task: Task) -> bool:
@@ -225,42 +239,69 @@ class OperationalSpace(TaskLaw):
             _, motion, accelerations, damped = self._accelerations(q, v, [self.posture], inputs)
             a0 = [a - x for a, x in zip(damped, motion.drifts, strict=True)]
             pull0 = [a - b for a, b in zip(accelerations, damped, strict=True)]
-        levels, pull_accelerations = [], []
+        levels, pull_accelerations, led = [], [], []
+        fastest: Any = functools.reduce(fmax, map(fabs, v), 0.0)
+        most = self._rate * (_SPEED + 0.5 * fastest) if self._rate else None
         for tasks in self.levels:
             stack, motion, accelerations, damped = self._accelerations(q, v, tasks, inputs)
             active = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
             scales = stack.scales
             rows = [[scales[k] * x for x in motion.rows[k]] for k in active]
-            levels.append(Level(rows, [scales[k] * (damped[k] - motion.drifts[k]) for k in active]))
+            by_v, by_a = self._references(tasks, motion, inputs)
+            drifting = [scales[k] * (damped[k] - motion.drifts[k]) for k in active]
+            levels.append(Level(rows, drifting, [scales[k] * by_v[k] for k in active]))
+            led.append([scales[k] * by_a[k] for k in active])
             pull_accelerations.append([scales[k] * (accelerations[k] - damped[k]) for k in active])
+        whole = [
+            Level(x.rows, _added(x.accelerations, y), _added(x.reference, z))
+            for x, y, z in zip(levels, pull_accelerations, led, strict=True)
+        ]
+        acting = self.max_condition, self.passive
+        shares: list[Any] | None = None
+        if most is not None:
+            shares = force_shares(self.robot.tree, list(q), whole, _added(a0, pull0), *acting, most)
+            cut = 1.0 - functools.reduce(fmin, shares, 1.0)  # of the damping of tasks, which all joints have instead
+            a0 = [a - cut * self._rate * x for a, x in zip(a0, v, strict=True)]
         if not np.isfinite(self.effort_limits).any():  # no limits: all forces together
-            levels = [
-                Level(x.rows, [a + b for a, b in zip(x.accelerations, y, strict=True)])
-                for x, y in zip(levels, pull_accelerations, strict=True)
-            ]
-            return self._task_torque(q, v, levels, [a + b for a, b in zip(a0, pull0, strict=True)]), None
+            return self._task_torque(q, v, whole, _added(a0, pull0), shares), None
         zero = [0.0] * self.robot.nv
         gravity = list(self.robot.gravity_force(q))
-        damped_torque = self._task_torque(q, v, levels, a0)
+        damped_torque = self._task_torque(q, v, levels, a0, shares)
         tau, share = self._add_within_limits(gravity, [a - b for a, b in zip(damped_torque, gravity, strict=True)])
-        rate = max(self.damping.values())
-        brake = self.robot.mass_matrix(q, passive=self.passive) @ array([-(1.0 - share) * rate * x for x in v])
+        brake = self.robot.mass_matrix(q, passive=self.passive) @ array([-(1.0 - share) * self._rate * x for x in v])
         tau, _ = self._add_within_limits(tau, list(brake))
         none = [[0.0] * len(x) for x in pull_accelerations]
-        for k, pull in enumerate(pull_accelerations):
-            own = [Level(x.rows, pull if j == k else none[j]) for j, x in enumerate(levels)]
-            more = task_forces(self.robot.tree, list(q), own, zero, self.max_condition, self.passive)
+        for k, pull in enumerate(zip(pull_accelerations, led, strict=True)):
+            each = [pull if j == k else (none[j], none[j]) for j in range(len(levels))]
+            own = [Level(x.rows, *parts) for x, parts in zip(levels, each, strict=True)]
+            more = task_forces(self.robot.tree, list(q), own, zero, *acting, shares)
             tau, _ = self._add_within_limits(tau, more)
         if self.posture is not None:
-            at_rest = [Level(x.rows, none[j]) for j, x in enumerate(levels)]
+            at_rest = [Level(x.rows, none[j], none[j]) for j, x in enumerate(levels)]
             posture_torque = self.robot.mass_matrix(q, passive=self.passive) @ array(pull0)
-            more = task_forces(self.robot.tree, list(q), at_rest, pull0, self.max_condition, self.passive)
+            more = task_forces(self.robot.tree, list(q), at_rest, pull0, *acting, shares)
             tau, _ = self._add_within_limits(tau, [a + b for a, b in zip(posture_torque, more, strict=True)])
         return tau, None
 
-    def _task_torque(self, q: Any, v: Any, levels: Sequence[Level], a0: Sequence[Any]) -> list[Any]:
+    def _references(
+        self, tasks: Sequence[Task], motion: TaskMotion, inputs: Mapping[str, Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """Return the parts of a* that the velocities and the accelerations of targets cause."""
+        by_v: list[Any] = []
+        by_a: list[Any] = []
+        for task, rates in zip(tasks, motion.rates, strict=True):
+            zero = [0.0] * len(task.component_names)
+            target_v, target_a = (list(inputs.get(f"{task.name}_{x}", zero)) for x in ("v", "a"))
+            gains = self.stiffness[task.name], self.damping[task.name]
+            each = [(zero, zero), (target_v, zero), (target_v, target_a)]
+            still, moving, whole = (task.settling(zero, rates, v, a, gains) for v, a in each)
+            by_v += [x - y for x, y in zip(moving, still, strict=True)] if f"{task.name}_v" in inputs else zero
+            by_a += [x - y for x, y in zip(whole, moving, strict=True)] if f"{task.name}_a" in inputs else zero
+        return by_v, by_a
+
+    def _task_torque(self, q: Any, v: Any, levels: Sequence[Level], a0: Sequence[Any], shares: Any) -> list[Any]:
         own = self.robot.inverse_dynamics(q, v, array(list(a0)), passive=self.passive)
-        more = task_forces(self.robot.tree, list(q), levels, a0, self.max_condition, self.passive)
+        more = task_forces(self.robot.tree, list(q), levels, a0, self.max_condition, self.passive, shares)
         return [a + b for a, b in zip(own, more, strict=True)]
 
     def _add_within_limits(self, tau: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], Any]:
@@ -272,6 +313,10 @@ class OperationalSpace(TaskLaw):
                 size = fabs(d)
                 share = fmin(share, where(lt(room, size), room / fmax(size, _TINY), 1.0))
         return [x + share * d for x, d in zip(tau, more, strict=True)], share
+
+
+def _added(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+    return [a + b for a, b in zip(x, y, strict=True)]
 
 
 def read_condition(caller: str, value: Any, robot: Any, rows: Callable[[np.ndarray], Sequence[Any]]) -> float:

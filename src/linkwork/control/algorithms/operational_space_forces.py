@@ -14,6 +14,10 @@ If tasks are singular, or dependent on earlier ones, Λ⁻¹ is singular.  Then 
 where tr is the trace of J_k M⁻¹ J_kᵀ, an upper bound of its largest eigenvalue.  So the condition number is at most κ,
 forces are bounded, and nothing changes where 1/tr(Λ) is above tr/κ.
 
+A target out of reach pulls without end.  So the forces of a level are scaled where they accelerate a joint by more than
+a bound, which is lower near singularities.  With a_0 = −k_d v the robot follows v̇ = −k_d (v − v_d), so the bound is one
+of the speeds v_d.  What the motion of targets requires is not scaled.
+
 Sources: Khatib, A unified approach for motion and force control of robot manipulators, IEEE J. Robotics and Automation
 RA-3(1), 1987; Sentis and Khatib, Synthesis of whole-body behaviors through hierarchical control of behavioral
 primitives, Int. J. Humanoid Robotics 2(4), 2005; Nakamura and Hanafusa, ASME J. Dyn. Syst. Meas. Control 108, 1986
@@ -25,6 +29,7 @@ constant, by dual numbers in one direction.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -34,16 +39,18 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import eq, fmax, where
+from linkwork.expr.scalar.functions import eq, fabs, fmax, fmin, where
 from linkwork.ik.algorithms.task_stack import Stack, TaskState
 from linkwork.kinematics.algorithms.configuration_manifold import velocity_to_configuration_derivative
 from linkwork.model.tree import Tree
 
-__all__ = ["Level", "TaskMotion", "drift_along", "regular", "task_forces", "task_motion"]
+__all__ = ["Level", "TaskMotion", "drift_along", "force_shares", "regular", "task_forces", "task_motion"]
 
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
+_NEAR, _RAMP = 3.0, 5.0  # factor of tr/κ below which 1/tr(Λ) is near a singularity, and slope of the transition
+_FARTHER = 8.0  # bound of accelerations far from singularities, relative to that near them
 _REGULARIZATION = 1e-12  # of the diagonal, to estimate the condition number
 
 
@@ -51,11 +58,13 @@ _REGULARIZATION = 1e-12  # of the diagonal, to estimate the condition number
 class Level:
     """Tasks of one priority: their Jacobian J (``rows``) and the desired values a* − J̇ v of J a.
 
-    Both are in comparable units.
+    Both are in comparable units.  ``reference`` is the part of the accelerations that follows from the motion of
+    targets, which has no bound.
     """
 
     rows: Rows
     accelerations: Scalars
+    reference: Scalars = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +78,56 @@ class _Consistent:
     rows: list[list[Any]]
     inward: list[list[Any]]
     inverse: Semidefinite
+    nearness: Any  # from 0 far from a singularity to 1
 
 
 def task_forces(
-    tree: Tree, q: Scalars, levels: Sequence[Level], a0: Scalars, condition: float, armature: bool = False
+    tree: Tree,
+    q: Scalars,
+    levels: Sequence[Level],
+    a0: Scalars,
+    condition: float,
+    armature: bool = False,
+    shares: Sequence[Any] | None = None,
 ) -> list[Any]:
     """Return the joint forces Σ J̃ᵀF (nv) of prioritized tasks, level by level.
 
     J̃ is a level's Jacobian without the motions of higher levels, and F = Λ (a* − J̇ v − J a_0 − J M⁻¹ τ) with the
     forces τ of the higher levels. h + M a_0 is not included. ``condition`` bounds the condition number of each Λ⁻¹ =
-    J̃ M⁻¹ J̃ᵀ. With ``armature``, M includes that of the joints.
+    J̃ M⁻¹ J̃ᵀ. With ``armature``, M includes that of the joints. ``shares`` are those of `force_shares`, 1 by
+    default.
     """
+    return _solved(tree, q, levels, a0, condition, armature, shares or [1.0] * len(levels), None)[0]
+
+
+def force_shares(
+    tree: Tree, q: Scalars, levels: Sequence[Level], a0: Scalars, condition: float, armature: bool, most: Any
+) -> list[Any]:
+    """Return for each level the largest share, at most 1, of its forces that a bound of accelerations allows.
+
+    Forces without those of the reference accelerate no joint by more than ``most`` [rad/s², m/s²] near
+    singularities, and by more than `_FARTHER` times that elsewhere.
+    """
+    return _solved(tree, q, levels, a0, condition, armature, None, most)[1]
+
+
+def _solved(
+    tree: Tree,
+    q: Scalars,
+    levels: Sequence[Level],
+    a0: Scalars,
+    condition: float,
+    armature: bool,
+    shares: Sequence[Any] | None,
+    most: Any,
+) -> tuple[list[Any], list[Any]]:
+    """Return the joint forces of `task_forces`, and the shares, which follow from ``most`` where they are None."""
     M_inv = inverse_mass_matrix(tree, q, armature)
     before: list[_Consistent] = []
     tau: list[Any] = [0.0] * tree.nv
     y: list[Any] = [0.0] * tree.nv  # D⁻¹ L⁻ᵀ τ
-    for level in levels:
+    used: list[Any] = []
+    for number, level in enumerate(levels):
         rows, inward = [list(row) for row in level.rows], [M_inv.inward(row) for row in level.rows]
         own = [M_inv.weighed(row) for row in inward]
         size = sum((dot(a, b) for a, b in zip(inward, own, strict=True)), 0.0)
@@ -103,12 +146,20 @@ def task_forces(
                 ]
         own = [M_inv.weighed(row) for row in inward]
         S = [[dot(row, own[j]) for j in range(i + 1)] for i, row in enumerate(inward)]
-        result = _Consistent(rows, inward, regular(S, size, condition))
-        forces = result.inverse.once(rest)
+        result = _Consistent(rows, inward, *_regular(S, size, condition))
+        led = list(level.reference) or [0.0] * len(rest)
+        pulled = result.inverse.once([a - b for a, b in zip(rest, led, strict=True)])
+        if shares is None:
+            own_push = [dot(column, pulled) for column in zip(*own, strict=True)]
+            bound = most * (_FARTHER - (_FARTHER - 1.0) * result.nearness)
+            used.append(bound / functools.reduce(fmax, map(fabs, M_inv.outward(own_push)), bound))
+        else:
+            used.append(shares[number])
+        forces = [a + used[-1] * b for a, b in zip(result.inverse.once(led), pulled, strict=True)]
         tau = [x + dot(column, forces) for x, column in zip(tau, zip(*rows, strict=True), strict=True)]
         y = [x + dot(column, forces) for x, column in zip(y, zip(*own, strict=True), strict=True)]
         before.append(result)
-    return tau
+    return tau, used
 
 
 def regular(S: Rows, size: Any, condition: float) -> Semidefinite:
@@ -116,6 +167,11 @@ def regular(S: Rows, size: Any, condition: float) -> Semidefinite:
 
     S is positive semidefinite, and ``size`` is an upper bound of its eigenvalues.
     """
+    return _regular(S, size, condition)[0]
+
+
+def _regular(S: Rows, size: Any, condition: float) -> tuple[Semidefinite, Any]:
+    """Return the factors of `regular`, and the nearness of a singularity from 0 to 1."""
     m = len(S)
     estimate = Semidefinite.of([list(row) + [0.0] * (m - len(row)) for row in S], [_REGULARIZATION * size] * m, 0.0)
     inverses: Any = 0.0
@@ -124,8 +180,10 @@ def regular(S: Rows, size: Any, condition: float) -> Semidefinite:
         inverses = inverses + sum((x * x * d for x, d in zip(half, estimate.D_inv, strict=True)), 0.0)
     immovable = eq(inverses, 0.0)
     smallest = where(immovable, 0.0, 1.0 / where(immovable, 1.0, inverses))
-    added = fmax(size / (condition - 1.0) - smallest, 0.0)
-    return Semidefinite.of([list(row) + [0.0] * (m - len(row)) for row in S], [added] * m, 0.0)
+    most = size / (condition - 1.0)
+    added = fmax(most - smallest, 0.0)
+    nearness = fmin(1.0, _RAMP * fmax(1.0 - smallest / fmax(_NEAR * most, 1e-300), 0.0))
+    return Semidefinite.of([list(row) + [0.0] * (m - len(row)) for row in S], [added] * m, 0.0), nearness
 
 
 class TaskMotion(NamedTuple):
