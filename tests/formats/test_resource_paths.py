@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from linkwork._util.file_search import FileSearchError
 from linkwork.errors import Location
-from linkwork.formats.resource_paths import ENVIRONMENT, resource_paths, search_issue
+from linkwork.formats.resource_paths import ENVIRONMENT, packages_around, resource_paths, search_issue
 
 
 @pytest.fixture
@@ -67,7 +67,13 @@ def test_the_package_around_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert packages() == []
     for name in ("meshes", "textures", "private"):
         (folder.parent / name).mkdir()
+    os.symlink(tmp_path, folder.parent / "media")  # leads anywhere
     assert packages() == [f"user/project/pack/inner/assets/{name}" for name in ("meshes", "textures")]
+    with monkeypatch.context() as at_home:  # nothing is beside a folder in a home directory or in the root
+        at_home.setenv("HOME", str(folder.parent))
+        assert packages() == []
+        at_home.setattr(os.path, "isdir", lambda path: True)
+        assert packages_around("/tmp") == []
     (tmp_path / "user" / ".git").mkdir()
     assert packages() == ["user"]
     monkeypatch.setenv("HOME", str(tmp_path / "user"))

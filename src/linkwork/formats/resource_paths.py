@@ -120,7 +120,8 @@ def _folders_of(environment: Mapping[str, str]) -> Iterator[str]:
 def packages_around(folder: str) -> list[str]:
     """Return the folders of the packages that contain a folder, or without any the folders of assets beside it.
 
-    A home directory and the root of the file system are never packages.
+    A home directory and the root of the file system are never packages, and assets in them are not beside.  A symbolic
+    link, which can lead anywhere, is no folder of assets.
     """
     above = [folder]
     while (parent := os.path.dirname(above[-1])) != above[-1]:
@@ -135,8 +136,9 @@ def packages_around(folder: str) -> list[str]:
     found = [*nearest_with(_ROS_MARKS), *nearest_with(_MARKS)]
     while found and (package := os.path.dirname(found[-1])) in inside and _is_python_package(package):
         found[-1] = package
-    beside = (os.path.join(os.path.dirname(folder), name) for name in _BESIDE)
-    return [*dict.fromkeys(found or filter(os.path.isdir, beside))]
+    parent = os.path.dirname(folder)
+    beside = [os.path.join(parent, name) for name in _BESIDE] if parent in inside else []
+    return [*dict.fromkeys(found or (path for path in beside if os.path.isdir(path) and not os.path.islink(path)))]
 
 
 def _is_python_package(folder: str) -> bool:

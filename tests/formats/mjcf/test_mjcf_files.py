@@ -244,6 +244,35 @@ def test_files_of_the_model_s_package_are_opened(tmp_path):
         (tmp_path / "robots" / mark).unlink()
 
 
+def test_names_that_mujoco_reads_otherwise_are_not_opened(tmp_path):
+    """XML takes line breaks as blanks and knows encodings, MuJoCo does not; and it opens the meshes of URDF."""
+    secret = written(tmp_path, "secret.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    mesh = '<?xml version="1.0" encoding="{}"?><mujoco><asset><mesh name="m" {}/></asset><worldbody><body name="rod">'
+    mesh += '<joint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
+    arm = written(tmp_path, "model/arm.urdf", ARM_WITH_MESH.format(secret))
+    attached = '<mujoco><asset><model name="m" file="arm.urdf"/></asset><worldbody><frame>'
+    attached += '<attach model="m" body="l" prefix="a"/></frame></worldbody></mujoco>'
+    for text, name, code in (
+        (mesh.format("utf-8", 'file="a\nb.obj"').encode(), b"a\nb.obj", "BAD_NAME"),
+        (mesh.format("utf-8", "file = 'a\tb.obj'").encode(), b"a\tb.obj", "BAD_NAME"),
+        (mesh.format("latin-1", 'file="\xe9.obj"').encode("latin-1"), b"\xe9.obj", "BAD_NAME"),
+        (mesh.format("latin-1", 'file="\xe9.obj"').encode(), "\xe9.obj".encode(), "PATH_ESCAPE"),
+        (attached.encode(), None, "PATH_ESCAPE"),
+    ):
+        path = os.path.join(os.path.dirname(arm), "model.xml")
+        with open(path, "wb") as file:
+            file.write(text)
+        if name is not None:
+            os.symlink(secret, os.path.join(os.path.dirname(arm).encode(), name))
+        with pytest.raises(ModelError, match=rf"\[{code}\]"):
+            lw.load(path)
+
+
+ARM_WITH_MESH = """<robot name="r"><mujoco><compiler strippath="false"/></mujoco><link name="l">
+<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><mesh filename="{}"/></geometry></collision></link></robot>"""
+
+
 def test_documents_that_only_mujoco_takes(tmp_path):
     text = '<mujoco model="a"><!-- - a -- b -----><include\nfile="b.xml"/><!--->-->'
     text += '<option gravity="0 0 -1"timestep=".1"/><worldbody><site name="a & b<c&amp;"/></worldbody></mujoco>'

@@ -3,7 +3,8 @@
 MuJoCo opens included files, other models and assets (meshes, height fields, textures, skins) itself.  All of them must
 be inside the folder of the model, its package or a folder that the caller names, also behind symbolic links.  A
 document that would make the compiler allocate very much is refused, too.  MuJoCo's parser takes some documents that are
-not well formed: those are read as it reads them, with a warning.
+not well formed: those are read as it reads them, with a warning.  It takes all bytes as UTF-8 and leaves line breaks in
+attributes, unlike XML: names of files that it would read differently are errors.
 """
 
 from __future__ import annotations
@@ -48,9 +49,12 @@ _FINITE = frozenset(  # attributes whose numbers are finite; bounds may be infin
     )
 )
 _SUSPECT = re.compile(r"inf|nan|e\+?\d{3}", re.IGNORECASE)
-_FILES = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
+_FILES = ("file", "filename", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")  # filename: URDF
 _ROOTS = ("mujoco", "robot")  # MuJoCo reads URDF, too
 _DIRECTORIES = ("meshdir", "texturedir", "assetdir")
+_BROKEN = re.compile(  # a name with a line break or a tab, which XML turns into blanks
+    rb"""\b(?:%s)\s*=\s*(?:"[^"\t\r\n]*|'[^'\t\r\n]*)[\t\r\n]""" % "|".join((*_FILES, *_DIRECTORIES)).encode()
+)
 
 
 @dataclass(slots=True)
@@ -68,8 +72,8 @@ def check_files(path: str | os.PathLike[str], roots: Iterable[str], findings: Fi
     """Read the documents of a model and check every file that they name.
 
     ``roots`` are folders besides that of the model and its package in which files may be.  Errors: PATH_ESCAPE,
-    URI_SCHEME, TOO_LARGE, CYCLE, WRONG_FORMAT, NOT_FINITE, LIMIT_ORDER, LIMIT_FINITE, and those of reading XML.  Files
-    that do not exist are only listed.
+    URI_SCHEME, BAD_NAME, TOO_LARGE, CYCLE, WRONG_FORMAT, NOT_FINITE, LIMIT_ORDER, LIMIT_FINITE, and those of reading
+    XML.  Files that do not exist are only listed.
     """
     checker = _Checker(path_text(path), [*roots], findings)
     checker.documents()
@@ -114,8 +118,13 @@ class _Checker:
 
     def parsed(self, data: bytes, file: str, budget: Budget) -> Element:
         """Return the root element of a document, also of one that only MuJoCo's parser takes (a warning)."""
+        if broken := _BROKEN.search(data):
+            where = Location(file, data.count(b"\n", 0, broken.start()) + 1)
+            self.findings.error(Issue("BAD_NAME", "a name of a file or folder contains a line break or a tab", where))
+            self.findings.raise_errors()
         try:
-            return parse(data, file, budget=budget)
+            root = parse(data, file, budget=budget)
+            return root if data.isascii() else parse(data.decode("utf-8", "replace"), file, budget=budget)
         except ModelError as caught:
             error = caught
         issue = error.issues[0]
@@ -169,6 +178,9 @@ class _Checker:
             if (scheme := target.partition("://"))[1] and scheme[0].lower() not in ("file", "model", "package"):
                 message = f"{quoted(target)}: nothing is fetched"
                 self.findings.error(Issue("URI_SCHEME", message, where, "save the file in the folder of the model"))
+            elif "\ufffd" in target:
+                message = f"{quoted(target)}: the name is not valid UTF-8, as which MuJoCo reads it"
+                self.findings.error(Issue("BAD_NAME", message, where, "save the document as UTF-8"))
             elif element.tag in ("include", "model") and key == "file":
                 found = self.existing((target,), (folder, own), ("",))
                 if not found:
