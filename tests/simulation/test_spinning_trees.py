@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.errors import SimulationWarning
+from linkwork.errors import SimulationWarning, SingularInertiaError
 from linkwork.simulation import ServoActuators
 
 REVOLUTE, BALL, FLOATING = lw.joints.Revolute, lw.joints.Spherical, lw.joints.Floating
@@ -103,3 +103,32 @@ def test_turns_too_far_for_a_method_are_reported():
         arm.simulate(arm.neutral(), [0.0, 200.0], duration=0.01)
         robot, q, v = spinning_tree(2, 2000.0)
         robot.simulate(q, v, duration=0.01)
+
+
+@pytest.mark.parametrize("how", [{}, {"friction": "coulomb"}, {"joint_limit_mode": "held"}], ids=str)
+def test_joints_without_inertia_are_refused_unless_damping_resists_them(how):
+    """Two hinges on one axis with a massless link between them: a damped hinge holds it, as if it were fixed."""
+
+    def ends(first, v):
+        solid = {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": np.diag([0.02, 0.03, 0.04])}
+        robot = lw.Robot.build(
+            "stacked hinges",
+            lw.Link("arm", **solid),
+            lw.Joint.of(REVOLUTE((0, 1, 0)), name="shoulder", parent="world", child="arm"),
+            lw.Link("between"),
+            first,
+            lw.Link("hand", **solid),
+            lw.Joint.of(REVOLUTE((0, 0, 1)), name="second", parent="between", child="hand"),
+        )
+        run = robot.simulate(robot.neutral(), v, duration=0.02, dt=0.01, **how)
+        assert run.success, run.message
+        return run.v[-1]
+
+    def hinge(damping):
+        return lw.Joint.of(REVOLUTE((0, 0, 1)), name="first", parent="arm", child="between", damping=damping)
+
+    fixed = lw.Joint.of(lw.joints.Fixed(), name="first", parent="arm", child="between")
+    damped, held = ends(hinge(0.1), [0.1, 0.0, 0.2]), ends(fixed, [0.1, 0.2])
+    assert np.abs(damped - [held[0], 0.0, held[1]]).max() < 1e-12
+    with pytest.raises(SingularInertiaError, match="'first' and 'second' move no inertia"):
+        ends(hinge(0.0), [0.1, 0.0, 0.2])

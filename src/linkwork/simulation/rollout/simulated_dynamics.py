@@ -14,9 +14,11 @@ from linkwork.dynamics.algorithms.coulomb_friction import dry_parameters
 from linkwork.dynamics.algorithms.force_element_forces import element_rows
 from linkwork.dynamics.algorithms.mass_matrix_inverse import FactoredInverse
 from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
+from linkwork.dynamics.singular_inertia import SINGULAR_INERTIA
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fabs, lt, where
+from linkwork.kernels.function_request import read_request
 from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
 from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, DryFriction, FrictionLaw, friction_law
 from linkwork.simulation.algorithms import METHODS, MotionSystem
@@ -209,6 +211,7 @@ class SimulatedDynamics:
             if not self.passive and self.servos is None:
                 if added is None:
                     return list(moving.forward_dynamics(at, rates, held))
+                self._refuse_singular(moving)
                 M = [list(row) for row in moving.mass_matrix(at)]
                 return spin_solve(moving.tree, M, added, list(held - moving.bias_force(at, rates)))
             extra, own, rows = self._resisting(moving, at, array(list(v)))
@@ -220,6 +223,7 @@ class SimulatedDynamics:
             )  # other passive forces are in own
             if not rows and added is None:
                 return list(alone.forward_dynamics(at, rates, forces, passive=True))
+            self._refuse_singular(moving, extra, rows)
             M = with_resistance([list(row) for row in alone.mass_matrix(at, passive=True)], rows)
             accelerating = list(forces - alone.bias_force(at, rates))
             if added is None:
@@ -227,6 +231,14 @@ class SimulatedDynamics:
             return spin_solve(moving.tree, M, added, accelerating)
 
         return acceleration
+
+    def _refuse_singular(self, moving: Any, extra: Scalars = (), rows: Sequence[Any] = ()) -> None:
+        """Raise SingularInertiaError if M is singular everywhere for joints without the resistance ``extra`` (nv)."""
+        if not rows:
+            tree = self.robot.tree
+            resisted = [x.joint_name for i, x in tree.stacked() if not all(map(is_zero, extra[tree.v_slices[i]]))]
+            options = {"joints": tuple(resisted), "passive": self.passive}
+            SINGULAR_INERTIA.refuse(moving._subject, read_request(moving._subject, ("hybrid_dynamics", options)))
 
     def _element_resistance(self, tree: Any, damped_after: bool) -> ElementResistance | None:
         """Return the resistance of force elements in a step, with springs by the midpoint rule; None without elements.
@@ -327,8 +339,6 @@ class SimulatedDynamics:
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
         servos = tau if isinstance(tau, ServoForces) else None
         given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
-        if self.spins and not self.robot.constraints:  # their rows prescribe velocities with b of the step's start
-            v, rates = coasted(moving, A, q, v, rates, h), array([0.0] * n)
         extra, armature, pushed = [0.0] * n, [0.0] * n, self._stopped(given, q, v)
         rows: list[tuple[Scalars, Any]] = []
         loops = DEFAULT if self.sticks else self.law  # no row of the program is of a loop's dry friction
@@ -340,6 +350,10 @@ class SimulatedDynamics:
                 A[k][k] = A[k][k] + extra[k]
             A = with_resistance(A, rows)
             pushed = [a + b for a, b in zip(pushed, own, strict=True)]
+        if not self.robot.constraints:  # constraints may hold what moves no inertia
+            self._refuse_singular(moving, extra, rows)
+            if self.spins:  # rows of constraints prescribe velocities with b of the step's start
+                v, rates = coasted(moving, A, q, v, rates, h), array([0.0] * n)
         forces = [a - b for a, b in zip(pushed, moving.bias_force(at, rates), strict=True)]
         intervals = [] if servos is None else servo_intervals(moving, servos, A, q, h)
         driven = [one.row.index(1.0) for one in intervals]
