@@ -42,8 +42,7 @@ def test_orders_on_manifolds():
                 left = [*robot.difference(end.q[-1], best.q[-1]), *(end.v[-1] - best.v[-1])]
                 errors.append(np.linalg.norm(left))
             rate = np.log2(errors[0] / errors[1])
-            order = 2 if name == "semi_implicit_euler" else method.order  # these joints have no limits
-            assert abs(rate - order) < 0.3, (name, errors)
+            assert abs(rate - method.order) < 0.3, (name, errors)
 
 
 @pytest.mark.slow(every=3)

@@ -75,8 +75,8 @@ class SimulationMethods(RobotBase):
 
         ``method`` is
 
-        - "semi_implicit_euler": first order, one evaluation a step; of second order without damping for robots with
-          constraints, by RATTLE, and without controllers for trees with joints that rotate without limits;
+        - "semi_implicit_euler": first order, one evaluation a step; for robots with constraints RATTLE, of second order
+          without damping, with bounded energy error;
         - "rk4": classical Runge-Kutta method of fourth order;
         - "dormand_prince": Dormand-Prince method of fifth order, with substeps of each step for errors of 10⁻⁹;
         - "implicit_midpoint": second order, stable at any step, time-reversible;

@@ -70,19 +70,14 @@ Scalars = Sequence[Any]
 def semi_implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
     """Step v⁺ = v + h a(t, q, v), q⁺ = q ⊕ h v⁺: first order, and symplectic if forces depend on q only.
 
-    A system with ``flown`` integrates the step with v⁺ by it.  A ``halved`` step is v⁺ = v + h a(t, q ⊕ h v/2, v),
-    q⁺ = q ⊕ h v/2 ⊕ h v⁺/2, of second order.  A system with constraints takes a step of `rattle`.
+    A system with ``flown`` integrates the step with v⁺ by it.  A system with constraints takes a step of `rattle`.
     """
     if system.step_forces is not None:
         return rattle(system, t, q, v, h)
-
-    def flown(q: Scalars, v: Scalars, h: Any) -> State:
-        return (system.moved(q, [h * x for x in v]), list(v)) if system.flown is None else system.flown(q, v, h)
-
-    if system.halved:
-        q, v = flown(q, v, 0.5 * h)
     v = plus(v, h, (1.0, system.acceleration(t, q, v)))
-    return flown(q, v, 0.5 * h if system.halved else h)
+    if system.flown is not None:
+        return system.flown(q, v, h)
+    return system.moved(q, [h * x for x in v]), v
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ b is quadratic in v, b = Γ(v, v).  With its value at the step's start, a step m
 
     M (v⁺ − v) + h Γ(v, v⁺) = h f,      Γ(v, v⁺) = b(v) + ½ B (v⁺ − v),      B = ∂b/∂v (q, v),
 
-a linear equation with the matrix M + h B/2.  The rule is its own inverse for −h.  A step therefore moves for h/2,
-changes the velocity, and moves for h/2 again: it is reversible, and of second order without damping.
+a linear equation with the matrix M + h B/2.  The rule is its own inverse for −h, and so is the step between the
+midpoints of two motions.  The energy therefore oscillates in proportion to h, but hardly drifts.
 
 Sources: Kahan, Unconventional numerical methods for trajectory calculations, 1993; Hairer, Lubich and Wanner, Geometric
 Numerical Integration, 2nd ed. 2006, chapters V and XI (reversible maps).

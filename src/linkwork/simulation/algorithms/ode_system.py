@@ -68,8 +68,8 @@ class MotionSystem:
     are pairs (damping, stiffness) by velocity, and ``bends`` is True if other forces vary sharply with velocities.
     ``step_forces`` are the forces of a step of RATTLE.  RATTLE and variational methods use ``settling`` (nv), h² K of
     the joint springs that are too stiff for the step, and ``elements``, the resistance of force elements.  ``flown``
-    integrates a step with constant velocity, if free bodies do not rotate uniformly.  A ``halved`` step of first order
-    evaluates accelerations after half of the motion.  Steps that are differentiated do not share code.
+    integrates a step with constant velocity, if free bodies do not rotate uniformly.  Steps that are differentiated
+    do not share code.
     """
 
     tree: Tree
@@ -83,7 +83,6 @@ class MotionSystem:
     elements: ElementResistance | None = None
     forces: Callable[[Any, Scalars, Scalars], Scalars] | None = None
     flown: Callable[[Scalars, Scalars, Any], State] | None = None
-    halved: bool = False
     is_differentiated: bool = False
 
     @property

@@ -57,7 +57,6 @@ class SimulatedDynamics:
     limits: str | JointStops | None = None
     wrenches: tuple[tuple[str, str, Any], ...] = ()  # external wrenches: frame, axes, (moment; force)
     friction: str | FrictionLaw = DEFAULT.name  # law of dry friction in joints
-    is_controlled: bool = False  # True if a controller's forces follow from the state at the step's start
     servos: ServoForces | None = None  # whose damping is that of the step's end, and whose forces are in τ
 
     @classmethod
@@ -76,7 +75,6 @@ class SimulatedDynamics:
             closely,
             limits=setup.limits,
             friction=setup.friction,
-            is_controlled=setup.controller is not None,
         )
 
     @property
@@ -129,13 +127,9 @@ class SimulatedDynamics:
             by_forces = method.by_forces and not self.robot.constraints  # their forces are part of accelerations
             return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
         if self.robot.tree.has_couplings:
-            return MotionSystem(
-                self.robot.tree, self._with_spins(moving, acceleration), halved=self.spins and not self.is_controlled
-            )
+            return MotionSystem(self.robot.tree, self._with_spins(moving, acceleration))
         flying = partial(flown, moving.tree, flying=not method.as_mujoco)
-        return MotionSystem(
-            self.robot.tree, self._damped(moving, pushed), flown=flying, halved=self.spins and not self.is_controlled
-        )
+        return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
 
     @property
     def spins(self) -> bool:
