@@ -103,3 +103,41 @@ def test_a_wide_tolerance_of_position() -> None:
     assert not arm.inverse_kinematics(stretched, "hand").success
     near = arm.inverse_kinematics(stretched, "hand", position_tolerance=0.05)
     assert near.success and 0.029 < near.position_error < 0.05 and near.orientation_error < 1e-6
+
+
+def test_the_nearest_within_tolerance_and_its_derivatives() -> None:
+    """A wider tolerance leads no farther; derivatives follow the ends of ranges, as finite differences do."""
+    P, near = ARM.pose(ARM.random_configuration(seed=3, size=60), "tool")[:, :3, 3], np.zeros(6)
+    exact = ARM.inverse_kinematics(P, "tool", nearest_to=near)
+    task = lw.ik.Within(lw.ik.PositionTask("tool", axes="reference", name="p"), -1e-3, 1e-3)
+    for wide in (
+        ARM.inverse_kinematics(P, "tool", nearest_to=near, position_tolerance=0.02),
+        ARM.inverse_kinematics(P, "tool", nearest_to=near, position_tolerance=(0.02, 0.02, 0.02)),
+        ARM.ik_problem([task], solver="nearest").solve(nearest_to=near, p=P),
+    ):
+        farther = np.linalg.norm(wide.q, axis=1) > 1.01 * np.linalg.norm(exact.q, axis=1)
+        assert wide.success.all() and farther.mean() < 0.2  # a search of some starts; 0.7 if starts end without a step
+
+    robot, rng, h = lw.load("arm7"), np.random.default_rng(1), 1e-4
+    q = 0.5 * (robot.lower + robot.upper) + 0.2 * rng.normal(size=7)
+    X, near = robot.pose(q, robot.frames[-1]), q + 0.3 * rng.normal(size=7)
+    for options in (
+        {"position_tolerance": 0.05, "orientation_tolerance": 0.1},
+        {"position_tolerance": [0.05, 1e-6, 1e-6], "axes": "reference"},
+    ):
+
+        def solved(near: np.ndarray, turn: np.ndarray, options: dict = options) -> lw.ik.IKResult:
+            target = X @ lw.pose(turn[3:], rpy=turn[:3])
+            return robot.inverse_kinematics(target, robot.frames[-1], nearest_to=near, **options)
+
+        def by_near(x: np.ndarray) -> np.ndarray:
+            return solved(near + x, np.zeros(6)).q
+
+        def by_target(x: np.ndarray) -> np.ndarray:
+            return solved(near, x).q
+
+        found = solved(near, np.zeros(6))
+        assert np.linalg.norm(found.errors[3:]) > 0.01  # at an end of a range
+        for name, move, size in (("nearest_to", by_near, 7), ("X_target", by_target, 6)):
+            differences = np.stack([(move(h * e) - move(-h * e)) / (2.0 * h) for e in np.eye(size)], axis=1)
+            assert np.abs(found.derivative(name) - differences).max() < 1e-6, (name, options)

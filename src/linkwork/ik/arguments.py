@@ -16,6 +16,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.ik.algorithms.defaults import WIDE
 from linkwork.ik.algorithms.task_stack import TaskState, WideRows
+from linkwork.ik.kernels import AIMED
 from linkwork.ik.tasks.modifiers import ConstraintTask, LoopRange, as_task
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.array_arguments import real_array
@@ -137,14 +138,14 @@ def wide_rows(tasks: tuple[Task, ...], tolerances: np.ndarray, value: Any) -> Wi
     return tuple(group for group in groups if np.linalg.norm(tolerances[[*group]]) > WIDE)
 
 
-def freed(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: WideRows = ()) -> tuple[Task, ...]:
+def freed(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: WideRows, solver: str) -> tuple[Task, ...]:
     """Return the tasks; those of which errors may remain in single axes are replaced by `Task.freed`.
 
-    These are errors with an infinite tolerance, or of a group of one in ``wide``.  ``tolerances`` has an entry for each
-    error of all tasks.
+    These are errors with an infinite tolerance, or of a group of one in ``wide``; for solvers that treat wide
+    tolerances as ranges, of any group.  ``tolerances`` has an entry for each error of all tasks.
     """
     free = np.isinf(tolerances)
-    free[[k for group in wide if len(group) == 1 for k in group]] = True
+    free[[k for group in wide if len(group) == 1 or solver not in AIMED for k in group]] = True
     if not free.any():
         return tasks
     ends = np.cumsum([len(task.component_names) for task in tasks])

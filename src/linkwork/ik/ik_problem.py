@@ -98,7 +98,7 @@ class IKProblem:
         own = [x for task in self.tasks for x in task.tolerances]
         self.tolerances = read_tolerances(caller, self.tasks, own if tolerance is None else tolerance)
         self.wide = wide_rows(self.tasks, self.tolerances, tolerance)
-        self.tasks = freed(self.tasks, self.tolerances, self.wide)
+        self.tasks = freed(self.tasks, self.tolerances, self.wide, self.solver)
         self.weights = np.array([x for task in self.tasks for x in task.weights])
         self._starts = num_starts
         self._steps, self._first = np.array(float(max_iterations)), np.array(0.0)
@@ -213,7 +213,7 @@ class IKProblem:
         if tolerance is not None:
             tolerances = read_tolerances(self.caller, self.tasks, tolerance)
             wide = wide_rows(self.tasks, tolerances, tolerance)
-            tasks = freed(self.tasks, tolerances, wide)
+            tasks = freed(self.tasks, tolerances, wide, self.solver)
             if (tasks, wide) != (self.tasks, self.wide):
                 options = {"tolerance": tolerance, "time_limit": time_limit, "num_solutions": num_solutions}
                 return self._with(tasks, wide).solve(q_init, nearest_to=nearest_to, **options, **targets)

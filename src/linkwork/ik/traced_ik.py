@@ -86,7 +86,15 @@ def solution_derivative(result: IKSolution, by: str) -> np.ndarray:
     tree = problem.robot.tree
     near = result._near if problem.solver in NEAR else None
     parameter = _read_parameter(problem, by)
-    key = (tree, problem.tasks, problem.solver, frozenset(problem.bounded.values()), problem.locked_dofs, by)
+    key = (
+        tree,
+        problem.tasks,
+        problem.solver,
+        frozenset(problem.bounded.values()),
+        problem.locked_dofs,
+        problem.wide,
+        by,
+    )
     kernel = _kernels.get(key, lambda: _derivative_kernel(problem, by, parameter))
     tolerances = problem.tolerances if result._tolerances is None else result._tolerances
     reference = [] if near is None else [near]
@@ -142,7 +150,8 @@ def _derivative_kernel(problem: ProblemView, by: str, parameter: Parameter | Non
             if by == "nearest_to":
                 near = integrate(tree, near, displacement_scalars)
         numbers = tuple(targets.get(task.name, []) for task in tasks)
-        stack = Stack(tree, tasks, numbers, [*tolerances], [*weights], locked_dofs)
+        stack = Stack(tree, tasks, numbers, [*tolerances], [*weights], locked_dofs, wide=problem.wide)
+        stack = stack if solver in AIMED else stack.with_ranges()
         return array(
             newton_step_at_solution(stack, [*q], LimitBox.of(tree, [*lower], [*upper], limited, locked_dofs), near)
         )

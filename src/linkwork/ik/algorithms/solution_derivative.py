@@ -10,9 +10,10 @@ configuration to q₀ satisfies ∇½‖q ⊖ q₀‖² + Jᵀλ = 0 and e = 0:
     ( K  Jᵀ ) ( δq )       ( ∇_p δp )
     ( J  0  ) ( δλ )  =  − ( e_p δp ),      K = ∂/∂q (∇½‖q ⊖ q₀‖² + Jᵀλ),
 
-exact at a strict minimum.  Locked coordinates and those at their limits stay fixed: this is correct where a limit is
-strictly active, and one-sided where it is only touched.  Singular equations are solved in the least-squares sense with
-minimum norm; the result is finite but not a derivative.
+exact at a strict minimum.  An error with a range is an equation at an end of the range, and none inside.  Locked
+coordinates and those at their limits stay fixed: this is correct where a limit is strictly active, and one-sided where
+it is only touched.  Singular equations are solved in the least-squares sense with minimum norm; the result is finite
+but not a derivative.
 
 A Newton step of these equations, from the solution as a constant, is zero and has this derivative.
 
@@ -28,9 +29,9 @@ from linkwork.expr.autodiff.custom_derivative import stop_gradient, with_derivat
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, product, transposed
-from linkwork.expr.scalar.functions import le, or_, where
+from linkwork.expr.scalar.functions import le, lt, or_, where
 from linkwork.expr.scalar.symbol import Symbol
-from linkwork.ik.algorithms.joint_bounds import times
+from linkwork.ik.algorithms.joint_bounds import nearest, times
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.kinematics.algorithms.coordinates import LimitBox
@@ -40,6 +41,7 @@ __all__ = ["differentiable_solution", "newton_step_at_solution"]
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
+_AT_END = 1e-6  # [m, rad] distance from an end of a range at which the end is active
 _STEPS = 10  # refinement steps of the normal equations, whose singular values are squared
 
 
@@ -67,8 +69,8 @@ def newton_step_at_solution(stack: Stack, q: Scalars, box: LimitBox, near: Scala
     hard = [i for i, hard in enumerate(stack.hard) if hard]
     at = stack.at(q)
     free = _free(stack, box, q)
+    beyond, weights = _at_ends(stack, at.errors, weights)
     J = [[times(x, times(a, weights[i])) for x, a in zip(at.rows[i], free, strict=True)] for i in hard]
-    beyond = stack.beyond(at.errors)
     errors = [times(beyond[i], weights[i]) for i in hard]
     if near is None:
         rows = [_constant(row) for row in J]
@@ -87,6 +89,17 @@ def newton_step_at_solution(stack: Stack, q: Scalars, box: LimitBox, near: Scala
     squares = Semidefinite.of([_constant(row) for row in product(transposed(M), M)])
     result = squares.solved([-dot(column, b) for column in transposed(M)], steps=_STEPS)
     return [times(x, a) for x, a in zip(result[:n], free, strict=True)]
+
+
+def _at_ends(stack: Stack, errors: Scalars, weights: Scalars) -> tuple[list[Any], list[Any]]:
+    """Return the errors relative to the ends of their ranges, and the weights, which are 0 inside of the ranges."""
+    beyond, result = stack.beyond(errors), list(weights)
+    for i, ((low, high), ranged) in enumerate(zip(stack.ranges, stack.ranged, strict=True)):
+        if ranged:
+            (x,) = _constant([errors[i]])
+            beyond[i] = errors[i] - nearest(x, low, high)
+            result[i] = where(or_(lt(x, low + _AT_END), lt(high - _AT_END, x)), weights[i], 0.0)
+    return beyond, result
 
 
 def _free(stack: Stack, box: LimitBox, q: Scalars) -> list[Any]:

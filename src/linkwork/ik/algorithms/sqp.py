@@ -286,9 +286,8 @@ class _Search:
                 x * (1.0 / self.reach[k]) for x, k in zip(pull, used, strict=True) if k in self.length_coordinates
             ]
             damping = damping / fmax(1.0, dot(scaled_gradient, scaled_gradient))
-        next_ = self.programs.solve(
-            full, gradient_at_base, rows, errors, damping, q, state.bound_sides, state.range_sides
-        )
+        range_sides = self._range_sides(state.range_sides, beyond)
+        next_ = self.programs.solve(full, gradient_at_base, rows, errors, damping, q, state.bound_sides, range_sides)
         step = [0.0] * tree.nv
         for k, x in zip(used, next_.step, strict=True):
             step[k] = x
@@ -384,6 +383,14 @@ class _Search:
             state.iterations + 1.0,
             where(finished, 1.0, 0.0),
         )
+
+    def _range_sides(self, flags: Scalars, beyond: Scalars) -> list[Any]:
+        """Return the predicted active ends of ranges: an error beyond tolerance is active, or a start has no step."""
+        result = []
+        for flag, row in zip(flags, self.programs.ranges, strict=True):
+            x, tolerance = beyond[self.hard[row]], self.stack.tolerances[self.hard[row]]
+            result.append(where(lt(tolerance, x), 1.0, where(lt(x, -tolerance), -1.0, flag)))
+        return result
 
     def _bfgs_update(self, state: _State, gradient: Scalars) -> list[Any]:
         """Return the approximated Hessian H after a damped BFGS update."""
