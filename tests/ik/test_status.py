@@ -225,6 +225,11 @@ def test_closed_forms_prove_that_limits_prevent_all_solutions():
     inside = ((np.abs(turned) <= 0.6).all(axis=-1) & every.valid).any(axis=-1)
     assert (found.status == "at_limits").sum() > 20 and not inside[found.status == "at_limits"].any()
     assert all(limits for limits in found.blocking_limits[found.status == "at_limits"])
+    turning = arm.with_joint(arm.joints[5].with_position_limits_enabled(False))
+    limits = [*-bound[:5], -np.inf], [*bound[:5], np.inf]
+    found = turning.inverse_kinematics(X, "tool", position_limits=limits, max_iterations=200)
+    inside = ((np.abs(turned[..., :5]) <= 0.6).all(axis=-1) & every.valid).any(axis=-1)
+    assert (found.status == "at_limits").sum() > 10 and not inside[found.status == "at_limits"].any()
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.5, 100.0, 1e6])

@@ -59,10 +59,9 @@ def _branches_out_of_limits(problem: ProblemView, targets: Mapping[str, np.ndarr
     q = result.q[result.valid]
     if not len(q):
         return False
-    inner = problem.lower + problem.upper  # finite if both limits are
-    middle = np.where(np.isfinite(inner), 0.5 * inner, 0.0)
-    q = q - 2.0 * np.pi * np.round((q - middle) / (2.0 * np.pi))
-    excess = np.where(np.isfinite(inner), np.maximum(problem.lower - q, q - problem.upper), -np.inf).max(axis=1)
+    both = np.isfinite(problem.lower) & np.isfinite(problem.upper)
+    q = q - 2.0 * np.pi * np.round((q - np.where(both, problem.midrange, 0.0)) / (2.0 * np.pi))
+    excess = np.where(both, np.maximum(problem.lower - q, q - problem.upper), -np.inf).max(axis=1)
     result = problem.residual_kernel(q, np.broadcast_to(target, (len(q), 4, 4)))
     scales = np.array(problem.scales)
     sizes = np.linalg.svd(result.rows * scales[:, None], compute_uv=False)
