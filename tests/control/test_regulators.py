@@ -294,6 +294,8 @@ def test_gains_do_not_depend_on_units() -> None:
         for A in (np.zeros((n, n)), -np.eye(n)):
             assert not lqr(A, np.eye(n), np.zeros((n, n)), np.eye(n)).K.any()
         assert not lqr(0.5 * np.eye(n), np.eye(n), np.zeros((n, n)), np.eye(n), discrete=True).K.any()
+        with pytest.raises(ValueError, match="cannot be stabilised"):  # a cost that no input can change
+            lqr(np.zeros((n, n)), np.zeros((n, n)), np.eye(n), np.eye(n))
     for cost in (1e-100, 1e-30, 1e-8, 1e30):
         assert np.isclose(lqr([[0.0]], [[2.0]], [[cost]], [[1.0]]).K, np.sqrt(cost), rtol=1e-9, atol=0.0), cost
     rng = np.random.default_rng(0)

@@ -114,7 +114,7 @@ class _Riccati(CustomDerivative):
             closed = _closed_loop(problem, K)
             stable = and_(stable, or_(not_(again), self._is_stable(closed, again)))
             if self.continuous:  # without motion and cost, no gains are optimal
-                stable = or_(stable, le(squared_norm(closed), 0.0))
+                stable = or_(stable, le(squared_norm(closed) + squared_norm(X), 0.0))
             better = and_(stable, lt(residual, before))  # not NaN
             new = [
                 [[where(better, x, y) for x, y in zip(*rows, strict=True)] for rows in zip(M, old, strict=True)]
