@@ -105,6 +105,12 @@ def test_turns_too_far_for_a_method_are_reported():
         arm.simulate(arm.neutral(), [0.0, 200.0], duration=0.01)
         robot, q, v = spinning_tree(2, 2000.0)
         robot.simulate(q, v, duration=0.01)
+        flywheel = lw.Robot.build(
+            "flywheel",
+            link(np.random.default_rng(0), "wheel", 1.0, 0.3),
+            lw.Joint.of(REVOLUTE((0, 0, 1)), name="spin", parent="world", child="wheel"),
+        )  # an axis that is fixed has no inertial forces
+        flywheel.simulate([0.0], [200.0], duration=0.01, method="mujoco_euler")
 
 
 @pytest.mark.parametrize("how", [{}, {"friction": "coulomb"}, {"joint_limit_mode": "held"}], ids=str)

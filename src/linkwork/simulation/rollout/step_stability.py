@@ -113,13 +113,15 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
     turned = np.where(turning, np.abs(v) * h, 0.0)
     if not turned.max() > _FINE:
         return
+    fastest = np.unravel_index(int(np.argmax(turned.max(axis=-1))), q.shape[:-1])
     if loops:
         most, problem = _TURN, "for the constraints"
     elif METHODS[method].as_mujoco or not rotates_freely(robot.tree):
         most, problem = _FINE, "for inertial forces of the step's start, which add energy"
+        turned = turned * _has_inertial_forces(robot, q[fastest], v[fastest])
     else:
         most, problem = _TURN, "for a body that is not balanced about its axis"
-        turned = turned * _is_unbalanced(robot, q[np.unravel_index(int(np.argmax(turned.max(axis=-1))), q.shape[:-1])])
+        turned = turned * _is_unbalanced(robot, q[fastest])
     if not turned.max() > most:
         return
     index = np.unravel_index(int(np.argmax(turned)), turned.shape)
@@ -131,6 +133,12 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
         SimulationWarning,
         stacklevel=levels_up(),
     )
+
+
+def _has_inertial_forces(robot: Any, q: np.ndarray, v: np.ndarray) -> bool:
+    """Return True if inertial forces at q change with v; those of a body that turns about a fixed axis do not."""
+    change = robot.inverse_dynamics_derivatives(q, v, np.zeros_like(v))[1]
+    return bool(np.abs(change).max() > _BALANCED * np.abs(robot.mass_matrix(q)).max() * np.abs(v).max())
 
 
 def _is_unbalanced(robot: Any, q: np.ndarray) -> np.ndarray:
