@@ -19,6 +19,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
 @pytest.fixture
 def cache(monkeypatch, tmp_path) -> Cache:
     """The cache that the command looks at, of three entries."""
+    assert lw.wait_for_compiler(300)  # code of earlier tests is stored elsewhere
     monkeypatch.setattr(module, "_warned", set())
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("LINKWORK_CACHE_SIZE", raising=False)

@@ -54,10 +54,15 @@ def is_proved(value: Any) -> bool:
     module = sys.modules[name]
     if isinstance(value, FunctionType) and value.__globals__ is vars(module):
         return True
-    found: Any = module
+    return _attribute(value) is value
+
+
+def _attribute(value: Any) -> Any:
+    """Return the attribute of the name that a class or function states, of the module that it states."""
+    found: Any = sys.modules.get(value.__module__)
     for part in value.__qualname__.split("."):
         found = getattr(found, part, None)
-    return found is value
+    return found
 
 
 def is_of_user(value: Any) -> bool:
@@ -66,8 +71,8 @@ def is_of_user(value: Any) -> bool:
         return False
     if isinstance(value, FunctionType):
         file = value.__code__.co_filename
-    elif value.__module__ == "__main__":  # a script, or what a notebook defines
-        return True
+    elif value.__module__ == "__main__" or ("<" not in value.__qualname__ and _attribute(value) is not value):
+        return True  # of a script or a notebook, or a class that states the name of another one
     else:
         file = getattr(sys.modules.get(value.__module__), "__file__", None) or ""
     return not any(part in file.split(os.sep) for part in _INSTALLED)
