@@ -237,8 +237,10 @@ def test_replaced_code_of_linkwork_has_other_names(monkeypatch: pytest.MonkeyPat
             states.append(own_code.state_of_attributes())
         assert own_code.state_of_attributes() == ""
     assert len({*states, ""}) == len(states) + 1
-    monkeypatch.setattr(Rotation, "of_the_user", 1, raising=False)  # no code of linkwork reads it
-    monkeypatch.setattr(module, "of_the_user", 1, raising=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(Rotation, "of_the_user", 1, raising=False)  # no code of linkwork reads it
+        patch.setattr(module, "of_the_user", 1, raising=False)
+        assert own_code.state_of_attributes() == ""
     assert own_code.state_of_attributes() == ""
     assert own_code.is_own(Rotation) and not own_code.is_own(object)
 

@@ -133,12 +133,20 @@ def state_of_attributes() -> str:
 
 
 def _is_as_before() -> bool:
-    """Return True if the attributes of all classes are those of the last look."""
+    """Return True if the attributes of all classes are those of the last look, or of the import since."""
+    global _looked_at
+    while _imported:
+        kind = _imported.pop()
+        _views.append(vars(kind).values())
+        _values.extend(_classes[kind].values())
     try:
         same = all(map(is_, chain.from_iterable(_views), _values))
     except RuntimeError:  # another thread adds one
         return False
-    return same and _looked_at == _watched and sum(map(len, _views)) == len(_values)
+    same = same and sum(map(len, _views)) == len(_values)
+    if same:
+        _looked_at = _watched
+    return same
 
 
 def _look_at_classes() -> None:
@@ -198,7 +206,8 @@ def _note(module: ModuleType, name: str, before: Any, value: Any) -> None:
     if name.startswith("__"):
         return  # it is Python that computes it
     key = f"{module.__name__}.{name}"
-    if before is _ABSENT and key not in _originals and not hasattr(builtins, name):
+    if key in _added or (before is _ABSENT and key not in _originals and not hasattr(builtins, name)):
+        _added.add(key)
         return  # no code of linkwork reads it
     if _originals.setdefault(key, before) is value:
         _replaced.pop(key, None)
@@ -216,6 +225,7 @@ def _watch(module: ModuleType) -> None:
     for value in vars(module).values():
         if isinstance(value, type) and value.__module__ == module.__name__:
             _classes[value] = dict(vars(value))
+            _imported.append(value)
 
 
 def _changes(kind: type, now: dict[str, Any], has_imported: bool) -> dict[str, Any]:
@@ -255,9 +265,11 @@ def _is_own_code(value: Any) -> bool:
 
 _libraries: dict[str, tuple[ModuleType | None, bool]] = {}  # modules by name, and whether they are a library's
 _classes: dict[type, dict[str, Any]] = {}  # attributes after the import, by class
+_imported: list[type] = []  # classes since the last look
 _views: list[ValuesView[Any]] = []  # the present attributes of all classes
 _values: list[Any] = []  # these attributes at the last look
 _originals: dict[str, Any] = {}  # attributes of modules that were replaced, as they were after the import
+_added: set[str] = set()  # attributes that modules did not have after the import
 _replaced: dict[str, Any] = {}  # attributes of modules that are replaced now
 _changed: dict[str, Any] = {}  # attributes of classes that are replaced now
 _noted: dict[str, Any] = {}  # all replaced attributes when they were looked at last
