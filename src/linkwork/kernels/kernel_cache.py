@@ -39,11 +39,8 @@ class LazyCache(Generic[T]):
 
         If its creation fails, the error is raised and nothing is stored for the key.
         """
-        with self._lock:
-            known = self._objects.get(key)
-            if known is not None:
-                self._objects.move_to_end(key)
-        if known is not None and (known[1] is None or known[1] == user_state(key)):
+        known = self._current(key)
+        if known is not None:
             return known[0]
         call = object()
         try:
@@ -51,10 +48,9 @@ class LazyCache(Generic[T]):
                 key_lock = self._key_locks.setdefault(key, _KeyLock())
                 key_lock.calls.add(call)
             with key_lock.lock:
-                with self._lock:
-                    latest = self._objects.get(key)
-                    if latest is not None and latest is not known:
-                        return latest[0]
+                known = self._current(key)
+                if known is not None:
+                    return known[0]
                 created = make()
                 state = user_state(key)  # after the trace, which may change an object of the user
                 with self._lock:
@@ -70,6 +66,15 @@ class LazyCache(Generic[T]):
                 finally:
                     if key in self._key_locks and not self._key_locks[key].calls:
                         del self._key_locks[key]
+
+    def _current(self, key: Hashable) -> tuple[T, object] | None:
+        """Return the entry of this key; None if there is none, or if what functions of users read has changed."""
+        with self._lock:
+            entry = self._objects.get(key)
+            if entry is not None:
+                self._objects.move_to_end(key)
+        is_current = entry is not None and (entry[1] is None or entry[1] == user_state(key))
+        return entry if is_current else None
 
     def __len__(self) -> int:
         return len(self._objects)

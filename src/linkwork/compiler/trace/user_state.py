@@ -119,11 +119,9 @@ class _Reached:
         self._seen: dict[int, Any] = {}
         self._room = _LARGE  # elements of containers
         for reader in readers:
-            kind = type(reader)
-            if not isinstance(reader, (FunctionType, type, *_CALLABLES)) and is_of_user(kind):
-                self._follow([reader, *_functions(kind)])  # linkwork may call each method
-            else:
-                self._follow([reader, *(_functions(reader) if isinstance(reader, type) else ())])
+            is_callable = isinstance(reader, (FunctionType, *_CALLABLES))
+            kind = reader if isinstance(reader, type) else type(reader)
+            self._follow([reader, *(() if is_callable else _functions(kind))])  # linkwork may call each method
         done: set[tuple[int, str]] = set()
         while missing := [(k, name) for k in range(len(self._owners)) for name in self._names if (k, name) not in done]:
             done |= {*missing}
@@ -170,7 +168,7 @@ class _Reached:
                 self._owners += [value, type(value)]
                 if not isinstance(value, type) and hasattr(type(value), "__getattr__"):
                     remaining.append(getattr(value, "__dict__", None))
-                if isinstance(value, (*_CONTAINERS, *_DATA)):
+                if isinstance(value, _CONTAINERS):
                     self._parts.append(self._content(value))
                 elif callable(value) and not isinstance(value, type):
                     remaining += [x for base in type(value).__mro__ for x in _attribute(base, "__call__")][:1]
