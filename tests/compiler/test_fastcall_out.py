@@ -119,7 +119,7 @@ def test_what_is_taken_and_what_is_handed_on(kernel: Kernel) -> None:
     assert refused.call(X * np.nan, S, out=np.zeros(4)) == "handed on"
 
 
-def test_every_way_gives_the_result_or_numpys_error(kernel: Kernel) -> None:
+def test_every_way_gives_the_result_or_an_error(kernel: Kernel) -> None:
     for out in (np.zeros(4), np.zeros(4, ">f8"), np.zeros(8)[::2], np.zeros(4)[::-1], np.zeros(4, np.float32)):
         assert kernel(X, S, out=out) is out and np.array_equal(out, RIGHT)
         out[...] = 0.0
@@ -137,14 +137,14 @@ def test_every_way_gives_the_result_or_numpys_error(kernel: Kernel) -> None:
     read_only = np.zeros(4)
     read_only.flags.writeable = False
     for out, error, message in (
-        (np.zeros(3), ValueError, "mismatch in its core dimension"),
-        (np.zeros(()), ValueError, "does not have enough dimensions"),
+        (np.zeros(3), ValueError, r"out: expected an array of shape \(4,\) for output, got shape \(3,\)"),
+        (np.zeros(()), ValueError, r"out: expected .*, got shape \(\)"),
         (read_only, ValueError, "read-only"),
-        (np.zeros(4, np.int64), TypeError, "Cannot cast"),
-        ([0.0] * 4, TypeError, "return arrays must be of ArrayType"),
-        (1.0, TypeError, "return arrays must be of ArrayType"),
-        ((), ValueError, "exactly one entry per ufunc output"),
-        ((np.zeros(4), np.zeros(4)), ValueError, "exactly one entry per ufunc output"),
+        (np.zeros(4, np.int64), TypeError, "out: .* got numbers of type int64"),
+        ([0.0] * 4, TypeError, r"out: expected an array .* got \[0.0"),
+        (1.0, TypeError, "out: expected an array .* got 1.0"),
+        ((), ValueError, r"out: expected one array \(output\), got a tuple of 0"),
+        ((np.zeros(4), np.zeros(4)), ValueError, "got a tuple of 2"),
     ):
         with pytest.raises(error, match=message):
             kernel(X, S, out=out)
@@ -167,7 +167,7 @@ def test_several_outputs() -> None:
     for out in (np.zeros(4), [np.zeros(4), np.zeros(())]):
         with pytest.raises(TypeError, match=r"pair: out: expected a tuple of 2 arrays \(turned, square\)"):
             kernel(X, out=out)
-    with pytest.raises(ValueError, match="exactly one entry per ufunc output"):
+    with pytest.raises(ValueError, match=r"out: expected a tuple of 2 arrays \(turned, square\), got a tuple of 1"):
         kernel(X, out=(part,))
 
 

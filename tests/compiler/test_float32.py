@@ -91,7 +91,7 @@ def test_a_kernel_without_inputs_is_of_float64() -> None:
     assert [x.dtype for x in kernel()] == [np.float64] * 3
     assert np.array_equal(plain(out=np.zeros((4, 2))), [[0.1, 0.2]] * 4)
     assert np.array_equal(plain(out=np.zeros(2, np.float32)), np.array([0.1, 0.2], np.float32))
-    with pytest.raises(ValueError, match="mismatch"):
+    with pytest.raises(ValueError, match="out: expected an array of shape"):
         plain(out=np.zeros(3))
 
 
@@ -108,7 +108,7 @@ def test_out_of_other_types_is_taken_as_numpy_does(inside: type, outside: type) 
         try:
             np.multiply(a, b, out=other)
         except TypeError:
-            with pytest.raises(TypeError, match=r"Cannot cast ufunc 'product' output"):
+            with pytest.raises(TypeError, match="out: expected .* got numbers of type"):
                 PRODUCT(a, b, out=out)
             assert outside in (np.int32, bool)
         else:

@@ -149,7 +149,7 @@ def test_arguments_by_place_and_by_name() -> None:
         ((1.0, 2.0, 3.0), {"a": 1.0}, "unexpected or repeated argument 'a'"),
         ((1.0,), {"b": 2.0, "d": 1.0}, "unexpected or repeated argument 'd'"),
         ((1.0, 2.0), {}, "missing argument 'c'; the inputs are"),
-        ((1.0, 2.0, 3.0, 4.0, 5.0), {}, "takes from 3 to 4 positional arguments but 5 were given"),
+        ((1.0, 2.0, 3.0, 4.0, 5.0), {}, "expected 3 arguments, .*, got 5; out= takes"),
     ],
 )
 def test_missing_and_unexpected_arguments(args: tuple[float, ...], named: dict[str, float], message: str) -> None:
@@ -192,7 +192,7 @@ def test_out_takes_an_array_or_a_tuple_of_them() -> None:
 
 
 def test_a_kernel_does_not_know_joints() -> None:
-    with pytest.raises(TypeError, match=r"^twice: x: expected an array of 2 numbers, got a dict; .* robot's methods"):
+    with pytest.raises(TypeError, match=r"^twice: x: expected an array of shape .*, got a dict; .* robot's methods"):
         compile(lambda x: 2.0 * x, name="twice", x=2)({"elbow": 1.0})
 
 
@@ -230,9 +230,9 @@ def test_empty_outputs_of_full_inputs() -> None:
 def test_empty_ports_are_checked() -> None:
     kernel = compile(lambda q: (q, q + 1.0), q=(2, 0))
     for shape in [(), (5,), (2, 5), (1, 0), (3, 2, 1)]:
-        with pytest.raises(ValueError, match=r"expected q of shape \(..., 2, 0\), got"):
+        with pytest.raises(ValueError, match=r"q: expected an array of shape \(..., 2, 0\), got"):
             kernel(np.zeros(shape))
-    with pytest.raises(ValueError, match=r"expected output1 of shape"):
+    with pytest.raises(ValueError, match=r"output1: expected an array of shape"):
         kernel(np.zeros((2, 0)), out=(None, np.zeros((2, 3))))
     with pytest.raises(TypeError, match="tuple"):
         kernel(np.zeros((2, 0)), out=np.zeros((2, 0)))

@@ -266,7 +266,7 @@ def test_the_same_input_twice() -> None:
 
 @pytest.mark.parametrize("shape", [(3, 5, 4), (5,), (), (3, 5, 1), (1, 3, 4), (3, 6), (5, 3)])
 def test_other_core_shapes_are_refused(shape: Shape) -> None:
-    with pytest.raises(ValueError, match=r"permuted: .*core dimension|permuted: .*enough dimensions"):
+    with pytest.raises(ValueError, match=r"permuted: x: expected an array of shape \(\.\.\., 3, 5\), got shape"):
         kernel_of((3, 5), (6, 2))(np.zeros(shape))
 
 
@@ -275,17 +275,17 @@ def test_outputs_of_other_shapes_are_refused() -> None:
     for shape in [(6,), (2, 6), (6, 3)]:
         with pytest.raises(ValueError, match=r"permuted: "):
             kernel(np.zeros((3, 5)), out=np.zeros(shape))
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(ValueError, match=r"out: expected an array of shape \(4, 6, 2\) for output, got"):
         kernel(np.zeros((4, 3, 5)), out=np.zeros((3, 6, 2)))
     with pytest.raises(ValueError, match="read-only"):
         kernel(np.zeros((3, 5)), out=read_only(np.zeros((6, 2))))
-    with pytest.raises(TypeError, match="cast"):
+    with pytest.raises(TypeError, match="out: .* got numbers of type int64"):
         kernel(np.zeros((3, 5)), out=np.zeros((6, 2), dtype=np.int64))
 
 
 @pytest.mark.parametrize("dtype", [complex, object, "U3", np.longdouble, "datetime64[s]"])
 def test_inputs_of_other_kinds_are_refused(dtype: object) -> None:
-    with pytest.raises(TypeError, match="not supported for the input types"):
+    with pytest.raises(TypeError, match="x: expected an array .* which NumPy does not convert to float64 safely"):
         kernel_of((3,), (2,))(np.zeros(3).astype(dtype))
 
 

@@ -189,7 +189,7 @@ def test_errors_of_shapes_and_chunks_are_raised_before_a_computation(arm: lw.Rob
         (TypeError, "pose: out: .*remove out=", lambda: arm.pose(q, "hand", out=np.zeros((50, 4, 4)))),
         (TypeError, "gravity_force: out: .*remove out=", lambda: kernel(q, out=np.zeros((50, 7)))),
         (TypeError, "gravity_force: out: .*remove out=", lambda: kernel(plain, out=da.zeros((50, 7)))),
-        (ValueError, r"gravity_force: expected q of shape .*got \(50, 6\)", lambda: kernel(q[:, :6])),
+        (ValueError, r"gravity_force: q: expected an array of shape .*got shape \(50, 6\)", lambda: kernel(q[:, :6])),
         (KeyError, "no joint named 'elbo'; did you mean 'elbow'", lambda: arm.pose({"elbo": q[:, 0]}, "hand")),
         (KeyError, "no frame named 'hnad'; did you mean 'hand'", lambda: arm.pose(q, "hnad")),
         (TypeError, r"pose: q: .*xarray's DataArray; robot\.xarray\.pose", lambda: arm.pose(labelled, "hand")),

@@ -204,7 +204,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "a kernel's shape": (
         lambda q: KERNEL(q[:3]),
         ValueError,
-        r"gravity_force: expected q of shape \(\.\.\., 7\), got \(3,\)",
+        r"gravity_force: q: expected an array of shape \(\.\.\., 7\), got shape \(3,\)",
     ),
     "a kernel's out": (lambda q: KERNEL(q, out=np.zeros(7)), TypeError, "out: symbols cannot be written to an array"),
     "a kernel's dict": (lambda q: KERNEL({"elbow": q[0]}), TypeError, "dicts by joint name are for a robot's methods"),

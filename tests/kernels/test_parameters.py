@@ -425,7 +425,7 @@ def test_what_cannot_be_a_parameter() -> None:
     with pytest.raises(ValueError, match="without inertias"):
         bare.compile(("pose", "tool"), parameters=["inertia:hand"])
     kernel = ARM.compile("mass_matrix", parameters="inertia:hand")
-    with pytest.raises(ValueError, match="operand 1"):
+    with pytest.raises(ValueError, match=r"inertia_hand: expected an array of shape"):
         kernel(np.zeros(7), np.zeros(9))
 
 

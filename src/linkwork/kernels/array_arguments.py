@@ -16,7 +16,8 @@ import numpy as np
 from linkwork._util.user_frames import levels_up
 from linkwork.compiler.codegen.float_type import LARGE
 from linkwork.compiler.program import Port
-from linkwork.compiler.runtime.numpy_call import FILL_MASKED
+from linkwork.compiler.runtime.call_checks import FILL_MASKED, fits_results
+from linkwork.compiler.trace.pytree_ports import in_order
 from linkwork.errors import ConfigurationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE, manifold_distances
@@ -44,22 +45,27 @@ class ArgumentReader:
 
     def prepared_scalars(self, arguments: Arrays) -> list[np.ndarray]:
         """Return arguments with symbols or other scalars of linkwork as arrays of objects."""
-        arrays = [self._prepared(port, x, scalar_array) for port, x in zip(self.inputs, arguments, strict=True)]
+        arrays = [self._prepared(port, x, scalar_array) for port, x in self._by_port(arguments)]
         self._broadcast(arrays)
         return arrays
 
     def prepared(self, arguments: Arrays) -> list[np.ndarray]:
         """Return the arguments as arrays of the right core shape; dicts by joint name are stacked.
 
-        Raises ValueError for a wrong type or shape, UnknownNameError for an unknown joint.
+        Raises TypeError for another count, ValueError for a wrong type or shape, UnknownNameError for an unknown joint.
         """
-        arrays = [self._prepared(port, x) for port, x in zip(self.inputs, arguments, strict=True)]
+        arrays = [self._prepared(port, x) for port, x in self._by_port(arguments)]
         self._broadcast(arrays)
         return arrays
 
     def check_shapes(self, arguments: Arrays) -> None:
         """Raise the errors of `prepared` for the shapes of arrays; their elements are neither converted nor read."""
-        self._broadcast([self._prepared(port, x, _unread) for port, x in zip(self.inputs, arguments, strict=True)])
+        self._broadcast([self._prepared(port, x, _unread) for port, x in self._by_port(arguments)])
+
+    def _by_port(self, arguments: Arrays) -> Iterable[tuple[Port, Any]]:
+        """Return pairs of port and argument.  Raises TypeError for another count."""
+        names = [port.name for port in self.inputs]
+        return zip(self.inputs, in_order(self.label, names, arguments, {}), strict=True)
 
     def sizes_in_dict(self, name: str) -> dict[str, int]:
         """Return the number of coordinates of each joint in an input that may be passed as a dict by joint."""
@@ -131,7 +137,7 @@ class ArgumentReader:
                 raise TypeError(f"{expected}, got {type(array).__name__}")
             if array.dtype.kind != "f":
                 raise TypeError(f"{expected}, got numbers of type {array.dtype}")
-            if not _holds(array.shape, batch, port.shape):
+            if not fits_results(array.shape, batch, port.shape):
                 raise ValueError(f"{expected}, got shape {array.shape}")
             if not array.flags.writeable:
                 raise ValueError(f"{expected}, got a read-only one")
@@ -239,15 +245,6 @@ class ArgumentReader:
                     ConfigurationWarning,
                     stacklevel=levels_up(),
                 )
-
-
-def _holds(shape: tuple[int, ...], batch: tuple[int, ...], core: tuple[int, ...]) -> bool:
-    """Return True if the results of a batch can be written to an array, whose batch may be larger."""
-    leading = shape[: len(shape) - len(core)]
-    try:
-        return shape[len(leading) :] == core and np.broadcast_shapes(batch, leading) == leading
-    except ValueError:
-        return False
 
 
 def real_array(expected: str, x: Any) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from operator import gt
+from operator import gt, is_
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,8 @@ def quadratic_program(
             for name in ("A", "lower", "upper"):
                 arrays.pop(name, None)
         kernel = _KERNELS.get((n, m, tuple(arrays), options), lambda: _compiled(tuple(arrays), n, m, options))
-        if key is not None and all(x is y for x, y in zip(arguments, arrays.values(), strict=False)):
+        is_plain = len(arguments) == len(arrays) and all(map(is_, arguments, arrays.values()))
+        if key is not None and is_plain:
             if len(_CALLS) >= _CAPACITY:
                 _CALLS.clear()
             _CALLS[key] = kernel

@@ -27,6 +27,7 @@ from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.kernel_code import KernelCode
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.buffer_pool import LARGE, empty, owner
+from linkwork.compiler.runtime.call_checks import CallChecks
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.gufunc import make_gufunc
 from linkwork.compiler.runtime.interrupts import interrupts_address
@@ -40,15 +41,13 @@ from linkwork.compiler.runtime.typed_loop import (
     is_double,
     takes_single,
 )
-from linkwork.compiler.trace.pytree_ports import in_order
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
 from linkwork.expr.scalar.precision import require_float64
 
-__all__ = ["FILL_MASKED", "GeneralCall"]
+__all__ = ["GeneralCall"]
 
 
 _MASKED = np.ma.MaskedArray
-FILL_MASKED = "replace its masked elements, with its method filled()"
 
 
 class GeneralCall:
@@ -56,6 +55,8 @@ class GeneralCall:
 
     __slots__ = (
         "__weakref__",
+        "_checks",
+        "_count",
         "_double",
         "_in_double",
         "_kernel",
@@ -77,6 +78,7 @@ class GeneralCall:
     def __init__(self, source: Source, code: KernelCode, doc: str) -> None:
         recipe, self._source = source.recipe, source
         self.name, self.inputs, self.outputs = recipe.name, recipe.inputs, recipe.outputs
+        self._checks, self._count = CallChecks(self.name, self.inputs, self.outputs), len(self.inputs)
         self.has_empty = any(port.size == 0 for port in (*self.inputs, *self.outputs))
         largest = max((port.size for port in self.outputs), default=0)
         self._large_input = max(self.inputs[0].size, 1) * (LARGE // (8 * max(largest, 1)) + 1) if self.inputs else 0
@@ -135,27 +137,29 @@ class GeneralCall:
         return partial(call, *[np.ascontiguousarray(x, np.float64).reshape(np.shape(x)) for x in (*arrays, *rest)])
 
     def run(self, *arrays: Any) -> Any:
-        """Call the kernel with one array for each of its inputs, of which there is at least one.
+        """Call the kernel with arrays for its inputs, of which there is at least one.
 
-        There are no other arguments, and no input or output has a dimension of zero.
+        No input or output has a dimension of zero.  Raises TypeError for another count of arrays.
 
         `__call__` repeats these steps for calls with ``out``: one function for both takes 5 to 8 % of a small batch's
         time.
         """
+        if len(arrays) != self._count:
+            self._checks.in_order(arrays, {})
         first, large = arrays[0], False
-        if type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready:
-            large = first.size >= self._large_input
-        else:
-            if type(first) is not np.ndarray or self._in_double:
-                refuse_collections(arrays)
-            if self._in_double and takes_single(arrays):
-                return self._rounded(arrays, None)
-            self._prepare(arrays)
-        failed = self.state.failed_calls  # other calls may fail meanwhile, so the count is compared and never reset
         try:
+            if type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready:
+                large = first.size >= self._large_input
+            else:
+                if type(first) is not np.ndarray or self._in_double:
+                    refuse_collections(arrays)
+                if self._in_double and takes_single(arrays):
+                    return self._rounded(arrays, None)
+                self._prepare(arrays)
+            failed = self.state.failed_calls  # other calls may fail meanwhile: the count is compared, never reset
             result = self.ufunc(*arrays, out=self._large_outputs(arrays)) if large else self.ufunc(*arrays)
-        except TypeError:
-            self._refuse(arrays, None)
+        except (TypeError, ValueError):
+            self._checks.refuse(arrays, ())
             raise
         if self.state.failed_calls != failed:
             self._raise_failure()
@@ -170,7 +174,7 @@ class GeneralCall:
     def _refuse_result(self, arrays: Sequence[Any], results: Sequence[Any]) -> None:
         """Raise an error if the results are those of masked arrays, or of collections, whose libraries NumPy calls."""
         if _MASKED in map(type, results):
-            self._refuse_masked(arrays, self.inputs)
+            self._checks.refuse_masked(arrays, self.inputs)
         refuse_collections(results)
 
     def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any:
@@ -179,19 +183,19 @@ class GeneralCall:
             if single is not None:
                 return single()
         try:
-            if out is None and not named and 0 < len(arrays) == len(self.inputs) and not self.has_empty:
+            if out is None and arrays and not named and not self.has_empty:
                 return self.run(*arrays)
-            if named:
-                arrays, named = in_order(self.name, [port.name for port in self.inputs], arrays, named), {}
+            if named or len(arrays) != self._count:
+                arrays, named = self._checks.in_order(arrays, named), {}
             if _MASKED in map(type, arrays):
-                self._refuse_masked(arrays, self.inputs)
+                self._checks.refuse_masked(arrays, self.inputs)
             if out is not None:
-                if isinstance(out, tuple):
-                    out = tuple(out)  # NumPy does not accept the named tuple that a call returns
-                if type(out) is not np.ndarray:
-                    refuse_collections(out if isinstance(out, tuple) else (out,))
-                if type(out) is _MASKED or (type(out) is tuple and _MASKED in map(type, out)):
-                    self._refuse_masked(out if isinstance(out, tuple) else (out,), self.outputs)
+                if type(out) is np.ndarray and self.result is None:
+                    out = (out,)
+                else:
+                    out = self._checks.outputs_of(out)
+                    refuse_collections(out)
+                    self._checks.refuse_masked(out, self.outputs)
                 if self._mixed_ranks:
                     arrays = self._without_overlap(arrays, out)
             first = arrays[0] if arrays else None
@@ -199,15 +203,15 @@ class GeneralCall:
                 refuse_collections(arrays)
             if self.has_empty:
                 out = self._with_empty(arrays, out)
-            if not (type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready):
-                if self._in_double and takes_single(arrays) and not any(map(is_traced, arrays)):
-                    return self._rounded(arrays, out)
-                self._prepare(arrays)
-            failed = self.state.failed_calls  # other calls may fail meanwhile, so the count is compared and never reset
             try:
+                if not (type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready):
+                    if self._in_double and takes_single(arrays) and not any(map(is_traced, arrays)):
+                        return self._rounded(arrays, out)
+                    self._prepare(arrays)
+                failed = self.state.failed_calls
                 result = self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
-            except TypeError:
-                self._refuse(arrays, out)
+            except (TypeError, ValueError):
+                self._checks.refuse(arrays, out or ())
                 raise
         except TypeError:
             if not named and has_collections((*arrays, *(out if isinstance(out, tuple) else (out,)))):
@@ -227,25 +231,13 @@ class GeneralCall:
 
     def _lazy(self, arrays: Sequence[Any], out: Any) -> Any:
         """Return the lazy outputs for arguments among which are Dask's arrays.  Raises the errors of `apply_lazily`."""
-        self._refuse(arrays, None)
         kernel = self._kernel()
         if kernel is None:
             raise ReferenceError("the kernel of this call was deleted: keep a reference to the kernel, and call that")
         function = LazyFunction(
-            kernel, self.name, self.inputs, self.outputs, self.result, self._check_shapes, takes_single
+            kernel, self.name, self.inputs, self.outputs, self.result, self._checks.batch, takes_single
         )
         return function(arrays, out)
-
-    def _check_shapes(self, arrays: Sequence[Any]) -> None:
-        """Raise TypeError or ValueError unless the arrays' shapes are the ports', and their batches broadcast."""
-        if len(arrays) != len(self.inputs):
-            raise TypeError(f"{self.name}: expected {len(self.inputs)} arrays, got {len(arrays)}")
-        batches = [*map(self._leading, self.inputs, arrays)]
-        try:
-            np.broadcast_shapes(*batches)
-        except ValueError:
-            shapes = ", ".join(f"{port.name} {np.shape(x)}" for port, x in zip(self.inputs, arrays, strict=True))
-            raise ValueError(f"{self.name}: the leading dimensions do not broadcast: {shapes}") from None
 
     def _rounded(self, arrays: Sequence[Any], out: Any) -> Any:
         """Call a kernel that computes in float64 with float32 arguments; results are rounded to float32."""
@@ -257,10 +249,10 @@ class GeneralCall:
     def _large_outputs(self, arrays: tuple[Any, ...]) -> tuple[np.ndarray | None, ...]:
         """Return arrays to write large results to; None for small ones, and if NumPy has to report an error."""
         no_arrays = (None,) * len(self.outputs)
-        if any(type(x) is not np.ndarray for x in arrays) or len(arrays) != len(self.inputs):
+        if any(type(x) is not np.ndarray for x in arrays):
             return no_arrays
         try:
-            batch = np.broadcast_shapes(*map(self._leading, self.inputs, arrays))
+            batch = self._checks.batch(arrays)
         except ValueError:
             return no_arrays
         shapes = [(*batch, *port.shape) for port in self.outputs]
@@ -271,26 +263,11 @@ class GeneralCall:
 
         Raises TypeError and ValueError for arrays of other shapes, and TypeError for ``out``.
         """
-        self._refuse(arrays, None)
         if out is not None and not self.has_empty:
             raise TypeError(f"{self.name}: out: symbols cannot be written to an array: use the returned value")
-        for port, x in zip(self.inputs, arrays, strict=False):
-            self._leading(port, x)
+        self._checks.batch(arrays)
         outputs = on_symbols(self._source.traced, arrays)
         return outputs[0] if self.result is None else self.result(*outputs)
-
-    def _refuse(self, arrays: Sequence[Any], out: Any) -> None:
-        """Raise TypeError for errors that NumPy reports poorly: missing arguments, dicts, one ``out`` for several."""
-        names = [port.name for port in self.inputs]
-        if len(arrays) < len(names):
-            raise TypeError(f"{self.name}: missing argument {names[len(arrays)]!r}; the inputs are {names}")
-        for port, x in zip(self.inputs, arrays, strict=False):
-            if isinstance(x, Mapping):
-                expected = f"{self.name}: {port.name}: expected an array of {port.size} numbers"
-                raise TypeError(f"{expected}, got a dict; dicts by joint name are for a robot's methods")
-        if out is not None and len(self.outputs) > 1 and not isinstance(out, tuple):
-            names_out = ", ".join(port.name for port in self.outputs)
-            raise TypeError(f"{self.name}: out: expected a tuple of {len(self.outputs)} arrays ({names_out})")
 
     def _raise_failure(self) -> None:
         """Raise the error because of which the results of a call are invalid."""
@@ -323,18 +300,12 @@ class GeneralCall:
         pairs = zip(self.inputs, arrays, strict=False)
         return max((np.size(x) // max(port.size, 1) for port, x in pairs), default=0)
 
-    def _refuse_masked(self, arrays: Sequence[Any], ports: Sequence[Port]) -> None:
-        """Raise ValueError for masked arrays: the values of their masked elements are unknown."""
-        names = [port.name for port, x in zip(ports, arrays, strict=False) if type(x) is _MASKED]
-        raise ValueError(f"{self.name}: expected arrays, got a masked one for {', '.join(names)}: {FILL_MASKED}")
-
-    def _without_overlap(self, arrays: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
+    def _without_overlap(self, arrays: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the inputs, copied if they are also an output with another number of core dimensions.
 
         NumPy copies overlapping arrays except an array that is both input and output, which it assumes to be the same
         part of a sample.
         """
-        outs = out if isinstance(out, tuple) else (out,)
         owners = [*map(owner, outs), *map(owner, arrays)]  # arrays of different owners share nothing: a cheap test
         known = not any(x is None for x in owners)
         if known and {*map(id, owners[: len(outs)])}.isdisjoint(map(id, owners[len(outs) :])):
@@ -349,33 +320,22 @@ class GeneralCall:
             )
             return x.copy() if shared else x
 
-        return (*map(apart, self.inputs, arrays), *arrays[len(self.inputs) :])
+        return tuple(map(apart, self.inputs, arrays))
 
-    def _with_empty(self, arrays: tuple[Any, ...], out: Any) -> Any:
+    def _with_empty(self, arrays: tuple[Any, ...], out: tuple[Any, ...] | None) -> tuple[Any, ...]:
         """Check arguments and create outputs where a dimension is zero, which NumPy's gufuncs do not do.
 
         Returns the arrays to write to.
         """
-        filled = list(out) if isinstance(out, tuple) else [out] if out is not None else [None] * len(self.outputs)
-        if len(arrays) != len(self.inputs) or len(filled) != len(self.outputs):
-            return out  # NumPy reports the error
-        batch = np.broadcast_shapes(*map(self._leading, self.inputs, arrays))
+        filled = [None] * len(self.outputs) if out is None else [*out]
+        batch = self._checks.batch(arrays)
         single = takes_single(arrays)
         for k, port in enumerate(self.outputs):
             if filled[k] is not None:
-                self._leading(port, filled[k])
+                self._checks.leading(port, filled[k])
             elif port.size == 0:
                 filled[k] = np.empty((*batch, *port.shape), np.float32 if single else np.float64)
         return tuple(filled)
-
-    def _leading(self, port: Port, x: Any) -> tuple[int, ...]:
-        """Return the leading dimensions of an array for a port. Raises ValueError if the others are not the port's."""
-        shape: tuple[int, ...] = np.shape(x)
-        count = len(shape) - len(port.shape)
-        if count < 0 or shape[count:] != port.shape:
-            expected = ", ".join(["...", *map(str, port.shape)])
-            raise ValueError(f"{self.name}: expected {port.name} of shape ({expected}), got {shape}")
-        return shape[:count]
 
 
 def on_symbols(program: Program, arrays: Sequence[Any]) -> list[Any]:

@@ -74,6 +74,8 @@ class TypedLoop:
 
     def make_few(self) -> None:
         """Compile the code for calls with few samples, unless some code is ready.  It compiles the loop when needed."""
+        if self.ready:
+            return
         few = self._code.source.backend.few_entry
         if not few or (not self._code.is_cached(few, self.real) and self._code.is_cached("loop", self.real)):
             self.make()

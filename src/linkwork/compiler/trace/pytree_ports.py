@@ -40,10 +40,10 @@ class PortTree:
 
     def flatten(self, name: str, arguments: Sequence[Any]) -> list[Any]:
         """Return the arrays of nested arguments, one for each port. Raises TypeError for another nesting."""
-        if len(arguments) != len(self.inputs):
-            raise TypeError(f"{name}: expected {len(self.inputs)} arguments, {[*self.inputs]}, got {len(arguments)}")
         arrays: list[Any] = []
-        for (key, form), argument in zip(self.inputs.items(), arguments, strict=True):
+        for (key, form), argument in zip(
+            self.inputs.items(), in_order(name, [*self.inputs], arguments, {}), strict=True
+        ):
             take = _flattener(form, f"{name}: {key}")
             arrays += [argument] if take is None else take(argument)
         return arrays
@@ -218,7 +218,10 @@ def port_names(caller: str, key: str, form: TreeDef | Leaf) -> list[Port]:
 
 
 def in_order(caller: str, names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return all arguments by position. Raises TypeError for unknown, repeated and missing names."""
+    """Return all arguments by position. Raises TypeError for another count, and for unknown and repeated names."""
+    if len(arguments) > len(names):
+        written = "; out= takes arrays to write to"
+        raise TypeError(f"{caller}: expected {len(names)} arguments, {names}, got {len(arguments)}{written}")
     left = names[len(arguments) :]
     for name in named:
         if name not in left:

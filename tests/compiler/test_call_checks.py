@@ -1,0 +1,96 @@
+"""Counts of arguments: NumPy takes arrays beyond a ufunc's inputs as outputs, so no call passes them on."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.compiler.kernel import batch_call, general_call
+
+ARM = lw.load("arm6")
+KERNELS = {
+    "one output": lambda: lw.compile(lambda x, y: x + 2.0 * y, name="k", x=3, y=3),
+    "two outputs": lambda: lw.compile(lambda x, y: (x + y, x @ y), name="k", x=3, y=3),
+    "no input": lambda: lw.compile(lambda: np.arange(3.0), name="k"),
+    "nested": lambda: lw.compile(lambda s: s["a"] + s["b"], name="k", s={"a": 3, "b": 3}),
+    "empty": lambda: lw.compile(lambda x, e: (x, e), name="k", x=3, e=(0, 3)),
+    "in float64": lambda: lw.compile(lambda H, x: lw.quadratic_program(H, x).x, name="k", H=(3, 3), x=3),
+    "robot": lambda: ARM.compile("inverse_dynamics"),
+    "derivative": lambda: lw.compile(lambda x, A: np.linalg.solve(A, x), name="k", x=3, A=(3, 3)).jvp(),
+}
+
+
+def calls(kernel: lw.Kernel) -> Iterator[tuple[list[Any], list[np.ndarray]]]:
+    """Yield arguments of one sample, of a batch, of float32 and in lists, each with arrays like the results."""
+    one = [np.eye(*port.shape) if len(port.shape) == 2 else np.ones(port.shape) for port in kernel.inputs]
+    out = [np.full(port.shape, 7.0) for port in kernel.outputs]
+    yield one, out
+    yield [np.stack([x, x]) for x in one], [np.stack([x, x]) for x in out] if one else out
+    yield [x.astype(np.float32) for x in one], [x.astype(np.float32) for x in out]
+    yield [x.tolist() if x.size else x for x in one], out
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_no_array_beyond_the_inputs_is_written(name: str) -> None:
+    kernel = KERNELS[name]()
+    for one in (kernel, pickle.loads(pickle.dumps(kernel))):
+        flat: list[Callable[..., Any]] = [general_call(one), batch_call(one)] if name != "nested" else []
+        for arguments, out in calls(one):
+            if name == "nested":
+                arguments = [dict(zip("ab", arguments, strict=True))]
+            for call in (one, one.interpret, *flat):
+                for more in (out[:1], out, [*out, out[0]], [None]):
+                    with pytest.raises(TypeError, match=rf"expected {len(arguments)} arguments, .* got"):
+                        call(*arguments, *more)
+                if arguments:
+                    with pytest.raises(TypeError, match="missing argument"):
+                        call(*arguments[:-1])
+            for named in ({"out": out[0]}, {"where": True}, {"dtype": float}):
+                with pytest.raises(TypeError):
+                    one(*arguments, *out, **named)
+            assert all((x == 7.0).all() for x in out), name
+
+
+def test_an_error_of_numpy_names_the_argument_and_leaves_outputs_alone() -> None:
+    kernel, x = lw.compile(lambda x, y: {"sum": x + y, "dot": x @ y}, name="k", x=3, y=3), np.ones(3)
+    out = np.full((2, 3), 7.0), np.full(2, 7.0)
+    for wrong, kind, message in (
+        (np.ones(4), ValueError, r"y: expected an array of shape \(\.\.\., 3\), got shape \(4,\)"),
+        (1.0, ValueError, r"y: .* got shape \(\)"),
+        ([[1.0], [1.0, 2.0]], ValueError, "y: .* not an array"),
+        (None, TypeError, "y: .* got None"),
+        ("abc", TypeError, "y: .* got 'abc'"),
+        (x.astype(complex), TypeError, "y: .* got numbers of type complex128"),
+        (np.array([1.0, None, 2.0]), TypeError, "y: .* got array"),
+        ({"elbow": 1.0}, TypeError, "y: .* got a dict"),
+        (np.ma.ones(3), ValueError, "expected arrays, got a masked one for y"),
+    ):
+        with pytest.raises(kind, match=f"k: {message}"):
+            kernel(x, wrong, out=out)
+        with pytest.raises(kind, match=f"k: {message}"):
+            kernel(np.stack([x, x]), wrong)
+    with pytest.raises(ValueError, match=r"k: the leading dimensions do not broadcast: x \(2, 3\), y \(5, 3\)"):
+        kernel(np.ones((2, 3)), np.ones((5, 3)), out=out)
+    assert all((a == 7.0).all() for a in out)
+    for wrong_out, kind in (((out[0],), ValueError), (out[0], TypeError), ((out[1], out[0]), ValueError)):
+        with pytest.raises(kind, match="k: out: expected"):
+            kernel(np.stack([x, x]), x, out=wrong_out)
+    assert all((a == 7.0).all() for a in out)
+
+
+def test_methods_of_robots_and_joints_take_no_array_beyond_their_inputs() -> None:
+    q = ARM.random_configuration(seed=0)
+    out = np.full((ARM.nv, ARM.nv), 7.0)
+    joint = next(iter(ARM.joints))
+    methods: list[tuple[Any, np.ndarray]] = [(ARM.mass_matrix, q), (ARM.mass_matrix, q[None]), (joint.transform, q[:1])]
+    for method, x in methods:
+        for _ in range(2):  # the first call, and that of stored code
+            with pytest.raises(TypeError):
+                method(x, out)
+            method(x)
+    assert (out == 7.0).all()

@@ -1,0 +1,17 @@
+"""Quadratic programs on numbers: the call that is stored for arrays of the same shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import linkwork as lw
+
+
+def test_a_matrix_without_rows_is_the_same_at_every_call() -> None:
+    H, g = np.eye(2), np.array([-3.0, -1.0])
+    for bounds in ({}, {"lower": np.zeros(0), "upper": np.zeros(0)}, {"x_upper": np.array([1.0, 4.0])}):
+        for _ in range(3):
+            solution = lw.quadratic_program(H, g, np.zeros((0, 2)), **bounds)
+            assert solution.x.tolist() == [1.0 if "x_upper" in bounds else 3.0, 1.0]
+            assert solution.status == 0
+    assert np.array_equal(H, np.eye(2)) and g.tolist() == [-3.0, -1.0]
