@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from linkwork.expr.arrays.numpy_elementwise import ELEMENTWISE, elementwise, maximum, minimum, truth_value
 from linkwork.expr.arrays.symbol_array import SymbolArray, is_traced, plain_arrays
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
+from linkwork.expr.linalg.sparse_dot import reciprocal_or_zero
 from linkwork.expr.scalar import functions as f
 
 __all__ = ["OWN", "as_object_array", "linalg_function"]
@@ -77,20 +80,37 @@ def _average(a: Any, axis: Any = None, weights: Any = None) -> Any:
 
 
 def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    magnitude = np.abs(as_object_array(x))
-    if ord is None or ord == 2:
-        return _root(np.sum(magnitude * magnitude, axis=axis, keepdims=keepdims))
+    x, ord = as_object_array(x), 2 if ord is None else ord
     if ord == math.inf:
-        return np.max(magnitude, axis=axis, keepdims=keepdims)
+        return np.max(np.abs(x), axis=axis, keepdims=keepdims)
     if ord == -math.inf:
-        return np.min(magnitude, axis=axis, keepdims=keepdims)
+        return np.min(np.abs(x), axis=axis, keepdims=keepdims)
     if ord == 0:
-        return np.sum(as_object_array(magnitude != 0.0), axis=axis, keepdims=keepdims)
-    return np.sum(as_object_array(magnitude**ord), axis=axis, keepdims=keepdims) ** (1.0 / ord)
+        return np.sum(as_object_array(x != 0.0), axis=axis, keepdims=keepdims)
+    powers = (x if ord % 2 == 0 else np.abs(x)) ** ord  # |x|² has no second derivative at 0
+    total = np.sum(as_object_array(powers), axis=axis, keepdims=keepdims)
+    return total if ord == 1 else _over(lambda x: apply_rule(_RootOfPowers(ord), [x])[0], total)
 
 
-def _root(total: Any) -> Any:
-    return np.sqrt(as_object_array(total)) if isinstance(total, np.ndarray) else f.sqrt(total)
+@dataclass(frozen=True, slots=True)
+class _RootOfPowers(CustomDerivative):
+    """Rule for a sum of powers to the power 1/``ord``, whose derivative at zero is zero."""
+
+    ord: float
+
+    def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        return [f.sqrt(inputs[0]) if self.ord == 2 else inputs[0] ** (1.0 / self.ord)], ()
+
+    def tangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
+    ) -> Sequence[Any]:
+        zero = f.eq(results[0], 0.0)
+        return [direction[0] * reciprocal_or_zero(self.ord * results[0] ** (self.ord - 1), zero)]
+
+    def cotangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
+    ) -> Sequence[Any]:
+        return self.tangent(inputs, results, extra, weights)
 
 
 def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:

@@ -3,7 +3,7 @@
 The number of sweeps depends only on the size, and results are sorted by selections.
 
 Derivatives: with P = Vᵀ dA V, dw_i = P_ii, and column j of dV is Σ_i v_i P_ij / (w_j − w_i) over the i with other
-eigenvalues.
+eigenvalues.  Eigenvalues that differ by rounding count as equal.
 
 Source: Golub and Van Loan, Matrix Computations, 4th ed., 2013, sections 8.5 and 8.6.
 """
@@ -31,7 +31,7 @@ from linkwork.expr.linalg.sparse_dot import (
     transposed,
 )
 from linkwork.expr.linalg.triangular_factors import swap_if
-from linkwork.expr.scalar.functions import copysign, eq, fabs, lt, sqrt, where
+from linkwork.expr.scalar.functions import copysign, eq, fabs, fmax, lt, sqrt, where
 from linkwork.expr.scalar.symbol import Symbol
 
 __all__ = ["Matrices", "eigh", "eigvalsh", "gap_inverse", "rotate", "rotation", "sort", "sweep_pairs"]
@@ -91,13 +91,15 @@ class Eigen(CustomDerivative):
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         n = self.n
+        if not self.vectors:  # derivatives need the vectors as results of a rule, not of sweeps
+            both = apply_rule(Eigen(n, True), inputs)
+            return both[:n], both[n:]
         start: list[list[Any]] = [list(row) for row in identity(n)]  # rows become eigenvectors
         a, turned = sweep_pairs(_turn, (_SYMMETRIC.matrix(inputs, n), start), n, SWEEPS)
         values = [a[i][i] for i in range(n - 1, -1, -1)]  # sorted up to rounding
         turned.reverse()
         sort(values, turned)
-        flat = [row[i] for i in range(n) for row in turned]
-        return ([*values, *flat], ()) if self.vectors else (values, flat)
+        return [*values, *(row[i] for i in range(n) for row in turned)], ()
 
     def tangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
@@ -128,8 +130,9 @@ class Eigen(CustomDerivative):
 
     def _over_gaps(self, moved: list[list[Any]], values: Sequence[Any]) -> list[list[Any]]:
         """Return a matrix with each element i, j divided by w_j − w_i, the gap of eigenvalues; its diagonal is 0."""
+        scale = fmax(fabs(values[0]), fabs(values[-1])) if self.n > 1 else 1.0
         return [
-            [0.0 if i == j else x * gap_inverse(values[j] - values[i]) for j, x in enumerate(row)]
+            [0.0 if i == j else x * gap_inverse(values[j] - values[i], scale) for j, x in enumerate(row)]
             for i, row in enumerate(moved)
         ]
 
@@ -227,8 +230,14 @@ def sort(keys: list[Any], *rows: list[list[Any]]) -> None:
                 )
 
 
-def gap_inverse(x: Any) -> Any:
-    """Return 1/x, and 0 if x is zero: equal eigenvalues do not contribute to each other's derivatives."""
+_ROUNDING = 0.015625  # factor of a gap that is rounding if the product vanishes beside the largest value
+
+
+def gap_inverse(x: Any, scale: Any) -> Any:
+    """Return 1/x, and 0 if x is zero up to rounding of values of the size of ``scale``.
+
+    Equal eigenvalues do not contribute to each other's derivatives.
+    """
     if is_zero(x):
         return 0.0
-    return reciprocal_or_zero(x, eq(x, 0.0))
+    return reciprocal_or_zero(x, eq(scale + _ROUNDING * x, scale))

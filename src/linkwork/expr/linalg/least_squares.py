@@ -1,8 +1,6 @@
-"""QR by Householder reflections, and least squares with and without damping, over any scalar.
+"""Least squares with and without damping, over any scalar.
 
-Source of QR: Golub and Van Loan, Matrix Computations, 4th ed., 2013, section 5.2; signs are LAPACK's.
-
-Least squares are differentiated with their factors.  x minimises ‖A x − b‖² + λ² ‖x‖²: with N = AᵀA + λ² 1, N x = Aᵀb;
+They are differentiated with their factors.  x minimises ‖A x − b‖² + λ² ‖x‖²: with N = AᵀA + λ² 1, N x = Aᵀb;
 with K = AAᵀ + λ² 1, equivalently x = Aᵀy with K y = b.  The smaller of the two is factored.  With r = b − A x, g =
 N⁻¹x̄ and μ = K⁻¹A x̄:
 
@@ -14,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,11 +20,11 @@ from linkwork._util.checked_arguments import public
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.linalg.array_conversion import Computed, array_of, matrix, right_side, run_on_arrays
 from linkwork.expr.linalg.factorizations import METHODS, Triangular
-from linkwork.expr.linalg.sparse_dot import dot, identity, is_zero, rows_of, subtract_dot, transposed
+from linkwork.expr.linalg.householder_qr import Reflections, upper_factor
+from linkwork.expr.linalg.sparse_dot import dot, rows_of, subtract_dot, transposed
 from linkwork.expr.linalg.triangular_factors import Pivots
-from linkwork.expr.scalar.functions import copysign, eq, sqrt, where
 
-__all__ = ["Reflections", "lstsq", "qr"]
+__all__ = ["lstsq"]
 
 
 @public
@@ -104,8 +102,9 @@ class LeastSquares(CustomDerivative):
         self, a: list[list[Any]], b: list[list[Any]], pivots: Pivots
     ) -> tuple[list[list[Any]], list[list[Any]], list[Any]]:
         size = min(self.m, self.n)
-        reflections = Reflections(a if self._tall else self._by_columns(a), size)
-        factors = _UPPER.factors(reflections.upper(size), pivots)
+        rows = a if self._tall else self._by_columns(a)
+        reflections = Reflections(rows, size)
+        factors = _UPPER.factors(upper_factor(rows, size), pivots)  # of a rule, for derivatives of derivatives
         if self._tall:
             return [_UPPER.solved(factors, reflections.apply_transpose(column)[:size]) for column in b], [], factors
         halves = [_UPPER.solved_transposed(factors, column) for column in b]
@@ -196,92 +195,3 @@ class LeastSquares(CustomDerivative):
 
 
 _UPPER = Triangular(lower=False)
-
-
-class QRResult(NamedTuple):
-    """Result of `qr`."""
-
-    Q: Any
-    R: Any
-
-
-@public
-def qr(A: Any) -> QRResult:
-    """Return Q and R of A = Q R, as numpy.linalg.qr does.
-
-    Q has k = min(m, n) orthonormal columns; R is upper triangular.  Where R has a zero on its diagonal, the column of
-    Q is an arbitrary one orthogonal to the others.  Sums of squares are not scaled: elements below 1e-150 or above
-    1e150 are lost.
-    """
-    matrices = matrix("qr", "A", A)
-    m, n = matrices.shape[-2:]
-    k = min(m, n)
-
-    def compute(rows: list[list[Any]], with_status: bool) -> Computed:
-        reflections = Reflections(rows, n)
-        q = reflections.orthonormal(k)
-        return [[q[j][i] for i in range(m) for j in range(k)], [x for row in reflections.upper(k) for x in row]], 0.0
-
-    return QRResult(*run_on_arrays("qr", compute, [(matrices, 2)], [(m, k), (k, n)]))
-
-
-class Reflections:
-    """Householder reflections that reduce a matrix to an upper triangle R: A = Q R, where Q is their product."""
-
-    def __init__(self, rows: Sequence[Sequence[Any]], n: int) -> None:
-        self.m, self.n = len(rows), n
-        self._columns = transposed(rows) if rows else [[] for _ in range(n)]
-        self._steps: list[tuple[list[Any], Any]] = []  # elements below the 1 of each vector, and its factor
-        for k in range(min(self.m, n)):
-            column = self._columns[k]
-            vector, factor, column[k] = _reflection(column[k], column[k + 1 :])
-            column[k + 1 :] = [0.0] * (self.m - k - 1)
-            self._steps.append((vector, factor))
-            for other in self._columns[k + 1 :]:
-                self._reflect(k, other)
-
-    def upper(self, rows: int) -> list[list[Any]]:
-        """Return the first ``rows`` rows of R."""
-        return [[column[i] for column in self._columns] for i in range(rows)]
-
-    def apply_transpose(self, column: Sequence[Any]) -> list[Any]:
-        """Return Qᵀ times a column."""
-        result = list(column)
-        for k in range(len(self._steps)):
-            self._reflect(k, result)
-        return result
-
-    def apply(self, column: Sequence[Any]) -> list[Any]:
-        """Return Q · column, for a column that is padded with zeros if it is shorter than Q."""
-        result = [*column, *[0.0] * (self.m - len(column))]
-        for k in range(len(self._steps) - 1, -1, -1):
-            self._reflect(k, result)
-        return result
-
-    def orthonormal(self, count: int) -> list[list[Any]]:
-        """Return the first ``count`` columns of Q, each as a list."""
-        return [self.apply(column[:count]) for column in identity(self.m)[:count]]
-
-    def _reflect(self, k: int, column: list[Any]) -> None:
-        vector, factor = self._steps[k]
-        if is_zero(factor):
-            return
-        share = factor * (column[k] + dot(vector, column[k + 1 :]))
-        column[k] = column[k] - share
-        for i, x in enumerate(vector, k + 1):
-            column[i] = subtract_dot(column[i], (x,), (share,))
-
-
-def _reflection(top: Any, below: Sequence[Any]) -> tuple[list[Any], Any, Any]:
-    """Return a Householder vector, its factor, and the first element of the reflected column; the others become 0.
-
-    ``top`` is the column's first element, ``below`` are the others.  The first element of the vector is 1 and is not
-    stored.  A column that is already zero below is unchanged.
-    """
-    square = dot(below, below)
-    if is_zero(square):
-        return [0.0] * len(below), 0.0, top
-    flat = eq(square, 0.0)
-    length = where(flat, 1.0, -copysign(sqrt(top * top + square), top))
-    scale = where(flat, 0.0, 1.0 / where(flat, 1.0, top - length))
-    return [x * scale for x in below], where(flat, 0.0, (length - top) / length), where(flat, top, length)

@@ -11,8 +11,8 @@ import numpy as np
 
 from linkwork.expr import linalg
 from linkwork.expr.arrays.symbol_array import scalars
+from linkwork.expr.linalg.householder_qr import QRResult
 from linkwork.expr.linalg.jacobi_eigen import EighResult
-from linkwork.expr.linalg.least_squares import QRResult
 from linkwork.expr.linalg.linear_solve import SlogdetResult
 from linkwork.expr.linalg.singular_values import SVDResult
 

@@ -3,9 +3,13 @@
 A = Q R; rotations make the columns of Rᵀ orthogonal, Rᵀ V₁ = W, and after sorting, W = U₁ Σ is a QR, so that A = (Q V₁)
 Σ U₁ᵀ with orthonormal factors for any rank.
 
-Derivatives of the SVD, with P = Uᵀ dA V: dσ_i = P_ii, and with F_ij = 1/(σ_j² − σ_i²), 0 for i = j,
+Derivatives of the SVD, with P = Uᵀ dA V: dσ_i = P_ii, and with G_ij = ½/(σ_j − σ_i), 0 for i = j, H_ij = ½/(σ_i + σ_j),
 
-    dU = U (F∘(P Σ + Σ Pᵀ)) + (1 − U Uᵀ) dA V Σ⁻¹,    dV = V (F∘(Σ P + Pᵀ Σ)) + (1 − V Vᵀ) dAᵀ U Σ⁻¹
+    dU = U (G∘(P + Pᵀ) + H∘(P − Pᵀ)) + (1 − U Uᵀ) dA V Σ⁻¹,
+    dV = V (G∘(P + Pᵀ) − H∘(P − Pᵀ)) + (1 − V Vᵀ) dAᵀ U Σ⁻¹
+
+G is 0 for equal values, and H is 0 for two zeros; values that differ by rounding count as equal.  H is finite for equal
+values, so derivatives of their sum are exact.
 
 Derivative of the pseudoinverse P at constant rank: dP = −P dA P + P Pᵀ dAᵀ (1 − A P) + (1 − P A) dAᵀ Pᵀ P.
 """
@@ -21,8 +25,8 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.linalg.array_conversion import Computed, matrix, run_on_arrays
+from linkwork.expr.linalg.householder_qr import Reflections
 from linkwork.expr.linalg.jacobi_eigen import Matrices, gap_inverse, rotate, rotation, sort, sweep_pairs
-from linkwork.expr.linalg.least_squares import Reflections
 from linkwork.expr.linalg.sparse_dot import (
     add_matrices,
     dot,
@@ -101,6 +105,9 @@ class Singular(CustomDerivative):
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         m, n = self.m, self.n
+        if not self.vectors:  # derivatives need the vectors as results of a rule, not of sweeps
+            whole = apply_rule(Singular(m, n, True), inputs)
+            return whole[:n], whole[n:]
         first = Reflections(rows_of(inputs, n, m), n)
         start: list[list[Any]] = [list(row) for row in identity(n)]  # the columns of V₁
         # the rows of R are the columns of Rᵀ, and become those of W
@@ -113,8 +120,7 @@ class Singular(CustomDerivative):
         signs = [copysign(1.0, x) for x in diagonal]
         u = [first.apply(column) for column in turned]  # by columns
         vt = [[sign * x for x in column] for sign, column in zip(signs, second.orthonormal(n), strict=True)]
-        flat = [*(u[j][i] for i in range(m) for j in range(n)), *(x for row in vt for x in row)]
-        return ([*values, *flat], ()) if self.vectors else (values, flat)
+        return [*values, *(u[j][i] for i in range(m) for j in range(n)), *(x for row in vt for x in row)], ()
 
     def tangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
@@ -127,9 +133,10 @@ class Singular(CustomDerivative):
         result = [p[i][i] for i in range(n)]
         if not self.vectors:
             return result
-        inverse, gaps = [gap_inverse(x) for x in s], self._gaps(s)
-        inner_u = [[gaps[i][j] * (p[i][j] * s[j] + s[i] * p[j][i]) for j in range(n)] for i in range(n)]
-        inner_v = [[gaps[i][j] * (s[i] * p[i][j] + p[j][i] * s[j]) for j in range(n)] for i in range(n)]
+        inverse, G, H = self._gaps(s)
+        even = [[G[i][j] * (p[i][j] + p[j][i]) for j in range(n)] for i in range(n)]
+        odd = [[H[i][j] * (p[i][j] - p[j][i]) for j in range(n)] for i in range(n)]
+        inner_u, inner_v = add_matrices(even, odd), add_matrices(even, negated(odd))
         outer = [[x * k for x, k in zip(row, inverse, strict=True)] for row in right]  # dA V Σ⁻¹
         du = _project_out(u, inner_u, outer)
         dvt = transposed(product(v, inner_v))  # V is square: 1 − V Vᵀ is zero
@@ -145,12 +152,13 @@ class Singular(CustomDerivative):
             return [x for row in product(product(u, inner), transposed(v)) for x in row]
         weight_u = rows_of(weights[n:], n, m)
         weight_v = transposed(rows_of(weights[n + m * n :], n))
-        inverse, gaps = [gap_inverse(x) for x in s], self._gaps(s)
+        inverse, G, H = self._gaps(s)
         gu, gv = product(transposed(u), weight_u), product(transposed(v), weight_v)
         for i in range(n):
             for j in range(n):
                 if i != j:
-                    inner[i][j] = gaps[i][j] * ((gu[i][j] - gu[j][i]) * s[j] + s[i] * (gv[i][j] - gv[j][i]))
+                    of_u, of_v = gu[i][j] - gu[j][i], gv[i][j] - gv[j][i]
+                    inner[i][j] = G[i][j] * (of_u + of_v) + H[i][j] * (of_u - of_v)
         scaled = [[x * k for x, k in zip(row, inverse, strict=True)] for row in weight_u]  # Ū Σ⁻¹
         return [x for row in product(_project_out(u, inner, scaled), transposed(v)) for x in row]
 
@@ -161,12 +169,12 @@ class Singular(CustomDerivative):
         flat = results[self.n :] if self.vectors else extra
         return results[: self.n], rows_of(flat, self.n, self.m), transposed(rows_of(flat[self.m * self.n :], self.n))
 
-    def _gaps(self, s: Sequence[Any]) -> list[list[Any]]:
-        """Return the matrix with the elements 1/(σ_j² − σ_i²) for i ≠ j, and 0 for i = j and equal values."""
-        return [
-            [0.0 if i == j else gap_inverse((s[j] - s[i]) * (s[j] + s[i])) for j in range(self.n)]
-            for i in range(self.n)
-        ]
+    def _gaps(self, s: Sequence[Any]) -> tuple[list[Any], list[list[Any]], list[list[Any]]]:
+        """Return the diagonal of Σ⁻¹, and the matrices G and H of the derivatives."""
+        n = self.n
+        G = [[0.0 if i == j else 0.5 * gap_inverse(s[j] - s[i], s[0]) for j in range(n)] for i in range(n)]
+        H = [[0.0 if i == j else 0.5 * gap_inverse(s[j] + s[i], s[0]) for j in range(n)] for i in range(n)]
+        return [gap_inverse(x, s[0]) for x in s], G, H
 
 
 def _project_out(u: list[list[Any]], inner: list[list[Any]], outer: list[list[Any]]) -> list[list[Any]]:

@@ -34,7 +34,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from linkwork.expr.linalg.least_squares import Reflections
+from linkwork.expr.linalg.householder_qr import orthogonal_factors, upper_factor
 from linkwork.expr.linalg.sparse_dot import dot, product, reciprocal_or_zero, subtract_dot, transposed
 from linkwork.expr.scalar.functions import eq, fabs, where
 from linkwork.joints.base.from_transform import unit_vectors
@@ -287,19 +287,21 @@ class _Volume:
 
     def __init__(self, columns: list[list[Any]]) -> None:
         self.wide = len(columns) > len(columns[0] if columns else ())
-        tall = columns if self.wide else transposed(columns)
-        self.n = len(tall[0]) if tall else 0
-        self.reflections = Reflections(tall, self.n)
-        self.triangle = self.reflections.upper(self.n)
+        self._tall = columns if self.wide else transposed(columns)
         self.size: Any = 1.0 if columns else 0.0  # without moving joints the volume is 0
-        for i, row in enumerate(self.triangle):
+        self._triangle = upper_factor(self._tall, self._width)
+        for i, row in enumerate(self._triangle):
             self.size = self.size * fabs(row[i])
+
+    @property
+    def _width(self) -> int:
+        return len(self._tall[0]) if self._tall else 0
 
     def inverse(self) -> list[list[Any]]:
         """Return the rows of the pseudoinverse, one for each column of J; finite but meaningless at volume 0."""
-        rows = self.reflections.orthonormal(self.n)
-        for i in range(self.n - 1, -1, -1):
-            pivot, right = self.triangle[i][i], self.triangle[i][i + 1 :]
+        rows = transposed(orthogonal_factors(self._tall, self._width)[0])
+        for i in range(self._width - 1, -1, -1):
+            pivot, right = self._triangle[i][i], self._triangle[i][i + 1 :]
             inverse = reciprocal_or_zero(pivot, eq(pivot, 0.0))
             columns = transposed(rows[i + 1 :]) or [[] for _ in rows[i]]
             rows[i] = [subtract_dot(x, right, column) * inverse for x, column in zip(rows[i], columns, strict=True)]
