@@ -10,6 +10,8 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping
+from functools import partial
+from operator import eq
 from typing import Any
 
 import numpy as np
@@ -86,6 +88,8 @@ def named_error(
         return None  # public error classes have their own messages
     if any(where in text for where in _USERS_LINE):
         return None  # the error is about a user's function, and names its line
+    if is_deep and isinstance(error, KeyError) and not any(_concerns(value, error) for _, _, value in passed):
+        return None  # a table of linkwork's own lacks the key
     is_plain = isinstance(error, (TypeError, ValueError, IndexError)) and not is_deep
     if is_plain and any(_names_argument(text, name) for name, _, _ in values):
         return (
@@ -145,6 +149,14 @@ def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exceptio
             more = _without_caller(text, caller) or "see its documentation"
             return TypeError(f"{caller}: {name}: expected another kind of value, got {shown(value)}; {more}")
     return None
+
+
+def _concerns(value: Any, error: KeyError) -> bool:
+    """Return True if a missing key is an argument or an element of it, or if the argument may be what lacks it."""
+    if isinstance(value, Mapping) or type(value).__module__.partition(".")[0] not in _KNOWN:
+        return True
+    parts = (value, *value[:_SEVERAL]) if isinstance(value, (list, tuple)) else (value,)
+    return any(part is key or _matches(partial(eq, key), part) for key in error.args for part in parts)
 
 
 def _culprit(passed: list[_Value], text: str, is_plain: bool) -> tuple[str, Any] | None:

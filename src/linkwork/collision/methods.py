@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from linkwork import collision, geometry
+from linkwork._util.bounded_cache import BoundedCache
 from linkwork._util.lazy_imports import LazyModule
 from linkwork._util.validation import number, positive
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
@@ -258,12 +259,15 @@ class DistanceMethods(RobotBase):
                 f"give them values"
             )
         calls = cast(dict[Any, Any], self._calls)
+        stored: BoundedCache[Any, PairSelection] | None = calls.get(_SELECTIONS)
+        if stored is None:
+            stored = calls.setdefault(_SELECTIONS, BoundedCache(_MAX_CACHED_SCENES))
         selected: Any = pairs
         try:
             if pairs is not None and not (pairs.__class__ is tuple and pairs and pairs[0].__class__ is tuple):
                 selected = tuple([tuple(pair) if isinstance(pair, list) else pair for pair in pairs])
-            key = ("distances", scene, selected, link)
-            result = calls.get(key)
+            key = (scene, selected, link)
+            result = stored.get(key)
         except TypeError:
             return kernels.select_pairs(self._tree, caller, scene, selected, link)
         if result is None:
@@ -274,11 +278,8 @@ class DistanceMethods(RobotBase):
                 return replace(one, kernels=calls.setdefault(_kernels_key(one), {}))
 
             result = replace(with_shared_kernels(selection), parts=tuple(map(with_shared_kernels, selection.parts)))
-            known = [key for key in calls if isinstance(key, tuple) and key[0] == "distances"]
-            if len(known) >= _MAX_CACHED_SCENES:
-                del calls[known[0]]
-            calls[key] = result
-        return cast("PairSelection", result)
+            stored.keep(key, result)
+        return result
 
     def _evaluate(self, function: str, selection: PairSelection, q: Any, rows: Any, *arguments: Any) -> Any:
         call = selection.calls.get(function)
@@ -358,6 +359,7 @@ def _output_shapes(function: str, count: int, nv: int) -> list[tuple[int, ...]]:
 _MIN_TOLERANCE = 1e-7  # [m]
 _REAL = (float, np.float32)
 _MAX_CACHED_SCENES = 64  # of a robot
+_SELECTIONS = ("distances",)  # key of a robot's cache of selections
 
 
 def _finite_number(name: str, x: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from linkwork._util.bounded_cache import BoundedCache
 from linkwork._util.checked_arguments import public
 from linkwork._util.result import ReturnedValue
 from linkwork.collision.algorithms.pairwise_distances import pair_values
@@ -44,18 +45,8 @@ PoseFunction = Callable[..., list[Any]]
 """Function of the 16 elements of X_a, the 16 of X_b and further inputs that returns the values of a result."""
 
 
-class ShapePairCache(dict[tuple[int, int], tuple[Callable[..., Any], Any, Any]]):
-    """Cache of callables for pairs of shapes, by the shapes' identity.
-
-    The shapes are stored too, so that their ids stay valid.
-    """
-
-    def keep(self, a: Any, b: Any, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Store the callable for two shapes and return it."""
-        if len(self) >= _MAX_CACHED_PAIRS:
-            self.clear()
-        self[id(a), id(b)] = call, a, b
-        return call
+ShapePairCache = BoundedCache[tuple[int, int], tuple[Callable[..., Any], Any, Any]]
+"""Callables for pairs of shapes by the shapes' ids, with the shapes, so that their ids stay valid."""
 
 
 def posed_kernel(name: str, evaluate: PoseFunction, **more: tuple[int, ...]) -> Kernel:
@@ -157,7 +148,7 @@ def _pose_error(X: Any) -> Any:
 
 _SIGNED_DISTANCE = "signed_distance"
 _KERNELS = LazyCache[Kernel](256)
-_KNOWN = ShapePairCache()
+_KNOWN: ShapePairCache = BoundedCache(_MAX_CACHED_PAIRS)
 
 
 def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
@@ -186,7 +177,7 @@ def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
     _check_supported(a, b)
     if is_traced(X_a) or is_traced(X_b):
         return DistanceResult._make(posed_on_symbols(_SIGNED_DISTANCE, _distance_function(a, b), X_a, X_b))
-    result = _KNOWN.keep(a, b, _call(a, b))(X_a, X_b)
+    result = _KNOWN.keep((id(a), id(b)), (_call(a, b), a, b))[0](X_a, X_b)
     return result
 
 
@@ -254,7 +245,7 @@ def _distance_function(a: Shape, b: Shape) -> PoseFunction:
 
 _CONTACT_POINTS = "contact_points"
 _CONTACT_KERNELS = LazyCache[Kernel](128)
-_KNOWN_CONTACTS = ShapePairCache()
+_KNOWN_CONTACTS: ShapePairCache = BoundedCache(_MAX_CACHED_PAIRS)
 _POINT_SIZE = 8  # values of a point: mask, depth, point on a, point on b
 
 
@@ -345,7 +336,7 @@ def contact_points(a: Shape, X_a: Any, b: Shape, X_b: Any, *, max_distance: floa
             )
     if not is_traced(max_distance) and not math.isfinite(max_distance):
         raise ValueError(f"contact_points: max_distance: expected a finite number [m], got {max_distance!r}")
-    call = known[0] if known is not None else _KNOWN_CONTACTS.keep(a, b, _contact_call(a, b))
+    call = known[0] if known is not None else _KNOWN_CONTACTS.keep((id(a), id(b)), (_contact_call(a, b), a, b))[0]
     result: ContactPoints = call(
         X_a, X_b, max_distance if is_traced(max_distance) else np.array(max_distance, dtype=float)
     )

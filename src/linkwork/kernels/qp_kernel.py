@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.bounded_cache import BoundedCache
 from linkwork._util.checked_arguments import public
 from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.expr.optimize.convex_qp import (
@@ -25,7 +26,7 @@ __all__ = ["quadratic_program"]
 _NAMES = ("H", "g", "A", "lower", "upper", "x_lower", "x_upper", "warm_start")
 _CAPACITY = 64  # kernels
 _KERNELS = LazyCache[Kernel](_CAPACITY)
-_CALLS: dict[Any, Kernel] = {}  # by shapes and types of arguments whose shapes are known to be valid
+_CALLS: BoundedCache[Any, Kernel] = BoundedCache(_CAPACITY)  # by types and shapes of arguments that are valid
 _RANKS = {"H": 2, "A": 2}  # 1 for the others
 
 
@@ -87,9 +88,7 @@ def quadratic_program(
         kernel = _KERNELS.get((n, m, tuple(arrays), options), lambda: _compiled(tuple(arrays), n, m, options))
         is_plain = len(arguments) == len(arrays) and all(map(is_, arguments, arrays.values()))
         if key is not None and is_plain:
-            if len(_CALLS) >= _CAPACITY:
-                _CALLS.clear()
-            _CALLS[key] = kernel
+            _CALLS.keep(key, kernel)
         arguments = list(arrays.values())
     else:
         _refuse_bounds(lower, upper, x_lower, x_upper)

@@ -11,13 +11,13 @@ import io
 import os
 import re
 import warnings
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.bounded_cache import BoundedCache
 from linkwork._util.file_search import FileSearch, FileSearchError
 from linkwork.shapes import Mesh
 from linkwork.shapes.mesh_files import MAX_VERTICES, MeshFile, read_mesh_file
@@ -50,7 +50,7 @@ class MeshSurfaces:
         return sum(a.nbytes for a in arrays if a is not None) + sum(textures)
 
 
-_CACHE: OrderedDict[tuple[Any, ...], MeshSurfaces] = OrderedDict()
+_CACHE: BoundedCache[tuple[Any, ...], MeshSurfaces] = BoundedCache(_MAX_CACHED_BYTES, lambda mesh: mesh.num_bytes)
 
 
 def mesh_surfaces(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
@@ -62,14 +62,7 @@ def mesh_surfaces(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
     status = os.stat(path)
     key = (path, status.st_mtime_ns, status.st_size, mesh.scale, search.allowed)
     result = _CACHE.get(key)
-    if result is None:
-        result = _loaded(mesh, search)
-        _CACHE[key] = result
-        while len(_CACHE) > 1 and sum(entry.num_bytes for entry in _CACHE.values()) > _MAX_CACHED_BYTES:
-            _CACHE.popitem(last=False)
-    else:
-        _CACHE.move_to_end(key)
-    return result
+    return _CACHE.keep(key, _loaded(mesh, search)) if result is None else result
 
 
 def _path(mesh: Mesh, search: FileSearch) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork._util.bounded_cache import BoundedCache
 from linkwork._util.checked_arguments import public
 from linkwork.expr.arrays.pytree import (
     Leaf,
@@ -179,8 +180,7 @@ class _StoredCall(NamedTuple):
     in_double: bool
 
 
-_MAX_STORED = 32  # of the longest, each has some megabytes
-_stored: dict[Hashable, _StoredCall] = {}
+_stored: BoundedCache[Hashable, _StoredCall] = BoundedCache(32)  # of the longest, each has some megabytes
 
 
 def call_once_traced(key: Hashable, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -195,9 +195,7 @@ def call_once_traced(key: Hashable, function: Callable[..., Any], *arguments: An
     key = key, flat.form
     stored = _stored.get(key)
     if stored is None:
-        if len(_stored) >= _MAX_STORED:
-            _stored.clear()
-        stored = _stored[key] = _traced_alone(function, arguments)
+        stored = _stored.keep(key, _traced_alone(function, arguments))
     graph.in_double |= stored.in_double
     return stored.result.together(graph.bundle(stored.routine, flat.elements))
 

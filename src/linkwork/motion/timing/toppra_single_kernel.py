@@ -11,6 +11,7 @@ from weakref import ref
 
 import numpy as np
 
+from linkwork._util.bounded_cache import BoundedCache
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan, take
 from linkwork.expr.control.stored_scans import scan_stored
@@ -142,8 +143,7 @@ def _padded_cubics(path: Trajectory) -> tuple[np.ndarray, np.ndarray, float, int
 
 
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
-_MAX_RECENT = 64
-_RECENT: dict[tuple[Any, ...], tuple[Any, Kernel]] = {}  # by the identity of the robot: comparing robots takes long
+_RECENT: BoundedCache[Any, tuple[Any, Kernel]] = BoundedCache(64)  # by the robot's id: comparing robots takes long
 _CORNER, _SMALL = 1e-7, 1e-12  # of the path's rate: a larger jump of it is a corner
 _MOST = 1e30
 _AT_END = 1.0  # of a segment: where the interpolation error through `NODES` is largest
@@ -169,12 +169,10 @@ def timing_kernel(n: int, curves: int, nv: int, kinds: LimitKinds, before: int |
     With ``before`` its inputs include a motion on that many segments, from which the grid is redistributed.
     """
     key = (n, curves, nv, before, id(kinds.robot), *kinds[1:])
-    of, kernel = _RECENT.get(key, (None, None))
+    of, kernel = _RECENT.get(key) or (None, None)
     if kernel is None or (of is not None and of() is not kinds.robot):
         kernel = _KERNELS.get((n, curves, nv, kinds, before), lambda: _build_kernel(n, curves, nv, kinds, before))
-        if len(_RECENT) >= _MAX_RECENT:
-            _RECENT.clear()
-        _RECENT[key] = None if kinds.robot is None else ref(kinds.robot), kernel
+        _RECENT.keep(key, (None if kinds.robot is None else ref(kinds.robot), kernel))
     return kernel
 
 

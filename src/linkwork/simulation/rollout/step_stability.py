@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.bounded_cache import BoundedCache
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import SimulationWarning
 from linkwork.expr.arrays.pytree import tree_map
@@ -43,7 +44,7 @@ _BESIDE_CONTACTS = 1e-8  # deviation with rigid contacts, so small that none sta
 _HALVINGS = 12
 _TURN, _FINE = 0.3, 0.1  # [rad] rotation in a step: reported, and with an energy error of some 1e-3
 _BALANCED = 1e-6  # relative change of the mass matrix by a rotation, below which a rotor counts as balanced
-_CHECKED: set[Any] = set()  # setups and steps that were checked
+_CHECKED: BoundedCache[Any, bool] = BoundedCache(256)  # setups and steps that were checked
 Step = Callable[[Any, Any, float], tuple[Any, Any]]
 
 
@@ -64,11 +65,9 @@ def check_step_stability(
     simulation.
     """
     known = (replace(setup, every=1), h)
-    if 0 in leading or known in _CHECKED or not _may_be_unstable(setup):
+    if 0 in leading or _CHECKED.get(known) or not _may_be_unstable(setup):
         return
-    if len(_CHECKED) > 256:
-        _CHECKED.clear()
-    _CHECKED.add(known)
+    _CHECKED.keep(known, True)
     n = len(leading)
 
     def first(x: Any) -> Any:

@@ -1,0 +1,48 @@
+"""Errors that become errors of an argument, and those of linkwork itself, which stay as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork._util.checked_arguments import public
+from linkwork.errors import ArgumentError
+
+SOURCE = """
+TABLE = {"known": 1.0}
+
+def looked_up(q, name="known", options=None):
+    if options is not None:
+        return options["step"]
+    return TABLE[name]
+
+def with_a_table(q, scene):
+    return TABLE["distances", scene]
+"""
+
+
+def functions() -> dict[str, Any]:
+    """Return functions whose code counts as linkwork's own."""
+    space: dict[str, Any] = {"__name__": "linkwork.example"}
+    exec(compile(SOURCE, "<linkwork>", "exec"), space)
+    return {name: public(value) for name, value in space.items() if callable(value)}
+
+
+def test_a_key_of_an_own_table_is_no_fault_of_an_argument() -> None:
+    own = functions()
+    for scene in ("room", 3, (1, 2), np.ones(3)):
+        kind = TypeError if isinstance(scene, np.ndarray) else KeyError
+        with pytest.raises(kind) as caught:
+            own["with_a_table"](np.zeros(2), scene)
+        assert kind is TypeError or caught.value.args == (("distances", scene),)
+
+
+def test_a_key_that_an_argument_states_or_lacks_is() -> None:
+    own = functions()
+    assert own["looked_up"](1.0) == 1.0
+    with pytest.raises(ValueError, match="looked_up: name: expected another value, got 'other'"):
+        own["looked_up"](np.zeros(2), "other")
+    with pytest.raises((ValueError, ArgumentError), match=r"looked_up: .*options"):
+        own["looked_up"](np.zeros(2), "known", {"size": 1.0})
