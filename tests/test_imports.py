@@ -11,17 +11,20 @@ import sys
 import typing
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 from tests.helpers.public_interface import public_functions, public_modules
 
 import linkwork as lw
 from helpers.source_imports import SOURCE
+from linkwork._util.lazy_imports import LazyAttribute
+from linkwork._util.own_code import is_own, state_of_attributes
 from linkwork.kernels.robot_base import RobotBase
+from linkwork.robot_methods import METHODS
 
 SUBJECTS = ("control", "environments", "identify", "ik", "motion", "optimal", "planning", "simulation")
-LIGHT = {f"linkwork.{subject}{more}" for subject in SUBJECTS for more in ("", ".methods")}
-LIGHT |= {"linkwork.ik.algorithms", "linkwork.ik.algorithms.defaults"}
+LIGHT = {f"linkwork.{subject}" for subject in SUBJECTS}
 
 STEPS = """
 import contextlib, io, json, sys
@@ -84,8 +87,12 @@ def test_hints_at_misspelled_names_import_no_algorithms(steps: dict[str, list[st
 
 
 def test_a_robot_imports_the_subjects_that_it_needs(steps: dict[str, list[str]]) -> None:
-    """The methods of all subjects are in the class; what they call is imported by the call."""
-    assert {"linkwork.planning.methods", "linkwork.ik.methods"} <= set(steps["robot"])
+    """A subject's methods are imported when one of them is accessed."""
+    assert {name for name in steps["robot"] if name.endswith("methods")} == {
+        "linkwork.expr.scalar.symbol_methods",
+        *("linkwork.kinematics.methods", "linkwork.dynamics.methods", "linkwork.joints.base.inherited_methods"),
+        "linkwork.robot_methods",
+    }
     assert subjects(steps["robot"]) == set()
     assert not [name for name in steps["robot"] if name.startswith(("linkwork.geometry.", "linkwork.collision.alg"))]
 
@@ -142,6 +149,34 @@ def test_type_checkers_see_the_names_of_the_tables() -> None:
         assert not [name for name in table if name in files and table[name] != package], package
         seen += bool(table)
     assert seen > 15
+
+
+def test_the_table_of_methods_has_the_attributes_of_all_subjects() -> None:
+    """It has what the classes of methods define, each name once, and type checkers see these classes as bases."""
+    listed = [name for names in METHODS.values() for name in names.split()]
+    assert len(listed) == len(set(listed)) > 200
+    for home, names in METHODS.items():
+        module, _, kind = home.rpartition(".")
+        own = vars(getattr(importlib.import_module(module), kind)).keys()
+        assert own - {"__module__", "__doc__", "__slots__", "__firstlineno__", "__static_attributes__"} == {
+            *names.split()
+        }, home
+    tree = ast.parse((SOURCE / "robot_methods.py").read_text(encoding="utf-8"))
+    bases = [[ast.unparse(base) for base in node.bases] for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    inherited = {"DistanceMethods", "ResistanceMethods", "Constructors"}  # by others of these classes
+    assert {home.rpartition(".")[2] for home in METHODS} == {*bases[0]} | inherited
+
+
+def test_methods_are_pythons_own_after_the_first_access() -> None:
+    """All descriptors of methods have been replaced, and what replaces them counts as linkwork's own code."""
+    for name in [name for names in METHODS.values() for name in names.split()]:
+        assert getattr(lw.Robot, name) is not None, name
+        value = vars(lw.Robot)[name]
+        assert not isinstance(value, LazyAttribute), name
+        if isinstance(value, FunctionType):
+            assert (value.__module__, value.__qualname__) == ("linkwork.robot", f"Robot.{name}")
+            assert is_own(value), name
+    assert state_of_attributes() == ""
 
 
 def test_annotations_of_public_functions_have_values() -> None:

@@ -11,87 +11,20 @@ import numpy as np
 from linkwork._util.checked_arguments import public, public_methods
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
-from linkwork.collision.collision_pair_methods import CollisionMethods
-from linkwork.dynamics.derivative_methods import DerivativeMethods
-from linkwork.dynamics.methods import DynamicsMethods, ForceMethods, InertiaMethods
-from linkwork.dynamics.momentum_methods import MomentumMethods, RegressorMethods
 from linkwork.formats import Format
 from linkwork.formats.registry import format_named
 from linkwork.formats.xacro_files import XacroArguments
-from linkwork.fronts.methods import LabelledMethods
-from linkwork.ik.methods import ClosedFormMethods, InverseKinematicsMethods
-from linkwork.kernels.compiled_method import is_computed, named_after
-from linkwork.kinematics.methods import ConfigurationMethods, JacobianMethods, KinematicsMethods
-from linkwork.kinematics.point_methods import PointMethods
-from linkwork.mechanisms.assembly_methods import AssemblyMethods, IntegrabilityMethods, MobilityMethods
-from linkwork.mechanisms.methods import ConstrainedDynamicsMethods
-from linkwork.mechanisms.reduced_methods import ReducedMethods
+from linkwork.kernels.compiled_method import add_methods
 from linkwork.model.tree import Report
-from linkwork.motion.methods import CartesianMethods, MotionMethods, ProfileMethods
-from linkwork.parts.actuation_methods import ActuationMethods
-from linkwork.parts.comparison.methods import ComparisonMethods
-from linkwork.parts.constraint_methods import ConstraintMethods, ForceElementMethods, LoopFileMethods
 from linkwork.parts.construction.description_loading import description_file
 from linkwork.parts.construction.robot_loading import Continuous, Inertias, LoadOptions, Mimicry, Options, read_robot
-from linkwork.parts.methods import CompilingMethods, LimitMethods, StructureMethods
-from linkwork.parts.parameter_methods import ParameterMethods
-from linkwork.parts.plausibility.methods import ModelCheckMethods
-from linkwork.parts.plots import PlottingMethods
-from linkwork.parts.robot_editing import CollisionHullMethods, EditingMethods
-from linkwork.parts.writing_methods import WritingMethods
-from linkwork.planning.methods import PlanningMethods
-from linkwork.precompilation import PrecompilingMethods
+from linkwork.robot_methods import METHODS, RobotMethods
 from linkwork.robot_table import ROBOT
-from linkwork.simulation.methods import SimulationMethods
-from linkwork.viewer.methods import ShowMethods
-from linkwork.workspace.methods import WorkspaceMethods
 
 __all__ = ["Robot", "load", "load_description"]
 
 
-class Robot(
-    KinematicsMethods,
-    PointMethods,
-    JacobianMethods,
-    DynamicsMethods,
-    InertiaMethods,
-    MomentumMethods,
-    ForceMethods,
-    ForceElementMethods,
-    ActuationMethods,
-    DerivativeMethods,
-    CollisionMethods,
-    ComparisonMethods,
-    ConstraintMethods,
-    ConstrainedDynamicsMethods,
-    IntegrabilityMethods,
-    AssemblyMethods,
-    InverseKinematicsMethods,
-    LoopFileMethods,
-    ReducedMethods,
-    MobilityMethods,
-    ModelCheckMethods,
-    MotionMethods,
-    PlanningMethods,
-    PlottingMethods,
-    ShowMethods,
-    SimulationMethods,
-    WorkspaceMethods,
-    CartesianMethods,
-    ParameterMethods,
-    RegressorMethods,
-    ClosedFormMethods,
-    ConfigurationMethods,
-    ProfileMethods,
-    CompilingMethods,
-    PrecompilingMethods,
-    EditingMethods,
-    CollisionHullMethods,
-    StructureMethods,
-    LimitMethods,
-    LabelledMethods,
-    WritingMethods,
-):
+class Robot(RobotMethods):
     """An articulated system, with its functions as compiled code.
 
     Conventions: SI units and radians; right-handed frames; 6-vectors have the angular part first; poses are 4 × 4
@@ -153,9 +86,9 @@ class Robot(
         return f"<Robot {self.name!r}: {moving}, {dof} degree{'' if dof == 1 else 's'} of freedom>"
 
 
-named_after(Robot)
+add_methods(Robot, METHODS)
 add_foreign_names(Robot)
-public_methods(Robot, leave=is_computed)
+public_methods(Robot)
 
 
 @public

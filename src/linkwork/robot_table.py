@@ -1,26 +1,71 @@
 """Tables of the specifications of all functions of a robot and of a joint, in the order of the reference page."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from __future__ import annotations
 
-from linkwork.dynamics.algorithms import ROWS as _DYNAMICS
-from linkwork.dynamics.singular_inertia import SINGULAR_INERTIA
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from linkwork.dynamics import algorithms as dynamics
 from linkwork.kernels.owners import NONE, RobotOwner
-from linkwork.kinematics.algorithms import ROWS as _KINEMATICS
-from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
-from linkwork.mechanisms.algorithms import ROWS as _MECHANISMS
-from linkwork.mechanisms.algorithms import for_constrained_robots
-from linkwork.model.function_spec import FunctionSpec, table
+from linkwork.kinematics import algorithms as kinematics
+from linkwork.mechanisms import algorithms as mechanisms
+from linkwork.model.function_spec import FunctionSpec
 from linkwork.model.parametrized_tree import ParameterValues
 from linkwork.model.tree import Tree
 
-__all__ = ["JOINT", "ROBOT", "robot_owner"]
+__all__ = ["ROBOT", "robot_owner"]
 
-_ALL = for_constrained_robots((*_KINEMATICS, *_DYNAMICS, *_MECHANISMS))
+_MODULES = [f"{room.__name__}.{name}" for room in (kinematics, dynamics, mechanisms) for name in room.MODULES.split()]
 
-ROBOT: Mapping[str, FunctionSpec] = table(
-    replace(row, inertia_check=SINGULAR_INERTIA) if row.requires_regular_coordinates else row for row in _ALL
-)
+
+class _RobotTable(Mapping[str, FunctionSpec]):
+    """The specifications by function name.
+
+    The modules of algorithms are imported in their order until one has the function.  Of two threads that import
+    one, both get the same specifications.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[str, FunctionSpec] = {}
+        self._imported = 0
+
+    def __getitem__(self, name: str) -> FunctionSpec:
+        while name not in self._rows and self._imported < len(_MODULES):
+            self._import_next()
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self._import_all()
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        self._import_all()
+        return len(self._rows)
+
+    def _import_all(self) -> None:
+        while self._imported < len(_MODULES):
+            self._import_next()
+
+    def _import_next(self) -> None:
+        count = self._imported
+        module: Any = import_module(_MODULES[count])
+        for row in module.ROWS:
+            if self._rows.setdefault(row.name, _complete(row)).compute is not row.compute:
+                raise ValueError(f"two functions are named {row.name!r}")
+        self._imported = max(self._imported, count + 1)
+
+
+def _complete(row: FunctionSpec) -> FunctionSpec:
+    """Return a specification with what other modules add to it."""
+    if row.requires_regular_coordinates:
+        checks = import_module("linkwork.dynamics.singular_inertia")
+        row = replace(row, inertia_check=checks.SINGULAR_INERTIA)
+    return mechanisms.for_constrained_robots(row)
+
+
+ROBOT: Mapping[str, FunctionSpec] = _RobotTable()
 
 
 def robot_owner(tree: Tree, parameter_values: ParameterValues = NONE) -> RobotOwner:

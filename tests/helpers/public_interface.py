@@ -10,6 +10,7 @@ from typing import Any
 
 import linkwork
 from linkwork._util.foreign_names import ForeignName
+from linkwork._util.lazy_imports import LazyAttribute
 
 
 def public_modules() -> dict[str, ModuleType]:
@@ -50,7 +51,9 @@ def own_members(cls: type, public: dict[type, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("linkwork") and base not in theirs:
-            found |= dict.fromkeys(inspect.get_annotations(base), Field) | vars(base)
+            found |= dict.fromkeys(inspect.get_annotations(base), Field) | {
+                name: value.value() if isinstance(value, LazyAttribute) else value for name, value in vars(base).items()
+            }
     return {name: value for name, value in found.items() if not isinstance(value, ForeignName)}
 
 

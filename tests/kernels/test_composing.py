@@ -17,9 +17,10 @@ from linkwork.expr.autodiff.dual_numbers import Dual, seeded
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.function_trace import input_ports, trace_requests
 from linkwork.kernels.owners import JointOwner, KernelOwner
+from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
 from linkwork.model.body import PlacedJoint
 from linkwork.model.function_spec import FunctionSpec
-from linkwork.robot_table import JOINT, ROBOT, robot_owner
+from linkwork.robot_table import ROBOT, robot_owner
 from oracles.scalars import names_for, share
 from oracles.trees import TREES, robot_of, state
 

@@ -19,13 +19,14 @@ from tests.helpers.public_interface import Field
 import linkwork as lw
 from linkwork._util.foreign_names import ForeignName
 from linkwork.dynamics.base_parameters import BaseParameters
+from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
 from linkwork.kinematics.point_methods import PlacedDirection, PlacedPoint
 from linkwork.mechanisms.integrability import Integrability
 from linkwork.mechanisms.mobility.minimal_coordinates import MinimalCoordinates
 from linkwork.mechanisms.mobility.mobility_analysis import Mobility
 from linkwork.model.function_spec import QUANTITIES, FunctionSpec, Shape
 from linkwork.parts.placed_link import PlacedLink
-from linkwork.robot_table import JOINT, ROBOT
+from linkwork.robot_table import ROBOT
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
 BEGIN = "## "

@@ -20,6 +20,7 @@ from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import elements_of, output_ports, run
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.owners import JointOwner, RobotOwner, shape_of
+from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
 from linkwork.model.body import PlacedJoint
 from linkwork.model.function_spec import (
     QUANTITIES,
@@ -31,7 +32,7 @@ from linkwork.model.function_spec import (
     table,
 )
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import JOINT, ROBOT, robot_owner
+from linkwork.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Inertia, Pose, Rotation, Vec3
 from oracles.scalars import names_for
 from oracles.trees import TREES, state

@@ -9,7 +9,8 @@ import pytest
 import linkwork as lw
 from linkwork.expr.scalar.functions import sqrt
 from linkwork.model import friction_laws
-from linkwork.model.friction_laws import ALL, Coulomb, DryFriction, FrictionLaw, FrictionName, check_friction_law
+from linkwork.model.friction_law_contract import check_friction_law
+from linkwork.model.friction_laws import ALL, Coulomb, DryFriction, FrictionLaw, FrictionName
 
 ARM = lw.load("arm7").with_joint_dynamics(friction=1.5, static_friction={"elbow": 2.5}, friction_velocity=0.1)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import linkwork as lw
-from linkwork.robot_table import JOINT
+from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
 
 HERE = Path(__file__).parent
 TEXT = (HERE.parents[1] / "docs" / "joints.md").read_text(encoding="utf-8")

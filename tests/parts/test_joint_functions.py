@@ -12,8 +12,8 @@ import linkwork as lw
 from helpers.facade import EVERY, SAMPLES, every_joint, every_moving_joint, matrix, near, six, state
 from linkwork.joints import JointType
 from linkwork.kernels import function_kernels as kernels
+from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
 from linkwork.model.function_spec import QUANTITIES
-from linkwork.robot_table import JOINT
 from linkwork.spatial import Force
 
 

@@ -8,7 +8,8 @@ import pytest
 import linkwork as lw
 from linkwork import joints
 from linkwork.expr.scalar.functions import exp, sign, sqrt
-from linkwork.model.friction_laws import FrictionLaw, check_friction_law
+from linkwork.model.friction_law_contract import check_friction_law
+from linkwork.model.friction_laws import FrictionLaw
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from linkwork._util.unknown_options import unknown_option_error
 from linkwork._util.validation import MOST_COUNT, Check, is_integer, optional, seed, shown
 from linkwork.errors import ArgumentError, UnknownNameError
 
-__all__ = ["public", "public_constructor", "public_methods", "quick", "raise_named", "unchecked"]
+__all__ = ["public", "public_attribute", "public_constructor", "public_methods", "quick", "raise_named", "unchecked"]
 
 T = TypeVar("T")
 
@@ -111,6 +111,17 @@ def public_methods(cls: type[T], leave: Callable[[Any], bool] = lambda method: F
     return cls
 
 
+def public_attribute(name: str, value: Any, checks: Mapping[str, Check] | None = None) -> Any:
+    """Return the attribute of a class, decorated if it is a public method."""
+    if name.startswith("_") and name not in ("__init__", "__call__"):
+        return value
+    if isinstance(value, (staticmethod, classmethod)):
+        return type(value)(_wrapped(value.__func__, {}, method=isinstance(value, classmethod)))
+    if isinstance(value, types.FunctionType) and not hasattr(value, "_is_checked"):
+        return _wrapped(value, (checks or {}) if name == "__init__" else {}, method=True)
+    return value
+
+
 def _decorated(target: Any, checks: Mapping[str, Check]) -> Any:
     if inspect.isclass(target):
         _decorate_methods(target, checks, lambda method: False)
@@ -119,16 +130,10 @@ def _decorated(target: Any, checks: Mapping[str, Check]) -> Any:
 
 
 def _decorate_methods(cls: type, checks: Mapping[str, Check], leave: Callable[[Any], bool]) -> None:
-    for key, value in [*vars(cls).items()]:
-        if key.startswith("_") and key not in ("__init__", "__call__"):
-            continue
-        if isinstance(value, (staticmethod, classmethod)):
-            wrapped: Any = type(value)(_wrapped(value.__func__, {}, method=isinstance(value, classmethod)))
-        elif isinstance(value, types.FunctionType) and not leave(value) and not hasattr(value, "_is_checked"):
-            wrapped = _wrapped(value, checks if key == "__init__" else {}, method=True)
-        else:
-            continue
-        setattr(cls, key, wrapped)
+    for name, value in [*vars(cls).items()]:
+        decorated = public_attribute(name, value, checks)
+        if decorated is not value and not (isinstance(value, types.FunctionType) and leave(value)):
+            setattr(cls, name, decorated)
 
 
 def _wrapped(function: Any, checks: Mapping[str, Check], method: bool) -> Any:

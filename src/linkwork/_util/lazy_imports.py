@@ -1,6 +1,7 @@
 """Modules and names that are imported when they are first used.
 
-`public_names` is for public packages (PEP 562), `LazyModule` for functions that are called often.
+`public_names` is for public packages (PEP 562), `LazyModule` for functions that are called often, `LazyAttribute` for
+attributes of a class that other modules define.
 
 Python has a lock for each module that is being imported.  A fork copies only the thread that forks, so a forked process
 would wait forever for a module that another thread was importing.  `wait_for_imports` is for hooks before a fork.
@@ -14,9 +15,11 @@ from _thread import get_ident  # without the module threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import _bootstrap, import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["START", "LazyModule", "public_modules", "public_names", "wait_for_imports"]
+from linkwork._util.collection_pauses import without_collections
+
+__all__ = ["START", "LazyAttribute", "LazyFunction", "LazyModule", "public_modules", "public_names", "wait_for_imports"]
 
 START = time.time_ns()  # of the first import of a module of linkwork
 _MODULES: dict[str, tuple[str, ...]] = {}  # public modules in each public package
@@ -75,6 +78,50 @@ class LazyModule:
         return self._name
 
 
+class LazyFunction:
+    """A function that is imported at its first call: of the module with the name of the function, "json.dumps"."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        module, _, name = self._home.rpartition(".")
+        return getattr(_imported(module), name)(*arguments, **named)
+
+
+class LazyAttribute:
+    """Descriptor of an attribute that another class defines: the first access imports it and stores it in the class.
+
+    ``home`` is the other class, with its module, and ``adopt`` the function of (owner, name, attribute) that returns
+    what is stored.
+    """
+
+    def __init__(self, home: str, adopt: Callable[[type, str, Any], Any], owner: type, name: str) -> None:
+        self._home, self._adopt, self._owner, self._name = home, adopt, owner, name
+
+    if TYPE_CHECKING:
+        _value: Any  # once it is imported
+
+    def __get__(self, instance: object, kind: type | None = None) -> Any:
+        value = self.value()
+        if vars(self._owner).get(self._name) is self:
+            setattr(self._owner, self._name, value)
+        bind = getattr(type(value), "__get__", None)
+        return value if bind is None else bind(value, instance, kind)
+
+    def value(self) -> Any:
+        """Return the attribute, imported: the same one to all threads."""
+        if "_value" not in vars(self):
+            module, _, kind = self._home.rpartition(".")
+            found = vars(getattr(_imported(module), kind))[self._name]
+            vars(self).setdefault("_value", self._adopt(self._owner, self._name, found))
+        return self._value
+
+    def becomes(self, value: Any) -> bool:
+        """Return True if the value is the attribute that was imported."""
+        return vars(self).get("_value", self) is value
+
+
 def public_modules(package: str) -> Iterator[str]:
     """Yield the names of the public modules in a public package, inner ones first, and of the package itself.
 
@@ -86,6 +133,7 @@ def public_modules(package: str) -> Iterator[str]:
     yield package
 
 
+@without_collections
 def _imported(module: str) -> Any:
     """Import a module after the packages that contain it.
 

@@ -22,6 +22,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.lazy_imports import LazyAttribute
 
 __all__ = ["is_of_user", "is_own", "is_proved", "record_imports", "state_of_attributes"]
 
@@ -246,7 +247,10 @@ def _changes(kind: type, now: dict[str, Any], has_imported: bool) -> dict[str, A
 
 
 def _is_harmless(kind: type, name: str, now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
-    """Return True for an attribute that Python computes later, such as ``__annotations__``, and for a new name."""
+    """Return True for an attribute that Python computes or imports later, and for a new name."""
+    lazy = then.get(name)
+    if isinstance(lazy, LazyAttribute) and lazy.becomes(now.get(name)):
+        return True
     if name.startswith(("__", "_abc_")):
         return not (callable(now.get(name)) or callable(then.get(name)))
     return name not in then and not any(name in vars(base) for base in kind.__mro__[1:])

@@ -7,14 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork.dynamics.algorithms import ROWS as DYNAMICS
-from linkwork.kernels.compiled_method import computed_from
+from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.model.friction_laws import Friction
 
 __all__ = ["DerivativeMethods"]
-
-computed = computed_from(DYNAMICS)
 
 
 class DerivativeMethods(RobotBase):

@@ -17,19 +17,16 @@ from numpy.typing import ArrayLike
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import raise_named
 from linkwork._util.validation import floats
-from linkwork.dynamics.algorithms import ROWS as DYNAMICS
 from linkwork.dynamics.algorithms.mass_matrix import mass_sizes
 from linkwork.dynamics.singular_inertia import unfelt
 from linkwork.errors import UnderactuatedError
 from linkwork.kernels.array_arguments import stacked
-from linkwork.kernels.compiled_method import computed_from
+from linkwork.kernels.compiled_method import computed, computed_through
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.model.friction_laws import Friction
 from linkwork.model.function_spec import QUANTITIES
 
 __all__ = ["DynamicsMethods", "ForceMethods", "InertiaMethods"]
-
-computed = computed_from(DYNAMICS)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -241,8 +238,7 @@ class ForceMethods(RobotBase):
 
     __slots__ = ()
 
-    @with_constraint_forces
-    @computed
+    @computed_through(with_constraint_forces)
     def joint_wrenches(
         self,
         q: Array,
@@ -280,8 +276,7 @@ class ForceMethods(RobotBase):
         close loops.  Robots without constraints ignore these options.
         """
 
-    @with_constraint_forces
-    @computed
+    @computed_through(with_constraint_forces)
     def joint_wrench_components(
         self,
         q: Array,

@@ -8,10 +8,9 @@ from numpy.typing import ArrayLike
 from linkwork import dynamics
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import non_negative
-from linkwork.dynamics.algorithms import ROWS as DYNAMICS
 from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS, joint_parameters
 from linkwork.dynamics.inertial_parameters import explain
-from linkwork.kernels.compiled_method import computed_from
+from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.kinematics.methods import ConfigurationMethods
 from linkwork.model.coordinate_names import names_in
@@ -19,8 +18,6 @@ from linkwork.model.friction_laws import Friction
 from linkwork.spatial.inertia_vector import PARAMETERS, parameters_of
 
 __all__ = ["MomentumMethods", "RegressorMethods"]
-
-computed = computed_from(DYNAMICS)
 
 
 class MomentumMethods(RobotBase):

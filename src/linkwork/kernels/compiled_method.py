@@ -1,44 +1,95 @@
 """Methods generated from their signatures: only a name, arguments and a docstring are written for each.
 
-The code of the method is generated from the signature. A call with arrays only, and with required names, finds its
-kernel by one dictionary lookup; Python fills in each omitted keyword, so a call with keywords is passed on to a
-function that has them, which does one more lookup, with the options in the key.
+The code of the method is generated from the signature, when the method is first accessed. A call with arrays only, and
+with required names, finds its kernel by one dictionary lookup; Python fills in each omitted keyword, so a call with
+keywords is passed on to a function that has them, which does one more lookup, with the options in the key.
 
-`named_after` sets the names of methods in Python's own messages for classes with several bases.
+`add_methods` composes a class of the methods of several others, which are imported when they are first accessed.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from inspect import unwrap
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
-from linkwork._util.checked_arguments import raise_named
+from linkwork._util.checked_arguments import public_attribute, quick, raise_named
 from linkwork._util.foreign_name_tables import POSITIONAL_REMEDIES
+from linkwork._util.lazy_imports import LazyAttribute
 from linkwork.model.function_spec import FunctionSpec
 
-__all__ = ["computed_from", "is_computed", "named_after"]
+__all__ = ["Stub", "add_methods", "computed", "computed_through", "method_of", "named_after"]
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def computed_from(rows: Iterable[FunctionSpec]) -> Callable[[F], F]:
-    """Return the decorator that generates a robot's method from a stub, which has only a signature and a docstring.
+class Stub:
+    """A method that is generated from a function with only a signature and a docstring.
 
-    The stub's name selects the function's specification among ``rows``.
+    ``changed`` returns the method that takes the place of the generated one.  In a class with a table of functions the
+    method is generated at once.
     """
-    table = {row.name: row for row in rows}
-    return lambda stub: _computed(table[stub.__name__], stub)
+
+    def __init__(self, stub: Any, changed: Callable[[Any], Any]) -> None:
+        self.stub, self.changed = stub, changed
+
+    def __set_name__(self, owner: Any, name: str) -> None:
+        if owner._functions:
+            setattr(owner, name, self.method(owner._functions))
+
+    def method(self, rows: Mapping[str, FunctionSpec]) -> Any:
+        """Generate the method.  The stub's name selects the function's specification among ``rows``."""
+        return self.changed(method_of(rows[self.stub.__name__], self.stub))
 
 
-def _computed(row: FunctionSpec, stub: F) -> F:
+def computed(stub: F) -> F:
+    """Declare that a robot's method is generated from a stub, which has only a signature and a docstring."""
+    return cast(F, Stub(stub, lambda method: method))
+
+
+def computed_through(changed: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Return the decorator of a stub whose generated method is passed to a function, which returns the final one."""
+    return lambda stub: cast(Any, Stub(stub, changed))
+
+
+def add_methods(whole: type[Any], homes: Mapping[str, str]) -> None:
+    """Add to a class the attributes of classes of methods, which are imported at the first access.
+
+    ``homes`` has the names of the attributes for each class of methods, in one string.
+    """
+    for home, names in homes.items():
+        for name in names.split():
+            setattr(whole, name, LazyAttribute(home, _adopted, whole, name))
+
+
+def _adopted(whole: Any, name: str, value: Any) -> Any:
+    """Return an attribute of a class of methods as that of the whole class."""
+    value = value.method(whole._functions) if isinstance(value, Stub) else public_attribute(name, value)
+    _name_after(whole, name, value)
+    return value
+
+
+def named_after(whole: type[Any]) -> None:
+    """Name inherited methods after their class in messages: "Joint.pose() missing 1 required ..."."""
+    for part in whole.__mro__[1:-1]:
+        for name, method in vars(part).items():
+            _name_after(whole, name, method)
+
+
+def _name_after(whole: type[Any], name: str, method: Any) -> None:
+    if isinstance(method, FunctionType):
+        for one in (method, unwrap(method)):
+            one.__qualname__, one.__module__ = f"{whole.__name__}.{name}", whole.__module__
+
+
+def method_of(row: FunctionSpec, stub: F) -> F:
     """Return the method of a robot's function.
 
     Its parameters are the function's inputs and required options, and by keyword the other options, optional inputs,
@@ -105,19 +156,4 @@ def {name}(self, {", ".join(first)}, {"*rest, " if surplus else ""}**more):
     namespace |= {"ABOUT_ARGUMENTS": ABOUT_ARGUMENTS, "refuse": refuse, "OPTIONS": known}
     exec(compile(source, str(Path(__file__).with_name(f"<{name}>")), "exec"), namespace)
     namespace["with_keywords"].__qualname__ = f"Robot.{name}"
-    namespace[name]._is_computed = True
-    return update_wrapper(namespace[name], stub)  # type: ignore[return-value]
-
-
-def is_computed(method: Any) -> bool:
-    """Return True for a generated method."""
-    return hasattr(method, "_is_computed")
-
-
-def named_after(whole: type[Any]) -> None:
-    """Name inherited methods after their class in messages: "Robot.pose() missing 1 required ..."."""
-    for part in whole.__mro__[1:-1]:
-        for name, method in vars(part).items():
-            if isinstance(method, FunctionType):
-                for one in (method, unwrap(method)):
-                    one.__qualname__, one.__module__ = f"{whole.__name__}.{name}", whole.__module__
+    return update_wrapper(quick(namespace[name]), stub)  # type: ignore[return-value]

@@ -50,8 +50,9 @@ def read_origin(data: bytes) -> RequestOrigin:
 
 def _table(kind: str) -> Mapping[str, FunctionSpec]:
     """Return the table of the functions of a robot or of a joint, which is in a package above."""
-    tables = import_module("linkwork.robot_table")
-    return tables.ROBOT if kind == "robot" else tables.JOINT  # type: ignore[no-any-return]
+    if kind == "robot":
+        return import_module("linkwork.robot_table").ROBOT  # type: ignore[no-any-return]
+    return import_module("linkwork.kinematics.algorithms.joint_functions").TABLE  # type: ignore[no-any-return]
 
 
 def data_of(subject: KernelOwner) -> Any:

@@ -9,17 +9,14 @@ import numpy as np
 from linkwork._util.named_tuple_list import Named
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.kernels.array_arguments import Size, generator_of, leading_of
-from linkwork.kernels.compiled_method import computed_from
+from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.function_request import read_requests
 from linkwork.kernels.function_trace import traced
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.kinematics.algorithms import ROWS as KINEMATICS
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.model.coupled_joints import bounds
 
 __all__ = ["ConfigurationMethods", "JacobianMethods", "KinematicsMethods"]
-
-computed = computed_from(KINEMATICS)
 
 
 class KinematicsMethods(RobotBase):

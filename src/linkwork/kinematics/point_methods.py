@@ -11,17 +11,14 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.messages import number_list
 from linkwork._util.named_tuple_list import Named
-from linkwork.kernels.compiled_method import computed_from
+from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.robot_base import Array, RobotBase, edits
-from linkwork.kinematics.algorithms import ROWS as KINEMATICS
 from linkwork.model.body import Direction, Point
 from linkwork.model.tree_attachments import with_direction, with_frame, with_point
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import fixed_array
 
 __all__ = ["PlacedDirection", "PlacedPoint", "PointMethods"]
-
-computed = computed_from(KINEMATICS)
 
 
 Names = str | Sequence[str]

@@ -14,10 +14,9 @@ from linkwork._util.progress import Progress
 from linkwork._util.validation import floats
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import stacked
-from linkwork.kernels.compiled_method import computed_from
+from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.model.function_spec import QUANTITIES
 from linkwork.spatial.arguments import checked_array
 
@@ -28,8 +27,6 @@ else:
     assembly = LazyModule("linkwork.mechanisms.assembly")
 
 __all__ = ["AssemblyMethods", "IntegrabilityMethods", "MobilityMethods"]
-
-computed = computed_from(MECHANISMS)
 
 
 class AssemblyMethods(RobotBase):

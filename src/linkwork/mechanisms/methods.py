@@ -18,9 +18,8 @@ from linkwork._util.checked_arguments import raise_named
 from linkwork._util.validation import finite_number
 from linkwork.dynamics.methods import with_constraint_forces
 from linkwork.errors import UnderactuatedError
-from linkwork.kernels.compiled_method import computed_from
+from linkwork.kernels.compiled_method import computed, computed_through
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
-from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.model.friction_laws import Friction
 
 __all__ = ["ConstrainedDynamicsMethods"]
@@ -87,7 +86,6 @@ def _motion_text(motion: np.ndarray, names: tuple[str, ...]) -> str:
     return ", ".join(f"{names[k]} {motion[k]:.3g}" for k in order[:6]) + (", ..." if len(order) > 6 else "")
 
 
-computed = computed_from(MECHANISMS)
 Names = str | Sequence[str] | None
 
 
@@ -126,8 +124,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         of many.  ``friction`` is a law that does not stick.  Raises SingularInertiaError as `forward_dynamics` does.
         """
 
-    @can_be_induced
-    @computed
+    @computed_through(can_be_induced)
     def constrained_inverse_dynamics(
         self,
         q: Array,
@@ -309,8 +306,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         mask: np.ndarray = np.asarray(self.constraint_force_indeterminacy(q, time=time)) < 1e-6
         return mask
 
-    @with_constraint_forces
-    @computed
+    @computed_through(with_constraint_forces)
     def loop_joint_wrenches(
         self,
         q: Array,

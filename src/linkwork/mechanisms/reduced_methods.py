@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork.kernels.compiled_method import computed_from
+from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
-from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.model.friction_laws import Friction
 
 __all__ = ["ReducedMethods"]
-
-computed = computed_from(MECHANISMS)
 
 
 JointNames = str | Sequence[str]

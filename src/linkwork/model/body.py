@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.joints import JointType
 from linkwork.joints.base.error_context import call_joint
 from linkwork.joints.base.generic_rank import check_joint_type
 from linkwork.model.friction_laws import DryFriction
-from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Motion, Pose, Subspace, Vec3
+
+if TYPE_CHECKING:
+    from linkwork.joints import JointType
+    from linkwork.shapes import Geometry
 
 __all__ = [
     "FRICTION_VELOCITY",

@@ -7,16 +7,19 @@ it, or reports what is wrong.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from linkwork.constraints import Constraint
 from linkwork.errors import Issue, Location
-from linkwork.force_elements import ForceElement
-from linkwork.joints import JointType
-from linkwork.model.actuator import Actuator
 from linkwork.model.body import DisabledPair, Drive, Following, Limits
-from linkwork.model.named_state import NamedState
-from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Vec3
+
+if TYPE_CHECKING:
+    from linkwork.constraints import Constraint
+    from linkwork.force_elements import ForceElement
+    from linkwork.joints import JointType
+    from linkwork.model.actuator import Actuator
+    from linkwork.model.named_state import NamedState
+    from linkwork.shapes import Geometry
 
 __all__ = [
     "ActuatorDescription",

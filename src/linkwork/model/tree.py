@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from linkwork.constraints import Constraint
 from linkwork.errors import NOTED, Issue, UnknownNameError
-from linkwork.force_elements import ForceElement
-from linkwork.model.actuator import Actuator
 from linkwork.model.body import WORLD, Body, Direction, DisabledPair, Frame, Point
 from linkwork.model.composite_body import check_inertias
-from linkwork.model.named_state import NamedState
 from linkwork.spatial import Inertia, Pose, Vec3
+
+if TYPE_CHECKING:
+    from linkwork.constraints import Constraint
+    from linkwork.force_elements import ForceElement
+    from linkwork.model.actuator import Actuator
+    from linkwork.model.named_state import NamedState
 
 __all__ = ["Report", "Tree", "kind_hint"]
 

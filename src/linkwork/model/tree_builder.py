@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from linkwork._util.messages import listed, nearest, quoted
 from linkwork.errors import NOTED, Findings, Issue, Location
 from linkwork.joints import Floating
-from linkwork.model.attached_constraints import attached
 from linkwork.model.body import WORLD, Body, Following, Frame, Limits
 from linkwork.model.composite_body import compose, with_summed_inertias
 from linkwork.model.coupled_joints import flatten_mimics, ignored_mimics, with_couplings
@@ -103,6 +102,10 @@ def build_tree(
         actuators=description.actuators,
         named_configurations=states,
     )
+    if more == Attachments():
+        return tree
+    from linkwork.model.attached_constraints import attached
+
     return attached(tree, more, strict=strict)
 
 

@@ -24,7 +24,6 @@ from linkwork._util.messages import quoted
 from linkwork.errors import Findings, Issue, Location
 from linkwork.model.body import Drive, Limits
 from linkwork.model.description import Description, JointDescription, LinkDescription
-from linkwork.model.shape_bounds import bounding_sphere_of
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from linkwork.spatial.arguments import LARGEST, RIGID
@@ -371,6 +370,8 @@ def all_finite(values: Iterable[Any]) -> bool:
 
 def _check_size(findings: Findings, where: Location, gyration: float, center: Vec3, shapes: Sequence[Geometry]) -> None:
     """Record a warning if the radius of gyration or the centre of mass does not fit the link's shapes."""
+    from linkwork.model.shape_bounds import bounding_sphere_of
+
     size = bounding_sphere_of(shapes)
     hint = "are lengths in m, masses in kg, inertia in kg m², and is it about the centre of mass?"
     if size is None:

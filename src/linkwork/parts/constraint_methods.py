@@ -11,12 +11,10 @@ from numpy.typing import ArrayLike
 from linkwork._util.file_access import replaced
 from linkwork._util.named_tuple_list import Named
 from linkwork.constraints import Constraint
-from linkwork.dynamics.algorithms import ROWS as DYNAMICS
 from linkwork.force_elements import ForceElement
 from linkwork.joints import JointType
-from linkwork.kernels.compiled_method import computed_from
+from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches, edits
-from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, bind_constraints
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import FRICTION_VELOCITY
@@ -32,9 +30,6 @@ from linkwork.parts.joint.loop_joint_view import LoopJointView, loop_joints, loo
 from linkwork.spatial.arguments import checked_string
 
 __all__ = ["ConstraintMethods", "ForceElementMethods", "LoopFileMethods"]
-
-
-computed = computed_from(MECHANISMS)
 
 
 class ConstraintMethods(RobotBase):
@@ -271,9 +266,6 @@ class LoopFileMethods(RobotBase):
         return type(self)(attached(self._tree, parse_loops(text, form=form)))
 
 
-computed_dynamics = computed_from(DYNAMICS)
-
-
 class ForceElementMethods(RobotBase):
     """Methods of `Robot` for force elements: springs, dampers and bushings between bodies.
 
@@ -313,7 +305,7 @@ class ForceElementMethods(RobotBase):
         """
         return type(self)(without_force_elements(self._tree, names or [e.name for e in self._tree.force_elements]))
 
-    @computed_dynamics
+    @computed
     def force_element_wrenches(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """Compute the wrench (moment; force) of each force element, in the order of `force_elements`.
 

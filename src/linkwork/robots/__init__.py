@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,4 +36,4 @@ def loops(name: str) -> Path | None:
 
 
 def _folder() -> Path:
-    return Path(str(files(__name__)))
+    return Path(__file__).parent

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from linkwork._util.messages import nearest, quoted
 from linkwork.formats.number_text import BadNumber, parse_number
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
-from linkwork.joints import JointType
 from linkwork.model.body import Drive
+
+if TYPE_CHECKING:
+    from linkwork.joints import JointType
 
 __all__ = ["Drives", "states_drive"]
 

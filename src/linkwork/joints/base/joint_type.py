@@ -21,18 +21,23 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from linkwork._util.lazy_imports import LazyModule
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.scalar.functions import fabs, sqrt
 from linkwork.joints.base.checks import checked_configuration
 from linkwork.joints.base.from_transform import Span, independence, rows, square, twist_along, unit_vectors
 from linkwork.joints.base.generic_rank import has_constant_subspace, is_elementary, subspace_rank
 from linkwork.joints.base.inherited_methods import drop_outdated_methods
-from linkwork.joints.base.pose_inversion import least_squares, nearest_configuration, pose_error
 from linkwork.spatial import Force, Inertia, Motion, Pose, Subspace, Vec3
+
+if TYPE_CHECKING:
+    from linkwork.joints.base import pose_inversion
+else:
+    pose_inversion = LazyModule("linkwork.joints.base.pose_inversion")
 
 __all__ = ["JointType"]
 
@@ -123,7 +128,7 @@ class JointType(ABC):
         squares of the remaining rotation vector [rad] and position [m], started at zero and, if that does not reach X,
         at other configurations.  The derivative is exact where the joint can reach X.
         """
-        return nearest_configuration(self, X)
+        return pose_inversion.nearest_configuration(self, X)
 
     def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         """Return the velocity whose twist S(q) v is nearest to V, in M's coordinates.
@@ -131,7 +136,7 @@ class JointType(ABC):
         Least squares over the six components, in rad/s and m/s. A column of S that is a linear combination of columns
         before it is not used; its velocity is zero.
         """
-        return least_squares([column.elements() for column in self.S(q).columns], V.elements())
+        return pose_inversion.least_squares([column.elements() for column in self.S(q).columns], V.elements())
 
     def pose_residual(self, X: Pose) -> Motion:
         """Return the residual (rotation vector [rad]; position [m]) of a pose that the joint cannot reach.
@@ -141,7 +146,7 @@ class JointType(ABC):
         the reachable poses, these wrenches do the same work on the residual as on the twist that leads to X.  Default:
         the difference X_J⁻¹ X, with a rotation vector of up to half a revolution.
         """
-        return pose_error(self.X(self.configuration_from_pose(X)), X)
+        return pose_inversion.pose_error(self.X(self.configuration_from_pose(X)), X)
 
     # -- the configuration's manifold
 

@@ -1,13 +1,6 @@
-"""Kinematics over any scalar: configurations, poses, velocities, accelerations, points and Jacobians.
+"""Kinematics over any scalar: configurations, poses, velocities, accelerations, points and Jacobians."""
 
-`ROWS` are the specifications of its functions.
-"""
+__all__ = ["MODULES"]
 
-from linkwork.kinematics.algorithms.configuration_manifold import ROWS as _CONFIGURATION
-from linkwork.kinematics.algorithms.forward_kinematics import ROWS as _BODIES
-from linkwork.kinematics.algorithms.jacobians import ROWS as _JACOBIANS
-from linkwork.kinematics.algorithms.point_kinematics import ROWS as _POINTS
-
-__all__ = ["ROWS"]
-
-ROWS = (*_CONFIGURATION, *_BODIES, *_POINTS, *_JACOBIANS)
+# the modules with specifications of functions, `ROWS`
+MODULES = "configuration_manifold forward_kinematics point_kinematics jacobians"

@@ -28,7 +28,7 @@ Transactions on Robotics 40, 2024.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,10 +40,9 @@ from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives impor
     inverse_dynamics_second_derivatives,
 )
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
-from linkwork.dynamics.algorithms.forward_dynamics import articulated_bodies, forward_dynamics
+from linkwork.dynamics.algorithms.forward_dynamics import articulated_bodies
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force, inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
-from linkwork.expr.autodiff.custom_derivative import CustomDerivative
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import adjoint
 from linkwork.expr.autodiff.graph_derivative import is_zero as stays
@@ -60,7 +59,6 @@ from linkwork.spatial import Motion, Vec3
 
 __all__ = [
     "ROWS",
-    "RULES",
     "forward_dynamics_derivatives",
     "forward_dynamics_hessian",
     "forward_dynamics_second_derivatives",
@@ -314,10 +312,6 @@ class ImplicitDynamics(ImplicitDerivative):
     def _apart(self, values: Scalars) -> tuple[Scalars, Scalars, Scalars]:
         nq, nv = self.tree.nq, self.tree.nv
         return values[:nq], values[nq : nq + nv], values[nq + nv :]
-
-
-RULES: Mapping[Callable[..., Any], Callable[[Tree, Watched], CustomDerivative]] = {forward_dynamics: ImplicitDynamics}
-"""Derivative rules of functions with default options, in place of differentiation of their operations."""
 
 
 ROWS = (

@@ -1,0 +1,42 @@
+"""Tuple of all kinds of constraints, which loop files and the reference use."""
+
+from __future__ import annotations
+
+from linkwork.constraints.constraint import Constraint
+from linkwork.constraints.couplings import Belt, Coupling, Gear, PolynomialCoupling, Rack, Screw
+from linkwork.constraints.frame_constraints import Angle, Ball, CenterOfMass, Parallel, Weld
+from linkwork.constraints.loop_joint import LoopJoint
+from linkwork.constraints.nonholonomic import BallRolling, KnifeEdge, NoSlip, Rolling, RollingContact
+from linkwork.constraints.point_constraints import Distance, PointOnCurve, PointOnLine, PointOnPlane, PointOnSurface
+from linkwork.constraints.prescribed_motion import Prescribed
+from linkwork.constraints.user_functions import Holonomic, Pfaffian
+
+__all__ = ["ALL"]
+
+ALL: tuple[type[Constraint], ...] = (
+    LoopJoint,
+    Holonomic,
+    Pfaffian,
+    NoSlip,
+    KnifeEdge,
+    Distance,
+    PointOnLine,
+    PointOnPlane,
+    PointOnCurve,
+    PointOnSurface,
+    Parallel,
+    Angle,
+    Weld,
+    Ball,
+    Gear,
+    Rack,
+    Screw,
+    Belt,
+    Coupling,
+    PolynomialCoupling,
+    Prescribed,
+    CenterOfMass,
+    Rolling,
+    RollingContact,
+    BallRolling,
+)
