@@ -10,22 +10,23 @@ import pytest
 
 import linkwork as lw
 from compiler.knobs import sizes
+from linkwork._util import own_thread
 from linkwork._util.thread_pool import run
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, after: int) -> list[int]:
     """Let threads start only so often in all.  Returns a list that grows with each that is refused."""
-    start, started = threading.Thread.start, [0]
+    start, started = own_thread.start_new_thread, [0]
     refused: list[int] = []
 
-    def limited(thread: threading.Thread) -> None:
+    def limited(*arguments: Any) -> None:
         started[0] += 1
         if started[0] > after:
             refused.append(1)
             raise RuntimeError("can't start new thread")
-        start(thread)
+        start(*arguments)
 
-    monkeypatch.setattr(threading.Thread, "start", limited)
+    monkeypatch.setattr(own_thread, "start_new_thread", limited)
     return refused
 
 

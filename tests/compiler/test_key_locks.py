@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +31,22 @@ def folder(tmp_path: Path) -> Path:
     return result
 
 
+@contextmanager
+def locked(folder: Path, warn: Callable[[str], object] = lambda message: None) -> Iterator[KeyLock]:
+    with KeyLock(folder, "name", warn) as lock:
+        try:
+            lock.wait()
+            yield lock
+        finally:
+            lock.release()
+
+
 def test_one_thread_has_the_lock_and_others_wait(folder: Path) -> None:
     running, most, waited = 0, 0, []
 
     def work() -> None:
         nonlocal running, most
-        with KeyLock(folder, "name") as lock:
+        with locked(folder) as lock:
             running += 1
             most = max(most, running)
             threading.Event().wait(0.01)
@@ -51,7 +63,7 @@ def test_one_thread_has_the_lock_and_others_wait(folder: Path) -> None:
 
 
 def test_a_thread_does_not_wait_for_itself(folder: Path) -> None:
-    with KeyLock(folder, "name"), KeyLock(folder, "name") as inner:
+    with locked(folder), locked(folder) as inner:
         assert inner.waited
     assert not key_lock._held
 
@@ -63,8 +75,8 @@ def test_a_wait_for_a_thread_ends(limit: str, folder: Path, monkeypatch: pytest.
     thread = threading.Thread(target=other.attempt)
     thread.start()
     thread.join()
-    with KeyLock(folder, "name", said.append) as lock:
-        assert lock.waited and not lock._acquired
+    with locked(folder, said.append) as lock:
+        assert lock.waited and not lock.is_acquired
     assert len(said) == 1 and "another thread or process has compiled the same code" in said[0]
     other.release()
 
@@ -78,17 +90,17 @@ def test_without_locks_of_the_file_system_nothing_waits(
 
     monkeypatch.setattr(key_lock, "_lock", refuse)
     before = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
-    with KeyLock(folder, "name") as one, KeyLock(folder, "name") as other:
+    with locked(folder) as one, locked(folder) as other:
         assert not one.waited and not other.waited
     assert sys.platform != "linux" or len(os.listdir("/proc/self/fd")) == before
 
 
 def test_in_a_folder_that_cannot_be_written_nothing_waits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Any, name: str) -> int:
+    def refuse(self: Any, file: Any, name: str) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr(secure_directory.TrustedDirectory, "open_lock", refuse)
-    with KeyLock(folder, "name") as lock:
+    with locked(folder) as lock:
         assert not lock.waited
 
 
@@ -126,8 +138,8 @@ def test_a_wait_for_a_process_ends_when_it_makes_no_progress(
     command, said = [sys.executable, "-c", HOLDER, str(folder), *["works"] * works], []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
-        with KeyLock(folder, "name", said.append) as lock:
-            assert lock.waited and not lock._acquired
+        with locked(folder, said.append) as lock:
+            assert lock.waited and not lock.is_acquired
         holder.kill()
     assert [f"process {holder.pid} has compiled" in text for text in said] == [True]
     assert {process for process, _ in looks} == {holder.pid}
@@ -143,7 +155,9 @@ def test_a_killed_process_releases_its_lock(folder: Path) -> None:
         holder.kill()
         holder.wait()
     with lock:
-        assert lock._acquired
+        lock.wait()
+        assert lock.is_acquired
+        lock.release()
     assert not any(folder.iterdir())
 
 
@@ -158,7 +172,7 @@ def test_a_forked_process_has_no_lock_of_its_parent(folder: Path) -> None:
         lock.release()  # not this process's lock
         os._exit(40 + attempt + 2 * (folder / f"name{LOCK_SUFFIX}").exists())
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
-    assert lock._acquired
+    assert lock.is_acquired
     lock.release()
 
 

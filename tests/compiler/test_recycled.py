@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import pickle
 import threading
 
@@ -71,11 +72,15 @@ def test_batches_broadcast_and_wrong_ones_are_named_by_numpy(kernel: Kernel) -> 
 
 def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recycled, "_MAX_UNUSED", 1 << 20)
+    monkeypatch.setattr(recycled, "_MAX_EACH", 1 << 19)
     kept = recycled._Pool()
-    for size in (1 << 19, 1 << 18, 1 << 19, 1 << 21):
-        kept.give(np.empty(size, np.uint8))
-        assert kept._bytes <= 1 << 20
-        assert kept._bytes == sum(memory.size for waiting in kept._by_size.values() for memory in waiting)
+    for size in (1 << 19, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 18):
+        lent = [kept.lend(size) for _ in range(5)]
+        addresses = {ctypes.addressof(x) for x in lent}
+        del lent
+        waiting = sum(memory.memory.size for unused in kept._by_size.values() for memory in unused)
+        assert waiting <= kept.most_unused <= 1 << 20
+        assert (ctypes.addressof(kept.lend(size)) in addresses) == (size <= 1 << 20)
 
 
 def test_threads_never_share_memory(kernel: Kernel) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
+from weakref import ref
 
 __all__ = ["Lock"]
 
@@ -22,7 +22,7 @@ class Lock(type(threading.RLock())):  # type: ignore[misc]  # the class itself h
 
     def __init__(self) -> None:
         super().__init__()
-        _locks.add(self)
+        _locks.add(ref(self, _locks.discard))
 
     def renewed(self) -> None:
         """Release the lock in a forked process, unless this thread has acquired it."""
@@ -32,12 +32,14 @@ class Lock(type(threading.RLock())):  # type: ignore[misc]  # the class itself h
             self._at_fork_reinit()
 
 
-_locks: weakref.WeakSet[Lock] = weakref.WeakSet()
+_locks: set[ref[Lock]] = set()  # no WeakSet, which calls Python when a lock is deleted: an interrupt is lost there
 
 
 def _after_fork() -> None:
-    for lock in list(_locks):
-        lock.renewed()
+    for reference in list(_locks):
+        lock = reference()
+        if lock is not None:
+            lock.renewed()
 
 
 if hasattr(os, "register_at_fork"):  # where processes fork

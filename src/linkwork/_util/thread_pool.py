@@ -10,17 +10,17 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.own_thread import start_thread
 from linkwork._util.progress import Reporter
 
 __all__ = ["in_parallel", "run"]
 
 
 T = TypeVar("T")
-_STACK = 1 << 23  # [bytes] LLVM needs more than the small default stacks of some systems and programs
-_starting = Lock()
+_POLL = 0.05  # [s] between two checks for threads that have ended
 
 
 def run(
@@ -35,10 +35,11 @@ def run(
     tasks have ended; tasks not yet started are dropped.  If no thread can be started, the tasks run in this thread.
     """
     work = _Work(tasks)
-    threads = _started(work.run_all, min(len(tasks), os.cpu_count() or 1))
+    count = 0 if sys.is_finalizing() else min(len(tasks), os.cpu_count() or 1)  # Python hangs threads at its end
     try:
+        are_started = [start_thread(work.run_all) for _ in range(count)]
         for _ in tasks:
-            if threads:
+            if any(are_started):
                 work.wait(waiting)
             else:
                 waiting()
@@ -47,8 +48,7 @@ def run(
             done()
     finally:
         work.remaining.clear()
-        for thread in threads:
-            thread.join()
+        work.join()
     return [work.results[k] for k in range(len(tasks))]
 
 
@@ -59,11 +59,19 @@ class _Work(Generic[T]):
         self.remaining = list(enumerate(tasks))[::-1]
         self.results: dict[int, T] = {}
         self._ended: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+        self._running: set[int] = set()  # threads
+        self._left: queue.SimpleQueue[None] = queue.SimpleQueue()  # one entry for each thread that has ended
 
     def run_all(self) -> None:
-        """Run tasks until none is left."""
-        while self.remaining:
-            self.run_one()
+        """Run tasks until none is left, on a thread of their own."""
+        thread = threading.get_ident()
+        self._running.add(thread)
+        try:
+            while self.remaining:
+                self.run_one()
+        finally:
+            self._running.discard(thread)
+            self._left.put(None)
 
     def run_one(self) -> None:
         try:
@@ -89,34 +97,11 @@ class _Work(Generic[T]):
         if error is not None:
             raise error
 
-
-def _started(work: Callable[[], None], count: int) -> list[threading.Thread]:
-    """Start up to ``count`` threads and return those that could be started."""
-    threads: list[threading.Thread] = []
-    if sys.is_finalizing():  # a thread started now would wait for the interpreter forever
-        return threads
-    with _starting:
-        before = _stack_size(_STACK)
-        if before > _STACK:
-            _stack_size(before)
-        try:
-            for _ in range(count):
-                thread = threading.Thread(target=work)
-                thread.start()
-                threads.append(thread)
-        except (RuntimeError, MemoryError):  # the limit of threads is reached, or the interpreter is shutting down
-            pass
-        finally:
-            _stack_size(before)
-    return threads
-
-
-def _stack_size(size: int) -> int:
-    """Set the stack size [bytes] of new threads, if possible, and return the previous size."""
-    try:
-        return threading.stack_size(size)
-    except (ValueError, RuntimeError):
-        return 0
+    def join(self) -> None:
+        """Wait until no thread runs a task."""
+        while self._running:
+            with suppress(queue.Empty):
+                self._left.get(timeout=_POLL)
 
 
 def in_parallel(

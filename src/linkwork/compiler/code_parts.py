@@ -75,11 +75,14 @@ def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool =
     if cache is None or not source.keys(absent, real):
         return result | _compiled_and_stored(source, quick, cache, absent, real)
     (name,) = source.keys(["best" if best else "first"], real).values()
-    with cache.lock(name) as lock:
-        if lock.waited:
-            result |= _cached(source, quick, cache, absent, real)
-            absent = [part for part in absent if part not in result]
-        return result | _compiled_and_stored(source, quick, cache, absent, real)
+    lock = cache.lock(name)
+
+    def work() -> dict[str, CompiledPart]:
+        here = _cached(source, quick, cache, absent, real) if lock.waited else {}
+        rest = [part for part in absent if part not in here]
+        return result | here | _compiled_and_stored(source, quick, cache, rest, real)
+
+    return lock.run(work)
 
 
 def _cached(
@@ -180,7 +183,8 @@ class SharedWork:
         """Wait while another process does the work, at most some minutes."""
         cache, names = shared(), self._source.keys(["best"], self._real)
         if self._parts and cache is not None and names:
-            self._lock = cache.lock(names["best"]).__enter__()
+            self._lock = cache.lock(names["best"])
+            self._lock.wait()
 
     def release(self) -> None:
         """End the claim, if there is one."""

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import ismethod
 from itertools import accumulate, pairwise
+from types import MethodType
 from typing import Any
-from weakref import WeakMethod, ref
+from weakref import ref
 
 from linkwork._util.console import log_compilation
 from linkwork._util.fork_safe_lock import Lock
@@ -105,7 +106,7 @@ class KernelCode:
             if latest is not current:
                 improve(latest)
             elif (name, real) in self._improve:
-                self._improve[name, real].append(WeakMethod(improve) if ismethod(improve) else lambda: improve)
+                self._improve[name, real].append(_weak_method(improve) if ismethod(improve) else lambda: improve)
 
     def _has(self, part: str, real: FloatType, best: bool) -> bool:
         code = self._parts.get((part, real))
@@ -202,6 +203,20 @@ class KernelCode:
             ]
             self._load(ready, real)
             self._forget()
+
+
+def _weak_method(method: MethodType) -> Callable[[], Improve | None]:
+    """Return a function that returns a bound method while its object lives.
+
+    It is no `WeakMethod`, which calls Python when the object is deleted: an interrupt is lost there.
+    """
+    owner, function = ref(method.__self__), method.__func__
+
+    def bound() -> Improve | None:
+        here = owner()
+        return None if here is None else MethodType(function, here)
+
+    return bound
 
 
 def make_in_background(code_and_entries: Callable[[], tuple[KernelCode, Sequence[str]]], backend: Backend[Any]) -> None:

@@ -71,7 +71,7 @@ class _Encoder:
         self.digests[key] = result
         self.alive.append(value)
         if getattr(type(value), "_stores_content", False):
-            _stored[key] = ref(value, partial(_forget, key)), result
+            _stored[key] = ref(value, partial(_stored.pop, key)), result
         return result
 
     def tuple(self, values: Iterable[Any]) -> bytes:
@@ -155,10 +155,6 @@ class _Encoder:
         if isinstance(value, _BASES) or not is_own(type(value)):
             raise UnknownContentError(f"a value of type {type(value).__qualname__}")
         return self.tuple([part for item in attributes_of(value) for part in item])
-
-
-def _forget(key: int, _: Any) -> None:
-    _stored.pop(key, None)
 
 
 def attributes_of(value: Any) -> list[tuple[str, Any]]:

@@ -13,18 +13,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import struct
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import TypeVar
 
 from linkwork._util.fork_safe_lock import Lock
-from linkwork.compiler.cache.secure_directory import opened
+from linkwork.compiler.cache.secure_directory import OpenFiles, opened
 
 __all__ = ["LOCK_SUFFIX", "LONGEST_WAIT", "KeyLock"]
 
@@ -35,29 +37,43 @@ _LOOK = 1.0  # [s] between two looks at the progress
 _FIRST_POLL, _LAST_POLL = 2e-3, 5e-2  # [s] between two attempts
 _BUSY = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
-_held: dict[str, tuple[int, int]] = {}  # path -> the file's number, and the thread that acquired the lock
+_held: dict[str, tuple[OpenFiles, int]] = {}  # path -> the file, locked while it is open, and the thread
 _table = Lock()
+T = TypeVar("T")
+_NOTHING: Callable[[], object] = partial(deque, (), 0)
 
 
 class _BusyError(Exception):
     """Another process has the lock."""
 
 
-class KeyLock:
-    """The lock of a name in a directory; it is used in a ``with`` statement, or by `attempt` and `release`.
+class KeyLock(io.IOBase):
+    """The lock of a name in a directory; it is used by `run`, or by `attempt` and `release`.
 
     ``waited`` is True after a wait for another thread or process, which may have done the work meanwhile.  ``warn`` is
     called with a message if the wait ends without the lock.
+
+    A ``with`` statement acquires nothing and releases the lock that is acquired inside of it, whatever a signal handler
+    raises: its methods are written in C, and so is ``close``, which closes the locked file.
     """
 
     def __init__(self, folder: Path, name: str, warn: Callable[[str], object] = lambda message: None) -> None:
         self.waited, self._warn = False, warn
         self._folder, self._name = folder, f"{name}{LOCK_SUFFIX}"
         self._path = str(folder / self._name)
-        self._process = os.getpid()
-        self._acquired = False
+        self.close = _NOTHING  # type: ignore[method-assign,assignment]
 
-    def __enter__(self) -> Self:
+    def run(self, work: Callable[[], T]) -> T:
+        """Return ``work()``, called with the lock, or without it at the end of the longest wait."""
+        with self:
+            try:
+                self.wait()
+                return work()
+            finally:
+                self.release()
+
+    def wait(self) -> None:
+        """Acquire the lock, or end the wait with a warning."""
         begin = progress = look = time.monotonic()
         pause, owner = _FIRST_POLL, (0, 0)
         while not self.attempt():
@@ -75,40 +91,45 @@ class KeyLock:
                 break
             time.sleep(pause)
             pause = min(2.0 * pause, _LAST_POLL)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.release()
 
     def attempt(self) -> bool:
         """Acquire the lock unless another thread or process has it; return True where locks do not work."""
         with _table:
-            if self._path in _held:
+            if self._thread():
                 return False
             try:
-                number = self._open()
+                self._open()
             except _BusyError:
                 return False
             except OSError:  # no locks here, or a folder that this process cannot write to
                 return True
-            _held[self._path] = number, threading.get_ident()
-            self._acquired, self._process = True, os.getpid()
             return True
 
     def release(self) -> None:
         """Release the lock, if this object has acquired it."""
         with _table:
-            if self._acquired and self._process == os.getpid():
-                number, _ = _held.pop(self._path)
+            if self.is_acquired:
                 with contextlib.suppress(OSError), opened(self._folder) as here:
                     here.remove(self._name)  # before the lock is released: see `_open`
-                os.close(number)
-            self._acquired = False
+                self.close()
+                del _held[self._path]
+            self.close = _NOTHING  # type: ignore[method-assign,assignment]
+
+    @property
+    def is_acquired(self) -> bool:
+        """True while this object has the lock."""
+        file, _ = _held.get(self._path, _NO_OWNER)
+        return file.is_open and file.close is self.close
+
+    def _thread(self) -> int:
+        """Return the thread of this process that has the lock, or 0."""
+        file, thread = _held.get(self._path, _NO_OWNER)
+        return thread if file.is_open else 0
 
     def _is_ours(self) -> bool:
         """Return True if this thread has the lock already, by another object: it must not wait for itself."""
         with _table:
-            return _held.get(self._path, (0, 0))[1] == threading.get_ident()
+            return self._thread() == threading.get_ident()
 
     def _owner(self) -> tuple[int, int]:
         """Return the process that has the lock, and the ticks of processor time that it has used; 0 if unknown."""
@@ -120,32 +141,34 @@ class KeyLock:
     def _owner_process(self) -> int:
         """Return the other process that has the lock; 0 if unknown.  Raises OSError."""
         with _table:
-            if sys.platform != "linux" or self._path in _held:  # closing a file releases this process's own locks of it
+            if sys.platform != "linux" or self._thread():  # closing a file releases this process's own locks of it
                 return 0
-            with opened(self._folder) as here:
-                number = here.open_lock(self._name, create=False)
-            try:
-                answer = fcntl.fcntl(number, fcntl.F_GETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
-            finally:
-                os.close(number)
+            with opened(self._folder) as here, OpenFiles() as file:
+                here.open_lock(file, self._name, create=False)
+                answer = fcntl.fcntl(file.number, fcntl.F_GETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
             return int(_FLOCK.unpack(answer)[-1])
 
-    def _open(self) -> int:
-        """Return the number of the locked file.  Raises _BusyError if another process has the lock.
+    def _open(self) -> None:
+        """Open and lock the file.  Raises _BusyError if another process has the lock.
 
         The file is removed with the lock, so it may be another one than that which was opened.
         """
-        while True:
+        is_same = False
+        while not is_same:
             with opened(self._folder) as here:
-                number = here.open_lock(self._name)
+                file = OpenFiles()
                 try:
-                    self._lock(number)
-                    if here.is_same(self._name, number):
-                        return number
+                    here.open_lock(file, self._name)
+                    self._lock(file.number)
+                    is_same = here.is_same(self._name, file.number)
+                    if is_same:
+                        self.close = file.close  # type: ignore[method-assign]
+                        _held[self._path] = file, threading.get_ident()
                 except BaseException:
-                    os.close(number)
+                    file.close()
                     raise
-            os.close(number)
+                if not is_same:
+                    file.close()
 
     def _lock(self, number: int) -> None:
         try:
@@ -155,6 +178,8 @@ class KeyLock:
                 raise _BusyError from None
             raise
 
+
+_NO_OWNER = OpenFiles(), 0
 
 if os.name == "nt":
     import msvcrt
@@ -190,11 +215,10 @@ def _children(process: int) -> list[int]:
 
 def _forget() -> None:
     """Forget the locks of the process that forked, which this process does not have."""
-    numbers = [number for number, _ in _held.values()]
-    _held.clear()
-    for number in numbers:
+    for file, _ in _held.values():
         with contextlib.suppress(OSError):
-            os.close(number)
+            file.close()
+    _held.clear()
 
 
 if hasattr(os, "register_at_fork"):

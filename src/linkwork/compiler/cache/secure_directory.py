@@ -10,16 +10,18 @@ has no such owners: there, directories are as private as the user's profile.)
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from functools import cache
+from collections import deque
+from contextlib import suppress
+from functools import cache, partial
+from operator import length_hint
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TrustedDirectory", "UntrustedError", "opened", "reason", "why_untrusted"]
+__all__ = ["OpenFiles", "TrustedDirectory", "UntrustedError", "opened", "reason", "why_untrusted"]
 
 _MAX_LINKS = 40
 _RELATIVE = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd and sys.platform != "win32"
@@ -30,11 +32,73 @@ class UntrustedError(OSError):
     """A path must not be used, because others could change its content."""
 
 
-class TrustedDirectory:
+class OpenFiles(io.IOBase):
+    """Files of the system by their numbers, each of which is closed once: by a `with` statement, or by ``close``.
+
+    A signal handler that raises between two bytecodes leaves no file open and closes none twice, whose number may be
+    that of another thread's file by then.  For one call of C opens a file and notes its number, one call of C closes
+    all of them, and `with` calls methods that are written in C.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: list[int] = []
+        self._to_close = iter(self._numbers)
+        self.close = partial(deque, map(os.close, self._to_close), 0)  # type: ignore[method-assign,assignment]
+
+    def open(self, path: str | Path, flags: int, **options: Any) -> int:
+        """Open a file by `os.open` and return its number.  Raises OSError."""
+        self._numbers.extend(map(partial(os.open, path, **options), (flags,)))
+        return self.number
+
+    @property
+    def number(self) -> int:
+        """The number of the file that was opened last."""
+        return self._numbers[-1]
+
+    @property
+    def is_open(self) -> bool:
+        """True from the first `open` until ``close``."""
+        return length_hint(self._to_close) > 0
+
+
+class TrustedDirectory(OpenFiles):
     """A directory whose owner and permissions were verified; file operations are relative to it."""
 
-    def __init__(self, folder: Path, number: int | None) -> None:
-        self._folder, self._number = folder, number
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+        self._number: int | None = None
+
+    def verify(self) -> None:
+        """Open the directory and verify each directory on its path."""
+        if not _RELATIVE:
+            if not self._folder.is_dir() and self._folder.exists():
+                raise UntrustedError(f"{self._folder} is not a directory")
+            return
+        here, at = self.open("/", _DIRECTORY), Path("/")
+        left, links = list(self._folder.parts[:0:-1]), 0
+        _verify(os.fstat(here), at, last=not left)
+        while left:
+            name = left.pop()
+            state = os.stat(name, dir_fd=here, follow_symlinks=False)
+            if stat.S_ISLNK(state.st_mode):
+                links += 1
+                if links > _MAX_LINKS:
+                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+                if state.st_uid not in _trusted():
+                    raise UntrustedError(f"{at / name} belongs to another user")
+                target = Path(os.readlink(name, dir_fd=here))
+                left += target.parts[: 0 if target.is_absolute() else None : -1]
+                if not target.is_absolute():
+                    continue
+                name, at = "/", Path("/")
+            elif not stat.S_ISDIR(state.st_mode):
+                if left:
+                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+                raise UntrustedError(f"{at / name} is not a directory")
+            here, at = self.open(name, _DIRECTORY, dir_fd=here), at / name
+            _verify(os.fstat(here), at, last=not left)
+        self._number = here
 
     def _at(self, name: str) -> dict[str, Any]:
         """Return the arguments that name a file of this directory for functions of `os`."""
@@ -66,10 +130,10 @@ class TrustedDirectory:
         else:
             os.replace(name, to, src_dir_fd=self._number, dst_dir_fd=self._number)
 
-    def open_lock(self, name: str, *, create: bool = True) -> int:
-        """Open a file that only the user can use, and create it if necessary; return the file's number."""
+    def open_lock(self, file: OpenFiles, name: str, *, create: bool = True) -> None:
+        """Open a file that only the user can use, and create it if necessary."""
         flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-        return os.open(flags=flags, mode=0o600, **self._at(name))
+        file.open(flags=flags, mode=0o600, **self._at(name))
 
     def is_same(self, name: str, number: int) -> bool:
         """Return True if the file of this name is the open file of this number."""
@@ -87,22 +151,18 @@ class TrustedDirectory:
         os.unlink(**self._at(name))
 
 
-@contextmanager
-def opened(folder: Path) -> Iterator[TrustedDirectory]:
-    """Open a directory to work in.
+def opened(folder: Path) -> TrustedDirectory:
+    """Open a directory to work in, in a ``with`` statement.
 
     Raises FileNotFoundError if it does not exist, `UntrustedError` if it is not private, and OSError of the system.
     """
-    if not _RELATIVE:
-        if not folder.is_dir() and folder.exists():
-            raise UntrustedError(f"{folder} is not a directory")
-        yield TrustedDirectory(folder, None)
-        return
-    number = _open_verified(folder)
+    here = TrustedDirectory(folder)
     try:
-        yield TrustedDirectory(folder, number)
-    finally:
-        os.close(number)
+        here.verify()
+    except BaseException:
+        here.close()
+        raise
+    return here
 
 
 def why_untrusted(folder: Path) -> str | None:
@@ -121,40 +181,6 @@ def why_untrusted(folder: Path) -> str | None:
 def reason(error: BaseException) -> str:
     """Return the system's description of an error."""
     return str(getattr(error, "strerror", None) or error)
-
-
-def _open_verified(folder: Path) -> int:
-    """Open a directory and verify each directory on its path; return the file descriptor."""
-    here, at = os.open("/", _DIRECTORY), Path("/")
-    try:
-        left, links = list(folder.parts[:0:-1]), 0
-        _verify(os.fstat(here), at, last=not left)
-        while left:
-            name = left.pop()
-            state = os.stat(name, dir_fd=here, follow_symlinks=False)
-            if stat.S_ISLNK(state.st_mode):
-                links += 1
-                if links > _MAX_LINKS:
-                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-                if state.st_uid not in _trusted():
-                    raise UntrustedError(f"{at / name} belongs to another user")
-                target = Path(os.readlink(name, dir_fd=here))
-                left += target.parts[: 0 if target.is_absolute() else None : -1]
-                if not target.is_absolute():
-                    continue
-                name, at = "/", Path("/")
-            elif not stat.S_ISDIR(state.st_mode):
-                if left:
-                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-                raise UntrustedError(f"{at / name} is not a directory")
-            further = os.open(name, _DIRECTORY, dir_fd=here)
-            os.close(here)
-            here, at = further, at / name
-            _verify(os.fstat(here), at, last=not left)
-        return here
-    except BaseException:
-        os.close(here)
-        raise
 
 
 def _verify(state: os.stat_result, at: Path, *, last: bool) -> None:

@@ -1,7 +1,7 @@
 """Compilation of LLVM IR in other processes, while this one works with quick code.
 
 LLVM cannot be stopped while it compiles, and a thread inside LLVM may crash a process that exits.  Therefore a child
-process compiles (`compile_process`), and a daemon thread of this process waits for its object files.  At exit the child
+process compiles (`compile_process`), and a thread of this process waits for its object files.  At exit the child
 is killed.  A forked process starts children of its own for the jobs that were unfinished.  Where no child can be
 started, the thread itself compiles.  A job whose child ended early is dropped, and the quick code stays in use.
 """
@@ -11,26 +11,29 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import math
 import os
 import sys
-import threading
 import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import get_ident
 from typing import Any
 
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public, unchecked
 from linkwork._util.collection_pauses import is_any_paused
+from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.own_thread import in_main_interpreter, start_thread
 from linkwork._util.validation import duration, optional
 from linkwork.compiler.backend import Claim
 from linkwork.compiler.codegen import compile_process
 from linkwork.compiler.codegen.jit import effort_of, emit
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.threads import available_processors
 
 __all__ = ["Job", "is_available", "submit", "wait_for_compiler"]
@@ -40,6 +43,7 @@ _MAX_READ = 1 << 20  # [bytes]
 _IDLE = 10.0  # [s] after which a child without work ends
 _QUIET = 0.2  # [s] without other traces and compilations, after which modules are written
 _OTHERS = 0.3  # [s] between two looks for the code that another process compiles
+_POLL = 2e-3  # [s] between two looks for the end of jobs and threads
 _LONGEST_EXIT = 2.0  # [s] that the exit of this process waits for a thread that links code
 _START = "import runpy, sys; sys.path[:] = sys.argv[2:]; runpy.run_path(sys.argv[1], run_name='__main__')"
 
@@ -156,79 +160,81 @@ class _Child:
 
 
 class _Background:
-    """The jobs of this process, and a thread with a child for each of the processes that compile."""
+    """The jobs of this process, and a thread with a child for each of the processes that compile.
+
+    The main thread calls `submit` and `wait`, which a signal handler may end anywhere: each change that they make is
+    one call of C.  A thread registers itself.
+    """
 
     def __init__(self, jobs: Sequence[Job] = ()) -> None:
-        self.changed = threading.Condition()
+        self.lock = Lock()
         self.waiting = deque(jobs)
         self.running: list[Job] = []
         self.children: list[_Child] = []
-        self.threads: list[threading.Thread] = []
-        self.writing: set[threading.Thread] = set()  # threads that write modules, in Python alone
+        self.threads: set[int] = set()
+        self.writing: set[int] = set()  # threads that write modules, in Python alone
         self.idle = 0
-        self.hurried = 0  # calls that wait for the jobs
+        self.hurried: set[object] = set()  # calls that wait for the jobs
         self.stopped = False
+        self.wakes: SimpleQueue[None] = SimpleQueue()  # one entry for each change that a thread may wait for
 
     def submit(self, job: Job) -> None:
-        with self.changed:
+        with self.lock:
             if job.urgent:
                 self.waiting.appendleft(job)
             else:
                 self.waiting.append(job)
-            self.changed.notify_all()
+        self.wakes.put(None)
         self.start()
 
-    def start(self) -> None:
-        """Start a thread if there are more jobs than threads without work."""
-        with self.changed:
-            if self.stopped or len(self.waiting) <= self.idle or len(self.threads) >= _processes():
-                return
-            thread = threading.Thread(target=self._work, name="linkwork compiler", daemon=True)
-            self.threads.append(thread)
-            self.idle += 1
-        try:
-            thread.start()
-        except RuntimeError:  # the limit of threads is reached, or the interpreter is shutting down
-            with self.changed:
-                self.idle -= 1
-                self.threads.remove(thread)
+    def start(self) -> bool:
+        """Start a thread if there are more jobs than threads without work; return False if that is impossible."""
+        return not self._is_needed() or start_thread(self._work)
+
+    def _is_needed(self) -> bool:
+        """Return True if one more thread is to be started."""
+        return not self.stopped and len(self.waiting) > self.idle and len(self.threads) < _processes()
 
     def wait(self, seconds: float | None) -> bool:
-        end = None if seconds is None else time.monotonic() + seconds
-        with self.changed:
-            self.hurried += 1
+        end = math.inf if seconds is None else time.monotonic() + seconds
+        call = object()
         try:
-            return self._wait_until(end)
+            self.hurried.add(call)
+            while self._is_busy():
+                if not self.threads and not self.start():  # nothing works on them: the limit of threads is reached
+                    return False
+                rest = end - time.monotonic()
+                if rest <= 0.0:
+                    return False
+                time.sleep(min(rest, _POLL))
+            return True
         finally:
-            with self.changed:
-                self.hurried -= 1
+            self.hurried.discard(call)
 
-    def _wait_until(self, end: float | None) -> bool:
-        with self.changed:
-            while self.waiting or self.running:
-                if not self.threads:  # nothing works on them: the limit of threads is reached
-                    return False
-                rest = None if end is None else end - time.monotonic()
-                if rest is not None and rest <= 0.0:
-                    return False
-                self.changed.wait(0.05 if rest is None else min(rest, 0.05))  # Ctrl-C ends it
-        return True
+    def _is_busy(self) -> bool:
+        with self.lock:
+            return bool(self.waiting or self.running)
 
     def stop(self) -> None:
         """Kill the children, drop the jobs, and wait for threads that link code."""
-        with self.changed:
+        with self.lock:
             self.stopped = True
             self.waiting.clear()
-            children, threads = [*self.children], [*self.threads]
-            self.changed.notify_all()
-        for child in children:
+        for _ in range(len(self.threads)):
+            self.wakes.put(None)
+        for child in list(self.children):
             with contextlib.suppress(OSError):
                 child.process.kill()
-        for thread in threads:
-            if thread is not threading.current_thread() and thread not in self.writing:
-                thread.join(_LONGEST_EXIT)
+        end = time.monotonic() + _LONGEST_EXIT
+        while self.threads - self.writing - {get_ident()} and time.monotonic() < end:
+            time.sleep(_POLL)
 
     def _work(self) -> None:
+        with self.lock:
+            if not self._is_needed():
+                return
+            self.threads.add(get_ident())
+            self.idle += 1
         child: _Child | None = None
         try:
             while (job := self._next()) is not None:
@@ -253,13 +259,13 @@ class _Background:
         finally:
             if child is not None:
                 self._remove(child)
-            self._leave(threading.current_thread())
+            self._leave(get_ident())
 
     def _write(self, job: Job) -> None:
         """Write the modules of a job, when no other thread traces or compiles.  Raises RuntimeError if that fails."""
         if job.is_written:
             return
-        thread = threading.current_thread()
+        thread = get_ident()
         self.writing.add(thread)
         try:
             quiet = time.monotonic()
@@ -278,36 +284,36 @@ class _Background:
     def _next(self) -> Job | None:
         """Wait for a job and return it; None if there has been none for some time."""
         end = time.monotonic() + _IDLE
-        with self.changed:
-            while True:
+        while True:
+            with self.lock:
                 now = time.monotonic()
-                job = next((job for job in self.waiting if job.not_before <= now), None)
-                if job is not None and not self.stopped:
-                    break
-                if self.stopped or (not self.waiting and now >= end):
+                if self.stopped:
                     return None
-                self.changed.wait(min((job.not_before for job in self.waiting), default=end) - now)
-            self.idle -= 1
-            self.waiting.remove(job)
-            self.running.append(job)
-            return job
+                job = next((job for job in self.waiting if job.not_before <= now), None)
+                if job is not None:
+                    self.idle -= 1
+                    self.waiting.remove(job)
+                    self.running.append(job)
+                    return job
+                if not self.waiting and now >= end:
+                    return None
+                pause = min((job.not_before for job in self.waiting), default=end) - now
+            with contextlib.suppress(Empty):
+                self.wakes.get(timeout=max(pause, 0.0))
 
     def _finished(self, job: Job, again: bool) -> None:
         """Note that a thread has ended its work on a job, which is to be tried ``again`` after a while."""
-        with self.changed:
+        with self.lock:
             self.idle += 1
             self.running.remove(job)
             if again and not self.stopped:
                 job.not_before = time.monotonic() + _OTHERS
                 self.waiting.append(job)
-            self.changed.notify_all()
 
-    def _leave(self, thread: threading.Thread) -> None:
-        with self.changed:
+    def _leave(self, thread: int) -> None:
+        with self.lock:
             self.idle -= 1
-            if thread in self.threads:
-                self.threads.remove(thread)
-            self.changed.notify_all()
+            self.threads.discard(thread)
         self.start()
 
     def _child(self, child: _Child | None) -> _Child | None:
@@ -318,7 +324,7 @@ class _Background:
             new = _Child()
         except OSError:
             return None
-        with self.changed:
+        with self.lock:
             self.children.append(new)
         if self.stopped:
             self._remove(new)
@@ -326,7 +332,7 @@ class _Background:
         return new
 
     def _remove(self, child: _Child) -> None:
-        with self.changed:
+        with self.lock:
             if child in self.children:
                 self.children.remove(child)
         child.end()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -21,11 +20,12 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.own_thread import on_own_thread
 from linkwork._util.thread_pool import run
 from linkwork.compiler.backend import Module
 from linkwork.compiler.cache.disk_cache import Entry, digest, shared
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.runtime.cpython import keep_alive
+from linkwork.compiler.runtime.cpython import keep_engine
 from linkwork.compiler.runtime.interrupts import ADDRESS, SYMBOL, interrupts_address
 from linkwork.compiler.runtime.threads import LLVM_LOCK, run_without_lock
 
@@ -41,7 +41,7 @@ class MachineCode:
 
     address: int
     table: int  # address of the table to fill in, or 0
-    owner: Any  # see `keep_alive`
+    owner: Any  # see `keep_engine`
 
 
 def emit(texts: Sequence[Module], target: Target, waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
@@ -124,8 +124,12 @@ def text_bytes(code: bytes) -> int:
     """Return the size of the processor's instructions in an object file [bytes]."""
     if code[:6] == _ELF:  # LLVM would take longer for this than to load the code
         return sum(section[_SIZE] for section in _sections(code) if section[_FLAGS] & _EXECUTABLE)
-    with LLVM_LOCK:
-        return sum(section.size() for section in llvm.ObjectFileRef.from_data(code).sections() if section.is_text())
+
+    def size() -> int:
+        with LLVM_LOCK:
+            return sum(part.size() for part in llvm.ObjectFileRef.from_data(code).sections() if part.is_text())
+
+    return on_own_thread(size)
 
 
 def is_object_file(code: bytes) -> bool:
@@ -166,11 +170,7 @@ def link(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str, 
 
 
 def _load(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str, str]]) -> list[MachineCode]:
-    """Load object files.
-
-    The main thread delegates this to another thread: llvmlite acquires its lock in Python, where a signal handler that
-    raises would leave it locked, and handlers run only on the main thread.
-    """
+    """Load object files, not on the main thread: llvmlite acquires its lock in Python (see `on_own_thread`)."""
 
     def load() -> list[MachineCode]:
         with LLVM_LOCK:
@@ -180,13 +180,10 @@ def _load(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str,
             for code in objects:
                 engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             engine.finalize_object()
-            address, data, owner = engine.get_function_address, engine.get_global_value_address, keep_alive(engine)
+            address, data, owner = engine.get_function_address, engine.get_global_value_address, keep_engine(engine)
             return [MachineCode(address(name), data(table) if table else 0, owner) for name, table in symbols]
 
-    if threading.current_thread() is not threading.main_thread():
-        return load()
-    (codes,) = run([load])
-    return codes
+    return on_own_thread(load)
 
 
 @cache
@@ -194,7 +191,7 @@ def _attention(target: Target) -> MachineCode:
     """Register with LLVM the function that long loops call (see `interrupt_functions`), until the process ends."""
     (function,) = _load([_attention_object(replace(target, effort=0))], target, [(SYMBOL, ADDRESS)])
     ctypes.c_void_p.from_address(function.table).value = interrupts_address()
-    llvm.add_symbol(SYMBOL, function.address)
+    on_own_thread(lambda: llvm.add_symbol(SYMBOL, function.address))
     return function
 
 

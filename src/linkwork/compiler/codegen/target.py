@@ -9,6 +9,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from linkwork._util.own_thread import on_own_thread
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.runtime.threads import LLVM_LOCK
 
@@ -82,13 +83,16 @@ def host() -> Target:
 
 @cache
 def _machine() -> Target:
-    with LLVM_LOCK:
-        _initialize()
-        features = dict(llvm.get_host_cpu_features())
-        triple = llvm.get_process_triple()
-        lanes = 8 if features.get("avx512f") else 4 if features.get("avx") else 2
-        flags = ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
-        return Target(triple, llvm.get_host_cpu_name(), flags, lanes, _is_arm(triple) or bool(features.get("fma")))
+    def machine() -> Target:
+        with LLVM_LOCK:
+            _initialize()
+            features = dict(llvm.get_host_cpu_features())
+            triple = llvm.get_process_triple()
+            lanes = 8 if features.get("avx512f") else 4 if features.get("avx") else 2
+            flags = ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
+            return Target(triple, llvm.get_host_cpu_name(), flags, lanes, _is_arm(triple) or bool(features.get("fma")))
+
+    return on_own_thread(machine)  # llvmlite acquires its lock in Python
 
 
 def _is_arm(triple: str) -> bool:

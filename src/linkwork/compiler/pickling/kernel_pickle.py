@@ -16,8 +16,9 @@ import json
 import sys
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import ref
 
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.fork_safe_lock import Lock
@@ -44,7 +45,8 @@ def pickled(kernel: Kernel) -> tuple[Any, ...]:
     """Return the value of ``Kernel.__reduce__``."""
     content = packed(kernel)
     with _lock:
-        _loaded.setdefault(content.digest, kernel)
+        if _known(content.digest) is None:
+            _remember(content.digest, kernel)
     objects = tuple([ClassByName(x) if isinstance(x, type) else x for x in content.objects])
     return kernel_from, content._replace(objects=objects)[:]
 
@@ -156,9 +158,19 @@ def _class_by_name(module: str, name: str) -> type:
 
 # -- from bytes
 
-_loaded: WeakValueDictionary[bytes, Kernel] = WeakValueDictionary()
+_loaded: dict[bytes, ref[Kernel]] = {}
 _recent: OrderedDict[bytes, Kernel] = OrderedDict()
 _lock = Lock()
+
+
+def _known(digest: bytes) -> Kernel | None:
+    """Return the kernel of a digest that this process has, or None."""
+    reference = _loaded.get(digest)
+    return None if reference is None else reference()
+
+
+def _remember(digest: bytes, kernel: Kernel) -> None:
+    _loaded[digest] = ref(kernel, partial(_loaded.pop, digest))
 
 
 def kernel_from(digest: bytes, head: bytes, body: bytes, objects: tuple[Any, ...]) -> Kernel:
@@ -167,15 +179,17 @@ def kernel_from(digest: bytes, head: bytes, body: bytes, objects: tuple[Any, ...
     Raises ValueError for a pickle of another version of linkwork.
     """
     with _lock:
-        kernel = _loaded.get(digest)
+        kernel = _known(digest)
         if kernel is not None and (not objects or _objects_of(kernel) == objects):
             _recent[digest] = kernel
             _recent.move_to_end(digest)
             return kernel
     kernel = _new(Packed(digest, head, body, objects))
     with _lock:
-        kernel = _loaded.setdefault(digest, kernel) if not objects else kernel
-        _loaded[digest] = _recent[digest] = kernel
+        known = None if objects else _known(digest)
+        kernel = kernel if known is None else known
+        _remember(digest, kernel)
+        _recent[digest] = kernel
         while len(_recent) > _KEPT:
             _recent.popitem(last=False)
     return kernel

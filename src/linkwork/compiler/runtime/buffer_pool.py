@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -20,48 +22,57 @@ __all__ = ["LARGE", "empty", "owner"]
 
 LARGE = 1 << 17  # [bytes] from this size on C's allocator requests memory from the system
 _MAX_UNUSED = 1 << 27  # [bytes] of unused memory in the pool
+_MAX_EACH = 1 << 24  # [bytes] of unused memory of one size, unless the size is larger
 _ROUND = 1 << 16  # [bytes] sizes are multiples of it, so that batches of nearly equal size share memory
 
 
+class _Loan(ref["Any"]):
+    """A weak reference to a buffer, with the buffer's memory, which goes back to the pool when the buffer is deleted.
+
+    Its callback is a method of C: a signal handler that raised in Python code there would be ignored.
+    """
+
+    __slots__ = ("memory",)
+    memory: np.ndarray
+
+
 class _Pool:
-    """Unused memory, by size."""
+    """Unused memory, by size: for each of the sizes that were used last, memory up to a maximum."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._by_size: dict[int, list[np.ndarray]] = {}
-        self._bytes = 0
+        self._by_size: dict[int, deque[_Loan]] = {}  # the size used last is the last
 
-    def take(self, size: int) -> np.ndarray:
+    def lend(self, size: int) -> Any:
+        """Return a buffer of ``size`` bytes; its memory comes back when it is deleted, unless that is too large."""
+        if size > _MAX_UNUSED:
+            return _buffer_type(size).from_buffer(np.empty(size, np.uint8))
         with self._lock:
-            unused = self._by_size.get(size)
-            if unused:
-                self._bytes -= size
-                return unused.pop()
-        return np.empty(size, np.uint8)
+            unused = self._by_size.pop(size, None)
+            if unused is None:
+                unused = deque(maxlen=max(_MAX_EACH // size, 1))
+            self._by_size[size] = unused
+            while self.most_unused > _MAX_UNUSED:
+                del self._by_size[next(iter(self._by_size))]
+            memory = unused.pop().memory if unused else np.empty(size, np.uint8)
+        lent = _buffer_type(size).from_buffer(memory)
+        lent.loan = _Loan(lent, unused.append)
+        lent.loan.memory = memory
+        return lent
 
-    def give(self, memory: np.ndarray) -> None:
-        with self._lock:
-            if memory.size > _MAX_UNUSED:
-                return
-            if self._bytes + memory.size > _MAX_UNUSED:
-                self._by_size.clear()
-                self._bytes = 0
-            self._by_size.setdefault(memory.size, []).append(memory)
-            self._bytes += memory.size
+    @property
+    def most_unused(self) -> int:
+        """The bytes of unused memory that there may be."""
+        return sum(size * (unused.maxlen or 0) for size, unused in self._by_size.items())
 
 
 _pool = _Pool()
 
 
-def _give_back(lent: Any, give: Callable[[np.ndarray], None] = _pool.give) -> None:
-    give(lent.memory)
-
-
 @lru_cache(maxsize=256)
 def _buffer_type(size: int) -> Any:
-    """Return the ctypes buffer type of a size whose instances give their memory back when the last array is deleted."""
-    own = {"_type_": ctypes.c_char, "_length_": size, "__del__": _give_back, "lent": True}
-    return type("Lent", (ctypes.Array,), own)
+    """Return the ctypes buffer type of a size, whose instances `_Pool.lend` returns."""
+    return type("Lent", (ctypes.Array,), {"_type_": ctypes.c_char, "_length_": size, "lent": True})
 
 
 def empty(shape: Sequence[int]) -> np.ndarray:
@@ -72,10 +83,7 @@ def empty(shape: Sequence[int]) -> np.ndarray:
     size = 8 * math.prod(shape)
     if size < LARGE:
         return np.empty(shape)
-    memory = _pool.take(-(-size // _ROUND) * _ROUND)
-    lent = _buffer_type(memory.size).from_buffer(memory)
-    lent.memory = memory
-    return np.ndarray(shape, np.float64, lent)
+    return np.ndarray(shape, np.float64, _pool.lend(-(-size // _ROUND) * _ROUND))
 
 
 def owner(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""CPython internals: objects that must outlive machine code, and interpreters.
+"""CPython internals: objects that must outlive machine code.
 
 The garbage collector ends a cycle in two steps, neither of which respects dependencies: it calls every ``__del__``, and
 then lets objects drop their references, in any order. A C function in that cycle still exists meanwhile: a user's
@@ -9,13 +9,14 @@ reference to that object, and not before.
 
 from __future__ import annotations
 
-import ctypes
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-__all__ = ["in_main_interpreter", "keep_alive"]
+from linkwork._util.own_thread import deleted_on_own_thread
+from linkwork._util.own_thread import in_main_interpreter as in_main_interpreter
+
+__all__ = ["in_main_interpreter", "keep_alive", "keep_engine"]
 
 
 def keep_alive(*things: Any) -> np.ndarray:
@@ -30,10 +31,12 @@ def keep_alive(*things: Any) -> np.ndarray:
     return keeper
 
 
-@cache
-def in_main_interpreter() -> bool:
-    """Return True in Python's first interpreter; C code cannot call back into the others."""
-    api = ctypes.pythonapi
-    main, here = api["PyInterpreterState_Main"], api["PyInterpreterState_Get"]
-    main.restype = here.restype = ctypes.c_void_p
-    return bool(main() == here())
+def keep_engine(engine: Any) -> np.ndarray:
+    """Return an object that keeps an object of llvmlite alive for as long as it lives.
+
+    llvmlite deletes its objects in Python, under a lock that is acquired in Python, so a signal handler that raised
+    there would leave it locked.
+    """
+    keeper = np.empty((), object)
+    keeper[()] = deleted_on_own_thread(keeper, engine)
+    return keeper

@@ -98,12 +98,8 @@ def _is_without_code(value: Any) -> bool:
     known = _looked_through.get(id(value))
     if known is None or known[0]() is not value:
         has_code = next(_readers(_content_of(value)), None) is not None
-        known = _looked_through[id(value)] = ref(value, partial(_forget, id(value))), not has_code
+        known = _looked_through[id(value)] = ref(value, partial(_looked_through.pop, id(value))), not has_code
     return known[1]
-
-
-def _forget(key: int, _: Any) -> None:
-    _looked_through.pop(key, None)
 
 
 _looked_through: dict[int, tuple[ref[Any], bool]] = {}  # by id: objects that never change, and if they have no code

@@ -1,0 +1,164 @@
+"""One thread of linkwork, on which no signal handler runs.
+
+Python runs signal handlers on the main thread, between two bytecodes.  A handler that raises there leaves a lock
+acquired that Python code acquires: llvmlite's, and those of `threading.Thread.start`.  Such code is therefore called on
+linkwork's own thread, and the main thread waits for the result.  If a handler ends the wait, the call on the own thread
+ends nevertheless, and its result is dropped.
+
+Objects whose deletion calls such code are deleted on the own thread too: see `deleted_on_own_thread`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from _queue import Empty, SimpleQueue
+from _thread import get_ident, stack_size, start_new_thread
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from typing import Any, TypeVar
+from weakref import ref
+
+from linkwork._util.fork_safe_lock import Lock
+
+__all__ = ["deleted_on_own_thread", "in_main_interpreter", "on_own_thread", "start_thread"]
+
+T = TypeVar("T")
+_STACK = 1 << 23  # [bytes] LLVM needs more than the small default stacks of some systems and programs
+_IDLE = 10.0  # [s] after which the thread ends if it has nothing to do
+_LONGEST_EXIT = 2.0  # [s] that the exit of this process waits for a call on the thread
+_Request = tuple[list[Callable[[], Any]], "SimpleQueue[Any]"]
+
+
+@cache
+def in_main_interpreter() -> bool:
+    """Return True in Python's first interpreter; C code cannot call back into the others."""
+    import ctypes
+
+    main, here = ctypes.pythonapi["PyInterpreterState_Main"], ctypes.pythonapi["PyInterpreterState_Get"]
+    main.restype = here.restype = ctypes.c_void_p
+    return bool(main() == here())
+
+
+def on_own_thread(function: Callable[[], T]) -> T:
+    """Return ``function()``, called on linkwork's own thread if signal handlers run on this one.
+
+    The function is called here on other threads than the main one, and where no thread can be started.
+    """
+    if get_ident() != threading.main_thread().ident or not in_main_interpreter() or _exiting:
+        return function()
+    waiting: list[Callable[[], T]] = [function]
+    answers: SimpleQueue[Any] = SimpleQueue()
+    try:
+        _requests.put((waiting, answers))
+        if not _servers and not start_thread(_serve, _requests):
+            _answer((waiting, answers))
+        result, error = answers.get()
+    finally:
+        waiting.clear()  # a request that was not begun is dropped
+    if error is None:
+        return result  # type: ignore[no-any-return]
+    try:
+        raise error
+    finally:
+        del error  # its traceback refers to this frame
+
+
+def start_thread(function: Callable[..., None], *arguments: Any) -> bool:
+    """Start a thread with a large stack by one call of C; return False if the system or Python refuses.
+
+    Python does not wait for the thread when the process exits.
+    """
+    with _starting:
+        before = stack_size()
+        try:
+            if before < _STACK:
+                with suppress(ValueError, RuntimeError):  # some systems have one size
+                    stack_size(_STACK)
+            start_new_thread(function, arguments)
+        except (RuntimeError, MemoryError):  # the limit of threads is reached, or the interpreter is shutting down
+            return False
+        finally:
+            stack_size(before)
+    return True
+
+
+def _serve(requests: SimpleQueue[Any]) -> None:
+    """Answer requests, and delete what `deleted_on_own_thread` puts among them, until there have been none for long."""
+    thread = get_ident()
+    _servers.append(thread)
+    while True:
+        try:
+            request = requests.get(timeout=_IDLE)
+        except Empty:
+            _servers.remove(thread)
+            if requests.empty():
+                return
+            _servers.append(thread)  # a request came meanwhile, for which no thread may have been started
+            continue
+        if request is None:
+            _servers.remove(thread)
+            return
+        if isinstance(request, tuple):
+            _answer(request)
+        del request
+
+
+def _answer(request: _Request) -> None:
+    """Call the function of a request, unless that was done or is not needed any more."""
+    waiting, answers = request
+    try:
+        function = waiting.pop()
+    except IndexError:
+        return
+    try:
+        answers.put((function(), None))
+    except BaseException as error:  # `on_own_thread` raises it in the calling thread
+        answers.put((None, error))
+
+
+class _Deletion(ref["Any"]):
+    """A weak reference to an owner, and a thing that is deleted after it."""
+
+    __slots__ = ("thing",)
+    thing: Any
+
+
+def deleted_on_own_thread(owner: Any, thing: Any) -> Any:
+    """Return an object for ``owner`` to refer to, by which ``thing`` is deleted on linkwork's own thread after it.
+
+    If the thread does not run, the thing is deleted when it does.
+    """
+    result = _Deletion(owner, _requests.put)
+    result.thing = thing
+    return result
+
+
+def _finish() -> None:
+    """Wait at the exit of the process until the own thread has ended its work, and end it."""
+    global _exiting
+    _exiting = True
+    ended: SimpleQueue[Any] = SimpleQueue()
+    if _servers:
+        _requests.put(([lambda: None], ended))
+        _requests.put(None)
+        with suppress(Empty):
+            ended.get(timeout=_LONGEST_EXIT)
+
+
+def _renew_in_child() -> None:
+    """Begin anew in a forked process, which does not have the thread."""
+    global _requests
+    _requests = SimpleQueue()
+    _servers.clear()
+
+
+_starting = Lock()  # the stack's size is a setting of the process
+_requests: SimpleQueue[Any] = SimpleQueue()
+_servers: list[int] = []  # threads that answer requests: one, or two for a moment
+_exiting = False
+atexit.register(_finish)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_in_child)
