@@ -19,10 +19,9 @@ from linkwork.compiler.derivatives.tangent_spaces import Tangent
 from linkwork.compiler.program import Instruction, Port, Program
 from linkwork.expr.autodiff.custom_derivative import RULE
 from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero
-from linkwork.expr.scalar.functions import where
-from linkwork.expr.scalar.interpreter import CONSTANT, reachable, run
+from linkwork.expr.autodiff.masked_terms import scaled, summed
+from linkwork.expr.scalar.interpreter import reachable, run
 from linkwork.expr.scalar.multi_result import PART
-from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = ["Replay", "directional", "gradients", "gradients_by_coordinates", "rows_forward"]
@@ -71,7 +70,6 @@ def _in_tangent_coordinates(replay: Replay, of: Sequence[Tangent], rows: Sequenc
 
 
 _MIN_RATIO = 1.5  # of rows to a rule's results, from which on the results are visited once
-_WHERE = BY_NAME["where"]
 SparseRow = dict[int, Any]
 
 
@@ -162,33 +160,15 @@ def _bottleneck(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
 
 
 def _summed(row: SparseRow, shares: Sequence[tuple[Any, SparseRow]]) -> SparseRow:
-    """Return a sparse row plus the sum of weight · row over ``shares``.
-
-    A weight may be a choice that is zero unless a condition holds. Terms with the same condition are masked after
-    their sum, as `adjoint` does, so that a value that is not finite where the condition fails is not multiplied by
-    zero.
-    """
-    sums: dict[Symbol | None, SparseRow] = {None: dict(row)}
+    """Return a sparse row plus the sum of weight · row over ``shares``."""
+    total: SparseRow = {}
     for weight, other in shares:
-        on = _condition(weight)
-        factor, result = weight if on is None else weight.args[1], sums.setdefault(on, {})
         for j, x in other.items():
-            term = factor * x
-            result[j] = result[j] + term if j in result else term
-    total = sums.pop(None)
-    for on, result in sums.items():
-        for j, x in result.items():
-            term = where(on, x, 0.0)
-            total[j] = total[j] + term if j in total else term
-    return total
-
-
-def _condition(weight: Any) -> Symbol | None:
-    """Return the condition under which a weight is not zero, if the weight is such a choice."""
-    if not (isinstance(weight, Symbol) and weight.op is _WHERE):
-        return None
-    condition, _, other = weight.args
-    return condition if other.op is CONSTANT and other.value == 0.0 else None
+            term = scaled(weight, x)
+            total[j] = summed(total[j], term) if j in total else term
+    return {
+        j: summed(row[j], total[j]) if j in row and j in total else row.get(j, total.get(j)) for j in {**row, **total}
+    }
 
 
 def _columns(replay: Replay, by: Sequence[Tangent]) -> list[list[dict[int, Any]]]:

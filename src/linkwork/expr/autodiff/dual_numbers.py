@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from operator import mul
 from typing import Any
 
-import numpy as np
-
+from linkwork.expr.autodiff.masked_terms import negated, partials_of, push_forward, scaled, selected, summed
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.multi_result import Forward
@@ -49,19 +49,13 @@ class Dual:
         level = max(_level(a) for a in arguments)
         values, tangents = zip(*(_split(a, level) for a in arguments), strict=True)
         result = operation(*values)
-        if operation.name == "where":
-            return _dual(result, f.where(values[0], tangents[1], tangents[2]), level)
         if operation.partials is None:
             return result
-        try:
-            partials = operation.partials(*values, result)
-        except ZeroDivisionError:  # Python floats raise it; all other types return infinity
-            with np.errstate(all="ignore"):
-                partials = tuple(map(_single, operation.partials(*map(_batch, (*values, result)))))
+        product = selected if operation.selects else scaled
         total: Any = 0.0
-        for partial, tangent in zip(partials, tangents, strict=True):
+        for partial, tangent in zip(partials_of(operation, values, result), tangents, strict=True):
             if not (isinstance(tangent, float) and tangent == 0.0):
-                total = total + tangent * partial
+                total = summed(total, product(tangent, partial))
         return _dual(result, total, level)
 
     def _bundled(self, bundle: Forward, arguments: Sequence[Any]) -> list[Any]:
@@ -71,14 +65,28 @@ class Dual:
         results = bundle(values)
         many = any(t.__class__ is SparseTangent for t in tangents)
         rows = [{} if isinstance(t, float) and t == 0.0 else t.row if many else {0: t} for t in tangents]
-        result = bundle.push_forward(values, results, rows)
+        result = push_forward(bundle, values, results, rows)
         return [
             Dual(x, SparseTangent(row) if many else row[0], level) if row else x
             for x, row in zip(results, result, strict=True)
         ]
 
+    def each(self, change: Callable[[Any], Any]) -> Dual:
+        """Return the number with a function applied to its value and its tangent."""
+        return Dual(change(self.value), change(self.tangent), self.level)
+
+    @staticmethod
+    def scaled_term(term: Any, factor: Any, by: Callable[[Any, Any], Any]) -> Any:
+        """Return `masked_terms.scaled` of a term of which this is a component."""
+        level = max(_level(term), _level(factor))
+        (a, da), (b, db) = _split(term, level), _split(factor, level)
+        value = scaled(a, b, by)
+        if by is not mul:
+            return _dual(value, scaled(summed(da, negated(scaled(db, value))), b, by), level)
+        return _dual(value, summed(scaled(da, b), scaled(db, a)), level)
+
     def __neg__(self) -> Dual:
-        return Dual(-self.value, -self.tangent, self.level)
+        return self.each(negated)
 
     def __pos__(self) -> Dual:
         return self
@@ -184,24 +192,6 @@ def _dual(value: Any, tangent: Any, level: int) -> Any:
     return value if tangent.__class__ is SparseTangent and not tangent.row else Dual(value, tangent, level)
 
 
-def _batch(x: Any) -> Any:
-    """Return a number as a batch of one."""
-    if isinstance(x, SparseTangent):
-        return x.each(_batch)
-    if isinstance(x, Dual):
-        return Dual(_batch(x.value), _batch(x.tangent), x.level)
-    return np.array([float(x)]) if isinstance(x, (int, float)) else x
-
-
-def _single(x: Any) -> Any:
-    """Return the number in a batch of one."""
-    if isinstance(x, SparseTangent):
-        return x.each(_single)
-    if isinstance(x, Dual):
-        return Dual(_single(x.value), _single(x.tangent), x.level)
-    return float(x[0]) if isinstance(x, np.ndarray) and x.shape == (1,) else x
-
-
 def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool) -> Callable[[Dual, Any], Any]:
     def method(self: Dual, other: Any) -> Any:
         if other.__class__ is SparseTangent:  # of a higher level, with scalars of this one
@@ -219,17 +209,17 @@ def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool)
 def _quotient(a: Any, da: Any, b: Any, db: Any) -> tuple[Any, Any]:
     ratio = a / b
     if da.__class__ is not SparseTangent:
-        return ratio, (da - ratio * db) / b
+        return ratio, scaled(summed(da, negated(scaled(db, ratio))), b, f.div)
     if not da:
-        return ratio, -(db * (ratio / b))
-    inverse = 1.0 / b  # shared by all directions
+        return ratio, -(db * f.div(ratio, b))
+    inverse = f.div(1.0, b)  # shared by all directions
     return ratio, da * inverse - db * (ratio * inverse)
 
 
 for _name, _rule in {
-    "add": lambda a, da, b, db: (a + b, da + db),
-    "sub": lambda a, da, b, db: (a - b, da - db),
-    "mul": lambda a, da, b, db: (a * b, da * b + db * a),
+    "add": lambda a, da, b, db: (summed(a, b), summed(da, db)),
+    "sub": lambda a, da, b, db: (a - b, summed(da, negated(db))),
+    "mul": lambda a, da, b, db: (a * b, summed(scaled(da, b), scaled(db, a))),
     "truediv": _quotient,
 }.items():
     setattr(Dual, f"__{_name}__", _operator(_rule, swap=False))

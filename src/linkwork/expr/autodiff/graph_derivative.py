@@ -1,8 +1,8 @@
 """Differentiation of expression graphs: derivatives are expressions again, of any order.
 
 `tangent` (forward) and `adjoint` (reverse) apply the chain rule with the partial derivatives of the operation table;
-`jacobian` is forward and sparse: it computes no derivative that is structurally zero.  A zero from an unselected branch
-of ``where`` stays zero even where that branch's own derivative is infinite.
+`jacobian` is forward and sparse: it computes no derivative that is structurally zero.  A branch of ``where`` that is
+not selected contributes zero, even where its own derivative is infinite (`masked_terms`).
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapters 3 and 7.
 """
@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 from linkwork._util.checked_arguments import public
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative
+from linkwork.expr.autodiff.masked_terms import partials_of, pull_back, push_forward, scaled, selected, summed
 from linkwork.expr.scalar.block import Region
-from linkwork.expr.scalar.functions import and_, not_, or_, where
 from linkwork.expr.scalar.interpreter import (
     CONSTANT,
     INPUT,
@@ -28,13 +28,11 @@ from linkwork.expr.scalar.interpreter import (
     run,
 )
 from linkwork.expr.scalar.multi_result import PART
-from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = ["TransposedTangent", "adjoint", "are_independent", "forward", "gradients", "is_zero", "jacobian", "tangent"]
 
 
-_WHERE, _NOT = BY_NAME["where"], BY_NAME["not_"]
 T = TypeVar("T")
 
 
@@ -56,10 +54,10 @@ def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[
 
     Its cost is a small multiple of the cost of the outputs.
     """
-    sums: dict[int, _Weight] = {}
+    sums: dict[int, Any] = {}
     for output, weight in zip(outputs, weights, strict=True):
         if isinstance(output, Symbol):
-            _add(sums, output, (weight, None))
+            _add(sums, output, weight)
     nodes = reachable(outputs, inputs)
     check_trace(nodes, inputs)
     ends = {s.index for s in inputs}
@@ -69,13 +67,13 @@ def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[
             continue
         if node.index in parts:
             for argument, weight in _pull_back_bundle(node, parts[node.index]):
-                _add(sums, argument, (weight, None))
+                _add(sums, argument, weight)
         elif node.index in sums and node.op is PART:
-            parts.setdefault(node.args[0].index, {})[node.value] = _switched(*sums[node.index])
+            parts.setdefault(node.args[0].index, {})[node.value] = sums[node.index]
         elif node.index in sums:
-            for argument, share in _pull_back(node, *sums[node.index]):
-                _add(sums, argument, share)
-    return [_switched(*sums.get(s.index, (0.0, None))) for s in inputs]
+            for argument, weight in _pull_back(node, sums[node.index]):
+                _add(sums, argument, weight)
+    return [sums.get(s.index, 0.0) for s in inputs]
 
 
 def _step_by_step(nodes: Sequence[Symbol], items: Iterable[T]) -> Iterator[T]:
@@ -127,44 +125,34 @@ def _push_instruction(instruction: Instruction, arguments: list[tuple[Any, _Row]
     values, rows = zip(*arguments, strict=True) if arguments else ((), ())
     if bundle is not None:
         results = bundle(values)
-        derivatives = bundle.push_forward(values, results, rows) if any(rows) else [{}] * len(results)
+        derivatives = push_forward(bundle, values, results, rows) if any(rows) else [{}] * len(results)
         return list(zip(results, derivatives, strict=True))
     result = operation(*values)
     row: _Row = {}
-    if operation is _WHERE:
-        _, row_a, row_b = rows
-        row = {k: where(values[0], row_a.get(k, 0.0), row_b.get(k, 0.0)) for k in {**row_a, **row_b}}
-    elif operation.partials is not None and any(rows):
-        for partial, argument in zip(operation.partials(*values, result), rows, strict=True):
+    if operation.partials is not None and any(rows):
+        product = selected if operation.selects else scaled
+        for partial, argument in zip(partials_of(operation, values, result), rows, strict=True):
             if not is_zero(partial):
                 for k, d in argument.items():
-                    row[k] = row.get(k, 0.0) + partial * d
+                    row[k] = summed(row[k], product(d, partial)) if k in row else product(d, partial)
     return result, {k: d for k, d in row.items() if not is_zero(d)}
 
 
-def _partials(node: Symbol) -> tuple[Any, ...]:
-    assert node.op.partials is not None
-    arguments = [a.value if a.op is CONSTANT else a for a in node.args]
-    return node.op.partials(*arguments, node)
-
-
-# A weight in the reverse sweep and the condition under which it counts (None: always).  `where` removes a weight at the
-# end, instead of multiplying it by zero on the way, so 0 · ∞ does not occur.
-_Weight = tuple[Any, Symbol | None]
-
-
-def _pull_back(node: Symbol, weight: Any, on: Symbol | None) -> list[tuple[Symbol, _Weight]]:
+def _pull_back(node: Symbol, weight: Any) -> list[tuple[Symbol, Any]]:
     """Return the terms that a node adds to the gradient with respect to its arguments (reverse mode).
 
-    ``weight`` is the gradient with respect to the node.  It counts where the condition ``on`` is true, everywhere if
-    ``on`` is None.  Each term is a pair (argument, (weight, condition)).
+    ``weight`` is the gradient with respect to the node.  Each term is a pair (argument, weight).
     """
-    if node.op is _WHERE:
-        condition, a, b = node.args
-        return [(a, (weight, _all(on, condition))), (b, (weight, _all(on, not_(condition))))]
     if node.op.partials is None:
         return []
-    return [(a, (partial * weight, on)) for a, partial in zip(node.args, _partials(node), strict=True)]
+    product = selected if node.op.selects else scaled
+    partials = partials_of(node.op, _values(node.args), node)
+    return [(a, product(weight, partial)) for a, partial in zip(node.args, partials, strict=True)]
+
+
+def _values(arguments: Sequence[Symbol]) -> list[Any]:
+    """Return arguments with constants as numbers."""
+    return [a.value if a.op is CONSTANT else a for a in arguments]
 
 
 def _pull_back_bundle(node: Symbol, weights: Mapping[int, Any]) -> list[tuple[Symbol, Any]]:
@@ -174,37 +162,14 @@ def _pull_back_bundle(node: Symbol, weights: Mapping[int, Any]) -> list[tuple[Sy
     """
     bundle = node.value
     results = node.graph.bundle(bundle, node.args)
-    arguments = [a.value if a.op is CONSTANT else a for a in node.args]
-    result = bundle.pull_back(arguments, results, [weights.get(k, 0.0) for k in range(bundle.count)])
+    all_weights = [weights.get(k, 0.0) for k in range(bundle.count)]
+    result = pull_back(bundle, _values(node.args), results, all_weights)
     return list(zip(node.args, result, strict=True))
 
 
-def _add(sums: dict[int, _Weight], node: Symbol, share: _Weight) -> None:
-    if is_zero(share[0]):
-        return
-    if node.index not in sums:
-        sums[node.index] = share
-        return
-    (a, on_a), (b, on_b) = sums[node.index], share
-    if on_a is on_b:
-        total = a + b, on_a
-    elif on_a is None or on_b is None:
-        total = _switched(a, on_a) + _switched(b, on_b), None
-    elif on_b.op is _NOT and on_b.args[0] is on_a:
-        total = where(on_a, a, b), None
-    elif on_a.op is _NOT and on_a.args[0] is on_b:
-        total = where(on_b, b, a), None
-    else:
-        total = _switched(a, on_a) + _switched(b, on_b), or_(on_a, on_b)
-    sums[node.index] = total
-
-
-def _switched(weight: Any, on: Symbol | None) -> Any:
-    return weight if on is None else where(on, weight, 0.0)
-
-
-def _all(on: Symbol | None, condition: Symbol) -> Symbol:
-    return condition if on is None else and_(on, condition)
+def _add(sums: dict[int, Any], node: Symbol, weight: Any) -> None:
+    if not is_zero(weight):
+        sums[node.index] = summed(sums[node.index], weight) if node.index in sums else weight
 
 
 def is_zero(x: Any) -> bool:

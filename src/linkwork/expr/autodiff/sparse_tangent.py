@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
+from linkwork.expr.autodiff.masked_terms import negated, scaled, summed
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Symbol
@@ -48,8 +49,12 @@ class SparseTangent:
         """Return the tangent with a function applied to each of its nonzero derivatives."""
         return SparseTangent({key: change(x) for key, x in self.row.items()})
 
+    def scaled_term(self, term: Any, factor: Any, by: Callable[[Any, Any], Any]) -> Any:
+        """Return `masked_terms.scaled` of this tangent."""
+        return by(term, factor)
+
     def __neg__(self) -> SparseTangent:
-        return self.each(lambda x: -x)
+        return self.each(negated)
 
     def __pos__(self) -> SparseTangent:
         return self
@@ -60,7 +65,7 @@ class SparseTangent:
             return NotImplemented
         total = dict(self.row)
         for key, x in row.items():
-            total[key] = total[key] + x if key in total else x
+            total[key] = summed(total[key], x) if key in total else x
         return SparseTangent(total)
 
     __radd__ = __add__
@@ -71,7 +76,7 @@ class SparseTangent:
             return NotImplemented
         total = dict(self.row)
         for key, x in row.items():
-            total[key] = total[key] - x if key in total else -x
+            total[key] = summed(total[key], negated(x)) if key in total else negated(x)
         return SparseTangent(total)
 
     def __rsub__(self, other: Any) -> Any:
@@ -80,14 +85,14 @@ class SparseTangent:
     def __mul__(self, k: Any) -> Any:
         if k.__class__ is SparseTangent:
             return NotImplemented
-        return _EMPTY if _is_zero(k) else self.each(lambda x: x * k)
+        return _EMPTY if _is_zero(k) else self.each(lambda x: scaled(x, k))
 
     __rmul__ = __mul__
 
     def __truediv__(self, k: Any) -> Any:
         if k.__class__ is SparseTangent:
             return NotImplemented
-        return self * (1.0 / k)
+        return self * f.div(1.0, k)
 
     def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> SparseTangent:
         """Apply ``where``, the only operation on rows besides sums and multiples."""

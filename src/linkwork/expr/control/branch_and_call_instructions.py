@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from linkwork.expr.autodiff.masked_terms import term_of_body
 from linkwork.expr.control.closure_conversion import forward_bodies, reverse_bodies
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import numeric_mode
@@ -61,14 +62,14 @@ class Choice(MultiResult):
     ) -> list[SparseRow]:
         bodies, inputs, keys = forward_bodies(self.bodies, rows[1:])
         values = iter(Choice(*bodies)([*arguments, *inputs]))
-        return [{key: next(values) for key in some} for some in keys]
+        return [{key: term_of_body(next(values), flag) for key, flag in some.items()} for some in keys]
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
         bodies, inputs, indices = reverse_bodies(self.bodies, weights)
         values = Choice(*bodies)([*arguments, *inputs]) if indices else ()
         gradient: list[Any] = [0.0] * len(arguments)
-        for k, value in zip(indices, values, strict=True):
-            gradient[1 + k] = value
+        for (k, flag), value in zip(indices.items(), values, strict=True):
+            gradient[1 + k] = term_of_body(value, flag)
         return gradient
 
 
@@ -101,12 +102,12 @@ class Subroutine(MultiResult):
     ) -> list[SparseRow]:
         bodies, inputs, keys = forward_bodies([self.body], rows)
         values = iter(Subroutine(*bodies)([*arguments, *inputs]))
-        return [{key: next(values) for key in some} for some in keys]
+        return [{key: term_of_body(next(values), flag) for key, flag in some.items()} for some in keys]
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
         bodies, inputs, indices = reverse_bodies([self.body], weights)
         values = Subroutine(*bodies)([*arguments, *inputs]) if indices else ()
         gradient: list[Any] = [0.0] * len(arguments)
-        for k, value in zip(indices, values, strict=True):
-            gradient[k] = value
+        for (k, flag), value in zip(indices.items(), values, strict=True):
+            gradient[k] = term_of_body(value, flag)
         return gradient

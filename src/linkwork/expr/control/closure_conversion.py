@@ -11,7 +11,7 @@ their own to be differentiated.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
 from operator import attrgetter
@@ -23,6 +23,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, num_elements, unflatten
 from linkwork.expr.autodiff.dual_numbers import Dual
 from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero, jacobian, tangent
+from linkwork.expr.autodiff.masked_terms import is_conditional, term_of_body
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import eq, not_, where
@@ -163,13 +164,20 @@ class Differentiated:
         """Return ``count`` new input symbols of the trace, such as weights or directions."""
         return self.graph.inputs("more", (count,))
 
-    def forward(self, results: Sequence[Any], keys: Sequence[Sequence[Any]]) -> tuple[list[SparseRow], list[Symbol]]:
+    def more_terms(self, are_conditional: Sequence[bool]) -> list[Symbol]:
+        """Return new input symbols of the trace for terms of derivatives, some of which are conditional."""
+        fresh = self.more(len(are_conditional))
+        return [*map(term_of_body, fresh, are_conditional)]
+
+    def forward(
+        self, results: Sequence[Any], keys: Sequence[Mapping[Any, bool]]
+    ) -> tuple[list[SparseRow], list[Symbol]]:
         """Return the sparse derivatives of some results, and the new input symbols that they depend on.
 
-        ``keys`` lists for each input the directions in which it has a derivative.  Each new symbol is the derivative
-        of one input in one of its directions.
+        ``keys`` has for each input the directions in which it has a derivative, with True for a conditional one.  Each
+        new symbol is the derivative of one input in one of its directions.
         """
-        fresh = iter(self.more(sum(map(len, keys))))
+        fresh = iter(self.more_terms([flag for some in keys for flag in some.values()]))
         seeds = [{key: next(fresh) for key in some} for some in keys]
         return list(forward(results, self.inputs, seeds)), [x for seed in seeds for x in seed.values()]
 
@@ -209,21 +217,29 @@ class Residual:
         return Region.of(result, [*one.inputs, *fresh])
 
 
-def keys_of(rows: Iterable[SparseRow]) -> list[Any]:
-    """Return all directions in which at least one of some sparse derivatives has an element, in a fixed order."""
-    return list(dict.fromkeys(key for row in rows for key in row))
+def keys_of(rows: Iterable[SparseRow]) -> dict[Any, bool]:
+    """Return all directions in which at least one of some sparse derivatives has an element, in a fixed order.
+
+    The value of a direction is True if one of these elements is conditional.
+    """
+    result: dict[Any, bool] = {}
+    for row in rows:
+        for key, x in row.items():
+            result[key] = result.get(key, False) or is_conditional(x)
+    return result
 
 
 class DerivedBodies(NamedTuple):
     """Bodies that compute the derivatives of other bodies.
 
-    ``inputs`` are the values for their further inputs.  For forward derivatives, ``layout`` lists the directions of
-    each result.  For gradients, it lists the indices of the arguments that have one.
+    ``inputs`` are the values for their further inputs.  For forward derivatives, ``layout`` has the directions of each
+    result.  For gradients, it has the indices of the arguments that have one.  The value of each is True for a term
+    that is conditional, or zero, in at least one body.
     """
 
     bodies: list[Region]
     inputs: list[Any]
-    layout: list[Any]
+    layout: Any
 
 
 def forward_bodies(bodies: Sequence[Region], rows: Sequence[SparseRow]) -> DerivedBodies:
@@ -231,10 +247,13 @@ def forward_bodies(bodies: Sequence[Region], rows: Sequence[SparseRow]) -> Deriv
 
     ``rows`` has for each argument its derivatives by direction.
     """
-    keys = [list(row) for row in rows]
+    keys = [keys_of([row]) for row in rows]
     opened = [Differentiated(body) for body in bodies]
     each = [one.forward(one.results, keys) for one in opened]
-    result = [keys_of(same) for same in zip(*(results for results, _ in each), strict=True)]
+    result = [
+        {key: any(is_conditional(row.get(key, 0.0)) for row in same) for key in keys_of(same)}
+        for same in zip(*(results for results, _ in each), strict=True)
+    ]
     derived = [
         Region.of([row.get(key, 0.0) for row, some in zip(results, result, strict=True) for key in some],
                   [*one.inputs, *fresh])
@@ -247,12 +266,17 @@ def reverse_bodies(bodies: Sequence[Region], weights: Sequence[Any]) -> DerivedB
     """Return bodies that compute the gradient of Σ weights·results by the arguments, for each of ``bodies``."""
     used = [k for k, weight in enumerate(weights) if not is_zero(weight)]
     opened = [Differentiated(body) for body in bodies]
-    inputs = [[*one.inputs, *one.more(len(used))] for one in opened]
+    flags = [is_conditional(weights[k]) for k in used]
+    inputs = [[*one.inputs, *one.more_terms(flags)] for one in opened]
     gradients = [
         adjoint([one.results[k] for k in used], one.inputs, own[len(one.inputs) :])
         for one, own in zip(opened, inputs, strict=True)
     ]
-    indices = [k for k, same in enumerate(zip(*gradients, strict=True)) if not all(map(is_zero, same))]
+    indices = {
+        k: any(map(is_conditional, same))
+        for k, same in enumerate(zip(*gradients, strict=True))
+        if not all(map(is_zero, same))
+    }
     derived = [Region.of([some[k] for k in indices], own) for some, own in zip(gradients, inputs, strict=True)]
     return DerivedBodies(derived, [weights[k] for k in used], indices)
 
@@ -287,12 +311,14 @@ class FlatValue:
     """Nested value as a flat list of scalars, which a loop's or branch's body can accept and return.
 
     The scalars are plain numbers.  A truth value is the number 0 or 1, and a dual number is its value and its
-    derivatives.  ``layouts`` describes these for each scalar, so that the nested value can be built again.
+    derivatives.  ``layouts`` describes these for each scalar, so that the nested value can be built again, and
+    ``conditional`` is True for each scalar with derivatives that do not always count.
     """
 
     def __init__(self, value: Any, caller: str) -> None:
         self.scalars, self.form = flatten(value, caller)
         self.layouts = [_layout(x) for x in self.scalars]
+        self.conditional = list(map(_has_conditional_terms, self.scalars, self.layouts))
 
     @property
     def logical(self) -> list[bool]:
@@ -320,6 +346,9 @@ class FlatValue:
         for layouts in each:
             if layouts != one.layouts:
                 one.layouts = [merge_layouts(old, new) for old, new in zip(one.layouts, layouts, strict=True)]
+        if not _are_plain(one.layouts):
+            flags = [map(_has_conditional_terms, row, one.layouts) for row in rows]
+            one.conditional = [*map(any, zip(*flags, strict=True))]
         if each and "t" in each[0]:
             one.layouts = ["t" if x == "t" else layout for layout, x in zip(one.layouts, each[0], strict=True)]
         return one, [_apart(row, one.layouts) for row in rows]
@@ -330,17 +359,24 @@ class FlatValue:
         if _are_plain(self.layouts):
             return list(elements[:many])
         rest = iter(elements[many:])
-        return [_joined(chain(elements[k : k + 1], rest), layout) for k, layout in enumerate(self.layouts)]
+        parts = enumerate(zip(self.layouts, self.conditional, strict=True))
+        return [_joined(chain(elements[k : k + 1], rest), layout, flag) for k, (layout, flag) in parts]
 
     def together(self, elements: Sequence[Any]) -> Any:
         """Return the nested value that a list of elements represents in this layout."""
         return unflatten(self.form, self.scalars_of(elements))
 
     def widen(self, other: FlatValue) -> bool:
-        """Extend the layout to include another value's derivatives.  Return True if it has changed."""
-        layouts = [merge_layouts(one, two) for one, two in zip(self.layouts, other.layouts, strict=True)]
-        changed = layouts != self.layouts
-        self.layouts = layouts
+        """Extend the layout to include another value's derivatives.  Return True if it has changed.
+
+        Derivatives that only one of the values has are conditional.
+        """
+        pairs = [*zip(self.layouts, other.layouts, strict=True)]
+        layouts = [merge_layouts(one, two) for one, two in pairs]
+        flags = zip(self.conditional, other.conditional, pairs, strict=True)
+        conditional = [a or b or one != two for a, b, (one, two) in flags]
+        changed = layouts != self.layouts or conditional != self.conditional
+        self.layouts, self.conditional = layouts, conditional
         return changed
 
 
@@ -402,11 +438,18 @@ def _parts(x: Any, layout: Layout) -> list[Any]:
     return [*_parts(here[0], value), *_parts(here[1], tangent)]
 
 
-def _joined(elements: Iterator[Any], layout: Layout) -> Any:
+def _has_conditional_terms(x: Any, layout: Layout) -> bool:
+    return not isinstance(layout, str) and any(map(is_conditional, _parts(x, layout)[1:]))
+
+
+def _joined(elements: Iterator[Any], layout: Layout, conditional: bool, *, is_term: bool = False) -> Any:
     if isinstance(layout, str):
         number = next(elements)
-        return truth_of(number) if layout == "t" else number
+        return truth_of(number) if layout == "t" else term_of_body(number, conditional and is_term)
     if isinstance(layout, dict):
-        return SparseTangent({key: _joined(elements, inner) for key, inner in layout.items()})
+        return SparseTangent(
+            {key: _joined(elements, inner, conditional, is_term=True) for key, inner in layout.items()}
+        )
     level, value, tangent = layout
-    return Dual(_joined(elements, value), _joined(elements, tangent), level)
+    primal = _joined(elements, value, conditional, is_term=is_term)
+    return Dual(primal, _joined(elements, tangent, conditional, is_term=True), level)

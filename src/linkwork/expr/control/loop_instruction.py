@@ -16,6 +16,7 @@ import numpy as np
 
 from linkwork.errors import NotDifferentiableError
 from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero
+from linkwork.expr.autodiff.masked_terms import is_conditional, term_of_body
 from linkwork.expr.control.closure_conversion import Differentiated, keys_of
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import apply_on_arrays, numeric_mode, reachable
@@ -172,13 +173,17 @@ class Loop(MultiResult):
         state, stacked, outside = self.split(arguments)
         state_rows, stacked_rows, outside_rows = self.split(rows)
         columns = [keys_of(stacked_rows[j::m]) for j in range(m)]
-        others = [list(row) for row in outside_rows]
-        carried = [list(row) for row in state_rows]
+        others = [keys_of([row]) for row in outside_rows]
+        carried = [keys_of([row]) for row in state_rows]
         head = int(self.conditional)
         while True:
             one = Differentiated(self.body)
             derivatives_of, fresh = one.forward(one.results[head:], [*carried, *columns, *others])
-            grown = [list(dict.fromkeys((*keys, *row))) for keys, row in zip(carried, derivatives_of[:n], strict=True)]
+            following = [keys_of([row]) for row in derivatives_of[:n]]
+            grown = [
+                {key: own.get(key, False) or new.get(key, False) for key in {**own, **new}}
+                for own, new in zip(carried, following, strict=True)
+            ]
             if grown == carried:
                 break
             carried = grown
@@ -186,7 +191,7 @@ class Loop(MultiResult):
         ends = _ends([sum(map(len, carried)), sum(map(len, columns)), sum(map(len, others))])
         dx, ds, dc = (fresh[a:b] for a, b in ends)
         following = [derivatives_of[k].get(key, 0.0) for k, keys in enumerate(carried) for key in keys]
-        kept = [list(row) for row in derivatives_of[n:]]
+        kept = [keys_of([row]) for row in derivatives_of[n:]]
         kept_values = [row[key] for row, keys in zip(derivatives_of[n:], kept, strict=True) for key in keys]
         results_of_body = [*one.results[: head + n], *following, *one.results[head + n :], *kept_values]
         body = Region.of(results_of_body, [*x, *dx, *s, *ds, *c, *dc], head)
@@ -198,12 +203,14 @@ class Loop(MultiResult):
         given += [*outside, *(row[key] for row in outside_rows for key in row)]
         values = _run_derived(both, given, arguments)
         derivatives = iter(values[n : both.carried])
-        result: list[SparseRow] = [{key: next(derivatives) for key in keys} for keys in carried]
+        result: list[SparseRow] = [
+            {key: term_of_body(next(derivatives), flag) for key, flag in keys.items()} for keys in carried
+        ]
         if self.conditional:
             return [*result, {}, {}]
         for t in range(steps if self.kept else 0):
             here = iter(values[both.carried + t * both.kept + self.kept : both.carried + (t + 1) * both.kept])
-            result += [{key: next(here) for key in keys} for keys in kept]
+            result += [{key: term_of_body(next(here), flag) for key, flag in keys.items()} for keys in kept]
         return result
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
@@ -216,14 +223,18 @@ class Loop(MultiResult):
         n, m, kept, steps = self.carried, self.inputs, self.kept, self.max_iterations
         _, stacked, outside = self.split(arguments)
         columns = [j for j in range(kept) if not all(map(is_zero, weights[n + j :: kept]))]
-        carried = [k for k in range(n) if not is_zero(weights[k])]
+        carried = {k: is_conditional(weights[k]) for k in range(n) if not is_zero(weights[k])}
         while True:
             one = Differentiated(self.body)
-            state_weights = one.more(len(carried))
-            output_weights = one.more(len(columns))
+            state_weights = one.more_terms([*carried.values()])
+            output_weights = one.more_terms([any(map(is_conditional, weights[n + j :: kept])) for j in columns])
             outputs = [one.results[k] for k in (*carried, *(n + j for j in columns))]
             result = adjoint(outputs, one.inputs, [*state_weights, *output_weights])
-            grown = [k for k in range(n) if k in carried or not is_zero(result[k])]
+            grown = {
+                k: carried.get(k, False) or (not is_zero(result[k]) and is_conditional(result[k]))
+                for k in range(n)
+                if k in carried or not is_zero(result[k])
+            }
             if grown == carried:
                 break
             carried = grown
@@ -250,14 +261,14 @@ class Loop(MultiResult):
         start = [weights[k] for k in carried] + [0.0] * len(sums)
         values = _run_derived(back, [*start, *rows, *(outside[j] for j in c)], arguments)
         gradient: list[Any] = [0.0] * len(arguments)
-        for value, k in zip(values, carried, strict=False):
-            gradient[k] = value
+        for value, (k, flag) in zip(values, carried.items(), strict=False):
+            gradient[k] = term_of_body(value, flag)
         for value, j in zip(values[len(carried) : back.carried], to_outside, strict=True):
-            gradient[n + steps * m + j] = value
+            gradient[n + steps * m + j] = term_of_body(value, is_conditional(result[n + m + j]))
         for t in range(steps if to_inputs else 0):
             first = back.carried + t * back.kept
             for value, j in zip(values[first : first + back.kept], to_inputs, strict=True):
-                gradient[n + t * m + j] = value
+                gradient[n + t * m + j] = term_of_body(value, is_conditional(result[n + j]))
         return gradient
 
     def _check_derivatives(self) -> None:

@@ -255,6 +255,8 @@ def select_samples(holds: np.ndarray, *, in_elements: bool) -> Callable[[Any, An
     """
 
     def choose(x: Any, y: Any) -> Any:
+        if hasattr(x, "_precedence") or hasattr(y, "_precedence"):
+            return where(holds, x, y)
         if in_elements or any(isinstance(z, np.ndarray) and z.dtype == object for z in (x, y)):
             parts = [np.asarray(z, dtype=object) for z in (x, y)]
             elements = [where(holds, a, b) for a, b in np.broadcast(*parts)]

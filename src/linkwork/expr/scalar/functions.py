@@ -201,6 +201,7 @@ def copysign(x: Scalar, y: Scalar) -> Scalar:
     lambda x, y, r: (f.where(x <= y, 1.0, 0.0), f.where(x <= y, 0.0, 1.0)),
     "llvm.minnum",
     commutative=True,
+    selects=True,
 )
 def fmin(x: Scalar, y: Scalar) -> Scalar:
     """Smaller of two numbers; for a number and NaN, the number."""
@@ -212,6 +213,7 @@ def fmin(x: Scalar, y: Scalar) -> Scalar:
     lambda x, y, r: (f.where(y <= x, 1.0, 0.0), f.where(y <= x, 0.0, 1.0)),
     "llvm.maxnum",
     commutative=True,
+    selects=True,
 )
 def fmax(x: Scalar, y: Scalar) -> Scalar:
     """Larger of two numbers; for a number and NaN, the number."""
@@ -256,6 +258,7 @@ def not_(x: Scalar) -> Scalar:
     lambda condition, x, y, r: (0.0, f.where(condition, 1.0, 0.0), f.where(condition, 0.0, 1.0)),
     "@where",
     kinds="tnn",
+    selects=True,
     casadi="if_else",
 )
 def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:

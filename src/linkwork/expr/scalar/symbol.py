@@ -37,12 +37,13 @@ def two_traces(symbols: Sequence[Symbol]) -> str:
 class Graph:
     """Expression graph of one trace: all its nodes, in the order of their creation."""
 
-    __slots__ = ("__weakref__", "_table", "calling", "in_double", "marks", "nodes", "owner")
+    __slots__ = ("__weakref__", "_table", "calling", "in_double", "marks", "masks", "nodes", "owner")
 
     def __init__(self, owner: str = "") -> None:
         self.owner = owner  # name of the traced function, for messages
         self.nodes: list[Symbol] = []
         self.marks: list[int] = []  # indices of nodes that begin a step, which may be equal to others
+        self.masks: dict[int, tuple[Any, Symbol]] = {}  # terms that count conditionally (`autodiff.masked_terms`)
         self.in_double = False  # True: decisions at the level of rounding need float64
         self.calling: list[Any] = []  # the functions of `call` being traced
         self._table: dict[tuple[Any, ...], Symbol] = {}
@@ -106,6 +107,7 @@ class Graph:
         Nodes refer to their graph, so this frees the memory at once, without waiting for Python's garbage collector.
         """
         self.nodes.clear()
+        self.masks.clear()
         self._table.clear()
 
     def __repr__(self) -> str:

@@ -1,0 +1,252 @@
+"""Masked terms of derivatives: a branch that is not selected contributes zero, even if its derivative is not finite.
+
+A term that counts only under a condition is multiplied first and masked afterwards: p · where(c, d, 0) becomes
+where(c, p·d, 0), so 0 · ∞ does not occur.  `Graph.masks` records the condition of each masked term.  A term without a
+condition is not masked, so NaN of a selected branch stays NaN.
+
+A term that comes out of a body, or enters one, leaves its condition behind; it then counts where it is not zero.  For
+floats and batches, which have no record, every term counts where it is not zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from operator import mul
+from typing import Any, cast
+
+import numpy as np
+
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.multi_result import Forward, MultiResult, SparseRow
+from linkwork.expr.scalar.operations import BY_NAME, Operation
+from linkwork.expr.scalar.symbol import Symbol
+
+__all__ = [
+    "condition_of",
+    "is_conditional",
+    "masked",
+    "negated",
+    "partials_of",
+    "pull_back",
+    "push_forward",
+    "scaled",
+    "selected",
+    "summed",
+    "term_of_body",
+]
+
+_AND, _NOT = BY_NAME["and_"], BY_NAME["not_"]
+
+
+def condition_of(term: Any) -> Symbol | None:
+    """Return the condition under which a term counts, None for always."""
+    return _split(term)[1]
+
+
+def is_conditional(term: Any) -> bool:
+    """Return True if a term does not always count: a symbol with a condition, or zero."""
+    return condition_of(term) is not None or (term.__class__ is float and term == 0.0)
+
+
+def masked(term: Any, condition: Any) -> Any:
+    """Return a term where a condition holds, 0.0 elsewhere."""
+    if hasattr(term, "each"):
+        return term.each(lambda x: masked(x, condition))
+    if condition.__class__ is not Symbol:
+        return f.where(condition, term, 0.0)
+    inner, on = _split(term)
+    on = condition if on is None else _both(on, condition)
+    opposite = on.op is _NOT
+    return _recorded(f.where(on.args[0], 0.0, inner) if opposite else f.where(on, inner, 0.0), inner, on)
+
+
+def term_of_body(term: Any, conditional: bool) -> Any:
+    """Return an input or result of a body; record a conditional term as one that counts where it is not zero."""
+    if conditional and term.__class__ is Symbol and condition_of(term) is None:
+        _recorded(term, term, f.not_(f.eq(term, 0.0)))
+    return term
+
+
+def scaled(term: Any, factor: Any, by: Callable[[Any, Any], Any] = mul) -> Any:
+    """Return the product of a term and a factor, or with ``by`` their quotient; both may be masked."""
+    if term.__class__ is Symbol and not term.graph.masks:  # most traces
+        return by(term, factor)
+    for x in (term, factor):
+        own = getattr(x, "scaled_term", None)
+        if own is not None:
+            return own(term, factor, by)
+    inner, on = _split(term)
+    factor, other = _split(factor)
+    if on is None and other is None:
+        return _product(inner, factor, by)
+    product = by(inner, factor)
+    for condition in (on, other):
+        product = product if condition is None else masked(product, condition)
+    return product
+
+
+def negated(term: Any) -> Any:
+    """Return a term with the opposite sign."""
+    inner, on = _split(term)
+    return -term if on is None else masked(-inner, on)
+
+
+def summed(one: Any, other: Any) -> Any:
+    """Return the sum of two terms; it counts where one of them does."""
+    if one.__class__ is Symbol and not one.graph.masks:
+        return one + other
+    (a, on_a), (b, on_b) = _split(one), _split(other)
+    if on_a is None or on_b is None:
+        return one + other
+    if on_a is on_b:
+        return masked(a + b, on_a)
+    on = _either(on_a, on_b)
+    choice = _difference(on_a, on_b)
+    if choice is None:
+        total = one + other
+        return total if on is None else _recorded(total, total, on)
+    total = f.where(choice.args[0], b, a) if choice.op is _NOT else f.where(choice, a, b)
+    return total if on is None else masked(total, on)
+
+
+def selected(term: Any, partial: Any) -> Any:
+    """Return the term of an argument that an operation selects: ``partial`` is 1 where it does, and 0 elsewhere."""
+    if partial.__class__ is not Symbol:
+        return 0.0 if partial.__class__ is float and partial == 0.0 else masked(term, f.eq(partial, 1.0))
+    condition, one, _ = partial.args
+    return masked(term, condition if one.value == 1.0 else f.not_(condition))
+
+
+def partials_of(operation: Operation, arguments: Sequence[Any], result: Any) -> tuple[Any, ...]:
+    """Return the partial derivatives of an operation that has some; of numbers with IEEE 754 semantics."""
+    assert operation.partials is not None
+    try:
+        return operation.partials(*arguments, result)
+    except ZeroDivisionError:  # Python floats raise it; all other types return infinity
+        with np.errstate(all="ignore"):
+            return tuple(map(_single, operation.partials(*map(_batch, (*arguments, result)))))
+
+
+def push_forward(
+    bundle: Forward, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+) -> Sequence[SparseRow]:
+    """Return `MultiResult.push_forward`, masked in directions in which all derivatives of the arguments are."""
+    derivatives = bundle.push_forward(arguments, results, rows)
+    terms: dict[Any, list[Any]] = {}
+    for row in rows:
+        for key, x in row.items():
+            terms.setdefault(key, []).append(x)
+    on = {key: _some_count(some) for key, some in terms.items()}
+    if not any(condition is not None for condition in on.values()):
+        return derivatives
+    return [{key: x if on.get(key) is None else masked(x, on[key]) for key, x in row.items()} for row in derivatives]
+
+
+def pull_back(
+    bundle: MultiResult, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]
+) -> Sequence[Any]:
+    """Return `MultiResult.pull_back`, masked if all weights are."""
+    gradient = bundle.pull_back(arguments, results, weights)
+    on = _some_count(weights)
+    return gradient if on is None else [masked(x, on) for x in gradient]
+
+
+def _some_count(terms: Iterable[Any]) -> Symbol | None:
+    """Return the condition under which at least one of the terms counts, None for always."""
+    conditions: dict[int, Symbol] = {}
+    for term in terms:
+        on = condition_of(term)
+        if on is not None:
+            conditions[on.index] = on
+        elif not is_conditional(term):
+            return None
+    result: Symbol | None = None
+    for on in conditions.values():
+        result = on if result is None else _either(result, on)
+        if result is None:
+            return None
+    return result
+
+
+_MAX_LITERALS = 12  # a condition of more parts is simplified in some of them only
+
+
+def _literals(condition: Symbol) -> dict[int, Symbol]:
+    """Return conditions by index, all of which hold where this one does."""
+    result: dict[int, Symbol] = {}
+    waiting = [condition]
+    while waiting:
+        one = waiting.pop()
+        if one.op is _AND and len(result) + len(waiting) < _MAX_LITERALS:
+            waiting += one.args
+        else:
+            result[one.index] = one
+    return result
+
+
+def _both(one: Symbol, other: Symbol) -> Symbol:
+    have = _literals(one)
+    for index, condition in _literals(other).items():
+        if index not in have:
+            one = f.and_(one, condition)
+    return one
+
+
+def _either(one: Symbol, other: Symbol) -> Symbol | None:
+    """Return the condition that at least one of two holds, None for always."""
+    a, b = _literals(one), _literals(other)
+    if a.keys() <= b.keys():
+        return one
+    if b.keys() <= a.keys():
+        return other
+    if _difference(one, other) is None:
+        return cast(Symbol, f.or_(one, other))
+    common = [condition for index, condition in a.items() if index in b]
+    return reduce(f.and_, common) if common else None
+
+
+def _difference(one: Symbol, other: Symbol) -> Symbol | None:
+    """Return the only condition of ``one`` that ``other`` lacks, if ``other`` has its opposite instead; or None."""
+    a, b = _literals(one), _literals(other)
+    only_one, only_other = ([c for index, c in p.items() if index not in q] for p, q in ((a, b), (b, a)))
+    if len(only_one) != 1 or len(only_other) != 1:
+        return None
+    (x,), (y,) = only_one, only_other
+    return x if (x.op is _NOT and x.args[0] is y) or (y.op is _NOT and y.args[0] is x) else None
+
+
+def _split(term: Any) -> tuple[Any, Symbol | None]:
+    """Return a term without its mask, and the condition under which it counts."""
+    return term.graph.masks.get(term.index, (term, None)) if term.__class__ is Symbol else (term, None)
+
+
+def _recorded(node: Any, inner: Any, on: Symbol) -> Any:
+    if node.__class__ is Symbol:
+        node.graph.masks[node.index] = inner, on
+    return node
+
+
+def _product(term: Any, factor: Any, by: Callable[[Any, Any], Any]) -> Any:
+    if isinstance(term, float):
+        return 0.0 if term == 0.0 else by(term, factor)
+    if isinstance(term, np.ndarray) and term.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            return np.where(term == 0.0, 0.0, by(term, factor))
+    return by(term, factor)
+
+
+def _batch(x: Any) -> Any:
+    """Return a number as a batch of one."""
+    if hasattr(x, "each"):
+        return x.each(_batch)
+    return np.array([float(x)]) if isinstance(x, (int, float)) else x
+
+
+def _single(x: Any) -> Any:
+    """Return the scalar in a batch of one."""
+    if hasattr(x, "each"):
+        return x.each(_single)
+    if not (isinstance(x, np.ndarray) and x.shape == (1,)):
+        return x
+    return float(x[0]) if x.dtype.kind == "f" else x[0]

@@ -1,0 +1,183 @@
+"""Branches that are not selected contribute zero to derivatives through rules, loops, calls and other branches."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.expr import array, call, cond, fori_loop, root, scan
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
+
+where, sqrt = f.where, f.sqrt
+UNITS = ([1.0, 0.0], [0.0, 1.0])
+SMALL = lw.compile(lambda a: {"root": sqrt(a), "three": 3.0 * a}, a=(), name="small")
+
+
+def positive(x: Any) -> Any:
+    """Return x above 1 and 0 elsewhere: at x = 0 a constant."""
+    return where(x > 1.0, x, 0.0)
+
+
+def roots(x: Any) -> Any:
+    return fori_loop(0, 3, lambda k, s: sqrt(s), x)
+
+
+def matrix(x: Any) -> Any:
+    return array([[x, 0.0], [x, x]])
+
+
+def two_states(x: Any, y: Any) -> Any:
+    first, second = fori_loop(0, 3, lambda k, s: (s[0] + y, sqrt(s[1])), (x, x))
+    return first + where(x > 1.0, second, 0.0)
+
+
+def two_outputs(x: Any, y: Any) -> Any:
+    _, rows = scan(lambda c, k: (sqrt(c), c + k), x, array([y, y]))
+    return rows[0] + where(x > 1.0, rows[1], 0.0)
+
+
+def reset(x: Any, y: Any) -> Any:
+    return fori_loop(0, 3, lambda k, s: sqrt(where(s > 1.0, s, 0.0)), x) + y
+
+
+# Functions of x and y with the gradient at (0, 2), where the derivative of another branch is not finite.
+CASES: dict[str, tuple[Callable[[Any, Any], Any], tuple[float, float]]] = {
+    "solve": (lambda x, y: where(x > 1.0, lw.solve(matrix(x), array([y, 1.0]))[0], 3.0 * y), (0.0, 3.0)),
+    "inv": (lambda x, y: where(x > 1.0, np.linalg.inv(matrix(x))[1, 0], 3.0 * y), (0.0, 3.0)),
+    "root": (lambda x, y: where(x > 1.0, root(lambda z: z * z - x, y).value, 3.0 * y), (0.0, 3.0)),
+    "loop": (lambda x, y: where(x > 1.0, roots(x) * y, 3.0 * y), (0.0, 3.0)),
+    "two choices of a loop": (
+        lambda x, y: where(x > 1.0, roots(x) * y, 3.0 * y) + where(y < 1.0, roots(x), x),
+        (1.0, 3.0),
+    ),
+    "one of two states": (two_states, (1.0, 3.0)),
+    "one of two outputs": (two_outputs, (1.0, 1.0)),
+    "call": (lambda x, y: where(x > 1.0, call(sqrt, x) * y, 3.0 * y), (0.0, 3.0)),
+    "kernel": (lambda x, y: where(x > 1.0, SMALL(x).root, SMALL(y).three), (0.0, 3.0)),
+    "one of two results": (lambda x, y: (lambda s: s.three + where(x > 1.0, s.root, y))(call(SMALL, x)), (3.0, 1.0)),
+    "branch that takes a root": (
+        lambda x, y: cond(x > 1.0, lambda r: r * y, lambda r: 3.0 * y, sqrt(x)),
+        (0.0, 3.0),
+    ),
+    "branch with a root": (lambda x, y: cond(x > 1.0, lambda: sqrt(x) * y, lambda: 3.0 * y), (0.0, 3.0)),
+    "branch in a loop": (
+        lambda x, y: fori_loop(0, 1, lambda k, s: cond(s > 1.0, lambda: sqrt(s), lambda: s + y), x),
+        (1.0, 1.0),
+    ),
+    "root of where": (lambda x, y: sqrt(positive(x)) + y, (0.0, 1.0)),
+    "root of fmax": (lambda x, y: sqrt(f.fmax(x - 1.0, 0.0)) + y, (0.0, 1.0)),
+    "root of fmin": (lambda x, y: sqrt(-f.fmin(1.0 - x, 0.0)) + y, (0.0, 1.0)),
+    "fmax of root": (lambda x, y: f.fmax(sqrt(x), y), (0.0, 1.0)),
+    "root of nested choices": (
+        lambda x, y: sqrt(where(y > 1.0, positive(x), where(x > 2.0, y, x))) + where(x < 1.0, y, sqrt(x)),
+        (0.0, 1.0),
+    ),
+    "quotient of choices": (lambda x, y: y / (1.0 + sqrt(positive(x))), (0.0, 1.0)),
+    "length": (lambda x, y: f.hypot(positive(x), where(x > 1.0, y, 0.0)) + y, (0.0, 1.0)),
+    "norm": (lambda x, y: np.linalg.norm(array([positive(x), where(x > 1.0, y, 0.0)])) + y, (0.0, 1.0)),
+    "root of a branch": (lambda x, y: sqrt(cond(x > 1.0, lambda: x, lambda: 0.0)) + y, (0.0, 1.0)),
+    "root of a call": (lambda x, y: sqrt(call(positive, x)) + y, (0.0, 1.0)),
+    "root of a loop": (lambda x, y: sqrt(fori_loop(0, 2, lambda k, s: positive(s), x)) + y, (0.0, 1.0)),
+    "where into a call": (lambda x, y: call(lambda a, b: sqrt(a) + b, positive(x), x + y), (1.0, 1.0)),
+    "where into a loop": (lambda x, y: roots(positive(x)) + y, (0.0, 1.0)),
+    "where into inputs of a loop": (
+        lambda x, y: scan(lambda c, k: (c + sqrt(k), None), y, array([positive(x), x + 4.0]))[0],
+        (0.25, 1.0),
+    ),
+    "choice in each step": (reset, (0.0, 1.0)),
+    "quotient by zero": (lambda x, y: where(x > 1.0, x / 0.0, 2.0 * y), (0.0, 2.0)),
+    "a selected branch without a derivative": (lambda x, y: where(x < 1.0, sqrt(x - 1.0), y), (np.nan, 0.0)),
+}
+# Python's floats raise an error themselves for these values
+NOT_ON_FLOATS = ("solve", "inv", "quotient by zero")
+
+
+def first_derivatives(function: Callable[[Any, Any], Any]) -> Iterator[list[Any]]:
+    """Gradients at (0, 2): in traces by all modes, and of dual numbers whose components are symbols or batches."""
+    for mode in range(5):
+        graph = Graph()
+        x, y = graph.inputs("x", (2,))
+        output = function(x, y)
+        if mode == 0:
+            result = jacobian([output], [x, y])[0]
+        elif mode == 1:
+            result = [tangent([output], [x, y], unit)[0] for unit in UNITS]
+        elif mode == 2:
+            result = adjoint([output], [x, y], [1.0])
+        elif mode == 3:
+            result = [parts(function(*seeded([x, y], unit)))[1] for unit in UNITS]
+        else:
+            row = parts(function(*seeded([x, y], [SparseTangent({0: 1.0}), SparseTangent({1: 1.0})])))[1]
+            result = [row.get(0), row.get(1)]
+        yield evaluate(result, {x: np.array([0.0, 0.0, 4.0]), y: np.array([2.0, 2.0, 5.0])})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_are_those_of_the_selected_branch_in_every_mode(name: str) -> None:
+    function, gradient = CASES[name]
+    for result in first_derivatives(function):
+        for part, expected in zip(result, gradient, strict=True):
+            np.testing.assert_array_equal(np.broadcast_to(part, 3)[:2], expected)
+            assert np.isfinite(np.broadcast_to(part, 3)[2]) or np.isnan(expected) or name == "quotient by zero"
+    numbers: list[Callable[[float], Any]] = [] if name in NOT_ON_FLOATS else [float]
+    numbers += [] if name == "inv" else [lambda number: np.array([number])]
+    for number in numbers:
+        with np.errstate(all="ignore"):
+            result = [parts(function(*seeded([number(0.0), number(2.0)], unit)))[1] for unit in UNITS]
+        np.testing.assert_array_equal(np.array([float(np.squeeze(part)) for part in result]), gradient)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_second_derivatives_agree_and_are_finite(name: str) -> None:
+    function, gradient = CASES[name]
+    graph = Graph()
+    x, y = graph.inputs("x", (2,))
+    rows = jacobian([function(x, y)], [x, y])[0]
+    weights = adjoint([function(x, y)], [x, y], [1.0])
+    results = [
+        [*itertools.chain(*jacobian(rows, [x, y]))],
+        [*itertools.chain(*jacobian(weights, [x, y]))],
+        [*itertools.chain(*(adjoint(weights, [x, y], unit) for unit in UNITS))],
+    ]
+    for result in results:
+        values = np.array(evaluate(result, {x: 0.0, y: 2.0}))
+        assert np.isnan(gradient[0]) or np.isfinite(values).all()
+        np.testing.assert_allclose(values, evaluate(results[0], {x: 0.0, y: 2.0}), rtol=1e-14)
+
+
+def test_conditionals_of_batches_have_derivatives() -> None:
+    (x,) = seeded([np.array([0.25, 4.0])], [1.0])
+    np.testing.assert_array_equal(parts(cond(x > 1.0, lambda: 3.0 * x, lambda: sqrt(x)))[1], [1.0, 3.0])
+
+
+def test_conditions_of_masks_are_simplified() -> None:
+    """A mask costs one selection where the conditions of two terms are complements, or one implies the other."""
+    graph = Graph()
+    x, y = graph.inputs("x", (2,))
+    root_of = where(x > 1.0, sqrt(where(x > 1.0, x, 2.0 - y)), y)
+    (result,) = adjoint([root_of], [x], [1.0])
+    assert result.op.name == "where" and result.args[1].op.name == "div" and result.args[0] is (x > 1.0)
+    both = sqrt(where(y > 1.0, where(x > 1.0, x, 0.0), where(x > 1.0, x * y, 0.0)))
+    (result,) = jacobian([both], [x])[0]
+    assert result.op.name == "where" and result.args[0] is (x > 1.0)
+
+
+@pytest.mark.parametrize("method", ["jvp", "vjp", "jacobian"])
+def test_derivative_kernels_of_a_solve_that_is_not_selected(method: str) -> None:
+    kernel = lw.compile(lambda x, b: where(x[0] > 1.0, lw.solve(matrix(x[0]), b)[1], x[1] * b[0]), x=2, b=2)
+    x, b = np.array([[0.0, 2.0], [2.0, 0.5]]), np.array([3.0, 4.0])
+    more = {"jvp": (np.array([0.0, 1.0]),), "vjp": (1.0,), "jacobian": ()}[method]
+    result = getattr(kernel, method)("x")(x, b, *more)
+    # x₁ of [[a, 0], [a, a]] x = b is (b₁ − b₀)/a
+    expected = np.array([[0.0, 3.0], [-1.0 / 4.0, 0.0]])
+    np.testing.assert_allclose(result, expected[:, 1] if method == "jvp" else expected, rtol=1e-15)
