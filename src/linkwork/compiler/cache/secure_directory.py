@@ -25,6 +25,7 @@ __all__ = ["OpenFiles", "TrustedDirectory", "UntrustedError", "opened", "reason"
 
 _MAX_LINKS = 40
 _RELATIVE = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd and sys.platform != "win32"
+_BINARY = getattr(os, "O_BINARY", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_PATH", os.O_RDONLY)
 
 
@@ -109,19 +110,23 @@ class TrustedDirectory(OpenFiles):
     def read(self, name: str) -> bytes:
         """Return the content of a file, which must be a regular one that only the user can have written."""
         careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link, and no waiting for a pipe
-        with open(name, "rb", opener=lambda _, flags: os.open(flags=flags | careful, **self._at(name))) as file:
-            state = os.fstat(file.fileno())
+        with OpenFiles() as file:
+            number = file.open(flags=os.O_RDONLY | _BINARY | careful, **self._at(name))
+            state = os.fstat(number)
             if not stat.S_ISREG(state.st_mode):
                 raise OSError(errno.EINVAL, "it is not a file")
             foreign = _foreign(state)
             if foreign:
                 raise PermissionError(errno.EACCES, f"it {foreign}")
-            return file.read()
+            with open(number, "rb", closefd=False) as content:
+                return content.read()
 
     def write(self, name: str, data: bytes) -> None:
         """Create a file that only the user can read and write."""
-        with open(name, "xb", opener=lambda _, flags: os.open(flags=flags, mode=0o600, **self._at(name))) as file:
-            file.write(data)
+        with OpenFiles() as file:
+            number = file.open(flags=os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode=0o600, **self._at(name))
+            with open(number, "wb", closefd=False) as content:
+                content.write(data)
 
     def move(self, name: str, to: str) -> None:
         """Rename a file, replacing an existing one."""
