@@ -61,7 +61,7 @@ def apply_rule(rule: CustomDerivative, inputs: Sequence[Any]) -> list[Any]:
     if kind > 1:  # dual numbers: values and tangents separately
         return list(highest._bundled(_PendingRule(rule), inputs))
     results, extra = rule.compute(inputs)
-    if not kind:
+    if not hasattr(highest, "graph"):  # numbers, of any kind
         return list(results)
     kinds = "".join("t" if x.__class__ is bool or (hasattr(x, "op") and x.op.logical) else "n" for x in extra)
     bundle = RuleResult(rule, len(results), len(inputs), kinds)
