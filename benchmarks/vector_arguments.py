@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import fractions
 from collections.abc import Callable, Iterable
 
 import mpmath
 import numpy as np
 
-from .vector_code import real
+from .vector_code import TWO_ARGUMENTS, real
 
 __all__ = [
     "arguments",
@@ -49,7 +50,7 @@ def log_uniform(rng: np.random.Generator, low: float, high: float, count: int) -
 def arguments(code: str, bits: int, count: int, seed: int = 20240229) -> dict[str, Numbers]:
     """Ranges by name: tuples of an array for each argument, `count` numbers each or about as many."""
     rng = np.random.default_rng(seed)
-    made = _pairs(rng, bits, count)[code]() if code in ("atan2", "hypot", "pow") else _singles(rng, bits, count)[code]()
+    made = (_pairs if code in TWO_ARGUMENTS else _singles)(rng, bits, count)[code]()
     dtype = real(bits)
     return {
         name: tuple(a.astype(dtype) for a in (values if isinstance(values, tuple) else (values,)))
@@ -110,6 +111,17 @@ def _singles(rng: np.random.Generator, bits: int, count: int) -> dict[str, Calla
             "subnormal": subnormal(),
         }
 
+    def logarithm() -> dict[str, np.ndarray]:
+        return {
+            "1/2 to 2": uniform(0.5, 2),
+            "next to 1": 1 + logs(least, 0.1),
+            "around sqrt(1/2)": uniform(0.70, 0.72),
+            "around sqrt(2)": uniform(1.40, 1.43),
+            "to 100": uniform(0, 100),
+            "subnormal": np.abs(subnormal()),
+            "every exponent": np.abs(every()),
+        }
+
     return {
         "sincos": circular,
         "tan": circular,
@@ -130,15 +142,62 @@ def _singles(rng: np.random.Generator, bits: int, count: int) -> dict[str, Calla
             "next to overflow": uniform(over - 0.1, over),
             "tiny to 1": logs(tiny, 1),
         },
-        "log": lambda: {
-            "1/2 to 2": uniform(0.5, 2),
-            "next to 1": 1 + logs(least, 0.1),
-            "around sqrt(1/2)": uniform(0.70, 0.72),
-            "around sqrt(2)": uniform(1.40, 1.43),
-            "to 100": uniform(0, 100),
-            "subnormal": np.abs(subnormal()),
+        "exp2": lambda: {
+            "within 1": uniform(-1, 1),
+            "normal results": uniform(normal / 0.6932, over / 0.6931),
+            "subnormal results": uniform(under / 0.6931, normal / 0.6931),
+            "tiny to 1": logs(tiny, 1),
+        },
+        "expm1": lambda: {
+            "within 1": uniform(-1, 1),
+            "around 1/4": both_signs(uniform(0.2, 0.4)),
+            "-40 to overflow": uniform(-40, over),
+            "next to overflow": uniform(over - 0.1, over),
+            "tiny to 1": logs(tiny, 1),
+            "subnormal": subnormal(),
+        },
+        "log": logarithm,
+        "log2": logarithm,
+        "log10": logarithm,
+        "log1p": lambda: {
+            "within 1/2": uniform(-0.5, 0.5),
+            "next to -1": np.abs(logs(least, 0.5)) - 1,
+            "1e-20 to 1": logs(1e-20, 0.9),
+            "1e-20 to 1e20": np.abs(logs(1e-20, 1e20)),
+            "subnormal": subnormal(),
             "every exponent": np.abs(every()),
         },
+        "cbrt": lambda: {
+            "within 10": uniform(-10, 10),
+            "subnormal": subnormal(),
+            "every exponent": every(),
+        },
+        "asinh": lambda: {
+            "within 3": uniform(-3, 3),
+            "1e-8 to 1e10": logs(1e-8, 1e10),
+            "subnormal": subnormal(),
+            "every exponent": every(),
+        },
+        "acosh": lambda: {
+            "1 to 3": uniform(1, 3),
+            "next to 1": 1 + np.abs(logs(least, 1)),
+            "to 1e10": 1 + np.abs(logs(1e-3, 1e10)),
+            "every exponent": 1 + np.abs(every()),
+        },
+        "atanh": lambda: {
+            "within 1": uniform(-1, 1),
+            "next to 1": both_signs(1 - np.abs(logs(least, 0.5))),
+            "tiny to 1": logs(tiny, 0.9),
+            "subnormal": subnormal(),
+        },
+        "sinc": lambda: {
+            "within 1": uniform(-1, 1),
+            "within 1000": uniform(-1000, 1000),
+            "next to integers": both_signs(neighbours(range(1, 1 + count // 3), 1, bits)),
+            "1e-8 to 1e15": logs(1e-8, 1e15 if bits == 64 else 1e6),
+            "tiny to 1": logs(tiny, 1),
+        },
+        "nan_to_num": lambda: {"every exponent": every()},
         "sinh": hyperbolic,
         "cosh": hyperbolic,
         "tanh": lambda: {
@@ -201,17 +260,35 @@ def _pairs(rng: np.random.Generator, bits: int, count: int) -> dict[str, Callabl
         made["negative, integers"] = -np.abs(logs(0.01, 100)), np.floor(uniform(-18, 18))
         return made
 
-    return {"atan2": plane, "hypot": plane, "pow": powers}
+    def quotients() -> dict[str, Numbers]:
+        y, times = logs(normal * 1e20, huge * 1e-20), np.floor(log_uniform(rng, 1, 1e7, count))
+        return {
+            "within 100": (uniform(-100, 100), logs(0.1, 100)),
+            "near multiples": (both_signs(times * y), y),
+            "subnormal": (logs(least, normal), logs(least, normal)),
+            "huge and subnormal": (logs(1, huge), logs(least, normal)),
+            "every exponent": (every(), every()),
+        }
+
+    return {"atan2": plane, "hypot": plane, "pow": powers, "fmod": quotients, "mod": quotients}
 
 
 def true_values(code: str, numbers: Numbers) -> list[tuple[mpmath.mpf, ...]]:
     """The true results, two for sincos and one for others."""
-    precision = 1300 if code in ("sincos", "tan") and np.abs(numbers[0]).max() > 1e6 else 260
+    precision = 2300 if code in ("log1p", "mod", "expm1", "asinh", "acosh") else 260
+    precision = 1300 if code in ("sincos", "tan") and np.abs(numbers[0]).max() > 1e6 else precision
     functions: dict[str, Callable[..., mpmath.mpf]] = {
         "pow": mpmath.power,
         "hypot": lambda x, y: mpmath.sqrt(x * x + y * y),
         "sinh": lambda x: mpmath.sinh(x) if abs(x) < 800 else x * mpmath.inf,
         "cosh": lambda x: mpmath.cosh(x) if abs(x) < 800 else mpmath.inf,
+        "exp2": lambda x: mpmath.mpf(2) ** x,
+        "log2": lambda x: mpmath.log(x, 2),
+        "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+        "sinc": lambda x: mpmath.sinpi(x) / (mpmath.pi * x) if x else mpmath.mpf(1),
+        "fmod": lambda x, y: _signed_fmod(x, y),
+        "mod": lambda x, y: _signed_fmod(x, y) + (y if _signed_fmod(x, y) * y < 0 else 0),
+        "nan_to_num": lambda x: x,
     }
     function = functions.get(code) or getattr(mpmath, code, None)
     results = []
@@ -224,6 +301,13 @@ def true_values(code: str, numbers: Numbers) -> list[tuple[mpmath.mpf, ...]]:
                 assert function is not None
                 results.append((function(*x),))
     return results
+
+
+def _signed_fmod(x: mpmath.mpf, y: mpmath.mpf) -> mpmath.mpf:
+    """Return C's fmod of floats; integers of any length divide exactly."""
+    a, b = (fractions.Fraction(float(v)) for v in (x, y))
+    rest = abs(a) % abs(b) * (-1 if a < 0 else 1)
+    return mpmath.mpf(rest.numerator) / rest.denominator
 
 
 def error_in_ulp(value: float, true: mpmath.mpf, bits: int = 64) -> float:

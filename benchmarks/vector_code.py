@@ -29,7 +29,7 @@ __all__ = [
     "real",
 ]
 
-TWO_ARGUMENTS = ("atan2", "pow", "hypot")
+TWO_ARGUMENTS = ("atan2", "pow", "hypot", "fmod", "mod")
 IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
 
 Arrays = tuple[np.ndarray, ...]

@@ -133,7 +133,7 @@ def test_other_array_libraries_are_called_by_the_names_of_numpy() -> None:
             continue
         called, arguments = operation(*(foreign,) * operation.arity)
         assert arguments == (foreign,) * operation.arity
-        assert getattr(np, called) in (operation.value, np.absolute)
+        assert getattr(np, called) in (operation.value, np.absolute, np.sinc)
 
 
 @pytest.mark.parametrize("kind", ["SX", "MX", "DM"])

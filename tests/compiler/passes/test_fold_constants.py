@@ -23,7 +23,7 @@ def of_constants(operation: Operation, *values: float) -> Program:
 
 @pytest.mark.parametrize("operation", [*REAL, FMA], ids=lambda operation: operation.name)
 def test_an_operation_on_constants_is_the_interpreters_constant(operation: Operation) -> None:
-    program = of_constants(operation, *(0.3, 0.7, -0.2)[: operation.arity])
+    program = of_constants(operation, *(low + 0.3 * (high - low) for low, high in operation.domain))
     folded = fold_constants(program)
     assert folded.instructions[-1].operation is CONSTANT
     assert type(folded.instructions[-1].value) is float

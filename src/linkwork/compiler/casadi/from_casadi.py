@@ -17,7 +17,6 @@ from linkwork.compiler.casadi.to_casadi import import_casadi
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import CONSTANT, Port, Program
-from linkwork.expr.scalar import functions as c
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.expr.scalar.symbol import Graph, Symbol
@@ -66,16 +65,10 @@ COMPOSED: dict[str, Expressed] = {
     "OP_SQ": Expressed("n", lambda x: x * x),
     "OP_TWICE": Expressed("n", lambda x: 2.0 * x),
     "OP_NE": Expressed("nn", lambda x, y: f.not_(f.eq(x, y))),
-    "OP_CEIL": Expressed("n", c.ceil),
-    "OP_FMOD": Expressed("nn", c.fmod),
-    "OP_REMAINDER": Expressed("nn", c.remainder),
+    "OP_CEIL": Expressed("n", f.ceil),
+    "OP_REMAINDER": Expressed("nn", f.remainder),
     "OP_IF_ELSE_ZERO": Expressed("tn", lambda t, x: f.where(t, x, 0.0)),
     "OP_INV": Expressed("n", lambda x: f.div(1.0, x)),
-    "OP_ASINH": Expressed("n", c.asinh),
-    "OP_ACOSH": Expressed("n", c.acosh),
-    "OP_ATANH": Expressed("n", c.atanh),
-    "OP_LOG1P": Expressed("n", c.log1p),
-    "OP_EXPM1": Expressed("n", c.expm1),
     "OP_LIFT": Expressed("xn", lambda x, hint: x),  # a hint to solvers
     "OP_PRINTME": Expressed("xn", lambda x, tag: x),  # prints while CasADi evaluates; a kernel prints nothing
 }
@@ -112,9 +105,8 @@ def from_casadi(function: Any, /, *, name: str | None = None) -> Kernel:
     a Python identifier becomes the nearest one: ``in`` becomes ``in_`` and ``x-1`` ``x_1``. An input ``out``, which is
     reserved in the kernel's call, becomes ``out_``.
 
-    Integer and half-integer exponents become products and roots; asinh, acosh, atanh, log1p and expm1 are within 3 eps;
-    fmod and remainder are exact for quotients below 2⁵³ and NaN beyond; printme prints nothing. Expressions are
-    simplified like those of any trace: 0·x is 0.
+    Integer and half-integer exponents become products and roots; printme prints nothing. Expressions are simplified
+    like those of any trace: 0·x is 0.
 
     Raises TypeError if ``function`` is not a CasADi function; ValueError if it has no outputs or has free variables,
     calls a function without scalar operations (a solver, an integrator, a callback ...) or uses an operation that

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.arrays.symbol_array import SymbolArray, object_array, plain_arrays
-from linkwork.expr.scalar import functions as c
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import BY_METHOD
 from linkwork.expr.scalar.symbol_methods import ANSWERS
@@ -83,27 +82,12 @@ def rint(x: Any) -> Any:
     return f.copysign(f.where(up, low + 1.0, low), x)
 
 
-def modulo(x: Any, y: Any) -> Any:
-    """Return the remainder of ``x / y`` with the sign of ``y``."""
-    rest = c.fmod(x, y)
-    other_side = f.lt(rest * f.copysign(1.0, y), 0.0)
-    return f.where(other_side, rest + y, f.where(f.eq(rest, 0.0), f.copysign(0.0, y), rest))
-
-
 def floor_divide(x: Any, y: Any) -> Any:
-    """Return the largest integer <= ``x / y``."""
-    rest = modulo(x, y)
-    return rint(f.div(x - rest, y))
-
-
-def cbrt(x: Any) -> Any:
-    """Return the cube root, by a power and one Newton step for the last digits."""
-    a = f.fabs(x)
-    inside = f.and_(f.lt(0.0, a), f.lt(a, math.inf))
-    safe = f.where(inside, a, 1.0)
-    root = f.pow(safe, 1.0 / 3.0)
-    better = root - f.div(root - f.div(safe, root * root), 3.0)
-    return f.copysign(f.where(inside, better, a), x)
+    """Return the largest integer <= ``x / y``; the quotient itself, infinite or NaN, for y = 0."""
+    rest, quotient = f.fmod(x, y), f.div(x, y)
+    whole = rint(f.div(x - rest, y))
+    below = f.where(f.lt(rest * f.copysign(1.0, y), 0.0), whole - 1.0, whole)
+    return f.where(f.eq(y, 0.0), f.floor(quotient), f.copysign(below, quotient))
 
 
 ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
@@ -113,24 +97,13 @@ ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
     "float_power": power,
     "square": lambda x: x * x,
     "reciprocal": lambda x: f.div(1.0, x),
-    "cbrt": cbrt,
-    "exp2": lambda x: f.pow(2.0, x),
-    "log2": lambda x: f.log(x) * (1.0 / math.log(2.0)),
-    "log10": lambda x: f.log(x) * (1.0 / math.log(10.0)),
-    "log1p": c.log1p,
-    "expm1": c.expm1,
-    "arcsinh": c.asinh,
-    "arccosh": c.acosh,
-    "arctanh": c.atanh,
     "deg2rad": lambda x: x * _DEGREE,
     "radians": lambda x: x * _DEGREE,
-    "rad2deg": lambda x: x * (1.0 / _DEGREE),
-    "degrees": lambda x: x * (1.0 / _DEGREE),
-    "ceil": c.ceil,
+    "rad2deg": lambda x: x * (180.0 / math.pi),
+    "degrees": lambda x: x * (180.0 / math.pi),
+    "ceil": f.ceil,
     "trunc": trunc,
     "rint": rint,
-    "fmod": c.fmod,
-    "remainder": modulo,
     "floor_divide": floor_divide,
     "maximum": maximum,
     "minimum": minimum,

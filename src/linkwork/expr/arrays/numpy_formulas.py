@@ -60,14 +60,23 @@ def _mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims
 def _variance(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: Any = False, **named: Any
 ) -> Any:
-    a, ddof = as_object_array(a), named.pop("correction", ddof)
-    away = a - _mean(a, axis=axis, keepdims=True)
-    total = np.sum(away * away, axis=axis, keepdims=keepdims)
-    return total / (np.size(a) // max(np.size(total), 1) - ddof)
+    away, count = _deviations(a, axis, ddof, **named)
+    return np.sum(away * away, axis=axis, keepdims=keepdims) / count
 
 
-def _deviation(*arguments: Any, **named: Any) -> Any:
-    return np.sqrt(as_object_array(_variance(*arguments, **named)))
+def _standard_deviation(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: Any = False, **named: Any
+) -> Any:
+    """Return the norm of the deviations, which has the derivative 0 for equal elements, by the root of their count."""
+    away, count = _deviations(a, axis, ddof, **named)
+    return _vector_norm(away, axis=axis, keepdims=keepdims) / f.sqrt(count)
+
+
+def _deviations(a: Any, axis: Any, ddof: float, correction: float | None = None, **named: Any) -> tuple[Any, float]:
+    """Return the differences from the mean, and the number of elements of a mean less ``ddof``."""
+    a = as_object_array(a)
+    mean = _mean(a, axis=axis, keepdims=True)
+    return a - mean, np.size(a) // max(np.size(mean), 1) - (ddof if correction is None else correction)
 
 
 def _average(a: Any, axis: Any = None, weights: Any = None) -> Any:
@@ -156,16 +165,6 @@ def _rounded(a: Any, decimals: int = 0, out: Any = None) -> Any:
     return _over(lambda x: ELEMENTWISE["rint"](x * scale) / scale, a)
 
 
-def _sinc(x: Any) -> Any:
-    def sinc(x: Any) -> Any:
-        y = math.pi * x
-        away = f.not_(f.eq(y, 0.0))
-        safe = f.where(away, y, 1.0)
-        return f.where(away, f.div(f.sin(safe), safe), 1.0)
-
-    return _over(sinc, x)
-
-
 def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0.0) -> Any:
     result = default
     for condition, choice in zip(reversed(list(condlist)), reversed(list(choicelist)), strict=True):
@@ -174,12 +173,11 @@ def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0
 
 
 def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    largest = float(np.finfo(float).max)
-    high, low = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
-
     def number(x: Any) -> Any:
-        finite = f.where(f.eq(x, math.inf), high, f.where(f.eq(x, -math.inf), low, x))
-        return f.where(f.eq(x, x), finite, nan)
+        result = f.nan_to_num(x)
+        for value, chosen in ((math.inf, posinf), (-math.inf, neginf)):
+            result = result if chosen is None else f.where(f.eq(x, value), chosen, result)
+        return f.where(f.eq(x, x), result, nan)
 
     return _over(number, x)
 
@@ -195,7 +193,10 @@ def _linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> An
     parts = np.arange(num) / max(num - 1 if endpoint else num, 1)
     start, stop = as_object_array(start), as_object_array(stop)
     shape = (num, *(1,) * max(np.ndim(start), np.ndim(stop)))
-    return as_object_array(start + (stop - start) * parts.reshape(shape))
+    result = as_object_array(start + (stop - start) * parts.reshape(shape))
+    if endpoint and num > 1:
+        result[-1] = stop
+    return result
 
 
 def _matrix_power(a: Any, n: int) -> Any:
@@ -215,12 +216,12 @@ OWN: Mapping[str, Callable[..., Any]] = {
     "mean": _mean,
     "average": _average,
     "var": _variance,
-    "std": _deviation,
+    "std": _standard_deviation,
     "round": _rounded,
     "around": _rounded,
     "isclose": _is_close,
     "nan_to_num": _nan_to_num,
-    "sinc": _sinc,
+    "sinc": lambda x: _over(f.sinc, x),
     "linspace": _linspace,
     "polyval": _polyval,
     "real": lambda val: val,

@@ -8,11 +8,8 @@ An entry has the operation's implementation on NumPy arrays and on floats, its p
 (over any scalar; they receive the arguments and the result), its lowering to machine code, and the further properties
 of `linkwork.expr.scalar.operations.Operation`.  To add an operation, add an entry.
 
-Functions without an entry are compositions of these (`expm1`, `log1p`, the inverse hyperbolic functions, `fmod`, ...).
-Each is accurate where the plain formula is not: near zero, where digits cancel, and at extreme arguments, where
-intermediate results overflow.  The stated errors are relative and in units of eps = 2⁻⁵², measured against exact
-values.  All functions follow IEEE 754 and C at the special values: signed zeros, infinities, NaN, and arguments outside
-the domain, which give NaN.
+A partial derivative is an expression that is finite, and differentiable again, wherever the function is: it has no
+branch that is taken at single points only, such as x = 0, except at kinks.  docs/expressions.md lists the kinks.
 """
 
 from __future__ import annotations
@@ -31,6 +28,9 @@ __all__ = ["ceil", "remainder"]
 
 Scalar = Any  # any scalar type, which no static type expresses
 
+_LN2, _LN10 = math.log(2.0), math.log(10.0)
+_LARGEST = float(np.finfo(np.float64).max)
+
 
 def _zeros(*arguments: Any) -> tuple[Any, ...]:
     return (0.0,) * (len(arguments) - 1)
@@ -38,6 +38,15 @@ def _zeros(*arguments: Any) -> tuple[Any, ...]:
 
 def _complement(x: Any) -> Any:
     return f.sqrt((1.0 - x) * (1.0 + x))  # √(1 − x²), accurate near ±1
+
+
+def _unless_zero(length: Any, x: Any) -> Any:
+    """Return ``x``, and 0 where the length is 0, which is a kink."""
+    return f.where(f.eq(length, 0.0), 0.0, x)
+
+
+def _over_square(x: Any, length: Any) -> Any:
+    return f.div(f.div(x, length), length)  # the square of the length may overflow or be 0
 
 
 # -- leaves: inputs and constants
@@ -69,7 +78,7 @@ def mul(x: Scalar, y: Scalar) -> Scalar:
 @operation(
     np.divide,
     operator.truediv,
-    lambda x, y, r: (1.0 / y, -r / y),
+    lambda x, y, r: (f.div(1.0, y), f.div(-r, y)),
     "fdiv",
     composition=operator.truediv,
     domain=((-3.0, 3.0), (0.2, 3.0)),
@@ -89,15 +98,54 @@ def exp(x: Scalar) -> Scalar:
     """Exponential."""
 
 
+@operation(np.exp2, math.exp2, lambda x, r: (r * _LN2,), "@exp2", casadi=lambda x: f.pow(2.0, x), domain=((-5.0, 5.0),))
+def exp2(x: Scalar) -> Scalar:
+    """Power of 2 with the exponent ``x``."""
+
+
+@operation(np.expm1, math.expm1, lambda x, r: (f.exp(x),), "@expm1")
+def expm1(x: Scalar) -> Scalar:
+    """Exponential minus 1, accurate near 0."""
+
+
 @operation(np.log, math.log, lambda x, r: (1.0 / x,), "@log", domain=((0.05, 9.0),))
 def log(x: Scalar) -> Scalar:
     """Natural logarithm."""
 
 
+@operation(np.log1p, math.log1p, lambda x, r: (1.0 / (1.0 + x),), "@log1p", domain=((-0.9, 9.0),))
+def log1p(x: Scalar) -> Scalar:
+    """Natural logarithm of ``1 + x``, accurate near 0."""
+
+
+@operation(
+    np.log2,
+    math.log2,
+    lambda x, r: (1.0 / (x * _LN2),),
+    "@log2",
+    casadi=lambda x: f.log(x) / _LN2,
+    domain=((0.05, 9.0),),
+)
+def log2(x: Scalar) -> Scalar:
+    """Logarithm to base 2."""
+
+
+@operation(np.log10, math.log10, lambda x, r: (1.0 / (x * _LN10),), "@log10", domain=((0.05, 9.0),))
+def log10(x: Scalar) -> Scalar:
+    """Logarithm to base 10."""
+
+
+def _power_slope(x: Any, y: Any) -> Any:
+    """Return the derivative of xʸ by x, y xʸ⁻¹, which is 0 for y = 0 also at x = 0."""
+    if isinstance(y, (int, float)):
+        return y * f.pow(x, y - 1.0) if y else 0.0
+    return f.where(f.and_(f.eq(x, 0.0), f.eq(y, 0.0)), 0.0, y * f.pow(x, y - 1.0))
+
+
 @operation(
     np.power,
     math.pow,
-    lambda x, y, r: (y * f.pow(x, y - 1.0), f.where(x > 0.0, r * f.log(f.where(x > 0.0, x, 1.0)), 0.0)),
+    lambda x, y, r: (_power_slope(x, y), f.where(x > 0.0, r * f.log(f.where(x > 0.0, x, 1.0)), 0.0)),
     "@pow",
     casadi="power",
     domain=((0.1, 4.0), (-3.0, 3.0)),
@@ -106,8 +154,34 @@ def pow(x: Scalar, y: Scalar) -> Scalar:
     """``x`` to the power ``y``."""
 
 
+def _cube_root(x: Any) -> Any:
+    """Return the cube root, by a power and one Newton step for the last digits."""
+    a = f.abs(x)
+    inside = f.and_(a > 0.0, a < math.inf)
+    root = f.pow(a, 1.0 / 3.0)
+    return f.copysign(f.where(inside, root - (root - a / (root * root)) / 3.0, a), x)
+
+
 @operation(
-    np.hypot, math.hypot, lambda x, y, r: (x / r, y / r), "@hypot", commutative=True, domain=((-3.0, 3.0), (0.1, 3.0))
+    np.cbrt,
+    math.cbrt,
+    lambda x, r: (f.pow(f.abs(x), -2.0 / 3.0) / 3.0,),
+    "@cbrt",
+    odd=True,
+    casadi=_cube_root,
+    domain=((0.05, 9.0),),
+)
+def cbrt(x: Scalar) -> Scalar:
+    """Cube root."""
+
+
+@operation(
+    np.hypot,
+    math.hypot,
+    lambda x, y, r: (_unless_zero(r, f.div(x, r)), _unless_zero(r, f.div(y, r))),
+    "@hypot",
+    commutative=True,
+    domain=((-3.0, 3.0), (0.1, 3.0)),
 )
 def hypot(x: Scalar, y: Scalar) -> Scalar:
     """Length of the vector (x, y), without overflow."""
@@ -139,14 +213,56 @@ def acos(x: Scalar) -> Scalar:
     """Inverse cosine [rad], in [0, π]."""
 
 
-@operation(np.arctan, math.atan, lambda x, r: (1.0 / (1.0 + x * x),), "@atan", odd=True, domain=((-5.0, 5.0),))
+@operation(
+    np.arctan, math.atan, lambda x, r: (_over_square(1.0, f.hypot(x, 1.0)),), "@atan", odd=True, domain=((-5.0, 5.0),)
+)
 def atan(x: Scalar) -> Scalar:
     """Inverse tangent [rad], in [-π/2, π/2]."""
 
 
-@operation(np.arctan2, math.atan2, lambda y, x, r: (x / (x * x + y * y), -y / (x * x + y * y)), "@atan2")
+def _angle_slopes(y: Any, x: Any, r: Any) -> tuple[Any, Any]:
+    length = f.hypot(x, y)
+    return _unless_zero(length, _over_square(x, length)), _unless_zero(length, -_over_square(y, length))
+
+
+@operation(np.arctan2, math.atan2, _angle_slopes, "@atan2")
 def atan2(y: Scalar, x: Scalar) -> Scalar:
     """Angle [rad] of the point (x, y), in [-π, π]."""
+
+
+def _sinc(x: Any) -> Any:
+    """Return sin(πx)/(πx), accurate next to integers."""
+    x = f.abs(x)
+    nearest = f.floor(x) + f.floor(x - f.floor(x) + 0.5)  # x + 0.5 may be rounded
+    odd = nearest - 2.0 * f.floor(0.5 * nearest)
+    sine = (1.0 - 2.0 * odd) * f.sin(math.pi * (x - nearest))
+    zero = f.eq(x, 0.0)
+    return f.where(zero, 1.0, sine / math.pi / f.where(zero, 1.0, x))
+
+
+def _sinc_slope(x: Any, r: Any) -> Any:
+    """Return the derivative of sin(πx)/(πx): x times a polynomial of x² near 0, else (cos πx − r)/x."""
+    near = f.lt(f.abs(x), 0.25)
+    z = math.pi**2 * (x * x)
+    series: Any = 0.0
+    for k in range(11, 0, -1):  # the terms (−1)ᵏ 2k zᵏ / (2k + 1)!
+        series = series * z + (-1.0) ** k * 2.0 * k / math.factorial(2 * k + 1)
+    turn = x - 2.0 * f.floor(0.5 * x + 0.5)  # exact
+    return f.where(near, math.pi**2 * x * series, f.div(f.cos(math.pi * turn) - r, x))
+
+
+@operation(
+    _sinc,
+    _sinc,
+    lambda x, r: (_sinc_slope(x, r),),
+    "@sinc",
+    even=True,
+    arrays=("sinc",),
+    casadi=_sinc,
+    domain=((-0.9, 0.9),),
+)
+def sinc(x: Scalar) -> Scalar:
+    """sin(πx)/(πx), and 1 at 0."""
 
 
 # -- hyperbolic functions
@@ -165,6 +281,25 @@ def tanh(x: Scalar) -> Scalar:
     """Hyperbolic tangent."""
 
 
+@operation(np.arcsinh, math.asinh, lambda x, r: (1.0 / f.hypot(1.0, x),), "@asinh", odd=True)
+def asinh(x: Scalar) -> Scalar:
+    """Inverse hyperbolic sine."""
+
+
+@operation(
+    np.arccosh, math.acosh, lambda x, r: (1.0 / (f.sqrt(x - 1.0) * f.sqrt(x + 1.0)),), "@acosh", domain=((1.1, 9.0),)
+)
+def acosh(x: Scalar) -> Scalar:
+    """Inverse hyperbolic cosine."""
+
+
+@operation(
+    np.arctanh, math.atanh, lambda x, r: (1.0 / ((1.0 - x) * (1.0 + x)),), "@atanh", odd=True, domain=((-0.9, 0.9),)
+)
+def atanh(x: Scalar) -> Scalar:
+    """Inverse hyperbolic tangent."""
+
+
 # -- piecewise functions; at a kink the derivative is between those of the two sides
 @operation(
     np.abs,
@@ -180,7 +315,7 @@ def fabs(x: Scalar) -> Scalar:
     """Absolute value."""
 
 
-@operation(np.sign, lambda x: x if x != x else float((x > 0.0) - (x < 0.0)), _zeros, "@sign", odd=True)
+@operation(np.sign, lambda x: x if x != x else float((x > 0.0) - (x < 0.0)), _zeros, "@sign")
 def sign(x: Scalar) -> Scalar:
     """-1, 0 or 1, as ``x`` is negative, zero or positive."""
 
@@ -198,7 +333,7 @@ def copysign(x: Scalar, y: Scalar) -> Scalar:
 @operation(
     np.fmin,
     lambda x, y: float(np.fmin(x, y)),
-    lambda x, y, r: (f.where(x <= y, 1.0, 0.0), f.where(x <= y, 0.0, 1.0)),
+    lambda x, y, r: (f.where(f.eq(r, x), 1.0, 0.0), f.where(f.eq(r, x), 0.0, 1.0)),
     "llvm.minnum",
     commutative=True,
     selects=True,
@@ -210,13 +345,46 @@ def fmin(x: Scalar, y: Scalar) -> Scalar:
 @operation(
     np.fmax,
     lambda x, y: float(np.fmax(x, y)),
-    lambda x, y, r: (f.where(y <= x, 1.0, 0.0), f.where(y <= x, 0.0, 1.0)),
+    lambda x, y, r: (f.where(f.eq(r, x), 1.0, 0.0), f.where(f.eq(r, x), 0.0, 1.0)),
     "llvm.maxnum",
     commutative=True,
     selects=True,
 )
 def fmax(x: Scalar, y: Scalar) -> Scalar:
     """Larger of two numbers; for a number and NaN, the number."""
+
+
+def _division_slopes(x: Any, y: Any, r: Any) -> tuple[Any, Any]:
+    """Return the derivatives of x − n y for the integer n = (x − r)/y, also at the steps of n."""
+    return 1.0, f.floor(f.div(r - x, y) + 0.5)
+
+
+@operation(np.fmod, math.fmod, _division_slopes, "@fmod", domain=((-9.0, 9.0), (0.5, 3.0)))
+def fmod(x: Scalar, y: Scalar) -> Scalar:
+    """Remainder of ``x / y`` with the sign of ``x``."""
+
+
+@operation(
+    np.remainder,
+    operator.mod,
+    _division_slopes,
+    "@mod",
+    casadi=lambda x, y: f.fmod(x, y) + f.where(f.fmod(x, y) * y < 0.0, y, 0.0),
+    domain=((-9.0, 9.0), (0.5, 3.0)),
+)
+def mod(x: Scalar, y: Scalar) -> Scalar:
+    """Remainder of ``x / y`` with the sign of ``y``."""
+
+
+@operation(
+    np.nan_to_num,
+    lambda x: float(np.nan_to_num(x)),
+    lambda x, r: (f.where(f.eq(r, x), 1.0, 0.0),),
+    "@nan_to_num",
+    casadi=lambda x: f.where(f.or_(x <= 0.0, x >= 0.0), f.fmax(f.fmin(x, _LARGEST), -_LARGEST), 0.0),
+)
+def nan_to_num(x: Scalar) -> Scalar:
+    """``x``; the largest finite number of its type for an infinity, and 0 for NaN."""
 
 
 # -- truth values, and selection between two numbers
@@ -268,99 +436,16 @@ def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """
 
 
-_LARGE = 2.0**28  # 1 + x² rounds to x² beyond
-_MAX_QUOTIENT = 2.0**53  # quotients below are integers exact in float64
-_LOG2 = math.log(2.0)
-
-
 def ceil(x: Any) -> Any:
     """Return the smallest integer >= ``x``."""
     return -floor(-x)
 
 
-def log1p(x: Any) -> Any:
-    """Return log(1 + x), within 2 eps.
-
-    log(u)·x/(u − 1) corrects the rounding of u = 1 + x.
-    """
-    u = 1.0 + x
-    part = u - 1.0
-    corrected = log(u) * div(x, part)
-    return where(eq(u, 1.0), x, where(eq(part, x), log(u), corrected))
-
-
-def expm1(x: Any) -> Any:
-    """Return exp(x) − 1, within 2 eps; near zero as (u − 1)·x/log(u) with the rounded u = exp(x)."""
-    u = exp(x)
-    part = u - 1.0
-    corrected = part * div(x, log(u))
-    return where(lt(0.5, fabs(x)), part, where(eq(u, 1.0), x, corrected))
-
-
-def asinh(x: Any) -> Any:
-    """Inverse hyperbolic sine, within 3 eps."""
-    a = fabs(x)
-    near = log1p(a + div(a * a, 1.0 + sqrt(1.0 + a * a)))
-    return copysign(where(lt(a, _LARGE), near, log(a) + _LOG2), x)
-
-
-def acosh(x: Any) -> Any:
-    """Inverse hyperbolic cosine, within 3 eps."""
-    t = x - 1.0
-    near = log1p(t + sqrt(t) * sqrt(t + 2.0))
-    return where(lt(x, _LARGE), near, log(x) + _LOG2)
-
-
-def atanh(x: Any) -> Any:
-    """Inverse hyperbolic tangent, within 3 eps."""
-    a = fabs(x)
-    return copysign(0.5 * log1p(div(2.0 * a, 1.0 - a)), x)
-
-
-def fmod(x: Any, y: Any) -> Any:
-    """Return the remainder of ``x / y`` with the sign of ``x``, as C's fmod.
-
-    Exact for |x/y| < 2⁵³, and NaN beyond, where neighbouring values of ``x`` are further apart than ``y``.
-    """
-    return copysign(_rest(fabs(x), fabs(y)), x)
-
-
 def remainder(x: Any, y: Any) -> Any:
-    """Return ``x`` minus the nearest multiple of ``y``, the even one for a tie: IEEE 754's remainder.
-
-    Exact for |x/y| < 2⁵⁴, and NaN beyond.
-    """
-    b = fabs(y)
-    rest = _rest(fabs(x), b + b)  # in [0, 2b], where the differences below are exact
-    once = rest - b
-    twice = where(le(b - once, once), once - b, once)
-    # for an infinite b the first condition below is false, so nothing is subtracted
-    return copysign(1.0, x) * where(lt(b - rest, rest), twice, rest)
-
-
-def _rest(a: Any, b: Any) -> Any:
-    """Return the remainder of a / b for a, b >= 0, as C's fmod.
-
-    The quotient q, rounded and floored, is correct or one too large.  q·b is a sum of four exact products of halves,
-    and subtracting them one after the other is exact as well.
-    """
-    large = lt(2.0**900, a)
-    scale = where(large, 2.0**-100, 1.0)
-    dividend, divisor = a * scale, b * scale  # avoids overflow below
-    q = floor(div(dividend, divisor))
-    q1, q2 = _halves(q)
-    b1, b2 = _halves(divisor)
-    rest = dividend - q1 * b1 - q1 * b2 - q2 * b1 - q2 * b2
-    rest = where(lt(rest, 0.0), rest + divisor, rest)
-    rest = where(large, rest * 2.0**100, rest)
-    return where(lt(a, b), a, where(lt(q, _MAX_QUOTIENT), rest, math.nan))
-
-
-def _halves(x: Any) -> tuple[Any, Any]:
-    """Return two summands of ``x`` with at most 26 bits each.
-
-    The scaled number is exact before ``x`` is added, so fusing product and sum does not change the rounding.
-    """
-    shifted = x * 2.0**27 + x
-    upper = shifted - (shifted - x)
-    return upper, x - upper
+    """Return ``x`` minus the nearest multiple of ``y``, the even one for a tie: IEEE 754's remainder."""
+    rest = fmod(x, y + y)
+    a, b = fabs(rest), fabs(y)
+    once = a - b  # exact where it is selected, and so is the next difference
+    nearest = where(le(b - once, once), once - b, once)
+    # for an infinite b the condition is false, so nothing is subtracted
+    return where(lt(b - a, a), copysign(1.0, x) * nearest, rest)

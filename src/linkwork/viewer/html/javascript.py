@@ -34,10 +34,15 @@ OPERATIONS: dict[str, str] = {
         name: f"Math.{name}({{}})"
         for name in (
             *("sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"),
-            *("sign", "floor"),
+            *("asinh", "acosh", "atanh", "expm1", "log1p", "log2", "log10", "cbrt", "sign", "floor"),
         )
     },
     **{name: f"Math.{name}({{}}, {{}})" for name in ("hypot", "atan2")},
+    "exp2": "2 ** {}",
+    "fmod": "{} % {}",
+    "mod": "mod({}, {})",
+    "sinc": "sinc({})",
+    "nan_to_num": "finite({})",
 }
 
 # Functions that these use; JavaScript does not have them, or with other values at infinity and NaN.
@@ -45,6 +50,9 @@ HELPERS = """\
 const copysign = (x, y) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x));
 const power = (x, y) => (x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : Math.pow(x, y));
 const fmin = (x, y) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.min(x, y));
+const mod = (x, y) => (((r) => (r * y < 0 ? r + y : r === 0 ? copysign(0, y) : r))(x % y));
+const sinc = (x) => (x === 0 ? 1 : x % 1 === 0 ? 0 : Math.sin(Math.PI * x) / (Math.PI * x));
+const finite = (x) => (Number.isNaN(x) ? 0 : Math.max(-Number.MAX_VALUE, Math.min(x, Number.MAX_VALUE)));
 const fmax = (x, y) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.max(x, y));
 """
 

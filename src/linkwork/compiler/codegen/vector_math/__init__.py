@@ -15,8 +15,9 @@ from functools import cache
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.llvm_ir import IrFunction, structure
 from linkwork.compiler.codegen.simd_values import FloatLanes, LaneBuilder
-from linkwork.compiler.codegen.vector_math import exponential
+from linkwork.compiler.codegen.vector_math import exponential, piecewise
 from linkwork.compiler.codegen.vector_math import float32_functions as single
+from linkwork.compiler.codegen.vector_math import inverse_hyperbolic as hyperbolic
 from linkwork.compiler.codegen.vector_math import inverse_trigonometric as inverse
 from linkwork.compiler.codegen.vector_math import inverse_trigonometric as root
 from linkwork.compiler.codegen.vector_math import logarithm_and_power as logarithm
@@ -39,23 +40,41 @@ _BODIES: dict[str, tuple[Body, str]] = {  # the writer of the float64 function, 
     "atan": (inverse.atan, "x"),
     "atan2": (inverse.atan2, "yx"),
     "exp": (exponential.exp, "x"),
+    "exp2": (exponential.exp2, "x"),
+    "expm1": (exponential.expm1, "x"),
     "log": (logarithm.log, "x"),
+    "log1p": (logarithm.log1p, "x"),
+    "log2": (logarithm.log2, "x"),
+    "log10": (logarithm.log10, "x"),
     "pow": (power.pow, "xy"),
+    "cbrt": (piecewise.cbrt, "x"),
     "hypot": (root.hypot, "xy"),
     "sinh": (exponential.sinh, "x"),
     "cosh": (exponential.cosh, "x"),
     "tanh": (exponential.tanh, "x"),
+    "asinh": (hyperbolic.asinh, "x"),
+    "acosh": (hyperbolic.acosh, "x"),
+    "atanh": (hyperbolic.atanh, "x"),
+    "sinc": (circular.sinc, "x"),
+    "fmod": (piecewise.fmod, "xy"),
+    "mod": (piecewise.mod, "xy"),
+    "nan_to_num": (piecewise.nan_to_num, "x"),
 }
-_BODIES_32: dict[str, Body] = {"sincos": circular32.sincos32, **single.BODIES}
+# float32 functions; of the others, the float64 function of wider numbers, whose result is rounded once more
+_BODIES_32: dict[str, Body] = {"sincos": circular32.sincos32, "nan_to_num": piecewise.nan_to_num, **single.BODIES}
 CODES = tuple(_BODIES)
+
+
+def _widened(body: Body) -> Body:
+    return lambda code, *x: body(code, *(a.widened() for a in x)).narrowed()  # type: ignore[union-attr]
 
 
 @cache
 def vector_function(code: str, lanes: int, bits: int, fma: bool) -> IrFunction:
     """Return the function of a name on `lanes` numbers of `bits` bits; repeated calls return the same object.
 
-    With T for float64 (`bits` 64) or float32 (32) or vectors of them, it is `T (T %a)`; `T (T %a, T %b)` for atan2, pow
-    and hypot; and `{T, T} (T %a)`, the pair of sine and cosine, for sincos. `fma` states that the target has an
+    With T for float64 (`bits` 64) or float32 (32) or vectors of them, it is `T (T %a)`; `T (T %a, T %b)` for functions
+    of two arguments; and `{T, T} (T %a)`, the pair of sine and cosine, for sincos. `fma` states that the target has an
     instruction for the fused multiply-add (without it, LLVM would call the C library); the two variants differ
     occasionally in the last bit.
     """
@@ -68,7 +87,7 @@ def vector_function(code: str, lanes: int, bits: int, fma: bool) -> IrFunction:
     body, arguments = _BODIES[code]
     real = DOUBLE
     if bits == 32:
-        body, real = _BODIES_32[code], SINGLE
+        body, real = _BODIES_32.get(code) or _widened(body), SINGLE
     kind, name = real.vector(lanes), f"@lw.{code}.f{bits}x{lanes}"
     returned = structure([kind, kind]) if code == "sincos" else kind
     parameters = ", ".join(f"{kind} %{a}" for a in arguments)

@@ -10,12 +10,27 @@ from __future__ import annotations
 import math
 
 from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder
-from linkwork.compiler.codegen.vector_math.double_double import add_fast, divide, two_sum
+from linkwork.compiler.codegen.vector_math.double_double import add_fast, divide, multiply, two_sum
 
-__all__ = ["LN2_HIGH", "LN2_LOW", "SINH", "Q", "cosh", "exp", "reduced", "scaled", "sinh", "tanh"]
+__all__ = [
+    "LN2",
+    "LN2_HIGH",
+    "LN2_LOW",
+    "SINH",
+    "Q",
+    "cosh",
+    "exp",
+    "exp2",
+    "expm1",
+    "reduced",
+    "scaled",
+    "sinh",
+    "tanh",
+]
 
 # ln 2 = LN2_HIGH + LN2_LOW to 2^-99.  The first has 42 bits, so that its product with n (11 bits) is exact.
 LN2_HIGH, LN2_LOW = 0.6931471805598903, 5.497923018708371e-14
+LN2 = math.log(2), 2.3190468138462996e-17  # a sum of two doubles
 _ROUNDER = 1.5 * 2.0**52  # rounds to the nearest integer, as in `argument_reduction`
 
 # e^r = 1 + r + r^2 (Q0 + Q1 r + ...).  Found with the Remez exchange algorithm in 300-bit arithmetic on
@@ -85,6 +100,28 @@ def exp(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     n, r, t = reduced(code, _clamped(x, -760.0, 720.0))
     head, left = add_fast(1.0, r)
     return scaled(head + (left + t), n)
+
+
+def exp2(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return 2^x = 2^n e^(ln 2 (x - n)), where x - n is exact; integers x give powers of two."""
+    x = _clamped(x, -1100.0, 1100.0)
+    shifted = x + _ROUNDER
+    rest = x - (shifted - _ROUNDER)
+    r, left = multiply(code, rest, code.number(LN2[0]))
+    left = code.fma(rest, LN2[1], left)
+    square = r * r
+    t = code.fma(square, code.polynomial(r, Q, square), code.fma(left, r, left))
+    head, left = add_fast(1.0, r)
+    return scaled(head + (left + t), shifted.to_bits())
+
+
+def expm1(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return e^x - 1 as 2 (2^(n-1) - 1/2 + 2^(n-1) (e^r - 1)), which overflows where the result does."""
+    n, r, t = reduced(code, _clamped(x, -60.0, 710.0))
+    power = ((n << 52) + (_ONE - (1 << 52))).to_real()
+    e, low = add_fast(power - 0.5, power * r)
+    large = (e + code.fma(power, t, low)) * 2.0
+    return code.with_sign((abs(x) < 0.25).where(r + t, large), x)  # below, n is 0 and r is x
 
 
 def _both_exponentials(code: LaneBuilder, size: FloatLanes) -> tuple[IntLanes, FloatLanes, FloatLanes, FloatLanes]:

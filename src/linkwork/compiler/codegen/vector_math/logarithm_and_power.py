@@ -1,8 +1,10 @@
-"""The natural logarithm and x^y, in float64.
+"""Logarithms and x^y, in float64.
 
 Logarithm: x = 2^k m with m between sqrt(1/2) and sqrt(2); with f = m - 1 and s = f / (2 + f), log m = 2 artanh s = f -
 f^2/2 + s (f^2/2 + R(s^2)), where R is a minimax polynomial; and log x = k ln 2 + log m. The large terms are added with
-the rounding errors of their sums.
+the rounding errors of their sums. Logarithms to other bases multiply log m by a sum of two numbers; their error before
+the last rounding is far below half a unit in the last place, so that exact powers give integers. Of 1 + x, the rounding
+error c of the sum u adds c/u.
 
 Power: e^(y log x), with the logarithm to about 2^-68 of itself: s, s^2 and the first terms of the series are sums of
 two numbers, and so is its product with y; e^(sum of two numbers) is that of `exponential`. Special cases are those of
@@ -23,10 +25,11 @@ from linkwork.compiler.codegen.vector_math.double_double import (
     divide,
     multiply,
     multiply_pairs,
+    two_sum,
 )
 from linkwork.compiler.codegen.vector_math.exponential import LN2_HIGH, LN2_LOW, reduced, scaled
 
-__all__ = ["R", "decomposed", "log", "with_edges", "with_special_cases"]
+__all__ = ["R", "decomposed", "log", "log1p", "log2", "log10", "log_above_one", "with_edges", "with_special_cases"]
 
 
 # log((1 + s)/(1 - s)) = 2 s + s (R0 z + R1 z^2 + ...), z = s^2.  Found with the Remez exchange algorithm in 300-bit
@@ -59,17 +62,62 @@ def decomposed(x: FloatLanes, subnormals: bool = True) -> tuple[FloatLanes, Floa
     return k, ((bits & ((1 << 52) - 1)) + _ROOT_HALF).to_real()
 
 
-def log(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """Return log x: -inf for zeros, NaN for negative numbers."""
+def _log_parts(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, FloatLanes]:
+    """Return k, and log m as the sum of two numbers, with x = 2^k m; for positive finite x."""
     k, m = decomposed(x)
     f = m - 1.0
     s = f / (2.0 + f)
     z = s * s
     half, half_low = multiply(code, f * 0.5, f)
     head, left = add_fast(f, -half)
-    tail = code.fma(s, code.fma(z, code.polynomial(z, R), half), left - half_low)
+    return k, head, code.fma(s, code.fma(z, code.polynomial(z, R), half), left - half_low)
+
+
+def log(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return log x: -inf for zeros, NaN for negative numbers."""
+    k, head, tail = _log_parts(code, x)
     total, missed = add_fast(k * LN2_HIGH, head)
     return with_edges(x, total + (missed + code.fma(k, LN2_LOW, tail)))
+
+
+def log1p(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return log(1 + x)."""
+    return code.with_sign(log_above_one(code, (x, code.number(0.0))), x)
+
+
+def log_above_one(code: LaneBuilder, x: Pair, doubled: LaneMask | None = None) -> FloatLanes:
+    """Return log(1 + x) of a pair, and ln 2 more where `doubled`."""
+    u, c = two_sum(1.0, x[0])
+    k, head, tail = _log_parts(code, u)
+    if doubled is not None:
+        k = k + doubled.where(1.0, 0.0)
+    total, missed = add_fast(k * LN2_HIGH, head)
+    return with_edges(u, total + (missed + (code.fma(k, LN2_LOW, tail) + (c + x[1]) / u)))
+
+
+# log 2 and 1 / ln b for the bases b = 2 and 10, as sums of two doubles; the first of log 2 has 42 bits, as LN2_HIGH
+BASE_2 = (1.0, 0.0), (1.4426950408889634, 2.0355273740931033e-17)
+BASE_10 = (0.30102999566383914, 1.42050232272661e-13), (0.4342944819032518, 1.098319650216765e-17)
+
+
+def log2(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return the logarithm to base 2, with the edges of log."""
+    return _log_to_base(code, x, *BASE_2)
+
+
+def log10(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return the logarithm to base 10, with the edges of log."""
+    return _log_to_base(code, x, *BASE_10)
+
+
+def _log_to_base(
+    code: LaneBuilder, x: FloatLanes, of_two: tuple[float, float], factor: tuple[float, float]
+) -> FloatLanes:
+    k, head, tail = _log_parts(code, x)
+    product, low = multiply(code, head, code.number(factor[0]))
+    low = code.fma(head, factor[1], code.fma(tail, factor[0], low))
+    total, missed = add_fast(k * of_two[0], product)
+    return with_edges(x, total + (missed + code.fma(k, of_two[1], low)))
 
 
 def with_edges(x: FloatLanes, result: FloatLanes) -> FloatLanes:

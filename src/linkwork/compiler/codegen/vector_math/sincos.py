@@ -5,15 +5,21 @@ The argument minus its multiple n of pi/2 is r - c (`argument_reduction`); minim
 last place for every finite argument; infinities and NaN give NaN.
 
 The tangent is the quotient of sine and cosine, each as a sum of two numbers; `docs/mathematics.md` has its error.
+
+sinc x = sin(pi x) / (pi x): the reduction of x to a quarter is exact, so sinc is 0 at integers.
 """
 
 from __future__ import annotations
 
-from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder
-from linkwork.compiler.codegen.vector_math.argument_reduction import reduce
-from linkwork.compiler.codegen.vector_math.double_double import add_fast, divide
+import math
 
-__all__ = ["COS", "SIN", "sincos", "to_quadrant"]
+from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder
+from linkwork.compiler.codegen.vector_math.argument_reduction import ROUNDER, reduce
+from linkwork.compiler.codegen.vector_math.double_double import Pair, add_fast, divide, multiply
+
+__all__ = ["COS", "PI", "SIN", "sinc", "sincos", "to_quadrant"]
+
+PI = math.pi, 1.2246467991473532e-16  # a sum of two doubles
 
 
 # sin r = r - r^3 (S0 + S1 z + ...),  cos r = 1 - z/2 + z^2 (C0 + C1 z + ...),  z = r^2.
@@ -101,9 +107,7 @@ def to_quadrant(sine: FloatLanes, cosine: FloatLanes, n: IntLanes) -> tuple[Floa
 def tan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     """Return tan x."""
     r, c, n = reduce(code, abs(x))
-    z, z2, h, h_rest = half_square(code, r, c)
-    cosine = add_fast(h, parts_of_cosine(code, z, z2, h_rest))
-    sine = add_fast(r, -parts_of_sine(code, r, c, z, z2, h))
+    sine, cosine = _pairs(code, r, c)
     # odd n: tan(r + pi/2) = -cos r / sin r
     odd = (n & 1).nonzero()
     above = odd.where(cosine[0], sine[0]), odd.where(cosine[1], sine[1])
@@ -111,3 +115,31 @@ def tan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     quotient, correction = divide(code, above, below)
     signs = (n << 63) ^ (x.to_bits() & (-1 << 63))
     return ((quotient + correction).to_bits() ^ signs).to_real()
+
+
+def _pairs(code: LaneBuilder, r: FloatLanes, c: FloatLanes) -> tuple[Pair, Pair]:
+    """Return sine and cosine of r - c, each as a sum of two numbers."""
+    z, z2, h, h_rest = half_square(code, r, c)
+    cosine = add_fast(h, parts_of_cosine(code, z, z2, h_rest))
+    return add_fast(r, -parts_of_sine(code, r, c, z, z2, h)), cosine
+
+
+def sinc(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return sin(pi x) / (pi x): 1 for zeros, NaN for infinities."""
+    size = abs(x)
+    usual = (size > 2.0**-30) & (size < 2.0**53)  # below, sinc rounds to 1; beyond, all numbers are even integers
+    a = usual.where(size, 1.0)
+    turn = a - ((a * 0.5 + 2.0**52) - 2.0**52) * 2.0  # in [-1, 1]
+    shifted = turn * 2.0 + ROUNDER
+    angle, of_one = _times_pi(code, turn - (shifted - ROUNDER) * 0.5), _times_pi(code, a)
+    sine, cosine = _pairs(code, angle[0], -angle[1])
+    n = shifted.to_bits()
+    odd = (n & 1).nonzero()
+    quotient, correction = divide(code, (odd.where(cosine[0], sine[0]), odd.where(cosine[1], sine[1])), of_one)
+    result = ((quotient + correction).to_bits() ^ ((n & 2) << 62)).to_real()
+    return (size <= 2.0**-30).where(1.0, usual.where(result, size - size))
+
+
+def _times_pi(code: LaneBuilder, x: FloatLanes) -> Pair:
+    product, low = multiply(code, x, code.number(PI[0]))
+    return add_fast(product, code.fma(x, PI[1], low))
