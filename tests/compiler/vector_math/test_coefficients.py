@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from linkwork.compiler.codegen.vector_math import argument_reduction as reduction
-from linkwork.compiler.codegen.vector_math import exponential
+from linkwork.compiler.codegen.vector_math import exponential, piecewise
 from linkwork.compiler.codegen.vector_math import float32_functions as single
 from linkwork.compiler.codegen.vector_math import inverse_trigonometric as inverse
 from linkwork.compiler.codegen.vector_math import logarithm_and_power as logarithm
@@ -69,11 +69,22 @@ def test_polynomials_are_as_good_as_stated(name: str) -> None:
         assert mpmath.log(worst, 2) > bound - 1.5  # nor are the statements idle
 
 
+def test_the_first_guess_of_the_cube_root_is_as_good_as_stated() -> None:
+    m = np.linspace(0.5**0.5, 2.0**0.5, 1001)
+    error = np.abs(np.polyval(piecewise.CBRT[::-1], m) / np.cbrt(m) - 1.0).max()
+    assert -13.8 < np.log2(error) < -13.7
+
+
 def test_parts_of_constants() -> None:
     with mpmath.workprec(300):
         third, fifth = map(mpmath.mpf, power._TWO_THIRDS), map(mpmath.mpf, power._TWO_FIFTHS)
         sums = {
             (exponential.LN2_HIGH, exponential.LN2_LOW): mpmath.log(2),
+            exponential.LN2: mpmath.log(2),
+            circular.PI: mpmath.pi,
+            logarithm.BASE_2[1]: 1 / mpmath.log(2),
+            logarithm.BASE_10[0]: mpmath.log10(2),
+            logarithm.BASE_10[1]: 1 / mpmath.log(10),
             inverse._EIGHTH: mpmath.pi / 4,
             inverse._QUARTER: mpmath.pi / 2,
             inverse._HALF: mpmath.pi,
@@ -82,7 +93,8 @@ def test_parts_of_constants() -> None:
             assert abs(sum(map(mpmath.mpf, parts)) - true) < mpmath.ldexp(true, -95)
         assert abs(sum(third) - mpmath.mpf(2) / 3) < mpmath.ldexp(1, -106)
         assert abs(sum(fifth) - mpmath.mpf(2) / 5) < mpmath.ldexp(1, -106)
-    assert math.ldexp(exponential.LN2_HIGH, 42).is_integer()  # its products with 11 bits are exact
+    for high in (exponential.LN2_HIGH, logarithm.BASE_10[0][0]):
+        assert math.ldexp(high, 42).is_integer()  # its products with 11 bits are exact
     assert 3 * inverse._EIGHTH[0] == math.fsum([inverse._EIGHTH[0]] * 3)
     assert (math.ldexp(inverse._EIGHTH[0], 51)).is_integer()
 
