@@ -4,7 +4,7 @@ A `Graph` contains the nodes of one trace.  A node, a `Symbol`, is an operation 
 same object (hash-consing), so ``is`` compares expressions, and common subexpressions are computed once.  Folding avoids
 nodes: ``0 * x`` is the number 0, ``1 * x`` is ``x``, ``x - x`` is 0, ``x + x`` is ``2 * x``, constants are combined,
 and minus signs move outward until an addition or subtraction absorbs them.  These are identities of real numbers:
-symbols are assumed to be finite.
+symbols are assumed to be finite.  docs/expressions.md lists those that do not return the same bits for all numbers.
 
 Nodes are numbered in the order of construction, so arguments precede their uses.  The trace is freed with its graph,
 and symbols of two graphs cannot be mixed.
@@ -164,14 +164,14 @@ class Symbol(SymbolMethods):
             return 0.0
         elif other.op is _NEG:
             return self + other.args[0]
-        if self.op is _NEG:
+        if self.op is _NEG and (self.args[0].op in _ARITHMETIC or self.args[0] is other):
             return -(self.args[0] + other)
         graph = self.graph
         key = (_SUB, self, other)
         node = graph._table.get(key)
         if node is None:
             opposite = graph._table.get((_SUB, other, self))
-            if opposite is not None:
+            if opposite is not None and (self.op in _ARITHMETIC or other.op in _ARITHMETIC):
                 return -opposite
             node = _node(graph, key)
         return node
@@ -210,9 +210,9 @@ class Symbol(SymbolMethods):
         if self.op is _NEG:
             return self.args[0] * -number
         if self.op is _MUL and self.args[0].op is _CONSTANT:
-            product = self.args[0].value * number
-            if 1e-300 < abs(product) < 1e300:  # no overflow or underflow of the product
-                return self.args[1] * product
+            factor = self.args[0].value
+            if _is_moderate(factor) and _is_moderate(number) and _is_moderate(factor * number):
+                return self.args[1] * (factor * number)
         if number < 0.0:  # one product for both signs: the minus sign moves outward
             return -(self * -number)
         return _make(self.graph, _MUL, self.graph.constant(number), self)
@@ -228,7 +228,7 @@ class Symbol(SymbolMethods):
                 return self
             if number == -1.0:
                 return -self
-            if number != 0.0 and abs(math.frexp(number)[0]) == 0.5 and 1e-300 < abs(number) < 1e300:
+            if abs(math.frexp(number)[0]) == 0.5 and _is_moderate(number):
                 return self * (1.0 / number)  # a power of two: its reciprocal is exact
             other = self.graph.constant(number)
         elif other.op is _NEG:
@@ -317,7 +317,7 @@ class Symbol(SymbolMethods):
             condition, a, b = arguments
             if condition.__class__ is not Symbol:
                 return a if condition else b
-            if a is b or (a.__class__ is not Symbol and b.__class__ is not Symbol and a == b):
+            if a is b or (a.__class__ is not Symbol and b.__class__ is not Symbol and _are_same(a, b)):
                 return a
         graph = self.graph
         nodes = []
@@ -354,6 +354,20 @@ def _number(x: Any) -> float | None:
     if getattr(x, "ndim", None) == 0 and hasattr(x, "dtype") and x.dtype.kind in "fiub":
         return float(x)
     return None
+
+
+# Sums of these take in minus signs, which saves operations, though -p - q is then -0.0 and not 0.0 for p = -q.
+_ARITHMETIC = frozenset((_ADD, _SUB, _MUL, _DIV))
+
+
+def _is_moderate(number: float) -> bool:
+    """Return True for a number whose products are far from the ends of the range of each float type."""
+    return 2.0**-64 <= abs(number) <= 2.0**64
+
+
+def _are_same(a: float, b: float) -> bool:
+    """Return True for equal numbers with the same sign, which tells 0.0 from -0.0."""
+    return a == b and math.copysign(1.0, a) == math.copysign(1.0, b)
 
 
 def _is_scalar(x: Any) -> bool:
