@@ -87,3 +87,22 @@ def test_none_of_no_targets():
             assert found.position_error.shape == (2, *shape) and "0 of 0" in repr(found)
     with pytest.raises(ValueError, match="num_solutions"):
         ARM7.inverse_kinematics(np.zeros((0, 4, 4)), "hand", num_solutions=0)
+
+
+def test_revolutions_that_others_follow_or_tasks_count_are_not_removed():
+    """A follower of ratio ½ turns half a revolution when its master turns one; a target of 3π is not π."""
+    turn, Joint, links = lw.joints.Revolute((0, 0, 1)), lw.Joint, [lw.Link(name, mass=1.0) for name in "abc"]
+    first = Joint.of(turn, name="first", parent="a", child="b")
+    second = Joint.of(turn, name="second", parent="b", child="c", placement=(0.6, 0.0, 0.0))
+    robot = lw.Robot.build("arm", *links, first, second)
+    coupled = robot.with_couplings({"second": ("first", 0.5)})
+    for angle, q in ((-3.0, 4.5), (-2.25, 2.25)):
+        target = coupled.pose([angle], "c")
+        found = coupled.inverse_kinematics(target, "c", q_init=[q], num_solutions=2)
+        assert np.abs(coupled.pose(found.q[found.success], "c") - target).max(initial=0.0) < 1e-5
+    problem = robot.ik_problem(lw.ik.JointTask("first", target=3.0 * math.pi))
+    found = problem.solve([0.0, 0.5], num_solutions=2)
+    assert found.success.all() and np.abs(found.q[:, 0] - 3.0 * math.pi).max() < 1e-5
+    problem = robot.ik_problem(lw.ik.FunctionTask("tenth", lambda k: 0.1 * k.q()[0] - 1.0))
+    found = problem.solve([0.0, 0.5], num_solutions=2)
+    assert found.success.all() and np.abs(found.q[:, 0] - 10.0).max() < 1e-4

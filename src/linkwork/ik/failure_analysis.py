@@ -37,6 +37,7 @@ from linkwork.ik.impossibility import are_contradictory, limits_prevent
 from linkwork.ik.kernels import NEAR
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.reach_bounds import UnreachableCertificate, task_proofs
+from linkwork.ik.tasks.modifiers import counted_joints
 
 __all__ = ["BlockingLimit", "Reason", "Singularity", "analyse_failures"]
 
@@ -354,7 +355,7 @@ def beyond_limits(problem: ProblemView, q: np.ndarray, targets: Sequence[np.ndar
     tasks name joints, joints that do not change any error of the tasks are omitted.
     """
     result, tree = [], problem.robot.tree
-    counted = {name for task in problem.tasks for name in task.references.joints}
+    counted = counted_joints(tree, problem.tasks)
     rows = problem.residual_kernel(q, *targets).rows if counted else None
     for k, n in problem.bounded.items():
         if rows is not None and not rows[:, k].any():

@@ -26,8 +26,9 @@ from linkwork.ik.kernels import DIAGNOSTICS
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.result import IKResult
 from linkwork.ik.tasks.frame_tasks import PoseTask
-from linkwork.joints import Revolute
+from linkwork.ik.tasks.modifiers import counted_joints
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.model.periodic_coordinates import periodic_coordinates
 
 __all__ = ["continue_failed_searches", "restart_from_feasible", "run_until_deadline", "several_solutions"]
 
@@ -140,16 +141,17 @@ def _branches(
 def _coordinate_scales(problem: ProblemView) -> tuple[np.ndarray, np.ndarray]:
     """Return for each coordinate of q whether full revolutions are equivalent (1 or 0), and its scale factor."""
     tree = problem.robot.tree
-    periodic, scale = np.zeros(tree.nq), np.ones(tree.nq)
+    periodic = periodic_coordinates(tree, counted_joints(tree, problem.tasks)).in_q.astype(float)
+    scale = np.ones(tree.nq)
     for k, body in tree.stacked():
-        own = tree.q_slices[k]
-        periodic[own] = type(body.joint) is Revolute
-        scale[own] = [1.0 / characteristic_length(tree) if unit == "m" else 1.0 for unit in body.joint.q_units]
+        scale[tree.q_slices[k]] = [
+            1.0 / characteristic_length(tree) if unit == "m" else 1.0 for unit in body.joint.q_units
+        ]
     return periodic, scale
 
 
 def _nearest_revolution(problem: ProblemView, q: np.ndarray, initial_q: np.ndarray, periodic: np.ndarray) -> np.ndarray:
-    """Shift revolute coordinates by full revolutions as near to the initial guess as limits allow."""
+    """Shift periodic coordinates by full revolutions as near to the initial guess as limits allow."""
     turns = periodic * np.round((initial_q - q) / math.tau)
     for _ in range(3):
         moved = q + math.tau * turns

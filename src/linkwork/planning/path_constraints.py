@@ -25,11 +25,11 @@ from linkwork._util.validation import number, shown
 from linkwork.constraints import Constraint
 from linkwork.ik.arguments import OWN
 from linkwork.ik.ik_problem import IKProblem
-from linkwork.ik.tasks.modifiers import ConstraintTask
+from linkwork.ik.tasks.modifiers import ConstraintTask, counted_joints
 from linkwork.ik.tasks.task import Task
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.tree import Tree
-from linkwork.planning.planning_space import PlanningSpace
+from linkwork.planning.planning_space import PlanningSpace, is_later
 from linkwork.planning.search.halton_samples import Samples
 
 __all__ = ["ConstrainedSpace", "PathConstraintTasks"]
@@ -194,7 +194,7 @@ class ConstrainedSpace(PlanningSpace):
     """Planning space of the configurations of a robot in a scene that satisfy path constraints."""
 
     def __init__(self, *args: Any, tasks: PathConstraintTasks, **options: Any) -> None:
-        super().__init__(*args, **options)
+        super().__init__(*args, counted=counted_joints(tasks.robot.tree, tasks.problem.tasks), **options)
         self.constraint_tasks = tasks
 
     def integrate(self, q: np.ndarray, phi: np.ndarray) -> np.ndarray:
@@ -224,7 +224,7 @@ class ConstrainedSpace(PlanningSpace):
     def discretized(self, q0: np.ndarray, q1: np.ndarray) -> DiscretizedEdges:
         """Return edges (n, nq) bisected into segments on which the path constraints hold."""
         feasible = (self.constraint_tasks.size(q0) <= 1.0) & (self.constraint_tasks.size(q1) <= 1.0)
-        reversed_ = _later(q0, q1)  # an edge is bisected from the same end in both directions
+        reversed_ = is_later(q0, q1)  # an edge is bisected from the same end in both directions
         q0, q1 = np.where(reversed_[:, None], q1, q0), np.where(reversed_[:, None], q0, q1)
         edge: np.ndarray = np.flatnonzero(feasible)
         position: np.ndarray = np.zeros(len(edge))
@@ -268,7 +268,7 @@ class ConstrainedSpace(PlanningSpace):
             raise ValueError(
                 f"detailed: edge {int(np.argmin(discretized.feasible))} of the path violates the constraints"
             )
-        return np.concatenate([discretized.begin, path[-1:]])
+        return super().detailed(np.concatenate([discretized.begin, path[-1:]]))
 
     @property
     def tasks(self) -> tuple[Any, ...]:
@@ -305,11 +305,3 @@ class ConstrainedSpace(PlanningSpace):
 
     def violation(self, q: np.ndarray) -> str | None:
         return self.constraint_tasks.violation(q)
-
-
-def _later(q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-    """Return True where q0 (n, nq) is after q1 in lexicographic order."""
-    differ = q0 != q1
-    first = differ.argmax(axis=-1)[:, None]
-    result: np.ndarray = np.take_along_axis(q0, first, -1)[:, 0] > np.take_along_axis(q1, first, -1)[:, 0]
-    return result

@@ -12,13 +12,14 @@ from linkwork.collision.kernels import EACH
 from linkwork.collision.motion_validity import METHODS, check_edges, edge_kernel
 from linkwork.joints import FloatingMRP, JointType, SphericalMRP
 from linkwork.kernels.compiler_api import batch_call
+from linkwork.model.periodic_coordinates import PeriodicCoordinates, periodic_coordinates, revolutions
 from linkwork.model.tree import Tree
 from linkwork.model.tree_edits import affine_coordinates, straight_tree
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.planning.clearance_margins import Margins, PairBlock, pair_blocks, read_margins
 from linkwork.planning.search.halton_samples import Samples
 
-__all__ = ["TOLERANCE", "EdgeMethod", "OutOfTimeError", "PlanningSpace"]
+__all__ = ["HALF_TURN", "TOLERANCE", "EdgeMethod", "OutOfTimeError", "PlanningSpace", "is_later"]
 
 EdgeMethod = Literal["certified", "sampled"]
 
@@ -32,21 +33,22 @@ _EDGES_PER_BATCH = (
     256  # edges that are proved between looks at the clock; of sampled ones as many as have _AT_ONCE samples
 )
 TOLERANCE = 1e-6  # [m] distances above the margin by less count as collisions
+HALF_TURN = np.pi - 1e-6  # [rad] of rotations by more, rounding decides the direction
 
 
 class _SpaceData(NamedTuple):
     """Cached data of a planning space within the robot's own limits.
 
-    They are the limits (nq,), the robot whose joints move straight, True if q is Euclidean, and masks of v and of q
-    for angles without limits.
+    They are the limits (nq,), the robot whose joints move straight, True if q is Euclidean, the periodic angles without
+    limits, and for each joint whose q is not Euclidean the indices in v of its rotation.
     """
 
     lower: np.ndarray
     upper: np.ndarray
     straight: Any
     is_plain: bool
-    turning: np.ndarray
-    turning_q: np.ndarray
+    turning: PeriodicCoordinates
+    rotations: list[np.ndarray]
 
 
 class OutOfTimeError(Exception):
@@ -57,7 +59,10 @@ class PlanningSpace:
     """Planning space of a robot in a scene: differences of configurations, samples, and checks of edges.
 
     Planners use only the methods of this class, so other spaces are classes with the same methods.  Lengths are √Σ (w
-    φ)², with φ = q1 ⊖ q0 and weights w.  Angles without limits take the shorter direction.
+    φ)², with φ = q1 ⊖ q0 and weights w.  Periodic angles without limits take the shorter direction.
+
+    An edge is a pair of configurations, which may differ by full revolutions from those of a continuous path.
+    `straight_parts` describes its motion; checks of edges and paths for users both follow it.
 
     Planar and floating joints move straight while they rotate (`linkwork.joints.straight_motion`): φ contains the
     difference of positions in the axes of the limits, so everything between two configurations within limits is within
@@ -77,8 +82,12 @@ class PlanningSpace:
         resolution: float = 0.05,
         weights: np.ndarray | None = None,
         position_limits: tuple[np.ndarray, np.ndarray] | None = None,
+        counted: frozenset[str] = frozenset(),
     ) -> None:
-        """Raise ValueError for an unbounded length, and the exceptions of `Robot.is_motion_free`."""
+        """Create the space; the angles of the joints named in ``counted`` are not periodic.
+
+        Raise ValueError for an unbounded length, and the exceptions of `Robot.is_motion_free`.
+        """
         self.robot, self.scene, self.margins, self.pairs = robot, scene, read_margins(margin), pairs
         self.lower: np.ndarray
         self.upper: np.ndarray
@@ -89,19 +98,19 @@ class PlanningSpace:
             1.0 if self._even else float(np.sqrt((self.weights**2).mean()))
         )  # length that corresponds to about 1 rad or 1 m
         self.limited = position_limits is not None
-        cached: _SpaceData | None = None if self.limited else robot._calls.get(_CACHE_KEY)
+        own = not self.limited and not counted
+        cached: _SpaceData | None = robot._calls.get(_CACHE_KEY) if own else None
         if cached is None:
             self.lower, self.upper = (robot.lower, robot.upper) if position_limits is None else position_limits
             tree = straight_tree(robot.tree)
             self.straight = robot if tree is robot.tree else type(robot)(tree)
-            cached = _SpaceData(
-                self.lower, self.upper, self.straight, CurveSpace.of(tree).is_plain, *self._unbounded_angles()
-            )
+            plain, rotating = CurveSpace.of(tree).is_plain, self._rotating_coordinates(counted)
+            cached = _SpaceData(self.lower, self.upper, self.straight, plain, *rotating)
             self._check_lengths()
             _check_limits(robot.tree, tree, self.lower, self.upper)
-            if not self.limited:
+            if own:
                 robot._calls[_CACHE_KEY] = cached
-        self.lower, self.upper, self.straight, self.is_plain, self.turning, self._turning_q = cached
+        self.lower, self.upper, self.straight, self.is_plain, (self.turning, self._turning_q), self._rotations = cached
         self.turns = bool(self._turning_q.any())
         self.checked = 0  # number of edges checked
         self.blocks = pair_blocks(robot, scene, pairs, self.margins)
@@ -112,11 +121,16 @@ class PlanningSpace:
     # -- geometry
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """Return the difference q1 ⊖ q0 (..., nv), for unbounded angles in the shorter direction."""
-        phi: np.ndarray = q1 - q0 if self.is_plain else self.straight.difference(q0, q1)
+        """Return the difference q1 ⊖ q0 (..., nv), for periodic angles without limits in the shorter direction."""
+        phi = self.along(q0, q1)
         if self.turns:
-            phi[..., self.turning] -= 2.0 * np.pi * np.round(phi[..., self.turning] / (2.0 * np.pi))
+            phi[..., self.turning] -= 2.0 * np.pi * revolutions(phi[..., self.turning])
         return phi
+
+    def along(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """Return the difference q1 ⊖ q0 (..., nv) of successive points of a continuous path, with full revolutions."""
+        result: np.ndarray = q1 - q0 if self.is_plain else self.straight.difference(q0, q1)
+        return result
 
     def integrate(self, q: np.ndarray, phi: np.ndarray) -> np.ndarray:
         """Return the configuration q ⊕ φ (..., nq) after a difference φ (..., nv) from q."""
@@ -158,12 +172,46 @@ class PlanningSpace:
         return float(self.length(self.difference(path[:-1], path[1:])).sum())
 
     def counted(self, path: np.ndarray) -> np.ndarray:
-        """Return a path (k, nq) with whole revolutions added to unbounded angles, so that these are continuous."""
+        """Return a path (k, nq) with full revolutions added to angles, so that these are continuous along its edges."""
         if not self.turns:
             return path
-        result = path.copy()
-        result[:, self._turning_q] = np.unwrap(path[:, self._turning_q], axis=0)
+        result, columns = path.copy(), self._turning_q
+        steps = path[1:, columns] - path[:-1, columns]
+        result[1:, columns] -= 2.0 * np.pi * np.cumsum(revolutions(steps), axis=0)
         return result
+
+    def rotation(self, phi: np.ndarray, *, angles: bool = True) -> np.ndarray:
+        """Return the largest rotation [rad] (...) of a difference (..., nv) that takes the shorter direction.
+
+        They are rotations of joints whose q is not Euclidean, and with ``angles`` those of periodic angles.
+        """
+        result: np.ndarray = np.abs(phi[..., self.turning & angles]).max(axis=-1, initial=0.0)
+        for columns in self._rotations:
+            result = np.maximum(result, np.linalg.norm(phi[..., columns], axis=-1))
+        return result
+
+    def straight_parts(self, q0: np.ndarray, q1: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the straight motions along edges (n, nq): each one's edge, begin and end, in order along each edge.
+
+        Angles go from begin to end, with revolutions added to the end.  An edge that is half a revolution of a joint
+        without angles as coordinates has two parts, because rounding would decide its direction.
+        """
+        edge = np.arange(len(q0))
+        if self._rotations:
+            later = is_later(q0, q1)[:, None]  # the middle is the same in both directions
+            first, last = np.where(later, q1, q0), np.where(later, q0, q1)
+            phi = self.difference(first, last)
+            halved = np.flatnonzero(self.rotation(phi, angles=False) > HALF_TURN)
+            if len(halved):
+                middle = PlanningSpace.integrate(self, first[halved], 0.5 * phi[halved])
+                edge = np.sort(np.concatenate([edge, halved]), kind="stable")
+                at = np.searchsorted(edge, halved)
+                q0, q1 = q0[edge], q1[edge]
+                q0[at + 1] = q1[at] = middle
+        if self.turns:
+            q1, columns = q1.copy(), self._turning_q
+            q1[:, columns] -= 2.0 * np.pi * revolutions(q1[:, columns] - q0[:, columns])
+        return edge, q0, q1
 
     # -- collision checks
 
@@ -203,14 +251,15 @@ class PlanningSpace:
 
     def edges_are_free(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """Return a mask (n,) of the straight edges (n, nq) that are collision-free."""
-        if self.turns:
-            q1 = PlanningSpace.integrate(self, q0, self.difference(q0, q1))
-        return self._check_edges(q0, q1, np.zeros(len(q0)))
+        result = np.ones(len(q0), dtype=bool)
+        edge, q0, q1 = self.straight_parts(q0, q1)
+        result[edge[~self._check_edges(q0, q1, np.zeros(len(q0)))]] = False
+        return result
 
     def edges_are_clear(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray) -> np.ndarray:
         """Return a mask (n,) of the straight edges (n, nq) that are free with an additional margin.
 
-        ``more`` (n,) is the additional margin [m].  Unbounded angles are not wrapped.
+        ``more`` (n,) is the additional margin [m].  The edges are those of a continuous path.
         """
         return self._check_edges(q0, q1, more)
 
@@ -390,7 +439,7 @@ class PlanningSpace:
 
     def detailed(self, path: np.ndarray) -> np.ndarray:
         """Return waypoints (k, nq) such that straight motions between them follow the path's edges."""
-        return path
+        return np.concatenate([self.straight_parts(path[:-1], path[1:])[1], path[-1:]])
 
     def violation(self, q: np.ndarray) -> str | None:
         """Return a description of a violated path constraint at q (nq,), or None."""
@@ -409,15 +458,20 @@ class PlanningSpace:
         tree = self.straight.tree
         return [(body, tree.q_slices[i], tree.v_slices[i]) for i, body in tree.stacked()]
 
-    def _unbounded_angles(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return masks of v and of q for angles without limits."""
-        in_v, in_q = np.zeros(self.robot.nv, dtype=bool), np.zeros(self.robot.nq, dtype=bool)
-        is_euclidean = {place.name: place.is_plain for place in CurveSpace.of(self.straight.tree).joints}
+    def _rotating_coordinates(self, counted: frozenset[str]) -> tuple[PeriodicCoordinates, list[np.ndarray]]:
+        """Return the periodic angles without limits, and the rotations of joints whose q is not Euclidean."""
+        free = np.isneginf(self.lower) & np.isposinf(self.upper)
+        tree = self.straight.tree
+        periodic = periodic_coordinates(tree, counted)
+        in_v, in_q, rotations = periodic.in_v.copy(), periodic.in_q & free, []
+        is_euclidean = {place.name: place.is_plain for place in CurveSpace.of(tree).joints}
         for body, q, v in self._joint_slices():
             if is_euclidean.get(body.joint_name, True):
-                angles = np.array([unit == "rad" for unit in body.joint.q_units], dtype=bool)
-                in_v[v] = in_q[q] = angles & np.isneginf(self.lower[q]) & np.isposinf(self.upper[q])
-        return in_v, in_q
+                in_v[v] = in_q[q]
+            else:
+                in_v[v] = in_q[q] = False
+                rotations.append(v.start + np.flatnonzero([unit == "rad/s" for unit in body.joint.v_units]))
+        return PeriodicCoordinates(in_v, in_q), [columns for columns in rotations if len(columns)]
 
     def _check_lengths(self) -> None:
         """Raise ValueError for unbounded lengths, which cannot be sampled."""
@@ -459,4 +513,12 @@ def _never_exceeded(joint: JointType, low: np.ndarray, high: np.ndarray) -> np.n
         within = {0, 1, 2}
     own = np.array([k in within for k in range(joint.nq)], dtype=bool)
     result: np.ndarray = np.where(own, (low <= -1.0) & (high >= 1.0), np.isinf(low) & np.isinf(high))
+    return result
+
+
+def is_later(q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    """Return True where q0 (n, nq) is after q1 in lexicographic order."""
+    differ = q0 != q1
+    first = differ.argmax(axis=-1)[:, None]
+    result: np.ndarray = np.take_along_axis(q0, first, -1)[:, 0] > np.take_along_axis(q1, first, -1)[:, 0]
     return result

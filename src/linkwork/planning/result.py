@@ -117,8 +117,7 @@ class PlanResult(Result):
         Raises ValueError if there is no path.
         """
         self._require("trajectory")
-        phi = self._space.difference(self.path[:-1], self.path[1:])
-        lengths = np.linalg.norm(phi, axis=-1)
+        lengths = np.linalg.norm(self._space.along(self.path[:-1], self.path[1:]), axis=-1)
         keep = np.concatenate([[True], lengths > 0.0])
         if keep.sum() < 2:
             return self._zero_duration()
@@ -244,7 +243,8 @@ def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
     axes = space_axes() if axes is None else axes
     for tree, color in zip(result.trees, (SKY, ORANGE), strict=False):
         child = np.flatnonzero(tree.parent >= 0)[:_MAX_EDGES]
-        for points in _frame_positions(result, frame, tree.q[tree.parent[child]], tree.q[child]) if len(child) else ():
+        _, q0, q1 = result._space.straight_parts(tree.q[tree.parent[child]], tree.q[child])
+        for points in _frame_positions(result, frame, q0, q1) if len(child) else ():
             axes.plot(*points.T, color=color, linewidth=0.4, alpha=0.6)
         roots = robot.pose(tree.q[tree.parent < 0], frame)[..., :3, 3]
         axes.scatter(*roots.T, color=color, s=12)
@@ -262,9 +262,9 @@ def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
 
 
 def _frame_positions(plan: Any, frame: str, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-    """Return positions (edges, samples, 3) of a frame's origin along straight motions from q0 to q1."""
+    """Return positions (edges, samples, 3) of a frame's origin along straight motions of a continuous path."""
     t = np.linspace(0.0, 1.0, _SAMPLES)[:, None]
-    phi = plan._space.difference(q0, q1)
+    phi = plan._space.along(q0, q1)
     q = PlanningSpace.integrate(
         plan._space, q0[:, None], t * phi[:, None]
     )  # straight, without projection onto path constraints

@@ -212,7 +212,7 @@ def _moving(result: PlanResult, arguments: argparse.Namespace) -> Moving | None:
     """Return the trajectory along the planned path; None if there is no path. Raises CommandError."""
     if not result.success:
         return None
-    steps = np.linalg.norm(result.robot.difference(result.path[:-1], result.path[1:]), axis=-1)
+    steps = np.linalg.norm(result._space.along(result.path[:-1], result.path[1:]), axis=-1)
     lengths = np.concatenate([[0.0], np.cumsum(steps)])
     if arguments.acceleration is None:
         return Moving(result.trajectory(), lengths)

@@ -12,9 +12,11 @@ from linkwork._util.validation import shown
 from linkwork.constraints.constraint import Constraint, References
 from linkwork.constraints.loop_joint import LoopJoint
 from linkwork.ik.tasks.arguments import ranges_of
+from linkwork.ik.tasks.function_task import FunctionTask
 from linkwork.ik.tasks.task import AimedTask, Scalars, Task, TaskKinematics, TaskRows, TaskTarget, WeighedTask
+from linkwork.model.tree import Tree
 
-__all__ = ["ConstraintTask", "LoopRange", "Soft", "Within", "as_task"]
+__all__ = ["ConstraintTask", "LoopRange", "Soft", "Within", "as_task", "counted_joints"]
 
 
 @public_constructor
@@ -314,3 +316,15 @@ class Within(_ModifiedTask):
 
     def curved_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         return self.task.exact_jacobian(state, target)
+
+
+def counted_joints(tree: Tree, tasks: Iterable[Task]) -> frozenset[str]:
+    """Return the names of the joints whose full revolutions may change errors of tasks."""
+    result: set[str] = set()
+    for task in tasks:
+        inner = task
+        while isinstance(inner, _ModifiedTask):
+            inner = inner.task
+        function = isinstance(inner, FunctionTask)
+        result.update([body.joint_name for body in tree.bodies] if function else task.references.joints)
+    return frozenset(result)

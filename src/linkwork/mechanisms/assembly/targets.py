@@ -16,11 +16,11 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.validation import finite_array, floats
 from linkwork.constraints import LoopJoint
 from linkwork.errors import UnknownNameError
-from linkwork.joints import JointType
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.robot_arguments import by_joint
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.kernel_parameters import inputs_of, read_parameters
+from linkwork.model.periodic_coordinates import periodic_coordinates
 from linkwork.model.tree import Tree
 from linkwork.spatial.arguments import checked_array
 
@@ -117,26 +117,8 @@ class ClosedMechanism:
     @cached_property
     def periodic_angles(self) -> list[tuple[int, int]]:
         """Index pairs (in v, in q) of the angles whose full revolutions change no pose."""
-        tree, rng = self.tree, np.random.default_rng(0)
-        named = {name for c in tree.constraints for name in c.references.joints}
-        result = []
-        for i, body in tree.stacked():
-            joint = body.joint
-            followed = any(b.coupling is not None and b.coupling.joint == body.joint_name for b in tree.bodies)
-            if (
-                joint.nq != joint.nv
-                or type(joint).difference is not JointType.difference
-                or followed
-                or body.joint_name in named
-            ):
-                continue
-            q = rng.uniform(-1.0, 1.0, joint.nq)
-            for k, unit in enumerate(joint.q_units):
-                turned = q + 2.0 * math.pi * (np.arange(joint.nq) == k)
-                pairs = zip(joint.X([*q]).elements(), joint.X([*turned]).elements(), strict=True)
-                if unit == "rad" and all(abs(a - b) < 1e-12 for a, b in pairs):
-                    result.append((tree.v_slices[i].start + k, tree.q_slices[i].start + k))
-        return result
+        in_v, in_q = periodic_coordinates(self.tree)
+        return [*zip(np.flatnonzero(in_v).tolist(), np.flatnonzero(in_q).tolist(), strict=True)]
 
     def nearest_revolutions(
         self, q: np.ndarray, to: np.ndarray, fixed: Sequence[str], position_limits: bool

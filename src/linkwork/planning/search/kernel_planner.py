@@ -114,7 +114,7 @@ class KernelSearch:
         self.searches = searches if simplify else 1
         shift, shortcut_shift = _shifts(seed, len(space.turning))
         limits = np.array([space.lower, space.upper])
-        box = np.array(within_a_revolution(*limits)) if space.turns else limits
+        box = np.array(within_a_revolution(*limits))
         self.margin = space.blocks[0].margin  # of all blocks
         self.number, self.iterations, self.nodes = 0.0, 0, 0
         self.ends = starts, goals

@@ -28,7 +28,7 @@ from itertools import pairwise
 import numpy as np
 
 from linkwork.collision.algorithms.displacement_bounds import joint_reaches
-from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
+from linkwork.planning.planning_space import HALF_TURN, OutOfTimeError, PlanningSpace
 
 __all__ = ["appear_free", "blend_corners", "remove_straight_nodes", "shorten_path", "shortest_visible"]
 
@@ -83,13 +83,23 @@ def _shorten(
 
 
 def remove_straight_nodes(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
-    """Return a path (k, nq) without the nodes at which its direction does not change."""
+    """Return a path (k, nq) without the nodes at which its direction does not change.
+
+    Edges that rotate by half a revolution together are not joined, because one edge takes the shorter direction.
+    """
     if len(path) <= 2:
         return path
     phi = space.difference(path[:-1], path[1:])
     unit = phi / np.maximum(space.length(phi), 1e-300)[:, None]
-    direction_change = space.length(unit[1:] - unit[:-1]) > _STRAIGHT
-    result: np.ndarray = path[np.concatenate([[True], direction_change, [True]])]
+    keep = space.length(unit[1:] - unit[:-1]) > _STRAIGHT
+    rotations = space.rotation(phi)
+    if rotations.sum() > HALF_TURN and not keep.all():
+        joined = rotations[0]
+        for k, rotation in enumerate(rotations[1:].tolist()):
+            joined = rotation if keep[k] else joined + rotation
+            if joined > HALF_TURN:
+                keep[k], joined = True, rotation
+    result: np.ndarray = path[np.concatenate([[True], keep, [True]])]
     return result
 
 
