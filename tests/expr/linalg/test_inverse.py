@@ -55,13 +55,15 @@ def test_derivatives(assume: str) -> None:
 
 
 def test_derivative_of_the_determinant_of_a_singular_matrix() -> None:
-    """Written out it is the adjugate's; by pivots there is none, and that is no number."""
+    """It is the adjugate's, whether written out or by pivots; with an assumption about the matrix it is no number."""
 
-    def gradient(a: np.ndarray) -> np.ndarray:
-        return np.array(adjoint([det(a)], a.ravel(), [1.0])).reshape(a.shape)
+    def gradient(a: np.ndarray, assume: str = "gen") -> np.ndarray:
+        return np.array(adjoint([det(a, assume=assume)], a.ravel(), [1.0])).reshape(a.shape)
 
     np.testing.assert_array_equal(lw.compile(gradient, a=(2, 2))([[1.0, 2.0], [2.0, 4.0]]), [[4.0, -2.0], [-2.0, 1.0]])
-    assert np.isnan(lw.compile(gradient, a=(4, 4))(np.ones((4, 4)))).all()
+    low = np.diag([1.0, 2.0, 0.0, 3.0])
+    np.testing.assert_array_equal(lw.compile(gradient, a=(4, 4))(low), np.diag([0.0, 0.0, 6.0, 0.0]))
+    assert np.isnan(lw.compile(lambda a: gradient(a, "pos"), a=(4, 4))(low)[2, 2])
 
 
 def test_pseudoinverses() -> None:

@@ -3,7 +3,7 @@
 The number of sweeps depends only on the size, and results are sorted by selections.
 
 Derivatives: with P = Vᵀ dA V, dw_i = P_ii, and column j of dV is Σ_i v_i P_ij / (w_j − w_i) over the i with other
-eigenvalues.  Eigenvalues that differ by rounding count as equal.
+eigenvalues: see `vector_rotations`.
 
 Source: Golub and Van Loan, Matrix Computations, 4th ed., 2013, sections 8.5 and 8.6.
 """
@@ -21,20 +21,18 @@ from linkwork.expr.control import fori_loop
 from linkwork.expr.linalg.array_conversion import Computed, run_on_arrays, square
 from linkwork.expr.linalg.factorizations import METHODS
 from linkwork.expr.linalg.sparse_dot import (
-    gather_elements,
     identity,
-    is_zero,
     product,
-    reciprocal_or_zero,
     rows_of,
     select,
     transposed,
 )
 from linkwork.expr.linalg.triangular_factors import swap_if
-from linkwork.expr.scalar.functions import copysign, eq, fabs, fmax, lt, sqrt, where
+from linkwork.expr.linalg.vector_rotations import EigenRotation, congruence, pulled_back
+from linkwork.expr.scalar.functions import copysign, eq, fabs, lt, sqrt, where
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["Matrices", "eigh", "eigvalsh", "gap_inverse", "rotate", "rotation", "sort", "sweep_pairs"]
+__all__ = ["Matrices", "eigh", "eigvalsh", "rotate", "rotation", "sort", "sweep_pairs"]
 
 
 _SYMMETRIC = METHODS["sym"]
@@ -105,11 +103,11 @@ class Eigen(CustomDerivative):
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
     ) -> Sequence[Any]:
         values, v = self._split(results, extra)
-        moved = product(product(transposed(v), _SYMMETRIC.matrix(direction, self.n)), v)
+        moved = congruence(v, direction)
         result = [moved[i][i] for i in range(self.n)]
         if not self.vectors:
             return result
-        return [*result, *(x for row in product(v, self._over_gaps(moved, values)) for x in row)]
+        return [*result, *(x for row in product(v, self._rotation(moved, values, v, inputs)) for x in row)]
 
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
@@ -118,23 +116,21 @@ class Eigen(CustomDerivative):
         values, v = self._split(results, extra)
         inner: list[list[Any]] = [[0.0] * n for _ in range(n)]
         if self.vectors:
-            inner = self._over_gaps(product(transposed(v), rows_of(weights[n:], n)), values)
+            inner = self._rotation(product(transposed(v), rows_of(weights[n:], n)), values, v, inputs)
         for i in range(n):
             inner[i][i] = weights[i]
-        pulled = product(product(v, inner), transposed(v))
-        return gather_elements(pulled, _SYMMETRIC.reads(n), symmetric=True)
+        return pulled_back(v, inner)
 
     def _split(self, results: Sequence[Any], extra: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]]:
         """Return the eigenvalues, and the matrix V of eigenvectors as a list of rows."""
         return results[: self.n], rows_of(results[self.n :] if self.vectors else extra, self.n)
 
-    def _over_gaps(self, moved: list[list[Any]], values: Sequence[Any]) -> list[list[Any]]:
-        """Return a matrix with each element i, j divided by w_j − w_i, the gap of eigenvalues; its diagonal is 0."""
-        scale = fmax(fabs(values[0]), fabs(values[-1])) if self.n > 1 else 1.0
-        return [
-            [0.0 if i == j else x * gap_inverse(values[j] - values[i], scale) for j, x in enumerate(row)]
-            for i, row in enumerate(moved)
-        ]
+    def _rotation(
+        self, moved: list[list[Any]], values: Sequence[Any], v: list[list[Any]], inputs: Sequence[Any]
+    ) -> list[list[Any]]:
+        """Return F∘M for a matrix M, ``moved``."""
+        flat = [x for rows in (moved, v) for row in rows for x in row]
+        return rows_of(apply_rule(EigenRotation(self.n), [*flat, *values, *inputs]), self.n)
 
 
 def _turn(state: Matrices, p: int, q: int) -> None:
@@ -228,16 +224,3 @@ def sort(keys: list[Any], *rows: list[list[Any]]) -> None:
                     [select(swap, y, x) for x, y in zip(result[i], result[i + 1], strict=True)],
                     [select(swap, x, y) for x, y in zip(result[i], result[i + 1], strict=True)],
                 )
-
-
-_ROUNDING = 0.015625  # factor of a gap that is rounding if the product vanishes beside the largest value
-
-
-def gap_inverse(x: Any, scale: Any) -> Any:
-    """Return 1/x, and 0 if x is zero up to rounding of values of the size of ``scale``.
-
-    Equal eigenvalues do not contribute to each other's derivatives.
-    """
-    if is_zero(x):
-        return 0.0
-    return reciprocal_or_zero(x, eq(scale + _ROUNDING * x, scale))

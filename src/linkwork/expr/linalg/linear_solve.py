@@ -2,7 +2,8 @@
 
 `solve` and `solve_triangular`: x = A⁻¹ b, dx = A⁻¹ (db − dA x); in reverse, λ = A⁻ᵀ x̄, b̄ = λ and Ā = −λ xᵀ.
 
-`det` and `slogdet`: d log|A| = tr(A⁻¹ dA).
+`det` and `slogdet`: d log|A| = tr(A⁻¹ dA).  The determinant of a matrix without a known structure is differentiated as
+a polynomial, so its derivatives are valid at singular matrices.
 
 `inv`: X = A⁻¹, dX = −X dA X, and in reverse Ā = −Xᵀ X̄ Xᵀ.
 """
@@ -12,11 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
 from linkwork._util.checked_arguments import public
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
+from linkwork.expr.control.closure_conversion import Residual
 from linkwork.expr.linalg.array_conversion import Computed, right_side, run_on_arrays, square
 from linkwork.expr.linalg.factorizations import Method, Triangular, method
 from linkwork.expr.linalg.sparse_dot import (
@@ -27,13 +30,16 @@ from linkwork.expr.linalg.sparse_dot import (
     is_zero,
     negated,
     product,
+    reciprocal_or_zero,
     rows_of,
     select,
     subtract_dot,
     transposed,
 )
-from linkwork.expr.linalg.triangular_factors import Pivots
-from linkwork.expr.scalar.functions import eq, fabs, log, sign, where
+from linkwork.expr.linalg.triangular_factors import Pivots, swap_if
+from linkwork.expr.scalar.block import Region
+from linkwork.expr.scalar.functions import eq, fabs, fmax, log, lt, sign, where
+from linkwork.expr.scalar.symbol import Graph
 
 __all__ = ["det", "inv", "slogdet", "solve", "solve_triangular"]
 
@@ -151,8 +157,8 @@ def _flat(columns: Rows, n: int) -> list[Any]:
 def det(A: Any, *, assume: str = "gen") -> Any:
     """Return the determinant of a square matrix; ``assume`` is as for `solve`.
 
-    Up to three rows it is expanded.  For more it is the product of the pivots: 0 if one is zero; the derivative is then
-    NaN.
+    Up to three rows it is expanded.  For more it is the product of the pivots.  At a singular matrix the derivatives up
+    to the third are valid; with ``assume`` "pos" and "sym" they are NaN there.
     """
     matrices, factorization = square("det", A), method("det", assume)
     n = matrices.shape[-1]
@@ -160,6 +166,8 @@ def det(A: Any, *, assume: str = "gen") -> Any:
     def compute(rows: list[list[Any]], with_status: bool) -> Computed:
         if n <= 3 and assume == "gen":
             return [[_written_out(rows)]], 0.0
+        if isinstance(factorization, Triangular):
+            return [[math.prod((rows[i][i] for i in range(n)), start=1.0)]], 0.0
         return [apply_rule(Determinant(factorization, n, False), [rows[i][j] for i, j in factorization.reads(n)])], 0.0
 
     return run_on_arrays("det", compute, [(matrices, 2)], [()])[0]
@@ -212,6 +220,8 @@ class Determinant(CustomDerivative):
     def tangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
     ) -> Sequence[Any]:
+        if self._is_polynomial:
+            return [dot(_polynomial(self.n).vjp.run([*inputs, 1.0]), direction)]
         moved = self.method.matrix(direction, self.n)
         trace = dot(
             [x for column in self._inverse_columns(extra) for x in column], [x for row in moved for x in row]
@@ -222,9 +232,15 @@ class Determinant(CustomDerivative):
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
     ) -> Sequence[Any]:
+        if self._is_polynomial:
+            return [weights[0] * x for x in _polynomial(self.n).vjp.run([*inputs, 1.0])]
         weight = weights[-1] * self._scale(results)
         pulled = [[weight * x for x in column] for column in self._inverse_columns(extra)]
         return gather_elements(pulled, self.method.reads(self.n), self.method.symmetric)
+
+    @property
+    def _is_polynomial(self) -> bool:
+        return not self.logarithm and not self.method.symmetric
 
     def _inverse_columns(self, factors: Sequence[Any]) -> list[list[Any]]:
         return [self.method.solved(factors, column) for column in identity(self.n)]
@@ -235,6 +251,36 @@ class Determinant(CustomDerivative):
         It is NaN for a singular matrix.
         """
         return where(eq(results[0], 0.0), math.nan, 1.0 if self.logarithm else results[0])
+
+
+@lru_cache(maxsize=16)
+def _polynomial(n: int) -> Residual:
+    """Return the determinant of n × n matrices as a body that is differentiated operation by operation.
+
+    n − 3 rows are eliminated with complete pivoting, and the determinant of the last three is written out.  A pivot is
+    zero only if the rank is below n − 3, where derivatives up to the third are zero.
+    """
+    inputs = Graph().inputs("a", (n * n,))
+    rows = rows_of(inputs, n)
+    total: Any = 1.0
+    while len(rows) > 3:
+        sizes = [reduce(fmax, map(fabs, row)) for row in rows]
+        for i in range(1, len(rows)):
+            larger = lt(sizes[0], sizes[i])
+            sizes[0], _ = swap_if(larger, sizes[0], sizes[i])
+            exchanged = [swap_if(larger, x, y) for x, y in zip(rows[0], rows[i], strict=True)]
+            rows[0], rows[i] = [x for x, _ in exchanged], [y for _, y in exchanged]
+            total = where(larger, -total, total)
+        for j in range(1, len(rows)):
+            larger = lt(fabs(rows[0][0]), fabs(rows[0][j]))
+            for row in rows:
+                row[0], row[j] = swap_if(larger, row[0], row[j])
+            total = where(larger, -total, total)
+        pivot, *top = rows[0]
+        inverse = reciprocal_or_zero(pivot, eq(pivot, 0.0))
+        rows = [[x - row[0] * inverse * y for x, y in zip(row[1:], top, strict=True)] for row in rows[1:]]
+        total = total * pivot
+    return Residual(Region.of([total * _written_out(rows)], inputs), 0, 1)
 
 
 def _written_out(rows: list[list[Any]]) -> Any:

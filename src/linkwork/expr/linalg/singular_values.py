@@ -3,13 +3,11 @@
 A = Q R; rotations make the columns of Rᵀ orthogonal, Rᵀ V₁ = W, and after sorting, W = U₁ Σ is a QR, so that A = (Q V₁)
 Σ U₁ᵀ with orthonormal factors for any rank.
 
-Derivatives of the SVD, with P = Uᵀ dA V: dσ_i = P_ii, and with G_ij = ½/(σ_j − σ_i), 0 for i = j, H_ij = ½/(σ_i + σ_j),
+Derivatives of the SVD, with P = Uᵀ dA V: dσ_i = P_ii, and with G_ij = ½/(σ_j − σ_i), H_ij = ½/(σ_i + σ_j) for i ≠ j,
 
-    dU = U (G∘(P + Pᵀ) + H∘(P − Pᵀ)) + (1 − U Uᵀ) dA V Σ⁻¹,
-    dV = V (G∘(P + Pᵀ) − H∘(P − Pᵀ)) + (1 − V Vᵀ) dAᵀ U Σ⁻¹
+    dU = U (G∘(P + Pᵀ) + H∘(P − Pᵀ)) + (1 − U Uᵀ) dA V Σ⁻¹,    dV = V (G∘(P + Pᵀ) − H∘(P − Pᵀ))
 
-G is 0 for equal values, and H is 0 for two zeros; values that differ by rounding count as equal.  H is finite for equal
-values, so derivatives of their sum are exact.
+G is 0 for equal values, and H and Σ⁻¹ are 0 for zeros: see `vector_rotations`.
 
 Derivative of the pseudoinverse P at constant rank: dP = −P dA P + P Pᵀ dAᵀ (1 − A P) + (1 − P A) dAᵀ Pᵀ P.
 """
@@ -26,7 +24,7 @@ from linkwork._util.checked_arguments import public
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.linalg.array_conversion import Computed, matrix, run_on_arrays
 from linkwork.expr.linalg.householder_qr import Reflections
-from linkwork.expr.linalg.jacobi_eigen import Matrices, gap_inverse, rotate, rotation, sort, sweep_pairs
+from linkwork.expr.linalg.jacobi_eigen import Matrices, rotate, rotation, sort, sweep_pairs
 from linkwork.expr.linalg.sparse_dot import (
     add_matrices,
     dot,
@@ -37,6 +35,7 @@ from linkwork.expr.linalg.sparse_dot import (
     rows_of,
     transposed,
 )
+from linkwork.expr.linalg.vector_rotations import SingularRotation
 from linkwork.expr.scalar.functions import copysign, fabs, le
 
 __all__ = ["pinv", "svd", "svdvals"]
@@ -133,34 +132,32 @@ class Singular(CustomDerivative):
         result = [p[i][i] for i in range(n)]
         if not self.vectors:
             return result
-        inverse, G, H = self._gaps(s)
-        even = [[G[i][j] * (p[i][j] + p[j][i]) for j in range(n)] for i in range(n)]
-        odd = [[H[i][j] * (p[i][j] - p[j][i]) for j in range(n)] for i in range(n)]
-        inner_u, inner_v = add_matrices(even, odd), add_matrices(even, negated(odd))
-        outer = [[x * k for x, k in zip(row, inverse, strict=True)] for row in right]  # dA V Σ⁻¹
-        du = _project_out(u, inner_u, outer)
-        dvt = transposed(product(v, inner_v))  # V is square: 1 − V Vᵀ is zero
-        return [*result, *(x for row in du for x in row), *(x for row in dvt for x in row)]
+        beside = [add_matrices(right, negated(product(u, p)))] if n < self.m else []
+        rates = apply_rule(SingularRotation(self.m, n), [*_flat(p, *beside, u, v, [s]), *inputs])
+        du = product(u, rows_of(rates, n))
+        if beside:
+            du = add_matrices(du, rows_of(rates[2 * n * n :], n, self.m))
+        return [*result, *_flat(du, transposed(product(v, rows_of(rates[n * n :], n))))]
 
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
     ) -> Sequence[Any]:
         n, m = self.n, self.m
         s, u, v = self._split(results, extra)
-        inner: list[list[Any]] = [[weights[i] if i == j else 0.0 for j in range(n)] for i in range(n)]
-        if not self.vectors:
-            return [x for row in product(product(u, inner), transposed(v)) for x in row]
-        weight_u = rows_of(weights[n:], n, m)
-        weight_v = transposed(rows_of(weights[n + m * n :], n))
-        inverse, G, H = self._gaps(s)
-        gu, gv = product(transposed(u), weight_u), product(transposed(v), weight_v)
+        inner: list[list[Any]] = [[0.0] * n for _ in range(n)]
+        beside: list[list[list[Any]]] = []
+        if self.vectors:
+            by_u, by_v = rows_of(weights[n:], n, m), transposed(rows_of(weights[n + m * n :], n))
+            turned = [product(transposed(u), by_u), product(transposed(v), by_v), *[by_u] * (n < m)]
+            rule = SingularRotation(m, n, adjoint=True)
+            rates = apply_rule(rule, [*_flat(*turned, u, v, [s]), *inputs])
+            inner = rows_of(rates, n)
+            if n < m:
+                beside = [rows_of(rates[n * n :], n, m)]
+                inner = add_matrices(inner, negated(product(transposed(u), beside[0])))
         for i in range(n):
-            for j in range(n):
-                if i != j:
-                    of_u, of_v = gu[i][j] - gu[j][i], gv[i][j] - gv[j][i]
-                    inner[i][j] = G[i][j] * (of_u + of_v) + H[i][j] * (of_u - of_v)
-        scaled = [[x * k for x, k in zip(row, inverse, strict=True)] for row in weight_u]  # Ū Σ⁻¹
-        return [x for row in product(_project_out(u, inner, scaled), transposed(v)) for x in row]
+            inner[i][i] = inner[i][i] + weights[i]
+        return _flat(product(add_matrices(product(u, inner), *beside), transposed(v)))
 
     def _split(
         self, results: Sequence[Any], extra: Sequence[Any]
@@ -169,19 +166,9 @@ class Singular(CustomDerivative):
         flat = results[self.n :] if self.vectors else extra
         return results[: self.n], rows_of(flat, self.n, self.m), transposed(rows_of(flat[self.m * self.n :], self.n))
 
-    def _gaps(self, s: Sequence[Any]) -> tuple[list[Any], list[list[Any]], list[list[Any]]]:
-        """Return the diagonal of Σ⁻¹, and the matrices G and H of the derivatives."""
-        n = self.n
-        G = [[0.0 if i == j else 0.5 * gap_inverse(s[j] - s[i], s[0]) for j in range(n)] for i in range(n)]
-        H = [[0.0 if i == j else 0.5 * gap_inverse(s[j] + s[i], s[0]) for j in range(n)] for i in range(n)]
-        return [gap_inverse(x, s[0]) for x in s], G, H
 
-
-def _project_out(u: list[list[Any]], inner: list[list[Any]], outer: list[list[Any]]) -> list[list[Any]]:
-    """Return U inner + (1 − U Uᵀ) outer."""
-    inside = product(transposed(u), outer)
-    rest = [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(inner, inside, strict=True)]
-    return add_matrices(product(u, rest), outer)
+def _flat(*matrices: Sequence[Sequence[Any]]) -> list[Any]:
+    return [x for rows in matrices for row in rows for x in row]
 
 
 def _turn(state: Matrices, p: int, q: int) -> None:
