@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import signal
 import subprocess
 import sys
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import linkwork as lw
 from helpers.row_format import ROWS
-from linkwork.cli.commands import demo
+from linkwork.cli.commands import COMMANDS, demo
 from linkwork.formats import registry
 
 NO_LINK = (
@@ -47,6 +49,30 @@ class TestUsage:
         assert ran.code == 2
         assert ran.out == ""
         assert "usage: linkwork" in ran.err
+
+    def test_commas_between_digits_name_the_decimal_point(self, linkwork):
+        """All options that read one number, and those that read several."""
+        asked = [
+            ("plan", "--from", "0,1", "0,2"),
+            ("plan", "--to", "0,1"),
+            ("plan", "--pose", "tool", "0,4", "0,1", "0,3"),
+        ]
+        asked += [
+            ("plan", "--to", "elbow=0", "--limits", "elbow=-0,5:0,5"),
+            ("map", "--frame", "tool", "--limits", "elbow=0:1,5"),
+        ]
+        asked += [("simulate", option, "elbow=0,5") for option in ("--from", "--to", "--velocity")]
+        asked += [("view", "--q", "0,1")]
+        for command in COMMANDS:
+            parser = argparse.ArgumentParser()
+            import_module(f"linkwork.cli.commands.{command}").add_arguments(parser)
+            numbers = [one for one in parser._actions if one.type is not None and one.metavar != "NAME=VALUE"]
+            asked += [(command, one.option_strings[-1], "0,1") for one in numbers]
+        assert len(asked) > 30
+        for command, *rest in asked:
+            ran = linkwork(command, "arm6", *rest)
+            assert ran.code == 2 and "write a decimal point (0.1 instead of 0,1)" in ran.err, (command, rest, ran)
+        assert linkwork("view", "arm6", "--q", "0, 1").err == linkwork("view", "arm6", "--q", "0", "1").err
 
     def test_the_installed_command_is_this_one(self):
         from importlib.metadata import entry_points

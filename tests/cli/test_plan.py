@@ -89,7 +89,7 @@ def test_goals_of_every_kind(linkwork, files):
     place = [f"{x:.17g}" for x in X[:3, 3]]
     yaw = f"{np.arctan2(X[1, 0], X[0, 0]):.17g}"
     asked = ("--pose", "hand", *place, "0", "0", yaw, "--json")
-    data = json.loads(linkwork("plan", file, "--scene", scene, "--from=-1,0.3", *asked, "--edges", "sampled").out)
+    data = json.loads(linkwork("plan", file, "--scene", scene, "--from", "-1", "0.3", *asked, "--edges", "sampled").out)
     assert data["status"] == "solved" and data["edges"] == "sampled" and data["goal"] == 0
     assert np.abs(lw.pose_difference(robot.pose(data["path"][-1], "hand"), X)).max() < 1e-5
     # two goals, the first of which is where the post is

@@ -43,6 +43,7 @@ __all__ = [
     "load_robot",
     "log_issues",
     "named_values",
+    "not_a_number",
     "number_from",
     "number_of",
     "positive",
@@ -174,7 +175,7 @@ def positive(text: str) -> int:
     except ValueError:
         value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"expected an integer >= 1, got {text!r}")
+        raise argparse.ArgumentTypeError(not_a_number("an integer >= 1", text))
     return value
 
 
@@ -185,12 +186,12 @@ def from_zero(text: str) -> int:
     except ValueError:
         value = -1
     if value < 0:
-        raise argparse.ArgumentTypeError(f"expected an integer >= 0, got {text!r}")
+        raise argparse.ArgumentTypeError(not_a_number("an integer >= 0", text))
     return value
 
 
 def number_from(least: float, why: str = "") -> Callable[[str], float]:
-    """Return a function that reads a finite number >= ``least``, for the ``type`` of argparse.
+    """Return a function that reads a finite number >= ``least`` (may be -inf), for the ``type`` of argparse.
 
     ``why`` explains the bound in its error message.
     """
@@ -200,8 +201,9 @@ def number_from(least: float, why: str = "") -> Callable[[str], float]:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not least <= value < math.inf:
-            raise argparse.ArgumentTypeError(f"expected a number >= {least:g}{why}, got {text!r}")
+        if not (least <= value < math.inf and value > -math.inf):
+            expected = f"a number >= {least:g}" if least > -math.inf else "a finite number"
+            raise argparse.ArgumentTypeError(not_a_number(f"{expected}{why}", text))
         return value
 
     return read
@@ -332,7 +334,7 @@ def limits_of(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, floa
     Raises ValueError and UnknownNameError.
     """
     result = {}
-    for word in words_of(texts):
+    for word in words_of("--limits", texts):
         name, _, pair = word.rpartition("=")
         low, colon, high = pair.partition(":")
         if not name or not colon:
@@ -343,9 +345,23 @@ def limits_of(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, floa
     return result or None
 
 
-def words_of(texts: Sequence[str]) -> list[str]:
-    """Return the words that are separated by spaces and commas."""
+_DECIMAL_COMMA = re.compile(r"\d,\d")
+
+
+def words_of(option: str, texts: Sequence[str]) -> list[str]:
+    """Return the words that are separated by blanks and commas.  Raises ValueError for a comma between digits."""
+    for text in texts:
+        if _DECIMAL_COMMA.search(text):
+            raise ValueError(f"{option}: {not_a_number('numbers', text)}")
     return [word for text in texts for word in re.split(r"[\s,]+", text.strip()) if word]
+
+
+def not_a_number(expected: str, text: str) -> str:
+    """Return the message for a text that is not the expected number; it explains a comma between digits."""
+    message = f"expected {expected}, got {text!r}"
+    if _DECIMAL_COMMA.search(text):
+        message += "; write a decimal point (0.1 instead of 0,1), and blanks between several numbers"
+    return message
 
 
 def number_of(option: str, text: str) -> float:
@@ -355,7 +371,7 @@ def number_of(option: str, text: str) -> float:
     except ValueError:
         result = np.nan
     if not np.isfinite(result):
-        raise ValueError(f"{option}: expected a finite number, got {text!r}")
+        raise ValueError(f"{option}: {not_a_number('a finite number', text)}")
     return result
 
 
@@ -375,7 +391,7 @@ def named_values(
     The other elements are those of ``others``.  ``symbol`` names the vector in messages.  Raises ValueError and
     UnknownNameError.
     """
-    words = words_of(texts)
+    words = words_of(option, texts)
     x = np.array(others, dtype=float)
     if all("=" in word for word in words):
         for word in words:

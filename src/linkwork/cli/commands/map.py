@@ -22,6 +22,7 @@ from linkwork.cli.arguments import (
     check_files,
     from_zero,
     limits_of,
+    not_a_number,
     number_from,
     positive,
     robot_of,
@@ -155,7 +156,7 @@ def _count(text: str) -> int:
     except ValueError:
         value = 0
     if not 1 <= value < 2**53 or value != int(value):
-        raise argparse.ArgumentTypeError(f"expected an integer >= 1, such as 100000 or 1e5, got {text!r}")
+        raise argparse.ArgumentTypeError(not_a_number("an integer >= 1, such as 100000 or 1e5", text))
     return int(value)
 
 

@@ -183,7 +183,7 @@ def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> li
     for frame, *texts in arguments.poses:
         if frame not in robot.frames:
             raise UnknownNameError("frame", frame, [*robot.frames])
-        numbers = [number_of("--pose", word) for word in words_of(texts)]
+        numbers = [number_of("--pose", word) for word in words_of("--pose", texts)]
         if len(numbers) not in (3, 6):
             raise ValueError(
                 f"--pose: expected FRAME and {' '.join(_POSE)}, or {' '.join(_POSE[:3])}, got {len(numbers)}"

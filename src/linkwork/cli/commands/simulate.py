@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--contacts", metavar="FRAME", nargs="+", default=[], help="frames whose origins touch the ground z = HEIGHT"
     )
-    parser.add_argument("--height", metavar="M", type=float, default=0.0, help="height of the ground [m] (default: 0)")
+    parser.add_argument(
+        "--height", metavar="M", type=number_from(-math.inf), default=0.0, help="height of the ground [m] (default: 0)"
+    )
     parser.add_argument("--friction", metavar="MU", type=number_from(0.0), default=0.8, help="(default: 0.8)")
     parser.add_argument(
         "--joint-limit-mode",
