@@ -236,7 +236,7 @@ class OwnThread(Scenario):
     def run(self) -> None:
         assert on_own_thread(lambda: 5) == 5
         assert run([lambda: 1, lambda: 2]) == [1, 2]
-        own_thread.deleted_on_own_thread(Lock(), [1])
+        own_thread.deleted_on_own_thread([1])
 
     def check(self) -> str:
         free = is_free(own_thread._starting)

@@ -126,14 +126,22 @@ class _Deletion(ref["Any"]):
     thing: Any
 
 
-def deleted_on_own_thread(owner: Any, thing: Any) -> Any:
-    """Return an object for ``owner`` to refer to, by which ``thing`` is deleted on linkwork's own thread after it.
+class _Owner:
+    """An owner, which refers to its own deletion: Python calls back before it drops the reference."""
+
+    __slots__ = ("__weakref__", "deletion")
+    deletion: _Deletion
+
+
+def deleted_on_own_thread(thing: Any) -> object:
+    """Return an object that keeps ``thing`` alive; after it, ``thing`` is deleted on linkwork's own thread.
 
     If the thread does not run, the thing is deleted when it does.
     """
-    result = _Deletion(owner, _requests.put)
-    result.thing = thing
-    return result
+    owner = _Owner()
+    owner.deletion = _Deletion(owner, _requests.put)
+    owner.deletion.thing = thing
+    return owner
 
 
 def _finish() -> None:

@@ -20,12 +20,12 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from linkwork._util.fork_safe_lock import Lock
-from linkwork._util.own_thread import on_own_thread
+from linkwork._util.own_thread import deleted_on_own_thread, on_own_thread
 from linkwork._util.thread_pool import run
 from linkwork.compiler.backend import Module
 from linkwork.compiler.cache.disk_cache import Entry, digest, shared
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.runtime.cpython import keep_engine
+from linkwork.compiler.runtime.cpython import keep_alive
 from linkwork.compiler.runtime.interrupts import ADDRESS, SYMBOL, interrupts_address
 from linkwork.compiler.runtime.threads import LLVM_LOCK, run_without_lock
 
@@ -41,7 +41,7 @@ class MachineCode:
 
     address: int
     table: int  # address of the table to fill in, or 0
-    owner: Any  # see `keep_engine`
+    owner: Any  # see `keep_alive`
 
 
 def emit(texts: Sequence[Module], target: Target, waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
@@ -180,7 +180,8 @@ def _load(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str,
             for code in objects:
                 engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             engine.finalize_object()
-            address, data, owner = engine.get_function_address, engine.get_global_value_address, keep_engine(engine)
+            address, data = engine.get_function_address, engine.get_global_value_address
+            owner = keep_alive(deleted_on_own_thread(engine))
             return [MachineCode(address(name), data(table) if table else 0, owner) for name, table in symbols]
 
     return on_own_thread(load)

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.own_thread import deleted_on_own_thread
 from linkwork._util.own_thread import in_main_interpreter as in_main_interpreter
 
-__all__ = ["in_main_interpreter", "keep_alive", "keep_engine"]
+__all__ = ["in_main_interpreter", "keep_alive"]
 
 
 def keep_alive(*things: Any) -> np.ndarray:
@@ -28,15 +27,4 @@ def keep_alive(*things: Any) -> np.ndarray:
     keeper = np.empty((), object)
     keeper[()] = things
     keeper.flags.writeable = False
-    return keeper
-
-
-def keep_engine(engine: Any) -> np.ndarray:
-    """Return an object that keeps an object of llvmlite alive for as long as it lives.
-
-    llvmlite deletes its objects in Python, under a lock that is acquired in Python, so a signal handler that raised
-    there would leave it locked.
-    """
-    keeper = np.empty((), object)
-    keeper[()] = deleted_on_own_thread(keeper, engine)
     return keeper

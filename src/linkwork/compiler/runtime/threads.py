@@ -10,6 +10,7 @@ implemented in C, and a thread is registered and unregistered in one `try` state
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import threading
@@ -123,6 +124,7 @@ def setting_address() -> int:
 T = TypeVar("T")
 _IMPORT_WAIT = 1.0  # [s] for modules whose import began after the first wait, and may need one of the locks
 _POLL = 1e-3  # [s] between two checks for other threads in LLVM
+_LONGEST_EXIT = 60.0  # [s] that the exit of this process waits for LLVM after an interrupt
 LLVM_LOCK = threading.RLock()  # LLVM's global context allows one thread at a time
 _entering = threading.RLock()  # held while a fork waits: no thread enters LLVM then
 _inside: dict[object, int] = {}  # thread of each running call of LLVM without its lock
@@ -147,6 +149,13 @@ def _wait_for_others() -> None:
     wait_for_imports(_IMPORT_WAIT)
 
 
+def _finish() -> None:
+    """Wait at the exit of the process until no thread is in LLVM, where it might crash the process."""
+    end = time.monotonic() + _LONGEST_EXIT
+    while _inside and time.monotonic() < end:
+        time.sleep(_POLL)
+
+
 def _leave_in_child() -> None:
     """Forget the calls of threads that a forked process does not have."""
     thread = threading.get_ident()
@@ -158,7 +167,7 @@ def _leave_in_child() -> None:
 # llvmlite's lock, taken from inside an object whose own `__enter__` is written in Python
 _llvmlites_lock = getattr(getattr(ffi.lib, "_lock", None), "_lock", None) or threading.RLock()
 _locks = (LLVM_LOCK, _llvmlites_lock, _entering)
-
+atexit.register(_finish)
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait_for_others, after_in_child=_leave_in_child)

@@ -25,7 +25,7 @@ from linkwork._util.own_code import is_of_user, is_own, is_proved
 from linkwork._util.user_frames import names_in
 from linkwork.compiler.cache.function_content import TRACE_CONTENT, UnknownContentError, attributes_of
 
-__all__ = ["user_state"]
+__all__ = ["CALLABLES", "functions_of", "parts_of", "readers_in", "user_state"]
 
 _LARGE = 10_000  # elements of all containers together, a tenth of them for the number of an array: then by identity
 _DEEPEST = 8  # levels of containers in containers
@@ -41,7 +41,7 @@ _WRAPPED = (
     "__self__",
 )  # parts of callables
 _CACHED_FUNCTION = type(cache(len))
-_CALLABLES = (
+CALLABLES = (
     *(MethodType, partial, partialmethod, singledispatchmethod, staticmethod, classmethod, property),
     *(np.vectorize, _CACHED_FUNCTION),
 )
@@ -52,11 +52,11 @@ _DATA = (*_PLAIN, float, complex, bytearray, array, np.generic, np.ndarray, np.d
 
 def user_state(value: Any) -> object:
     """Return what functions and objects of users in a value read now, to be compared; None if it contains none."""
-    readers = list(_readers([value]))
+    readers = list(readers_in([value]))
     return _Reached(readers).state() if readers else None
 
 
-def _readers(values: Iterable[Any]) -> Iterator[Any]:
+def readers_in(values: Iterable[Any]) -> Iterator[Any]:
     """Yield functions and objects of users in values; objects of linkwork are looked through."""
     remaining, visited = list(values)[::-1], set[int]()
     alive = []  # temporary objects, whose ids must not be used again
@@ -70,10 +70,10 @@ def _readers(values: Iterable[Any]) -> Iterator[Any]:
             if is_of_user(value):
                 yield value
             remaining += _cells(value)
-        elif isinstance(value, _CALLABLES):
-            yield from [value] if next(_readers(_parts(value)), None) is not None else []
+        elif isinstance(value, CALLABLES):
+            yield from [value] if next(readers_in(parts_of(value)), None) is not None else []
         elif type(value) in (tuple, list, set, frozenset, dict, MappingProxyType):
-            remaining += _parts(value)[::-1]
+            remaining += parts_of(value)[::-1]
         elif is_of_user(type(value)):
             yield value
         elif is_own(type(value)) and not _is_without_code(value):
@@ -97,7 +97,7 @@ def _is_without_code(value: Any) -> bool:
         return False
     known = _looked_through.get(id(value))
     if known is None or known[0]() is not value:
-        has_code = next(_readers(_content_of(value)), None) is not None
+        has_code = next(readers_in(_content_of(value)), None) is not None
         known = _looked_through[id(value)] = ref(value, partial(_looked_through.pop, id(value))), not has_code
     return known[1]
 
@@ -115,9 +115,9 @@ class _Reached:
         self._seen: dict[int, Any] = {}
         self._room = _LARGE  # elements of containers
         for reader in readers:
-            is_callable = isinstance(reader, (FunctionType, *_CALLABLES))
+            is_callable = isinstance(reader, (FunctionType, *CALLABLES))
             kind = reader if isinstance(reader, type) else type(reader)
-            self._follow([reader, *(() if is_callable else _functions(kind))])  # linkwork may call each method
+            self._follow([reader, *(() if is_callable else functions_of(kind))])  # linkwork may call each method
         done: set[tuple[int, str]] = set()
         while missing := [(k, name) for k in range(len(self._owners)) for name in self._names if (k, name) not in done]:
             done |= {*missing}
@@ -148,8 +148,8 @@ class _Reached:
                 found = [there[name] for name in names if name in there]
                 found += [sys.modules[name] for name in names if name in sys.modules and name not in there]
                 remaining += [value.__defaults__, value.__kwdefaults__, *_cells(value), *found][::-1]
-            elif isinstance(value, _CALLABLES):
-                remaining += _parts(value)[::-1]
+            elif isinstance(value, CALLABLES):
+                remaining += parts_of(value)[::-1]
             elif isinstance(value, FunctionType):
                 self._parts.append(_Same(value))
                 remaining += _cells(value)[::-1]
@@ -171,7 +171,7 @@ class _Reached:
             else:
                 self._parts.append(self._content(value))
                 if isinstance(value, _CONTAINERS) and self._room >= 0:  # of functions, for instance
-                    remaining += [x for x in _parts(value) if not isinstance(x, _DATA)][::-1]
+                    remaining += [x for x in parts_of(value) if not isinstance(x, _DATA)][::-1]
 
     def _content(self, value: Any, depth: int = 0) -> object:
         """Return a value to be compared: numbers to the bit, containers by their elements, all else by identity."""
@@ -192,7 +192,7 @@ class _Reached:
         elif isinstance(value, _CONTAINERS) and depth < _DEEPEST:
             self._room -= len(value)
             if self._room >= 0:
-                parts = [self._content(x, depth + 1) for x in _parts(value)]
+                parts = [self._content(x, depth + 1) for x in parts_of(value)]
                 unordered = isinstance(value, (set, frozenset)) and all(isinstance(x, _PLAIN) for x in value)
                 return type(value), frozenset(value) if unordered else tuple(parts)
         return _Same(value)
@@ -215,13 +215,13 @@ class _Same:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _functions(kind: type) -> list[Any]:
+def functions_of(kind: type) -> list[Any]:
     """Return the functions and descriptors in the classes of users that a class inherits from."""
     return [x for base in kind.__mro__ if is_of_user(base) for x in vars(base).values() if _is_code(x)]
 
 
 def _is_code(value: Any) -> bool:
-    return isinstance(value, (FunctionType, *_CALLABLES)) or hasattr(type(value), "__get__")
+    return isinstance(value, (FunctionType, *CALLABLES)) or hasattr(type(value), "__get__")
 
 
 def _attribute(owner: Any, name: str) -> list[Any]:
@@ -237,8 +237,8 @@ def _attribute(owner: Any, name: str) -> list[Any]:
     return [getattr(owner, name)] if is_slot and hasattr(owner, name) else []
 
 
-def _parts(value: Any) -> list[Any]:
-    if isinstance(value, _CALLABLES):
+def parts_of(value: Any) -> list[Any]:
+    if isinstance(value, CALLABLES):
         return [getattr(value, name) for name in _WRAPPED if hasattr(value, name)]
     return [x for item in value.items() for x in item] if isinstance(value, Mapping) else list(value)
 

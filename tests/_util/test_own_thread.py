@@ -1,0 +1,74 @@
+"""Calls on linkwork's own thread: their results and errors, deletions there, and forked processes."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from linkwork._util import own_thread
+from linkwork._util.own_thread import deleted_on_own_thread, on_own_thread
+
+
+def test_the_main_thread_has_the_call_made_on_one_other_thread() -> None:
+    here, there = threading.get_ident(), {on_own_thread(threading.get_ident) for _ in range(5)}
+    assert len(there) == 1 and here not in there
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: on_own_thread(threading.get_ident) == threading.get_ident()).result()
+
+    def fail() -> None:
+        raise LookupError("key")
+
+    with pytest.raises(LookupError, match="key"):
+        on_own_thread(fail)
+
+
+def test_where_no_thread_can_be_started_the_call_is_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(own_thread, "start_new_thread", refuse)
+    monkeypatch.setattr(own_thread, "_servers", [])
+    monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
+    assert on_own_thread(threading.get_ident) == threading.get_ident()
+
+
+def test_a_thread_without_work_ends_and_another_one_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_thread, "_IDLE", 0.01)
+    monkeypatch.setattr(own_thread, "_servers", [])
+    monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
+    for _ in range(3):
+        assert on_own_thread(lambda: 5) == 5
+        while own_thread._servers:
+            time.sleep(1e-3)
+
+
+class Thing:
+    def __init__(self, deleted: list[int]) -> None:
+        self.deleted = deleted
+
+    def __del__(self) -> None:
+        self.deleted.append(threading.get_ident())
+
+
+def test_things_are_deleted_on_the_own_thread() -> None:
+    deleted: list[int] = []
+    owner = deleted_on_own_thread(Thing(deleted))
+    own = on_own_thread(threading.get_ident)
+    assert not deleted
+    del owner
+    on_own_thread(lambda: None)
+    assert deleted == [own]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_has_a_thread_of_its_own() -> None:
+    on_own_thread(lambda: None)
+    child = os.fork()
+    if child == 0:
+        os._exit(7 if on_own_thread(threading.get_ident) != threading.get_ident() else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
