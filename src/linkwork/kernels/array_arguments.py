@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.user_frames import levels_up
-from linkwork.compiler.codegen.float_type import LARGE
 from linkwork.compiler.program import Port
 from linkwork.compiler.runtime.call_checks import FILL_MASKED, fits_results
 from linkwork.compiler.trace.pytree_ports import in_order
 from linkwork.errors import ConfigurationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
+from linkwork.expr.scalar.float_limits import FLOAT64
 from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE, manifold_distances
 from linkwork.joints.base.error_context import call_joint
 from linkwork.kernels.owners import KernelOwner, RobotOwner, configurations
@@ -181,7 +181,7 @@ class ArgumentReader:
         for port, x in zip(self.inputs, arguments, strict=True):
             array = np.broadcast_to(np.asarray(x, dtype=float), (*batch, *port.shape))
             sizes = np.abs(array) * bad.reshape(*batch, *(1,) * len(port.shape))
-            if sizes.size and sizes.max() > (worst[0] if worst else LARGE[64]):
+            if sizes.size and sizes.max() > (worst[0] if worst else FLOAT64.largest_input):
                 index = tuple(int(k) for k in np.unravel_index(int(np.argmax(sizes)), sizes.shape))
                 worst = float(sizes[index]), port, index, float(array[index])
         if worst is not None:

@@ -10,10 +10,9 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-__all__ = ["DOUBLE", "LARGE", "SINGLE", "FloatType", "splat", "vector"]
+from linkwork.expr.scalar.float_limits import FLOAT32, FLOAT64, FloatLimits
 
-
-LARGE = {64: 1e100, 32: 1e15}  # by bits: larger inputs are checked as if they were not finite
+__all__ = ["DOUBLE", "SINGLE", "FloatType", "splat", "vector"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +23,7 @@ class FloatType:
     name: str  # in LLVM IR
     dtype: Any
     number: int  # the type's number in NumPy's C API
+    limits: FloatLimits
 
     @property
     def bytes(self) -> int:
@@ -79,5 +79,5 @@ def _has_splat() -> bool:
     return bool(llvm.llvm_version_info[0] >= 19)
 
 
-DOUBLE = FloatType(64, "double", np.float64, 12)
-SINGLE = FloatType(32, "float", np.float32, 11)
+DOUBLE = FloatType(64, "double", np.float64, 12, FLOAT64)
+SINGLE = FloatType(32, "float", np.float32, 11, FLOAT32)

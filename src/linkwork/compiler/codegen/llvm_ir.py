@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from linkwork.compiler.codegen.float_type import LARGE, FloatType
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.target import Target
 
 __all__ = ["MAX_UNROLLED", "IrFunction", "IrModule", "restore_flags", "save_flags", "structure", "transpose"]
@@ -172,9 +172,9 @@ class IrFunction:
         return self.beyond(real, lanes, [self.magnitudes(real.vector(lanes), values)])
 
     def beyond(self, real: FloatType, lanes: int, magnitudes: Sequence[str]) -> str:
-        """Return a mask of the lanes in which the sum of these magnitudes exceeds `LARGE` or is not finite."""
-        kind = real.vector(lanes)
-        return self.let(f"fcmp ugt {kind} {self.added(kind, magnitudes)}, {real.literal(LARGE[real.bits], lanes)}")
+        """Return a mask of the lanes in which the sum of magnitudes exceeds the largest input or is not finite."""
+        kind, largest = real.vector(lanes), real.literal(real.limits.largest_input, lanes)
+        return self.let(f"fcmp ugt {kind} {self.added(kind, magnitudes)}, {largest}")
 
     def any_not_finite(self, real: FloatType, arrays: Sequence[tuple[str, int]]) -> str:
         """Return whether some element of contiguous arrays, given with their sizes, is not finite.

@@ -16,7 +16,7 @@ class State(ctypes.Structure):
         (
             "not_finite_calls",
             ctypes.c_int64,
-        ),  # calls in which an input was NaN, infinite or beyond `LARGE` of `float_type`
+        ),  # calls in which an input was NaN, infinite or beyond the largest of `float_limits`
         ("off_calls", ctypes.c_int64),  # vectors of samples, or samples, for which a guard was greater than zero
         ("failed_calls", ctypes.c_int64),  # calls whose results are invalid, for lack of memory
         ("threads", ctypes.c_void_p),  # an int64: maximum number of threads of a call

@@ -24,7 +24,9 @@ from linkwork.expr.control.loops import scan
 from linkwork.expr.equations.matmul_lists import add_to_diagonal, gram, map_matrix_rows, matmul, solve_columns
 from linkwork.expr.linalg.frontal_elimination import eliminate_front
 from linkwork.expr.linalg.sparse_dot import add_matrices, dot, mirrored, negated, rows_of, subtract_dot, transposed
+from linkwork.expr.scalar.float_limits import FLOAT64
 from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt
+from linkwork.expr.scalar.precision import require_float64
 
 __all__ = ["TINY", "BoundedCholesky", "LinearQuadratic", "riccati_step", "riccati_step_of_hessian", "riccati_sweep"]
 
@@ -67,6 +69,7 @@ class LinearQuadratic:
 
         False is inconclusive, also for elements that are not finite: an eigenvalue decomposition must decide then.
         """
+        require_float64(self.values())  # an eigenvalue is compared with rounding errors
         n, m = len(self.A), len(self.R)
         R_factor = BoundedCholesky.of(self.R, [TINY] * m)
         half = map_matrix_rows(R_factor.solve, self.N, m * m)
@@ -77,7 +80,7 @@ class LinearQuadratic:
 
 
 Matrix = list[list[Any]]
-TINY = 1e-300
+TINY = FLOAT64.smallest_divisor
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ from linkwork.expr.optimize.dual_active_set import (
     packed_index,
     run_active_set,
 )
-from linkwork.expr.optimize.row_scaling import ProgramFactors, factor_program, machine_epsilon
+from linkwork.expr.optimize.row_scaling import ProgramFactors, factor_program
+from linkwork.expr.scalar.float_limits import FloatLimits
 from linkwork.expr.scalar.functions import (
     and_,
     eq,
@@ -47,6 +48,7 @@ from linkwork.expr.scalar.functions import (
     or_,
     where,
 )
+from linkwork.expr.scalar.precision import limits_of
 
 __all__ = [
     "INFEASIBLE",
@@ -63,8 +65,6 @@ __all__ = [
 SOLVED, OUT_OF_ITERATIONS, NOT_A_NUMBER, INFEASIBLE, UNBOUNDED, NOT_CONVEX = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
 
 _MAX_STEPS = 60
-_CERTIFIED = 1e-6  # Cᵀλ of a certificate of infeasibility, relative to its largest term
-_FLAT = 1e-6  # H d relative to E d for a direction d without curvature
 
 Scalars = Sequence[Any]
 
@@ -126,6 +126,7 @@ class _Problem:
     program: ConvexProgram
     factors: ProgramFactors
     bounds: ScaledBounds
+    limits: FloatLimits
     tolerance: Any
     gram: list[Any]
 
@@ -180,7 +181,7 @@ class _Problem:
         Hx, Cx = factors.of_rows(self.program.H, x), self.of_rows(x)
         pulled = self.of_columns(multipliers)
         residual = [a + b + c for a, b, c in zip(Hx, self.program.g, pulled, strict=True)]
-        error = _largest(residual) / fmax(_largest([*Hx, *self.program.g, *pulled]), 1e-300)
+        error = _largest(residual) / fmax(_largest([*Hx, *self.program.g, *pulled]), self.limits.smallest_divisor)
         feasible: Any = True
         for v, below, above, slack, side in zip(
             Cx, bounds.lower, bounds.upper, bounds.tolerance, result.sides, strict=True
@@ -194,7 +195,7 @@ class _Problem:
         stopped = not_(eq(ended, 0.0))
         certified = le(
             _largest(pulled),
-            _CERTIFIED
+            self.limits.flat
             * _largest([a * b * c for a, b, c in zip(multipliers, factors.scales, factors.sizes, strict=True)]),
         )
         status = where(unbounded, UNBOUNDED, SOLVED)
@@ -230,12 +231,12 @@ class _Problem:
         for now, before in zip(Hx, s.Hx, strict=True):
             curvature = fmax(curvature, fabs(now - before))
         slope = dot(self.program.g, direction)
-        result = and_(lt(curvature, _FLAT * proximal), lt(slope, 0.0))
+        result = and_(lt(curvature, self.limits.flat * proximal), lt(slope, 0.0))
         for now, before, lower, upper, scale, coefficient in zip(
             Cx, s.Cx, self.bounds.lower, self.bounds.upper, self.factors.scales, self.factors.sizes, strict=True
         ):
             change = now - before
-            negligible = 1e-8 * size * scale * coefficient
+            negligible = self.limits.negligible * size * scale * coefficient
             open_above = or_(le(change, negligible), eq(upper, math.inf))
             open_below = or_(le(-negligible, change), eq(lower, -math.inf))
             result = and_(result, and_(open_above, open_below))
@@ -307,9 +308,10 @@ def _largest(values: Scalars) -> Any:
 def _scaled_problem(program: ConvexProgram) -> tuple[_Problem, Any]:
     """Return the scaled problem, and True if no bound is NaN."""
     data = [*program.g, *(x for row in program.H for x in row), *(x for row in program.A for x in row), *program.upper]
-    unit = machine_epsilon(next((x for x in data if hasattr(x, "_precedence")), 1.0))
+    limits = limits_of(data)
+    unit = limits.epsilon
     tolerance = fmax(program.tolerance, 16.0 * unit)
-    factors = factor_program(program.H, program.g, program.A, program.bounded, unit)
+    factors = factor_program(program.H, program.g, program.A, program.bounded, limits)
     gram = [x for row in factors.gram() for x in row]
 
     def scaled(row: Scalars) -> list[Any]:
@@ -328,4 +330,4 @@ def _scaled_problem(program: ConvexProgram) -> tuple[_Problem, Any]:
     small_pivot = exp(0.75 * log(unit))
     has_warm_start = not all(map(is_zero, program.warm))
     bounds = ScaledBounds(lower, upper, slack, weight, small_pivot, 64.0 * unit, 100.0 * unit, has_warm_start)
-    return _Problem(program, factors, bounds, tolerance, gram), valid
+    return _Problem(program, factors, bounds, limits, tolerance, gram), valid

@@ -5,7 +5,6 @@ With H = L Lᵀ and y_i = L⁻¹ c_i / σ_i, σ_i = |L⁻¹ c_i|, the matrix of 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,27 +15,18 @@ from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.control import scan
 from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, rows_of, subtract_dot, transposed
+from linkwork.expr.scalar.float_limits import FloatLimits
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, sqrt, where
 
-__all__ = ["ProgramFactors", "are_loops_better", "factor_program", "machine_epsilon"]
+__all__ = ["ProgramFactors", "are_loops_better", "factor_program"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
 _MIN_PIVOT = 1e3  # in machine epsilons, relative to the diagonal: a smaller pivot is a rounding error
 _ADDED = 1e-3  # replaces such a pivot, relative to the diagonal
-_NEGATIVE = 1e-6  # relative: a pivot below its negative is no rounding error, so H is not convex
 _BLOCK, _PARTS = 4, 3  # rows multiplied together; parts of rows, each multiplied by itself and those before
 _UNROLLED = 2000  # products; more are a loop over rows, which compiles faster
-
-
-def machine_epsilon(x: Any) -> Any:
-    """Return the machine epsilon of the type in which a function is computed, known only at run time.
-
-    ``x`` is any value that is unknown at trace time, or a float.
-    """
-    third = where(lt(fabs(x), math.inf), 4.0 / 3.0, 2.0)
-    return fabs((third - 1.0) * 3.0 - 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +111,14 @@ def are_loops_better(n: int, k: int) -> bool:
     return max(k, n) * n * (n + k) > 2 * _UNROLLED
 
 
-def factor_program(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit: Any) -> ProgramFactors:
+def factor_program(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], limits: FloatLimits) -> ProgramFactors:
     """Factor H + E and scale the rows, including the unit rows of bounded variables.
 
-    ``unit`` is the machine epsilon.
+    ``limits`` are those of the float type.
     """
     n, k = len(H), len(rows) + len(bounded)
     in_loops = are_loops_better(n, k)
-    L, D_inv, E, convex = _cholesky(H, g, unit)
+    L, D_inv, E, convex = _cholesky(H, g, limits)
 
     def scaled(row: Scalars) -> list[Any]:
         y = _forward(L, D_inv, row)
@@ -165,13 +155,13 @@ def factor_program(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit
     )
 
 
-def _cholesky(H: Rows, g: Scalars, unit: Any) -> tuple[list[list[Any]], list[Any], list[Any], Any]:
+def _cholesky(H: Rows, g: Scalars, limits: FloatLimits) -> tuple[list[list[Any]], list[Any], list[Any], Any]:
     """Return the Cholesky factor L of H + E below its diagonal, reciprocals of its diagonal, E, and H's convexity.
 
     E is diagonal, and 0 for pivots that exceed rounding.  So H + E is positive definite if H is positive semidefinite.
     The last result is True unless a pivot is negative by more than rounding.
     """
-    n = len(H)
+    n, unit = len(H), limits.epsilon
     largest: Any = 0.0
     slope: Any = 0.0
     for i in range(n):
@@ -192,7 +182,7 @@ def _cholesky(H: Rows, g: Scalars, unit: Any) -> tuple[list[list[Any]], list[Any
         fine = lt(_MIN_PIVOT * unit * growth * size, pivot)
         missing = le(size, _MIN_PIVOT * unit * largest)
         E.append(where(fine, 0.0, where(missing, added, _ADDED * size)))
-        convex = and_(convex, le(-_NEGATIVE * size, pivot))
+        convex = and_(convex, le(-limits.flat * size, pivot))
         D_inv.append(1.0 / sqrt(where(fine, pivot, E[i])))
         growth = growth + where(fine, sqrt(size) * D_inv[i], 0.0)
         L.append(row)

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.float_limits import MODERATE
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 from linkwork.expr.scalar.operations import BY_METHOD, BY_NAME, Operation
 from linkwork.expr.scalar.symbol_methods import SymbolMethods
@@ -362,7 +363,7 @@ _ARITHMETIC = frozenset((_ADD, _SUB, _MUL, _DIV))
 
 def _is_moderate(number: float) -> bool:
     """Return True for a number whose products are far from the ends of the range of each float type."""
-    return 2.0**-64 <= abs(number) <= 2.0**64
+    return 1.0 / MODERATE <= abs(number) <= MODERATE
 
 
 def _are_same(a: float, b: float) -> bool:
