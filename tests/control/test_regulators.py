@@ -114,6 +114,22 @@ def test_derivatives_are_those_of_the_solution(discrete: bool) -> None:
 
 
 @pytest.mark.slow(every=3)
+@pytest.mark.parametrize("discrete", [False, True])
+def test_second_derivatives_where_first_ones_are_zero(discrete: bool) -> None:
+    """A state apart from the others costs nothing: X = q/(1 − a²) or −q/(2a) of it, twice differentiated at q = 0."""
+    a = 0.8 if discrete else -0.8
+    A, B, Q, R = np.diag([0.5, a]), np.array([[1.0], [0.0]]), np.diag([1.0, 0.0]), np.eye(1)
+
+    def mixed(A: Any, Q: Any) -> Any:
+        X = lqr(A, B, Q, R, discrete=discrete).X
+        by_a = tangent([X[1, 1]], [*A.ravel(), *Q.ravel()], [0.0, 0.0, 0.0, 1.0] + [0.0] * 4)
+        forward = tangent(by_a, [*A.ravel(), *Q.ravel()], [0.0] * 7 + [1.0])
+        return np.array([forward[0], adjoint(by_a, Q.ravel(), [1.0])[3], adjoint(by_a, A.ravel(), [1.0])[3]])
+
+    expected = 2.0 * a / (1.0 - a * a) ** 2 if discrete else 0.5 / a**2
+    np.testing.assert_allclose(lw.compile(mixed, A=(2, 2), Q=(2, 2))(A, Q), [expected, expected, 0.0], atol=1e-12)
+
+
 def test_robots_are_held() -> None:
     arm = lw.load("arm6")
     n = arm.nv

@@ -16,6 +16,7 @@ added to all states, and in discrete time to all inputs.  Its X stabilizes the f
 leads from it to the solution.
 
 The derivative of X is the solution of a Lyapunov equation with A − B K, independent of the method that computed X.
+The derivative of such a solution is that of another Lyapunov equation, independent of the number of doublings.
 
 The Lyapunov equation X = AᵀXA + C has the solution X = Σ (Aᵀ)ᵏ C Aᵏ.  With X₀ = C and A₀ = A, X ← X + AᵀXA and A ← A²
 double the number of terms in each step.  The equation AᵀX + XA + C = 0 is one of the first kind with (A + γ)(A − γ)⁻¹,
@@ -36,6 +37,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
+from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.equations.linear_quadratic import LinearQuadratic
 from linkwork.expr.equations.matmul_lists import (
@@ -130,7 +132,7 @@ class _Riccati(CustomDerivative):
         ).state
         X, K = ([list(row) for row in M] for M in (X, K))
         residual = where(lt(residual, _NO_RESIDUAL), residual, math.inf)
-        return [*_flat(X), *_flat(K), residual, iterations], _flat(_closed_loop(problem, K))
+        return [*_flat(X), *_flat(K), residual, iterations], ()
 
     def _is_stable(self, closed: Matrix, enabled: Any) -> Any:
         """Return True if the closed loop is stable by a margin: its matrix to the power 2¹⁶ is almost zero.
@@ -197,14 +199,15 @@ class _Riccati(CustomDerivative):
     ) -> Sequence[Any]:
         n, m = self.n, self.m
         problem, d = LinearQuadratic.of_values(inputs, n, m), LinearQuadratic.of_values(direction, n, m)
-        X, K, closed = rows_of(results, n, n), rows_of(results[n * n :], n, m), rows_of(extra, n, n)
+        X, K = rows_of(results, n, n), rows_of(results[n * n :], n, m)
+        closed = _closed_loop(problem, K)
         # derivative of the cost x'Q x + 2 x'N u + u'R u with u = -K x, and of the state after a step
         crossed = matmul(transposed(K), transposed(d.N))
         d_cost = add_matrices(d.Q, negated(add_matrices(crossed, transposed(crossed))), congruence(K, d.R))
         d_closed = add_matrices(d.A, negated(matmul(d.B, K)))
         X_next = X if self.continuous else matmul(X, closed)  # X symmetric
         pulled = matmul(transposed(d_closed), X_next)
-        dX = lyapunov(closed, add_matrices(d_cost, pulled, transposed(pulled)), continuous=self.continuous)
+        dX = _solve_lyapunov(closed, add_matrices(d_cost, pulled, transposed(pulled)), self.continuous)
         # K = S⁻¹ T:  dK = S⁻¹ (dT − dS K)
         if self.continuous:
             S, dS = problem.R, d.R
@@ -226,7 +229,8 @@ class _Riccati(CustomDerivative):
     ) -> Sequence[Any]:
         n, m = self.n, self.m
         problem = LinearQuadratic.of_values(inputs, n, m)
-        X, K, closed = rows_of(results, n, n), rows_of(results[n * n :], n, m), rows_of(extra, n, n)
+        X, K = rows_of(results, n, n), rows_of(results[n * n :], n, m)
+        closed = _closed_loop(problem, K)
         by_X, by_K = rows_of(weights, n, n), rows_of(weights[n * n :], n, m)
         # K = S⁻¹ T: Y is the gradient by T, and U that by S
         XB = matmul(X, problem.B)
@@ -239,7 +243,7 @@ class _Riccati(CustomDerivative):
             pulled = matmul(problem.B, add_matrices(matmul(Y, transposed(problem.A)), matmul(U, transposed(problem.B))))
             by_X, by_B = add_matrices(by_X, pulled), matmul(X, transposed(matmul(Y, transposed(problem.A))))
             by_B = add_matrices(by_B, _times(2.0, matmul(XB, U)))
-        P = lyapunov(transposed(closed), _symmetric(by_X), continuous=self.continuous)
+        P = _solve_lyapunov(transposed(closed), _symmetric(by_X), self.continuous)
         KP = matmul(K, P)
         by_A = _times(2.0, matmul(X if self.continuous else matmul(X, closed), P))
         by_B = add_matrices(by_B, negated(matmul(by_A, transposed(K))))
@@ -312,6 +316,49 @@ def _solve_by_doubling(problem: LinearQuadratic, continuous: bool, share: Any) -
     if continuous:
         A, G, H, gamma = cayley_transform(A, G, H)
     return (*solve_by_doubling(A, G, H), gamma)
+
+
+@dataclass(frozen=True)
+class _Lyapunov(ImplicitDerivative):
+    """Rule for the X of AᵀX + X A + C = 0 or X = AᵀX A + C; the inputs are the elements of A and of a symmetric C."""
+
+    n: int
+    continuous: bool
+
+    def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        A, C = self._split(inputs)
+        return _flat(lyapunov(A, C, continuous=self.continuous)), ()
+
+    @property
+    def size(self) -> int:
+        return self.n * self.n
+
+    def residual_jvp(self, at: Solution, direction: Sequence[Any]) -> Sequence[Any]:
+        dA, dC = self._split(direction)
+        pulled = matmul(transposed(dA), self._next(at))
+        return _flat(add_matrices(dC, pulled, transposed(pulled)))
+
+    def residual_vjp(self, at: Solution, multipliers: Sequence[Any]) -> Sequence[Any]:
+        by_A = matmul(self._next(at), rows_of(multipliers, self.n))
+        return [*_flat(_times(2.0, by_A)), *multipliers]
+
+    def solve_jacobian(self, at: Solution, right: Sequence[Any], transpose: bool) -> Sequence[Any]:
+        A, _ = self._split(at.inputs)
+        C = _symmetric(rows_of(right, self.n))
+        return _flat(_solve_lyapunov(transposed(A) if transpose else A, C, self.continuous))
+
+    def _split(self, values: Sequence[Any]) -> tuple[Matrix, Matrix]:
+        return rows_of(values, self.n), rows_of(values[self.size :], self.n)
+
+    def _next(self, at: Solution) -> Matrix:
+        """Return X, or X A in discrete time."""
+        X = rows_of(at.results, self.n)
+        return X if self.continuous else matmul(X, self._split(at.inputs)[0])
+
+
+def _solve_lyapunov(A: Matrix, C: Matrix, continuous: bool) -> Matrix:
+    """Return the X of AᵀX + X A + C = 0 with ``continuous``, else of X = AᵀX A + C, with the derivatives of a rule."""
+    return rows_of(apply_rule(_Lyapunov(len(A), continuous), [*_flat(A), *_flat(C)]), len(A))
 
 
 _MAX_DOUBLINGS = 60  # with a spectral radius of 1 − 2⁻⁵³ no term is left
