@@ -14,11 +14,14 @@ __all__ = [
     "Matrix",
     "add_to_diagonal",
     "congruence",
+    "flat",
     "gram",
     "map_matrix_rows",
     "matmul",
+    "scaled",
     "solve_columns",
     "squared_norm",
+    "symmetric_part",
 ]
 
 Matrix = list[list[Any]]
@@ -63,10 +66,27 @@ def add_to_diagonal(A: Sequence[Sequence[Any]], shift: Any) -> Matrix:
     return [[x + shift if i == j else x for j, x in enumerate(row)] for i, row in enumerate(A)]
 
 
+def flat(A: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the elements of a matrix, row by row."""
+    return [x for row in A for x in row]
+
+
+def scaled(factor: Any, A: Sequence[Sequence[Any]]) -> Matrix:
+    """Return factor · A."""
+    return [[factor * x for x in row] for row in A]
+
+
+def symmetric_part(A: Sequence[Sequence[Any]]) -> Matrix:
+    """Return the symmetric part of A."""
+    return [
+        [0.5 * (a + b) for a, b in zip(row, column, strict=True)] for row, column in zip(A, transposed(A), strict=True)
+    ]
+
+
 def squared_norm(A: Sequence[Sequence[Any]]) -> Any:
     """Return the squared Frobenius norm."""
-    flat = [x for row in A for x in row]
-    return dot(flat, flat)
+    elements = flat(A)
+    return dot(elements, elements)
 
 
 def solve_columns(A: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]], assume: str = "gen") -> Matrix:

@@ -1,4 +1,4 @@
-"""Algebraic Riccati and Lyapunov equations over any scalar, by doubling; matrices are lists of rows.
+"""Algebraic Riccati equations over any scalar, by doubling; matrices are lists of rows.
 
 In discrete time     X = AᵀXA − (AᵀXB + N)(R + BᵀXB)⁻¹(AᵀXB + N)ᵀ + Q,
 in continuous time   0 = AᵀX + XA − (XB + N) R⁻¹ (XB + N)ᵀ + Q.
@@ -16,17 +16,11 @@ added to all states, and in discrete time to all inputs.  Its X stabilizes the f
 leads from it to the solution.
 
 The derivative of X is the solution of a Lyapunov equation with A − B K, independent of the method that computed X.
-The derivative of such a solution is that of another Lyapunov equation, independent of the number of doublings.
-
-The Lyapunov equation X = AᵀXA + C has the solution X = Σ (Aᵀ)ᵏ C Aᵏ.  With X₀ = C and A₀ = A, X ← X + AᵀXA and A ← A²
-double the number of terms in each step.  The equation AᵀX + XA + C = 0 is one of the first kind with (A + γ)(A − γ)⁻¹,
-for any γ > 0.
 
 Sources: Chu, Fan, Lin and Wang, Structure-preserving algorithms for periodic discrete-time algebraic Riccati equations,
 Int. J. Control 77 (8), 2004; Chu, Fan and Lin, A structure-preserving doubling algorithm for continuous-time algebraic
 Riccati equations, Linear Algebra Appl. 396, 2005; Lancaster and Rodman, Algebraic Riccati Equations, 1995; Kleinman, On
-an iterative technique for Riccati equation computations, IEEE Trans. Automatic Control 13 (1), 1968; Smith, Matrix
-equation XA + BX = C, SIAM J. Appl. Math. 16 (1), 1968.
+an iterative technique for Riccati equation computations, IEEE Trans. Automatic Control 13 (1), 1968.
 """
 
 from __future__ import annotations
@@ -37,16 +31,19 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
-from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.equations.linear_quadratic import LinearQuadratic
+from linkwork.expr.equations.lyapunov import lyapunov, solve_lyapunov
 from linkwork.expr.equations.matmul_lists import (
     Matrix,
     add_to_diagonal,
     congruence,
+    flat,
     matmul,
+    scaled,
     solve_columns,
     squared_norm,
+    symmetric_part,
 )
 from linkwork.expr.equations.riccati_doubling import cayley_transform, solve_by_doubling
 from linkwork.expr.linalg.sparse_dot import add_matrices, identity, mirrored, negated, rows_of, transposed
@@ -132,7 +129,7 @@ class _Riccati(CustomDerivative):
         ).state
         X, K = ([list(row) for row in M] for M in (X, K))
         residual = where(lt(residual, _NO_RESIDUAL), residual, math.inf)
-        return [*_flat(X), *_flat(K), residual, iterations], ()
+        return [*flat(X), *flat(K), residual, iterations], ()
 
     def _is_stable(self, closed: Matrix, enabled: Any) -> Any:
         """Return True if the closed loop is stable by a margin: its matrix to the power 2¹⁶ is almost zero.
@@ -207,7 +204,7 @@ class _Riccati(CustomDerivative):
         d_closed = add_matrices(d.A, negated(matmul(d.B, K)))
         X_next = X if self.continuous else matmul(X, closed)  # X symmetric
         pulled = matmul(transposed(d_closed), X_next)
-        dX = _solve_lyapunov(closed, add_matrices(d_cost, pulled, transposed(pulled)), self.continuous)
+        dX = solve_lyapunov(closed, add_matrices(d_cost, pulled, transposed(pulled)), self.continuous)
         # K = S⁻¹ T:  dK = S⁻¹ (dT − dS K)
         if self.continuous:
             S, dS = problem.R, d.R
@@ -222,7 +219,7 @@ class _Riccati(CustomDerivative):
                 transposed(d.N),
             )
         dK = solve_columns(S, add_matrices(dT, negated(matmul(dS, K))), "pos")
-        return [*_flat(dX), *_flat(dK), 0.0, 0.0]
+        return [*flat(dX), *flat(dK), 0.0, 0.0]
 
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
@@ -236,21 +233,21 @@ class _Riccati(CustomDerivative):
         XB = matmul(X, problem.B)
         S = problem.R if self.continuous else add_matrices(problem.R, matmul(transposed(problem.B), XB))
         Y = solve_columns(S, by_K, "pos")
-        U = _symmetric(negated(matmul(Y, transposed(K))))
+        U = symmetric_part(negated(matmul(Y, transposed(K))))
         if self.continuous:
             by_X, by_B = add_matrices(by_X, matmul(problem.B, Y)), transposed(matmul(Y, X))
         else:
             pulled = matmul(problem.B, add_matrices(matmul(Y, transposed(problem.A)), matmul(U, transposed(problem.B))))
             by_X, by_B = add_matrices(by_X, pulled), matmul(X, transposed(matmul(Y, transposed(problem.A))))
-            by_B = add_matrices(by_B, _times(2.0, matmul(XB, U)))
-        P = _solve_lyapunov(transposed(closed), _symmetric(by_X), self.continuous)
+            by_B = add_matrices(by_B, scaled(2.0, matmul(XB, U)))
+        P = solve_lyapunov(transposed(closed), symmetric_part(by_X), self.continuous)
         KP = matmul(K, P)
-        by_A = _times(2.0, matmul(X if self.continuous else matmul(X, closed), P))
+        by_A = scaled(2.0, matmul(X if self.continuous else matmul(X, closed), P))
         by_B = add_matrices(by_B, negated(matmul(by_A, transposed(K))))
         if not self.continuous:
             by_A = add_matrices(by_A, matmul(XB, Y))
         by_R = add_matrices(U, matmul(KP, transposed(K)))
-        by_N = add_matrices(transposed(Y), _times(-2.0, transposed(KP)))
+        by_N = add_matrices(transposed(Y), scaled(-2.0, transposed(KP)))
         return LinearQuadratic(by_A, by_B, P, by_R, by_N).values()
 
     def _residual(self, problem: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
@@ -273,21 +270,6 @@ class _Riccati(CustomDerivative):
 def _closed_loop(problem: LinearQuadratic, K: Matrix) -> Matrix:
     """Return A − B K."""
     return add_matrices(problem.A, negated(matmul(problem.B, K)))
-
-
-def _times(factor: Any, M: Matrix) -> Matrix:
-    return [[factor * x for x in row] for row in M]
-
-
-def _symmetric(M: Matrix) -> Matrix:
-    """Return the symmetric part of M."""
-    return [
-        [0.5 * (a + b) for a, b in zip(row, column, strict=True)] for row, column in zip(M, transposed(M), strict=True)
-    ]
-
-
-def _flat(M: Sequence[Sequence[Any]]) -> list[Any]:
-    return [x for row in M for x in row]
 
 
 def _solve_by_doubling(problem: LinearQuadratic, continuous: bool, share: Any) -> tuple[Matrix, Any, Any, Any]:
@@ -316,87 +298,3 @@ def _solve_by_doubling(problem: LinearQuadratic, continuous: bool, share: Any) -
     if continuous:
         A, G, H, gamma = cayley_transform(A, G, H)
     return (*solve_by_doubling(A, G, H), gamma)
-
-
-@dataclass(frozen=True)
-class _Lyapunov(ImplicitDerivative):
-    """Rule for the X of AᵀX + X A + C = 0 or X = AᵀX A + C; the inputs are the elements of A and of a symmetric C."""
-
-    n: int
-    continuous: bool
-
-    def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        A, C = self._split(inputs)
-        return _flat(lyapunov(A, C, continuous=self.continuous)), ()
-
-    @property
-    def size(self) -> int:
-        return self.n * self.n
-
-    def residual_jvp(self, at: Solution, direction: Sequence[Any]) -> Sequence[Any]:
-        dA, dC = self._split(direction)
-        pulled = matmul(transposed(dA), self._next(at))
-        return _flat(add_matrices(dC, pulled, transposed(pulled)))
-
-    def residual_vjp(self, at: Solution, multipliers: Sequence[Any]) -> Sequence[Any]:
-        by_A = matmul(self._next(at), rows_of(multipliers, self.n))
-        return [*_flat(_times(2.0, by_A)), *multipliers]
-
-    def solve_jacobian(self, at: Solution, right: Sequence[Any], transpose: bool) -> Sequence[Any]:
-        A, _ = self._split(at.inputs)
-        C = _symmetric(rows_of(right, self.n))
-        return _flat(_solve_lyapunov(transposed(A) if transpose else A, C, self.continuous))
-
-    def _split(self, values: Sequence[Any]) -> tuple[Matrix, Matrix]:
-        return rows_of(values, self.n), rows_of(values[self.size :], self.n)
-
-    def _next(self, at: Solution) -> Matrix:
-        """Return X, or X A in discrete time."""
-        X = rows_of(at.results, self.n)
-        return X if self.continuous else matmul(X, self._split(at.inputs)[0])
-
-
-def _solve_lyapunov(A: Matrix, C: Matrix, continuous: bool) -> Matrix:
-    """Return the X of AᵀX + X A + C = 0 with ``continuous``, else of X = AᵀX A + C, with the derivatives of a rule."""
-    return rows_of(apply_rule(_Lyapunov(len(A), continuous), [*_flat(A), *_flat(C)]), len(A))
-
-
-_MAX_DOUBLINGS = 60  # with a spectral radius of 1 − 2⁻⁵³ no term is left
-_CONVERGED = 1e-32  # relative to X, both squared: terms that do not count
-_DIVERGED = 1e300
-
-
-def lyapunov(A: Matrix, C: Matrix, *, continuous: bool, gamma: Any = None, tolerance: float = _CONVERGED) -> Matrix:
-    """Return the X of AᵀX + X A + C = 0 with ``continuous``, else of X = AᵀX A + C, for a symmetric C.
-
-    If A is not stable, the result is huge or NaN.  Doublings end when the squared norm of a change is below
-    ``tolerance`` times that of X.
-    """
-    if continuous:
-        A, C = discrete_lyapunov(A, C, gamma)
-
-    def more(state: Any) -> Any:
-        X, _, change = state
-        return and_(lt(tolerance * squared_norm(X), change), lt(change, _DIVERGED))
-
-    def step(state: Any) -> Any:
-        X, A, _ = state
-        added = congruence(A, X)
-        return add_matrices(X, added), matmul(A, A), squared_norm(added)
-
-    result = while_loop(more, step, (C, A, fmax(1.0, squared_norm(C))), max_iterations=_MAX_DOUBLINGS)
-    return [list(row) for row in result.state[0]]
-
-
-def discrete_lyapunov(A: Matrix, C: Matrix, gamma: Any = None) -> tuple[Matrix, Matrix]:
-    """Return A and C of the discrete Lyapunov equation that has the same X as the continuous one.
-
-    ``gamma`` is the γ of the Cayley transform, and should be near the absolute eigenvalues of A.  Its default is the
-    Frobenius norm of A divided by √n.
-    """
-    n = len(A)
-    gamma = fmax(sqrt(squared_norm(A) / n), 1e-60) if gamma is None else gamma
-    inverse = transposed(solve_columns(transposed(add_to_diagonal(A, -gamma)), identity(n)))
-    A_discrete = add_to_diagonal([[2.0 * gamma * x for x in row] for row in inverse], 1.0)
-    scaled = congruence(inverse, C)
-    return A_discrete, [[2.0 * gamma * x for x in row] for row in scaled]
