@@ -146,7 +146,7 @@ def _tie(x: float) -> bool:
 
 
 def _multiple(x: float, y: float) -> bool:
-    return math.fmod(x, y) == 0.0 if y else True
+    return not y or math.fmod(x, y) == 0.0 or abs(x / y) >= 2.0**53
 
 
 _positive, _not_negative = (lambda x: x > 0), (lambda x: x >= 0)
