@@ -18,13 +18,14 @@ from linkwork.cli.function_timings import Call, Effort
 from linkwork.cli.output import Stream
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.codegen.vector_math import CODES
+from linkwork.expr.scalar import functions
 
 from .paired_timing import compare
 from .vector_arguments import arguments, error_in_ulp, true_values
 from .vector_code import TWO_ARGUMENTS, Compiled, Variant, compile_text, compiled, host_fuses, loop_text, real
 
 BATCH = 4096
-NUMPY = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
+NOT_IN_LIBM = ("sinc", "mod", "nan_to_num")
 
 
 @dataclass(slots=True)
@@ -57,7 +58,8 @@ def worst_errors(code: str, bits: int, samples: int, variants: Sequence[Variant]
 
 def _timing_arguments(code: str, bits: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(1)
-    low, high = {"asin": (-1, 1), "acos": (-1, 1), "log": (0.01, 10), "pow": (0.01, 10)}.get(code, (-10, 10))
+    ranges = {"asin": (-1.0, 1.0), "acos": (-1.0, 1.0), "atanh": (-1.0, 1.0), "acosh": (1.0, 10.0)}
+    low, high = (0.01, 10.0) if code.startswith(("log", "pow")) else ranges.get(code, (-10.0, 10.0))
     return rng.uniform(low, high, BATCH).astype(real(bits)), rng.uniform(-3, 3, BATCH).astype(real(bits))
 
 
@@ -79,12 +81,11 @@ def _library(code: str, bits: int) -> Compiled:
     return compile_text(text, code, bits, Variant(host_fuses(), False), (1,))
 
 
-def times(code: str, bits: int, effort: Effort) -> tuple[float, float, float]:
-    """Nanoseconds an element of ours, NumPy's and the C library's."""
+def times(code: str, bits: int, effort: Effort) -> list[float]:
+    """Nanoseconds an element of ours, NumPy's and, where it has the function, the C library's."""
     lanes = host().lanes * (64 // bits)
     x, y = _timing_arguments(code, bits)
     ours = compiled(code, bits, Variant(host_fuses(), False))
-    library = _library(code, bits)
     p, q = np.empty_like(x), np.empty_like(x)
     names = {
         "np": np,
@@ -93,7 +94,6 @@ def times(code: str, bits: int, effort: Effort) -> tuple[float, float, float]:
         "p": p,
         "q": q,
         "run": ours.loops[lanes],
-        "library": library.loops[1],
         "a": [v.ctypes.data for v in (x, y, p, q)],
         "n": BATCH,
     }
@@ -101,12 +101,15 @@ def times(code: str, bits: int, effort: Effort) -> tuple[float, float, float]:
         statement = "np.sin(x, out=p); np.cos(x, out=q)"
     else:
         inputs = "x, y" if code in TWO_ARGUMENTS else "x"
-        statement = f"np.{NUMPY.get(code, code)}({inputs}, out=p)"
+        called = getattr(functions, code).operation.arrays[0]
+        statement = f"np.{called}({inputs}{', out=p' if isinstance(getattr(np, called), np.ufunc) else ''})"
     own = Call("run(a[0], a[1], a[2], a[3], n)", names)
-    beside_numpy = compare(own, Call(statement, names), effort)
-    beside_library = compare(own, Call("library(a[0], a[1], a[2], a[3], n)", names), effort)
-    assert beside_numpy.peer is not None and beside_library.peer is not None
-    return tuple(1e9 / BATCH * s for s in (beside_numpy.ours, beside_numpy.peer, beside_library.peer))  # type: ignore[return-value]
+    compared = [compare(own, Call(statement, names), effort)]
+    if code not in NOT_IN_LIBM:
+        library = _library(code, bits)
+        names["library"] = library.loops[1]
+        compared.append(compare(own, Call("library(a[0], a[1], a[2], a[3], n)", names), effort))
+    return [1e9 / BATCH * s for s in (compared[0].ours, *(one.peer for one in compared)) if s is not None]
 
 
 def table(bits: int, samples: int, effort: Effort, codes: Sequence[str] = CODES) -> list[str]:
@@ -121,7 +124,7 @@ def table(bits: int, samples: int, effort: Effort, codes: Sequence[str] = CODES)
         found = worst_errors(code, bits, samples, variants)
         largest = max(found, key=lambda worst: worst.error)
         errors = " | ".join(f"{worst.error:.3f}" for worst in found)
-        took = " | ".join(f"{t:.2f}" for t in times(code, bits, effort))
+        took = " | ".join([*(f"{t:.2f}" for t in times(code, bits, effort)), "–"][:3])
         lines.append(f"| {code} | {errors} | {largest.searched} | {largest.place} | {took} |")
     return lines
 

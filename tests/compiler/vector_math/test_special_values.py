@@ -15,9 +15,9 @@ from compiler.vector_math.support import (
     every_variant,
     real,
 )
-from linkwork.expr.scalar.functions import f
+from linkwork.expr.scalar import functions
 
-VALUES = {code: getattr(f, code).value for code in CODES if code != "sincos"}
+VALUES = {code: getattr(functions, code).operation.value for code in CODES if code != "sincos"}
 SPECIAL = [0.0, 1.0, np.inf, 2.0, 3.0, 0.5, 2.5, 7.0, 1e17, 1e30, 5e-324, 1.5e-45, 1e-300, 1e-38, 1.7e308, 3.4e38]
 EDGES = [2.0**k + d for k in (22, 23, 24, 51, 52, 53) for d in (-1, -0.5, 0, 1, 2)]
 NEXT = [1 - 2.0**-53, 1 + 2.0**-52, 1 - 2.0**-24, 1 + 2.0**-23]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder, LaneMask
 from linkwork.compiler.codegen.vector_math.logarithm_and_power import decomposed, with_edges, with_special_cases
@@ -99,9 +100,10 @@ def _exp(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     return _exp_wide(code, x.widened()).narrowed()
 
 
-def _log(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+def _log(code: LaneBuilder, x: FloatLanes, base: float = math.e) -> FloatLanes:
     wide = x.widened()
-    return with_edges(wide, _log_wide(code, wide)).narrowed()
+    logarithm = _log_wide(code, wide)
+    return with_edges(wide, logarithm if base == math.e else logarithm * (1.0 / math.log(base))).narrowed()
 
 
 def _pow(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
@@ -208,6 +210,8 @@ BODIES: dict[str, Callable[..., FloatLanes | tuple[FloatLanes, FloatLanes]]] = {
     "atan2": _atan2,
     "exp": _exp,
     "log": _log,
+    "log2": partial(_log, base=2.0),
+    "log10": partial(_log, base=10.0),
     "pow": _pow,
     "hypot": _hypot,
     "sinh": _sinh,

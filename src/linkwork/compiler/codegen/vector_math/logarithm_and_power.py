@@ -4,7 +4,7 @@ Logarithm: x = 2^k m with m between sqrt(1/2) and sqrt(2); with f = m - 1 and s 
 f^2/2 + s (f^2/2 + R(s^2)), where R is a minimax polynomial; and log x = k ln 2 + log m. The large terms are added with
 the rounding errors of their sums. Logarithms to other bases multiply log m by a sum of two numbers; their error before
 the last rounding is far below half a unit in the last place, so that exact powers give integers. Of 1 + x, the rounding
-error c of the sum u adds c/u.
+error c of the sum u adds c/u, and for small x it is x - x^2/2.
 
 Power: e^(y log x), with the logarithm to about 2^-68 of itself: s, s^2 and the first terms of the series are sums of
 two numbers, and so is its product with y; e^(sum of two numbers) is that of `exponential`. Special cases are those of
@@ -92,7 +92,8 @@ def log_above_one(code: LaneBuilder, x: Pair, doubled: LaneMask | None = None) -
     if doubled is not None:
         k = k + doubled.where(1.0, 0.0)
     total, missed = add_fast(k * LN2_HIGH, head)
-    return with_edges(u, total + (missed + (code.fma(k, LN2_LOW, tail) + (c + x[1]) / u)))
+    result = with_edges(u, total + (missed + (code.fma(k, LN2_LOW, tail) + (c + x[1]) / u)))
+    return (abs(x[0]) < 2.0**-28).where(x[0] + code.fma(x[0] * -0.5, x[0], x[1]), result)
 
 
 # log 2 and 1 / ln b for the bases b = 2 and 10, as sums of two doubles; the first of log 2 has 42 bits, as LN2_HIGH
