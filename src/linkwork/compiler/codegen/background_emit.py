@@ -31,7 +31,7 @@ from linkwork._util.fork_safe_lock import Lock
 from linkwork._util.own_thread import in_main_interpreter, start_thread
 from linkwork._util.validation import duration, optional
 from linkwork.compiler.backend import Claim
-from linkwork.compiler.codegen import compile_process
+from linkwork.compiler.codegen.host_processor import processor
 from linkwork.compiler.codegen.jit import effort_of, emit
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.runtime.threads import available_processors
@@ -45,6 +45,7 @@ _QUIET = 0.2  # [s] without other traces and compilations, after which modules a
 _OTHERS = 0.3  # [s] between two looks for the code that another process compiles
 _POLL = 2e-3  # [s] between two looks for the end of jobs and threads
 _LONGEST_EXIT = 2.0  # [s] that the exit of this process waits for a thread that links code
+_PROGRAM = Path(__file__).with_name("compile_process.py")
 _START = "import runpy, sys; sys.path[:] = sys.argv[2:]; runpy.run_path(sys.argv[1], run_name='__main__')"
 
 
@@ -89,7 +90,7 @@ class _Child:
 
         environment = {key: x for key, x in os.environ.items() if key not in ("PYTHONSTARTUP", "PYTHONINSPECT")}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _START, compile_process.__file__, *map(os.path.abspath, sys.path)],
+            [sys.executable, "-c", _START, str(_PROGRAM), *map(os.path.abspath, sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -102,7 +103,7 @@ class _Child:
         self._received = bytearray()  # no buffered reader, whose lock a fork may copy while it is acquired
         try:
             answer = self._head()
-            if answer.get("versions") != compile_process.versions():
+            if answer.get("versions") != [processor().llvmlite, processor().llvm]:
                 raise OSError(f"the compiling process has other versions: {answer}")
         except BaseException:
             self.end()
@@ -359,7 +360,7 @@ def is_available() -> bool:
         and not getattr(sys, "frozen", False)
         and in_main_interpreter()
         and not sys.is_finalizing()
-        and Path(compile_process.__file__).is_file()
+        and _PROGRAM.is_file()
     )
 
 

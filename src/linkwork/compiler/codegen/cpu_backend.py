@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import llvmlite
-import llvmlite.binding as llvm
 import numpy as np
 
 from linkwork.compiler.backend import Backend, Claim, Module, symbol_prefix
@@ -17,6 +15,7 @@ from linkwork.compiler.codegen import background_emit, entry_points
 from linkwork.compiler.codegen.background_emit import Job
 from linkwork.compiler.codegen.background_emit import wait_for_compiler as wait_for_compiler
 from linkwork.compiler.codegen.float_type import FloatType
+from linkwork.compiler.codegen.host_processor import processor
 from linkwork.compiler.codegen.jit import MachineCode, assembly, emit, is_object_file, link, text_bytes
 from linkwork.compiler.codegen.target import EFFORT, Target, host
 from linkwork.compiler.program import Program
@@ -51,8 +50,8 @@ class CPUBackend(Backend[MachineCode]):
 
     @property
     def target(self) -> tuple[str, ...]:
-        versions = llvmlite.__version__, repr(llvm.llvm_version_info)
-        return repr(self.processor), *versions, repr(fastcall.available())
+        here = processor()
+        return repr(self.processor), here.llvmlite, here.llvm, repr(fastcall.available())
 
     @property
     def without_passes(self) -> tuple[str, ...]:

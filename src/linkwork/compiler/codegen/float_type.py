@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from linkwork.expr.scalar.float_limits import FLOAT32, FLOAT64, FloatLimits
@@ -69,14 +67,7 @@ def splat(scalar: str, literal: str, lanes: int) -> str:
     """Return an LLVM constant with the same value in all lanes."""
     if lanes == 1:
         return literal
-    if _has_splat():
-        return f"splat ({scalar} {literal})"
-    return "<" + ", ".join([f"{scalar} {literal}"] * lanes) + ">"
-
-
-@cache
-def _has_splat() -> bool:
-    return bool(llvm.llvm_version_info[0] >= 19)
+    return f"splat ({scalar} {literal})"
 
 
 DOUBLE = FloatType(64, "double", np.float64, 12, FLOAT64)

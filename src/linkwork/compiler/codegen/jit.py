@@ -15,15 +15,13 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
-from llvmlite.binding import ffi
-
 from linkwork._util.fork_safe_lock import Lock
 from linkwork._util.own_thread import deleted_on_own_thread, on_own_thread
 from linkwork._util.thread_pool import run
 from linkwork.compiler.backend import Module
 from linkwork.compiler.cache.disk_cache import Entry, digest, shared
+from linkwork.compiler.codegen.host_processor import processor
+from linkwork.compiler.codegen.object_loader import loaded
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.runtime.cpython import keep_alive
 from linkwork.compiler.runtime.interrupts import ADDRESS, SYMBOL, interrupts_address
@@ -32,6 +30,7 @@ from linkwork.compiler.runtime.threads import LLVM_LOCK, run_without_lock
 __all__ = ["MachineCode", "assembly", "effort_of", "emit", "is_object_file", "link", "text_bytes"]
 
 _ATTENDING = Lock()
+_registered: dict[str, int] = {}  # addresses of functions that loaded code may call
 _MAX_OPTIMIZED = 4_000_000  # characters of LLVM IR; longer code is optimized less, in half of the time
 
 
@@ -82,6 +81,8 @@ def _emit_one(text: str, target: Target, max_effort: int, *, assembly: bool) -> 
 
     It has an LLVM context of its own, so that others can be compiled in parallel.
     """
+    from linkwork.compiler.codegen.llvm_binding import ffi, llvm
+
     with LLVM_LOCK:
         machine = target.machine(max_effort)
         context = llvm.create_context()
@@ -110,6 +111,8 @@ def _emit_without_lock() -> Any:
     LLVM itself compiles modules of different contexts in parallel. With an llvmlite of another structure the lock
     stays, and modules are compiled one at a time.
     """
+    from linkwork.compiler.codegen.llvm_binding import ffi
+
     locked = ffi.lib.LLVMPY_TargetMachineEmitToMemory
     return getattr(locked, "_cfn", locked)
 
@@ -124,6 +127,8 @@ def text_bytes(code: bytes) -> int:
     """Return the size of the processor's instructions in an object file [bytes]."""
     if code[:6] == _ELF:  # LLVM would take longer for this than to load the code
         return sum(section[_SIZE] for section in _sections(code) if section[_FLAGS] & _EXECUTABLE)
+
+    from linkwork.compiler.codegen.llvm_binding import llvm
 
     def size() -> int:
         with LLVM_LOCK:
@@ -170,10 +175,21 @@ def link(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str, 
 
 
 def _load(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str, str]]) -> list[MachineCode]:
-    """Load object files, not on the main thread: llvmlite acquires its lock in Python (see `on_own_thread`)."""
+    """Load object files.
+
+    LLVM does not load them on the main thread: llvmlite acquires its lock in Python (see `on_own_thread`).
+    """
+    code = loaded(objects, _registered)
+    if code is not None:
+        at = code.addresses
+        return [MachineCode(at[name], at[table] if table else 0, code.owner) for name, table in symbols]
+
+    from linkwork.compiler.codegen.llvm_binding import llvm
 
     def load() -> list[MachineCode]:
         with LLVM_LOCK:
+            for name, place in _registered.items():
+                llvm.add_symbol(name, place)
             module = llvm.parse_assembly("")
             engine = llvm.create_mcjit_compiler(module, target.linker())
             engine.remove_module(module)  # otherwise LLVM compiles it, in more time than loading takes
@@ -189,18 +205,17 @@ def _load(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str,
 
 @cache
 def _attention(target: Target) -> MachineCode:
-    """Register with LLVM the function that long loops call (see `interrupt_functions`), until the process ends."""
+    """Load and register the function that long loops call (see `interrupt_functions`), until the process ends."""
     (function,) = _load([_attention_object(replace(target, effort=0))], target, [(SYMBOL, ADDRESS)])
     ctypes.c_void_p.from_address(function.table).value = interrupts_address()
-    on_own_thread(lambda: llvm.add_symbol(SYMBOL, function.address))
+    _registered[SYMBOL] = function.address
     return function
 
 
 def _attention_object(target: Target) -> bytes:
     """Return the object file of the function that long loops call, from the cache if it has it."""
     cache = shared()
-    versions = llvmlite.__version__, repr(llvm.llvm_version_info)
-    name = f"{digest([SYMBOL], [repr(target), *versions])}-attend"
+    name = f"{digest([SYMBOL], [repr(target), *processor()])}-attend"
     entry = None if cache is None else cache.load(name)
     if entry is not None and is_object_file(entry.code):
         return entry.code

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-import llvmlite.binding as llvm
-
-from linkwork._util.own_thread import on_own_thread
 from linkwork.compiler.codegen.float_type import FloatType
+from linkwork.compiler.codegen.host_processor import processor
 from linkwork.compiler.runtime.threads import LLVM_LOCK
 
-__all__ = ["EFFORT", "VARIABLE", "Target", "host", "levels"]
+__all__ = ["EFFORT", "VARIABLE", "Target", "host", "initialize", "levels"]
 
 VARIABLE, EFFORT = "LINKWORK_SIMD", "LINKWORK_EFFORT"
 _EFFORTS = {"0": 0, "1": 1, "2": 2}
@@ -40,7 +38,9 @@ class Target:
 
     def machine(self, max_effort: int = _MAX_EFFORT) -> Any:
         """Return LLVM's target machine, with optimization level ``effort`` but at most ``max_effort``."""
-        _initialize()
+        from linkwork.compiler.codegen.llvm_binding import llvm
+
+        initialize()
         return llvm.Target.from_triple(self.triple).create_target_machine(
             cpu=self.cpu,
             features=self.features,
@@ -51,15 +51,19 @@ class Target:
 
     def linker(self) -> Any:
         """Return LLVM's target machine for loading of object files, which is made in less time."""
-        _initialize()
+        from linkwork.compiler.codegen.llvm_binding import llvm
+
+        initialize()
         return llvm.Target.from_triple(self.triple).create_target_machine(
             opt=0, reloc="default", codemodel="jitdefault"
         )
 
 
 @cache
-def _initialize() -> None:
+def initialize() -> None:
     """Initialize LLVM's support of this machine's processors."""
+    from linkwork.compiler.codegen.llvm_binding import llvm
+
     with LLVM_LOCK:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
@@ -83,16 +87,9 @@ def host() -> Target:
 
 @cache
 def _machine() -> Target:
-    def machine() -> Target:
-        with LLVM_LOCK:
-            _initialize()
-            features = dict(llvm.get_host_cpu_features())
-            triple = llvm.get_process_triple()
-            lanes = 8 if features.get("avx512f") else 4 if features.get("avx") else 2
-            flags = ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
-            return Target(triple, llvm.get_host_cpu_name(), flags, lanes, _is_arm(triple) or bool(features.get("fma")))
-
-    return on_own_thread(machine)  # llvmlite acquires its lock in Python
+    here = processor()
+    lanes = 8 if "avx512f" in here.has else 4 if "avx" in here.has else 2
+    return Target(here.triple, here.name, here.features, lanes, _is_arm(here.triple) or "fma" in here.has)
 
 
 def _is_arm(triple: str) -> bool:

@@ -17,9 +17,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from typing import TypeVar
-
-from llvmlite.binding import ffi
+from typing import Any, TypeVar
 
 from linkwork._util.checked_arguments import public, unchecked
 from linkwork._util.lazy_imports import wait_for_imports
@@ -30,6 +28,7 @@ __all__ = [
     "LLVM_LOCK",
     "MAX_THREADS",
     "VARIABLE",
+    "acquire_at_fork",
     "available_processors",
     "get_num_threads",
     "run_without_lock",
@@ -164,13 +163,15 @@ def _leave_in_child() -> None:
             del _inside[call]
 
 
-# llvmlite's lock, taken from inside an object whose own `__enter__` is written in Python
-_llvmlites_lock = getattr(getattr(ffi.lib, "_lock", None), "_lock", None) or threading.RLock()
-_locks = (LLVM_LOCK, _llvmlites_lock, _entering)
-atexit.register(_finish)
+def acquire_at_fork(*locks: Any) -> None:
+    """Let forks acquire some reentrant locks, in their order, before those of earlier calls."""
+    if hasattr(os, "register_at_fork"):
+        for lock in reversed(locks):  # functions registered last run first before a fork
+            os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+        os.register_at_fork(before=wait_for_imports)  # before the locks are acquired, which an import may need
+
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait_for_others, after_in_child=_leave_in_child)
-    for _lock in reversed(_locks):  # functions registered last run first before a fork
-        os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
-    os.register_at_fork(before=wait_for_imports)  # before the locks are acquired, which an import may need
+acquire_at_fork(LLVM_LOCK, _entering)
+atexit.register(_finish)

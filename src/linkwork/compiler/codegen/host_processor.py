@@ -1,0 +1,81 @@
+"""The processor of this machine as LLVM names it.
+
+The cache has what LLVM found, by what the system says of the processor and by LLVM's library, so that code from the
+cache is found without LLVM.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import NamedTuple
+
+import llvmlite
+
+from linkwork._util.own_thread import on_own_thread
+from linkwork.compiler.cache.disk_cache import Entry, digest, shared
+
+__all__ = ["Processor", "processor"]
+
+_ABOUT = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")  # lines of a processor of x86
+_MOST_READ = 1 << 14  # [bytes] of the list of processors, more than what is said of one
+
+
+class Processor(NamedTuple):
+    """A processor, its features as LLVM takes them ("+avx,-sse4a"), and the versions of llvmlite and LLVM."""
+
+    triple: str
+    name: str
+    features: str
+    llvmlite: str
+    llvm: str
+
+    @property
+    def has(self) -> frozenset[str]:
+        """Names of the features that the processor has."""
+        return frozenset(feature[1:] for feature in self.features.split(",") if feature[:1] == "+")
+
+
+@cache
+def processor() -> Processor:
+    """Return this machine's processor, from the cache if it has it."""
+    about, cache = _about(), shared()
+    if about is None or cache is None:
+        return on_own_thread(_found)
+    name = f"{digest(['processor'], about)}-processor"
+    entry = cache.load(name)
+    stored = None if entry is None else entry.facts.get("processor")
+    if isinstance(stored, list) and len(stored) == len(Processor._fields) and all(type(x) is str for x in stored):
+        return Processor(*stored)
+    found = on_own_thread(_found)
+    cache.store(name, Entry({"kernel": "processor", "processor": [*found]}, b""))
+    return found
+
+
+def _found() -> Processor:
+    """Return the processor as LLVM finds it."""
+    from linkwork.compiler.codegen.llvm_binding import llvm
+    from linkwork.compiler.codegen.target import initialize
+    from linkwork.compiler.runtime.threads import LLVM_LOCK
+
+    with LLVM_LOCK:
+        initialize()
+        features = ",".join(("+" if on else "-") + name for name, on in sorted(llvm.get_host_cpu_features().items()))
+        versions = llvmlite.__version__, repr(llvm.llvm_version_info)
+        return Processor(llvm.get_process_triple(), llvm.get_host_cpu_name(), features, *versions)
+
+
+def _about() -> list[str] | None:
+    """Return what the system says of the processor, and of the library of LLVM; None if either is unknown."""
+    folder = os.path.join(os.path.dirname(llvmlite.__file__ or ""), "binding")
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            first = file.read(_MOST_READ).partition("\n\n")[0]
+        state = os.stat(os.path.join(folder, "libllvmlite.so"))
+    except OSError:
+        return None
+    lines = [line.partition(":") for line in first.split("\n")]
+    words = {key.strip(): value.strip() for key, _, value in lines if key.strip() in _ABOUT}
+    if words.keys() != {*_ABOUT}:
+        return None
+    return [*words.values(), llvmlite.__version__, folder, str(state.st_size), str(state.st_mtime_ns)]

@@ -1,0 +1,18 @@
+"""llvmlite, which is imported when something is compiled: code from the cache is loaded without it.
+
+A fork waits until no other thread holds llvmlite's lock.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import llvmlite.binding as llvm
+from llvmlite.binding import ffi
+
+from linkwork.compiler.runtime.threads import LLVM_LOCK, acquire_at_fork
+
+__all__ = ["ffi", "llvm"]
+
+# taken from inside an object whose own `__enter__` is written in Python; LLVM's lock is acquired before it
+acquire_at_fork(LLVM_LOCK, getattr(getattr(ffi.lib, "_lock", None), "_lock", None) or threading.RLock())
