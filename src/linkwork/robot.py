@@ -12,11 +12,10 @@ from linkwork._util.checked_arguments import public, public_methods
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork.formats import Format
+from linkwork.formats.file_reading import XacroArguments
 from linkwork.formats.registry import format_named
-from linkwork.formats.xacro_files import XacroArguments
 from linkwork.kernels.compiled_method import add_methods
 from linkwork.model.tree import Report
-from linkwork.parts.construction.description_loading import description_file
 from linkwork.parts.construction.robot_loading import Continuous, Inertias, LoadOptions, Mimicry, Options, read_robot
 from linkwork.robot_methods import METHODS, RobotMethods
 from linkwork.robot_table import ROBOT
@@ -182,6 +181,8 @@ def load_description(
     Raises ImportError, with the installation command, without the package; UnknownNameError for an unknown description
     or a format that it does not have; TypeError for a xacro file without ``xacro=True``; and the errors of `load`.
     """
+    from linkwork.parts.construction.description_loading import description_file
+
     keywords: dict[str, Any] = dict(options)
     Options.of("load_description", keywords)
     file = description_file(name, format, commit, keywords.get("package_dirs"))

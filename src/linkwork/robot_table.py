@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkwork.dynamics import algorithms as dynamics
 from linkwork.kernels.owners import NONE, RobotOwner
 from linkwork.kinematics import algorithms as kinematics
 from linkwork.mechanisms import algorithms as mechanisms
 from linkwork.model.function_spec import FunctionSpec
-from linkwork.model.parametrized_tree import ParameterValues
 from linkwork.model.tree import Tree
+
+if TYPE_CHECKING:
+    from linkwork.model.parametrized_tree import ParameterValues
 
 __all__ = ["ROBOT", "robot_owner"]
 

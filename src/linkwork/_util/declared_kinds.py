@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from linkwork._util.validation import as_float_array, is_integer, is_real, is_symbol
+from linkwork._util.validation import as_float_array, is_integer, is_masked, is_real, is_symbol
 
 __all__ = ["STORED", "AnyKind", "AxesKind", "declared", "fits", "is_meaningless", "is_quick", "kind_text"]
 
@@ -188,7 +188,7 @@ def _has_symbols(values: Any) -> bool:
 def is_meaningless(value: Any) -> bool:
     """Return True for a value that no function accepts for an argument of undeclared kind."""
     if isinstance(value, np.ndarray):
-        if isinstance(value, (np.matrix, np.ma.MaskedArray)) or value.dtype.kind in "USMmVSc":
+        if isinstance(value, np.matrix) or is_masked(value) or value.dtype.kind in "USMmVSc":
             return True
         return value.dtype.kind == "O" and not _has_symbols(value.ravel().tolist())
     if isinstance(value, float):

@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 from linkwork._util.collection_pauses import without_collections
 
-__all__ = ["START", "LazyAttribute", "LazyFunction", "LazyModule", "public_modules", "public_names", "wait_for_imports"]
+__all__ = [
+    "START",
+    "ImportedFunction",
+    "LazyAttribute",
+    "LazyModule",
+    "public_modules",
+    "public_names",
+    "wait_for_imports",
+]
 
 START = time.time_ns()  # of the first import of a module of linkwork
 _MODULES: dict[str, tuple[str, ...]] = {}  # public modules in each public package
@@ -78,7 +86,7 @@ class LazyModule:
         return self._name
 
 
-class LazyFunction:
+class ImportedFunction:
     """A function that is imported at its first call: of the module with the name of the function, "json.dumps"."""
 
     def __init__(self, home: str) -> None:
@@ -87,6 +95,12 @@ class LazyFunction:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         module, _, name = self._home.rpartition(".")
         return getattr(_imported(module), name)(*arguments, **named)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ImportedFunction) and self._home == other._home
+
+    def __hash__(self) -> int:
+        return hash(self._home)
 
 
 class LazyAttribute:

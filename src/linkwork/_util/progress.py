@@ -9,7 +9,6 @@ Every function that takes ``progress`` reads it by `Reporter`:
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -150,6 +149,8 @@ class ProgressBar:
     def _draw(self) -> None:
         full = round(_WIDTH * self._share)
         text = f"{self._label} {'█' * full}{'░' * (_WIDTH - full)} {100 * self._share:3.0f} %"
+        import shutil
+
         text = self._log.fitting(text)[: max(shutil.get_terminal_size().columns - 1, 1)]
         self._log.write("\r" + text + " " * (self._shown - len(text)))
         self._log.flush()

@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from linkwork._util.own_thread import start_thread
-from linkwork._util.progress import Reporter
 
 __all__ = ["in_parallel", "run"]
 
@@ -119,6 +118,8 @@ def in_parallel(
     """
     if not tasks and not last:
         return
+    from linkwork._util.progress import Reporter
+
     with Reporter(caller, progress, label, len(tasks) + len(last)).hide_notices() as report:
         run(tasks, done=report.advance)
         for task in last:

@@ -6,11 +6,13 @@ import inspect
 import linecache
 import os
 import sys
-import traceback
 from collections.abc import Callable
 from itertools import takewhile
 from types import CodeType, FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import traceback
 
 __all__ = ["levels_up", "line_of", "names_in", "own_frames", "own_line", "source_of"]
 
@@ -79,4 +81,6 @@ def own_frames(raised: BaseException, kind: type, base: type) -> list[traceback.
         for value in vars(owner).values()
     ]
     names = {(code.co_filename, code.co_name) for code in codes if code is not None}
+    import traceback
+
     return [frame for frame in traceback.extract_tb(raised.__traceback__) if (frame.filename, frame.name) in names]

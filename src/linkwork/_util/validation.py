@@ -11,8 +11,8 @@ Booleans, strings, bytes and NaN are not accepted as numbers.  Symbols of a trac
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -29,9 +29,11 @@ __all__ = [
     "finite_number",
     "floats",
     "function",
+    "has_masked",
     "instance",
     "integer",
     "is_integer",
+    "is_masked",
     "is_real",
     "is_symbol",
     "name",
@@ -52,6 +54,23 @@ Check = Callable[[str, str, Any], Any]
 
 MOST_COUNT = 2**31 - 1  # larger counts are errors: arrays of that size exceed any memory
 _LONGEST = 120  # characters of a value that a message shows
+
+
+def is_masked(value: Any) -> bool:
+    """Return True for a masked array of NumPy.  It does not import `numpy.ma`, which takes long."""
+    return isinstance(value, _loaded("numpy.ma", "MaskedArray"))
+
+
+def has_masked(values: Iterable[Any]) -> bool:
+    """Return True if one of the values is a masked array of NumPy."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and masked.MaskedArray in map(type, values)
+
+
+def _loaded(module: str, name: str) -> tuple[type, ...]:
+    """Return the class of a module in a tuple; () while the module is not imported, so that it has no instances."""
+    found = sys.modules.get(module)
+    return () if found is None else (getattr(found, name),)
 
 
 def shown(value: Any) -> str:
@@ -82,7 +101,8 @@ def is_real(value: Any) -> bool:
     """Return True for one real number that a float can represent, including infinity but not NaN."""
     if isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind in "iuf":
         value = value[()]
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating, Fraction)):
+    real = (int, float, np.integer, np.floating, *_loaded("fractions", "Fraction"))
+    if isinstance(value, bool) or not isinstance(value, real):
         return False
     try:
         return not math.isnan(float(value))
@@ -327,7 +347,7 @@ def optional(check: Check) -> Check:
 
 def as_float_array(value: Any) -> np.ndarray | None:
     """Return real numbers as an array of float64, or None for strings, single booleans, ragged lists and the like."""
-    if isinstance(value, (str, bytes, bool, Mapping, set, frozenset, np.ma.MaskedArray)) or value is None:
+    if isinstance(value, (str, bytes, bool, Mapping, set, frozenset)) or is_masked(value) or value is None:
         return None
     try:
         array = np.asarray(value)

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
-from linkwork.compiler.program import Program
+
+if TYPE_CHECKING:
+    from linkwork.compiler.program import Program
 
 __all__ = ["Backend", "Claim", "Lowered", "Module", "symbol_prefix", "table_columns", "table_entry"]
 

@@ -8,16 +8,18 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkwork._util.collection_pauses import without_collections
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.backend import Backend, Lowered, Module, symbol_prefix
 from linkwork.compiler.cache.disk_cache import digest
-from linkwork.compiler.cache.program_digest import content
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.pickling.packed_kernel import DerivativeOrigin, FunctionOrigin
-from linkwork.compiler.program import Port, Program
+from linkwork.compiler.port import Port
+
+if TYPE_CHECKING:
+    from linkwork.compiler.program import Program
 
 __all__ = ["DEBUG", "Recipe", "Source", "is_debugging"]
 
@@ -146,10 +148,15 @@ class Source:
             if self._identity is None:
                 known, given = self.recipe.content, self.recipe.identity
                 if given is None:
-                    whole = ("program", content(self.traced)) if known is None else ("recipe", *known)
+                    whole = ("program", *self._content()) if known is None else ("recipe", *known)
                     given = hashlib.sha256(json.dumps(whole).encode()).hexdigest()
                 self._identity = (given,)
             return self._identity
+
+    def _content(self) -> tuple[str]:
+        from linkwork.compiler.cache.program_digest import content
+
+        return (content(self.traced),)
 
     def keys(self, parts: Iterable[str], real: FloatType, backend: Backend[Any] | None = None) -> dict[str, str]:
         """Return the names of parts in the cache; {} if they are not to be stored.

@@ -22,7 +22,6 @@ from linkwork.compiler.build import Source
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared
 from linkwork.compiler.cache.key_lock import LONGEST_WAIT, KeyLock
 from linkwork.compiler.codegen.float_type import FloatType
-from linkwork.expr.scalar.block import instruction_count
 
 __all__ = [
     "CompiledPart",
@@ -219,6 +218,8 @@ def _quick(
     if not parts:
         return {}
     keys = source.keys(parts, real, quick) if cache is not None else {}
+    from linkwork.expr.scalar.block import instruction_count
+
     is_long = instruction_count(source.simplified) >= _LONG
     texts = {} if is_long else {part: source.texts([part], real) for part in parts}
     if not is_long and sum(len(text) for some in texts.values() for text in some) < _SHORT:

@@ -12,18 +12,17 @@ from weakref import ReferenceType, ref
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.lazy_imports import LazyModule
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.backends import default_backend
 from linkwork.compiler.build import Recipe, Source
 from linkwork.compiler.cache.function_content import UnknownContentError
 from linkwork.compiler.codegen.float_type import DOUBLE
-from linkwork.compiler.derivatives.derivative_recipes import Base, Derivative
-from linkwork.compiler.derivatives.kernel_derivatives import Differentiable, MethodCall
+from linkwork.compiler.derivatives.differentiable import Differentiable, MethodCall
 from linkwork.compiler.derivatives.tangent_spaces import Spaces
 from linkwork.compiler.kernel_code import KernelCode
-from linkwork.compiler.operation_counts import WhileLoop
 from linkwork.compiler.pickling.packed_kernel import DerivativeOrigin, Packed
-from linkwork.compiler.program import Port, Program
+from linkwork.compiler.port import Port
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.fastcall import holds, make_fast
 from linkwork.compiler.runtime.flat_call import flat_call_of
@@ -32,6 +31,12 @@ from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.numpy_call import GeneralCall
 from linkwork.compiler.trace.pytree_ports import PortTree, in_order, nested_call
 from linkwork.expr.arrays.pytree import Leaf
+
+if TYPE_CHECKING:
+    from linkwork.compiler import program as programs
+    from linkwork.compiler.derivatives.derivative_recipes import Base, Derivative
+else:
+    programs = LazyModule("linkwork.compiler.program")
 
 __all__ = [
     "Kernel",
@@ -81,7 +86,7 @@ class Kernel(Differentiable):
 
     def __init__(
         self,
-        program: Program | Recipe,
+        program: Any,
         *,
         doc: str = "",
         backend: Backend[Any] | None = None,
@@ -91,7 +96,7 @@ class Kernel(Differentiable):
         spaces: Spaces | Callable[[], Spaces] | None = None,
         later: bool = False,
     ) -> None:
-        recipe = Recipe.of(program) if isinstance(program, Program) else program
+        recipe = program if isinstance(program, Recipe) else Recipe.of(program)
         self._source = Source(recipe, default_backend() if backend is None else backend, without_passes)
         self._code = KernelCode(self._source)
         self._general = GeneralCall(self._source, self._code, doc)
@@ -139,7 +144,7 @@ class Kernel(Differentiable):
         return signature(self.inputs, self.outputs)
 
     @property
-    def program(self) -> Program:
+    def program(self) -> programs.Program:
         """The compiled program, after all passes."""
         return self._source.program
 
@@ -161,7 +166,7 @@ class Kernel(Differentiable):
         return self._source.traced.count(iterations)
 
     @property
-    def while_loops(self) -> list[WhileLoop]:
+    def while_loops(self) -> list[programs.WhileLoop]:
         """The loops with a condition: maximum iterations of each, and the operations of one iteration.
 
         They are in the order of the program; inner loops follow their outer loop.
@@ -241,6 +246,8 @@ class Kernel(Differentiable):
 
     @property
     def _base(self) -> Base:
+        from linkwork.compiler.derivatives.derivative_recipes import Base
+
         return Base(self._source, self._nesting, self._spaces)
 
     def _without_derivatives(self) -> Kernel:

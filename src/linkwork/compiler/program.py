@@ -6,7 +6,6 @@ Instruction k defines value k from values defined before it. Most operations are
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.cached_properties import cached_property
-from linkwork._util.validation import floats, shown
 from linkwork.compiler.operation_counts import WhileLoop, arithmetic, counted, while_loops
+from linkwork.compiler.port import Port
 from linkwork.expr.control.closure_conversion import InnerName
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.block import InstructionList
@@ -38,6 +37,7 @@ __all__ = [
     "Instruction",
     "Port",
     "Program",
+    "WhileLoop",
     "arithmetic",
 ]
 
@@ -60,35 +60,6 @@ SINCOS = _own("sincos", "sincos", lambda x: (np.sin(x), np.cos(x)), "n", "p", la
 SIN_OF = _own("sin_of", "first", lambda pair: pair[0], "p")
 COS_OF = _own("cos_of", "second", lambda pair: pair[1], "p")
 EXTRACTED = (SIN_OF, COS_OF, PART)  # operations that only select one of several results
-
-
-@dataclass(frozen=True, slots=True)
-class Port:
-    """A named input or output array of float64."""
-
-    name: str
-    shape: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    def array(self, caller: str, x: Any) -> np.ndarray:
-        """Return x as an array of shape (..., *shape).
-
-        Raises TypeError for a value that is not numeric and ValueError for another shape.
-        """
-        expected = f"{caller}: {self.name}: expected an array of shape ({', '.join(['...', *map(str, self.shape)])})"
-        try:
-            result = floats(x)
-        except (TypeError, ValueError):
-            raise TypeError(f"{expected}, got {shown(x)}") from None
-        if result.ndim < len(self.shape) or result.shape[result.ndim - len(self.shape) :] != self.shape:
-            raise ValueError(f"{expected}, got shape {result.shape}")
-        return result
-
-    def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.shape))})"
 
 
 @dataclass(frozen=True)

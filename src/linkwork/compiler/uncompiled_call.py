@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.compiler.program import Port
+from linkwork.compiler.port import Port
 from linkwork.compiler.trace.pytree_ports import PortTree
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, leaf_paths, unflatten
 from linkwork.expr.arrays.symbol_array import object_array

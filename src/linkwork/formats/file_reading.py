@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from linkwork._util.file_access import NotRegularError, opened_regular
 from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError
 
-__all__ = ["path_text", "read_regular", "read_start", "require_path", "require_text"]
+__all__ = ["XACRO_HINT", "XacroArguments", "path_text", "read_regular", "read_start", "require_path", "require_text"]
+
+XacroArguments = Mapping[str, str | float | bool]
+"""Values of the arguments of a xacro file, by name."""
+
+XACRO_HINT = (
+    "load(path, xacro=True) expands it with the package xacro; such a file is a program, which can run code and open "
+    "any file: expand only files that you trust"
+)
 
 
 def read_regular(path: str | os.PathLike[str], max_bytes: int) -> bytes:

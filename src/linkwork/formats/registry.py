@@ -19,8 +19,7 @@ from typing import Any
 
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Issue, Location, ModelError, UnknownNameError
-from linkwork.formats.file_reading import path_text, read_start, require_path
-from linkwork.formats.xacro_files import XACRO_HINT
+from linkwork.formats.file_reading import XACRO_HINT, path_text, read_start, require_path
 from linkwork.formats.xml_document import parse
 from linkwork.model.description import Description
 from linkwork.model.tree import Tree

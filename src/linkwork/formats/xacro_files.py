@@ -18,17 +18,10 @@ from linkwork._util.messages import quoted
 from linkwork._util.validation import shown
 from linkwork.errors import Issue, Location, ModelError
 from linkwork.formats.child_process import ChildProcessEnded, run_child
-from linkwork.formats.file_reading import path_text, read_start, require_path
+from linkwork.formats.file_reading import XacroArguments, path_text, read_start, require_path
 
-__all__ = ["XACRO_HINT", "XacroArguments", "expanded_xacro", "xacro_arguments"]
+__all__ = ["expanded_xacro", "xacro_arguments"]
 
-XacroArguments = Mapping[str, str | float | bool]
-"""Values of the arguments of a xacro file, by name."""
-
-XACRO_HINT = (
-    "load(path, xacro=True) expands it with the package xacro; such a file is a program, which can run code and open "
-    "any file: expand only files that you trust"
-)
 _MOST_SECONDS = 120.0  # of the expansion of one file
 _MOST_TEXT = 4000  # characters of an error
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.validation import is_masked
 from linkwork.expr.scalar.functions import and_, atan2, lt, sqrt, where
 from linkwork.joints.base.checks import parameter_error
 from linkwork.spatial import Motion, Pose, Rotation, Symmetric3, Vec3
@@ -29,7 +30,7 @@ def unit_axis(axis: Any, of: str = "", name: str = "axis") -> Vec3:
     ``of`` is the name of the joint type and ``name`` that of the parameter, for the message.
     """
     try:
-        if isinstance(axis, (str, bytes, np.ma.MaskedArray)) or any(isinstance(a, (str, bytes, bool)) for a in axis):
+        if isinstance(axis, (str, bytes)) or is_masked(axis) or any(isinstance(a, (str, bytes, bool)) for a in axis):
             raise TypeError
         x, y, z = (float(a) for a in axis)
     except (TypeError, ValueError):

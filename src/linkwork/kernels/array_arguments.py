@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.user_frames import levels_up
-from linkwork.compiler.program import Port
+from linkwork._util.validation import is_masked
+from linkwork.compiler.port import Port
 from linkwork.compiler.runtime.call_checks import FILL_MASKED, fits_results
 from linkwork.compiler.trace.pytree_ports import in_order
 from linkwork.errors import ConfigurationWarning, UnknownNameError
@@ -133,7 +134,7 @@ class ArgumentReader:
             expected = f"{self.label}: out: expected an array of float64 of shape {(*batch, *port.shape)} to write to"
             if array is None:
                 continue
-            if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+            if not isinstance(array, np.ndarray) or is_masked(array):
                 raise TypeError(f"{expected}, got {type(array).__name__}")
             if array.dtype.kind != "f":
                 raise TypeError(f"{expected}, got numbers of type {array.dtype}")
@@ -255,7 +256,7 @@ def real_array(expected: str, x: Any) -> np.ndarray:
     """
     if isinstance(x, (str, bytes)):
         raise ValueError(f"{expected}; got {x!r}")
-    if isinstance(x, np.ma.MaskedArray):
+    if is_masked(x):
         raise ValueError(f"{expected}; got a masked array: {FILL_MASKED}")
     try:
         array = np.asarray(x)

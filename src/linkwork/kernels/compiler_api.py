@@ -1,35 +1,28 @@
-"""The compiler's public interface for the packages above `kernels`."""
+"""The compiler's public interface for the packages above `kernels`.  A name's module is imported at first access."""
 
-from linkwork.compiler.backends import wait_for_compiler as wait_for_compiler
-from linkwork.compiler.cache.disk_cache import Cache as Cache
-from linkwork.compiler.cache.disk_cache import cache_location as cache_location
-from linkwork.compiler.cache.own_files import wait_for_shared_state as wait_for_shared_state
-from linkwork.compiler.cache.stored_arrays import stored_array as stored_array
-from linkwork.compiler.codegen.target import host as host
-from linkwork.compiler.codegen.target import levels as levels
-from linkwork.compiler.derivatives.tangent_spaces import Space as Space
-from linkwork.compiler.kernel import Kernel as Kernel
-from linkwork.compiler.kernel import batch_call as batch_call
-from linkwork.compiler.kernel import call_state as call_state
-from linkwork.compiler.kernel import make_single_call as make_single_call
-from linkwork.compiler.kernel import single_call as single_call
-from linkwork.compiler.kernel_code import compilations as compilations
-from linkwork.compiler.operation_counts import operations_of as operations_of
-from linkwork.compiler.prepared_code import make_ready as make_ready
-from linkwork.compiler.prepared_code import make_ready_later as make_ready_later
-from linkwork.compiler.program import Port as Port
-from linkwork.compiler.program import arithmetic as arithmetic
-from linkwork.compiler.runtime.buffer_pool import empty as recycled
-from linkwork.compiler.runtime.code_statistics import CodeStatistics as CodeStatistics
-from linkwork.compiler.runtime.code_statistics import code_statistics as code_statistics
-from linkwork.compiler.runtime.loop_state import FEW as FEW
-from linkwork.compiler.runtime.piecewise_kernel import PiecewiseKernel as PiecewiseKernel
-from linkwork.compiler.runtime.piecewise_kernel import compile_piecewise as compile_piecewise
-from linkwork.compiler.runtime.threads import available_processors as available_processors
-from linkwork.compiler.runtime.threads import get_num_threads as get_num_threads
-from linkwork.compiler.runtime.threads import set_num_threads as set_num_threads
-from linkwork.compiler.trace.trace import compile_guarded as compile_guarded
-from linkwork.compiler.trace.trace import compile_later as compile
+from typing import TYPE_CHECKING
+
+from linkwork._util.lazy_imports import public_names
+
+if TYPE_CHECKING:
+    from linkwork.compiler.backends import wait_for_compiler
+    from linkwork.compiler.cache.disk_cache import Cache, cache_location
+    from linkwork.compiler.cache.own_files import wait_for_shared_state
+    from linkwork.compiler.cache.stored_arrays import stored_array
+    from linkwork.compiler.codegen.target import host, levels
+    from linkwork.compiler.derivatives.tangent_spaces import Space
+    from linkwork.compiler.kernel import Kernel, batch_call, call_state, make_single_call, single_call
+    from linkwork.compiler.kernel_code import compilations
+    from linkwork.compiler.operation_counts import arithmetic, operations_of
+    from linkwork.compiler.port import Port
+    from linkwork.compiler.prepared_code import make_ready, make_ready_later
+    from linkwork.compiler.runtime.buffer_pool import empty as recycled
+    from linkwork.compiler.runtime.code_statistics import CodeStatistics, code_statistics
+    from linkwork.compiler.runtime.loop_state import FEW
+    from linkwork.compiler.runtime.piecewise_kernel import PiecewiseKernel, compile_piecewise
+    from linkwork.compiler.runtime.threads import available_processors, get_num_threads, set_num_threads
+    from linkwork.compiler.trace.trace import compile_guarded
+    from linkwork.compiler.trace.trace import compile_later as compile
 
 __all__ = [
     "FEW",
@@ -61,4 +54,33 @@ __all__ = [
     "single_call",
     "stored_array",
     "wait_for_compiler",
+    "wait_for_shared_state",
 ]
+
+if not TYPE_CHECKING:
+    _imported, __dir__ = public_names(
+        __name__,
+        __all__,
+        {
+            "linkwork.compiler.backends": "wait_for_compiler",
+            "linkwork.compiler.cache.disk_cache": "Cache cache_location",
+            "linkwork.compiler.cache.own_files": "wait_for_shared_state",
+            "linkwork.compiler.cache.stored_arrays": "stored_array",
+            "linkwork.compiler.codegen.target": "host levels",
+            "linkwork.compiler.derivatives.tangent_spaces": "Space",
+            "linkwork.compiler.kernel": "Kernel batch_call call_state make_single_call single_call",
+            "linkwork.compiler.kernel_code": "compilations",
+            "linkwork.compiler.operation_counts": "arithmetic operations_of",
+            "linkwork.compiler.port": "Port",
+            "linkwork.compiler.prepared_code": "make_ready make_ready_later",
+            "linkwork.compiler.runtime.buffer_pool": "empty",
+            "linkwork.compiler.runtime.code_statistics": "CodeStatistics code_statistics",
+            "linkwork.compiler.runtime.loop_state": "FEW",
+            "linkwork.compiler.runtime.piecewise_kernel": "PiecewiseKernel compile_piecewise",
+            "linkwork.compiler.runtime.threads": "available_processors get_num_threads set_num_threads",
+            "linkwork.compiler.trace.trace": "compile_guarded compile_later",
+        },
+    )
+
+    def __getattr__(name: str) -> object:
+        return _imported({"compile": "compile_later", "recycled": "empty"}.get(name, name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkwork._util.foreign_name_tables import ROBOT
 from linkwork._util.messages import letters
@@ -13,7 +13,9 @@ from linkwork._util.unknown_options import foreign_hint
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.owners import KernelOwner
 from linkwork.model.function_spec import LOADS, FunctionSpec, Option, Output
-from linkwork.model.kernel_parameters import Parameter
+
+if TYPE_CHECKING:
+    from linkwork.model.kernel_parameters import Parameter
 
 __all__ = ["Request", "read_request", "read_requests"]
 

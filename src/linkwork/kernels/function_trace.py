@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkwork._util.collection_pauses import without_collections
-from linkwork.compiler.program import Port, Program
-from linkwork.expr.autodiff.custom_derivative import apply_rule
-from linkwork.expr.scalar.interpreter import reachable
+from linkwork._util.lazy_imports import LazyModule
+from linkwork.compiler.port import Port
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE
 from linkwork.joints.base.error_context import call_joint
@@ -16,8 +15,15 @@ from linkwork.kernels.function_request import Request
 from linkwork.kernels.operation_attribution import marked
 from linkwork.kernels.owners import KernelOwner, RobotOwner, configurations, shape_of
 from linkwork.model.function_spec import PASSIVE, QUANTITIES, FunctionSpec, quantity_of
-from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of
 from linkwork.spatial import Vec3
+
+if TYPE_CHECKING:
+    from linkwork.compiler import program as programs
+    from linkwork.model import kernel_parameters
+    from linkwork.model.kernel_parameters import Parameter
+else:
+    kernel_parameters = LazyModule("linkwork.model.kernel_parameters")
+    programs = LazyModule("linkwork.compiler.program")
 
 __all__ = [
     "Traced",
@@ -74,7 +80,10 @@ def parameter_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> di
     parameters = next((request.parameters for request in requests.values()), ())
     if not (parameters and isinstance(subject, RobotOwner)):
         return {}
-    return {parameter: Port(name, parameter.shape(subject.tree)) for parameter, name in inputs_of(parameters).items()}
+    return {
+        parameter: Port(name, parameter.shape(subject.tree))
+        for parameter, name in kernel_parameters.inputs_of(parameters).items()
+    }
 
 
 def output_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[Port, ...]:
@@ -197,6 +206,8 @@ def traced(
         if watched is not None:
             walked = watched(walked, graph)
         if by_rules and row.derivative_rule is not None and is_ruled(subject, request):
+            from linkwork.expr.autodiff.custom_derivative import apply_rule
+
             result = apply_rule(row.derivative_rule(plain, marked), [x for name in row.inputs for x in symbols[name]])
         else:
             result = run(request, walked, symbols)
@@ -219,6 +230,8 @@ def _refuse_unused(
     """Raise ValueError for a parameter that no result depends on and that was requested by its own name."""
     if not parameters:
         return
+    from linkwork.expr.scalar.interpreter import reachable
+
     used = {node.index for node in reachable(results)}
     named = [(parameter, symbols) for parameter, symbols in parameters.items() if not parameter.fitting]
     unused = [parameter for parameter, symbols in named if not any(x.index in used for x in symbols)]
@@ -230,7 +243,7 @@ def _refuse_unused(
         remedy = f': request ("{passive[0]}", {{"passive": True}}) for effects in joints' if passive else ""
         if takes and not passive and unused[0].kind in ("damping", "friction"):
             remedy = ": it has no effect if the joint's dynamics are 'none'"
-        in_joints = isinstance(KINDS[unused[0].kind].size, str)
+        in_joints = isinstance(kernel_parameters.KINDS[unused[0].kind].size, str)
         raise ValueError(f"compile: parameters: {depends} not depend on {unused[0]}{remedy if in_joints else ''}")
 
 
@@ -260,22 +273,22 @@ def _guards(subject: KernelOwner, requests: Mapping[str, Request], symbols: Mapp
 
 
 @without_collections
-def trace_requests(subject: KernelOwner, name: str, requests: Mapping[str, Request]) -> Program:
+def trace_requests(subject: KernelOwner, name: str, requests: Mapping[str, Request]) -> programs.Program:
     """Return the program of several functions, traced together, with marks at steps of walks over bodies."""
     result = traced(subject, requests, marked)
     for guard in result.guards:
         guard.graph.marks.append(guard.index + 1)
-    program = Program.of(name, *result)
+    program = programs.Program.of(name, *result)
     for graph in {symbol.graph for _, symbols in result.inputs for symbol in symbols}:
         graph.clear()
     return program
 
 
 @without_collections
-def trace_ruled(subject: KernelOwner, name: str, requests: Mapping[str, Request]) -> Program:
+def trace_ruled(subject: KernelOwner, name: str, requests: Mapping[str, Request]) -> programs.Program:
     """Return the program to be differentiated: without guards, and with rules of differentiation."""
     result = traced(subject, requests, marked, by_rules=True)
-    return Program.of(name, result.inputs, result.outputs)
+    return programs.Program.of(name, result.inputs, result.outputs)
 
 
 def elements_of(result: Any) -> Sequence[Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from linkwork._util.cached_properties import cached_property
+from linkwork._util.lazy_imports import LazyModule
 from linkwork._util.own_code import is_own
-from linkwork.constraints import Constraint, LoopJoint
 from linkwork.joints import JointType
 from linkwork.joints.base.checks import has_manifold
 from linkwork.kernels.kernel_cache import LazyCache
@@ -17,11 +17,19 @@ from linkwork.model.body import WORLD, Direction, PlacedJoint, Point
 from linkwork.model.coordinate_names import index_of, names_in
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.function_spec import QUANTITIES, FunctionSpec, Option, Quantity, Shape, quantity_of
-from linkwork.model.kernel_parameters import Parameter
-from linkwork.model.parametrized_tree import ParameterValues, parametrized
-from linkwork.model.simplify import simplify_parametrized, simplify_tree
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose
+
+if TYPE_CHECKING:
+    from linkwork import constraints as constraint_types
+    from linkwork.constraints import Constraint
+    from linkwork.model import parametrized_tree, simplify
+    from linkwork.model.kernel_parameters import Parameter
+    from linkwork.model.parametrized_tree import ParameterValues
+else:
+    constraint_types = LazyModule("linkwork.constraints")
+    parametrized_tree = LazyModule("linkwork.model.parametrized_tree")
+    simplify = LazyModule("linkwork.model.simplify")
 
 __all__ = [
     "JointOwner",
@@ -154,7 +162,7 @@ class RobotOwner:
         rows = [(len(c.component_names), c.holonomic) for c in self.tree.constraints]
         of_constraints = {"nc": sum(n for n, _ in rows), "ne": sum(n for n, has_error in rows if has_error)}
         sizes = {"nq": self.tree.nq, "nv": self.tree.nv, "2nv": 2 * self.tree.nv, "nb": nb}
-        joints = [loop.joint for loop in self.tree.constraints if isinstance(loop, LoopJoint)]
+        joints = [loop.joint for loop in self.tree.constraints if isinstance(loop, constraint_types.LoopJoint)]
         of_loops = {
             "nl": sum(j.nv for j in joints),
             "nlq": sum(j.nq for j in joints),
@@ -176,7 +184,7 @@ class RobotOwner:
     @cached_property
     def joint_space_tree(self) -> Tree:
         """The tree on which joint-space functions are traced."""
-        return self.tree if self.constraints_use_inertia else simplify_tree(self.tree)
+        return self.tree if self.constraints_use_inertia else simplify.simplify_tree(self.tree)
 
     @property
     def constraints_use_inertia(self) -> bool:
@@ -193,9 +201,8 @@ class RobotOwner:
             return self.joint_space_tree if row.joint_space else self.tree
         parameter_values = {**self.parameter_values, **parameter_values}
         light = row.joint_space and not self.constraints_use_inertia
-        return (
-            simplify_parametrized(self.tree, parameter_values) if light else parametrized(self.tree, parameter_values)
-        )
+        of_values = simplify.simplify_parametrized if light else parametrized_tree.parametrized
+        return of_values(self.tree, parameter_values)
 
     def check_row(self, row: FunctionSpec) -> None:
         if row.needs_inertias:

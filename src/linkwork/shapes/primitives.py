@@ -9,7 +9,6 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork.shapes.mass_properties import Moments, arc, line, of_ellipsoid_grown, of_polytope_grown, of_revolution
-from linkwork.shapes.quickhull import hull_triangles
 from linkwork.shapes.shape import MasslessShape, Shape, sizes
 from linkwork.spatial import Symmetric3, Vec3
 
@@ -46,6 +45,8 @@ class Box(Shape):
 
     def _grown(self, radius: float) -> Moments:
         corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+        from linkwork.shapes.quickhull import hull_triangles
+
         return of_polytope_grown(corners * self.size, hull_triangles(corners), radius)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from linkwork.expr.scalar.functions import atan2, cos, sin, sqrt, where
@@ -133,7 +134,7 @@ def twist_of_translation(phi: Vec3, p: Vec3) -> Vec3:
     small = t < 1.0
     half = 0.5 * sqrt(where(small, 1.0, t))
     cotangent = _cos_of_square(half * half) / sin(half)
-    D = where(small, _horner(t, _D_SERIES), (1.0 - half * cotangent) / where(small, 1.0, t))
+    D = where(small, _horner(t, _cotangent_series()), (1.0 - half * cotangent) / where(small, 1.0, t))
     cross = phi.cross(p)
     v: Vec3 = p - cross * 0.5 + phi.cross(cross) * D
     return v
@@ -174,8 +175,10 @@ def _bernoulli(n: int) -> list[float]:
     return numbers
 
 
-# (1 − (θ/2) cot(θ/2))/θ² = Σ |B₂ₖ|/(2k)! θ²ᵏ⁻², k = 1, 2, ...
-_D_SERIES = [abs(b) / math.factorial(2 * k) for k, b in enumerate(_bernoulli(24)[2::2], start=1)]
+@cache
+def _cotangent_series() -> list[float]:
+    """Return the coefficients of (1 − (θ/2) cot(θ/2))/θ² = Σ |B₂ₖ|/(2k)! θ²ᵏ⁻², k = 1, 2, ..."""
+    return [abs(b) / math.factorial(2 * k) for k, b in enumerate(_bernoulli(24)[2::2], start=1)]
 
 
 @dataclass(frozen=True, slots=True)

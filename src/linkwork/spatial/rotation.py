@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, overload
 
 from linkwork.expr.autodiff.dual_numbers import is_same
@@ -206,12 +205,13 @@ def cos_sin(angle: float) -> tuple[float, float]:
     This covers angles of up to four revolutions.
     """
     quarters = round(angle / (0.5 * math.pi))
-    if abs(quarters) <= 16 and angle in (quarters * (0.5 * math.pi), float(quarters * _HALF_PI)):
+    if abs(quarters) <= 16 and angle in (quarters * (0.5 * math.pi), quarters * _HALF_PI / _UNIT):
         return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters % 4]
     return math.cos(angle), math.sin(angle)
 
 
-_HALF_PI = Fraction(0.5 * math.pi) + Fraction(6.123233995736766e-17)  # π/2 to 33 digits
+_UNIT = 1 << 110  # division of integers rounds once
+_HALF_PI = int(0.5 * math.pi * _UNIT) + int(6.123233995736766e-17 * _UNIT)  # π/2 to 33 digits
 _IDENTITY = Rotation(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
 

@@ -13,7 +13,8 @@ from numbers import Integral, Real
 from operator import itemgetter
 from typing import Any
 
-from linkwork.compiler.program import Instruction, Port, Program
+from linkwork.compiler.port import Port
+from linkwork.compiler.program import Instruction, Program
 from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.operations import Operation
 

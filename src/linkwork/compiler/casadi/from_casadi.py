@@ -16,7 +16,8 @@ from linkwork._util.collection_pauses import without_collections
 from linkwork.compiler.casadi.to_casadi import import_casadi
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes.verifier import verify
-from linkwork.compiler.program import CONSTANT, Port, Program
+from linkwork.compiler.port import Port
+from linkwork.compiler.program import CONSTANT, Program
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.expr.scalar.symbol import Graph, Symbol

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
-from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
+from linkwork.compiler.port import Port
+from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Program
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr.control import cond, scan, while_loop
 from linkwork.expr.scalar import functions as f

@@ -16,11 +16,11 @@ import os
 import sys
 import time
 import zlib
+from _queue import Empty, SimpleQueue
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from threading import get_ident
 from typing import Any
 

@@ -34,7 +34,7 @@ from linkwork.compiler.codegen.straight_line import (
     sample_declaration,
 )
 from linkwork.compiler.loops.loop_program_code import ControlLayout
-from linkwork.compiler.program import Port
+from linkwork.compiler.port import Port
 from linkwork.compiler.runtime.loop_state import FEW, State
 
 __all__ = ["SampleLayout", "few_function", "loop_function"]

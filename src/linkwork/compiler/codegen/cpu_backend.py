@@ -18,7 +18,6 @@ from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.host_processor import processor
 from linkwork.compiler.codegen.jit import MachineCode, assembly, emit, is_object_file, link, text_bytes
 from linkwork.compiler.codegen.target import EFFORT, Target, host
-from linkwork.compiler.program import Program
 from linkwork.compiler.runtime import fastcall
 from linkwork.compiler.runtime.interrupts import interrupts_address
 from linkwork.compiler.runtime.loop_state import State
@@ -27,6 +26,7 @@ from linkwork.compiler.runtime.threads import setting_address
 if TYPE_CHECKING:
     from linkwork.compiler.codegen.part_code import CodegenOptions
     from linkwork.compiler.loops.execution_plan import Scope
+    from linkwork.compiler.program import Program
 
 __all__ = ["CPUBackend", "host_backend", "wait_for_compiler"]
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from linkwork._util.fork_safe_lock import Lock
 from linkwork._util.own_thread import deleted_on_own_thread, on_own_thread
-from linkwork._util.thread_pool import run
 from linkwork.compiler.backend import Module
 from linkwork.compiler.cache.disk_cache import Entry, digest, shared
 from linkwork.compiler.codegen.host_processor import processor
@@ -67,6 +66,8 @@ def _emit_all(
         partial(_emit_one, text, target, effort, assembly=assembly) if isinstance(text, str) else text
         for text in (texts[k] for k in order)
     ]
+    from linkwork._util.thread_pool import run
+
     results = dict(zip(order, run(tasks, waiting=waiting), strict=True))
     return [results[k] for k in range(len(texts))]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_ir import IrFunction
-from linkwork.compiler.program import Port
+from linkwork.compiler.port import Port
 
 __all__ = ["STREAMED", "is_streamed", "unpack_streamed"]
 

@@ -15,7 +15,8 @@ from typing import Protocol
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule, transpose
 from linkwork.compiler.codegen.nontemporal_stores import is_streamed, unpack_streamed
-from linkwork.compiler.program import Port, Program
+from linkwork.compiler.port import Port
+from linkwork.compiler.program import Program
 
 __all__ = [
     "SIDE_BY_SIDE",

@@ -15,7 +15,8 @@ from linkwork.compiler.build import Recipe, Source
 from linkwork.compiler.derivatives.forward_and_reverse import Replay
 from linkwork.compiler.derivatives.sparsity import Pattern
 from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces, Tangent
-from linkwork.compiler.program import Port, Program
+from linkwork.compiler.port import Port
+from linkwork.compiler.program import Program
 from linkwork.compiler.trace.pytree_ports import PortTree, port_names
 from linkwork.errors import NotDifferentiableError, UnknownNameError
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, leaf_paths, map_leaves

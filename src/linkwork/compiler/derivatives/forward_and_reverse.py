@@ -16,7 +16,8 @@ from itertools import accumulate
 from typing import Any
 
 from linkwork.compiler.derivatives.tangent_spaces import Tangent
-from linkwork.compiler.program import Instruction, Port, Program
+from linkwork.compiler.port import Port
+from linkwork.compiler.program import Instruction, Program
 from linkwork.expr.autodiff.custom_derivative import RULE
 from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero
 from linkwork.expr.autodiff.masked_terms import scaled, summed

@@ -24,7 +24,7 @@ from linkwork.compiler.derivatives.derivative_recipes import (
 from linkwork.compiler.derivatives.forward_and_reverse import Replay, directional, gradients, gradients_by_coordinates
 from linkwork.compiler.derivatives.sparsity import moved_by, pushes, totals
 from linkwork.compiler.derivatives.tangent_spaces import Tangent, total
-from linkwork.compiler.program import Port
+from linkwork.compiler.port import Port
 from linkwork.errors import NotDifferentiableError
 from linkwork.expr.arrays.pytree import Leaf, TreeDef
 from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero, jacobian

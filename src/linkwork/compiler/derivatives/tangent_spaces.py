@@ -11,11 +11,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from linkwork.compiler.program import Port
-from linkwork.expr.autodiff.graph_derivative import forward, is_zero
+from linkwork._util.lazy_imports import LazyModule
+from linkwork.compiler.port import Port
 from linkwork.expr.scalar.symbol import Symbol
+
+if TYPE_CHECKING:
+    from linkwork.expr.autodiff import graph_derivative
+else:
+    graph_derivative = LazyModule("linkwork.expr.autodiff.graph_derivative")
 
 __all__ = ["Block", "Space", "Spaces", "Tangent", "total"]
 
@@ -136,7 +141,7 @@ class Tangent:
             coordinates, indices = q[block.q], range(self.space.nv)[block.v]
             for direction, unit in zip(indices, _units(len(indices)), strict=True):
                 for k, x in zip(range(len(q))[block.q], block.q_dot(coordinates, unit), strict=True):
-                    if not is_zero(x):
+                    if not graph_derivative.is_zero(x):
                         rows[k][direction] = x
         return rows
 
@@ -150,7 +155,7 @@ class Tangent:
             return list(by_coordinates)
         result: list[list[Any]] = [[] for _ in range(self.size)]
         for row, g in zip(columns, by_coordinates, strict=True):
-            if not is_zero(g):
+            if not graph_derivative.is_zero(g):
                 for direction, n in row.items():
                     result[direction].append(n * g)
         return [total(terms) for terms in result]
@@ -169,16 +174,16 @@ class Tangent:
             if not any(isinstance(x, Symbol) for column in columns for x in column):
                 continue  # N is constant
             seeds = [
-                {j: x for j, column in enumerate(columns) if not is_zero(x := column[k])}
+                {j: x for j, column in enumerate(columns) if not graph_derivative.is_zero(x := column[k])}
                 for k in range(len(coordinates))
             ]
-            rates = [forward(column, coordinates, seeds) for column in columns]
+            rates = [graph_derivative.forward(column, coordinates, seeds) for column in columns]
             for i in range(len(indices)):
                 for j in range(i, len(indices)):
                     for k, index in enumerate(range(len(q))[block.q]):
                         one, other = rates[i][k].get(j, 0.0), rates[j][k].get(i, 0.0)
                         x = one if i == j else (one + other) * 0.5
-                        if not is_zero(x):
+                        if not graph_derivative.is_zero(x):
                             result.setdefault((indices[i], indices[j]), []).append((index, x))
         return result
 
@@ -197,7 +202,7 @@ class Tangent:
             for direction in dict.fromkeys(key for row in moving for key in row):
                 rates = block.velocity_from_rate(coordinates, [row.get(direction, 0.0) for row in moving])
                 for index, x in zip(range(self.space.nv)[block.v], rates, strict=True):
-                    if not is_zero(x):
+                    if not graph_derivative.is_zero(x):
                         result[index][direction] = x
         return result
 
@@ -211,12 +216,14 @@ class Tangent:
         result: list[Any] = [0.0] * len(q)
         for block in self.space.blocks:
             coordinates, own = q[block.q], weights[block.v]
-            if all(map(is_zero, own)):
+            if all(map(graph_derivative.is_zero, own)):
                 continue
             indices = range(len(q))[block.q]
             for index, unit in zip(indices, _units(len(indices)), strict=True):
                 rates = block.velocity_from_rate(coordinates, unit)
-                result[index] = total([x * w for x, w in zip(rates, own, strict=True) if not is_zero(w)])
+                result[index] = total(
+                    [x * w for x, w in zip(rates, own, strict=True) if not graph_derivative.is_zero(w)]
+                )
         return result
 
 

@@ -29,7 +29,8 @@ from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.pickling.byte_stream import DamagedBytesError, compressed, decompressed
 from linkwork.compiler.pickling.nesting_data import described_nesting, nesting_of
 from linkwork.compiler.pickling.packed_kernel import DerivativeOrigin, Packed
-from linkwork.compiler.program import Port, Program
+from linkwork.compiler.port import Port
+from linkwork.compiler.program import Program
 
 __all__ = ["ClassByName", "kernel_from", "packed", "pickled", "program_values"]
 

@@ -27,7 +27,8 @@ from linkwork.compiler.pickling.program_checks import (
     check_stored_results,
 )
 from linkwork.compiler.pickling.record_classes import class_of_name, further_operations, is_record, name_of_class
-from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
+from linkwork.compiler.port import Port
+from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Program
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 from linkwork.expr.scalar.operations import BY_NAME, Operation

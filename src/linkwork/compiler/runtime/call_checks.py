@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.array_collections import is_collection
-from linkwork._util.validation import shown
-from linkwork.compiler.program import Port
+from linkwork._util.validation import is_masked, shown
+from linkwork.compiler.port import Port
 from linkwork.compiler.trace.pytree_ports import in_order
 from linkwork.expr.arrays.symbol_array import is_traced
 
 __all__ = ["FILL_MASKED", "CallChecks", "fits_results"]
 
 FILL_MASKED = "replace its masked elements, with its method filled()"
-_MASKED = np.ma.MaskedArray
 
 
 class CallChecks:
@@ -114,7 +113,7 @@ class CallChecks:
 
     def refuse_masked(self, arrays: Sequence[Any], ports: Sequence[Port]) -> None:
         """Raise ValueError for masked arrays: the values of their masked elements are unknown."""
-        names = [port.name for port, x in zip(ports, arrays, strict=False) if type(x) is _MASKED]
+        names = [port.name for port, x in zip(ports, arrays, strict=False) if is_masked(x)]
         if names:
             raise ValueError(f"{self.name}: expected arrays, got a masked one for {', '.join(names)}: {FILL_MASKED}")
 

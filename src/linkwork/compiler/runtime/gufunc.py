@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.compiler.codegen.float_type import FloatType
-from linkwork.compiler.program import Port
+from linkwork.compiler.port import Port
 from linkwork.compiler.runtime.cpython import keep_alive
 
 __all__ = ["make_gufunc", "numpy_function", "signature"]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType, ref
 
 import numpy as np
@@ -22,10 +22,11 @@ from linkwork._util.array_collections import (
     refuse_collections,
 )
 from linkwork._util.result_tuples import result_tuple
+from linkwork._util.validation import has_masked
 from linkwork.compiler.build import Source
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.kernel_code import KernelCode
-from linkwork.compiler.program import Port, Program
+from linkwork.compiler.port import Port
 from linkwork.compiler.runtime.buffer_pool import LARGE, empty, owner
 from linkwork.compiler.runtime.call_checks import CallChecks
 from linkwork.compiler.runtime.cpython import in_main_interpreter
@@ -44,10 +45,10 @@ from linkwork.compiler.runtime.typed_loop import (
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
 from linkwork.expr.scalar.precision import require_float64
 
+if TYPE_CHECKING:
+    from linkwork.compiler.program import Program
+
 __all__ = ["GeneralCall"]
-
-
-_MASKED = np.ma.MaskedArray
 
 
 class GeneralCall:
@@ -173,7 +174,7 @@ class GeneralCall:
 
     def _refuse_result(self, arrays: Sequence[Any], results: Sequence[Any]) -> None:
         """Raise an error if the results are those of masked arrays, or of collections, whose libraries NumPy calls."""
-        if _MASKED in map(type, results):
+        if has_masked(results):
             self._checks.refuse_masked(arrays, self.inputs)
         refuse_collections(results)
 
@@ -187,7 +188,7 @@ class GeneralCall:
                 return self.run(*arrays)
             if named or len(arrays) != self._count:
                 arrays, named = self._checks.in_order(arrays, named), {}
-            if _MASKED in map(type, arrays):
+            if has_masked(arrays):
                 self._checks.refuse_masked(arrays, self.inputs)
             if out is not None:
                 if type(out) is np.ndarray and self.result is None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from linkwork._util.validation import shown
 from linkwork.compiler.derivatives.tangent_spaces import Space
-from linkwork.compiler.program import Port
+from linkwork.compiler.port import Port
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, children, is_nested, leaf_paths, rebuild
 
 __all__ = ["PortTree", "form_of_shapes", "in_order", "nested_call", "port_names", "spaces_of_shapes"]

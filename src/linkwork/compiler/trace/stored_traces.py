@@ -16,7 +16,8 @@ from linkwork.compiler.build import Recipe
 from linkwork.compiler.cache.disk_cache import Entry, shared
 from linkwork.compiler.cache.function_content import content_key
 from linkwork.compiler.cache.program_digest import content
-from linkwork.compiler.program import Port, Program
+from linkwork.compiler.port import Port
+from linkwork.compiler.program import Program
 from linkwork.expr.arrays.pytree import Leaf, TreeDef
 
 __all__ = ["StoredTrace", "load_trace", "recipe_of", "store_trace", "trace_key"]

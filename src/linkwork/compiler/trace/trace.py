@@ -18,7 +18,8 @@ from linkwork._util.user_frames import line_of, source_of
 from linkwork.compiler.build import Recipe, is_debugging
 from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.program import Port, Program
+from linkwork.compiler.port import Port
+from linkwork.compiler.program import Program
 from linkwork.compiler.trace.pytree_ports import PortTree, form_of_shapes, port_names, spaces_of_shapes
 from linkwork.compiler.trace.side_effects import SideEffects
 from linkwork.compiler.trace.stored_traces import (

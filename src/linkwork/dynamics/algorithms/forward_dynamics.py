@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwork._util.lazy_imports import LazyFunction
+from linkwork._util.lazy_imports import ImportedFunction
 from linkwork.dynamics.algorithms.coulomb_friction import dry_friction, with_dry_friction
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
@@ -324,7 +324,7 @@ def _tops(tree: Tree) -> dict[int, int]:
 
 
 # with default options, in place of differentiation of its operations
-_IMPLICIT = LazyFunction("linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives.ImplicitDynamics")
+_IMPLICIT = ImportedFunction("linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives.ImplicitDynamics")
 
 ROWS = (
     FunctionSpec.of(

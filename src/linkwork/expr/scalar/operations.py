@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from linkwork._util.validation import is_symbol, shown
+from linkwork._util.validation import is_masked, is_symbol, shown
 from linkwork.errors import ArgumentError
 
 __all__ = ["BY_METHOD", "BY_NAME", "Lowering", "Operation", "add", "apply", "operation", "remove"]
@@ -196,7 +196,7 @@ def _named(caller: str, names: Sequence[str], arguments: Sequence[Any], error: E
     """
     for name, value in zip(names, arguments, strict=True):
         if isinstance(value, np.ndarray):
-            good = value.dtype.kind in "biufO" and not isinstance(value, np.ma.MaskedArray)
+            good = value.dtype.kind in "biufO" and not is_masked(value)
             good = good and not any(isinstance(x, (str, bytes, type(None))) for x in value.ravel().tolist())
         else:
             known = hasattr(value, "__array_namespace__") or type(value).__module__.startswith("casadi")

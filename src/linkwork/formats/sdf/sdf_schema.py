@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from linkwork._util.messages import printable, quoted
+from linkwork.formats.file_reading import XACRO_HINT
 from linkwork.formats.sdf.sdf_elements import SdfReader, version_text
 from linkwork.formats.unused_content import Kind, Unused, kind, walk
-from linkwork.formats.xacro_files import XACRO_HINT
 from linkwork.formats.xml_document import Element
 
 __all__ = ["SHAPES", "check"]

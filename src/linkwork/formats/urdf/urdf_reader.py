@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork._util.messages import did_you_mean, nearest, quoted
-from linkwork.constraints import LoopJoint
 from linkwork.errors import Findings, Issue, ModelError
 from linkwork.formats.file_reading import path_text, read_regular, require_path, require_text
 from linkwork.formats.registry import FOREIGN_ROOTS
@@ -156,6 +155,8 @@ def read_loop_joints(reader: Reader, root: Element) -> Loops:
         ends = _ends(reader, element)
         if not name or len(ends) != 2:
             continue
+        from linkwork.constraints import LoopJoint
+
         F, M = (f"{name}_{letter}" for letter in "FM")
         for frame, end in zip((F, M), ends, strict=True):
             link = reader.name(end, "link") or ""

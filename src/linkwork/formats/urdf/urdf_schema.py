@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from linkwork._util.messages import printable, quoted
+from linkwork.formats.file_reading import XACRO_HINT
 from linkwork.formats.unused_content import Kind, Unused, kind, walk
 from linkwork.formats.urdf.urdf_transmissions import states_drive
-from linkwork.formats.xacro_files import XACRO_HINT
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
 

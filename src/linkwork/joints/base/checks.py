@@ -14,6 +14,7 @@ import numpy as np
 
 from linkwork._util.messages import printable
 from linkwork._util.user_frames import levels_up
+from linkwork._util.validation import is_masked
 from linkwork.errors import ConfigurationWarning
 from linkwork.joints.base.error_context import attribute_errors, call_joint
 from linkwork.spatial.arguments import LARGEST
@@ -49,7 +50,7 @@ def checked_configuration(joint: JointType, q: Any, name: str = "") -> np.ndarra
         numbers = np.array(given, dtype=float) if given.dtype.kind in "iuf" or given.size == 0 else None
     except (TypeError, ValueError):
         numbers = None
-    if numbers is None or isinstance(q, np.ma.MaskedArray):
+    if numbers is None or is_masked(q):
         raise ValueError(f"{caller}: expected a configuration of {joint.nq} numbers, got {printable(repr(q))}")
     if numbers.ndim == 0 or numbers.shape[-1] != joint.nq:
         got = f"shape {numbers.shape}" if numbers.ndim != 1 else f"{len(numbers)}: {numbers.tolist()}"

@@ -5,7 +5,7 @@
 
 from dataclasses import replace
 
-from linkwork._util.lazy_imports import LazyFunction
+from linkwork._util.lazy_imports import ImportedFunction
 from linkwork.model.function_spec import FunctionSpec
 
 __all__ = ["MODULES", "for_constrained_robots"]
@@ -53,7 +53,7 @@ def for_constrained_robots(row: FunctionSpec) -> FunctionSpec:
     instead = _INSTEAD.get(name)
     return replace(
         row,
-        constrained=None if instead is None else LazyFunction(f"{__name__}.{instead}"),
+        constrained=None if instead is None else ImportedFunction(f"{__name__}.{instead}"),
         unconstrained_only=name in _INSTEAD and instead is None,
         tree_forces_only=name in _TREE_FORCES_ONLY,
         joint_forces_only=name in _JOINT_FORCES_ONLY,

@@ -17,10 +17,7 @@ from linkwork._util.unknown_options import option_hint
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import Findings, ModelWarning, UnknownNameError
 from linkwork.formats import Format, registry
-from linkwork.formats.file_reading import path_text
-from linkwork.formats.resource_paths import with_missing_meshes
-from linkwork.formats.xacro_files import XacroArguments, expanded_xacro
-from linkwork.model.attached_constraints import attached
+from linkwork.formats.file_reading import XacroArguments, path_text
 from linkwork.model.body import WORLD
 from linkwork.model.description import Description
 from linkwork.model.tree import Tree
@@ -116,6 +113,7 @@ class Options:
             )
         if self.loops is not None:
             from linkwork.formats import read_loops
+            from linkwork.model.attached_constraints import attached
 
             tree = attached(tree, read_loops(self.loops), strict=self.strict)
         if tree.report.repairs:
@@ -152,16 +150,27 @@ def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Fo
         if isinstance(robot, str) and robot.isidentifier() and not os.path.exists(robot):
             raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names())
     if options.xacro:
-        return with_missing_meshes(options.tree(_expanded(path, options, chosen)), options.package_dirs)
+        return _with_missing_meshes(options.tree(_expanded(path, options, chosen)), options.package_dirs)
     if options.arguments is not None:
         raise TypeError("load: arguments: values are for a xacro file: pass xacro=True too")
     chosen = registry.find_format(path) if chosen is None else chosen
     tree = options.tree(chosen.read(path, strict=options.strict, **_options_of(chosen, options)))
-    return with_missing_meshes(tree, options.package_dirs)
+    return _with_missing_meshes(tree, options.package_dirs)
+
+
+def _with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
+    """Return the tree with a note about mesh files that are not found, if it has shapes."""
+    if not any(frame.visuals or frame.collisions for frame in tree.frames):
+        return tree
+    from linkwork.formats.resource_paths import with_missing_meshes
+
+    return with_missing_meshes(tree, package_dirs)
 
 
 def _expanded(path: Any, options: Options, chosen: Format | None) -> Description:
     """Return the description of the URDF or SDF text to which a xacro file expands."""
+    from linkwork.formats.xacro_files import expanded_xacro
+
     text, issues = expanded_xacro(path, options.arguments, options.package_dirs)
     findings = Findings(strict=options.strict)
     for issue in issues:

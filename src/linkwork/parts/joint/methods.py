@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork._util.validation import shown
+from linkwork._util.validation import is_masked, shown
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import attribute_errors, call_joint
 from linkwork.kernels.compiler_api import Space
@@ -86,7 +86,7 @@ class JointMethods:
 
     def _check_rigid(self, caller: str, poses: ArrayLike) -> None:
         """Raise ValueError for matrices (..., 4, 4) that are not rigid transforms; shapes are checked later."""
-        if isinstance(poses, np.ma.MaskedArray):
+        if is_masked(poses):
             return
         try:
             X = np.asarray(poses)
