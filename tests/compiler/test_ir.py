@@ -9,7 +9,8 @@ import llvmlite.binding as llvm
 import pytest
 
 from linkwork.compiler.codegen.llvm_ir import IrFunction
-from linkwork.compiler.codegen.target import LLVM_LOCK, host
+from linkwork.compiler.codegen.target import host
+from linkwork.compiler.runtime.threads import LLVM_LOCK
 
 
 def run(f: IrFunction, *arguments: int) -> list[int]:

@@ -18,6 +18,7 @@ from tests.helpers.public_interface import Field
 
 import linkwork as lw
 from linkwork._util.foreign_names import ForeignName
+from linkwork._util.lazy_imports import LazyAttribute
 from linkwork.dynamics.base_parameters import BaseParameters
 from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
 from linkwork.kinematics.point_methods import PlacedDirection, PlacedPoint
@@ -112,6 +113,7 @@ def others(kind: type, rows: Mapping[str, FunctionSpec]) -> dict[str, Any]:
     fields = {field.name for field in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else set()
     every = sorted({*dir(kind), *fields} - {*rows})
     found = {name: inspect.getattr_static(kind, name, Field) for name in every}
+    found = {name: value.value() if isinstance(value, LazyAttribute) else value for name, value in found.items()}
     found = {
         name: value for name, value in found.items() if not (name.startswith("_") or isinstance(value, ForeignName))
     }

@@ -15,7 +15,7 @@ from _thread import get_ident  # without the module threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import _bootstrap, import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from linkwork._util.collection_pauses import without_collections
 
@@ -110,6 +110,8 @@ class LazyAttribute:
     what is stored.
     """
 
+    stored: ClassVar[list[Callable[[type, str, Any], None]]] = []  # called with owner, name and value after the access
+
     def __init__(self, home: str, adopt: Callable[[type, str, Any], Any], owner: type, name: str) -> None:
         self._home, self._adopt, self._owner, self._name = home, adopt, owner, name
 
@@ -120,6 +122,8 @@ class LazyAttribute:
         value = self.value()
         if vars(self._owner).get(self._name) is self:
             setattr(self._owner, self._name, value)
+            for note in self.stored:
+                note(self._owner, self._name, value)
         bind = getattr(type(value), "__get__", None)
         return value if bind is None else bind(value, instance, kind)
 

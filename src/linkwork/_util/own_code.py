@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping, Sequence, ValuesView
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from itertools import chain
+from itertools import accumulate, chain
 from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any
@@ -138,6 +138,7 @@ def _is_as_before() -> bool:
     global _looked_at
     while _imported:
         kind = _imported.pop()
+        _starts[kind] = len(_values)
         _views.append(vars(kind).values())
         _values.extend(_classes[kind].values())
     try:
@@ -160,6 +161,22 @@ def _look_at_classes() -> None:
         _changed.update(_changes(kind, attributes, has_imported))
     _views[:] = [vars(kind).values() for kind in now]
     _values[:] = chain.from_iterable(attributes.values() for attributes in now.values())
+    _starts.update(zip(now, accumulate(map(len, now.values()), initial=0), strict=False))
+
+
+def _note_lazy(kind: type, name: str, value: Any) -> None:
+    """Note that an attribute of a class has taken the place of its `LazyAttribute`."""
+    with _lock:
+        known = _classes.get(kind, {})
+        lazy = known.get(name)
+        if isinstance(lazy, LazyAttribute) and lazy.becomes(value):
+            known[name] = value
+            index = _starts.get(kind, len(_values)) + [*known].index(name)
+            if index < len(_values) and _values[index] is lazy:
+                _values[index] = value
+
+
+LazyAttribute.stored.append(_note_lazy)
 
 
 class _Recorder:
@@ -272,6 +289,7 @@ _classes: dict[type, dict[str, Any]] = {}  # attributes after the import, by cla
 _imported: list[type] = []  # classes since the last look
 _views: list[ValuesView[Any]] = []  # the present attributes of all classes
 _values: list[Any] = []  # these attributes at the last look
+_starts: dict[type, int] = {}  # the index of the first attribute of each class among them
 _originals: dict[str, Any] = {}  # attributes of modules that were replaced, as they were after the import
 _added: set[str] = set()  # attributes that modules did not have after the import
 _replaced: dict[str, Any] = {}  # attributes of modules that are replaced now

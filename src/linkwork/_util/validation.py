@@ -67,6 +67,10 @@ def has_masked(values: Iterable[Any]) -> bool:
     return masked is not None and masked.MaskedArray in map(type, values)
 
 
+def _is_fraction(value: Any) -> bool:
+    return isinstance(value, _loaded("fractions", "Fraction"))
+
+
 def _loaded(module: str, name: str) -> tuple[type, ...]:
     """Return the class of a module in a tuple; () while the module is not imported, so that it has no instances."""
     found = sys.modules.get(module)
@@ -101,8 +105,9 @@ def is_real(value: Any) -> bool:
     """Return True for one real number that a float can represent, including infinity but not NaN."""
     if isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind in "iuf":
         value = value[()]
-    real = (int, float, np.integer, np.floating, *_loaded("fractions", "Fraction"))
-    if isinstance(value, bool) or not isinstance(value, real):
+    if not isinstance(value, (int, float, np.integer, np.floating)) and not _is_fraction(value):
+        return False
+    if isinstance(value, bool):
         return False
     try:
         return not math.isnan(float(value))

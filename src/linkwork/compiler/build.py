@@ -6,14 +6,15 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from linkwork._util.collection_pauses import without_collections
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.backend import Backend, Lowered, Module, symbol_prefix
-from linkwork.compiler.cache.disk_cache import digest
+from linkwork.compiler.cache.disk_cache import digest, own_state
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.pickling.packed_kernel import DerivativeOrigin, FunctionOrigin
 from linkwork.compiler.port import Port
@@ -70,6 +71,7 @@ class Source:
         self._simplified: Program | None = None
         self._program: Program | None = None
         self._identity: tuple[str, ...] | None = None
+        self._state: tuple[str, str] | None = None  # of linkwork, during `one_look`
         self._layouts: dict[tuple[FloatType, bool], Lowered] = {}
 
     @property
@@ -158,6 +160,20 @@ class Source:
 
         return (content(self.traced),)
 
+    @contextmanager
+    def one_look(self) -> Iterator[None]:
+        """Let `keys` use the state of linkwork at the beginning: each look compares thousands of attributes."""
+        before = self._state
+        self._state = own_state()
+        try:
+            yield
+        finally:
+            self._state = before
+
+    def is_unchanged(self) -> bool:
+        """Return True if linkwork is as it was when `one_look` began; code that was made since then has those names."""
+        return self._state is None or self._state == own_state()
+
     def keys(self, parts: Iterable[str], real: FloatType, backend: Backend[Any] | None = None) -> dict[str, str]:
         """Return the names of parts in the cache; {} if they are not to be stored.
 
@@ -167,5 +183,5 @@ class Source:
             return {}
         backend = self.backend if backend is None else backend
         target = backend.name, *backend.target
-        code = digest([real.name, symbol_prefix(self.recipe.name), *self.identity], target)
+        code = digest([real.name, symbol_prefix(self.recipe.name), *self.identity], target, self._state)
         return {part: f"{code}-{part}" for part in parts}

@@ -109,8 +109,9 @@ def _compiled_and_stored(
     write: Callable[[Sequence[str], FloatType], Sequence[Module]]
     write = source.quick_texts if backend.is_quick else source.texts
     new = _emitted(source, backend, {part: write([part], real) for part in absent}, stored=bool(keys))
+    is_unchanged = source.is_unchanged()
     for part, code in new.items():
-        if cache is not None and part in keys:
+        if cache is not None and part in keys and is_unchanged:
             cache.store(keys[part], _cache_entry(backend, _facts(source, part, real), code))
     return result | new
 
@@ -229,7 +230,7 @@ def _quick(
     for part, code in _emitted(source, quick, short, stored=bool(keys)).items():
         packed, characters = _packed(texts[part]) if part in texts else (None, 0)
         result[part] = CompiledPart(code.objects, code.cached, code.seconds, True, packed, characters)
-        if cache is not None and part in keys:
+        if cache is not None and part in keys and source.is_unchanged():
             facts = {**_facts(source, part, real), "tier": "quick"}
             cache.store(keys[part], _cache_entry(quick, facts, code))
             if packed is not None:

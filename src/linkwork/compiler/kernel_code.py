@@ -75,7 +75,7 @@ class KernelCode:
         With ``best`` they are not quick code, and neither are they afterwards if they were loaded before.
         """
         backend = self.source.backend
-        with self._lock:
+        with self._lock, self.source.one_look():
             known = self._entries.keys() - self._improve.keys() if best else self._entries.keys()
             missing = [name for name in names if backend.parts(name, real) and (name, real) not in known]
             _compilations[0] += bool(missing)

@@ -42,7 +42,17 @@ from linkwork.compiler.cache.secure_directory import TrustedDirectory, Untrusted
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.errors import CacheWarning
 
-__all__ = ["Cache", "CacheLocation", "CacheWarning", "Entry", "cache_location", "digest", "directory", "shared"]
+__all__ = [
+    "Cache",
+    "CacheLocation",
+    "CacheWarning",
+    "Entry",
+    "cache_location",
+    "digest",
+    "directory",
+    "own_state",
+    "shared",
+]
 
 _MAGIC = b"linkwork machine code, format 1\n"
 _HEAD = struct.Struct("<QQQ")  # sizes of name, facts and code [bytes]
@@ -63,12 +73,19 @@ class Entry:
 # -- names
 
 
-def digest(parts: Iterable[str], target: Iterable[str]) -> str:
-    """Return the name of code: a digest of its content, linkwork itself, the backend's target, Python and NumPy."""
+def own_state() -> tuple[str, str]:
+    """Return the state of linkwork's files, and that of attributes which were replaced in this process."""
+    return own_files.state_of_process(), state_of_attributes()
+
+
+def digest(parts: Iterable[str], target: Iterable[str], state: tuple[str, str] | None = None) -> str:
+    """Return the name of code: a digest of its content, linkwork itself, the backend's target, Python and NumPy.
+
+    ``state`` is the result of `own_state`, by default that of now.
+    """
     surroundings = (
         importlib.import_module(__name__.partition(".")[0]).__version__,  # not importable here: it imports this module
-        own_files.state_of_process(),
-        state_of_attributes(),
+        *(own_state() if state is None else state),
         *target,
         *(sys.platform, str(sys.implementation.cache_tag), str(struct.calcsize("P")), np.__version__),
         repr(in_main_interpreter()),

@@ -41,21 +41,20 @@ def processor() -> Processor:
     """Return this machine's processor, from the cache if it has it."""
     about, cache = _about(), shared()
     if about is None or cache is None:
-        return on_own_thread(_found)
+        return on_own_thread(_from_llvm)
     name = f"{digest(['processor'], about)}-processor"
     entry = cache.load(name)
     stored = None if entry is None else entry.facts.get("processor")
     if isinstance(stored, list) and len(stored) == len(Processor._fields) and all(type(x) is str for x in stored):
         return Processor(*stored)
-    found = on_own_thread(_found)
+    found = on_own_thread(_from_llvm)
     cache.store(name, Entry({"kernel": "processor", "processor": [*found]}, b""))
     return found
 
 
-def _found() -> Processor:
-    """Return the processor as LLVM finds it."""
-    from linkwork.compiler.codegen.llvm_binding import llvm
-    from linkwork.compiler.codegen.target import initialize
+def _from_llvm() -> Processor:
+    """Return the processor as LLVM detects it."""
+    from linkwork.compiler.codegen.llvm_binding import initialize, llvm
     from linkwork.compiler.runtime.threads import LLVM_LOCK
 
     with LLVM_LOCK:

@@ -80,7 +80,7 @@ def _loaded(objects: Sequence[bytes], known: Mapping[str, int]) -> Loaded:
     files = [_sections(code) for code in objects]
     memory = _Memory([[section for section in sections if section.flags & _LOADED] for sections in files])
     places = [
-        {index: memory.place(code, section) for index, section in enumerate(sections) if section.flags & _LOADED}
+        {index: memory.add(code, section) for index, section in enumerate(sections) if section.flags & _LOADED}
         for code, sections in zip(objects, files, strict=True)
     ]
     tables = [[*_symbols(code, sections, at)] for code, sections, at in zip(objects, files, places, strict=True)]
@@ -120,7 +120,7 @@ def _sections(code: bytes) -> list[_Section]:
 
 
 def _symbols(
-    code: bytes, sections: Sequence[_Section], places: Mapping[int, int]
+    code: bytes, sections: Sequence[_Section], addresses: Mapping[int, int]
 ) -> Iterator[tuple[str, bool, int | None]]:
     """Yield the name of each symbol, whether it is one of this file alone, and its address unless it is undefined."""
     tables = [section for section in sections if section.type == _SYMBOLS]
@@ -136,7 +136,7 @@ def _symbols(
             elif index >= _SPECIAL:  # also names of source files, which nothing refers to
                 yield name, True, value if index == _ABSOLUTE else None
             else:
-                yield name, info >> 4 == 0, places[index] + value if index in places else None
+                yield name, info >> 4 == 0, addresses[index] + value if index in addresses else None
 
 
 class _Memory:
@@ -158,7 +158,7 @@ class _Memory:
         self._bytes = mmap.mmap(-1, max(sum(self._sizes), 1), flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE)
         self.start = ctypes.addressof(ctypes.c_char.from_buffer(self._bytes))
 
-    def place(self, code: bytes, section: _Section) -> int:
+    def add(self, code: bytes, section: _Section) -> int:
         """Copy a section and return its address."""
         k = _kind(section)
         first = _up(self._ends[k], max(section.alignment, _ALIGNMENT))

@@ -9,9 +9,8 @@ from typing import Any
 
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.host_processor import processor
-from linkwork.compiler.runtime.threads import LLVM_LOCK
 
-__all__ = ["EFFORT", "VARIABLE", "Target", "host", "initialize", "levels"]
+__all__ = ["EFFORT", "VARIABLE", "Target", "host", "levels"]
 
 VARIABLE, EFFORT = "LINKWORK_SIMD", "LINKWORK_EFFORT"
 _EFFORTS = {"0": 0, "1": 1, "2": 2}
@@ -38,7 +37,7 @@ class Target:
 
     def machine(self, max_effort: int = _MAX_EFFORT) -> Any:
         """Return LLVM's target machine, with optimization level ``effort`` but at most ``max_effort``."""
-        from linkwork.compiler.codegen.llvm_binding import llvm
+        from linkwork.compiler.codegen.llvm_binding import initialize, llvm
 
         initialize()
         return llvm.Target.from_triple(self.triple).create_target_machine(
@@ -51,22 +50,12 @@ class Target:
 
     def linker(self) -> Any:
         """Return LLVM's target machine for loading of object files, which is made in less time."""
-        from linkwork.compiler.codegen.llvm_binding import llvm
+        from linkwork.compiler.codegen.llvm_binding import initialize, llvm
 
         initialize()
         return llvm.Target.from_triple(self.triple).create_target_machine(
             opt=0, reloc="default", codemodel="jitdefault"
         )
-
-
-@cache
-def initialize() -> None:
-    """Initialize LLVM's support of this machine's processors."""
-    from linkwork.compiler.codegen.llvm_binding import llvm
-
-    with LLVM_LOCK:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
 
 
 def host() -> Target:

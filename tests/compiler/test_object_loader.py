@@ -1,0 +1,115 @@
+"""Object files that are loaded without LLVM: the same results and data, and what only LLVM can load."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from compiler.passes.samples import SAMPLES, sample
+from linkwork.compiler.codegen import jit, object_loader
+from linkwork.compiler.codegen.jit import emit, link
+from linkwork.compiler.codegen.object_loader import loaded
+from linkwork.compiler.codegen.target import host
+
+HERE = sys.platform == "linux" and object_loader._is_available()
+TEXT = """
+@{name}.constants = private constant [2 x i64] [i64 5, i64 7]
+@{name}.counter = global i64 40
+declare i64 @{other}(i64)
+declare i64 @labs(i64)
+define i64 @{name}(i64 %x) nounwind {{
+  %c = load i64, ptr @{name}.counter
+  %n = add i64 %c, 1
+  store i64 %n, ptr @{name}.counter
+  %p = getelementptr i64, ptr @{name}.constants, i64 1
+  %k = load i64, ptr %p
+  %stop = icmp sle i64 %x, 0
+  br i1 %stop, label %end, label %more
+more:
+  %down = sub i64 %x, 1
+  %y = call i64 @{other}(i64 %down)
+  br label %end
+end:
+  %z = phi i64 [ 0, %0 ], [ %y, %more ]
+  %m = sub i64 0, %k
+  %a = call i64 @labs(i64 %m)
+  %s = add i64 %z, %a
+  ret i64 %s
+}}
+"""
+
+
+def objects() -> list[bytes]:
+    """Two objects whose functions call each other and one of the C library."""
+    texts = [TEXT.format(name=name, other=other) for name, other in (("one", "two"), ("two", "one"))]
+    return emit([f'target triple = "{host().triple}"\n{text}' for text in texts], host())
+
+
+@pytest.mark.skipif(not HERE, reason="LLVM loads the objects of this system")
+def test_functions_and_data_of_objects_that_refer_to_each_other() -> None:
+    found = loaded(objects(), {})
+    assert found is not None
+    one = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(found.addresses["one"])
+    counters = [ctypes.c_int64.from_address(found.addresses[f"{name}.counter"]) for name in ("one", "two")]
+    assert [one(x) for x in range(5)] == [7, 14, 21, 28, 35]
+    assert [counter.value for counter in counters] == [49, 46]
+    (code,) = link(objects(), host(), [("one", "two.counter")])
+    assert ctypes.c_int64.from_address(code.table).value == 40
+
+
+@pytest.mark.skipif(not HERE, reason="LLVM loads the objects of this system")
+def test_objects_that_llvm_loads() -> None:
+    first, second = objects()
+    text = "declare void @absent()\ndefine void @f() {} {{\n  call void @absent()\n  ret void\n}}"
+    other, unwinding = (
+        emit([f'target triple = "{host().triple}"\n{text.format(x)}'], host()) for x in ("nounwind", "")
+    )
+    machine = first[:18] + b"\xb7\x00" + first[20:]  # of an ARM processor
+    for files in ([first], [first, first, second], other, unwinding, [b""], [first[:100], second], [machine, second]):
+        assert loaded(files, {}) is None
+    assert loaded(other, {"absent": 1}) is not None and loaded(unwinding, {"absent": 1}) is None
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_kernels_compute_the_same_as_with_llvm(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, rng = sample(name), np.random.default_rng(0)
+    arrays = [rng.uniform(0.1, 0.9, (5, *port.shape)) for port in program.inputs]
+    results = []
+    for load in (jit.loaded, lambda files, known: None):
+        monkeypatch.setattr(jit, "loaded", load)
+        kernel = lw.Kernel(program)
+        results.append([kernel(*arrays), kernel(*(x[0] for x in arrays))])
+    for result, expected in zip(*results, strict=True):
+        both = ([np.ravel(x) for x in (one if isinstance(one, tuple) else (one,))] for one in (result, expected))
+        for x, y in zip(*both, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+WARM = """
+import sys
+import linkwork as lw
+robot = lw.load("double_pendulum")
+robot.pose([0.3, 0.4], "tip")
+robot.pose([[0.3, 0.4]] * 9, "tip")
+lw.wait_for_compiler()
+print(sorted(name for name in sys.modules if name.startswith("llvmlite.")))
+"""
+
+
+@pytest.mark.skipif(not HERE, reason="LLVM loads the objects of this system")
+@pytest.mark.slow(every=3)
+def test_code_from_the_cache_runs_without_llvm(tmp_path: Path) -> None:
+    environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path), "LINKWORK_EFFORT": "2"}
+    printed = [
+        subprocess.run([sys.executable, "-c", WARM], capture_output=True, text=True, env=environment, check=True).stdout
+        for _ in range(2)
+    ]
+    assert "llvmlite.binding" in printed[0]
+    assert printed[1].strip() == "['llvmlite._version']"

@@ -1,0 +1,52 @@
+"""Names of code in the cache: one look at replaced attributes for all names of a kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork._util import own_code
+from linkwork.compiler import build
+from linkwork.compiler.kernel import Kernel
+from linkwork.expr.scalar import functions as f
+
+
+PROGRAM = lw.compile(lambda x: f.sin(x[0]) * x[1], x=(2,), name="looked").program
+X = np.array([1.0, 2.0])
+
+
+def kernel(meanwhile: Any = lambda: None) -> Kernel:
+    """A kernel that is not compiled yet, and what happens while it is traced."""
+
+    def traced() -> Any:
+        meanwhile()
+        return PROGRAM
+
+    return Kernel(build.Recipe(PROGRAM.name, PROGRAM.inputs, PROGRAM.outputs, traced, ("content",)), later=True)
+
+
+def test_the_first_call_of_a_kernel_looks_when_it_begins_and_before_it_stores(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[Any] = []
+    state = build.own_state
+    monkeypatch.setattr(build, "own_state", lambda: looks.append(state()) or looks[-1])
+    kernel()(X)
+    assert len(looks) == 2 and len({*looks}) == 1
+    kernel()(X)
+    assert len(looks) == 3  # code from the cache
+
+
+def test_code_is_not_stored_under_the_name_of_another_linkwork(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as replaced:
+        kernel(lambda: replaced.setattr(lw.spatial.Vec3, "dot", lambda self, other: 0.0))(X)
+    assert not [path for path in cache_folder.rglob("*.linkwork") if "-fast" in path.name]
+    assert own_code.state_of_attributes() == ""
+    kernel()(X)
+    assert [path for path in cache_folder.rglob("*.linkwork") if "-fast" in path.name]
