@@ -32,7 +32,7 @@ from linkwork._util.own_thread import on_own_thread
 from linkwork._util.thread_pool import run
 from linkwork.compiler.cache.disk_cache import Cache, Entry
 from linkwork.compiler.cache.key_lock import KeyLock
-from linkwork.compiler.codegen import jit
+from linkwork.compiler.codegen import jit, llvm_binding
 from linkwork.compiler.codegen.background_emit import Job, _Background
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.kernel import call_state, source_and_code
@@ -284,7 +284,11 @@ class Machine(Scenario):
 
     def check(self) -> str:
         self.run()
-        return "" if all(map(is_free, (*threads._locks, jit._ATTENDING))) else "a lock is held"
+        return (
+            ""
+            if all(map(is_free, (threads.LLVM_LOCK, threads._entering, llvm_binding.LLVMLITE_LOCK, jit._ATTENDING)))
+            else "a lock is held"
+        )
 
 
 class Kernels(Scenario):
@@ -296,7 +300,7 @@ class Kernels(Scenario):
 
     def check(self) -> str:
         source, code = source_and_code(self.kernel) if hasattr(self, "kernel") else (None, None)
-        locks = [*threads._locks, own_thread._starting, jit._ATTENDING]
+        locks = [threads.LLVM_LOCK, threads._entering, llvm_binding.LLVMLITE_LOCK, own_thread._starting, jit._ATTENDING]
         locks += [x._lock for x in (source, code) if x is not None]
         if not all(map(is_free, locks)):
             return "a lock is held"

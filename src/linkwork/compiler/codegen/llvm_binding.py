@@ -13,10 +13,11 @@ from llvmlite.binding import ffi
 
 from linkwork.compiler.runtime.threads import LLVM_LOCK, acquire_at_fork
 
-__all__ = ["ffi", "initialize", "llvm"]
+__all__ = ["LLVMLITE_LOCK", "ffi", "initialize", "llvm"]
 
-# taken from inside an object whose own `__enter__` is written in Python; LLVM's lock is acquired before it
-acquire_at_fork(LLVM_LOCK, getattr(getattr(ffi.lib, "_lock", None), "_lock", None) or threading.RLock())
+# taken from inside an object whose own `__enter__` is written in Python
+LLVMLITE_LOCK = getattr(getattr(ffi.lib, "_lock", None), "_lock", None) or threading.RLock()
+acquire_at_fork(LLVM_LOCK, LLVMLITE_LOCK)
 
 
 @cache
