@@ -103,7 +103,7 @@ def fork():
 
 fork_only = 0
 while interrupted(fork, fork_only) is not None:  # Python prints what hooks of a fork raise, and goes on
-    assert all(is_free(lock) for lock in llvm_lock._locks)
+    assert all(is_free(lock) for lock in (llvm_lock.LLVM_LOCK, llvm_lock._entering))
     fork_only += 1
 
 # a fork while other threads pause the collector and are in LLVM

@@ -14,7 +14,6 @@ from linkwork.compiler import build
 from linkwork.compiler.kernel import Kernel
 from linkwork.expr.scalar import functions as f
 
-
 PROGRAM = lw.compile(lambda x: f.sin(x[0]) * x[1], x=(2,), name="looked").program
 X = np.array([1.0, 2.0])
 
