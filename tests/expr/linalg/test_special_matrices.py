@@ -402,6 +402,46 @@ def test_derivatives_are_exact(case: Case, drawn: Any) -> None:
             np.testing.assert_allclose(found, [*expected, *sums], rtol=0.0, atol=bound, err_msg=message)
 
 
+NORMS = [
+    (f"norm {ord}", lambda a, ord=ord: np.linalg.norm(a, ord)) for ord in ("fro", "nuc", 1, 2, -1, -2, np.inf, -np.inf)
+]
+NORMS += [
+    (f"vector norm {ord}", lambda a, ord=ord: np.linalg.norm(a.ravel(), ord))
+    for ord in (0, 1, 2, 3, 4, np.inf, -np.inf)
+]
+DEFINED = [*NORMS, ("qr", linalg.qr), ("svd", linalg.svd), ("svdvals", linalg.svdvals), ("pinv", linalg.pinv)]
+DEFINED += [("eigh", linalg.eigh), ("eigvalsh", linalg.eigvalsh), ("det", linalg.det)]
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize(("name", "function"), DEFINED, ids=[name for name, _ in DEFINED])
+def test_derivatives_are_finite_where_values_are(name: str, function: Callable[..., Any], drawn: Any) -> None:
+    """Also at kinks, such as the norm of zero, and where vectors are arbitrary."""
+    points = each(SQUARE, SINGULAR, POSITIVE, {} if name in ("eigh", "eigvalsh", "det") else TALL)
+    case, derived = Case(name, function, lambda a: [], points), dict[Any, Derived]()
+    for (a,) in drawn(points):
+        if a.shape not in derived:
+            derived[a.shape] = Derived.of(case, (a,))
+        numbers = dict(zip(derived[a.shape].inputs, map(float, a.ravel()), strict=True))
+        values = evaluate([x for order in derived[a.shape].by_order for x in order], numbers)
+        assert np.isfinite(np.array(values, dtype=float)).all(), (name, a.tolist())
+
+
+def test_conventions_at_kinks() -> None:
+    """The gradient of a norm of zero is zero, and that of a singular value is along its vectors."""
+
+    def gradient(function: Callable[..., Any], a: Array) -> Array:
+        x = Graph().inputs("x", a.shape)
+        value = function(objects(x, a.shape).view(SymbolArray))
+        return np.array(evaluate(adjoint([value], x, [1.0]), dict(zip(x, map(float, a.ravel()), strict=True))))
+
+    for ord in (2, 3, 4, np.inf):
+        np.testing.assert_array_equal(gradient(lambda a, ord=ord: np.linalg.norm(a, ord), np.zeros(3)), np.zeros(3))
+    np.testing.assert_array_equal(gradient(np.linalg.norm, np.zeros((2, 2))), np.zeros(4))
+    smallest = gradient(lambda a: linalg.svdvals(a)[1], np.diag([2.0, 0.0]))
+    np.testing.assert_array_equal(np.abs(smallest), [0.0, 0.0, 0.0, 1.0])
+
+
 def test_all_functions_are_there() -> None:
     """A new function of linear algebra needs a case."""
     tested = " ".join(case.name for case in CASES) + " svd eigh"

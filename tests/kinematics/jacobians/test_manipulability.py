@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.arms import chain_text
+from helpers.precise import Precise, difference_jacobian, differences, precisely
+from linkwork.expr import adjoint, tangent
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints import Prismatic, Revolute
 from linkwork.model.random_tree import random_tree
 from linkwork.robot_table import ROBOT
@@ -66,6 +71,37 @@ def test_gradient_by_dual_numbers():
             w = ROBOT["manipulability"].compute(tree, moving, B, relative_to=A, part=part)
             found = Direct(tree, "floats").manipulability_gradient(q, B, relative_to=A, part=part) @ np.array(v)
             assert_close(found, parts(w, moving[0].level)[1], 1e-11, f"{what} {part}")
+
+
+def second_differences(function, q, u, v):
+    return differences(lambda x: [Precise(y) for y in differences(function, [a.value for a in x], u)], q, v)
+
+
+@pytest.mark.slow(every=3)
+def test_derivatives_of_straight_arms(drawn):
+    """Columns of J have zeros there.  First and second derivatives by reverse mode, against numbers of 120 digits."""
+    tried = 0
+    for axes in drawn(list(itertools.product(("1 0 0", "0 1 0", "0 0 1"), repeat=3))):
+        places = ("0 0 0", "0.5 0 0", "0.3 0 0")
+        tree = chain_text([("revolute", *row, -3, 3) for row in zip(axes, places, strict=True)], "0.2 0 0").tree
+        for part in ROWS:
+
+            def volume(q, tree=tree, part=part):
+                return [ROBOT["manipulability"].compute(tree, q, "l4", part=part)]
+
+            if float(precisely(volume, [0.0] * 3)[0]) < 1e-3:
+                continue
+            tried += 1
+            symbols = Graph().inputs("q", (3,))
+            u, v = np.random.default_rng(0).normal(size=(2, 3))
+            gradient = adjoint(volume(symbols), symbols, [1.0])
+            second = tangent(gradient, symbols, list(u))
+            found = evaluate([*gradient, *second], dict.fromkeys(symbols, 0.0))
+            expected = difference_jacobian(volume, [0.0] * 3)[0]
+            np.testing.assert_allclose(found[:3], expected, rtol=0.0, atol=1e-12, err_msg=f"{axes} {part}")
+            expected = float(second_differences(volume, [0.0] * 3, u, v)[0])
+            np.testing.assert_allclose(np.dot(found[3:], v), expected, rtol=1e-11, atol=1e-12, err_msg=f"{axes} {part}")
+    assert tried
 
 
 def test_two_links_in_a_plane():
