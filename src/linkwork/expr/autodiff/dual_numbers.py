@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from operator import mul
 from typing import Any
 
-from linkwork.expr.autodiff.masked_terms import negated, partials_of, push_forward, scaled, selected, summed
+from linkwork.expr.autodiff.masked_terms import chosen, negated, partials_of, push_forward, scaled, summed
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.multi_result import Forward
@@ -51,11 +51,13 @@ class Dual:
         result = operation(*values)
         if operation.partials is None:
             return result
-        product = selected if operation.selects else scaled
+        partials = partials_of(operation, values, result)
+        if operation.selects:
+            return _dual(result, chosen(partials, tangents), level)
         total: Any = 0.0
-        for partial, tangent in zip(partials_of(operation, values, result), tangents, strict=True):
+        for partial, tangent in zip(partials, tangents, strict=True):
             if not (isinstance(tangent, float) and tangent == 0.0):
-                total = summed(total, product(tangent, partial))
+                total = summed(total, scaled(tangent, partial))
         return _dual(result, total, level)
 
     def _bundled(self, bundle: Forward, arguments: Sequence[Any]) -> list[Any]:

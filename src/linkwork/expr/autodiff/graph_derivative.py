@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from linkwork._util.checked_arguments import public
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative
-from linkwork.expr.autodiff.masked_terms import partials_of, pull_back, push_forward, scaled, selected, summed
+from linkwork.expr.autodiff.masked_terms import chosen, partials_of, pull_back, push_forward, scaled, selected, summed
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import (
     CONSTANT,
@@ -130,11 +130,15 @@ def _push_instruction(instruction: Instruction, arguments: list[tuple[Any, _Row]
     result = operation(*values)
     row: _Row = {}
     if operation.partials is not None and any(rows):
-        product = selected if operation.selects else scaled
-        for partial, argument in zip(partials_of(operation, values, result), rows, strict=True):
+        partials = partials_of(operation, values, result)
+        if operation.selects:
+            some = {**rows[-2], **rows[-1]}
+            row = {k: chosen(partials, [argument.get(k, 0.0) for argument in rows[-2:]]) for k in some}
+            partials = ()
+        for partial, argument in zip(partials, rows, strict=False):
             if not is_zero(partial):
                 for k, d in argument.items():
-                    row[k] = summed(row[k], product(d, partial)) if k in row else product(d, partial)
+                    row[k] = summed(row[k], scaled(d, partial)) if k in row else scaled(d, partial)
     return result, {k: d for k, d in row.items() if not is_zero(d)}
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import mul
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from linkwork.expr.scalar.operations import BY_NAME, Operation
 from linkwork.expr.scalar.symbol import Symbol
 
 __all__ = [
+    "chosen",
     "condition_of",
     "is_conditional",
     "masked",
@@ -51,7 +52,7 @@ def is_conditional(term: Any) -> bool:
 
 def masked(term: Any, condition: Any) -> Any:
     """Return a term where a condition holds, 0.0 elsewhere."""
-    if hasattr(term, "each"):
+    if hasattr(term.__class__, "each"):
         return term.each(lambda x: masked(x, condition))
     if condition.__class__ is not Symbol:
         return f.where(condition, term, 0.0)
@@ -72,10 +73,9 @@ def scaled(term: Any, factor: Any, by: Callable[[Any, Any], Any] = mul) -> Any:
     """Return the product of a term and a factor, or with ``by`` their quotient; both may be masked."""
     if term.__class__ is Symbol and not term.graph.masks:  # most traces
         return by(term, factor)
-    for x in (term, factor):
-        own = getattr(x, "scaled_term", None)
-        if own is not None:
-            return own(term, factor, by)
+    own = getattr(term.__class__, "scaled_term", None) or getattr(factor.__class__, "scaled_term", None)
+    if own is not None:
+        return own(term, factor, by)
     inner, on = _split(term)
     factor, other = _split(factor)
     if on is None and other is None:
@@ -101,13 +101,25 @@ def summed(one: Any, other: Any) -> Any:
         return one + other
     if on_a is on_b:
         return masked(a + b, on_a)
-    on = _either(on_a, on_b)
-    choice = _difference(on_a, on_b)
+    on, choice = _either(on_a, on_b)
     if choice is None:
         total = one + other
         return total if on is None else _recorded(total, total, on)
     total = f.where(choice.args[0], b, a) if choice.op is _NOT else f.where(choice, a, b)
     return total if on is None else masked(total, on)
+
+
+def chosen(partials: Sequence[Any], terms: Sequence[Any]) -> Any:
+    """Return the term of an operation that selects one of its last two arguments, from the terms of its arguments."""
+    (a, b), (partial, other) = terms[-2:], partials[-2:]
+    kind = next((x.__class__ for x in (a, b) if hasattr(x.__class__, "row")), None)
+    if kind is not None:
+        rows = [x.row if x.__class__ is kind else {} for x in (a, b)]
+        return kind({k: chosen(partials, [row.get(k, 0.0) for row in rows]) for k in {**rows[0], **rows[1]}})
+    if partial.__class__ is Symbol and all(x.__class__ is Symbol and condition_of(x) is None for x in (a, b)):
+        condition, one, _ = partial.args  # most choices
+        return f.where(condition, a, b) if one.value == 1.0 else f.where(condition, b, a)
+    return summed(selected(a, partial), selected(b, other))
 
 
 def selected(term: Any, partial: Any) -> Any:
@@ -163,7 +175,7 @@ def _some_count(terms: Iterable[Any]) -> Symbol | None:
             return None
     result: Symbol | None = None
     for on in conditions.values():
-        result = on if result is None else _either(result, on)
+        result = on if result is None else _either(result, on)[0]
         if result is None:
             return None
     return result
@@ -193,27 +205,21 @@ def _both(one: Symbol, other: Symbol) -> Symbol:
     return one
 
 
-def _either(one: Symbol, other: Symbol) -> Symbol | None:
-    """Return the condition that at least one of two holds, None for always."""
-    a, b = _literals(one), _literals(other)
-    if a.keys() <= b.keys():
-        return one
-    if b.keys() <= a.keys():
-        return other
-    if _difference(one, other) is None:
-        return cast(Symbol, f.or_(one, other))
-    common = [condition for index, condition in a.items() if index in b]
-    return reduce(f.and_, common) if common else None
+def _either(one: Symbol, other: Symbol) -> tuple[Symbol | None, Symbol | None]:
+    """Return the condition that at least one of two holds, None for always, and a condition that separates them.
 
-
-def _difference(one: Symbol, other: Symbol) -> Symbol | None:
-    """Return the only condition of ``one`` that ``other`` lacks, if ``other`` has its opposite instead; or None."""
+    The latter is the only one that ``one`` has and ``other`` lacks, if ``other`` has its opposite instead; or None.
+    """
     a, b = _literals(one), _literals(other)
     only_one, only_other = ([c for index, c in p.items() if index not in q] for p, q in ((a, b), (b, a)))
-    if len(only_one) != 1 or len(only_other) != 1:
-        return None
-    (x,), (y,) = only_one, only_other
-    return x if (x.op is _NOT and x.args[0] is y) or (y.op is _NOT and y.args[0] is x) else None
+    if not only_one or not only_other:
+        return (other if only_one else one), None
+    x, y = only_one[0], only_other[0]
+    opposite = (x.op is _NOT and x.args[0] is y) or (y.op is _NOT and y.args[0] is x)
+    if len(only_one) > 1 or len(only_other) > 1 or not opposite:
+        return f.or_(one, other), None
+    common = [condition for index, condition in a.items() if index in b]
+    return (reduce(f.and_, common) if common else None), x
 
 
 def _split(term: Any) -> tuple[Any, Symbol | None]:
@@ -238,14 +244,14 @@ def _product(term: Any, factor: Any, by: Callable[[Any, Any], Any]) -> Any:
 
 def _batch(x: Any) -> Any:
     """Return a number as a batch of one."""
-    if hasattr(x, "each"):
+    if hasattr(x.__class__, "each"):
         return x.each(_batch)
     return np.array([float(x)]) if isinstance(x, (int, float)) else x
 
 
 def _single(x: Any) -> Any:
     """Return the scalar in a batch of one."""
-    if hasattr(x, "each"):
+    if hasattr(x.__class__, "each"):
         return x.each(_single)
     if not (isinstance(x, np.ndarray) and x.shape == (1,)):
         return x

@@ -49,8 +49,9 @@ class SparseTangent:
         """Return the tangent with a function applied to each of its nonzero derivatives."""
         return SparseTangent({key: change(x) for key, x in self.row.items()})
 
-    def scaled_term(self, term: Any, factor: Any, by: Callable[[Any, Any], Any]) -> Any:
-        """Return `masked_terms.scaled` of this tangent."""
+    @staticmethod
+    def scaled_term(term: Any, factor: Any, by: Callable[[Any, Any], Any]) -> Any:
+        """Return `masked_terms.scaled` of a sparse tangent."""
         return by(term, factor)
 
     def __neg__(self) -> SparseTangent:
