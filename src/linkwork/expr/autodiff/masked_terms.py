@@ -10,6 +10,7 @@ floats and batches, which have no record, every term counts where it is not zero
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import mul
@@ -81,6 +82,8 @@ def scaled(term: Any, factor: Any, by: Callable[[Any, Any], Any] = mul) -> Any:
     if on is None and other is None:
         return _product(inner, factor, by)
     product = by(inner, factor)
+    if inner is term and on is not None and factor.__class__ is float and 0.0 < abs(factor) < math.inf:
+        return _recorded(product, product, on)  # still zero where it does not count
     for condition in (on, other):
         product = product if condition is None else masked(product, condition)
     return product
@@ -89,7 +92,9 @@ def scaled(term: Any, factor: Any, by: Callable[[Any, Any], Any] = mul) -> Any:
 def negated(term: Any) -> Any:
     """Return a term with the opposite sign."""
     inner, on = _split(term)
-    return -term if on is None else masked(-inner, on)
+    if on is None:
+        return -term
+    return _recorded(-inner, -inner, on) if inner is term else masked(-inner, on)
 
 
 def summed(one: Any, other: Any) -> Any:
@@ -100,7 +105,8 @@ def summed(one: Any, other: Any) -> Any:
     if on_a is None or on_b is None:
         return one + other
     if on_a is on_b:
-        return masked(a + b, on_a)
+        total = a + b
+        return _recorded(total, total, on_a) if a is one and b is other else masked(total, on_a)
     on, choice = _either(on_a, on_b)
     if choice is None:
         total = one + other
