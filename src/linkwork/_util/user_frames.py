@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import traceback
 
-__all__ = ["levels_up", "line_of", "names_in", "own_frames", "own_line", "source_of"]
+__all__ = ["is_library", "levels_up", "line_of", "names_in", "own_frames", "own_line", "source_of"]
 
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 
@@ -32,14 +32,14 @@ def line_of(traceback: TracebackType | None) -> str:
     result = ""
     while traceback is not None:
         frame, line = traceback.tb_frame, traceback.tb_lineno
-        if not _is_library(frame):
+        if not is_library(frame):
             text = linecache.getline(frame.f_code.co_filename, line, frame.f_globals).strip()
             result = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}{': ' if text else ''}{text}"
         traceback = traceback.tb_next
     return result
 
 
-def _is_library(frame: FrameType) -> bool:
+def is_library(frame: FrameType) -> bool:
     """Return True for code of linkwork, NumPy or Python's standard library."""
     if frame.f_globals.get("__name__", "").partition(".")[0] in ("linkwork", "numpy"):
         return True

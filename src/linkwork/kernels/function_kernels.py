@@ -12,6 +12,8 @@ from functools import partial
 from linkwork.compiler.build import Recipe
 from linkwork.compiler.derivatives.tangent_spaces import Block, Space, Spaces
 from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.program import Program
+from linkwork.compiler.trace.side_effects import with_reports
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import call_joint
 from linkwork.kernels.function_origin import RequestOrigin, read_origin
@@ -48,11 +50,15 @@ def compile_requests(subject: KernelOwner, name: str, requests: Mapping[str, Req
         )
     ruled = any(is_ruled(subject, request) for request in requests.values())
     content = _content(subject, requests)
+
+    def trace() -> Program:
+        return trace_requests(subject, name, requests)
+
     recipe = Recipe(
         name,
         input_ports(subject, requests),
         output_ports(subject, requests),
-        lambda: trace_requests(subject, name, requests),
+        trace if content is not None else partial(with_reports, name, (subject, requests), trace),
         content,
         ((subject.kind, subject.label),),
         (lambda: trace_ruled(subject, name, requests)) if ruled else None,

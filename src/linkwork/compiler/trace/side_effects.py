@@ -1,121 +1,214 @@
-"""Detection of side effects of a traced function: they occur once, in the trace, and not in the kernel's calls.
+"""Detection of what a traced function does once, in the trace, and not in the kernel's calls.
 
-Variables are inspected before and after the trace: those of enclosing functions and of the module that the function
-refers to by name, the attributes of their values, and the same for functions of its file that it calls. A warning names
-containers that grew, and values that hold symbols.
+Variables are compared before and after the trace (`read_variables.py`): those of the function, of functions of users in
+its closure and of those that these call by name.  A warning names containers that grew, numbers and arrays that
+changed, values that hold symbols, generators of random numbers that were drawn from, and iterators that advanced.
+Calls of clocks, files and sources of new random numbers change no variable: a profiler's hook notes those of the user's
+code, if a name in this code may be one of them.
 """
 
 from __future__ import annotations
 
-import dis
-import functools
-import inspect
+import io
+import itertools
+import operator
+import os
+import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from contextlib import contextmanager
+from types import FrameType, GeneratorType
+from typing import Any, TypeVar
 
 import numpy as np
 
-from linkwork._util.user_frames import levels_up, names_in
+from linkwork._util.user_frames import is_library, levels_up
+from linkwork.compiler.trace.read_variables import ReadVariables
 from linkwork.errors import TraceWarning
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
-__all__ = ["SideEffects"]
+__all__ = ["SideEffects", "with_reports"]
+
+T = TypeVar("T")
 
 _MAX_SEARCHED = 10_000  # elements; a larger container is data
+_RETURN = "return the computed values"
+_PASS = "pass its values as arguments"
+_DRAW = "pass random numbers as arguments, or draw them before the function is compiled"
+_CLOCK = "pass the time as an argument"
+_FILE = "read and write outside of the function"
+_CLOCKS = {
+    *(time.time, time.monotonic, time.perf_counter, time.process_time, time.thread_time, time.localtime, time.gmtime),
+    *(time.time_ns, time.monotonic_ns, time.perf_counter_ns, time.process_time_ns, time.thread_time_ns, time.sleep),
+}
+_STREAMS = {open, print, input}
+_DATES = ("now", "today", "utcnow")
+_METHODS = ("read", "readline", "readlines", "write", "writelines")  # of files
+_DRAWN_HERE = "generator_of"  # the function of linkwork that makes a generator for the user's call
+_NAMES = {  # in code that may call one of these
+    *(function.__name__ for function in (*_CLOCKS, *_STREAMS)),
+    *(*_DATES, *_METHODS),
+    *("default_rng", "RandomState", "SystemRandom", "random_configuration", "secrets", "urandom", "uuid1", "uuid4"),
+}
 
 
 class SideEffects:
-    """The variables that a function refers to, as they were before the trace."""
+    """State of the variables of users' functions in a value before a trace, and their calls during it."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = _plain(function)
-        self.before = {(name, position): _size(value) for name, position, value in _variables(self.function)}
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.read = ReadVariables(function)
+        self.before = {(x.name, x.position, id(x.owner)): _state(x.value) for x in self.read.variables}
+        self.calls: dict[str, tuple[str, str]] = {}  # position and remedy, by the text of a call
 
-    def warn(self, name: str, graph: Graph) -> None:
-        """Warn about variables that now hold symbols of the trace, or more elements than before."""
-        for variable, position, value in _variables(self.function):
-            size, before = _size(value), self.before.get((variable, position))
-            grew = size is not None and before is not None and size > before
-            holds = _holds(value, graph)
-            if not grew and not holds:
-                continue
-            what = "holds symbols of its trace" if holds else "has grown"
-            warnings.warn(
-                f"{name}: {variable} {what} ({position}): the function is called once, when it is "
-                f"compiled, and not at each call of the kernel: return the computed values",
-                TraceWarning,
-                stacklevel=levels_up(),
-            )
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note calls of clocks, files and sources of random numbers, if the functions' code has such names.
 
-
-def _plain(function: Callable[..., Any]) -> Any:
-    while isinstance(function, functools.partial):
-        function = function.func
-    return inspect.unwrap(function)
-
-
-def _variables(function: Any, visited: set[CodeType] | None = None) -> Iterator[tuple[str, str, Any]]:
-    """Yield the variables that a function refers to, and attributes of their values.
-
-    Each is a name, its source position and its value.
-    """
-    visited = set() if visited is None else visited
-    bound, plain = getattr(function, "__self__", None), getattr(function, "__func__", function)
-    if not isinstance(plain, FunctionType):  # an object that can be called
-        bound, plain = function, inspect.getattr_static(type(function), "__call__", None)
-    if not isinstance(plain, FunctionType) or plain.__code__ in visited:
-        return
-    code = plain.__code__
-    visited.add(code)
-    result: dict[str, Any] = {}
-    if bound is not None and code.co_varnames:
-        result[code.co_varnames[0]] = bound
-    for name, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True):
+        Another profiler is left in its place, without notes.
+        """
+        outer = sys.getprofile()
+        if _NAMES.isdisjoint(self.read.names) or not (
+            outer is None or isinstance(getattr(outer, "__self__", None), SideEffects)
+        ):
+            yield
+            return
+        sys.setprofile(self._note)
         try:
-            result[name] = cell.cell_contents
-        except ValueError:  # the cell is empty
-            result[name] = None
-    for name in names_in(code):
-        if name in plain.__globals__ and name not in result:
-            result[name] = plain.__globals__[name]
-    for name, value in result.items():
-        if isinstance(value, FunctionType):
-            if value.__code__.co_filename == code.co_filename:
-                yield from _variables(value, visited)
-        elif not isinstance(value, (ModuleType, type)):
-            position = f"{code.co_filename}:{_line(code, name)}"
-            yield name, position, value
-            attributes = getattr(value, "__dict__", None)
-            if isinstance(attributes, dict) and _of_user(value):
-                for key, attribute in attributes.items():
-                    yield f"{name}.{key}", position, attribute
+            yield
+        finally:
+            sys.setprofile(outer)
+
+    def _note(self, frame: FrameType, event: str, called: Any) -> None:
+        if event != "c_call":
+            return
+        caller: FrameType | None = frame
+        if called is os.urandom:
+            caller, text, remedy = _drawer(frame), "random numbers are drawn from the system", _DRAW
+        elif called in _STREAMS or (called.__name__ in _METHODS and isinstance(called.__self__, io.IOBase)):
+            text, remedy = f"{called.__name__}() is called", _FILE
+        elif called in _CLOCKS or (called.__name__ in _DATES and _is_date(called.__self__)):
+            text, remedy = f"{called.__name__}() is called", _CLOCK
+        else:
+            return
+        if caller is not None and not (is_library(caller) or _is_installed(caller)):
+            self.calls.setdefault(text, (f"{caller.f_code.co_filename}:{caller.f_lineno}", remedy))
+
+    def warn(self, name: str, graph: Graph | None = None) -> None:
+        """Warn about variables that changed in the trace or hold its symbols, and about calls that were noted."""
+        for text, (position, remedy) in self.calls.items():
+            _warn(name, text, position, remedy)
+        noted: list[Any] = []  # objects, which may have several names
+        wholes: tuple[str, ...] = ()  # beginnings of the names of their parts
+        for variable, position, owner, value in ReadVariables(self.function).variables if self.before else ():
+            if variable.startswith(wholes) or any(value is x for x in noted):
+                continue
+            effect = _effect(self.before.get((variable, position, id(owner))), _state(value))
+            if graph is not None and _holds(value, graph):
+                effect = "holds symbols of its trace", _RETURN
+            if effect is not None:
+                noted += [] if isinstance(value, (int, float)) else [value]
+                wholes += f"{variable}.", f"{variable}["
+                _warn(name, f"{variable} {effect[0]}", position, effect[1])
 
 
-def _of_user(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] not in ("linkwork", "numpy", "builtins")
+def with_reports(name: str, value: Any, run: Callable[[], T]) -> T:
+    """Return the result of a trace that calls functions of users in a value, with warnings of their side effects."""
+    effects = SideEffects(value)
+    with effects.noted():
+        result = run()
+    effects.warn(name)
+    return result
 
 
-def _line(code: CodeType, name: str) -> int:
-    """Return the last line that stores the variable, otherwise the first that reads it."""
-    read = stored = 0
-    for instruction in dis.get_instructions(code):
-        line = instruction.positions.lineno if instruction.positions else None
-        if instruction.argval == name and line:
-            if instruction.opname.startswith("STORE"):
-                stored = line
-            read = read or line
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType) and not (stored or read):
-            inner = _line(constant, name)
-            read = inner if inner != constant.co_firstlineno else 0
-    return stored or read or code.co_firstlineno
+def _warn(name: str, text: str, position: str, remedy: str) -> None:
+    warnings.warn(
+        f"{name}: {text} ({position}): the function is called once, when it is compiled, and not at each call of the "
+        f"kernel: {remedy}",
+        TraceWarning,
+        stacklevel=levels_up(),
+    )
 
 
-def _size(value: Any) -> int | None:
-    """Return the length of a container that can grow; None for other values."""
-    return len(value) if isinstance(value, (list, dict, set, bytearray)) else None
+def _drawer(frame: FrameType | None) -> FrameType | None:
+    """Return the user's frame that created a generator of random numbers; None if linkwork needed one itself."""
+    own: list[str] = []
+    while frame is not None and (is_library(frame) or _is_installed(frame)):
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "linkwork":
+            own.append(frame.f_code.co_name)
+        frame = frame.f_back
+    return frame if not own or own[0] == _DRAWN_HERE else None
+
+
+def _is_installed(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return "site-packages" in file or "dist-packages" in file or file.startswith("<frozen")
+
+
+def _is_date(kind: Any) -> bool:
+    dates = sys.modules.get("datetime")
+    return dates is not None and isinstance(kind, type) and issubclass(kind, dates.date)
+
+
+_State = tuple[str, Any] | None  # what is compared: its kind and its value
+
+
+def _state(value: Any) -> _State:
+    """Return what a trace should leave as it is; None if the value has no such state."""
+    if isinstance(value, (list, dict, set, bytearray)):
+        return "size", len(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return "number", repr(value)
+    if isinstance(value, np.ndarray):
+        return (
+            ("array", (id(value), value.tobytes()))
+            if value.size <= _MAX_SEARCHED and not value.dtype.hasobject
+            else None
+        )
+    if isinstance(value, itertools.count):
+        return "iterator", repr(value)
+    if isinstance(value, GeneratorType):
+        frame = value.gi_frame
+        return "iterator", frame and (frame.f_lasti, repr([x for x in frame.f_locals.values() if isinstance(x, int)]))
+    if hasattr(type(value), "__length_hint__") and hasattr(type(value), "__next__"):
+        return "iterator", operator.length_hint(value)
+    return _random_state(value)
+
+
+def _random_state(value: Any) -> _State:
+    """Return the state of a generator of random numbers of Python or NumPy; None for other values."""
+    module = type(value).__module__
+    if module.startswith("numpy.random"):
+        if hasattr(value, "get_state"):  # with the second of two normal numbers, which the bits lack
+            return "random", repr(value.get_state(legacy=False))
+        return "random", repr(getattr(getattr(value, "bit_generator", value), "state", None))
+    if module == "random" and hasattr(value, "getstate"):
+        return "random", value.getstate()
+    return None
+
+
+_EFFECTS = {
+    "size": ("has grown", _RETURN),
+    "number": ("has changed", _RETURN),
+    "array": ("has changed", _RETURN),
+    "iterator": ("has advanced", _PASS),
+    "random": ("draws random numbers", _DRAW),
+}
+
+
+def _effect(before: _State, after: _State) -> tuple[str, str] | None:
+    """Return what a trace did to a variable, with the remedy; None if its value is as before or another object."""
+    if before is None or after is None or before[0] != after[0]:
+        return None
+    kind, old, new = before[0], before[1], after[1]
+    if kind == "size":
+        changed = new > old
+    elif kind == "array":
+        changed = old[0] == new[0] and old[1] != new[1]
+    else:
+        changed = old != new
+    return _EFFECTS[kind] if changed else None
 
 
 def _holds(value: Any, graph: Graph) -> bool:

@@ -191,7 +191,8 @@ def traced_function(
     from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 
     effects = SideEffects(function)
-    returned = run_on_symbols(function, arguments, name)
+    with effects.noted():
+        returned = run_on_symbols(function, arguments, name)
     effects.warn(name, graph)
     try:
         outputs, form = _outputs(name, returned)

@@ -25,7 +25,7 @@ from linkwork._util.own_code import is_of_user, is_own, is_proved
 from linkwork._util.user_frames import names_in
 from linkwork.compiler.cache.function_content import TRACE_CONTENT, UnknownContentError, attributes_of
 
-__all__ = ["CALLABLES", "functions_of", "parts_of", "readers_in", "user_state"]
+__all__ = ["CALLABLES", "cells_of", "functions_of", "parts_of", "readers_in", "user_state"]
 
 _LARGE = 10_000  # elements of all containers together, a tenth of them for the number of an array: then by identity
 _DEEPEST = 8  # levels of containers in containers
@@ -69,7 +69,7 @@ def readers_in(values: Iterable[Any]) -> Iterator[Any]:
         if isinstance(value, (FunctionType, type)):
             if is_of_user(value):
                 yield value
-            remaining += _cells(value)
+            remaining += cells_of(value)
         elif isinstance(value, CALLABLES):
             yield from [value] if next(readers_in(parts_of(value)), None) is not None else []
         elif type(value) in (tuple, list, set, frozenset, dict, MappingProxyType):
@@ -147,12 +147,12 @@ class _Reached:
                 self._parts.append(code)
                 found = [there[name] for name in names if name in there]
                 found += [sys.modules[name] for name in names if name in sys.modules and name not in there]
-                remaining += [value.__defaults__, value.__kwdefaults__, *_cells(value), *found][::-1]
+                remaining += [value.__defaults__, value.__kwdefaults__, *cells_of(value), *found][::-1]
             elif isinstance(value, CALLABLES):
                 remaining += parts_of(value)[::-1]
             elif isinstance(value, FunctionType):
                 self._parts.append(_Same(value))
-                remaining += _cells(value)[::-1]
+                remaining += cells_of(value)[::-1]
             elif isinstance(value, ModuleType):
                 self._parts.append(_Same(value))
                 if not is_proved(value):
@@ -243,7 +243,7 @@ def parts_of(value: Any) -> list[Any]:
     return [x for item in value.items() for x in item] if isinstance(value, Mapping) else list(value)
 
 
-def _cells(function: Any) -> list[Any]:
+def cells_of(function: Any) -> list[Any]:
     result = []
     for cell in getattr(function, "__closure__", None) or ():
         try:
