@@ -146,7 +146,7 @@ def _tie(x: float) -> bool:
 
 
 def _multiple(x: float, y: float) -> bool:
-    return not y or math.fmod(x, y) == 0.0 or abs(x / y) >= 2.0**53
+    return not y or math.fmod(x, y) == 0.0 or abs(x) >= 2.0**53 * abs(y)
 
 
 _positive, _not_negative = (lambda x: x > 0), (lambda x: x >= 0)
