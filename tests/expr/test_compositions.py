@@ -174,3 +174,22 @@ def test_derivatives_of_the_power_by_a_variable_exponent() -> None:
         assert kernel(0.0, float(n))[:3].tolist() == expected
     assert np.allclose(kernel(2.0, 0.0), [0.0, 0.0, 0.0, 0.5])
     assert np.allclose(kernel(2.0, 3.0), [12.0, 12.0, 6.0, 4.0 * (1.0 + 3.0 * math.log(2.0))])
+
+
+def test_standard_deviation() -> None:
+    """The first and second derivatives by an element: 0 for equal elements, which is a kink, else NumPy's formula."""
+
+    def derivatives(x: Any) -> Any:
+        y = np.std(x)
+        first, reverse = jacobian([y], x)[0], adjoint([y], x, [1.0])
+        return y, first, reverse, jacobian([reverse[0]], x)[0]
+
+    kernel = compile(derivatives, x=3)
+    assert all(not np.any(part) for part in kernel(np.full(3, 0.5)))
+    x = np.array([0.0, -1.0, 3.0])
+    value, first, reverse, second = kernel(x)
+    slope = (x - x.mean()) / (3.0 * np.std(x))
+    np.testing.assert_allclose(value, np.std(x), rtol=1e-15)
+    np.testing.assert_allclose([first, reverse], [slope, slope], rtol=1e-14)
+    expected = (np.eye(3)[0] - 1.0 / 3.0) / (3.0 * np.std(x)) - slope[0] * slope / np.std(x)
+    np.testing.assert_allclose(second, expected, rtol=1e-13)
