@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.expr import array, call, cond, fori_loop, root, scan
+from linkwork.expr import array, call, cond, fori_loop, put, root, scan, take
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
@@ -95,6 +95,11 @@ CASES: dict[str, tuple[Callable[[Any, Any], Any], tuple[float, float]]] = {
         (0.25, 1.0),
     ),
     "choice in each step": (reset, (0.0, 1.0)),
+    "entry that is not read": (lambda x, y: take(array([sqrt(x), y]), x + 1.0), (0.0, 1.0)),
+    "root of an entry": (lambda x, y: sqrt(take(array([x, 0.0]), x + 1.0)) + y, (0.0, 1.0)),
+    "entry that is replaced": (lambda x, y: put(array([sqrt(x), x]), x, y)[0] + y, (0.0, 2.0)),
+    "new entry that is not stored": (lambda x, y: put(array([x, y]), x - 1.0, sqrt(x))[1] + y, (0.0, 2.0)),
+    "root of entries after a replacement": (lambda x, y: sqrt(put(array([x, x]), x, 0.0)[0]) + y, (0.0, 1.0)),
     "quotient by zero": (lambda x, y: where(x > 1.0, x / 0.0, 2.0 * y), (0.0, 2.0)),
     "a selected branch without a derivative": (lambda x, y: where(x < 1.0, sqrt(x - 1.0), y), (np.nan, 0.0)),
 }

@@ -12,8 +12,9 @@ from linkwork._util.checked_arguments import public
 from linkwork.expr.arrays.pytree import Leaf, flatten, unflatten
 from linkwork.expr.arrays.symbol_array import floats, object_array
 from linkwork.expr.autodiff.graph_derivative import is_zero
+from linkwork.expr.autodiff.masked_terms import is_conditional, masked, term_of_body
 from linkwork.expr.control.closure_conversion import graph_of, is_truth
-from linkwork.expr.scalar.functions import and_, eq, floor, fmax, fmin, le, lt, where
+from linkwork.expr.scalar.functions import and_, eq, floor, fmax, fmin, le, lt
 from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Symbol
@@ -67,8 +68,8 @@ class Take(MultiResult):
         for key in dict.fromkeys(key for row in rows[1:] for key in row):
             derivatives = [row.get(key, 0.0) for row in rows[1:]]
             values = Take(self.rows, self.columns)([arguments[0], *derivatives])
-            for row, value in zip(result, values, strict=True):
-                row[key] = value
+            for k, (row, value) in enumerate(zip(result, values, strict=True)):
+                row[key] = term_of_body(value, any(map(is_conditional, derivatives[k :: self.columns])))
         return list(result)
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
@@ -78,7 +79,7 @@ class Take(MultiResult):
         gradient: list[Any] = [0.0]
         for row in range(self.rows):
             here = eq(position, float(row))
-            gradient += [0.0 if is_zero(weight) else where(here, weight, 0.0) for weight in weights]
+            gradient += [0.0 if is_zero(weight) else masked(weight, here) for weight in weights]
         return gradient
 
 
@@ -120,9 +121,11 @@ class Put(MultiResult):
     ) -> Sequence[SparseRow]:
         result: list[dict[Any, Any]] = [{} for _ in results]
         for key in dict.fromkeys(key for row in rows[1:] for key in row):
-            values = self([arguments[0], *(row.get(key, 0.0) for row in rows[1:])])
-            for row, value in zip(result, values, strict=True):
-                row[key] = value
+            derivatives = [row.get(key, 0.0) for row in rows[1:]]
+            flags = list(map(is_conditional, derivatives))
+            values = self([arguments[0], *derivatives])
+            for k, (row, value) in enumerate(zip(result, values, strict=True)):
+                row[key] = term_of_body(value, flags[k % self.columns] or flags[self.columns + k])
         return list(result)
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
@@ -132,8 +135,10 @@ class Put(MultiResult):
         some = [weights[line * self.columns + k] for line in range(self.rows) for k in used]
         row = dict(zip(used, Take(self.rows, len(used))([index, *some]) if used else (), strict=True))
         rest = iter(Put(self.rows, len(used))([index, *[0.0] * len(used), *some]) if used else ())
-        to_row = [where(there, row[k], 0.0) if k in row else 0.0 for k in range(self.columns)]
-        return [0.0, *to_row, *(next(rest) if k % self.columns in row else 0.0 for k in range(self.count))]
+        flag = any(map(is_conditional, some))
+        to_row = [masked(term_of_body(row[k], flag), there) if k in row else 0.0 for k in range(self.columns)]
+        to_table = [term_of_body(next(rest), True) if k % self.columns in row else 0.0 for k in range(self.count)]
+        return [0.0, *to_row, *to_table]
 
 
 @public
