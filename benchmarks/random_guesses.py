@@ -143,7 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.random_guesses", description=__doc__)
     parser.add_argument("names", nargs="*", default=list(CASES), help="cases (default: all)")
     parser.add_argument("--count", type=int, default=100, help="guesses per case")
-    parser.add_argument("--at-most", type=int, default=300, help="iterations")
+    parser.add_argument("--at-most", type=int, default=1000, help="iterations")
     parser.add_argument("--solvers", nargs="*", default=["augmented", "ipopt"])
     parser.add_argument("--tolerance", type=float, default=_TOLERANCE)
     given = parser.parse_args(arguments)

@@ -21,7 +21,7 @@ from linkwork.optimal.algorithms.path_nlp import PathInputs, PathProgram
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.algorithms.stage_terms import TermRequest, columns_of, second_derivatives
 
-__all__ = ["scale_factors"]
+__all__ = ["has_curvature", "scale_factors"]
 
 INITIAL_STIFFNESS = 300.0  # ρ C with the initial penalty
 _MIN_COST = 1e-7  # regularisation of H, relative to its largest diagonal element
@@ -77,6 +77,24 @@ def scale_factors(
         if np.isfinite(compliance):
             factors[program.rows_of[k]] = np.sqrt(INITIAL_STIFFNESS / (penalty * compliance))
     return factors
+
+
+def has_curvature(program: PathProgram, inputs: PathInputs, configuration: Array, u: Array, p: Array) -> bool:
+    """Return True if terms of all steps have second derivatives, other than costs, that slow searches use.
+
+    They are computed for uniform motion to a ``configuration`` (nq), with variables ``u`` of a step and parameters
+    ``p``.  Undefined values count as second derivatives.
+    """
+    window = _uniform_motion_window(program, inputs, list(configuration), u, p)
+    for k in program.everywhere:
+        term = program.terms[k]
+        if term.kind != "cost" and term.feature.has_curvature:
+            try:
+                if second_derivatives(program, window, _term_request(program, inputs, k), [1.0] * term.count):
+                    return True
+            except (ArithmeticError, ValueError):
+                return True
+    return False
 
 
 def _compliances(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.arguments import SOLVE, read_velocity
-from linkwork.optimal.constraint_scaling import scale_factors
+from linkwork.optimal.constraint_scaling import has_curvature, scale_factors
 from linkwork.optimal.features import StickingContact, VelocityConstraint
 from linkwork.optimal.kernels import SEARCH_SCALARS, path_inputs, search_kernel, shapes_of, state_shapes
 from linkwork.optimal.problem_terms import PerStep, default_target, read_target, target_shape
@@ -47,6 +47,20 @@ class PreparedProblem:
     def kernel(self) -> Any:
         """The kernel of the search."""
         return search_kernel(self.program)
+
+    @cached_property
+    def second_order_kernel(self) -> Any:
+        """The kernel of a slow search: `kernel` unless terms of all steps have second derivatives."""
+        inputs = path_inputs(self.program, {**self.constants, **self.nominal_targets})
+        if not has_curvature(self.program, inputs, self.problem.robot.random_configuration(seed=0), *self._unknowns):
+            return self.kernel
+        return search_kernel(replace(self.program, second_order=True))
+
+    @property
+    def _unknowns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Initial guesses of the variables of a step and of the parameters."""
+        begin = self.begin
+        return begin["u"][0] if "u" in begin else np.zeros(0), begin.get("p", np.zeros(0))
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -93,10 +107,8 @@ class PreparedProblem:
         Factors are computed once for equal problems.  The cache key has all that they depend on: the program with its
         features, and all values.  So a problem that is rebuilt uses the cached factors.
         """
-        program, begin = self.program, self.begin
+        program, (u, p) = self.program, self._unknowns
         arrays = {**self.constants, **self.nominal_targets}
-        u = begin["u"][0] if "u" in begin else np.zeros(0)
-        p = begin.get("p", np.zeros(0))
         key = program, tuple((name, x.shape, x.tobytes()) for name, x in arrays.items()), u.tobytes(), p.tobytes()
         factors = _SCALE_FACTORS.get(key, lambda: self._scale_factors(arrays, u, p))
         return self.constants | {"scales": self.constants["scales"] * factors}
@@ -160,7 +172,8 @@ class PreparedProblem:
         if "penalties" in state:
             state["penalties"][:] = PENALTY
         scalars = state["scalars"]
-        scalars[0], scalars[SEARCH_SCALARS.index("share")], scalars[len(SEARCH_SCALARS) :] = 1e-12, 1.0, 1e300
+        scalars[0], scalars[len(SEARCH_SCALARS) :] = 1e-12, 1e300
+        scalars[[SEARCH_SCALARS.index("usable"), SEARCH_SCALARS.index("share")]] = 1.0
         scalars[[SEARCH_SCALARS.index("length"), SEARCH_SCALARS.index("former")]] = 1e300
         assert len(scalars) == len(SEARCH_SCALARS) + 2 * hard
         return state

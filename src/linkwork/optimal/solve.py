@@ -40,6 +40,7 @@ __all__ = ["SOLVERS", "refuse_options", "solve_by_path"]
 
 SOLVERS = ("augmented", "ipopt")
 MAX_ITERATIONS = 1000
+FIRST_ORDER_ITERATIONS = 100  # iterations before second derivatives of the terms of all steps are compiled
 TOLERANCE = 1e-6  # [rad, m, 1] of steps and of constraints
 _CALL_TIME = 1e-3  # [s] approximate time of a kernel call with a time limit
 
@@ -144,17 +145,20 @@ def solve_by_path(
         state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
         return result(False)
     numbers["scales"] = own.scaled_constants["scales"]
-    inputs, kernel = [numbers[name] for name in own.shapes], own.kernel
+    inputs = [numbers[name] for name in own.shapes]
     if limit is not None:
-        make_ready(kernel)
+        make_ready(own.kernel)
+        if max_iterations > FIRST_ORDER_ITERATIONS:
+            make_ready(own.second_order_kernel)
     end = None if limit is None else time.perf_counter() + limit
     interval = COMPARISON_INTERVAL if num_guesses > 1 and not continue_all else max_iterations
     late = False
     with Reporter(SOLVE, progress, PROGRESS, max_iterations) as report:
         watched = report.active or callback is not None
-        budget = float(min(interval, max_iterations)) if end is None and not watched else 1.0
+        budget = float(min(interval, max_iterations, FIRST_ORDER_ITERATIONS)) if end is None and not watched else 1.0
         while True:
             before = time.perf_counter()
+            kernel = own.kernel if budget <= FIRST_ORDER_ITERATIONS else own.second_order_kernel
             outputs = kernel(
                 *(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(max_iterations)))
             )
@@ -181,7 +185,8 @@ def solve_by_path(
             if end is not None and not watched:
                 took = max(now - before, 1e-9)
                 iterations = max(1.0, min(_CALL_TIME / took, 0.5 * (end - now) / took))
-            budget = min(budget + math.floor(iterations), (budget // interval + 1.0) * interval)
+            further = min(budget + math.floor(iterations), (budget // interval + 1.0) * interval)
+            budget = min(further, float(FIRST_ORDER_ITERATIONS)) if budget < FIRST_ORDER_ITERATIONS else further
     state = restarts.final(state)
     state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
     return result(late)

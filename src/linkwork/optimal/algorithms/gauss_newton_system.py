@@ -137,9 +137,10 @@ class PathSweeps(PathSteps):
         """Return the factors of H d = −g after elimination of all steps, the merit, and a number of components.
 
         The number is that of the active components. H is the Gauss–Newton matrix of the merit, g its gradient, and d
-        the step of all unknowns. H's diagonal is multiplied by 1 + ``damping``, and ``floor`` is added to it. For
-        terms of single steps, second derivatives times ``curvature`` (0 to 1) are added to H. A component of an
-        inequality or of a bounded term is active if it is at a bound or beyond it.
+        the step of all unknowns. H's diagonal is multiplied by 1 + ``damping``, and ``floor`` is added to it. Second
+        derivatives of terms of single steps times ``curvature`` (0 to 1) are added to H, in a program of second order
+        also those of terms of all steps. A component of an inequality or of a bounded term is active if it is at a
+        bound or beyond it.
         """
         program = self.program
         size = (program.depth + 1) * program.width
@@ -157,7 +158,8 @@ class PathSweeps(PathSteps):
             def step(state: Any, inputs: Any) -> tuple[Any, Any]:
                 terms = LocalTerms(longest=LONGEST if program.wide else None)
                 for request in self.each(inputs, duals):
-                    term_derivatives(program, self.window(inputs, point.p), request, terms)
+                    own = curvature if program.second_order and request.term.feature.has_curvature else None
+                    term_derivatives(program, self.window(inputs, point.p), request, terms, own)
                 indices = [index for index, x in terms.blocks.items() if x.__class__ is not float]
                 columns = [i for i, x in terms.gradient.items() if x.__class__ is not float]
                 if _is_numeric(point):  # zeros of values are no sparsity pattern

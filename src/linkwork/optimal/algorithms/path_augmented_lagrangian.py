@@ -2,9 +2,10 @@
 
 Each iteration solves (H + ν diag H) d = −g for all steps of the path and its parameters (`block_banded`), and moves
 along d as far as the merit, the augmented Lagrangian, decreases sufficiently.  ν grows if that is only a small part of
-d.  Near an optimum H includes the second derivatives of terms of single steps.  After short steps, multipliers of
-constraints whose violation has decreased are updated, and penalties of the others grow.  When steps are shorter than a
-tolerance and no constraint is violated, the gradient of the Lagrangian vanishes.
+d.  Near an optimum H includes second derivatives, of terms of single steps or of all terms.  Their share in H halves
+while H is not positive definite, and grows again afterwards.  After short steps, multipliers of constraints whose
+violation has decreased are updated, and penalties of the others grow.  When steps are shorter than a tolerance and no
+constraint is violated, the gradient of the Lagrangian vanishes.
 
 Parameters stay within their bounds: a step that would leave them ends there, and the others are adapted.
 
@@ -42,8 +43,10 @@ _ROUNDING = 1e-13  # of the merit
 _NEGLIGIBLE_STEP = 1e-6  # relative to the step tolerance: accepted without comparison if no constraint is violated
 _SHORT_STEP = 0.1  # [rad, m] steps after which multipliers are updated
 _NO_STEP = 1e300  # length of a step that does not exist
-_NEAR_OPTIMUM = 0.1  # [rad, m] steps after which second derivatives of constraints are used
-_RETRY = 1.25  # factor of iterations until they are used again after H was not positive with them
+_NEAR_OPTIMUM = 0.1  # [rad, m] steps after which second derivatives of terms of single steps are used
+_NEAR_ENOUGH = 1.0  # [rad, m] the same, with those of all terms
+_BEND_GROWTH, _MIN_BEND = 1.4, 0.05  # of their share in H, which halves while H is not positive definite
+_CONVEX = 0.9  # share from which the merit counts as convex
 _SMALL_DAMPING = 1e-4  # damping without a noticeable effect
 _MAX_STEP = 1.0  # [rad, m], and relative for parameters
 _DECREASED = 0.25  # ratio of violations that counts as a sufficient decrease
@@ -80,8 +83,8 @@ class PathSearch(NamedTuple):
     merit: Any
     length: Any  # of the last computed step
     stale: Any  # iterations with maximum penalties and hardly any decrease of the merit
-    bent: Any  # share of second derivatives of terms of single steps in H
-    straight: Any  # iteration until which they are not used, because H was not positive with them
+    bent: Any  # share of second derivatives in H; 0 far from an optimum
+    usable: Any  # share to try near an optimum
     share: Any  # of a step that is taken while the merit is not resolved
     former: Any  # length of the last computed step; huge if it was not taken
 
@@ -106,7 +109,7 @@ class _Trial(NamedTuple):
 def initial_search(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
     """Return the state of a search before its first step; ``hard`` is the number of constraints."""
     far = array([1e300] * hard)
-    numbers = 0.0, 0.0, 0.0, 1e300, 0.0, 0.0, 0.0, 1.0, _NO_STEP
+    numbers = 0.0, 0.0, 0.0, 1e300, 0.0, 0.0, 1.0, 1.0, _NO_STEP
     return PathSearch(point, duals, far, far, _MIN_DAMPING, RUNNING, *numbers)
 
 
@@ -211,14 +214,17 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     violations = trial.violations
     # a step that newly active rows shorten needs no damping: the next one includes them
     curved = and_(lt(trial.accepted, 0.1 * first), eq(active, trial.active))
+    failed = and_(lt(0.0, state.bent), not_(positive))
     damping = where(
         taken,
         where(lt(0.5 * first, trial.accepted), 0.1, where(curved, 10.0, 1.0)) * state.damping,
-        where(lt(0.5, state.bent), state.damping, fmax(30.0 * state.damping, _FIRST_DAMPING)),
+        where(failed, state.damping, fmax(30.0 * state.damping, _FIRST_DAMPING)),
     )
     damping = fmax(damping, _MIN_DAMPING)
-    # after short steps: new multipliers where violations have decreased, larger penalties elsewhere
+    # after short steps: new multipliers where violations have decreased, larger penalties elsewhere, but not while the
+    # path leaves a saddle point of the merit
     short = and_(taken, lt(length * trial.accepted, _SHORT_STEP))
+    saddle = and_(lt(0.0, state.bent), lt(state.bent, _CONVEX))
     tiny = and_(le(length, 10.0 * tolerances.step), undamped)  # not shortened by damping
     arrived = le(0.5 * whole, trial.accepted)  # otherwise the decrease may be too large: the step continues
     grown: list[Any] = []
@@ -235,7 +241,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         settled = or_(and_(undamped, le(-slope, _SETTLED * share)), tiny)
         settled = or_(settled, and_(lt(state.damping, _MODERATE_DAMPING), le(-slope, _CREEPING * share)))
         settled = or_(settled, le(merit - trial.merit, _NO_PROGRESS * share))
-        grow = and_(and_(short, not_(fell)), settled)
+        grow = and_(and_(short, not_(or_(fell, saddle))), settled)
         far_grown = and_(settled, le(_HIGH_PENALTY, rho))  # larger penalties would lose precision
         renewed.append(and_(short, or_(and_(fell, or_(arrived, tiny)), far_grown)))
         grown.append(where(grow, fmin(_GROWTH * rho, _MAX_PENALTY), rho))
@@ -253,9 +259,11 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         status = where(lt(_PATIENCE - 0.5, stale), VIOLATED, status)
     ended = STUCK if within is None else where(within, STUCK, VIOLATED)
     iterations = state.iterations + 1.0
-    failed = and_(lt(0.5, state.bent), not_(positive))
-    straight = where(failed, _RETRY * iterations + 2.0, state.straight)
-    near = and_(and_(taken, undamped), lt(length, _NEAR_OPTIMUM))
+    usable = where(lt(0.0, state.bent), fmin(_BEND_GROWTH * state.bent, 1.0), state.usable)
+    usable = where(failed, fmax(0.5 * state.bent, _MIN_BEND), usable)
+    enough = _NEAR_ENOUGH if sweeps.program.second_order else _NEAR_OPTIMUM
+    near = and_(and_(taken, undamped), lt(length, enough))
+    again = and_(failed, lt(_MIN_BEND, state.bent))
     status = where(and_(not_(taken), lt(_MAX_DAMPING, damping)), ended, status)
     return PathSearch(
         there,
@@ -269,8 +277,8 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         trial.merit,
         length,
         stale,
-        where(and_(near, le(straight, iterations)), 1.0, 0.0),
-        straight,
+        where(or_(near, again), usable, 0.0),
+        usable,
         eased,
         where(taken, length, _NO_STEP),
     )

@@ -99,6 +99,7 @@ class PathProgram:
     contacts: tuple[PathContact | ConstraintForce, ...] = ()  # contacts whose forces are variables of steps
     moves_at_start: bool = False  # initial velocity and free durations, on which the past depends
     robot_parameters: tuple[Parameter, ...] = ()  # inputs of each call that replace the robot's values
+    second_order: bool = False  # equations have second derivatives of the terms of all steps
 
     def on(self, tree: Tree) -> PathProgram:
         """Return the same program for the kinematic tree ``tree``: the same robot with other parameter values."""

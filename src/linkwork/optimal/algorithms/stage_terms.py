@@ -188,8 +188,9 @@ def term_derivatives(
                     terms.add(i, j, x * y)
     if request.term.kind == "cost" or curvature is not None:
         fraction = 1.0 if request.term.kind == "cost" else curvature
+        counts = request.weight * fraction  # second derivatives may be infinite where first ones are not
         for (i, j), x in second_derivatives(program, w, request, [fraction * force for force, _ in rows]).items():
-            terms.add(i, j, _masked(request.weight, x))
+            terms.add(i, j, _masked(counts, x))
 
 
 def _merged(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[tuple[dict[int, Any], Any, Any]]:

@@ -109,6 +109,10 @@ class Clearance(Feature):
         return False
 
     @property
+    def has_curvature(self) -> bool:
+        return False
+
+    @property
     def component_names(self) -> tuple[str, ...]:
         at = tuple(f", {k}/{self.between + 1} of the way" for k in range(1, self.between + 1))
         return tuple(f"{name}{where}" for where in ("", *at) for name in self._names)

@@ -188,6 +188,11 @@ class Feature(ABC):
         return 0 if self.depth else len(self.component_names)
 
     @property
+    def has_curvature(self) -> bool:
+        """True if slow searches use second derivatives; False for values whose second derivatives jump."""
+        return True
+
+    @property
     def target_of(self) -> TaskTarget | None:
         """Shape and kind of the target; None for a feature without target."""
         return None
