@@ -115,7 +115,7 @@ def test_files_pickles_and_threads(tmp_path):
     for name in ("seed", "of", "batches", "robot"):
         less = {key: x for key, x in said.items() if key != name}
         np.savez(tmp_path / f"no {name}.npz", said=_text(less), **arrays)
-    np.savez(tmp_path / "later.npz", said=_text({"format": "linkwork roadmap 2"}))
+    np.savez(tmp_path / "later.npz", said=_text({"format": "linkwork roadmap 3"}))
     for name, array in (
         ("negative", {"lengths": -arrays["lengths"]}),
         ("nan", {"q": arrays["q"] * np.nan}),
@@ -136,7 +136,7 @@ def test_files_pickles_and_threads(tmp_path):
         ("no of", "'of'"),
         ("no batches", "'batches'"),
         ("no robot", "'robot'"),
-        ("later", "expected format 'linkwork roadmap 1', got 'linkwork roadmap 2'"),
+        ("later", "expected format 'linkwork roadmap 2', got 'linkwork roadmap 3'"),
     ):
         with pytest.raises(ValueError, match=f"{name}.npz: not a file that Roadmap.save wrote: .*({words})"):
             Roadmap.load(tmp_path / f"{name}.npz", ROBOT, WALL)
@@ -156,6 +156,30 @@ def test_files_pickles_and_threads(tmp_path):
     one = Roadmap.load(where, ROBOT, WALL)
     for k in range(8):
         assert np.array_equal(answers[k], one.plan(START, goals[k], simplify=False).path)
+
+
+def _limit(bound, sign=-1.0):
+    """A task with a function of its own code and closure: x is at most ``bound``, or at least with another sign."""
+    if sign < 0.0:
+        return lw.ik.Within(lw.ik.FunctionTask("side", lambda k: bound - k.q()[0]), 0.0, np.inf)
+    return lw.ik.Within(lw.ik.FunctionTask("side", lambda k: bound + k.q()[0]), 0.0, np.inf)
+
+
+@pytest.mark.slow(every=3)
+def test_roadmaps_are_of_the_functions_and_masses_that_they_depend_on(tmp_path):
+    where, error = tmp_path / "roadmap.npz", "expected the robot, scene and options of the roadmap"
+    Roadmap(ROBOT, WALL, num_nodes=20, lazy=True, path_constraints=[_limit(1.0)]).save(where)
+    assert (Roadmap.load(where, ROBOT, WALL, path_constraints=[_limit(1.0)]).nodes[:, 0] <= 1.0 + 1e-6).all()
+    for task in (_limit(0.5), _limit(1.0, 1.0)):
+        with pytest.raises(ValueError, match=error):
+            Roadmap.load(where, ROBOT, WALL, path_constraints=[task])
+    heavy = ROBOT.with_inertia("tool", mass=5.0, com=(0.5, 0.0, 0.0))
+    balance = [lw.ik.SupportPolygonTask([(2, 2), (-2, 2), (-2, -2), (2, -2)])]
+    Roadmap(ROBOT, WALL, num_nodes=20, lazy=True).save(where)
+    assert len(Roadmap.load(where, heavy, WALL)) == 20  # masses have no effect on collisions
+    Roadmap(ROBOT, WALL, num_nodes=20, lazy=True, path_constraints=balance).save(where)
+    with pytest.raises(ValueError, match=error):
+        Roadmap.load(where, heavy, WALL, path_constraints=balance)
 
 
 @pytest.mark.slow(every=3)

@@ -257,6 +257,30 @@ def test_files_are_checked(arm, tmp_path, suffix):
         WorkspaceMap.load(tmp_path / f"none{suffix}")
 
 
+def _cam(advance, code):
+    """The class of a joint with this code of its position along z."""
+    space = {"__name__": __name__}
+    exec(f"def X(self, q):\n    return Pose(Rotation.about(self.axis, q[0]), self.axis * ({code}))", CAM_GLOBALS, space)
+    fields = {"nq": 1, "nv": 1, "q_units": ("rad",), "v_units": ("rad/s",), "axis": lw.spatial.Vec3(0.0, 0.0, 1.0)}
+    kind = type(
+        "Cam", (lw.joints.JointType,), {**fields, "advance": advance, "X": space["X"], "__hash__": object.__hash__}
+    )
+    links = lw.Link("base", mass=1.0), lw.Link("arm", mass=1.0, frames={"tip": (0.5, 0.0, 0.0)})
+    return lw.Robot.build("cam", *links, lw.Joint.of(kind(), name="cam", parent="base", child="arm", lower=-1, upper=1))
+
+
+CAM_GLOBALS = {"Pose": lw.spatial.Pose, "Rotation": lw.spatial.Rotation}
+
+
+def test_a_map_is_not_that_of_a_joint_whose_code_has_changed(tmp_path):
+    options = {"samples": 500, "workers": 1, "path": tmp_path / "map.npz"}
+    result = _cam(0.2, "self.advance * q[0]").workspace_map("tip", **options)
+    assert _cam(0.2, "self.advance * q[0]").workspace_map("tip", **options) == result
+    for changed in (_cam(0.3, "self.advance * q[0]"), _cam(0.2, "self.advance * q[0] * q[0]")):
+        with pytest.raises(ValueError, match="with other values or code"):
+            changed.workspace_map("tip", **options)
+
+
 def test_joints_that_do_not_move_the_frame_rest(arm):
     q = arm.neutral()
     q[-1] = 0.3

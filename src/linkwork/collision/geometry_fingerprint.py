@@ -2,58 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
-import struct
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
+from linkwork.kernels.compiler_api import result_digest
 from linkwork.model.collision_pairs import collision_pairs, link_shapes
 
 __all__ = ["fingerprint"]
 
 
-def fingerprint(robot: Any, scene: Any, *more: Any) -> str:
-    """Return a digest of a robot's joints, limits, shapes, pairs and constraints, and of a scene's obstacles."""
+def fingerprint(robot: Any, scene: Any, *more: Any, masses: bool = False) -> str:
+    """Return a digest of a robot's joints, limits, shapes, pairs and constraints, of a scene's obstacles, and ``more``.
+
+    Joints, shapes and functions of users are included by their code.  With ``masses``, the digest depends on inertias
+    and gravity, too, which tasks and constraints may read.
+    """
     tree = robot.tree
-    bodies = [(b.parent, b.joint_name, b.joint, b.placement, b.rotor, b.coupling, b.limits) for b in tree.bodies]
+    bodies = [
+        (b.parent, b.joint_name, b.joint, b.placement, b.rotor, b.coupling, b.limits.positions) for b in tree.bodies
+    ]
     frames = [(frame.name, frame.body, frame.placement) for frame in tree.frames]
-    points_and_directions = [*tree.points, *tree.directions]
-    own = [bodies, frames, points_and_directions, tree.constraints, robot.lower, robot.upper]
-    obstacles = (
-        [] if scene is None else [(parameter.name, parameter.shape, parameter.pose) for parameter in scene.obstacles]
-    )
-    data = _encoded((own, link_shapes(tree), collision_pairs(tree), obstacles, more))
-    return hashlib.sha256(data).hexdigest()
-
-
-def _encoded(value: Any) -> bytes:
-    """Return a value as bytes, which are equal for equal values; functions are represented by their names."""
-    if value is None or isinstance(value, (bool, str)):
-        parts = [repr(value).encode()]
-    elif isinstance(value, Integral):
-        parts = [str(int(value)).encode()]
-    elif isinstance(value, Real):
-        parts = [struct.pack("<d", float(value) + 0.0)]
-    elif isinstance(value, np.ndarray):
-        parts = [str(value.shape).encode(), np.ascontiguousarray(value).tobytes()]
-    elif is_dataclass(value):
-        parts = [_encoded(getattr(value, field.name)) for field in fields(value) if field.compare]
-    elif isinstance(value, Mapping):
-        parts = [_encoded(pair) for pair in value.items()]
-    elif isinstance(value, (tuple, list)):
-        parts = [_encoded(part) for part in value]
-    elif isinstance(value, (set, frozenset)):
-        parts = sorted(_encoded(part) for part in value)
-    elif hasattr(value, "elements"):
-        parts = [_encoded([*value.elements()])]
-    elif not callable(value):
-        parts = [pickle.dumps(value, 4)]
-    else:
-        parts = [f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}".encode()]
-    kind = type(value).__name__ if is_dataclass(value) else ""
-    return b"".join([f"{kind}{len(parts)}:".encode(), *(b"%d:%b" % (len(part), part) for part in parts)])
+    own = [bodies, frames, tree.points, tree.directions, tree.constraints, robot.lower, robot.upper]
+    if masses or tree.constraints:
+        own += [[body.inertia for body in tree.bodies], [frame.inertia for frame in tree.frames], robot.gravity]
+    obstacles = [] if scene is None else [(one.name, one.shape, one.pose) for one in scene.obstacles]
+    return result_digest(own, link_shapes(tree), collision_pairs(tree), obstacles, more)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from linkwork.compiler.runtime.loop_state import FEW
     from linkwork.compiler.runtime.piecewise_kernel import PiecewiseKernel, compile_piecewise
     from linkwork.compiler.runtime.threads import available_processors, get_num_threads, set_num_threads
+    from linkwork.compiler.trace.result_digest import result_digest
     from linkwork.compiler.trace.trace import compile_guarded
     from linkwork.compiler.trace.trace import compile_later as compile
 
@@ -50,6 +51,7 @@ __all__ = [
     "make_single_call",
     "operations_of",
     "recycled",
+    "result_digest",
     "set_num_threads",
     "single_call",
     "stored_array",
@@ -78,6 +80,7 @@ if not TYPE_CHECKING:
             "linkwork.compiler.runtime.loop_state": "FEW",
             "linkwork.compiler.runtime.piecewise_kernel": "PiecewiseKernel compile_piecewise",
             "linkwork.compiler.runtime.threads": "available_processors get_num_threads set_num_threads",
+            "linkwork.compiler.trace.result_digest": "result_digest",
             "linkwork.compiler.trace.trace": "compile_guarded compile_later",
         },
     )

@@ -22,6 +22,7 @@ from linkwork._util.validation import integer
 from linkwork.collision.geometry_fingerprint import fingerprint
 from linkwork.errors import Status
 from linkwork.geometry.scene import Scene
+from linkwork.planning.path_constraints import ConstrainedSpace
 from linkwork.planning.plan_path import PlanQuery, QueryBegin, read_space
 from linkwork.planning.result import PlanResult
 from linkwork.planning.roadmap_graph import RoadmapGraph
@@ -33,7 +34,7 @@ from linkwork.viewer.output import Output, check_output, show_document
 __all__ = ["Roadmap"]
 
 
-_FORMAT = "linkwork roadmap 1"
+_FORMAT = "linkwork roadmap 2"
 _ARRAYS = ("q", "edges", "lengths", "state")
 _STATES = sorted((BLOCKED, FREE, UNKNOWN))
 
@@ -238,23 +239,12 @@ class Roadmap:
         return result
 
     def _fingerprint(self) -> str:
+        """Return a digest of all that the nodes and edges depend on, with code of users and masses that tasks read."""
         space = self._graph.space
-        options = [
-            self._options["collision_check"],
-            float(self._options["resolution"]),
-            *([space.margins.own] if space.margins.is_uniform else [space.margins]),
-            float(self._options["constraint_tolerance"]),
-        ]
-        tasks = (
-            [*self._options["path_constraints"]]
-            if isinstance(self._options["path_constraints"], (list, tuple))
-            else self._options["path_constraints"]
-        )
-        if space.straight is not space.robot:
-            options.append("straight")  # distinguishes files with edges along screws
-        if space.pairs is not None:
-            options.append(space.pairs)
-        return fingerprint(self.robot, self.scene, options, space.weights, space.lower, space.upper, tasks)
+        tasks = space.constraint_tasks.problem.tasks if isinstance(space, ConstrainedSpace) else ()
+        checks = [space.method, space.resolution, space.margins, space.pairs, self._options["constraint_tolerance"]]
+        limits = space.weights, space.lower, space.upper
+        return fingerprint(self.robot, self.scene, checks, *limits, tasks, masses=bool(tasks))
 
     def __repr__(self) -> str:
         graph = self._graph

@@ -170,6 +170,6 @@ def differing(stored: dict[str, Any], own: dict[str, Any]) -> str:
     for name, value in own.items():
         if stored.get(name) != value:
             if name == "fingerprint":
-                return "of a robot, scene, limits or configuration with other values"
+                return "of a robot, scene, limits or configuration with other values or code"
             return f"of {name} {stored.get(name)!r}, not {value!r}"
     return "with further options"

@@ -34,7 +34,7 @@ AXES = {
     "-z": (0.0, 0.0, -1.0),
 }
 JACOBIAN_ROWS = {"position": slice(3, 6), "angular": slice(0, 3), "all": slice(0, 6)}
-_VERSION = 1  # of samples and measures: it changes if equal arguments give other maps
+_VERSION = 2  # of samples and measures: it changes if equal arguments give other maps
 _MAX_SEED = 2**128 - 1  # the key of a Philox generator
 _MIN_VOXEL = 1e-6  # [m]
 _MAX_VOXEL = 1e6  # [m]

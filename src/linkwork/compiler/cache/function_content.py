@@ -24,7 +24,16 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.own_code import is_own, is_proved
 from linkwork.compiler.cache.disk_cache import digest
 
-__all__ = ["TRACE_CONTENT", "UnknownContentError", "attributes_of", "content_digest", "content_key"]
+__all__ = [
+    "PLAIN",
+    "TRACE_CONTENT",
+    "Encoder",
+    "UnknownContentError",
+    "attributes_of",
+    "content_digest",
+    "content_key",
+    "joined",
+]
 
 TRACE_CONTENT = "_trace_content"  # method of a class that returns all that traced functions may read of an instance
 
@@ -35,7 +44,7 @@ class UnknownContentError(TypeError):
 
 def content_digest(*values: Any) -> str:
     """Return a digest that is equal only for values of equal content.  Raises UnknownContentError."""
-    return hashlib.sha256(_Encoder().tuple(values)).hexdigest()
+    return hashlib.sha256(Encoder().tuple(values)).hexdigest()
 
 
 def content_key(kind: str, *values: Any) -> str | None:
@@ -46,7 +55,7 @@ def content_key(kind: str, *values: Any) -> str | None:
         return None
 
 
-class _Encoder:
+class Encoder:
     """Encoder of values to bytes; objects become digests, each computed once."""
 
     def __init__(self) -> None:
@@ -54,7 +63,7 @@ class _Encoder:
         self.alive: list[Any] = []  # temporary objects, whose ids must not be used again
 
     def __call__(self, value: Any) -> bytes:
-        plain = _PLAIN.get(type(value))
+        plain = PLAIN.get(type(value))
         if plain is not None:
             return plain(value)
         key = id(value)
@@ -75,7 +84,7 @@ class _Encoder:
         return result
 
     def tuple(self, values: Iterable[Any]) -> bytes:
-        return _joined([plain(x) if (plain := _PLAIN.get(type(x))) is not None else self(x) for x in values])
+        return joined([plain(x) if (plain := PLAIN.get(type(x))) is not None else self(x) for x in values])
 
     def _cycle(self, value: Any) -> bytes:
         if isinstance(value, FunctionType):  # it calls itself
@@ -92,7 +101,7 @@ class _Encoder:
         if kind in (dict, MappingProxyType):
             return b"dict" + self.tuple([part for item in value.items() for part in item])
         if kind in (set, frozenset):
-            return b"set" + _joined(sorted(map(self, value)))
+            return b"set" + joined(sorted(map(self, value)))
         if kind is slice:
             return b"slice" + self.tuple((value.start, value.stop, value.step))
         if kind is np.ndarray:
@@ -180,10 +189,10 @@ def _named(value: Any) -> bytes:
 
 def _class(kind: type) -> bytes:
     name = _named(kind)
-    return name + _joined([field.encode() for field in kind._fields]) if hasattr(kind, "_fields") else name
+    return name + joined([field.encode() for field in kind._fields]) if hasattr(kind, "_fields") else name
 
 
-def _joined(parts: Sequence[bytes]) -> bytes:
+def joined(parts: Sequence[bytes]) -> bytes:
     """Return a text that is equal only for equal sequences."""
     return b"%d(" % len(parts) + b"".join([b"%d:%b" % (len(part), part) for part in parts])
 
@@ -192,7 +201,7 @@ def _scalar(value: Any) -> bytes:
     return b"%b%b" % (type(value).__name__.encode(), value.tobytes())
 
 
-_PLAIN: dict[type, Callable[[Any], bytes]] = {
+PLAIN: dict[type, Callable[[Any], bytes]] = {
     type(None): lambda _: b"None",
     type(...): lambda _: b"...",
     bool: lambda x: b"true" if x else b"false",
