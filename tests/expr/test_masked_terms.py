@@ -95,6 +95,7 @@ CASES: dict[str, tuple[Callable[[Any, Any], Any], tuple[float, float]]] = {
         (0.25, 1.0),
     ),
     "choice in each step": (reset, (0.0, 1.0)),
+    "loop from a number": (lambda x, y: fori_loop(0, 2, lambda k, s: sqrt(s) + y * y, 0.0) + x, (1.0, 5.0)),
     "entry that is not read": (lambda x, y: take(array([sqrt(x), y]), x + 1.0), (0.0, 1.0)),
     "root of an entry": (lambda x, y: sqrt(take(array([x, 0.0]), x + 1.0)) + y, (0.0, 1.0)),
     "entry that is replaced": (lambda x, y: put(array([sqrt(x), x]), x, y)[0] + y, (0.0, 2.0)),

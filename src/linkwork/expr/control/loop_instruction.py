@@ -172,7 +172,10 @@ class Loop(MultiResult):
         n, m, steps = self.carried, self.inputs, self.max_iterations
         state, stacked, outside = self.split(arguments)
         state_rows, stacked_rows, outside_rows = self.split(rows)
+        # the derivative of a number, as an input of some steps or at the start, counts in other steps only
         columns = [keys_of(stacked_rows[j::m]) for j in range(m)]
+        numbers = [any(x.__class__ is float for x in stacked[j::m]) for j in range(m)]
+        columns = [{key: k or flag for key, flag in keys.items()} for k, keys in zip(numbers, columns, strict=True)]
         others = [keys_of([row]) for row in outside_rows]
         carried = [keys_of([row]) for row in state_rows]
         head = int(self.conditional)
@@ -181,8 +184,8 @@ class Loop(MultiResult):
             derivatives_of, fresh = one.forward(one.results[head:], [*carried, *columns, *others])
             following = [keys_of([row]) for row in derivatives_of[:n]]
             grown = [
-                {key: own.get(key, False) or new.get(key, False) for key in {**own, **new}}
-                for own, new in zip(carried, following, strict=True)
+                {key: own.get(key, x.__class__ is float) or new.get(key, False) for key in {**own, **new}}
+                for own, new, x in zip(carried, following, state, strict=True)
             ]
             if grown == carried:
                 break
@@ -231,7 +234,7 @@ class Loop(MultiResult):
             outputs = [one.results[k] for k in (*carried, *(n + j for j in columns))]
             result = adjoint(outputs, one.inputs, [*state_weights, *output_weights])
             grown = {
-                k: carried.get(k, False) or (not is_zero(result[k]) and is_conditional(result[k]))
+                k: carried.get(k, True) or (not is_zero(result[k]) and is_conditional(result[k]))
                 for k in range(n)
                 if k in carried or not is_zero(result[k])
             }
