@@ -118,7 +118,7 @@ def test_nan_to_num(level: str, dtype: Any) -> None:
     assert np.array_equal(found, [np.nan_to_num(x), np.nan_to_num(x, nan=7.0, neginf=-8.0)])
 
 
-# The first derivatives at kinks, and at steps, as docs/expressions.md states them.
+# The first derivatives at kinks, at steps and at extreme arguments, as docs/expressions.md states them.
 KINKS: list[tuple[Callable[..., Any], tuple[float, ...], list[float]]] = [
     (np.abs, (0.0,), [0.0]),
     (np.sign, (0.0,), [0.0]),
@@ -128,6 +128,8 @@ KINKS: list[tuple[Callable[..., Any], tuple[float, ...], list[float]]] = [
     (np.copysign, (3.0, -0.0), [-1.0, 0.0]),
     (np.hypot, (0.0, 0.0), [0.0, 0.0]),
     (np.arctan2, (0.0, 0.0), [0.0, 0.0]),
+    (np.arctan2, (0.0, 2.0**-1000), [2.0**1000, 0.0]),
+    (np.arctan2, (0.0, 2.0**1000), [2.0**-1000, 0.0]),
     (np.power, (0.0, 0.0), [0.0, 0.0]),
     (np.power, (0.0, 1.0), [1.0, 0.0]),
     (np.power, (-2.0, 2.0), [-4.0, 0.0]),

@@ -200,14 +200,15 @@ def _angle(y: Any, x: Any) -> Any:
 
 
 _near = lambda x, y: x == y  # noqa: E731
+_TINY = 1e-150  # below, inverse squares and so second derivatives are beyond the largest float
 TWO = [
     Case("add", np.add, lambda x, y: x + y, arguments=2),
     Case("subtract", np.subtract, lambda x, y: x - y, arguments=2),
     Case("multiply", np.multiply, lambda x, y: x * y, arguments=2),
     Case("divide", np.divide, _inside(lambda x, y: y != 0, lambda x, y: x / y), arguments=2),
-    Case("power", np.power, _power, lambda x, y: x <= 0.0, arguments=2),
+    Case("power", np.power, _power, lambda x, y: x < _TINY, arguments=2),
     Case("hypot", np.hypot, mpmath.hypot, lambda x, y: x == 0.0 and y == 0.0, arguments=2),
-    Case("arctan2", np.arctan2, _angle, lambda y, x: y == 0.0 and x < 0.0, arguments=2),
+    Case("arctan2", np.arctan2, _angle, lambda y, x: y == 0.0 > x or math.hypot(x, y) < _TINY, arguments=2),
     Case("maximum", np.maximum, max, _near, arguments=2),
     Case("minimum", np.minimum, min, _near, arguments=2),
     Case("fmax", np.fmax, max, _near, arguments=2),
